@@ -1,0 +1,232 @@
+"""The seam to sources: tools, one request at a time, and what comes back.
+
+Knows what every source has in common. Knows no wire, no document, no model. An adapter never truncates, summarises
+or swallows an error; it pages nothing by itself: `adapters.pagination` says how, the executor walks.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Any, Protocol, TypeAlias
+
+from adapters.errors import UnknownTool
+
+Json: TypeAlias = Any
+JsonObject: TypeAlias = dict[str, Any]
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+class Effect(StrEnum):
+    """What a tool does to the world. Only a READ runs without leave."""
+
+    READ = "read"
+    WRITE = "write"
+    DESTRUCTIVE = "destructive"
+
+
+class Convention(StrEnum):
+    """How a tool's results are divided into pages. Members are added as readers for them are written."""
+
+    SINGLE = "single"
+    OFFSET = "offset"
+    PAGE = "page"
+    CURSOR = "cursor"
+    NEXT_URL = "next_url"
+    LINK_HEADER = "link_header"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pagination:
+    """How one tool pages: its convention, and the arguments (by their name in the tool) that take part in it.
+
+    `position` is the argument that says where a page begins (offset, page number, cursor), `size` how many records
+    it may hold, `metadata` a flag that asks for figures in place of records. `first` is the position of the first
+    page. Sizes are None where the document says nothing. `is_declared` is False for a guess from names alone.
+    """
+
+    convention: Convention = Convention.SINGLE
+    position: str | None = None
+    size: str | None = None
+    metadata: str | None = None
+    first: int = 0
+    min_size: int | None = None
+    max_size: int | None = None
+    default_size: int | None = None
+    is_declared: bool = False
+    other_hidden: tuple[str, ...] = ()
+
+    @property
+    def hidden(self) -> tuple[str, ...]:
+        """Names of the arguments that the model does not see."""
+        named = (self.position, self.size, self.metadata)
+        return tuple(name for name in named if name) + self.other_hidden
+
+    @property
+    def is_addressable(self) -> bool:
+        """Whether any page can be asked for without having read the one before."""
+        return self.convention in (Convention.OFFSET, Convention.PAGE) and self.position is not None
+
+
+@dataclass(frozen=True, slots=True)
+class PageAddress:
+    """Where one page is: arguments to add to the call's own, or a URL that replaces the request's."""
+
+    arguments: Mapping[str, Json] = NOTHING
+    url: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolSpec:
+    """One operation as the model sees it.
+
+    `parameters` is a JSON Schema of type object without pagination parameters. `noun` names a record in the plural
+    ("tickets") and becomes the dataset's name. `returns_many` is False only where the result is surely one record.
+    `records_path` is the dotted path of the records in a response where the document tells ("" is the payload
+    itself), else None. `locator` is `GET /tickets` or the MCP tool's own name.
+    """
+
+    name: str
+    description: str
+    parameters: JsonObject
+    source: str
+    locator: str
+    effect: Effect = Effect.READ
+    pagination: Pagination = Pagination()
+    noun: str = "records"
+    returns_many: bool = True
+    records_path: str | None = None
+    parallel_safe: bool = True
+    requires_fresh_input: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A part of a source that could not be used: where it stands (JSON pointer or tool name) and why."""
+
+    path: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolList:
+    """The tools of a source, and what was left out."""
+
+    tools: tuple[ToolSpec, ...]
+    left_out: tuple[LeftOut, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallResult:
+    """One response, whole.
+
+    `payload` is the parsed body (None where there was none); `headers` have lower-case names and are empty for MCP;
+    `n_bytes` is the size of the body after decompression; `requests` counts retries too; `location` has its secrets
+    masked.
+    """
+
+    payload: Json
+    location: str
+    headers: Mapping[str, str] = NOTHING
+    n_bytes: int = 0
+    duration_s: float = 0.0
+    requests: int = 1
+    status: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RequestSent:
+    """A request leaves."""
+
+    source: str
+    location: str
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPlanned:
+    """A request failed and will be repeated after `wait_s`; `attempt` is the number of the coming one, from 2."""
+
+    source: str
+    location: str
+    attempt: int
+    wait_s: float
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class SourceWarning:
+    """Something does not fit the document and was used all the same; sent once a tool and code."""
+
+    source: str
+    tool: str
+    code: str
+    text: str
+
+
+Notice: TypeAlias = RequestSent | RetryPlanned | SourceWarning
+Observer: TypeAlias = Callable[[Notice], None]
+
+
+def nobody(_notice: Notice) -> None:
+    """An observer that does not listen."""
+
+
+class ToolSource(Protocol):
+    """One connection to an OpenAPI service or an MCP server."""
+
+    @property
+    def name(self) -> str:
+        """The name under which the settings know it."""
+
+    async def list_tools(self) -> ToolList:
+        """All usable tools. Raises SourceError where the source cannot be used at all."""
+
+    async def call(
+        self,
+        tool: str,
+        arguments: Mapping[str, Json],
+        page: PageAddress | None = None,
+        *,
+        observer: Observer = nobody,
+    ) -> CallResult:
+        """Send one request (and its retries) and return the response. Raises SourceError; never returns half."""
+
+    async def aclose(self) -> None:
+        """Close every connection."""
+
+
+Reply: TypeAlias = Callable[[Mapping[str, Json], PageAddress | None], CallResult]
+
+
+@dataclass
+class MemorySource:
+    """A source in memory: tools with functions behind them. `requests` keeps what was asked."""
+
+    name: str
+    tools: Mapping[str, tuple[ToolSpec, Reply]]
+    left_out: tuple[LeftOut, ...] = ()
+    requests: list[tuple[str, JsonObject, PageAddress | None]] = field(default_factory=list)
+    is_closed: bool = False
+
+    async def list_tools(self) -> ToolList:
+        """The tools it was made with."""
+        return ToolList(tuple(spec for spec, _ in self.tools.values()), self.left_out)
+
+    async def call(
+        self,
+        tool: str,
+        arguments: Mapping[str, Json],
+        page: PageAddress | None = None,
+        *,
+        observer: Observer = nobody,
+    ) -> CallResult:
+        """What the tool's function returns; its SourceError passes through."""
+        if tool not in self.tools:
+            raise UnknownTool(f"there is no tool '{tool}' in '{self.name}'", source=self.name)
+        self.requests.append((tool, dict(arguments), page))
+        observer(RequestSent(self.name, tool))
+        return self.tools[tool][1](arguments, page)
+
+    async def aclose(self) -> None:
+        """Nothing is open; remember that it was closed."""
+        self.is_closed = True

@@ -1,0 +1,119 @@
+"""Budgets: reserve the worst case, then settle what was really used.
+
+Check-then-spend overshoots under concurrency; a reservation cannot. A budget may have a parent, and a reservation
+then counts in every ancestor. Knows amounts and limits only: no clock, no prices, no I/O.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+
+from runax_cli.errors import BudgetExhausted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Amount:
+    """How much of each resource. `usd` is money; requests are those to sources."""
+
+    steps: int = 0
+    calls: int = 0
+    requests: int = 0
+    tokens: int = 0
+    usd: float = 0.0
+
+    def __add__(self, other: "Amount") -> "Amount":
+        return Amount(**{f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(self)})
+
+    def __sub__(self, other: "Amount") -> "Amount":
+        return Amount(**{f.name: getattr(self, f.name) - getattr(other, f.name) for f in fields(self)})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """The most of each resource that may be used; None is no limit."""
+
+    steps: int | None = None
+    calls: int | None = None
+    requests: int | None = None
+    tokens: int | None = None
+    usd: float | None = None
+
+
+class Reservation:
+    """A worst case that is set aside. Settle it once with what was really used; leaving it unsettled keeps it."""
+
+    def __init__(self, budget: "Budget", amount: Amount) -> None:
+        self._budget = budget
+        self.amount = amount
+        self.is_open = True
+
+    def settle(self, actual: Amount) -> None:
+        """Replace the reservation by `actual`. A second call changes nothing."""
+        if self.is_open:
+            self.is_open = False
+            self._budget._settle(self.amount, actual)
+
+
+class Budget:
+    """Limits of one owner ("turn", "session", …), with what is spent and what is reserved."""
+
+    def __init__(self, limits: Limits, *, owner: str, parent: "Budget | None" = None) -> None:
+        self.limits = limits
+        self.owner = owner
+        self.spent = Amount()
+        self.reserved = Amount()
+        self._parent = parent
+
+    def child(self, limits: Limits, *, owner: str) -> "Budget":
+        """A budget whose reservations count here too."""
+        return Budget(limits, owner=owner, parent=self)
+
+    def remaining(self, resource: str) -> float | None:
+        """What may still be reserved of `resource` here and in every ancestor; None where nothing limits it."""
+        rests = [rest for budget in self._chain() if (rest := budget._rest(resource)) is not None]
+        return min(rests) if rests else None
+
+    def reserve(self, amount: Amount) -> Reservation:
+        """Set `amount` aside in this budget and all its ancestors, or raise BudgetExhausted and change nothing."""
+        for budget in self._chain():
+            budget._require(amount)
+        for budget in self._chain():
+            budget.reserved = budget.reserved + amount
+        return Reservation(self, amount)
+
+    @contextmanager
+    def reserved_for(self, amount: Amount) -> Iterator[Reservation]:
+        """Reserve for a block. A block that leaves without settling has used the worst case."""
+        reservation = self.reserve(amount)
+        try:
+            yield reservation
+        finally:
+            reservation.settle(amount)
+
+    def _chain(self) -> "Iterator[Budget]":
+        budget: Budget | None = self
+        while budget is not None:
+            yield budget
+            budget = budget._parent
+
+    def _rest(self, resource: str) -> float | None:
+        limit: float | None = getattr(self.limits, resource)
+        if limit is None:
+            return None
+        used: float = getattr(self.spent, resource) + getattr(self.reserved, resource)
+        return max(0.0, limit - used)
+
+    def _require(self, amount: Amount) -> None:
+        for field in fields(amount):
+            asked: float = getattr(amount, field.name)
+            rest = self._rest(field.name)
+            if asked > 0 and rest is not None and asked > rest:
+                limit = getattr(self.limits, field.name)
+                raise BudgetExhausted(
+                    resource=field.name, owner=self.owner, limit=limit, used=limit - rest, asked=asked
+                )
+
+    def _settle(self, reserved: Amount, actual: Amount) -> None:
+        for budget in self._chain():
+            budget.reserved = budget.reserved - reserved
+            budget.spent = budget.spent + actual

@@ -1,0 +1,176 @@
+"""The result of a run as it is printed, stored and sent (`-o json`): coverage, calls, evidence, usage.
+
+Knows the contract's fields and their meaning. Knows nothing of how they come about.
+"""
+
+from enum import StrEnum
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+RESULT_VERSION = 1
+
+
+class Stored(BaseModel):
+    """A value that leaves the process: frozen, and without unknown fields."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class RunStatus(StrEnum):
+    """How a run ended."""
+
+    COMPLETE = "complete"
+    INCOMPLETE = "incomplete"
+    LIMIT = "limit"
+    INTERRUPTED = "interrupted"
+    FAILED = "failed"
+
+
+class TotalIs(StrEnum):
+    """How far a total can be trusted."""
+
+    EXACT = "exact"
+    AT_LEAST = "at_least"
+    UNKNOWN = "unknown"
+
+
+class ReasonCode(StrEnum):
+    """Why coverage is not complete, or what was noticed about the data on the way."""
+
+    PAGE_FAILED = "page_failed"
+    PAGE_SHORT = "page_short"
+    PAGE_REPEATED = "page_repeated"
+    RECORDS_REPEATED = "records_repeated"
+    BEYOND_TOTAL = "beyond_total"
+    TOTAL_MISMATCH = "total_mismatch"
+    TOTAL_CHANGED = "total_changed"
+    PAGINATION_UNKNOWN = "pagination_unknown"
+    NO_PROGRESS = "no_progress"
+    FIRST_N = "first_n"
+    CHUNK_FAILED = "chunk_failed"
+    NOT_COMPUTED = "not_computed"
+    BUDGET = "budget"
+    SOURCE_ERROR = "source_error"
+    STORE_ERROR = "store_error"
+    INTERRUPTED = "interrupted"
+
+
+class Reason(Stored):
+    """A code from the closed list, with words beside it."""
+
+    code: ReasonCode
+    text: str
+
+
+class Coverage(Stored):
+    """How much of the data was read. `records_read` counts records fetched whole; `read_by_model` those a model saw."""
+
+    records_read: int = 0
+    records_total: int | None = None
+    total_is: TotalIs = TotalIs.UNKNOWN
+    selected: int = 0
+    read_by_model: int = 0
+    pages_read: int = 0
+    pages_failed: int = 0
+    is_complete: bool = True
+    reasons: tuple[Reason, ...] = ()
+
+
+class RecordRef(Stored):
+    """A record that a statement rests on: its dataset, row number (from 1) and the API's own id where it has one."""
+
+    dataset: str
+    row: int
+    id: str | None = None
+
+
+class EvidenceKind(StrEnum):
+    """What a statement rests on."""
+
+    RECORD = "record"
+    SQL = "sql"
+    INFERENCE = "inference"
+
+
+class Evidence(Stored):
+    """A statement and what it rests on; `verified` is decided by code."""
+
+    statement: str
+    kind: EvidenceKind
+    records: tuple[RecordRef, ...] = ()
+    quote: str | None = None
+    sql: str | None = None
+    exact: bool | None = None
+    verified: bool = False
+
+
+class CallReport(Stored):
+    """One call as it is reported."""
+
+    tool: str
+    source: str
+    arguments: dict[str, Any]
+    focus: str | None = None
+    need: Literal["read", "compute"] | None = None
+    status: str
+    strategy: str | None = None
+    dataset: str | None = None
+    records_read: int = 0
+    records_total: int | None = None
+    pages: int = 0
+    requests: int = 0
+    tokens_raw: int = 0
+    tokens_to_model: int = 0
+    duration_s: float = 0.0
+
+
+class RoleUsage(Stored):
+    """Requests and tokens of one model role."""
+
+    requests: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+
+class UsageReport(RoleUsage):
+    """Requests and tokens of all roles together, and of each."""
+
+    by_role: dict[str, RoleUsage] = Field(default_factory=dict)
+
+
+class ErrorReport(Stored):
+    """What failed, in the words that were printed."""
+
+    type: str
+    message: str
+
+
+class SubQuestionReport(Stored):
+    """One part of the question and its answer."""
+
+    question: str
+    need: Literal["read", "compute"] | None = None
+    status: RunStatus = RunStatus.COMPLETE
+    answer: str = ""
+
+
+class RunResult(Stored):
+    """The whole result of one run; the object of `-o json` and of the event `run.finished`."""
+
+    v: int = RESULT_VERSION
+    run_id: str
+    session_id: str
+    status: RunStatus
+    exit_code: int
+    question: str
+    answer: str
+    sub_questions: tuple[SubQuestionReport, ...] = ()
+    coverage: Coverage = Coverage()
+    calls: tuple[CallReport, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+    usage: UsageReport = UsageReport()
+    cost_usd: float | None = None
+    duration_s: float = 0.0
+    trace_path: str | None = None
+    error: ErrorReport | None = None

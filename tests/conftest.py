@@ -1,0 +1,24 @@
+"""What every test stands on: a clean environment, its own state folders, no network but loopback, no real model."""
+
+from pathlib import Path
+
+import pytest
+
+_SETTINGS = ("BASE_API_", "OPENAPI_", "MCP_", "LLM_", "OPENAI_", "MAX_", "API_", "RUNAX_", "LOG_DIR", "TIMEOUT")
+
+
+@pytest.fixture(autouse=True)
+def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No setting of the developer's machine reaches a test, and no test writes outside its own folder."""
+    import os
+
+    for name in list(os.environ):
+        if name.startswith(_SETTINGS) or name in {"NO_COLOR", "FORCE_COLOR", "GITHUB_ACTIONS", "CI"}:
+            monkeypatch.delenv(name)
+    for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME"):
+        folder = tmp_path / name.lower()
+        folder.mkdir()
+        monkeypatch.setenv(name, str(folder))
+    work = tmp_path / "work"
+    work.mkdir()
+    monkeypatch.chdir(work)
