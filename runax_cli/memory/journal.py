@@ -1,0 +1,251 @@
+"""The journal: runs, units of work and spend in one SQLite file that outlives a crash.
+
+A unit of work (step, page, reduction, label) is keyed by a hash of its content. It is written twice: `started`, with
+the tokens reserved for it, before its request leaves, and `done`, with its result, afterwards. A unit that started and
+was never done may have been billed. Knows rows, checksums and the schema's version. Knows nothing of what a key or a
+payload means.
+"""
+
+import hashlib
+import json
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from runax_cli.errors import StoreError, UsageError
+from runax_cli.models.base import Role, Usage
+from runax_cli.results import RunResult, RunStatus
+
+SCHEMA_VERSION = 1
+BUSY_TIMEOUT_S = 10.0
+_IN_MEMORY = ":memory:"
+_SCHEMA = """
+CREATE TABLE runs (
+    run_id TEXT PRIMARY KEY, session_id TEXT NOT NULL, question TEXT NOT NULL, settings TEXT NOT NULL,
+    started_at TEXT NOT NULL, finished_at TEXT, status TEXT, exit_code INTEGER, result TEXT
+) STRICT;
+CREATE INDEX runs_by_start ON runs (started_at);
+CREATE TABLE units (
+    key TEXT PRIMARY KEY, kind TEXT NOT NULL, run_id TEXT NOT NULL, reserved_tokens INTEGER NOT NULL,
+    started_at TEXT NOT NULL, done_at TEXT, payload BLOB, checksum BLOB
+) STRICT;
+CREATE INDEX units_by_run ON units (run_id);
+CREATE TABLE spend (
+    run_id TEXT NOT NULL, role TEXT NOT NULL, model TEXT NOT NULL, input_tokens INTEGER NOT NULL,
+    output_tokens INTEGER NOT NULL, cost_usd REAL, at TEXT NOT NULL
+) STRICT;
+CREATE INDEX spend_by_run ON spend (run_id);
+"""
+
+
+class EntryKind(StrEnum):
+    """What a unit of work is."""
+
+    STEP = "step"
+    PAGE = "page"
+    REDUCTION = "reduction"
+    LABEL = "label"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredRun:
+    """One run as the journal has it. A run without `finished_at` is still running, or its process died."""
+
+    run_id: str
+    session_id: str
+    question: str
+    settings: Mapping[str, Any]
+    started_at: datetime
+    finished_at: datetime | None = None
+    status: RunStatus | None = None
+    exit_code: int | None = None
+    result: RunResult | None = None
+
+
+class Journal:
+    """One journal file. Every write is one transaction, on disk when the method returns; safe to use from threads.
+
+    Every method raises StoreError where the disk is full or read-only or the file is damaged.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, *, path: str) -> None:
+        self._connection = connection
+        self._lock = threading.Lock()
+        self.path = path
+
+    @classmethod
+    def open(cls, path: Path | str) -> "Journal":
+        """Open or create the file (0600, its folder 0700); ":memory:" is a journal that dies with the process."""
+        name = str(path)
+        with _told_as_store_error(name):
+            if name != _IN_MEMORY:
+                _create_private(Path(name))
+            connection = sqlite3.connect(
+                name, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False, cached_statements=64
+            )
+            try:
+                _prepare(connection, path=name)
+            except BaseException:
+                connection.close()
+                raise
+        return cls(connection, path=name)
+
+    def begin_run(
+        self, run_id: str, session_id: str, *, question: str, settings: Mapping[str, Any], started_at: datetime
+    ) -> None:
+        """Write that a run began. `settings` must be free of secrets."""
+        row = (run_id, session_id, question, json.dumps(dict(settings), ensure_ascii=False), started_at.isoformat())
+        self._write("INSERT INTO runs (run_id, session_id, question, settings, started_at) VALUES (?, ?, ?, ?, ?)", row)
+
+    def finish_run(self, result: RunResult) -> None:
+        """Write how a run ended."""
+        row = (_now(), result.status.value, result.exit_code, result.model_dump_json(), result.run_id)
+        self._write("UPDATE runs SET finished_at=?, status=?, exit_code=?, result=? WHERE run_id=?", row)
+
+    def runs(self, limit: int) -> tuple[StoredRun, ...]:
+        """The latest runs, newest first, each with its result."""
+        rows = self._read("SELECT * FROM runs ORDER BY started_at DESC, rowid DESC LIMIT ?", (limit,))
+        return tuple(_stored_run(row) for row in rows)
+
+    def run(self, id_prefix: str) -> StoredRun | None:
+        """The run whose id begins with `id_prefix`; UsageError where several do and none is equal to it."""
+        rows = self._read("SELECT * FROM runs WHERE substr(run_id, 1, ?) = ?", (len(id_prefix), id_prefix))
+        runs = [_stored_run(row) for row in rows]
+        exact = [run for run in runs if run.run_id == id_prefix]
+        if len(runs) > 1 and not exact:
+            named = ", ".join(f"'{run.run_id}'" for run in runs[:5])
+            raise UsageError(f"the run id '{id_prefix}' fits {len(runs)} runs ({named}); give more of its characters.")
+        return next(iter(exact or runs), None)
+
+    def started(self, key: str, kind: EntryKind, run_id: str, *, reserved_tokens: int = 0) -> None:
+        """Write that a unit of work begins. A result that is stored under the key already stays until replaced."""
+        self._write(
+            "INSERT INTO units (key, kind, run_id, reserved_tokens, started_at) VALUES (?, ?, ?, ?, ?) "
+            "ON CONFLICT (key) DO UPDATE SET run_id=excluded.run_id, reserved_tokens=excluded.reserved_tokens, "
+            "started_at=excluded.started_at",
+            (key, kind.value, run_id, reserved_tokens, _now()),
+        )
+
+    def done(self, key: str, payload: bytes) -> None:
+        """Write the result of a unit that was `started`; ValueError where it was not."""
+        row = (_now(), payload, hashlib.sha256(payload).digest(), key)
+        if self._write("UPDATE units SET done_at=?, payload=?, checksum=? WHERE key=?", row) == 0:
+            raise ValueError(f"the unit '{key}' is done but was never started")
+
+    def found(self, key: str) -> bytes | None:
+        """The stored result of a unit, or None: not there, not done, or damaged (its checksum does not fit)."""
+        rows = self._read("SELECT payload, checksum FROM units WHERE key=? AND payload IS NOT NULL", (key,))
+        for payload, checksum in rows:
+            if hashlib.sha256(payload).digest() == checksum:
+                return bytes(payload)
+        return None
+
+    def spend(self, run_id: str, role: Role, *, model: str, usage: Usage, cost_usd: float | None) -> None:
+        """Write what one request to a model used; `cost_usd` is None where no price is known."""
+        row = (run_id, role.value, model, usage.input_tokens, usage.output_tokens, cost_usd, _now())
+        self._write("INSERT INTO spend VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+
+    def close(self) -> None:
+        """Close the file. A second call changes nothing."""
+        with self._lock, _told_as_store_error(self.path):
+            self._connection.close()
+
+    def _write(self, statement: str, row: tuple[Any, ...]) -> int:
+        with self._lock, _told_as_store_error(self.path):
+            return self._connection.execute(statement, row).rowcount
+
+    def _read(self, statement: str, row: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+        with self._lock, _told_as_store_error(self.path):
+            return self._connection.execute(statement, row).fetchall()
+
+
+class MemoryJournal(Journal):
+    """A journal that dies with the process: the in-memory twin for tests and for runs that store nothing."""
+
+    def __init__(self, path: str = _IN_MEMORY) -> None:
+        connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        _prepare(connection, path=path)
+        super().__init__(connection, path=path)
+
+
+def _stored_run(row: tuple[Any, ...]) -> StoredRun:
+    run_id, session_id, question, settings, started_at, finished_at, status, exit_code, result = row
+    return StoredRun(
+        run_id=run_id,
+        session_id=session_id,
+        question=question,
+        settings=json.loads(settings),
+        started_at=datetime.fromisoformat(started_at),
+        finished_at=datetime.fromisoformat(finished_at) if finished_at else None,
+        status=RunStatus(status) if status else None,
+        exit_code=exit_code,
+        result=_readable_result(result),
+    )
+
+
+def _readable_result(text: str | None) -> RunResult | None:
+    """The stored result, or None where another version of runax wrote one that this version cannot read."""
+    if text is None:
+        return None
+    try:
+        return RunResult.model_validate_json(text)
+    except ValidationError:
+        return None
+
+
+def _create_private(path: Path) -> None:
+    """The file must be private before SQLite opens it: the WAL file takes over its mode."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+
+
+def _prepare(connection: sqlite3.Connection, *, path: str) -> None:
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute("PRAGMA synchronous=FULL")
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        _migrate(connection, path=path)
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
+
+
+def _migrate(connection: sqlite3.Connection, *, path: str) -> None:
+    """Create the tables in an empty file. Inside a transaction, so that two processes cannot both do it."""
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if version == 0:
+        for statement in _SCHEMA.split(";"):
+            connection.execute(statement)
+        connection.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
+    elif version != SCHEMA_VERSION:
+        raise StoreError(
+            f"the journal '{path}' has schema version {version}; this runax reads version {SCHEMA_VERSION}. Use the "
+            "runax that wrote it, or move the file away to begin a new one.",
+            path=path,
+        )
+
+
+@contextmanager
+def _told_as_store_error(path: str) -> Iterator[None]:
+    try:
+        yield
+    except (sqlite3.Error, OSError) as error:
+        raise StoreError(
+            f"the journal '{path}' cannot be used: {error}. Free some space, make the folder writable, or move the "
+            "file away to begin a new one.",
+            path=path,
+        ) from error
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat()
