@@ -1,0 +1,29 @@
+"""JSON in as few tokens as it can be had: UTF-8, no spaces, no escapes that need not be.
+
+Knows text and values. Knows no model, no fence, no budget.
+"""
+
+import json
+
+import orjson
+
+from adapters.base import Json
+
+
+def compact(value: Json) -> str:
+    """`value` as compact JSON text; integers of any length are kept."""
+    return compact_bytes(value).decode("utf-8")
+
+
+def compact_bytes(value: Json) -> bytes:
+    """`value` as one line of compact UTF-8 JSON; what is no valid Unicode becomes U+FFFD."""
+    try:
+        return orjson.dumps(value)
+    except TypeError:
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+        return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace").encode("utf-8")
+
+
+def parsed(line: bytes) -> Json:
+    """The value that `compact_bytes` wrote. Not orjson: it reads integers beyond 64 bits as floats."""
+    return json.loads(line)

@@ -1,0 +1,116 @@
+"""Datasets: all records of one call under one name, with row numbers from 1 in page order.
+
+Knows names, rows and where their records stand. Knows nothing of requests and models.
+"""
+
+import re
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, islice
+from pathlib import Path
+
+from adapters.base import Json, JsonObject
+from runax_cli.errors import StoreError
+from runax_cli.executor.compact import compact_bytes, parsed
+from runax_cli.executor.spool import PageEntry, Spool
+
+
+class Dataset:
+    """The records of one call. Rows can be read while pages still arrive, as far as all earlier pages are in."""
+
+    def __init__(self, name: str, folder: Path) -> None:
+        self.name = name
+        self.folder = folder
+        self.spool = Spool(folder)
+        self.is_sealed = False
+
+    @property
+    def table_path(self) -> Path:
+        """Where the Parquet file stands once the dataset is sealed."""
+        return self.folder / "records.parquet"
+
+    @property
+    def n_records(self) -> int:
+        """Records in all pages that are in."""
+        return sum(entry.records for entry in self.spool.entries.values())
+
+    def add_page(self, index: int, records: Sequence[Json], *, position: str) -> PageEntry:
+        """Write a page; blocking. What is no object is wrapped as `{"value": …}`. Raises StoreError."""
+        return self.spool.write(index, [line_of(record) for record in records], position=position)
+
+    def first_row(self, index: int) -> int:
+        """The row number of a page's first record."""
+        return 1 + sum(entry.records for entry in self.spool.entries.values() if entry.index < index)
+
+    def record(self, row: int) -> JsonObject:
+        """The record of a row number; raises KeyError where there is no such row."""
+        found = next(self.records(row, row + 1), None)
+        if found is None:
+            raise KeyError(f"dataset '{self.name}' has rows 1 to {self.n_records}, and no row {row}")
+        return found
+
+    def records(self, start: int = 1, stop: int | None = None) -> Iterator[JsonObject]:
+        """Records of the rows from `start` up to and without `stop`, read from disk one by one."""
+        for line in self.lines(start, stop):
+            yield parsed(line)
+
+    def lines(self, start: int = 1, stop: int | None = None) -> Iterator[bytes]:
+        """The same as compact JSON lines."""
+        count = None if stop is None else max(0, stop - start)
+        return islice(self._lines_from(start), count) if start >= 1 else iter(())
+
+    def _lines_from(self, start: int) -> Iterator[bytes]:
+        pages = self.spool.in_order
+        ends = list(accumulate(page.records for page in pages))
+        at = bisect_right(ends, start - 1)
+        for number, page in enumerate(pages[at:], start=at):
+            before = ends[number] - page.records
+            yield from self.spool.lines(page.index, max(0, start - 1 - before))
+
+
+class DatasetStore:
+    """Makes datasets in one folder (0700). Names are noun and ordinal, and are never given twice."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def create(self, noun: str) -> Dataset:
+        """A new empty dataset, `<noun>_<n>`. Raises StoreError where the folder cannot be made."""
+        stem = _stem(noun)
+        try:
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            return self._first_free(stem)
+        except OSError as error:
+            raise StoreError(
+                f"no dataset can be made in '{self.folder}': {error.strerror or error}. "
+                "Free some space or point XDG_STATE_HOME to another disk.",
+                path=str(self.folder),
+            ) from error
+
+    def _first_free(self, stem: str) -> Dataset:
+        number = 1 + max((_ordinal(path.name, stem) for path in self.folder.iterdir()), default=0)
+        while True:
+            folder = self.folder / f"{stem}_{number}"
+            try:
+                folder.mkdir(mode=0o700)
+            except FileExistsError:
+                number += 1
+                continue
+            return Dataset(folder.name, folder)
+
+
+def line_of(record: Json) -> bytes:
+    """A record as one compact JSON line."""
+    return compact_bytes(record if isinstance(record, dict) else {"value": record})
+
+
+def _stem(noun: str) -> str:
+    plain = unicodedata.normalize("NFKD", noun).encode("ascii", "ignore").decode().lower()
+    stem = re.sub(r"[^a-z0-9]+", "_", plain).strip("_")[:40].strip("_")
+    return stem if stem and stem[0].isalpha() else f"records_{stem}".rstrip("_")
+
+
+def _ordinal(name: str, stem: str) -> int:
+    head, _, tail = name.rpartition("_")
+    return int(tail) if head == stem and tail.isdigit() else 0

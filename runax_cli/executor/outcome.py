@@ -1,0 +1,70 @@
+"""A decided call going in, and its outcome coming out.
+
+Knows the values that pass between the loop and the executor. Knows nothing of how the one becomes the other.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from adapters.base import JsonObject, ToolSpec
+from runax_cli.budget import Budget
+from runax_cli.events import Emitter
+from runax_cli.executor.dataset import Dataset
+from runax_cli.executor.envelope import Envelope
+from runax_cli.models.base import Model
+from runax_cli.results import CallReport, Coverage
+
+Need: TypeAlias = Literal["read", "compute"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecidedCall:
+    """A call that the guard let through.
+
+    `arguments` are those of the API, without the virtual ones. `focus` is what to find out, in words (the question
+    where the model said nothing). `at_most`: the first n records in the API's order suffice; None reads all.
+    """
+
+    call_id: str
+    tool: ToolSpec
+    arguments: JsonObject
+    focus: str
+    need: Need = "read"
+    at_most: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """What a call may use and report to; `reducer` is bound to this turn's budget and meter."""
+
+    emitter: Emitter
+    budget: Budget
+    reducer: Model
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What a reducer learned: a statement and the rows (from 1) of the call's dataset that it rests on.
+
+    `is_quote_verified` is None without a quote, and says else whether the quote was found in one of the records.
+    """
+
+    id: str
+    statement: str
+    records: tuple[int, ...]
+    quote: str | None = None
+    is_quote_verified: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallOutcome:
+    """Everything that came of a call: what the model sees, what is reported, and what the answer can be proved by.
+
+    `dataset` is None only where no record came back. `findings` are those of the reductions; empty for a direct pass.
+    """
+
+    envelope: Envelope
+    report: CallReport
+    coverage: Coverage
+    dataset: Dataset | None
+    findings: tuple[Finding, ...] = ()
