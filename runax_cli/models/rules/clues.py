@@ -1,0 +1,124 @@
+"""What a question names: numbers, names, quoted text and dates, each with the word before it.
+
+Knows the surface of English questions. Knows nothing of tools.
+"""
+
+import re
+from dataclasses import dataclass
+
+from runax_cli.models.rules.lexicon import STOP_WORDS, content_stems, fold, stem, stems, words
+
+_QUOTED = re.compile(r"[\"“„]([^\"“”„]{1,200})[\"”“]|(?<![^\W_])['\u2018]([^'\u2019]{2,200})['\u2019](?![^\W_])")
+_DATE = re.compile(r"\b\d{4}-\d{2}-\d{2}\b")
+_NUMBER = re.compile(r"(?:\b([^\W\d_]+)\s+)?(?:(?:id|no|number|nr)\.?\s+)?#?(?<![\w.-])(\d+)\b(?!-\d)", re.IGNORECASE)
+_NAME = re.compile(r"(?:\b([^\W\d_]+)\s+)?\b([A-ZÀ-ÖØ-Þ\u0100-\u017F][\w.-]*(?:\s+[A-ZÀ-ÖØ-Þ\u0100-\u017F][\w.-]*)*)")
+_FIRST_N = re.compile(r"\bfirst\s+(\d+)\b", re.IGNORECASE)
+_NOT_NAMES = frozenset(
+    """
+    what which who whom whose when where why how is are was were do does did list show find tell
+    give i january february march april may june july august september october november december
+    """.split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Clue:
+    """A value that the question names, and the folded word right before it ("" where there is none)."""
+
+    value: str
+    before: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Clues:
+    """Everything that a question names."""
+
+    numbers: tuple[Clue, ...]
+    names: tuple[Clue, ...]
+    quoted: tuple[str, ...]
+    dates: tuple[Clue, ...]
+    stems: frozenset[str]
+    text: str
+    first_n: int | None = None
+    wants_everything: bool = False
+
+    @property
+    def qualifiers(self) -> frozenset[str]:
+        """Stems of words that only say whose or which: the "customer" of "customer 4" and of "customer Novák"."""
+        return frozenset(stem(clue.before) for clue in (*self.numbers, *self.names) if clue.before)
+
+
+_OPENERS = frozenset("which what list show find count any all many".split())
+_MOST_NOUN_WORDS = 2
+
+
+def topic_of(question: str) -> list[str]:
+    """The stems of what records are to be about: without the kind of record asked for and without its owner.
+
+    "Which open tickets of customer 4 mention a router?" is about routers: the words after the question word only name the
+    kind, and "customer 4" is a filter.
+    """
+    clues = clues_of(question)
+    owners = [clue for clue in (*clues.numbers, *clues.names) if clue.before and clue.before not in STOP_WORDS]
+    dropped = {s for clue in owners for s in stems(f"{clue.before} {clue.value}")} | _kind_asked_for(words(question))
+    return [word for word in content_stems(question) if word not in dropped]
+
+
+def _kind_asked_for(asked: list[str]) -> set[str]:
+    for at, word in enumerate(asked):
+        if word in _OPENERS:
+            rest = asked[at + 1 :]
+            while rest and rest[0] in STOP_WORDS:
+                rest = rest[1:]
+            end = next((i for i, later in enumerate(rest) if later in STOP_WORDS), len(rest))
+            return {stem(later) for later in rest[: min(end, _MOST_NOUN_WORDS)]}
+    return set()
+
+
+def clues_of(question: str) -> Clues:
+    """Read the clues off a question."""
+    quoted = tuple(a or b for a, b in _QUOTED.findall(question))
+    bare = _QUOTED.sub(" ", question)
+    first_n = _FIRST_N.search(bare)
+    return Clues(
+        numbers=tuple(Clue(number, fold(before)) for before, number in _NUMBER.findall(_DATE.sub(" ", bare))),
+        names=_names(bare),
+        quoted=quoted,
+        dates=_dates(bare),
+        stems=frozenset(stems(question)),
+        text=question,
+        first_n=int(first_n[1]) if first_n else None,
+        wants_everything=bool(re.search(r"\b(everything|all) (there is )?(about|on|of)\b", question, re.IGNORECASE)),
+    )
+
+
+def _dates(text: str) -> tuple[Clue, ...]:
+    return tuple(
+        Clue(d[0], fold((re.findall(r"[^\W\d_]+", text[: d.start()]) or [""])[-1])) for d in _DATE.finditer(text)
+    )
+
+
+def _names(text: str) -> tuple[Clue, ...]:
+    found = []
+    for match in _NAME.finditer(text):
+        before, name = match[1] or "", match[2].rstrip(".-")
+        parts = name.split()
+        while parts and (
+            fold(parts[0]) in _NOT_NAMES or fold(parts[0]) in STOP_WORDS or _opens(text, match, parts, name)
+        ):
+            before, parts = parts[0], parts[1:]
+        if parts:
+            found.append(Clue(" ".join(parts), fold(before)))
+    return tuple(found)
+
+
+def _is_common(word: str) -> bool:
+    return fold(word) in _NOT_NAMES or fold(word) in STOP_WORDS
+
+
+def _opens(text: str, match: re.Match[str], parts: list[str], name: str) -> bool:
+    """Whether the first part only opens a sentence: capital by position, and no name can be told from it."""
+    at_start = not text[: match.start(2)].strip(" \t\n\"'(") or text[: match.start(2)].rstrip().endswith(
+        (".", "?", "!")
+    )
+    return at_start and len(parts) == len(name.split()) and not parts[0].isupper()

@@ -1,0 +1,114 @@
+"""The final answer, composed of what calls returned.
+
+Knows envelopes as a model is shown them. States only what stands in one, with the references it was given.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from runax_cli.models.rules.clues import Clues
+from runax_cli.models.rules.lexicon import words
+from runax_cli.models.rules.reading import brief, relevant
+
+MOST_LINES = 10
+NO_TOOL = "None of the tools fits this question. Ask about what they offer, in their words."
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a call returned, as the model was shown it: the tool, its arguments, the envelope."""
+
+    tool: str
+    arguments: dict[str, Any]
+    envelope: dict[str, Any]
+
+    @property
+    def records(self) -> list[tuple[str, Any]]:
+        """References and records of a call whose records were passed on as they are."""
+        data = self.envelope.get("data")
+        return [(ref, record) for ref, record in data.items() if "#" in ref] if isinstance(data, dict) else []
+
+
+def answer(clues: Clues, told: Sequence[Told]) -> str:
+    """The answer over all calls; in plain words, each statement with its references."""
+    parts = [part for call in told if (part := _part(clues, call))]
+    return "\n\n".join(parts) if parts else NO_TOOL
+
+
+def told_of(tool: str, arguments: str, content: str) -> Told:
+    """Read one tool message; what is no JSON object counts as an error of that call."""
+    try:
+        envelope, parsed_arguments = json.loads(content), json.loads(arguments or "{}")
+    except ValueError:
+        envelope, parsed_arguments = {"status": "error", "error": {"message": "the result is not JSON"}}, {}
+    if not isinstance(envelope, dict):
+        envelope = {"status": "error", "error": {"message": "the result is no envelope"}}
+    return Told(tool, parsed_arguments if isinstance(parsed_arguments, dict) else {}, envelope)
+
+
+def _part(clues: Clues, call: Told) -> str:
+    status = call.envelope.get("status")
+    match status:
+        case "success" | "partial":
+            return _found(clues, call)
+        case "empty":
+            return f"No {_noun(call)} match ({_asked(call)})."
+        case "duplicate_call_blocked" | "deferred":
+            return ""
+        case _:
+            message = (call.envelope.get("error") or {}).get("message", status)
+            return f"{call.tool} gave no data: {message}"
+
+
+def _found(clues: Clues, call: Told) -> str:
+    envelope = call.envelope
+    total, read = envelope.get("total_matches"), envelope.get("records_read")
+    asked = _asked(call)
+    head = f"{total if total is not None else read} {_noun(call)} match ({asked}); {read} of them were read."
+    if not envelope.get("is_complete", True):
+        head += " The data is incomplete."
+    return "\n".join([head, *_lines(clues, call)])
+
+
+def _lines(clues: Clues, call: Told) -> list[str]:
+    data = call.envelope.get("data")
+    if isinstance(data, list):
+        return [_finding(entry) for entry in _ranked(clues, data)[:MOST_LINES]]
+    records = call.records
+    by_words = relevant(clues.text, records)
+    if by_words:
+        return [f"- {_on_one_line(p.statement)} [{p.ref}]" for p in by_words[:MOST_LINES]]
+    return [
+        f"- {_on_one_line(brief(record))} [{ref}]" for ref, record in records[: MOST_LINES if len(records) <= 20 else 3]
+    ]
+
+
+def _ranked(clues: Clues, findings: list[Any]) -> list[dict[str, Any]]:
+    usable = [f for f in findings if isinstance(f, dict) and f.get("statement")]
+    scores = {p.ref: p.score for p in relevant(clues.text, [(str(i), f["statement"]) for i, f in enumerate(usable)])}
+    order = sorted(range(len(usable)), key=lambda i: -scores.get(str(i), 0.0))
+    return [usable[i] for i in order]
+
+
+def _finding(entry: dict[str, Any]) -> str:
+    refs = [str(ref) for ref in entry.get("records", ()) if "#" in str(ref)]
+    line = f"- {_on_one_line(str(entry['statement']))}"
+    return f"{line} [{', '.join(refs[:5])}]" if refs else line
+
+
+def _on_one_line(text: str) -> str:
+    return " ".join(text.replace("[", "(").replace("]", ")").split())
+
+
+def _noun(call: Told) -> str:
+    dataset = call.envelope.get("dataset")
+    if isinstance(dataset, str) and "_" in dataset:
+        return dataset.rpartition("_")[0]
+    return words(call.tool)[-1]
+
+
+def _asked(call: Told) -> str:
+    query: Iterable[tuple[str, Any]] = (call.envelope.get("query") or {}).items()
+    return ", ".join(f"{name} = {value}" for name, value in query) or "no filter"

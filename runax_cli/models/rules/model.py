@@ -1,0 +1,127 @@
+"""The rules model behind the model seam: one reply for each role.
+
+Knows the messages it is sent and nothing else. Counting its tokens is left to whoever meters it.
+"""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from runax_cli.models.base import Message, ModelReply, ModelRequest, OnText, Role, ToolCall, ToolSchema, Usage
+from runax_cli.models.rules.clues import Clues, clues_of, topic_of
+from runax_cli.models.rules.composing import Told, answer, told_of
+from runax_cli.models.rules.reading import MOST_FINDINGS, brief, fenced, focus_of, parsed, relevant
+from runax_cli.models.rules.selection import Entity, Wish, entities_of, next_calls
+
+NAME = "rules"
+NOTICE = "The model is 'rules': offline, matching words without understanding language. Set LLM_NAME for a real one."
+_STREAM_CHARS = 80
+
+
+class RulesModel:
+    """Answers by rules, at once and free of charge; the same request gives the same reply."""
+
+    name = NAME
+
+    async def complete(self, request: ModelRequest, *, on_text: OnText | None = None) -> ModelReply:
+        """The reply of `request.role`; text is handed to `on_text` in pieces."""
+        reply = self.reply(request)
+        if on_text is not None:
+            for start in range(0, len(reply.text), _STREAM_CHARS):
+                on_text(reply.text[start : start + _STREAM_CHARS])
+        return reply
+
+    def reply(self, request: ModelRequest) -> ModelReply:
+        """The reply as a function of the request."""
+        match request.role:
+            case Role.REDUCER:
+                return _said(json.dumps(_reduced(request), ensure_ascii=False))
+            case Role.SUMMARIZER:
+                return _said("\n".join(_brief_lines(request.messages)))
+            case Role.PLANNER | Role.LABELLER | Role.AGENT:
+                return _agent(request)
+
+    async def aclose(self) -> None:
+        """Nothing is open."""
+
+
+def _said(text: str, calls: tuple[ToolCall, ...] = ()) -> ModelReply:
+    return ModelReply(text=text, model=NAME, tool_calls=calls, usage=Usage(is_reported=False), cost_usd=0.0)
+
+
+def _agent(request: ModelRequest) -> ModelReply:
+    question, turn = _turn(request.messages)
+    clues = clues_of(question)
+    told = _told(turn)
+    entities = [e for call in told for e in entities_of(call.tool, call.arguments, [r for _, r in call.records], clues)]
+    done = frozenset(Wish(call.tool, call.arguments).key for call in told)
+    wishes = next_calls(clues, request.tools, entities, done) if _goes_on(told, entities, request.tools) else []
+    if wishes:
+        calls = tuple(
+            ToolCall(f"call_{len(told) + i}", w.tool, json.dumps(w.arguments, ensure_ascii=False))
+            for i, w in enumerate(wishes, 1)
+        )
+        return _said("", calls)
+    return _said(answer(clues, _that_matter(told, clues)))
+
+
+def _goes_on(told: Sequence[Told], entities: Sequence[Entity], tools: Sequence[ToolSchema]) -> bool:
+    """A first call, or one that an id found so far makes possible; after the target's data there is nothing to add."""
+    return bool(tools) and (not told or (bool(entities) and len(told) < len(tools)))
+
+
+def _that_matter(told: Sequence[Told], clues: Clues) -> list[Told]:
+    """Lookups that only gave an id are left out where later calls gave the data."""
+    if clues.wants_everything or len(told) < 2:
+        return list(told)
+    last = told[-1]
+    return [last] if last.envelope.get("status") in {"success", "partial", "empty"} else list(told)
+
+
+def _turn(messages: Sequence[Message]) -> tuple[str, Sequence[Message]]:
+    """The question of this turn, and what came after it."""
+    at = max((i for i, m in enumerate(messages) if m.role == "user" and _asks(messages, i)), default=0)
+    return (messages[at].content if messages else ""), messages[at + 1 :]
+
+
+def _asks(messages: Sequence[Message], at: int) -> bool:
+    """A user message that follows a result is a request of the runner and not the question."""
+    return at == 0 or messages[at - 1].role != "tool"
+
+
+def _told(turn: Sequence[Message]) -> list[Told]:
+    calls = {call.id: call for message in turn for call in message.tool_calls}
+    results = [m for m in turn if m.role == "tool" and m.tool_call_id in calls]
+    return [
+        told_of(calls[m.tool_call_id or ""].name, calls[m.tool_call_id or ""].arguments, m.content) for m in results
+    ]
+
+
+def _reduced(request: ModelRequest) -> dict[str, Any]:
+    message = next((m.content for m in request.messages if m.role == "user"), "")
+    if request.output is not None and request.output.name == "merged_findings":
+        return _merged(message)
+    records = [(ref, parsed(text)) for ref, text in fenced(message, "records")]
+    focus = focus_of(message)
+    found = relevant(focus, records)[:MOST_FINDINGS]
+    findings = [{"statement": p.statement, "records": [int(p.ref)], "quote": p.quote} for p in found]
+    if not findings and _is_general(focus):
+        findings = [{"statement": brief(r), "records": [int(ref)], "quote": None} for ref, r in records[:2] if brief(r)]
+    return {"findings": findings, "nothing_relevant": not findings}
+
+
+def _is_general(focus: str) -> bool:
+    clues: Clues = clues_of(focus)
+    return clues.wants_everything or not topic_of(focus)
+
+
+def _merged(message: str) -> dict[str, Any]:
+    """The more relevant half of the findings, each with its source."""
+    findings = list(fenced(message, "findings"))
+    best = [p.ref for p in relevant(focus_of(message), findings)] or [ref for ref, _ in findings]
+    kept = set(best[: max(1, len(findings) // 2)])
+    return {"findings": [{"statement": text, "sources": [ref]} for ref, text in findings if ref in kept]}
+
+
+def _brief_lines(messages: Sequence[Message]) -> list[str]:
+    return [f"{m.role}: {m.content[:200]}" for m in messages if m.role in {"user", "assistant"} and m.content]

@@ -1,0 +1,140 @@
+"""Reducing by lexical relevance: which records carry the words of the focus, and where.
+
+Knows the fenced lists that a reducer is sent. Knows nothing of tools.
+"""
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from runax_cli.models.rules.clues import clues_of, topic_of
+from runax_cli.models.rules.lexicon import fold, stem
+
+QUOTE_CHARS = 160
+MOST_FINDINGS = 12
+_RELEVANT_SHARE = 0.5
+_LINE = re.compile(r"^\[(\w+)(?: part \d+/\d+)?\] (.*)$")
+_WORD = re.compile(r"[^\W_]+")
+_BRIEF_FIRST = (
+    "id",
+    "name",
+    "full_name",
+    "title",
+    "subject",
+    "status",
+    "category",
+    "city",
+    "date",
+    "created_at",
+    "amount",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A record that is relevant: its reference, how relevant, a statement about it, and a verbatim quote."""
+
+    ref: str
+    score: float
+    statement: str
+    quote: str | None
+
+
+def fenced(message: str, fence: str) -> Iterator[tuple[str, str]]:
+    """The lines of a fenced list as pairs of reference and text."""
+    inside = message.partition(f"<{fence}>")[2].rpartition(f"</{fence}>")[0] or message.partition(f"<{fence}")[2]
+    for line in inside.splitlines():
+        matched = _LINE.match(line)
+        if matched:
+            yield matched[1], matched[2]
+
+
+def focus_of(message: str) -> str:
+    """What stands under FOCUS, up to the fence."""
+    return message.partition("FOCUS:")[2].partition("\n<")[0].strip()
+
+
+def relevant(focus: str, records: Sequence[tuple[str, Any]]) -> list[Passage]:
+    """The records that carry at least half of the focus's weight of words, best first.
+
+    A word weighs the more the fewer records have it. Words that name fields or nearly all records weigh nothing; quoted
+    text must stand in a record as it is.
+    """
+    texts = [" ".join(_values(record)) for _, record in records]
+    bags = [frozenset(stem(word) for word in _WORD.findall(fold(text))) for text in texts]
+    weights = _weights(focus, records, bags)
+    total = sum(weights.values())
+    quoted = [fold(text) for text in clues_of(focus).quoted]
+    passages = []
+    for (ref, record), text, bag in zip(records, texts, bags, strict=True):
+        score = sum(weight for word, weight in weights.items() if word in bag)
+        if total and score >= _RELEVANT_SHARE * total and all(q in fold(text) for q in quoted):
+            passages.append(_passage(ref, record, score, frozenset(weights)))
+    return sorted(passages, key=lambda p: -p.score)
+
+
+def brief(record: Any, extra: Iterable[str] = ()) -> str:
+    """A record in a few words: its most telling scalar fields."""
+    if not isinstance(record, dict):
+        return _shorten(str(record))
+    scalars = {k: v for k, v in record.items() if isinstance(v, str | int | float) and v != "" and len(str(v)) <= 80}
+    wanted = [k for k in (*_BRIEF_FIRST, *extra, *scalars) if k in scalars]
+    return "; ".join(f"{k}: {scalars[k]}" for k in list(dict.fromkeys(wanted))[:8])
+
+
+def parsed(text: str) -> Any:
+    """A record's JSON, or its text where it is a part of one."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _weights(focus: str, records: Sequence[tuple[str, Any]], bags: Sequence[frozenset[str]]) -> dict[str, float]:
+    fields = {
+        stem(word)
+        for _, record in records[:5]
+        if isinstance(record, dict)
+        for key in record
+        for word in _WORD.findall(fold(key))
+    }
+    asked = [word for word in topic_of(focus) if word not in fields]
+    n = len(records)
+    df = Counter(word for bag in bags for word in asked if word in bag)
+    return {word: math.log((n + 1) / (df[word] + 0.5)) for word in asked if n < 4 or df[word] <= 0.6 * n}
+
+
+def _passage(ref: str, record: Any, score: float, asked: frozenset[str]) -> Passage:
+    quote = max((_best_sentence(value, asked) for value in _values(record)), default=(0, ""), key=lambda pair: pair[0])[
+        1
+    ]
+    told = brief(record)
+    return Passage(ref, score, f"{told} — {quote}" if quote and quote not in told else told, quote or None)
+
+
+def _best_sentence(text: str, asked: frozenset[str]) -> tuple[int, str]:
+    sentences = re.split(r"(?<=[.!?])\s+|\n+", text)
+    scored = [(len({stem(w) for w in _WORD.findall(fold(s))} & asked), s.strip()) for s in sentences if s.strip()]
+    hits, sentence = max(scored, key=lambda pair: pair[0], default=(0, ""))
+    return (hits, _shorten(sentence)) if hits else (0, "")
+
+
+def _shorten(text: str) -> str:
+    if len(text) <= QUOTE_CHARS:
+        return text
+    return text[:QUOTE_CHARS].rsplit(" ", 1)[0]
+
+
+def _values(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        for inner in value.values():
+            yield from _values(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _values(inner)
+    elif value is not None and not isinstance(value, bool):
+        yield str(value)
