@@ -55,8 +55,8 @@ _MOST_NOUN_WORDS = 2
 def topic_of(question: str) -> list[str]:
     """The stems of what records are to be about: without the kind of record asked for and without its owner.
 
-    "Which open tickets of customer 4 mention a router?" is about routers: the words after the question word only name the
-    kind, and "customer 4" is a filter.
+    "Which open tickets of customer 4 mention a router?" is about routers: the words after the question word only
+    name the kind, and "customer 4" is a filter.
     """
     clues = clues_of(question)
     owners = [clue for clue in (*clues.numbers, *clues.names) if clue.before and clue.before not in STOP_WORDS]
