@@ -1,0 +1,111 @@
+"""Serving an ASGI app inside the running event loop, for as long as a block lasts.
+
+Knows sockets, uvicorn and the life of one server. Knows nothing of what is served. Signals stay with whoever owns
+the process: uvicorn's own handlers are never installed.
+"""
+
+import asyncio
+import logging
+import socket
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+
+import uvicorn
+from starlette.types import ASGIApp
+
+DEFAULT_PORT = 9001
+_GRACE_S = 1
+_log = logging.getLogger(__name__)
+
+
+class _EmbeddedServer(uvicorn.Server):
+    """A uvicorn server that takes no signals and says when it is ready."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.is_ready = asyncio.Event()
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave every signal where it is."""
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start, then tell whoever waits."""
+        await super().startup(sockets)
+        self.is_ready.set()
+
+
+@asynccontextmanager
+async def serve(app: ASGIApp, host: str = "127.0.0.1", port: int = DEFAULT_PORT) -> AsyncIterator[str]:
+    """Serve `app` and yield its base URL (no slash at the end); leaving the block stops the server.
+
+    Port 0 takes any free port. Raises OSError where the address cannot be had, and RuntimeError where the app
+    refuses to start. Requests that still run when the block ends are cancelled after a second.
+    """
+    listener = _listen(host, port)
+    config = uvicorn.Config(
+        app, log_config=None, log_level="critical", access_log=False, timeout_graceful_shutdown=_GRACE_S, ws="none"
+    )
+    server = _EmbeddedServer(config)
+    task = asyncio.create_task(_run(server, listener), name=f"serve {host}")
+    try:
+        await _until_ready(server, task)
+        yield _base_url(host, listener)
+    finally:
+        server.should_exit = True
+        await _finished(task)
+        listener.close()
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+    except OSError as error:
+        listener.close()
+        raise OSError(
+            error.errno, f"cannot listen on '{host}:{port}' ({error.strerror}); choose another port"
+        ) from error
+    return listener
+
+
+def _base_url(host: str, listener: socket.socket) -> str:
+    port = listener.getsockname()[1]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+async def _run(server: uvicorn.Server, listener: socket.socket) -> None:
+    try:
+        await server.serve(sockets=[listener])
+    except SystemExit as refused:
+        # uvicorn ends the process when an app's lifespan fails; here that is the caller's decision.
+        raise RuntimeError("the app failed in its lifespan; see its own log for the reason") from refused
+
+
+async def _until_ready(server: _EmbeddedServer, task: "asyncio.Task[None]") -> None:
+    ready = asyncio.create_task(server.is_ready.wait())
+    try:
+        await asyncio.wait({ready, task}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        ready.cancel()
+    if task.done():
+        task.result()
+        raise RuntimeError("the server ended before it was ready")
+
+
+async def _finished(task: "asyncio.Task[None]") -> None:
+    """Wait for the server's end, even where the caller is cancelled meanwhile: no server outlives its block."""
+    was_cancelled = False
+    while not task.done():
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError:
+            was_cancelled = True
+    failure = None if task.cancelled() else task.exception()
+    if failure is not None:
+        _log.warning("the server ended by a failure: %s", failure)
+    if was_cancelled:
+        raise asyncio.CancelledError
