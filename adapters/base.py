@@ -14,7 +14,10 @@ from adapters.errors import UnknownTool
 
 Json: TypeAlias = Any
 JsonObject: TypeAlias = dict[str, Any]
-NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+def _nothing() -> Mapping[str, Any]:
+    return MappingProxyType({})
 
 
 class Effect(StrEnum):
@@ -72,7 +75,7 @@ class Pagination:
 class PageAddress:
     """Where one page is: arguments to add to the call's own, or a URL that replaces the request's."""
 
-    arguments: Mapping[str, Json] = NOTHING
+    arguments: Mapping[str, Json] = field(default_factory=_nothing)
     url: str | None = None
 
 
@@ -127,7 +130,7 @@ class CallResult:
 
     payload: Json
     location: str
-    headers: Mapping[str, str] = NOTHING
+    headers: Mapping[str, str] = field(default_factory=_nothing)
     n_bytes: int = 0
     duration_s: float = 0.0
     requests: int = 1

@@ -1,0 +1,51 @@
+"""Where a page is: the arguments that ask for it.
+
+Knows conventions and arithmetic. Knows no response.
+"""
+
+from typing import assert_never
+
+from adapters.base import Convention, Json, PageAddress, Pagination
+
+
+def address(pagination: Pagination, *, page_index: int, size: int | None) -> PageAddress:
+    """The page `page_index` (from 0) of a walk in steps of `size`. Raises ValueError where pages have no address."""
+    match pagination.convention:
+        case Convention.OFFSET:
+            if size is None:
+                raise ValueError("pages by offset need a size; use offset_address with the records received so far")
+            return offset_address(pagination, offset=page_index * size, size=size)
+        case Convention.PAGE:
+            return _with_position(pagination, pagination.first + page_index, size)
+        case Convention.SINGLE | Convention.CURSOR | Convention.NEXT_URL | Convention.LINK_HEADER:
+            raise ValueError(f"pages of convention '{pagination.convention}' have no address; follow what they name")
+        case _:
+            assert_never(pagination.convention)
+
+
+def offset_address(pagination: Pagination, *, offset: int, size: int | None) -> PageAddress:
+    """The page that begins after `offset` records. Raises ValueError for other conventions than OFFSET."""
+    if pagination.convention is not Convention.OFFSET:
+        raise ValueError(f"convention '{pagination.convention}' has no offset")
+    return _with_position(pagination, pagination.first + offset, size)
+
+
+def first_address(pagination: Pagination, *, size: int | None) -> PageAddress:
+    """The first page: by its position where pages have one, else by its size alone."""
+    return _with_position(pagination, pagination.first if pagination.is_addressable else None, size)
+
+
+def metadata_address(pagination: Pagination) -> PageAddress:
+    """The request for figures in place of records. Raises ValueError where the tool has no such flag."""
+    if pagination.metadata is None:
+        raise ValueError("the tool has no metadata flag")
+    return PageAddress({pagination.metadata: True})
+
+
+def _with_position(pagination: Pagination, position: int | None, size: int | None) -> PageAddress:
+    arguments: dict[str, Json] = {}
+    if pagination.position is not None and position is not None:
+        arguments[pagination.position] = position
+    if pagination.size is not None and size is not None:
+        arguments[pagination.size] = size
+    return PageAddress(arguments)

@@ -1,0 +1,118 @@
+"""What a response says about the page after it: cursor, URL, Link header, flags.
+
+Knows spellings and their precedence. An empty marker is an end, and so is a flag that says so, whatever marker stands
+beside it. Knows nothing of pages read before: repeated cursors are for the walker to notice.
+"""
+
+from dataclasses import dataclass
+
+from adapters.base import CallResult, Convention, Json, PageAddress, Pagination
+from adapters.paging import names
+from adapters.paging.envelope import Envelope, as_count
+from adapters.paging.links import absolute, link_with, looks_like_url, parse_links
+
+_BY_MARKER = frozenset({Convention.CURSOR, Convention.NEXT_URL, Convention.LINK_HEADER})
+
+
+@dataclass(frozen=True, slots=True)
+class Next:
+    """The next page's address where the response names one, and whether there is one (None: it does not say).
+
+    `kind` is the convention that the response was found to follow.
+    """
+
+    address: PageAddress | None
+    has_more: bool | None
+    kind: Convention | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Marks:
+    """Markers found; `is_ended` is True where a marker's place is there and empty."""
+
+    url: str | None
+    kind: Convention | None
+    cursor: Json
+    is_ended: bool
+
+
+def read_next(result: CallResult, envelope: Envelope, pagination: Pagination, *, size: int | None) -> Next:
+    """What `result` says about the next page. `size` is repeated in a cursor's address: a walk keeps its size."""
+    flag = _flag(envelope)
+    marks = _marks(result, envelope)
+    if flag is False:
+        return Next(None, has_more=False, kind=marks.kind)
+    if marks.cursor is not None and pagination.convention is Convention.CURSOR and pagination.position:
+        arguments = {pagination.position: marks.cursor} | _size(pagination, size)
+        return Next(PageAddress(arguments), has_more=True, kind=Convention.CURSOR)
+    if marks.url is not None:
+        return Next(PageAddress(url=absolute(marks.url, result.location)), has_more=True, kind=marks.kind)
+    if marks.cursor is not None:
+        return Next(None, has_more=True, kind=Convention.CURSOR)
+    is_end = marks.is_ended or pagination.convention in _BY_MARKER
+    return Next(None, has_more=flag if flag is not None else False if is_end else None, kind=marks.kind)
+
+
+def _size(pagination: Pagination, size: int | None) -> dict[str, Json]:
+    return {pagination.size: size} if pagination.size and size is not None else {}
+
+
+def _flag(envelope: Envelope) -> bool | None:
+    more = envelope.flag(names.MORE_FLAGS)
+    if more is not None:
+        return more
+    last = envelope.flag(names.LAST_FLAGS)
+    return None if last is None else not last
+
+
+def _marks(result: CallResult, envelope: Envelope) -> _Marks:
+    link = link_with(parse_links(result.headers.get("link", "")), "next")
+    if link is not None:
+        is_ended = link.parameters.get("results", "").lower() == "false"
+        return _Marks(None if is_ended else link.url, Convention.LINK_HEADER, None, is_ended)
+    url = _next_url(envelope)
+    cursor = _next_cursor(envelope)
+    is_ended = url is None and cursor is None and _has_empty_marker(envelope)
+    kind = Convention.NEXT_URL if url else Convention.CURSOR if cursor is not None else None
+    return _Marks(url, kind, cursor, is_ended)
+
+
+def _next_url(envelope: Envelope) -> str | None:
+    for value in envelope.values(names.NEXT_URLS):
+        if (target := _target(value)) is not None:
+            return target
+    for value in envelope.values(names.NEXT_ANY):
+        target = _target(value)
+        if target is not None and (isinstance(value, dict) or looks_like_url(target)):
+            return target
+    for links in envelope.values(names.words("links _links")):
+        if isinstance(links, list):
+            hits = [link for link in links if isinstance(link, dict) and str(link.get("rel", "")).lower() == "next"]
+            return _target(hits[0]) if hits else None
+    return None
+
+
+def _target(value: Json) -> str | None:
+    """The URL in a link, which is a text or an object with `href`, `url` or `uri`."""
+    if isinstance(value, dict):
+        value = value.get("href") or value.get("url") or value.get("uri")
+    return value if isinstance(value, str) and value else None
+
+
+def _next_cursor(envelope: Envelope) -> Json:
+    for table in (names.NEXT_CURSORS, names.NEXT_ANY, names.WEAK_CURSORS):
+        for value in envelope.values(table):
+            if _is_cursor(value):
+                return value
+    return None
+
+
+def _is_cursor(value: Json) -> bool:
+    if isinstance(value, str):
+        return bool(value) and not looks_like_url(value)
+    return as_count(value) is not None
+
+
+def _has_empty_marker(envelope: Envelope) -> bool:
+    table = names.NEXT_CURSORS | names.NEXT_URLS | names.NEXT_ANY
+    return any(value is None or value in ("", False) for value in envelope.values(table))

@@ -1,0 +1,218 @@
+"""How APIs spell paging: the tables that detection and reading go by.
+
+Knows spellings only, and no rule: a further spelling is a word in a table, a further convention a row. Names are
+compared after `plain`, so `per_page`, `perPage`, `per-page` and `page[per]` differ by letters only. Sources: the
+counts over 2,638 public OpenAPI documents, botocore's paginators and the documentation of the services named.
+"""
+
+import re
+from dataclasses import dataclass
+
+from adapters.base import Convention
+
+_NOT_PLAIN = re.compile(r"[^a-z0-9]")
+
+
+def plain(name: str) -> str:
+    """The letters and digits of a name, in lower case."""
+    return _NOT_PLAIN.sub("", name.lower())
+
+
+def words(text: str) -> frozenset[str]:
+    """A table of plain names, written with spaces between them."""
+    return frozenset(plain(word) for word in text.split())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PositionRow:
+    """A way to say in a request where a page begins.
+
+    `names` say it and `sizes` may stand beside them. `types` are the JSON types a position can have (an untyped
+    parameter fits all). `rivals` are names that turn it into something else (`from`/`to` is a range). `needs_size`
+    asks for a size parameter beside it; `needs_words` for a description that speaks of paging; where `either` is
+    set, one of the two is enough. `first` is the position of the first page unless the schema says otherwise.
+    """
+
+    convention: Convention
+    names: frozenset[str]
+    sizes: frozenset[str]
+    types: frozenset[str]
+    rivals: frozenset[str] = frozenset()
+    needs_size: bool = False
+    needs_words: bool = False
+    either: bool = False
+    first: int = 0
+
+
+INTEGER = frozenset({"integer", "number"})
+OPAQUE = frozenset({"string"})
+
+SIZES_ALONE = words("limit page_size per_page max_results results_per_page items_per_page max_items page_limit")
+SIZES = SIZES_ALONE | words(
+    "count size rows top take max maximum max_count max_records max_size num num_results number_of_results "
+    "number_of_items nb n hits_per_page records_per_page page_count items results entries_per_page batch_size "
+    "page[size] page[limit] perPage psize ps rpp n_per_page"
+)
+RANGE_ENDS = words(
+    "to end until till stop end_date end_time ends_at to_date date_to end_at to_time min_date finish last end_ts"
+)
+
+POSITIONS: tuple[PositionRow, ...] = (
+    PositionRow(
+        convention=Convention.CURSOR,
+        names=words(
+            "cursor next_cursor start_cursor page_cursor page[cursor] page_token next_page_token next_token "
+            "continuation_token continuation pagination_token starting_token pagination_key"
+        ),
+        sizes=SIZES | words("first"),
+        types=OPAQUE,
+    ),
+    PositionRow(
+        convention=Convention.CURSOR,
+        names=words("marker continue next after start_after exclusive_start_key bookmark page"),
+        sizes=SIZES | words("first"),
+        types=OPAQUE,
+        rivals=words("before since until"),
+        needs_words=True,
+    ),
+    PositionRow(
+        convention=Convention.OFFSET,
+        names=words("offset page[offset] start_at start_index first_result result_offset record_offset start_record"),
+        sizes=SIZES,
+        types=INTEGER,
+        needs_size=True,
+        needs_words=True,
+        either=True,
+    ),
+    PositionRow(
+        convention=Convention.OFFSET,
+        names=words("skip start from start_row row_start begin start_from"),
+        sizes=SIZES,
+        types=INTEGER,
+        rivals=RANGE_ENDS,
+        needs_size=True,
+    ),
+    PositionRow(
+        convention=Convention.OFFSET,
+        names=words("first"),
+        sizes=words("max max_results"),
+        types=INTEGER,
+        rivals=words("last after before min"),
+        needs_size=True,
+    ),
+    PositionRow(
+        convention=Convention.PAGE,
+        names=words(
+            "page page_number page_no page_num page[number] page_index current_page pageNr p_page paged pg page_id_no"
+        ),
+        sizes=SIZES,
+        types=INTEGER,
+        first=1,
+    ),
+    PositionRow(
+        convention=Convention.PAGE,
+        names=words("p"),
+        sizes=SIZES,
+        types=INTEGER,
+        needs_size=True,
+        first=1,
+    ),
+)
+"""In order of preference: an opaque cursor survives changes of the data, an offset is finer than a page number."""
+
+METADATA_FLAGS = words(
+    "meta_only metadata_only only_meta only_metadata count_only only_count total_only only_total return_count_only"
+)
+
+ABOUT_PAGING = re.compile(
+    r"\bpag(?:e|es|ed|ing|inat\w*)\b|\bresults?\b|\brecords?\b|\bitems?\b|\bentries\b|\brows?\b|\bskip|\bcursor\b"
+    r"|\bnext\b|\bto return\b|\bobjects?\b|\bdocuments?\b|\bnumber of\b",
+    re.IGNORECASE,
+)
+ABOUT_CURSOR = re.compile(
+    r"\bcursor\b|\btoken\b.*\b(?:page|next|previous|result)|\b(?:next|previous)\b.*\btoken\b|\bpaginat|\bopaque\b"
+    r"|\bcontinu\w+\b.*\b(?:token|list|result)|\bnext page\b|\bprevious (?:response|call|request|page)\b",
+    re.IGNORECASE,
+)
+NOT_PAGING = re.compile(
+    r"\btime ?-?zones?\b|\butc\b|\bgmt\b|\b(?:milli)?seconds?\b|\bminutes?\b|\bhours?\b|\bdays?\b|\bbytes?\b|\bepoch\b"
+    r"|\btimestamps?\b|\bdate\b|\bpixels?\b|\bdegrees?\b|\bmet(?:er|re)s?\b|\bkm\b|\bcredit\b|\bspeed\b|\bprice\b"
+    r"|\bamount\b|\bspend\w*\b|\brate limit\b|\bcurrency\b|\btimeout\b|\bbudget\b|\btemperature\b|\bcharacters?\b"
+    r"|\bline number\b|\b(?:page|article|document|wiki)'?s? ?-?(?:ids?|identifier|title|name|slug|url)\b"
+    r"|\b(?:ids?|identifier|title|name|slug|url) of (?:the|a|an) (?:\w+ )?(?:page|article|document)\b",
+    re.IGNORECASE,
+)
+ONE_BASED = re.compile(
+    r"\b(?:1|one)[- ](?:based|indexed)\b|\b(?:starts?|starting|begins?|beginning) (?:at|with|from) 1\b", re.IGNORECASE
+)
+ZERO_BASED = re.compile(
+    r"\b(?:0|zero)[- ](?:based|indexed)\b|\b(?:starts?|starting|begins?|beginning) (?:at|with|from) (?:0|zero)\b",
+    re.IGNORECASE,
+)
+STATED_MAXIMUM = re.compile(
+    r"\b(?:max(?:imum)?(?: (?:is|of|value|allowed|page size|limit))*|up to|at most|no more than|cannot exceed)"
+    r"[\s:=(]{0,3}(\d{1,3}(?:,\d{3})+|\d+)",
+    re.IGNORECASE,
+)
+
+RECORD_LISTS = words(
+    "data items results records value values entries rows elements objects list content contents hits docs documents "
+    "resources features members collection result response payload nodes edges children matches"
+)
+NOT_RECORD_LISTS = words(
+    "schemas links _links errors warnings messages_ included facets aggregations aggs sort sorts order fields columns "
+    "headers notices suggestions filters breadcrumbs scopes debug"
+)
+CONTAINERS = words(
+    "meta metadata _meta pagination paging paginator page page_info pageinfo response_metadata cursor cursors links "
+    "_links list_info page_metadata paging_info summary header result_info search_metadata query_info range"
+)
+SIDE_VALUES = words(
+    "status success ok code message took timed_out version request_id api_version time timestamp kind etag self_link "
+    "type context id_ object url href first last prev previous self duration elapsed generated_at currency_"
+)
+
+TOTALS = words(
+    "total total_count total_items total_results total_records total_elements total_size total_hits total_rows "
+    "total_number total_entries total_matches total_objects total_documents totals number_matched num_found nb_hits "
+    "record_count records_total row_count item_count items_count count_total total_available total_found hit_count "
+    "result_count results_count full_count filtered_table_rows_count odata.count records_filtered number_of_results "
+    "total_number_of_results total_number_of_records estimated_total grand_total_count matches_count"
+)
+WEAK_TOTALS = words("count size length num matches available found hits n results")
+TOTAL_PAGES = words("total_pages pages page_count last_page num_pages number_of_pages pages_total total_page_count")
+PAGE_POSITIONS = words("page current_page page_number number page_no page_num page_index")
+OFFSET_POSITIONS = words("offset start start_at start_index skip from first_result")
+TOKENS = words("tokens_estimation token_estimation tokens_estimate tokens_est estimated_tokens total_tokens_est")
+DATA_PATHS = words("data_path records_path items_path path_to_data")
+TOTAL_HEADERS = (
+    "x-total-count",
+    "total-records",
+    "x-total",
+    "x-total-records",
+    "x-wp-total",
+    "total-count",
+    "x-pagination-total-count",
+    "x-pagination-total",
+    "x-result-count",
+    "pagination-count",
+)
+
+NEXT_URLS = words(
+    "next_url next_link next_page_url next_page_link next_href next_uri next_page_uri odata.next_link next_results_url"
+)
+NEXT_CURSORS = words(
+    "next_cursor next_page_token next_token next_page_cursor continuation_token next_continuation_token continuation "
+    "continue next_marker end_cursor next_key pagination_token last_evaluated_key next_start next_page_key "
+    "next_page_start next_page_id next_bookmark"
+)
+NEXT_ANY = words("next next_page after")
+WEAK_CURSORS = words("cursor marker page_token bookmark token")
+MORE_FLAGS = words(
+    "has_more has_next has_next_page more has_more_items more_items is_truncated has_more_results has_additional "
+    "more_available has_more_pages is_more more_results has_more_data has_next_results"
+)
+LAST_FLAGS = words("last is_last is_last_page last_page end end_of_list is_end complete done no_more")
+FIRST_FLAGS = words("first is_first is_first_page first_page")
+PREVIOUS_FLAGS = words("has_previous has_previous_page has_prev has_prev_page")
+PREVIOUS_MARKS = words("previous prev previous_page prev_page previous_url prev_url previous_link prev_page_url")

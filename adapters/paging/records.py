@@ -1,0 +1,138 @@
+"""Where the records are in a response.
+
+Knows payloads and the names lists of records usually have. Knows nothing of totals or next pages. The rule, in order:
+
+1. A declared path, if it leads anywhere.
+2. A bare list is the records.
+3. Among the lists inside an object (never inside another list): lists of objects before lists of values, known names
+   before unknown ones, the longer before the shorter, the outer before the inner, the first before the later. Lists
+   that are never records (`schemas`, `errors`, `included`, …) do not take part.
+4. An object whose list is only a part of it is itself one record; so is anything else that is not a list.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from adapters.base import Json
+from adapters.paging import names
+from adapters.paging.names import plain
+
+_DEPTH = 4
+_MANY = 20
+_IDENTITY = names.words("id _id uuid guid")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The records, their dotted path ("" is the payload itself), and whether they are a list in the response."""
+
+    records: list[Json]
+    path: str
+    is_list: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    items: list[Json]
+    keys: tuple[str, ...]
+
+    @property
+    def is_known(self) -> bool:
+        return plain(self.keys[-1]) in names.RECORD_LISTS
+
+    @property
+    def rank(self) -> tuple[bool, bool, bool, int, int]:
+        """The lowest wins. An empty list gives way to any other, since it may be a side list of a full page."""
+        has_objects = any(isinstance(item, dict) for item in self.items[:_MANY])
+        return (not self.items, not has_objects, not self.is_known, -len(self.items), len(self.keys))
+
+
+def find_records(payload: Json, *, declared: str | None = None, is_paged: bool = True) -> Found:
+    """The records of a payload. `is_paged` is False for a tool without any paging: there, one object is likelier."""
+    if declared is not None and (found := _at_declared(payload, declared)) is not None:
+        return found
+    if payload is None or payload == {}:
+        return Found([], "", is_list=True)
+    if isinstance(payload, list):
+        return Found(payload, "", is_list=True)
+    if not isinstance(payload, dict):
+        return Found([payload], "", is_list=False)
+    best = min(_candidates(payload, ()), key=lambda c: c.rank, default=None)
+    if best is None or _is_part_of_record(payload, best, is_paged=is_paged):
+        return Found([payload], "", is_list=False)
+    return Found(best.items, ".".join(best.keys), is_list=True)
+
+
+def normal_path(path: str) -> str:
+    """A path as servers write it (`$.data.items[*]`, `/data/items`) in the dotted form used here."""
+    bare = path.strip().removeprefix("$").removesuffix("[*]").removesuffix("[]")
+    return bare.replace("/", ".").strip(".")
+
+
+def at_path(payload: Json, path: str) -> tuple[bool, Json]:
+    """Whether `path` leads anywhere in `payload`, and what is there. A key that contains dots is found too."""
+    if not path:
+        return True, payload
+    if not isinstance(payload, dict):
+        return False, None
+    if path in payload:
+        return True, payload[path]
+    pieces = path.split(".")
+    for cut in range(len(pieces) - 1, 0, -1):
+        head = ".".join(pieces[:cut])
+        if head in payload:
+            return at_path(payload[head], ".".join(pieces[cut:]))
+    return False, None
+
+
+def _at_declared(payload: Json, declared: str) -> Found | None:
+    path = normal_path(declared)
+    exists, value = at_path(payload, path)
+    if isinstance(value, list):
+        return Found(value, path, is_list=True)
+    if exists and value is None:
+        return Found([], path, is_list=True)
+    return Found([value], path, is_list=False) if exists and path else None
+
+
+def _candidates(node: Mapping[str, Json], above: tuple[str, ...]) -> Iterator[_Candidate]:
+    for key, value in node.items():
+        if plain(key) in names.NOT_RECORD_LISTS:
+            continue
+        keys = (*above, key)
+        if isinstance(value, list):
+            yield _Candidate(value, keys)
+        elif isinstance(value, dict) and len(keys) < _DEPTH:
+            yield from _candidates(value, keys)
+
+
+def _is_part_of_record(payload: Mapping[str, Json], best: _Candidate, *, is_paged: bool) -> bool:
+    """Whether the object around the list is the record: it has facts of its own, and the list is short."""
+    if is_paged or len(best.items) >= _MANY:
+        return False
+    own = {plain(key) for key in payload if key != best.keys[0]} - _ENVELOPE
+    return bool(own) and (not best.is_known or bool(own & _IDENTITY))
+
+
+_ENVELOPE = (
+    names.CONTAINERS
+    | names.SIDE_VALUES
+    | names.NOT_RECORD_LISTS
+    | names.TOTALS
+    | names.WEAK_TOTALS
+    | names.TOTAL_PAGES
+    | names.PAGE_POSITIONS
+    | names.OFFSET_POSITIONS
+    | names.SIZES
+    | names.NEXT_URLS
+    | names.NEXT_CURSORS
+    | names.NEXT_ANY
+    | names.WEAK_CURSORS
+    | names.MORE_FLAGS
+    | names.LAST_FLAGS
+    | names.FIRST_FLAGS
+    | names.PREVIOUS_FLAGS
+    | names.PREVIOUS_MARKS
+    | names.TOKENS
+    | names.DATA_PATHS
+)
