@@ -1,0 +1,131 @@
+"""The settings that have a name in the environment: value, default and meaning of each.
+
+Knows names, types and limits. Knows nothing of where a value comes from (`settings_load`) nor of what is made of it.
+"""
+
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import BeforeValidator, Field, SecretStr
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+ModelApi: TypeAlias = Literal["auto", "responses", "chat"]
+RULES_MODEL = "rules"
+MASK = "********"
+
+
+def _none_by_word(value: Any) -> Any:
+    return None if isinstance(value, str) and value.strip().lower() == "none" else value
+
+
+Count: TypeAlias = Annotated[int, Field(ge=1)]
+Seconds: TypeAlias = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Url: TypeAlias = Annotated[str, Field(pattern=r"^https?://[^\s/]+")]
+OrNone = BeforeValidator(_none_by_word)
+
+
+class Settings(BaseSettings):
+    """Every setting by its lower-case name. Optional numbers take the word `none` for no limit."""
+
+    model_config = SettingsConfigDict(frozen=True, extra="forbid", env_ignore_empty=True, env_file_encoding="utf-8")
+
+    base_api_url: Url | None = Field(None, description="Base URL of the OpenAPI source.")
+    base_api_token: SecretStr | None = Field(None, description="Credential of the OpenAPI source.")
+    openapi_spec: str | None = Field(
+        None, description="OpenAPI document, a path or URL; without it `BASE_API_URL/openapi.json` is read."
+    )
+    mcp_url: str | None = Field(None, description="One MCP server: its URL, or the command that starts it.")
+    mcp_token: SecretStr | None = Field(None, description="Bearer token of the MCP server.")
+
+    llm_api_base_url: Url | None = Field(
+        None, description="Base URL of the model endpoint, `/v1` included; without it OpenAI's own."
+    )
+    llm_api_key: SecretStr | None = Field(None, description="Key of the model endpoint.")
+    openai_api_key: SecretStr | None = Field(None, description="Used where `LLM_API_KEY` is not set.")
+    llm_name: str | None = Field(
+        None, description=f"Name of the model; `{RULES_MODEL}` is the offline rules model, which needs no key."
+    )
+    llm_api: ModelApi = Field(
+        "auto", description="Wire format: `responses`, `chat`, or `auto` (Responses, else Chat Completions)."
+    )
+    llm_reducer_name: str | None = Field(None, description="Name of the model that reads; without it `LLM_NAME`.")
+    llm_planner_name: str | None = Field(None, description="Name of the model that plans; without it `LLM_NAME`.")
+    llm_max_context: Annotated[int, Field(ge=2048)] = Field(131_072, description="The model's context, in tokens.")
+    llm_context_utilization: Annotated[float, Field(gt=0, le=1)] = Field(
+        0.25, description="The part of the context that any one request may use."
+    )
+    llm_temperature: Annotated[Annotated[float, Field(ge=0, le=2)] | None, OrNone] = Field(
+        0.0, description="Sampling temperature; left out where a model refuses it."
+    )
+    llm_top_p: Annotated[Annotated[float, Field(gt=0, le=1)] | None, OrNone] = Field(
+        1.0, description="Nucleus sampling; left out where a model refuses it."
+    )
+    llm_timeout: Seconds = Field(60.0, description="Seconds until a request to a model is given up.")
+    llm_concurrency: Count = Field(8, description="Requests to models at once.")
+    api_concurrency: Count = Field(4, description="Requests to a source at once.")
+    api_timeout: Seconds = Field(30.0, description="Seconds until a request to a source is given up.")
+
+    max_steps: Count = Field(12, description="Replies of the main model in one turn.")
+    max_calls: Count = Field(24, description="Calls in one turn.")
+    max_parallel_calls: Count = Field(4, description="Calls at once.")
+    max_tokens: Annotated[Count | None, OrNone] = Field(
+        2_000_000, description="Tokens of all models together in one turn."
+    )
+    max_usd: Annotated[Annotated[float, Field(ge=0)] | None, OrNone] = Field(
+        None, description="Money that the models of one turn may cost, in US dollars."
+    )
+    timeout: Annotated[Seconds | None, OrNone] = Field(None, description="Seconds that one turn may take.")
+
+    log_dir: Path = Field(Path("logs"), description="Folder of the log files, one of each kind a run.")
+    state_max_gb: Annotated[float, Field(gt=0)] = Field(
+        5.0, description="Size to which `runax runs prune` cuts the stored datasets, in GB."
+    )
+    state_max_age_days: Annotated[float, Field(gt=0)] = Field(
+        30.0, description="Age from which `runax runs prune` removes a stored run, in days."
+    )
+    runax_profile: str | None = Field(None, description="Name of the profile in `runax.yaml` that is in force.")
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Values are taken as given: `settings_load` reads the layers itself, to know where each value came from."""
+        del settings_cls, env_settings, dotenv_settings, file_secret_settings
+        return (init_settings,)
+
+    @property
+    def model_key(self) -> SecretStr | None:
+        """The key of the model endpoint, by either of its two names."""
+        return self.llm_api_key or self.openai_api_key
+
+    def shown(self, field: str) -> str:
+        """The value of `field` as it may be printed: secrets are masked, what is not set is empty."""
+        value = getattr(self, field)
+        if value is None:
+            return ""
+        return MASK if isinstance(value, SecretStr) else str(value)
+
+
+FIELDS: tuple[str, ...] = tuple(Settings.model_fields)
+SECRETS = frozenset(name for name, field in Settings.model_fields.items() if "SecretStr" in str(field.annotation))
+
+
+def name_of(field: str) -> str:
+    """The name of a setting in the environment."""
+    return field.upper()
+
+
+def help_of(field: str) -> str:
+    """What a setting means, in one sentence."""
+    return Settings.model_fields[field].description or ""
+
+
+def default_of(field: str) -> str:
+    """The default of a setting as the documentation shows it."""
+    default = Settings.model_fields[field].default
+    return "" if default is None else str(default)

@@ -1,0 +1,170 @@
+"""What stands in a settings file: sources, models by role, profiles, tool filters, overrides of single operations.
+
+Knows the shape of `runax.yaml`, of the user's file and of an `mcpServers` file, and reads them. Knows nothing of the
+order in which files and environment count, and opens no connection.
+"""
+
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeAlias
+
+import yaml
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from runax_cli.errors import ConfigurationError
+from runax_cli.settings import Count, ModelApi, Seconds, Url
+
+RoleName: TypeAlias = Literal["planner", "agent", "reducer", "labeller", "summarizer"]
+Globs: TypeAlias = tuple[str, ...]
+
+
+class Part(BaseModel):
+    """A part of a settings file: frozen, and without unknown keys."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class PaginationPart(Part):
+    """How one operation pages, where the document does not tell or is wrong; names are the operation's arguments."""
+
+    convention: Literal["single", "offset", "page", "cursor", "next_url", "link_header"]
+    position: str | None = None
+    size: str | None = None
+    metadata: str | None = None
+    first: int = 0
+    max_size: Count | None = None
+
+
+class OperationPart(Part):
+    """Overrides of one operation. `read: true` marks a POST that only reads."""
+
+    pagination: PaginationPart | None = None
+    read: bool = False
+    parallel_safe: bool | None = None
+    requires_fresh_input: bool | None = None
+    page_size: Count | None = None
+
+
+class OpenApiPart(Part):
+    """An OpenAPI source. `auth` names an environment variable, or one for each security scheme.
+
+    An entry named `api` adds to the source that `BASE_API_URL` and `OPENAPI_SPEC` describe.
+    """
+
+    kind: Literal["openapi"]
+    document: str | None = None
+    base_url: Url | None = None
+    auth: str | dict[str, str] | None = None
+    tools: Globs = ()
+    operations: dict[str, OperationPart] = Field(default_factory=dict)
+
+
+def _split_command(value: Any) -> Any:
+    return shlex.split(value) if isinstance(value, str) else value
+
+
+class McpPart(Part):
+    """An MCP server: its `url`, or the `command` that starts it. `env` may name variables as `${NAME}`."""
+
+    kind: Literal["mcp"]
+    url: Url | None = None
+    command: Annotated[tuple[str, ...], BeforeValidator(_split_command)] = ()
+    env: dict[str, str] = Field(default_factory=dict)
+    auth: str | None = None
+    tools: Globs = ()
+    operations: dict[str, OperationPart] = Field(default_factory=dict)
+
+
+SourcePart: TypeAlias = Annotated[OpenApiPart | McpPart, Field(discriminator="kind")]
+
+
+class ModelPart(Part):
+    """One role's own model; what is not given is as for the main model. `key_variable` names a variable."""
+
+    name: str | None = None
+    base_url: Url | None = None
+    key_variable: str | None = None
+    api: ModelApi | None = None
+    max_context: Annotated[int, Field(ge=2048)] | None = None
+    context_utilization: Annotated[float, Field(gt=0, le=1)] | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    timeout: Seconds | None = None
+
+
+class Structure(Part):
+    """The parts of a settings file that have no name in the environment."""
+
+    sources: dict[str, SourcePart] = Field(default_factory=dict)
+    models: dict[RoleName, ModelPart] = Field(default_factory=dict)
+    tools: Globs = ()
+
+
+STRUCTURE_KEYS = frozenset(Structure.model_fields)
+FILE_ONLY_KEYS = frozenset({"limits", "profiles", "profile", "mcp_servers"})
+
+
+def read_mapping(path: Path) -> dict[str, Any]:
+    """The mapping in a YAML or JSON file. Raises ConfigurationError naming file, place and next step."""
+    try:
+        loaded = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise _unreadable(path, str(error)) from error
+    except yaml.YAMLError as error:
+        raise _unreadable(path, " ".join(str(error).split())) from error
+    if loaded is None:
+        return {}
+    if not isinstance(loaded, dict) or not all(isinstance(key, str) for key in loaded):
+        raise _unreadable(path, "it is no mapping of names to values")
+    return loaded
+
+
+def _unreadable(path: Path, why: str) -> ConfigurationError:
+    return ConfigurationError(
+        f"the settings file '{path}' cannot be used: {why}. Mend it, or name another one with --config.",
+        setting=str(path),
+    )
+
+
+def structure_of(mapping: Mapping[str, Any], *, path: Path) -> Structure:
+    """Sources, models and filters of a settings file. Documents with relative paths are looked for beside it."""
+    try:
+        structure = Structure.model_validate({k: v for k, v in mapping.items() if k in STRUCTURE_KEYS})
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise ConfigurationError(
+            f"'{place}' in '{path}' is {first['input']!r:.80}: {first['msg']}. Correct the entry; "
+            "docs/configuration.md shows the shape of each.",
+            setting=place,
+        ) from error
+    return structure.model_copy(update={"sources": {k: _placed(v, path.parent) for k, v in structure.sources.items()}})
+
+
+def _placed(source: OpenApiPart | McpPart, folder: Path) -> OpenApiPart | McpPart:
+    if isinstance(source, McpPart) or source.document is None or "://" in source.document:
+        return source
+    return source.model_copy(update={"document": str(folder / source.document)})
+
+
+def mcp_servers(mapping: Mapping[str, Any], *, path: Path) -> dict[str, OpenApiPart | McpPart]:
+    """Sources of an `mcpServers` file as other clients write it: `command`, `args` and `env`, or `url`."""
+    servers = mapping.get("mcpServers")
+    if not isinstance(servers, dict):
+        raise _unreadable(path, "'mcpServers' is no mapping of names to servers")
+    parts: dict[str, Any] = {name: _mcp_part(name, entry, path) for name, entry in servers.items()}
+    return dict(structure_of({"sources": parts}, path=path).sources)
+
+
+def _mcp_part(name: str, entry: Any, path: Path) -> dict[str, Any]:
+    if not isinstance(entry, dict):
+        raise _unreadable(path, f"the server '{name}' is no mapping")
+    if entry.get("headers"):
+        raise _unreadable(
+            path, f"the server '{name}' has 'headers'; name its token's variable as 'auth' of a source in runax.yaml"
+        )
+    part: dict[str, Any] = {"kind": "mcp", "env": entry.get("env") or {}}
+    if "url" in entry:
+        return part | {"url": entry["url"]}
+    return part | {"command": [entry.get("command", ""), *entry.get("args", ())]}
