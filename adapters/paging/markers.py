@@ -38,7 +38,7 @@ class _Marks:
 
 def read_next(result: CallResult, envelope: Envelope, pagination: Pagination, *, size: int | None) -> Next:
     """What `result` says about the next page. `size` is repeated in a cursor's address: a walk keeps its size."""
-    flag = _flag(envelope)
+    flag = _flag(envelope, pagination)
     marks = _marks(result, envelope)
     if flag is False:
         return Next(None, has_more=False, kind=marks.kind)
@@ -57,12 +57,18 @@ def _size(pagination: Pagination, size: int | None) -> dict[str, Json]:
     return {pagination.size: size} if pagination.size and size is not None else {}
 
 
-def _flag(envelope: Envelope) -> bool | None:
+def _flag(envelope: Envelope, pagination: Pagination) -> bool | None:
+    """What flags say, else what page numbers say."""
     more = envelope.flag(names.MORE_FLAGS)
     if more is not None:
         return more
     last = envelope.flag(names.LAST_FLAGS)
-    return None if last is None else not last
+    if last is not None:
+        return not last
+    if pagination.convention is not Convention.PAGE:
+        return None
+    page, pages = envelope.integer(names.PAGE_POSITIONS), envelope.integer(names.TOTAL_PAGES)
+    return None if page is None or pages is None else page + 1 - pagination.first < pages
 
 
 def _marks(result: CallResult, envelope: Envelope) -> _Marks:
@@ -70,7 +76,7 @@ def _marks(result: CallResult, envelope: Envelope) -> _Marks:
     if link is not None:
         is_ended = link.parameters.get("results", "").lower() == "false"
         return _Marks(None if is_ended else link.url, Convention.LINK_HEADER, None, is_ended)
-    url = _next_url(envelope)
+    url = next((u for name in names.NEXT_HEADERS if (u := result.headers.get(name))), None) or _next_url(envelope)
     cursor = _next_cursor(envelope)
     is_ended = url is None and cursor is None and _has_empty_marker(envelope)
     kind = Convention.NEXT_URL if url else Convention.CURSOR if cursor is not None else None

@@ -201,6 +201,7 @@ TOTAL_HEADERS = (
 NEXT_URLS = words(
     "next_url next_link next_page_url next_page_link next_href next_uri next_page_uri odata.next_link next_results_url"
 )
+NEXT_HEADERS = ("next-page",)
 NEXT_CURSORS = words(
     "next_cursor next_page_token next_token next_page_cursor continuation_token next_continuation_token continuation "
     "continue next_marker end_cursor next_key pagination_token last_evaluated_key next_start next_page_key "

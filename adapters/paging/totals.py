@@ -98,7 +98,8 @@ def _from_pages(
         return None
     if n_records == 1 and size == 1:
         return Total(pages, Certainty.EXACT)
-    return Total(max(n_records, pages), Certainty.AT_LEAST)
+    least = (pages - 1) * n_records + 1 if n_records == size else pages
+    return Total(max(n_records, least), Certainty.AT_LEAST)
 
 
 def _last_page(headers: Mapping[str, str], pagination: Pagination) -> int | None:
