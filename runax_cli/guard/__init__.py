@@ -1,0 +1,1 @@
+"""The guard: what becomes of a call that the model asks for, before anything is sent."""

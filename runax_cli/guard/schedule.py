@@ -1,0 +1,131 @@
+"""Which of the calls asked for in one step run, in which order, and which do not.
+
+A pure function of values: calls that were asked for, what became of earlier ones, and limits. Knows nothing of time,
+of arguments (only their fingerprints) and of how a call runs.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from adapters.base import Effect, ToolSpec
+
+MAX_FAILURES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A valid call that the model asks for."""
+
+    tool: ToolSpec
+    fingerprint: str
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """What became of earlier calls with one fingerprint in this turn, as far as the model can still see it."""
+
+    is_success: bool = False
+    dataset: str | None = None
+    failures: int = 0
+
+    def after(self, *, is_success: bool, dataset: str | None = None) -> "Past":
+        """The same with one more call."""
+        if is_success:
+            return replace(self, is_success=True, dataset=dataset)
+        return replace(self, failures=self.failures + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The call is made, in the wave of that number; calls of one wave may run at the same time."""
+
+    wave: int
+
+
+@dataclass(frozen=True, slots=True)
+class Suppress:
+    """The call was made before: its result stands above (in `dataset`), or it failed as often as is worth trying."""
+
+    dataset: str | None
+    has_failed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SameStep:
+    """The same call was asked for twice in this step; `index` is the one that is made."""
+
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class Defer:
+    """The call needs fresh input; it waits until the named tools, asked for in the same step, have answered."""
+
+    waits_for: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OverLimit:
+    """No more calls may be made in this turn."""
+
+
+Decision: TypeAlias = Run | Suppress | SameStep | Defer | OverLimit
+
+
+def schedule(asked: Sequence[Asked], past: Mapping[str, Past], *, calls_left: int | None) -> tuple[Decision, ...]:
+    """One decision for each call, in order. `calls_left` None is no limit."""
+    first = _first_of_each(asked)
+    decisions: list[Decision | None] = [
+        _without_running(call, index, past=past, first=first) for index, call in enumerate(asked)
+    ]
+    runnable = [index for index, decision in enumerate(decisions) if decision is None]
+    for index, decision in _deferred(asked, runnable):
+        decisions[index] = decision
+    waves = _waves(asked, [index for index in runnable if decisions[index] is None], calls_left=calls_left)
+    return tuple(decision or waves[index] for index, decision in enumerate(decisions))
+
+
+def _first_of_each(asked: Sequence[Asked]) -> dict[str, int]:
+    first: dict[str, int] = {}
+    for index, call in enumerate(asked):
+        first.setdefault(call.fingerprint, index)
+    return first
+
+
+def _without_running(
+    call: Asked, index: int, *, past: Mapping[str, Past], first: Mapping[str, int]
+) -> Suppress | SameStep | None:
+    before = past.get(call.fingerprint, Past())
+    worth_trying = MAX_FAILURES if call.tool.effect is Effect.READ else 1
+    if before.is_success:
+        return Suppress(before.dataset)
+    if before.failures >= worth_trying:
+        return Suppress(None, has_failed=True)
+    return SameStep(first[call.fingerprint]) if first[call.fingerprint] != index else None
+
+
+def _deferred(asked: Sequence[Asked], runnable: Sequence[int]) -> Iterator[tuple[int, Defer]]:
+    """Calls that need fresh input wait for the others; where all of them do, the first one runs."""
+    waiting = [index for index in runnable if asked[index].tool.requires_fresh_input]
+    others = [index for index in runnable if index not in waiting] or waiting[:1]
+    names = tuple(dict.fromkeys(asked[index].tool.name for index in others))
+    for index in waiting:
+        if index not in others:
+            yield index, Defer(names)
+
+
+def _waves(asked: Sequence[Asked], indices: Sequence[int], *, calls_left: int | None) -> dict[int, Decision]:
+    """Neighbours that may run at the same time share a wave; a write, or a tool that bears no company, has its own."""
+    decided: dict[int, Decision] = {}
+    wave, is_open = -1, False
+    for position, index in enumerate(indices):
+        if calls_left is not None and position >= calls_left:
+            decided[index] = OverLimit()
+            continue
+        bears_company = asked[index].tool.parallel_safe and asked[index].tool.effect is Effect.READ
+        if not (is_open and bears_company):
+            wave += 1
+        is_open = bears_company
+        decided[index] = Run(wave)
+    return decided

@@ -1,0 +1,60 @@
+"""Calls that ask for the same thing have the same fingerprint."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runax_cli.guard.fingerprint import data_fingerprint, fingerprint
+from runax_cli.guard.virtual import SplitArguments
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=10,
+)
+
+
+@given(st.dictionaries(st.text(max_size=5), JSON, max_size=5))
+def test_the_order_of_arguments_does_not_count(api: dict[str, Any]) -> None:
+    turned = dict(reversed(api.items()))
+    assert fingerprint("t", SplitArguments(api=api)) == fingerprint("t", SplitArguments(api=turned))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (SplitArguments(api={"n": 1}), SplitArguments(api={"n": 1.0})),
+        (SplitArguments(api={"s": "é"}), SplitArguments(api={"s": "e\u0301"})),
+        (SplitArguments(api={}, focus="Kde to  vázne?"), SplitArguments(api={}, focus=" kde to vázne? ")),
+    ],
+)
+def test_two_spellings_of_one_call_are_equal(one: SplitArguments, other: SplitArguments) -> None:
+    assert fingerprint("t", one) == fingerprint("t", other)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        SplitArguments(api={"n": 2}, focus="f"),
+        SplitArguments(api={"n": "1"}, focus="f"),
+        SplitArguments(api={"n": True}, focus="f"),
+        SplitArguments(api={"n": 1, "m": None}, focus="f"),
+        SplitArguments(api={"n": 1}, focus="g"),
+        SplitArguments(api={"n": 1}, focus="f", need="compute"),
+        SplitArguments(api={"n": 1}, focus="f", at_most=5),
+    ],
+)
+def test_calls_that_differ_have_different_fingerprints(other: SplitArguments) -> None:
+    assert fingerprint("t", SplitArguments(api={"n": 1}, focus="f")) != fingerprint("t", other)
+
+
+def test_the_tool_counts() -> None:
+    assert fingerprint("a", SplitArguments(api={})) != fingerprint("b", SplitArguments(api={}))
+
+
+def test_the_same_data_for_another_purpose_is_the_same_data() -> None:
+    one, other = SplitArguments(api={"n": 1}, focus="f"), SplitArguments(api={"n": 1}, focus="g", need="compute")
+    assert data_fingerprint("t", one) == data_fingerprint("t", other)
+    assert data_fingerprint("t", one) != data_fingerprint("t", SplitArguments(api={"n": 1}, at_most=5))

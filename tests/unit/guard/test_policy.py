@@ -1,0 +1,43 @@
+"""Reads run; what changes data needs the user's word."""
+
+from collections.abc import Callable
+
+import pytest
+
+from adapters.base import Effect, ToolSpec
+from runax_cli.guard.policy import AlwaysAllow, AlwaysDeny, ApprovalRequest, WritePolicy
+
+MakeTool = Callable[..., ToolSpec]
+WRITES = [Effect.WRITE, Effect.DESTRUCTIVE]
+
+
+class Recording:
+    def __init__(self) -> None:
+        self.requests: list[ApprovalRequest] = []
+
+    async def approve(self, request: ApprovalRequest) -> bool:
+        self.requests.append(request)
+        return True
+
+
+async def test_a_read_is_never_asked_about(make_tool: MakeTool) -> None:
+    approver = Recording()
+    assert await WritePolicy(allow_writes=False, approver=approver).permits(make_tool(), {})
+    assert approver.requests == []
+
+
+@pytest.mark.parametrize("effect", WRITES)
+async def test_a_write_without_leave_is_denied_where_nobody_can_be_asked(make_tool: MakeTool, effect: Effect) -> None:
+    assert not await WritePolicy(allow_writes=False, approver=AlwaysDeny()).permits(make_tool(effect=effect), {})
+    assert await WritePolicy(allow_writes=False, approver=AlwaysAllow()).permits(make_tool(effect=effect), {})
+
+
+@pytest.mark.parametrize("effect", WRITES)
+async def test_writes_that_the_user_allowed_run_unasked(make_tool: MakeTool, effect: Effect) -> None:
+    assert await WritePolicy(allow_writes=True, approver=AlwaysDeny()).permits(make_tool(effect=effect), {})
+
+
+async def test_the_approver_sees_the_tool_and_its_arguments(make_tool: MakeTool) -> None:
+    approver, tool = Recording(), make_tool(effect=Effect.WRITE)
+    await WritePolicy(allow_writes=False, approver=approver).permits(tool, {"customer_id": 4})
+    assert approver.requests == [ApprovalRequest(tool, {"customer_id": 4})]
