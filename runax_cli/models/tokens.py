@@ -19,6 +19,7 @@ from importlib.resources import files
 from typing import Any, Protocol
 
 from runax_cli.models.base import ByteCounter, ModelRequest, TokenCounter
+from runax_cli.models.schema import schema_note
 
 VOCABULARY_SHA256 = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
 """Of the unpacked vocabulary; the same value that tiktoken checks its download against."""
@@ -212,15 +213,26 @@ async def bound_off_loop(counter: CalibratedCounter, text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class RequestSize:
-    """Tokens of one request: `counted` uncorrected, `estimate` corrected, `bound` never exceeded."""
+    """What a request measures, uncorrected, so that it can be judged again after a further calibration."""
 
     counted: int
-    estimate: int
-    bound: int
+    n_bytes: int
+
+    def estimate(self, counter: CalibratedCounter) -> int:
+        """Tokens that the endpoint will probably report."""
+        return counter.estimate_of(self.counted)
+
+    def bound(self, counter: CalibratedCounter) -> int:
+        """Tokens that the endpoint's own count will not exceed."""
+        return counter.bound_of_counted(self.counted, self.n_bytes)
 
 
 def request_text(request: ModelRequest) -> str:
-    """Everything of a request that costs tokens, as one text: messages, tool calls, tools, output schema."""
+    """Everything of a request that costs tokens, as one text: messages, tool calls, tools, output schema.
+
+    The schema counts with the words that go with it where an endpoint takes no schema, so that a request that is
+    written anew for such an endpoint stays under its bound.
+    """
     return "\n".join(_parts(request))
 
 
@@ -235,7 +247,7 @@ def _parts(request: ModelRequest) -> Iterator[str]:
         yield f"{tool.name} {tool.description}"
         yield compact_json(tool.parameters)
     if request.output is not None:
-        yield f"{request.output.name} {compact_json(request.output.schema)}"
+        yield f"{request.output.name} {schema_note(request.output)}"
 
 
 def compact_json(value: Any) -> str:
@@ -244,18 +256,16 @@ def compact_json(value: Any) -> str:
 
 
 def measure(request: ModelRequest, counter: CalibratedCounter) -> RequestSize:
-    """Count a request once, for estimate and bound."""
+    """Count a request once."""
     text = request_text(request)
     marks = sum(1 + len(message.tool_calls) for message in request.messages) + len(request.tools) + 1
     overhead = MESSAGE_OVERHEAD * marks
-    counted = counter.counted(text) + overhead
-    n_bytes = len(text.encode("utf-8", "surrogatepass")) + overhead
-    return RequestSize(counted, counter.estimate_of(counted), counter.bound_of_counted(counted, n_bytes))
+    return RequestSize(counter.counted(text) + overhead, len(text.encode("utf-8", "surrogatepass")) + overhead)
 
 
 def bound_of(request: ModelRequest, counter: CalibratedCounter) -> int:
     """Tokens that `request` cannot exceed at the endpoint, its reply not counted."""
-    return measure(request, counter).bound
+    return measure(request, counter).bound(counter)
 
 
 async def measure_off_loop(request: ModelRequest, counter: CalibratedCounter) -> RequestSize:

@@ -1,0 +1,183 @@
+"""The wire format of Chat Completions (`POST /chat/completions`).
+
+Knows its bodies, choices and stream chunks, and the two names that endpoints have for the limit of a reply.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from runax_cli.models.base import Message, ModelRequest, ToolCall
+from runax_cli.models.wire import (
+    Api,
+    Payload,
+    Sampling,
+    UnusableReply,
+    WireReply,
+    arguments_text,
+    mapping,
+    mappings,
+    text_in,
+    usage_of,
+)
+
+_LIMIT_NAMES = ("max_completion_tokens", "max_tokens")
+
+
+class ChatWire:
+    """Bodies and replies of one model."""
+
+    api: Api = "chat"
+    path = "/chat/completions"
+
+    def __init__(self, model: str) -> None:
+        self._model = model
+
+    def body(self, request: ModelRequest, *, sampling: Sampling, dropped: set[str], stream: bool) -> Payload:
+        """See `Wire.body`. Where `max_completion_tokens` was dropped, `max_tokens` is tried."""
+        limit_name = next((name for name in _LIMIT_NAMES if name not in dropped), _LIMIT_NAMES[-1])
+        body: Payload = {
+            "model": self._model,
+            "messages": [_wire_message(message) for message in request.messages],
+            limit_name: request.max_output_tokens,
+            "temperature": sampling.temperature,
+            "top_p": sampling.top_p,
+            "tools": _tools(request),
+            "response_format": _format(request),
+            "stream": stream or None,
+            "stream_options": {"include_usage": True} if stream else None,
+        }
+        return {key: value for key, value in body.items() if value is not None and key not in dropped}
+
+    def collector(self) -> "ChatCollector":
+        """For one stream."""
+        return ChatCollector(self._model)
+
+    def read(self, payload: Payload) -> WireReply:
+        """See `Wire.read`."""
+        usage = usage_of(
+            payload, input_name="prompt_tokens", output_name="completion_tokens", details_name="prompt_tokens_details"
+        )
+        choice = next(mappings(payload.get("choices")), {})
+        message = mapping(choice.get("message"))
+        calls = tuple(_calls(message))
+        fault = _fault(payload, choice, message)
+        if fault is None and not calls and not isinstance(message.get("content"), str | list):
+            fault = "holds neither words nor a tool call", True
+        if fault is not None:
+            what, is_retryable = fault
+            raise UnusableReply(
+                f"the reply of the model '{self._model}' {what}.",
+                model=self._model,
+                retryable=is_retryable,
+                usage=usage,
+            )
+        text = _words(message.get("content"))
+        return WireReply(text=text, tool_calls=calls, usage=usage, model=text_in(payload.get("model")) or self._model)
+
+
+class ChatCollector:
+    """Puts chunks together into the object that would have come without streaming."""
+
+    def __init__(self, model: str) -> None:
+        self._model = model
+        self._pieces: list[str] = []
+        self._refusal: list[str] = []
+        self._calls: dict[int, Payload] = {}
+        self._finish_reason: str | None = None
+        self._rest: Payload = {}
+
+    def add(self, event: Payload) -> str:
+        """See `Collector.add`."""
+        self._rest |= {name: event[name] for name in ("model", "usage", "error") if event.get(name)}
+        choice = next(mappings(event.get("choices")), {})
+        self._finish_reason = text_in(choice.get("finish_reason")) or self._finish_reason
+        delta = mapping(choice.get("delta"))
+        for call in mappings(delta.get("tool_calls")):
+            self._add_call(call)
+        self._refusal.append(text_in(delta.get("refusal")))
+        piece = _words(delta.get("content"))
+        self._pieces.append(piece)
+        return piece
+
+    def _add_call(self, delta: Payload) -> None:
+        """Deltas of one call share an index; without one, an id begins a new call."""
+        index = delta.get("index")
+        if not isinstance(index, int):
+            index = len(self._calls) if delta.get("id") or not self._calls else max(self._calls)
+        call = self._calls.setdefault(index, {"id": "", "name": "", "arguments": ""})
+        function = mapping(delta.get("function"))
+        call["id"] = call["id"] or text_in(delta.get("id"))
+        call["name"] += text_in(function.get("name"))
+        call["arguments"] += arguments_text(function.get("arguments"))
+
+    def payload(self) -> Payload:
+        """See `Collector.payload`."""
+        if self._finish_reason is None and "error" not in self._rest:
+            raise UnusableReply(
+                f"the stream of the model '{self._model}' was cut before its 'finish_reason'.",
+                model=self._model,
+                retryable=True,
+            )
+        calls = [
+            {"id": call["id"], "function": {"name": call["name"], "arguments": call["arguments"]}}
+            for _, call in sorted(self._calls.items())
+        ]
+        message = {"content": "".join(self._pieces), "refusal": "".join(self._refusal), "tool_calls": calls}
+        return self._rest | {"choices": [{"message": message, "finish_reason": self._finish_reason}]}
+
+
+def _wire_message(message: Message) -> Payload:
+    if message.role == "tool":
+        return {"role": "tool", "tool_call_id": message.tool_call_id or "", "content": message.content}
+    if not message.tool_calls:
+        return {"role": message.role, "content": message.content}
+    calls = [
+        {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+        for call in message.tool_calls
+    ]
+    return {"role": message.role, "content": message.content or None, "tool_calls": calls}
+
+
+def _tools(request: ModelRequest) -> list[Payload] | None:
+    tools = [
+        {
+            "type": "function",
+            "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters},
+        }
+        for tool in request.tools
+    ]
+    return tools or None
+
+
+def _format(request: ModelRequest) -> Payload | None:
+    if request.output is None:
+        return None
+    wanted = {"name": request.output.name, "schema": request.output.schema, "strict": True}
+    return {"type": "json_schema", "json_schema": wanted}
+
+
+def _fault(payload: Payload, choice: Payload, message: Payload) -> tuple[str, bool] | None:
+    """What makes a reply unusable, and whether asking again can help."""
+    if error := mapping(payload.get("error")):
+        return f"is an error: {text_in(error.get('message')) or 'no reason was given'}"[:500], True
+    if choice.get("finish_reason") == "length":
+        return "was cut at its limit of tokens (finish_reason 'length')", False
+    if choice.get("finish_reason") == "content_filter":
+        return "was stopped by a content filter", False
+    if refusal := text_in(message.get("refusal")):
+        return f"is a refusal: {refusal}"[:500], False
+    return None
+
+
+def _words(content: Any) -> str:
+    """Text, or the text parts of a list."""
+    if isinstance(content, list):
+        return "".join(text_in(part.get("text")) for part in mappings(content) if part.get("type") == "text")
+    return text_in(content)
+
+
+def _calls(message: Payload) -> Iterator[ToolCall]:
+    for number, call in enumerate(mappings(message.get("tool_calls"))):
+        function = mapping(call.get("function"))
+        if name := text_in(function.get("name")):
+            yield ToolCall(text_in(call.get("id")) or f"call_{number}", name, arguments_text(function.get("arguments")))

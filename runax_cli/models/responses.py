@@ -1,0 +1,189 @@
+"""The wire format of the Responses API (`POST /responses`).
+
+Knows its bodies, items and stream events. Full input is always sent and nothing is stored at the endpoint
+(`previous_response_id` is not portable). Items that carry no words and no calls, such as reasoning, are passed over.
+"""
+
+from collections.abc import Iterator
+
+from runax_cli.models.base import Message, ModelRequest, ToolCall
+from runax_cli.models.wire import (
+    Api,
+    Payload,
+    Sampling,
+    UnusableReply,
+    WireReply,
+    arguments_text,
+    mapping,
+    mappings,
+    text_in,
+    usage_of,
+)
+
+_DONE = "response.completed"
+_ENDED = frozenset({_DONE, "response.incomplete", "response.failed"})
+
+
+class ResponsesWire:
+    """Bodies and replies of one model."""
+
+    api: Api = "responses"
+    path = "/responses"
+
+    def __init__(self, model: str) -> None:
+        self._model = model
+
+    def body(self, request: ModelRequest, *, sampling: Sampling, dropped: set[str], stream: bool) -> Payload:
+        """See `Wire.body`. The system message that comes first goes as `instructions`."""
+        first, *rest = request.messages
+        has_instructions = first.role == "system"
+        messages = rest if has_instructions else request.messages
+        body: Payload = {
+            "model": self._model,
+            "input": [item for message in messages for item in _items(message)],
+            "max_output_tokens": request.max_output_tokens,
+            "temperature": sampling.temperature,
+            "top_p": sampling.top_p,
+            "store": False,
+            "instructions": first.content if has_instructions else None,
+            "tools": _tools(request),
+            "text": _format(request),
+            "stream": stream or None,
+        }
+        return {key: value for key, value in body.items() if value is not None and key not in dropped}
+
+    def collector(self) -> "ResponsesCollector":
+        """For one stream."""
+        return ResponsesCollector(self._model)
+
+    def read(self, payload: Payload) -> WireReply:
+        """See `Wire.read`."""
+        usage = usage_of(
+            payload, input_name="input_tokens", output_name="output_tokens", details_name="input_tokens_details"
+        )
+        fault = _fault(payload)
+        text = "".join(_words(payload))
+        calls = tuple(_calls(payload))
+        if fault is None and not calls and not _has_message(payload):
+            fault = "holds neither words nor a tool call", True
+        if fault is not None:
+            what, is_retryable = fault
+            raise UnusableReply(
+                f"the reply of the model '{self._model}' {what}.",
+                model=self._model,
+                retryable=is_retryable,
+                usage=usage,
+            )
+        return WireReply(text=text, tool_calls=calls, usage=usage, model=text_in(payload.get("model")) or self._model)
+
+
+class ResponsesCollector:
+    """The terminal event holds the whole reply; what came before fills in for endpoints that leave it hollow."""
+
+    def __init__(self, model: str) -> None:
+        self._model = model
+        self._pieces: list[str] = []
+        self._items: list[Payload] = []
+        self._last: Payload | None = None
+
+    def add(self, event: Payload) -> str:
+        """See `Collector.add`."""
+        kind = event.get("type")
+        if kind == "response.output_text.delta":
+            piece = text_in(event.get("delta"))
+            self._pieces.append(piece)
+            return piece
+        if kind == "response.output_item.done":
+            self._items.append(mapping(event.get("item")))
+        elif kind == "error":
+            self._last = {"status": "failed", "error": mapping(event.get("error")) or event}
+        elif kind in _ENDED:
+            self._last = mapping(event.get("response"))
+            self._last.setdefault("status", str(kind).removeprefix("response."))
+        return ""
+
+    def payload(self) -> Payload:
+        """See `Collector.payload`."""
+        if self._last is None:
+            raise UnusableReply(
+                f"the stream of the model '{self._model}' was cut before '{_DONE}'.", model=self._model, retryable=True
+            )
+        if not self._last.get("output"):
+            self._last["output"] = self._items or self._from_pieces()
+        return self._last
+
+    def _from_pieces(self) -> list[Payload]:
+        text = "".join(self._pieces)
+        return [{"type": "message", "content": [{"type": "output_text", "text": text}]}] if text else []
+
+
+def _items(message: Message) -> Iterator[Payload]:
+    if message.role == "tool":
+        yield {"type": "function_call_output", "call_id": message.tool_call_id or "", "output": message.content}
+        return
+    if message.content or not message.tool_calls:
+        yield {"type": "message", "role": message.role, "content": message.content}
+    for call in message.tool_calls:
+        yield {"type": "function_call", "call_id": call.id, "name": call.name, "arguments": call.arguments}
+
+
+def _tools(request: ModelRequest) -> list[Payload] | None:
+    tools = [
+        {
+            "type": "function",
+            "name": tool.name,
+            "description": tool.description,
+            "parameters": tool.parameters,
+            "strict": False,
+        }
+        for tool in request.tools
+    ]
+    return tools or None
+
+
+def _format(request: ModelRequest) -> Payload | None:
+    if request.output is None:
+        return None
+    wanted = {"type": "json_schema", "name": request.output.name, "schema": request.output.schema, "strict": True}
+    return {"format": wanted}
+
+
+def _fault(payload: Payload) -> tuple[str, bool] | None:
+    """What makes a reply unusable, and whether asking again can help."""
+    error = mapping(payload.get("error"))
+    if error or payload.get("status") == "failed":
+        return f"is an error: {text_in(error.get('message')) or 'no reason was given'}"[:500], True
+    if payload.get("status") == "incomplete":
+        reason = text_in(mapping(payload.get("incomplete_details")).get("reason")) or "no reason was given"
+        return f"is incomplete ({reason})", False
+    if payload.get("status") in {"in_progress", "queued", "cancelled"}:
+        return f"is not done (status '{payload['status']}')", True
+    if refusals := [part for part in _parts(payload) if part.get("type") == "refusal"]:
+        return f"is a refusal: {text_in(refusals[0].get('refusal'))}"[:500], False
+    return None
+
+
+def _messages(payload: Payload) -> Iterator[Payload]:
+    return (item for item in mappings(payload.get("output")) if item.get("type") == "message")
+
+
+def _parts(payload: Payload) -> Iterator[Payload]:
+    return (part for message in _messages(payload) for part in mappings(message.get("content")))
+
+
+def _words(payload: Payload) -> Iterator[str]:
+    for message in _messages(payload):
+        yield text_in(message.get("content"))
+        for part in mappings(message.get("content")):
+            yield text_in(part.get("text")) if part.get("type") in {"output_text", "text"} else ""
+
+
+def _has_message(payload: Payload) -> bool:
+    return any(isinstance(message.get("content"), list | str) for message in _messages(payload))
+
+
+def _calls(payload: Payload) -> Iterator[ToolCall]:
+    for number, item in enumerate(mappings(payload.get("output"))):
+        if item.get("type") == "function_call" and (name := text_in(item.get("name"))):
+            call_id = text_in(item.get("call_id")) or text_in(item.get("id")) or f"call_{number}"
+            yield ToolCall(call_id, name, arguments_text(item.get("arguments")))
