@@ -19,7 +19,8 @@ from adapters.pagination import Certainty, PageReading, first_address, metadata_
 
 Send: TypeAlias = Callable[[PageAddress | None], Awaitable[CallResult]]
 
-_REFUSALS = frozenset({400, 404, 405, 416, 422})
+_REFUSALS = frozenset({400, 405, 416, 422})
+_NO_SUCH_PAGE = frozenset({404})
 _SAMPLE = 20
 _SIZE_WITHOUT_POSITION = 1000
 _USUAL_CAPS = frozenset({10, 20, 25, 30, 50, 100, 200, 250, 500, 1000, 2000, 5000, 10000})
@@ -103,12 +104,14 @@ class _Ladder:
         self.requests += result.requests
         return result
 
-    async def _try(self, address: PageAddress | None, what: str) -> CallResult | None:
-        """Send; None with a note where the server refuses this way of asking."""
+    async def _try(
+        self, address: PageAddress | None, what: str, *, also: frozenset[int] = frozenset()
+    ) -> CallResult | None:
+        """Send; None with a note where the server refuses this way of asking (`also`: further statuses that do)."""
         try:
             return await self._send(address)
         except SourceError as error:
-            if not _is_refusal(error):
+            if not _is_refusal(error, _REFUSALS | also):
                 raise
             self.notes.append(f"{what} was refused ({error.kind}: {error})")
             return None
@@ -162,10 +165,12 @@ class _Ladder:
 
     async def _sized(self, pagination: Pagination, size: int) -> tuple[Pagination, CallResult | None]:
         """A page of `size`; where page 0 is refused, page 1 is tried."""
-        result = await self._try(first_address(pagination, size=size), f"a page of {size}")
-        if result is None and pagination.convention is Convention.PAGE and pagination.first == 0:
+        is_page_zero = pagination.convention is Convention.PAGE and pagination.first == 0
+        also = _NO_SUCH_PAGE if is_page_zero else frozenset[int]()
+        result = await self._try(first_address(pagination, size=size), f"a page of {size}", also=also)
+        if result is None and is_page_zero:
             from_one = replace(pagination, first=1)
-            result = await self._try(first_address(from_one, size=size), "page 1")
+            result = await self._try(first_address(from_one, size=size), "page 1", also=also)
             pagination = pagination if result is None else from_one
         return pagination, result
 
@@ -180,7 +185,7 @@ class _Ladder:
         if pagination.first != 1 or not is_doubtful:
             return pagination, result, reading
         from_zero = replace(pagination, first=0)
-        other = await self._try(first_address(from_zero, size=size), "page 0")
+        other = await self._try(first_address(from_zero, size=size), "page 0", also=_NO_SUCH_PAGE)
         if other is None:
             return pagination, result, reading
         second = read_page(other, from_zero, records_path=self.tool.records_path, size=size)
@@ -190,7 +195,7 @@ class _Ladder:
         return from_zero, other, second
 
     def _read(self, pagination: Pagination, result: CallResult, reading: PageReading, *, size: int | None) -> Probe:
-        """Judge a page: is it all there is, does it serve as the first page, did the server heed the size?"""
+        """Judge a page: whether it is all there is, serves as the call's first page, and heeds the size."""
         corrected = _with_kind(pagination, reading)
         total, certainty = _announced(reading)
         count = len(reading.records)
@@ -260,10 +265,10 @@ class _Ladder:
         )
 
 
-def _is_refusal(error: SourceError) -> bool:
+def _is_refusal(error: SourceError, statuses: frozenset[int]) -> bool:
     """Whether the server (or the document) objects to this way of asking, and not to being asked at all."""
     if isinstance(error, HttpStatusError):
-        return error.status in _REFUSALS
+        return error.status in statuses
     return isinstance(error, InvalidRequest | ToolFailed)
 
 

@@ -65,10 +65,21 @@ def _flag(envelope: Envelope, pagination: Pagination) -> bool | None:
     last = envelope.flag(names.LAST_FLAGS)
     if last is not None:
         return not last
-    if pagination.convention is not Convention.PAGE:
-        return None
+    return _flag_by_pages(envelope, pagination) if pagination.convention is Convention.PAGE else None
+
+
+def _flag_by_pages(envelope: Envelope, pagination: Pagination) -> bool | None:
+    """What the page's own number and the number of pages say.
+
+    Some servers count the page that they tell otherwise than the page that they are asked for, so that what looks like
+    the last page by a count from 0 may be the last but one: then nothing is said.
+    """
     page, pages = envelope.integer(names.PAGE_POSITIONS), envelope.integer(names.TOTAL_PAGES)
-    return None if page is None or pages is None else page + 1 - pagination.first < pages
+    if page is None or pages is None:
+        return None
+    if page + 1 - pagination.first < pages:
+        return True
+    return False if page >= pages else None
 
 
 def _marks(result: CallResult, envelope: Envelope) -> _Marks:

@@ -1,0 +1,138 @@
+"""Several sources as one catalog of tools: names made unique, tools filtered, calls routed to their owners.
+
+Knows names and owners. Knows no protocol and no model. A name that two sources share is prefixed with its source in
+both (`source__tool`), so that what a tool is called does not depend on the order of the sources.
+"""
+
+import asyncio
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+
+from adapters.base import CallResult, Json, LeftOut, Observer, PageAddress, ToolList, ToolSource, ToolSpec, nobody
+from adapters.errors import SourceError, UnknownTool
+
+MAX_NAME = 64
+_FORBIDDEN = re.compile(r"[^A-Za-z0-9_-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class _Owned:
+    """A tool as the catalog shows it, with the source it belongs to and its name there."""
+
+    spec: ToolSpec
+    source: ToolSource
+    inner_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """The tools of all sources. `left_out` says what is missing and why: whole sources, flawed operations."""
+
+    sources: tuple[ToolSource, ...]
+    owned: Mapping[str, _Owned]
+    left_out: tuple[LeftOut, ...] = ()
+
+    @classmethod
+    async def load(cls, sources: Sequence[ToolSource], *, only: Sequence[str] = ()) -> "Catalog":
+        """List every source at once. `only` are globs over names in the catalog or `source/tool`; none keeps all.
+
+        A source that fails is left out with its reason; where every source fails, the first failure is raised.
+        """
+        async with asyncio.TaskGroup() as group:
+            listings = [group.create_task(_listed(source)) for source in sources]
+        outcomes = [listing.result() for listing in listings]
+        failures = [outcome for outcome in outcomes if isinstance(outcome, SourceError)]
+        if failures and len(failures) == len(sources):
+            raise failures[0]
+        left_out = [part for outcome in outcomes for part in _left_out(outcome)]
+        tools = [
+            _Owned(spec, source, spec.name)
+            for source, outcome in zip(sources, outcomes, strict=True)
+            if isinstance(outcome, ToolList)
+            for spec in outcome.tools
+        ]
+        named = _named(tools)
+        return cls(
+            tuple(sources), {name: tool for name, tool in named.items() if _is_wanted(tool, only)}, tuple(left_out)
+        )
+
+    @property
+    def tools(self) -> tuple[ToolSpec, ...]:
+        """All tools, in the order of the sources and of their documents."""
+        return tuple(tool.spec for tool in self.owned.values())
+
+    def find(self, name: str) -> ToolSpec | None:
+        """The tool of that name."""
+        tool = self.owned.get(name)
+        return tool.spec if tool else None
+
+    async def call(
+        self,
+        tool_name: str,
+        arguments: Mapping[str, Json],
+        page: PageAddress | None = None,
+        *,
+        observer: Observer = nobody,
+    ) -> CallResult:
+        """Send one request to the tool's owner. Raises SourceError; UnknownTool names the nearest tool."""
+        tool = self.owned.get(tool_name)
+        if tool is None:
+            near = get_close_matches(tool_name, self.owned, n=1)
+            hint = f"; did you mean '{near[0]}'?" if near else "; list the tools to see their names"
+            raise UnknownTool(f"there is no tool '{tool_name}'{hint}", source="", requests=0)
+        return await tool.source.call(tool.inner_name, arguments, page, observer=observer)
+
+    async def aclose(self) -> None:
+        """Close every source, also where closing one fails; the first failure is raised afterwards."""
+        outcomes = await asyncio.gather(*(source.aclose() for source in self.sources), return_exceptions=True)
+        for outcome in outcomes:
+            if isinstance(outcome, BaseException):
+                raise outcome
+
+
+async def _listed(source: ToolSource) -> ToolList | SourceError:
+    try:
+        return await source.list_tools()
+    except SourceError as error:
+        return error
+
+
+def _left_out(outcome: ToolList | SourceError) -> tuple[LeftOut, ...]:
+    if isinstance(outcome, SourceError):
+        return (LeftOut(outcome.source, str(outcome)),)
+    return outcome.left_out
+
+
+def _named(tools: Sequence[_Owned]) -> dict[str, _Owned]:
+    """Names of at most 64 characters, unique, the same whatever the order of the sources."""
+    counts = Counter(tool.spec.name for tool in tools)
+    named: dict[str, _Owned] = {}
+    for tool in tools:
+        name = tool.spec.name if counts[tool.spec.name] == 1 else _prefixed(tool.source.name, tool.spec.name)
+        if name in named:
+            name = _shortened(name, salt=f"{tool.source.name}/{tool.spec.locator}", always=True)
+        named[name] = replace(tool, spec=replace(tool.spec, name=name))
+    return named
+
+
+def _prefixed(source: str, tool: str) -> str:
+    prefix = _FORBIDDEN.sub("_", source).strip("_") or "source"
+    return _shortened(f"{prefix}__{tool}", salt=f"{source}/{tool}")
+
+
+def _shortened(name: str, *, salt: str, always: bool = False) -> str:
+    """The name if it fits, else its head and a digest of `salt`, which is stable and unlikely to clash."""
+    if len(name) <= MAX_NAME and not always:
+        return name
+    digest = hashlib.sha256(salt.encode()).hexdigest()[:8]
+    return f"{name[: MAX_NAME - len(digest) - 1]}_{digest}"
+
+
+def _is_wanted(tool: _Owned, only: Sequence[str]) -> bool:
+    candidates = (tool.spec.name, tool.inner_name, f"{tool.source.name}/{tool.inner_name}")
+    return not only or any(fnmatchcase(name, glob) for glob in only for name in candidates)
