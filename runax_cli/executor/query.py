@@ -1,0 +1,186 @@
+"""The engine: SQL over sealed datasets, in an in-memory DuckDB that may read one folder and nothing else.
+
+Knows tables, one SELECT at a time, limits of time and memory. Knows nothing of models. Blocking: callers run it off
+the event loop. The lock-down follows DuckDB's "Securing DuckDB" guide.
+"""
+
+import difflib
+import re
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from runax_cli.errors import RunaxError
+from runax_cli.executor.columns import Column, TypedColumn, columns_of, literal, quoted, typed_columns
+
+TIME_LIMIT_S = 30.0
+MEMORY_LIMIT = "1GB"
+KEPT_ROWS = 1000
+_BATCH = 2048
+_WORD = re.compile(r'"((?:[^"]|"")+)"|([^\W\d]\w*)')
+
+
+class QueryFailed(RunaxError):
+    """A statement was refused or failed; the message says why and names what comes nearest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table that can be queried: its columns, and those offered beside columns of text."""
+
+    name: str
+    path: Path
+    columns: tuple[Column, ...]
+    typed: tuple[TypedColumn, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class QueryResult:
+    """The result of one SELECT: `rows` holds at most KEPT_ROWS of all `n_rows`; `tables` are those it read."""
+
+    sql: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    n_rows: int
+    tables: tuple[str, ...]
+
+
+class Engine:
+    """Tables over Parquet files in one folder. One statement runs at a time; threads may share an engine."""
+
+    def __init__(self, folder: Path, *, time_limit_s: float = TIME_LIMIT_S, memory_limit: str = MEMORY_LIMIT) -> None:
+        self.folder = folder.resolve()
+        self.tables: dict[str, Table] = {}
+        self._time_limit_s = time_limit_s
+        self._lock = threading.Lock()
+        self._connection = _locked_down(self.folder, memory_limit)
+
+    def add(self, name: str, path: Path) -> Table:
+        """Make a sealed file known as `name`, with a column `row` (from 1) in front and typed columns at the end."""
+        with self._lock:
+            raw = f"raw_{name}"
+            self._connection.execute(_view(raw, path))
+            columns = columns_of(self._connection, raw)
+            typed = typed_columns(self._connection, raw, columns)
+            offered = "".join(f", {t.expression} AS {quoted(t.name)}" for t in typed)
+            statement = f"CREATE OR REPLACE VIEW {quoted(name)} AS SELECT *{offered} FROM {quoted(raw)}"  # noqa: S608
+            self._connection.execute(statement)
+            table = Table(name, path, columns_of(self._connection, name), typed)
+            self.tables[name] = table
+            return table
+
+    def select(self, sql: str) -> QueryResult:
+        """Run one SELECT. Raises QueryFailed for any other statement, for an error, at the limit of time or memory."""
+        with self._lock:
+            statement = self._only_select(sql)
+            with self._time_limit():
+                cursor = self._run(statement)
+                columns = tuple(str(entry[0]) for entry in cursor.description or ())
+                rows, n_rows = self._fetched(cursor, statement)
+        return QueryResult(statement, columns, rows, n_rows, self._tables_in(statement))
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+    def _only_select(self, sql: str) -> str:
+        import duckdb
+
+        try:
+            statements = self._connection.extract_statements(sql)
+        except duckdb.Error as error:
+            raise QueryFailed(f"the statement cannot be read: {_first_line(error)}") from error
+        if len(statements) != 1:
+            raise QueryFailed(f"one statement at a time; this text has {len(statements)}. Send a single SELECT.")
+        if statements[0].type != duckdb.StatementType.SELECT:
+            kind = statements[0].type.name
+            raise QueryFailed(f"only SELECT is allowed, and this is '{kind}'. Tables are read-only.")
+        return sql.strip().rstrip(";").strip()
+
+    def _run(self, statement: str) -> Any:
+        import duckdb
+
+        try:
+            return self._connection.execute(statement)
+        except duckdb.Error as error:
+            raise self._failed(error, statement) from error
+
+    def _fetched(self, cursor: Any, statement: str) -> tuple[tuple[tuple[Any, ...], ...], int]:
+        import duckdb
+
+        kept: list[tuple[Any, ...]] = []
+        n_rows = 0
+        try:
+            while batch := cursor.fetchmany(_BATCH):
+                kept += batch[: max(0, KEPT_ROWS - n_rows)]
+                n_rows += len(batch)
+        except duckdb.Error as error:
+            raise self._failed(error, statement) from error
+        return tuple(kept), n_rows
+
+    @contextmanager
+    def _time_limit(self) -> Iterator[None]:
+        timer = threading.Timer(self._time_limit_s, self._connection.interrupt)
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    def _failed(self, error: Exception, statement: str) -> QueryFailed:
+        import duckdb
+
+        if isinstance(error, duckdb.InterruptException):
+            return QueryFailed(
+                f"the statement ran over its limit of {self._time_limit_s:g} s. Filter or group earlier."
+            )
+        return QueryFailed(f"{_first_line(error)}{self._nearest(str(error), statement)}")
+
+    def _nearest(self, message: str, statement: str) -> str:
+        """The names that come nearest to one that is not known."""
+        unknown = re.search(r'(?:column|Table with name) "?([^"!\n]+?)"? (?:not found|does not exist)', message)
+        if unknown is None:
+            return ""
+        if "Table" in message.split("\n", 1)[0]:
+            return f" Tables: {', '.join(self.tables) or 'none yet'}."
+        meant = [self.tables[name] for name in self._tables_in(statement)] or list(self.tables.values())
+        names = {c.name: f"{c.name} ({table.name})" for table in meant for c in table.columns}
+        near = difflib.get_close_matches(unknown[1], list(names), n=5, cutoff=0.4) or list(names)[:12]
+        return f" Nearest columns: {', '.join(names[name] for name in near)}."
+
+    def _tables_in(self, sql: str) -> tuple[str, ...]:
+        words = {(a.replace('""', '"') if a else b).casefold() for a, b in _WORD.findall(sql)}
+        return tuple(name for name in self.tables if name.casefold() in words)
+
+
+def _locked_down(folder: Path, memory_limit: str) -> Any:
+    import duckdb
+
+    connection = duckdb.connect()
+    settings: Mapping[str, str] = {
+        "memory_limit": literal(memory_limit),
+        "threads": "2",
+        "TimeZone": "'UTC'",
+        "temp_directory": "''",
+        "allowed_directories": f"[{literal(f'{folder}/')}]",
+        "enable_external_access": "false",
+        "lock_configuration": "true",
+    }
+    for name, value in settings.items():
+        connection.execute(f"SET {name} = {value}")
+    return connection
+
+
+def _view(name: str, path: Path) -> str:
+    source = f"read_parquet({literal(str(path.resolve()))}, file_row_number=true)"
+    return (
+        f"CREATE OR REPLACE VIEW {quoted(name)} AS "  # noqa: S608
+        f"SELECT file_row_number + 1 AS row, * EXCLUDE (file_row_number) FROM {source}"
+    )
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().split("\n", 1)[0]

@@ -1,0 +1,166 @@
+"""The engine and the card: what may run, what is counted, how text reads as numbers and dates."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from runax_cli.executor.card import card
+from runax_cli.executor.profile import profile, sample_rows
+from runax_cli.executor.query import Engine, QueryFailed, Table
+from runax_cli.models.base import ByteCounter
+
+
+def engine_over(folder: Path, records: list[dict[str, Any]], name: str = "orders_1", **limits: Any) -> Engine:
+    lines, path = folder / "records.ndjson", folder / f"{name}.parquet"
+    lines.write_text("\n".join(json.dumps(record) for record in records))
+    with duckdb.connect() as connection:
+        connection.execute(f"COPY (FROM read_json('{lines}', sample_size=-1)) TO '{path}' (FORMAT parquet)")
+    engine = Engine(folder, **limits)
+    engine.add(name, path)
+    return engine
+
+
+@pytest.fixture
+def orders(tmp_path: Path) -> Engine:
+    return engine_over(
+        tmp_path, [{"id": n, "city": ["Brno", "Plzeň"][n % 2], "price": f"{n},50 Kč"} for n in range(1, 5)]
+    )
+
+
+def test_rows_are_numbered_from_one_in_the_order_of_the_file(orders: Engine) -> None:
+    assert orders.select("SELECT row, id FROM orders_1 ORDER BY row").rows == ((1, 1), (2, 2), (3, 3), (4, 4))
+
+
+def test_a_column_that_is_called_row_keeps_its_values_beside_the_row_number(tmp_path: Path) -> None:
+    engine = engine_over(tmp_path, [{"row": 70}, {"row": 80}])
+    assert engine.select("SELECT row, row_1 FROM orders_1").rows == ((1, 70), (2, 80))
+
+
+@pytest.mark.parametrize(
+    ("sql", "why"),
+    [
+        ("DROP VIEW orders_1", "only SELECT"),
+        ("COPY orders_1 TO 'x.csv'", "only SELECT"),
+        ("SELECT 1; SELECT 2", "one statement"),
+        ("", "one statement"),
+        ("SELEC 1", "cannot be read"),
+        ("SET memory_limit = '10GB'", "only SELECT"),
+        ("ATTACH 'x.db'", "only SELECT"),
+        ("SELECT * FROM read_text('/etc/passwd')", "Permission"),
+        ("SELECT * FROM glob('/etc/*')", "Permission"),
+        ("SELECT * FROM 'https://example.com/x.parquet'", "does not exist|Permission"),
+        ("SELECT * FROM read_text('{folder}/../secret.txt')", "Permission"),
+    ],
+)
+def test_nothing_but_one_select_over_the_own_folder_runs(tmp_path: Path, orders: Engine, sql: str, why: str) -> None:
+    (tmp_path.parent / "secret.txt").write_text("secret")
+    with pytest.raises(QueryFailed, match=why):
+        orders.select(sql.replace("{folder}", str(tmp_path)))
+
+
+def test_an_unknown_column_is_answered_with_the_nearest_names(orders: Engine) -> None:
+    with pytest.raises(QueryFailed, match=r"Nearest columns: price"):
+        orders.select("SELECT sum(prices) FROM orders_1")
+
+
+def test_an_unknown_table_is_answered_with_the_tables_there_are(orders: Engine) -> None:
+    with pytest.raises(QueryFailed, match="Tables: orders_1"):
+        orders.select("SELECT * FROM ordrs")
+
+
+def test_a_statement_over_its_time_is_stopped_and_the_engine_goes_on(tmp_path: Path) -> None:
+    engine = engine_over(tmp_path, [{"id": 1}], time_limit_s=0.2)
+    with pytest.raises(QueryFailed, match=r"limit of 0\.2 s"):
+        engine.select("SELECT count(*) FROM range(100000000) a, range(100000000) b")
+    assert engine.select("SELECT 1").rows == ((1,),)
+
+
+def test_a_long_result_keeps_its_first_rows_and_its_full_count(orders: Engine) -> None:
+    result = orders.select("SELECT * FROM range(5000)")
+    assert (len(result.rows), result.n_rows) == (1000, 5000)
+
+
+def test_a_result_names_the_tables_it_rests_on(orders: Engine) -> None:
+    assert orders.select('WITH o AS (SELECT * FROM "orders_1") SELECT count(*) FROM o').tables == ("orders_1",)
+
+
+DIRTY = [
+    ("1 234,50 Kč", 1234.5, "31.12.2024", "2024-12-31"),
+    ("12,00", 12.0, "1. 2. 2024", "2024-02-01"),
+    ("99,9 Kč", 99.9, "2024-05-06", "2024-05-06"),
+    ("n/a", None, "unknown", None),
+]
+
+
+def test_numbers_and_dates_written_as_text_are_offered_beside_the_original(tmp_path: Path) -> None:
+    engine = engine_over(tmp_path, [{"amount": a, "paid": d} for a, _, d, _ in DIRTY])
+    rows = engine.select("SELECT amount, amount_num, CAST(paid_date AS DATE)::VARCHAR FROM orders_1 ORDER BY row").rows
+    assert rows == tuple((text, number, date) for text, number, _, date in DIRTY)
+    assert {t.name: t.misfits for t in engine.tables["orders_1"].typed} == {"amount_num": 1, "paid_date": 1}
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (["1,234.5", "$7", "12"], [1234.5, 7.0, 12.0]),
+        (["50 %", "7%", "-3.5"], [50.0, 7.0, -3.5]),
+        (["1.234,5", "1,5", "2,25"], [1234.5, 1.5, 2.25]),
+    ],
+)
+def test_the_decimal_mark_is_decided_for_a_column_as_a_whole(
+    tmp_path: Path, values: list[str], expected: list[float]
+) -> None:
+    engine = engine_over(tmp_path, [{"v": value} for value in values])
+    assert [row[0] for row in engine.select("SELECT v_num FROM orders_1 ORDER BY row").rows] == expected
+
+
+@pytest.mark.parametrize("values", [["007", "012"], ["T-38A", "B-52"], ["12 Main St", "4 High St"], ["", " "]])
+def test_codes_and_words_are_not_taken_for_numbers(tmp_path: Path, values: list[str]) -> None:
+    assert engine_over(tmp_path, [{"v": value} for value in values]).tables["orders_1"].typed == ()
+
+
+def test_day_first_and_month_first_are_told_apart_by_the_values(tmp_path: Path) -> None:
+    engine = engine_over(tmp_path, [{"eu": "13/02/2024", "us": "02/13/2024"}, {"eu": "01/02/2024", "us": "02/01/2024"}])
+    row = engine.select("SELECT eu_date::DATE::VARCHAR, us_date::DATE::VARCHAR FROM orders_1 ORDER BY row").rows[1]
+    assert row == ("2024-02-01", "2024-02-01")
+
+
+def card_of(engine: Engine, table: Table, budget: int) -> tuple[str, tuple[str, ...]]:
+    names = tuple(column.name for column in table.columns)
+    samples = [dict(zip(names, row, strict=True)) for row in sample_rows(engine, table, names, 2)]
+    told = card(
+        profile(engine, table), samples, ByteCounter(), coverage="complete: 4 of 4 records", budget_tokens=budget
+    )
+    return told.text, told.dropped
+
+
+def test_a_card_tells_columns_types_values_and_coverage(orders: Engine) -> None:
+    text, dropped = card_of(orders, orders.tables["orders_1"], 4000)
+    assert "Table orders_1: 4 rows; complete: 4 of 4 records." in text
+    assert "city VARCHAR; Brno (2), Plzeň (2)" in text
+    assert "price_num DOUBLE; price read as number, decimal comma; 1.5 … 4.5" in text
+    assert dropped == ()
+
+
+@settings(max_examples=15, deadline=None)
+@given(width=st.integers(1, 120), budget=st.integers(300, 4000))
+def test_a_card_stays_within_its_tokens_whatever_the_width(tmp_path_factory: Any, width: int, budget: int) -> None:
+    folder = tmp_path_factory.mktemp("wide")
+    engine = engine_over(folder, [{f"column_number_{n}": n * k for n in range(width)} for k in (1, 2)])
+    text, dropped = card_of(engine, engine.tables["orders_1"], budget)
+    assert len(text.encode()) <= budget
+    assert f"column_number_{width - 1} " in text or dropped
+    engine.close()
+
+
+def test_constant_and_empty_columns_are_the_first_to_go(tmp_path: Path) -> None:
+    records = [{"id": n, "constant": "same", "empty": None, "city": f"town {n % 3}"} for n in range(9)]
+    engine = engine_over(tmp_path, records)
+    _, dropped = card_of(engine, engine.tables["orders_1"], 280)
+    assert dropped
+    assert set(dropped) <= {"constant", "empty"}
