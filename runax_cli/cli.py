@@ -1,0 +1,265 @@
+"""The Typer app: every command's name, arguments and help, and the one place that ends the process.
+
+Knows the command line. What a command does is in `commands/`, imported when it runs: `--help` stays fast.
+"""
+
+import asyncio
+import sys
+from collections.abc import Coroutine
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from runax_cli import __version__
+from runax_cli.commands.options import Common
+from runax_cli.commands.signature import with_options
+from runax_cli.ending import ended, prepare_streams
+from runax_cli.exits import ExitCode
+
+
+def _explain(context: typer.Context) -> ExitCode:
+    """Help where a command is missing: on stderr, since nobody asked for it."""
+    with redirect_stdout(sys.stderr):
+        typer.echo(context.get_help())
+    return ExitCode.USAGE
+
+
+def _group(context: typer.Context) -> ExitCode:
+    return ExitCode.COMPLETE if context.invoked_subcommand else _explain(context)
+
+
+_SETTINGS = {"pretty_exceptions_enable": False, "context_settings": {"help_option_names": ["-h", "--help"]}}
+app = typer.Typer(name="runax", **_SETTINGS)  # type: ignore[arg-type]
+tools_app = typer.Typer(
+    name="tools", invoke_without_command=True, callback=_group, help="The tools of the sources: list, show, call."
+)
+runs_app = typer.Typer(
+    name="runs",
+    invoke_without_command=True,
+    callback=_group,
+    help="Past runs: list, show, prune; the schema of results.",
+)
+config_app = typer.Typer(
+    name="config", invoke_without_command=True, callback=_group, help="The settings: show, check, init."
+)
+
+
+def main() -> None:
+    """Run the command line of this process and leave with its exit code."""
+    prepare_streams()
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command line and return its exit code; every error becomes one line on stderr."""
+    with ended(is_debug="--debug" in arguments) as ending:
+        # Typer's own prints would go to stdout or wrap at 80 columns: errors come here as exceptions.
+        ending.code = app(arguments, prog_name="runax", standalone_mode=False) or ExitCode.COMPLETE
+    return int(ending.code)
+
+
+def _wait(command: Coroutine[Any, Any, ExitCode]) -> ExitCode:
+    """Run a command's coroutine to its end; Typer would leave a coroutine function unawaited."""
+    return asyncio.run(command)
+
+
+def _show_version(is_asked: bool) -> None:  # noqa: FBT001  Typer calls it with the value of the flag
+    if is_asked:
+        typer.echo(f"runax {__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+@with_options("source", "answer", "call", "output")
+def root(
+    context: typer.Context,
+    *,
+    common: Common,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_show_version, is_eager=True)
+    ] = False,
+) -> ExitCode:
+    """Ask questions of APIs larger than a model's context window, and get answers with a certificate.
+
+    Without a command: a conversation on a terminal, or one question from a pipe.
+    """
+    del version  # its callback has printed it
+    context.obj = common
+    if context.invoked_subcommand is not None:
+        return ExitCode.COMPLETE
+    from runax_cli.commands import bare
+
+    return _wait(bare.run(common, explain=lambda: _explain(context)))
+
+
+@app.command()
+@with_options("source", "answer", "call", "output")
+def query(
+    question: Annotated[
+        str | None, typer.Argument(help="The question; '-' reads standard input.", metavar="QUESTION")
+    ] = None,
+    *,
+    common: Common,
+) -> ExitCode:
+    """Ask one question. Text from a pipe comes first, then the argument."""
+    from runax_cli.commands import query as command
+
+    return _wait(command.run(question, common))
+
+
+@app.command()
+@with_options("source", "answer", "call", "output")
+def chat(*, common: Common) -> ExitCode:
+    """Ask one question after another: history, completion, slash commands."""
+    from runax_cli.commands import chat as command
+
+    return _wait(command.run(common))
+
+
+@tools_app.command("list")
+@with_options("source", "output")
+def list_tools(*, common: Common) -> ExitCode:
+    """List the tools with their price in tokens and the parameters that the model does not see."""
+    from runax_cli.commands import tools
+
+    return _wait(tools.list_tools(common))
+
+
+@tools_app.command("show")
+@with_options("source", "output")
+def show_tool(name: Annotated[str, typer.Argument(help="Name of the tool.")], *, common: Common) -> ExitCode:
+    """Show one tool as the model sees it, and how it pages."""
+    from runax_cli.commands import tools
+
+    return _wait(tools.show_tool(name, common))
+
+
+@tools_app.command("call")
+@with_options("source", "call", "output")
+def call_tool(
+    name: Annotated[str, typer.Argument(help="Name of the tool.")],
+    arguments: Annotated[
+        list[str] | None, typer.Argument(help="Arguments; a value may be JSON.", metavar="KEY=VALUE…")
+    ] = None,
+    *,
+    common: Common,
+) -> ExitCode:
+    """Read all of one tool without any model: a preview, one JSON object, or one record a line."""
+    from runax_cli.commands import tools_call
+
+    return _wait(tools_call.run(name, arguments or [], common))
+
+
+@runs_app.command("list")
+@with_options("output")
+def list_runs(
+    limit: Annotated[int, typer.Option("--limit", min=1, help="How many, from the newest.")] = 20, *, common: Common
+) -> ExitCode:
+    """List past runs, the newest first."""
+    from runax_cli.commands import runs
+
+    return runs.list_runs(limit, common)
+
+
+@runs_app.command("show")
+@with_options("answer", "output")
+def show_run(run: Annotated[str, typer.Argument(help="Beginning of the run's id.")], *, common: Common) -> ExitCode:
+    """Show one run again: answer, certificate, evidence."""
+    from runax_cli.commands import runs
+
+    return runs.show_run(run, common)
+
+
+@runs_app.command("schema")
+@with_options("output")
+def show_schema(*, common: Common) -> ExitCode:
+    """Print the JSON Schema of results (-o json) or events (-o jsonl)."""
+    from runax_cli.commands import runs
+
+    return runs.show_schema(common)
+
+
+@runs_app.command("prune")
+@with_options("source", "output")
+def prune_runs(
+    *, is_all: Annotated[bool, typer.Option("--all", help="Remove every stored dataset.")] = False, common: Common
+) -> ExitCode:
+    """Remove stored datasets that are too old or too many by the settings; runs stay listed."""
+    from runax_cli.commands import runs
+
+    return runs.prune(common, is_all=is_all)
+
+
+@config_app.command("show")
+@with_options("source", "answer", "call", "output")
+def show_config(
+    *,
+    has_origin: Annotated[bool, typer.Option("--origin", help="Say where each value came from.")] = False,
+    common: Common,
+) -> ExitCode:
+    """Show the settings in force; secrets are masked."""
+    from runax_cli.commands import config
+
+    return config.show(common, has_origin=has_origin)
+
+
+@config_app.command("check")
+@with_options("source", "answer", "call", "output")
+def check_config(*, common: Common) -> ExitCode:
+    """Check the settings without any connection."""
+    from runax_cli.commands import config
+
+    return config.check(common)
+
+
+@config_app.command("init")
+@with_options("output")
+def init_config(*, common: Common) -> ExitCode:
+    """Write '.env' and 'runax.yaml' with every setting in comments; existing files stay as they are."""
+    from runax_cli.commands import config
+
+    return config.init(common)
+
+
+@app.command()
+@with_options("source", "answer", "output")
+def doctor(*, common: Common) -> ExitCode:
+    """Check that everything is reachable and usable; the model gets one tiny request."""
+    from runax_cli.commands import doctor as command
+
+    return _wait(command.run(common))
+
+
+@app.command()
+@with_options("output")
+def demo(*, common: Common) -> ExitCode:
+    """See the main job at once: a question over a dataset ten times the context. No key, no network."""
+    from runax_cli.commands import demo as command
+
+    return _wait(command.run(common))
+
+
+@app.command()
+@with_options("output")
+def smoke(
+    json_file: Annotated[Path | None, typer.Option("--json", help="Write the results as JSON.", metavar="FILE")] = None,
+    junit_file: Annotated[
+        Path | None, typer.Option("--junit", help="Write the results as JUnit XML.", metavar="FILE")
+    ] = None,
+    only: Annotated[
+        list[str] | None, typer.Option("--only", help="Only questions whose ids match; repeatable.", metavar="GLOB")
+    ] = None,
+    *,
+    common: Common,
+) -> ExitCode:
+    """Ask questions with known answers against the mock API and the rules model, over real HTTP."""
+    from runax_cli.commands import smoke as command
+
+    return _wait(command.run(common, json_file=json_file, junit_file=junit_file, only=only or ()))
+
+
+app.add_typer(tools_app)
+app.add_typer(runs_app)
+app.add_typer(config_app)

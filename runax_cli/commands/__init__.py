@@ -1,0 +1,1 @@
+"""One module a command: parse, build the runtime, choose a view, return the exit code."""

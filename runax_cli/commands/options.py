@@ -1,0 +1,139 @@
+"""The common options, in groups; a command takes the groups that mean something to it.
+
+Knows names, types and help texts. Imports nothing heavy: `runax --help` reads this module.
+"""
+
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
+
+import typer
+
+Output: TypeAlias = Literal["text", "json", "jsonl"]
+Color: TypeAlias = Literal["auto", "always", "never"]
+_Options = TypeVar("_Options", bound="Options")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """A group of options. What the command line does not give is None, False or empty."""
+
+    def over(self: _Options, root: _Options) -> _Options:
+        """These options, completed by those that were given before the command's name."""
+        mine = {item.name: getattr(self, item.name) for item in fields(self)}
+        theirs = {item.name: getattr(root, item.name) for item in fields(root)}
+        return type(self)(
+            **{name: value or theirs[name] if _is_unset(value) else value for name, value in mine.items()}
+        )
+
+
+def _is_unset(value: Any) -> bool:
+    return value is None or value is False or value == []
+
+
+def _option(*names: str, text: str, panel: str, metavar: str | None = None, **limits: Any) -> Any:
+    return typer.Option(*names, help=text, rich_help_panel=panel, metavar=metavar, show_default=False, **limits)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceOptions(Options):
+    """Which sources and settings files are used."""
+
+    openapi: Annotated[
+        str | None, _option("--openapi", text="OpenAPI document: a path or URL.", panel="Source", metavar="DOC")
+    ] = None
+    base_url: Annotated[
+        str | None, _option("--base-url", text="Base URL of the API.", panel="Source", metavar="URL")
+    ] = None
+    mcp: Annotated[
+        str | None,
+        _option(
+            "--mcp", text="MCP server: its URL, or the command that starts it.", panel="Source", metavar="URL|COMMAND"
+        ),
+    ] = None
+    config: Annotated[
+        Path | None,
+        _option("--config", text="Settings file (runax.yaml or an mcpServers file).", panel="Source", metavar="FILE"),
+    ] = None
+    tools: Annotated[
+        list[str], _option("--tools", text="Only tools whose names match; repeatable.", panel="Source", metavar="GLOB")
+    ] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerOptions(Options):
+    """Which model answers, within which limits."""
+
+    model: Annotated[
+        str | None,
+        _option("--model", "-m", text="Model; 'rules' is the offline rules model.", panel="Answer", metavar="NAME"),
+    ] = None
+    evidence: Annotated[bool, _option("--evidence", text="Show what every statement rests on.", panel="Answer")] = False
+    max_steps: Annotated[
+        int | None, _option("--max-steps", text="Replies of the main model.", panel="Limits", metavar="N")
+    ] = None
+    max_calls: Annotated[int | None, _option("--max-calls", text="Calls of tools.", panel="Limits", metavar="N")] = None
+    max_tokens: Annotated[
+        int | None, _option("--max-tokens", text="Tokens of all models together.", panel="Limits", metavar="N")
+    ] = None
+    max_usd: Annotated[
+        float | None, _option("--max-usd", text="Money for models, in US dollars.", panel="Limits", metavar="USD")
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallOptions(Options):
+    """What calls may do, and for how long."""
+
+    allow_writes: Annotated[
+        bool, _option("--allow-writes", text="Let tools change data, after asking.", panel="Limits")
+    ] = False
+    timeout: Annotated[
+        float | None, _option("--timeout", text="Seconds that a turn may take.", panel="Limits", metavar="SECONDS")
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputOptions(Options):
+    """How the result and the way to it are shown."""
+
+    output: Annotated[
+        Output | None,
+        _option("--output", "-o", text="Form of standard output.", panel="Output", metavar="text|json|jsonl"),
+    ] = None
+    quiet: Annotated[bool, _option("--quiet", "-q", text="Only the result and errors.", panel="Output")] = False
+    verbose: Annotated[bool, _option("--verbose", "-v", text="Show bodies in the log.", panel="Output")] = False
+    color: Annotated[
+        Color | None, _option("--color", text="When to use colours.", panel="Output", metavar="auto|always|never")
+    ] = None
+    debug: Annotated[bool, _option("--debug", text="Show the traceback of an error.", panel="Output")] = False
+
+    @property
+    def form(self) -> Output:
+        """The form of standard output: text unless another was asked for."""
+        return self.output or "text"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Common:
+    """The groups that a command took, each completed by the options of the root."""
+
+    source: SourceOptions = field(default_factory=SourceOptions)
+    answer: AnswerOptions = field(default_factory=AnswerOptions)
+    call: CallOptions = field(default_factory=CallOptions)
+    output: OutputOptions = field(default_factory=OutputOptions)
+
+    def flags(self) -> dict[str, Any]:
+        """What the command line gives, by the field of the settings that it overrides."""
+        source, answer = self.source, self.answer
+        return {
+            "openapi_spec": source.openapi,
+            "base_api_url": source.base_url,
+            "mcp_url": source.mcp,
+            "llm_name": answer.model,
+            "max_steps": answer.max_steps,
+            "max_calls": answer.max_calls,
+            "max_tokens": answer.max_tokens,
+            "max_usd": answer.max_usd,
+            "timeout": self.call.timeout,
+        }
