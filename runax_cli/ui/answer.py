@@ -1,0 +1,200 @@
+"""The answer as text: streamed as Markdown on a terminal, printed once and plain anywhere else.
+
+Knows the result and what stands under an answer: footnotes, statements without proof, evidence, reasons, certificate.
+Verifies nothing: that is done before.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from typing import Protocol, TypeAlias
+
+from rich.text import Text
+
+from runax_cli import events as ev
+from runax_cli.results import Evidence, EvidenceKind, RecordRef, RunResult, RunStatus
+from runax_cli.ui.console import STYLES, Environment, Outlet, Tone, one_line, strip_control
+from runax_cli.ui.markdown import BlockStream, rendered
+
+Certificate: TypeAlias = Callable[[RunResult], str]
+Paused: TypeAlias = Callable[[], AbstractContextManager[None]]
+_FOOTNOTES_SHOWN = 20
+_RECORDS_SHOWN = 8
+
+
+class Answer(Protocol):
+    """Puts the answer on stdout."""
+
+    def emit(self, event: ev.Event) -> None:
+        """Take note of an event; never raises."""
+
+    def finish(self, result: RunResult) -> None:
+        """The run is over: print what is not printed yet."""
+
+
+def notes_of(result: RunResult, *, certificate: Certificate, has_evidence: bool) -> Iterator[str]:
+    """The lines under the answer, free of control characters; the certificate is the last."""
+    yield from _footnotes(result.evidence)
+    yield from _without_proof(result.evidence)
+    if has_evidence:
+        yield from _evidence(result.evidence)
+    yield from _state(result)
+    yield one_line(certificate(result))
+
+
+def _footnotes(evidence: tuple[Evidence, ...]) -> Iterator[str]:
+    known = [ref for item in evidence for ref in item.records if ref.id is not None]
+    cited = list(dict.fromkeys(f"[{ref.dataset}#{ref.row}] id {one_line(ref.id or '')}" for ref in known))
+    yield from cited[:_FOOTNOTES_SHOWN]
+    if len(cited) > _FOOTNOTES_SHOWN:
+        yield f"+{len(cited) - _FOOTNOTES_SHOWN} more records (all of them: -o json)"
+
+
+def _without_proof(evidence: tuple[Evidence, ...]) -> Iterator[str]:
+    bare = [item for item in evidence if item.kind is EvidenceKind.INFERENCE or not item.verified]
+    if bare:
+        yield "Without proof:"
+    for item in bare:
+        why = "inference" if item.kind is EvidenceKind.INFERENCE else "not confirmed by what it cites"
+        yield f"  - {one_line(item.statement)} ({why})"
+
+
+def _evidence(evidence: tuple[Evidence, ...]) -> Iterator[str]:
+    yield f"Evidence: {len(evidence)} statements" if evidence else "Evidence: none"
+    for number, item in enumerate(evidence, 1):
+        mark = "verified" if item.verified else "NOT VERIFIED"
+        yield f"  {number}. {one_line(item.statement)} ({item.kind}, {mark}{_exactness(item)})"
+        if item.records:
+            yield f"     records: {_references(item.records)}"
+        if item.quote:
+            yield f"     quote: “{one_line(item.quote)}”"
+        if item.sql:
+            yield from (f"     sql: {line}" for line in strip_control(item.sql).splitlines() if line.strip())
+
+
+def _exactness(item: Evidence) -> str:
+    if item.kind is not EvidenceKind.SQL or item.exact is None:
+        return ""
+    return ", exact" if item.exact else ", not exact"
+
+
+def _references(records: tuple[RecordRef, ...]) -> str:
+    shown = [f"{ref.dataset}#{ref.row}" + ("" if ref.id is None else f" (id {ref.id})") for ref in records]
+    rest = len(shown) - _RECORDS_SHOWN
+    return one_line(", ".join(shown[:_RECORDS_SHOWN])) + (f", +{rest} more" if rest > 0 else "")
+
+
+def _state(result: RunResult) -> Iterator[str]:
+    match result.status:
+        case RunStatus.COMPLETE:
+            return
+        case RunStatus.LIMIT:
+            yield "PARTIAL: a budget stopped the run"
+        case RunStatus.INCOMPLETE | RunStatus.INTERRUPTED | RunStatus.FAILED:
+            yield result.status.value.upper()
+    for reason in result.coverage.reasons:
+        yield f"  - {reason.code}: {one_line(reason.text)}"
+
+
+class Notes:
+    """What stands under the answer: on stdout where that is a terminal, else on stderr.
+
+    With `is_quiet` only for a result that is not complete. An error always goes to stderr.
+    """
+
+    def __init__(self, env: Environment, *, certificate: Certificate, is_quiet: bool, has_evidence: bool) -> None:
+        stream = "stdout" if env.is_stdout_terminal else "stderr"
+        self._outlet = Outlet(env.stdout if env.is_stdout_terminal else env.stderr)
+        self._console = env.console(self._outlet, stream) if env.has_color(stream) else None
+        self._errors = Outlet(env.stderr)
+        self._certificate, self._is_quiet, self._has_evidence = certificate, is_quiet, has_evidence
+
+    def print(self, result: RunResult) -> None:
+        """Print the notes, and the error where there is one."""
+        if not self._is_quiet or self._has_evidence or result.status is not RunStatus.COMPLETE:
+            for line in notes_of(result, certificate=self._certificate, has_evidence=self._has_evidence):
+                self._line(line)
+        if result.error is not None:
+            self._errors.line(f"runax: {one_line(result.error.message)}")
+
+    def _line(self, line: str) -> None:
+        if self._console is None:
+            self._outlet.line(line)
+        else:
+            self._console.print(Text(line, STYLES[Tone.ASIDE]), soft_wrap=True)
+            self._outlet.flush()
+
+
+class WholeAnswer:
+    """Prints the answer once, when it is verified; plain, and not wrapped."""
+
+    def __init__(self, env: Environment, notes: Notes) -> None:
+        self._outlet = Outlet(env.stdout)
+        self._notes = notes
+
+    def emit(self, event: ev.Event) -> None:
+        """The answer is printed when it is verified, and not before."""
+
+    def finish(self, result: RunResult) -> None:
+        """Print the answer, then the notes."""
+        answer = strip_control(result.answer).strip("\n")
+        if answer:
+            self._outlet.line(answer)
+        self._notes.print(result)
+
+
+class StreamedAnswer:
+    """Prints each block of the answer as soon as it is finished, rendered; stdout is a terminal."""
+
+    def __init__(self, env: Environment, notes: Notes, *, paused: Paused) -> None:
+        self._outlet = Outlet(env.stdout)
+        self._console = env.console(self._outlet, "stdout")
+        self._notes, self._paused = notes, paused
+        self._stream = BlockStream()
+        self._text = ""
+        self._has_printed = False
+
+    def emit(self, event: ev.Event) -> None:
+        """Print the blocks that are finished by this event."""
+        match event.body:
+            case ev.AnswerDelta(text=text):
+                self._text += text
+                self._print(self._stream.feed(text))
+            case ev.RunStarted():
+                self._begin_again()
+                self._has_printed = False
+            case ev.ModelRequested() | ev.RetryScheduled() if event.stamp.role in (None, "agent"):
+                # What came before was said on the way to a call, or was cut off: it is not the answer.
+                self._begin_again()
+            case _:
+                return
+
+    def finish(self, result: RunResult) -> None:
+        """Print what the stream did not bring, then the notes."""
+        streamed, answer = self._text.strip(), result.answer.strip()
+        if self._has_printed and streamed and answer.startswith(streamed):
+            self._print((*self._stream.end(), answer.removeprefix(streamed)))
+        elif answer:
+            if self._has_printed:
+                self._print(("---\n",))
+            self._print((answer,))
+        self._begin_again()
+        self._has_printed = False
+        with self._paused():
+            if answer:
+                self._outlet.line("")
+            self._notes.print(result)
+
+    def _begin_again(self) -> None:
+        self._stream, self._text = BlockStream(), ""
+
+    def _print(self, blocks: tuple[str, ...]) -> None:
+        shown = [block for block in map(strip_control, blocks) if block.strip()]
+        if not shown:
+            return
+        with self._paused():
+            for block in shown:
+                if self._has_printed:
+                    self._outlet.line("")
+                self._has_printed = True
+                self._console.print(rendered(block))
+            self._outlet.flush()

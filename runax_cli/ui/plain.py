@@ -1,0 +1,346 @@
+"""An event as a line of the log: the stages and fields that users of this kind of tool know.
+
+Pure: an event goes in, lines come out, coloured by meaning and free of control characters. Writes nothing.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import singledispatch
+from typing import Any, Literal, TypeAlias
+
+from rich.text import Text
+
+from runax_cli import events as ev
+from runax_cli.results import Coverage, TotalIs
+from runax_cli.ui.console import STYLES, Tone, one_line, strip_control
+
+Actor: TypeAlias = Literal["agent", "reducer"]
+PREVIEW_LIMIT = 160
+_READERS = ("reducer", "labeller")
+_OF_REDUCER = (ev.ChunkPacked, ev.ChunkReduced, ev.ChunkFailed, ev.FindingsMerged)
+_STRATEGIES: Mapping[str, str] = {
+    "empty": "EMPTY DATASET",
+    "direct_pass": "DIRECT PASS",
+    "single_reduction": "SINGLE REDUCTION",
+    "paginated_reduction": "PAGING ACTIVATED",
+    "table": "TABLE",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A piece of a line, and what it is."""
+
+    text: str
+    tone: Tone | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of the log, and below it, where it was asked for, a body of many lines."""
+
+    spans: tuple[Span, ...]
+    body: str = ""
+
+    @property
+    def text(self) -> str:
+        """The line and its body without colours; the body is indented."""
+        return "".join(span.text for span in self.spans) + "".join(f"\n    {row}" for row in self.body.splitlines())
+
+    def rich(self) -> Text:
+        """The same with colours; a body has the tone of the line's first piece that has one."""
+        text = Text.assemble(*((span.text, STYLES[span.tone] if span.tone else "") for span in self.spans))
+        tone = next((span.tone for span in self.spans if span.tone), None)
+        for row in self.body.splitlines():
+            text.append(f"\n    {row}", STYLES[tone] if tone else "")
+        return text
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What a body has to say: the pieces of its line, and the long text behind them."""
+
+    spans: tuple[Span, ...]
+    body: str = ""
+
+
+def lines_of(event: ev.Event, *, is_verbose: bool = False) -> tuple[Line, ...]:
+    """The log lines of an event, none for a piece of the streaming answer; bodies only where `is_verbose`."""
+    actor = _actor(event)
+    call = f" · call {one_line(event.stamp.call_id)}" if is_verbose and event.stamp.call_id else ""
+    return tuple(
+        Line(
+            (Span(f"[{actor}] "), *stage.spans, *((Span(call, Tone.ASIDE),) if call else ())),
+            strip_control(stage.body).strip("\n") if is_verbose else "",
+        )
+        for stage in stages(event.body, actor)
+    )
+
+
+def line_of(event: ev.Event, *, is_verbose: bool = False) -> str | None:
+    """The same as text without colours, or None."""
+    return "\n".join(line.text for line in lines_of(event, is_verbose=is_verbose)) or None
+
+
+def _actor(event: ev.Event) -> Actor:
+    is_reducer = event.stamp.role in _READERS or isinstance(event.body, _OF_REDUCER)
+    return "reducer" if is_reducer else "agent"
+
+
+def _stage(*pieces: str | Span, body: str = "") -> tuple[Stage, ...]:
+    """One stage: the pieces with single spaces between them; strings have no colour."""
+    spans: list[Span] = []
+    for piece in pieces:
+        if piece and piece != Span(""):
+            spans += [Span(" ")] * bool(spans) + [Span(piece) if isinstance(piece, str) else piece]
+    return (Stage(tuple(Span(one_span(s.text), s.tone) for s in spans), body),)
+
+
+def one_span(text: str) -> str:
+    """`text` disarmed and on one line; the white space at its ends stays."""
+    return strip_control(text).replace("\n", " ").replace("\t", " ")
+
+
+def _tokens(text: str) -> Span:
+    return Span(text, Tone.TOKENS)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _of(total: int | None) -> str:
+    return "?" if total is None else str(total)
+
+
+def _preview(text: str) -> str:
+    return one_line(text, limit=PREVIEW_LIMIT)
+
+
+def usd(amount: float) -> str:
+    """Dollars, with as many digits as small amounts need."""
+    return f"${amount:.2f}" if amount >= 1 else f"${amount:.4f}".rstrip("0").rstrip(".") if amount else "$0"
+
+
+@singledispatch
+def stages(body: ev.Body, _actor: Actor) -> tuple[Stage, ...]:
+    """What a body has to say; a body without a rule of its own says its type and fields."""
+    return _stage(_json(body.model_dump(mode="json")))
+
+
+@stages.register
+def _run_started(body: ev.RunStarted, _actor: Actor) -> tuple[Stage, ...]:
+    head = _stage(f"QUESTION: {one_line(body.question, limit=PREVIEW_LIMIT)}", body=body.question)
+    models = f"model={body.model} reducer={body.reducer_model} counter={body.counter}"
+    run = _stage(f"RUN: {models}", _tokens(f"effective_context={body.effective_tokens}"))
+    return head + run + tuple(stage for notice in body.notices for stage in _stage(f"[NOTE] {notice}"))
+
+
+@stages.register
+def _run_finished(body: ev.RunFinished, _actor: Actor) -> tuple[Stage, ...]:
+    result = body.result
+    why = f"{result.error.type}: {result.error.message}" if result.error else ""
+    head = f"RUN FINISHED: {result.status} exit_code={result.exit_code} duration={result.duration_s:.1f} s"
+    usage = _tokens(f"tokens={result.usage.input_tokens + result.usage.output_tokens}")
+    return _stage(head, usage, _coverage(result.coverage), why, body=result.answer)
+
+
+@stages.register
+def _plan_made(body: ev.PlanMade, _actor: Actor) -> tuple[Stage, ...]:
+    parts = [f"{i}. ({need}) {q}" for i, (q, need) in enumerate(zip(body.sub_questions, body.needs, strict=False), 1)]
+    head = f"[PLAN] sub_questions={len(body.sub_questions)} need={','.join(body.needs)} rule={body.rule}"
+    return _stage(head, body="\n".join(parts))
+
+
+@stages.register
+def _model_requested(body: ev.ModelRequested, actor: Actor) -> tuple[Stage, ...]:
+    tone = Tone.REDUCER_REQUEST if actor == "reducer" else Tone.REQUEST
+    what = f"LLM REQUEST: {body.model} messages={body.n_messages} tools={body.n_tools}"
+    return _stage(Span(what, tone), _tokens(f"tokens={body.tokens_in}"), body=body.preview)
+
+
+@stages.register
+def _model_replied(body: ev.ModelReplied, actor: Actor) -> tuple[Stage, ...]:
+    tone = Tone.REDUCER_RESPONSE if actor == "reducer" else Tone.RESPONSE
+    first = "" if body.first_token_s is None else f" first_token={body.first_token_s:.2f} s"
+    cost = "unknown" if body.cost_usd is None else usd(body.cost_usd)
+    what = f"LLM RESPONSE: {body.model} duration={body.duration_s:.2f} s{first} cost={cost}"
+    tokens = _tokens(f"tokens={body.input_tokens} -> {body.output_tokens}")
+    return _stage(Span(what, tone), tokens, Span(_preview(body.preview), tone), body=body.preview)
+
+
+@stages.register
+def _answer_delta(_body: ev.AnswerDelta, _actor: Actor) -> tuple[Stage, ...]:
+    return ()
+
+
+@stages.register
+def _tool_selected(body: ev.ToolSelected, _actor: Actor) -> tuple[Stage, ...]:
+    head = Span(f"LLM TOOL SELECTED: {body.tool} [ARGS: {_json(body.arguments)}]", Tone.RESPONSE)
+    focus = f"[FOCUS: {body.focus}]" if body.focus else ""
+    return _stage(head, focus, f"[NEED: {body.need}]" if body.need else "")
+
+
+@stages.register
+def _guard_decided(body: ev.GuardDecided, _actor: Actor) -> tuple[Stage, ...]:
+    return _stage(f"[GUARD] {body.code} {body.tool}: {body.text}")
+
+
+@stages.register
+def _paging_detected(body: ev.PagingDetected, _actor: Actor) -> tuple[Stage, ...]:
+    match body.has_metadata, body.convention != "single":
+        case True, True:
+            what = "supports metadata & pagination"
+        case True, False:
+            what = "supports metadata"
+        case False, True:
+            what = "supports pagination"
+        case _:
+            what = "supports neither metadata nor pagination"
+    hidden = f"hidden={', '.join(body.hidden)}" if body.hidden else ""
+    return _stage(f"API end-point {what}", f"convention={body.convention}", hidden)
+
+
+@stages.register
+def _source_requested(body: ev.SourceRequested, _actor: Actor) -> tuple[Stage, ...]:
+    return _stage(f"API CALL: {body.location}")
+
+
+@stages.register
+def _call_probed(body: ev.CallProbed, _actor: Actor) -> tuple[Stage, ...]:
+    tokens = "unknown" if body.total_tokens_est is None else str(body.total_tokens_est)
+    where = f"records_path={body.records_path or '.'} probe={body.rung}"
+    return _stage(f"[META] total_items={_total(body)}", _tokens(f"total_tokens_est={tokens}"), where)
+
+
+def _total(body: ev.CallProbed) -> str:
+    if body.total_items is None:
+        return "unknown"
+    return f"{body.total_items}+" if body.total_is is TotalIs.AT_LEAST else str(body.total_items)
+
+
+@stages.register
+def _strategy_chosen(body: ev.StrategyChosen, _actor: Actor) -> tuple[Stage, ...]:
+    return _stage(f"[STRATEGY] {_STRATEGIES[body.strategy]}: {body.why}")
+
+
+@stages.register
+def _chunking_planned(body: ev.ChunkingPlanned, _actor: Actor) -> tuple[Stage, ...]:
+    size = "" if body.page_size is None else f"page_size={body.page_size}"
+    return _stage(
+        "[CHUNKING]",
+        _tokens(f"budget={body.budget_tokens}"),
+        _tokens(f"avg_tokens_per_item={body.avg_tokens_per_item:.1f}"),
+        f"limit={body.items_per_chunk}",
+        size,
+        f"total_pages={_of(body.pages)} chunks={_of(body.chunks)}",
+        "(corrected after page 1)" if body.is_corrected else "",
+    )
+
+
+@stages.register
+def _page_fetched(body: ev.PageFetched, _actor: Actor) -> tuple[Stage, ...]:
+    limit = "" if body.limit is None else f"limit={body.limit}"
+    return _stage(
+        f"[PAGE {body.index}/{_of(body.of)}]",
+        _position(body.position),
+        limit,
+        f"items={body.items} retries={body.retries}",
+        "(from store)" if body.from_store else "",
+    )
+
+
+@stages.register
+def _page_failed(body: ev.PageFailed, _actor: Actor) -> tuple[Stage, ...]:
+    return _stage(f"[PAGE {body.index}/{_of(body.of)}] FAILED", _position(body.position), f"why={body.why}")
+
+
+def _position(position: str) -> str:
+    return position if "=" in position or not position else f"position={position}"
+
+
+@stages.register
+def _chunk_packed(body: ev.ChunkPacked, _actor: Actor) -> tuple[Stage, ...]:
+    head = Span(f"[CHUNK {body.index}/{_of(body.of)}] records={body.records}", Tone.REDUCER_REQUEST)
+    return _stage(head, _tokens(f"tokens={body.tokens}"))
+
+
+@stages.register
+def _chunk_reduced(body: ev.ChunkReduced, _actor: Actor) -> tuple[Stage, ...]:
+    head = Span(f"[REDUCER] preview={_preview(body.preview)}", Tone.REDUCER_RESPONSE)
+    fields = f"| chunk={body.index}/{_of(body.of)} findings={body.findings}"
+    stored = "(from store)" if body.from_store else ""
+    return _stage(head, fields, _tokens(f"tokens={body.tokens}"), stored, body=body.preview)
+
+
+@stages.register
+def _chunk_failed(body: ev.ChunkFailed, _actor: Actor) -> tuple[Stage, ...]:
+    return _stage(f"[CHUNK {body.index}/{_of(body.of)}] FAILED records={body.records} why={body.why}")
+
+
+@stages.register
+def _findings_merged(body: ev.FindingsMerged, _actor: Actor) -> tuple[Stage, ...]:
+    return _stage(f"[MERGE] level={body.level} findings={body.before} -> {body.after}")
+
+
+@stages.register
+def _tokens_changed(body: ev.TokensChanged, _actor: Actor) -> tuple[Stage, ...]:
+    delta = body.after - body.before
+    percent = f", {delta / body.before * 100:+.1f} %" if body.before else ""
+    return _stage(_tokens(f"TOKEN CHANGE: {body.before} -> {body.after}, Δ {delta:+d}{percent}"))
+
+
+@stages.register
+def _dataset_sealed(body: ev.DatasetSealed, _actor: Actor) -> tuple[Stage, ...]:
+    return _stage(
+        f"[DATASET] {body.dataset} records={body.records} bytes={body.n_bytes} duration={body.duration_s:.2f} s"
+    )
+
+
+@stages.register
+def _structure_seen(body: ev.StructureSeen, _actor: Actor) -> tuple[Stage, ...]:
+    return _stage(Span(f"STRUCTURE: {body.tool}: {_preview(body.text)}", Tone.STRUCTURE), body=body.text)
+
+
+@stages.register
+def _call_finished(body: ev.CallFinished, _actor: Actor) -> tuple[Stage, ...]:
+    fields = {"status": body.status, "strategy": body.strategy, "dataset": body.dataset}
+    named = " ".join(f"{name}={value}" for name, value in fields.items() if value)
+    head = Span(f"TOOL RESULT: {body.tool} {named}", Tone.TOOL_RESULT)
+    preview = Span(_preview(body.preview), Tone.TOOL_RESULT)
+    tokens = _tokens(f"tokens={body.tokens_to_model}")
+    return _stage(head, _coverage(body.coverage), tokens, preview, body=body.preview)
+
+
+def _coverage(coverage: Coverage) -> str:
+    reasons = ",".join(dict.fromkeys(reason.code.value for reason in coverage.reasons))
+    share = f"records={coverage.records_read}/{_of(coverage.records_total)}"
+    return share + ("" if coverage.is_complete else " INCOMPLETE") + (f" reasons={reasons}" if reasons else "")
+
+
+@stages.register
+def _retry_scheduled(body: ev.RetryScheduled, _actor: Actor) -> tuple[Stage, ...]:
+    return _stage(f"[RETRY] {body.what} attempt={body.attempt} wait={body.wait_s:.1f} s why={body.why}")
+
+
+@stages.register
+def _budget_noted(body: ev.BudgetNoted, _actor: Actor) -> tuple[Stage, ...]:
+    state = " EXHAUSTED" if body.is_exhausted else ""
+    return _stage(f"[BUDGET] {body.resource} {body.used:g}/{body.limit:g}{state}: {body.text}")
+
+
+@stages.register
+def _context_measured(body: ev.ContextMeasured, _actor: Actor) -> tuple[Stage, ...]:
+    share = f" ({body.used_tokens / body.effective_tokens:.1%})" if body.effective_tokens else ""
+    return _stage(_tokens(f"[CONTEXT] {body.used_tokens}/{body.effective_tokens} tokens{share}"))
+
+
+@stages.register
+def _resumed(body: ev.Resumed, _actor: Actor) -> tuple[Stage, ...]:
+    return _stage(f"[RESUME] {body.text}")
+
+
+@stages.register
+def _warned(body: ev.Warned, _actor: Actor) -> tuple[Stage, ...]:
+    return _stage(f"[WARNING] {body.code}: {body.text}")

@@ -1,0 +1,195 @@
+"""How far a run has come, as a value: `state = fold(state, event)`.
+
+Knows events. Knows no terminal, no clock and no drawing; all it does is pure.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from enum import IntEnum
+
+from runax_cli import events as ev
+
+
+class Cell(IntEnum):
+    """What became of a page, in the order in which it goes."""
+
+    WAITING = 0
+    FETCHED = 1
+    REDUCED = 2
+    FAILED = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallProgress:
+    """One call: its pages (`cells`, and how many chunks with a page's records are not reduced yet: `open_chunks`)."""
+
+    tool: str = ""
+    strategy: str = ""
+    total_items: int | None = None
+    items: int = 0
+    cells: tuple[Cell, ...] = ()
+    open_chunks: tuple[int, ...] = ()
+    chunks_of: int | None = None
+    chunks_done: int = 0
+    is_finished: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """The whole run. `cost_usd` sums the prices that are known; `is_cost_whole` is False once one was unknown."""
+
+    started_at: datetime | None = None
+    stage: str = ""
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost_usd: float = 0.0
+    is_cost_whole: bool = True
+    context_used: int = 0
+    effective_tokens: int = 0
+    retries: int = 0
+    calls: Mapping[str, CallProgress] = field(default_factory=dict)
+    is_finished: bool = False
+
+
+def fold(state: Progress, event: ev.Event) -> Progress:
+    """The state after `event`."""
+    match event.body:
+        case ev.RunStarted() as body:
+            return Progress(started_at=event.ts, stage="reading the question", effective_tokens=body.effective_tokens)
+        case ev.RunFinished():
+            return replace(state, stage="done", is_finished=True)
+        case ev.ModelRequested():
+            return replace(state, stage="waiting for the model") if event.stamp.call_id is None else state
+        case ev.ModelReplied() as body:
+            return _charged(state, body)
+        case ev.AnswerDelta():
+            return replace(state, stage="answering")
+        case ev.ContextMeasured() as body:
+            return replace(state, context_used=body.used_tokens, effective_tokens=body.effective_tokens)
+        case ev.RetryScheduled():
+            return replace(state, retries=state.retries + 1)
+        case ev.PlanMade():
+            return replace(state, stage="planned")
+        case _:
+            return _with_call(state, event)
+
+
+def _charged(state: Progress, body: ev.ModelReplied) -> Progress:
+    return replace(
+        state,
+        tokens_in=state.tokens_in + body.input_tokens,
+        tokens_out=state.tokens_out + body.output_tokens,
+        cost_usd=state.cost_usd + (body.cost_usd or 0.0),
+        is_cost_whole=state.is_cost_whole and body.cost_usd is not None,
+    )
+
+
+def _with_call(state: Progress, event: ev.Event) -> Progress:
+    key = event.stamp.call_id or ""
+    before = state.calls.get(key, CallProgress())
+    after = fold_call(before, event.body)
+    if after is before:
+        return state
+    return replace(state, stage=_stage_of(event.body) or state.stage, calls={**state.calls, key: after})
+
+
+def _stage_of(body: ev.AnyBody) -> str:
+    match body:
+        case ev.ToolSelected(tool=tool):
+            return f"calling {tool}"
+        case ev.CallProbed(tool=tool):
+            return f"measured {tool}"
+        case ev.PageFetched() | ev.PageFailed():
+            return "fetching pages"
+        case ev.ChunkPacked() | ev.ChunkReduced() | ev.ChunkFailed():
+            return "reading chunks"
+        case ev.CallFinished(tool=tool):
+            return f"{tool} is done"
+        case _:
+            return ""
+
+
+def fold_call(call: CallProgress, body: ev.AnyBody) -> CallProgress:
+    """The call after `body`; the same object where `body` says nothing about it."""
+    match body:
+        case ev.ToolSelected(tool=tool):
+            return replace(call, tool=tool)
+        case ev.CallProbed(tool=tool, total_items=total):
+            return replace(call, tool=tool, total_items=total)
+        case ev.StrategyChosen(strategy=strategy):
+            return replace(call, strategy=strategy)
+        case ev.ChunkingPlanned(pages=pages, chunks=chunks):
+            return replace(_planned(call, pages), chunks_of=chunks)
+        case ev.PageFetched(index=index, of=of, items=items):
+            return replace(_marked(_long_enough(call, of), (index,), Cell.FETCHED), items=call.items + items)
+        case ev.PageFailed(index=index, of=of):
+            return _marked(_long_enough(call, of), (index,), Cell.FAILED)
+        case ev.CallFinished(tool=tool):
+            return replace(call, tool=tool, is_finished=True)
+        case ev.ChunkPacked() | ev.ChunkReduced() | ev.ChunkFailed():
+            return _fold_chunk(call, body)
+        case _:
+            return call
+
+
+def _fold_chunk(call: CallProgress, body: ev.ChunkPacked | ev.ChunkReduced | ev.ChunkFailed) -> CallProgress:
+    match body:
+        case ev.ChunkPacked(pages=pages, of=of):
+            return replace(_opened(call, pages, by=1), chunks_of=of or call.chunks_of)
+        case ev.ChunkReduced(pages=pages, of=of):
+            done = replace(_opened(call, pages, by=-1), chunks_of=of or call.chunks_of)
+            settled = tuple(page for page in pages if _is_settled(done, page))
+            return replace(_marked(done, settled, Cell.REDUCED), chunks_done=call.chunks_done + 1)
+        case ev.ChunkFailed(pages=pages):
+            return replace(_marked(_opened(call, pages, by=-1), pages, Cell.FAILED), chunks_done=call.chunks_done + 1)
+
+
+def _planned(call: CallProgress, pages: int | None) -> CallProgress:
+    """The corrected plan may have fewer pages than the first: waiting cells beyond it go."""
+    if pages is None:
+        return call
+    seen = max((i for i, cell in enumerate(call.cells, 1) if cell is not Cell.WAITING), default=0)
+    keep = max(pages, seen)
+    return _long_enough(replace(call, cells=call.cells[:keep], open_chunks=call.open_chunks[:keep]), pages)
+
+
+def _long_enough(call: CallProgress, pages: int | None) -> CallProgress:
+    missing = (pages or 0) - len(call.cells)
+    if missing <= 0:
+        return call
+    return replace(call, cells=call.cells + (Cell.WAITING,) * missing, open_chunks=call.open_chunks + (0,) * missing)
+
+
+def _marked(call: CallProgress, pages: Iterable[int], cell: Cell) -> CallProgress:
+    """`pages` (from 1) with a new cell. A failed page stays failed until it is fetched after all."""
+    known = _long_enough(call, max(pages := tuple(pages), default=0))
+    cells = list(known.cells)
+    for page in pages:
+        if cells[page - 1] is not Cell.FAILED or cell is Cell.FETCHED:
+            cells[page - 1] = cell
+    return replace(known, cells=tuple(cells))
+
+
+def _opened(call: CallProgress, pages: Iterable[int], *, by: int) -> CallProgress:
+    known = _long_enough(call, max(pages := tuple(pages), default=0))
+    counts = list(known.open_chunks)
+    for page in pages:
+        counts[page - 1] = max(0, counts[page - 1] + by)
+    return replace(known, open_chunks=tuple(counts))
+
+
+def _is_settled(call: CallProgress, page: int) -> bool:
+    return call.open_chunks[page - 1] == 0
+
+
+def condensed(cells: tuple[Cell, ...], room: int) -> tuple[Cell, ...]:
+    """At most `room` cells for all pages: each stands for a run of pages of equal length.
+
+    It shows a failure where there is one, else how far the page that is furthest behind has come.
+    """
+    if len(cells) <= room:
+        return cells
+    per_cell = -(-len(cells) // max(room, 1))
+    groups = (cells[start : start + per_cell] for start in range(0, len(cells), per_cell))
+    return tuple(Cell.FAILED if Cell.FAILED in group else min(group) for group in groups)
