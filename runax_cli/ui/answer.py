@@ -12,7 +12,7 @@ from rich.text import Text
 
 from runax_cli import events as ev
 from runax_cli.results import Evidence, EvidenceKind, RecordRef, RunResult, RunStatus
-from runax_cli.ui.console import STYLES, Environment, Outlet, Tone, one_line, strip_control
+from runax_cli.ui.console import STYLES, Environment, Outlet, StreamName, Tone, one_line, strip_control
 from runax_cli.ui.markdown import BlockStream, rendered
 
 Certificate: TypeAlias = Callable[[RunResult], str]
@@ -102,7 +102,7 @@ class Notes:
     """
 
     def __init__(self, env: Environment, *, certificate: Certificate, is_quiet: bool, has_evidence: bool) -> None:
-        stream = "stdout" if env.is_stdout_terminal else "stderr"
+        stream: StreamName = "stdout" if env.is_stdout_terminal else "stderr"
         self._outlet = Outlet(env.stdout if env.is_stdout_terminal else env.stderr)
         self._console = env.console(self._outlet, stream) if env.has_color(stream) else None
         self._errors = Outlet(env.stderr)

@@ -1,0 +1,139 @@
+"""The files of a run: `debug_<time>_<run>.log` to read, and beside it `….events.jsonl` for programs.
+
+Knows events, a folder and what to mask. A disk that is full or read-only costs the files, one warning, and never
+the run.
+"""
+
+import json
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TypeAlias
+
+from runax_cli.events import AnswerDelta, Event, RunFinished
+from runax_cli.telemetry.redact import Redactor
+
+LineOf: TypeAlias = Callable[[Event], str | None]
+_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
+_ATTEMPTS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class RunFiles:
+    """The open files of one run."""
+
+    log: int
+    events: int
+    events_path: Path
+
+    def close(self) -> None:
+        """Close both."""
+        os.close(self.log)
+        os.close(self.events)
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class Recorder:
+    """Writes every event of every run to that run's two files (mode 0600), unbuffered, secrets masked.
+
+    `line_of` says how an event reads; None leaves it out of the log. `on_failure` hears, once, why nothing is
+    written any more. The files of a run are named by the time at which they are opened and by the run's id.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        line_of: LineOf,
+        redactor: Redactor,
+        on_failure: Callable[[str], None],
+        now: Callable[[], datetime] = _utc_now,
+    ) -> None:
+        self._folder, self._line_of, self._redactor = folder, line_of, redactor
+        self._on_failure, self._now = on_failure, now
+        self._open: dict[str, RunFiles] = {}
+        self._is_failed = False
+
+    def trace_path(self, run_id: str) -> str | None:
+        """Where the events of a run are stored: opens its files. None where nothing can be written."""
+        files = self._files(run_id)
+        return None if files is None else str(files.events_path)
+
+    def emit(self, event: Event) -> None:
+        """Write one event. The files of a run are closed after its `run.finished`."""
+        run_id = event.stamp.run_id
+        files = self._files(run_id)
+        if files is None:
+            return
+        try:
+            self._write(files, event)
+        except OSError as error:
+            self._give_up(error)
+        if isinstance(event.body, RunFinished):
+            self._close(run_id)
+
+    def close(self) -> None:
+        """Close every file."""
+        for run_id in tuple(self._open):
+            self._close(run_id)
+
+    def _write(self, files: RunFiles, event: Event) -> None:
+        stored = self._redactor.value(event.as_json())
+        _write_all(files.events, json.dumps(stored, separators=(",", ":"), default=str) + "\n")
+        line = None if isinstance(event.body, AnswerDelta) else self._line_of(event)
+        if line is not None:
+            clock = event.ts.strftime("%H:%M:%S.%f")[:-3]
+            _write_all(files.log, f"{clock} {self._redactor.text(line)}\n")
+
+    def _files(self, run_id: str) -> RunFiles | None:
+        if self._is_failed:
+            return None
+        if run_id not in self._open:
+            try:
+                self._open[run_id] = open_files(self._folder, run_id, at=self._now())
+            except OSError as error:
+                self._give_up(error)
+                return None
+        return self._open[run_id]
+
+    def _close(self, run_id: str) -> None:
+        files = self._open.pop(run_id, None)
+        if files is not None:
+            files.close()
+
+    def _give_up(self, error: OSError) -> None:
+        self._is_failed = True
+        self.close()
+        why = error.strerror or str(error)
+        self._on_failure(f"the log in '{self._folder}' cannot be written ({why}); the run goes on without it")
+
+
+def open_files(folder: Path, run_id: str, *, at: datetime) -> RunFiles:
+    """Create a run's files; a name that is taken gets a number. Raises OSError."""
+    folder.mkdir(parents=True, exist_ok=True)
+    stem = f"debug_{at.astimezone(UTC):%Y%m%dT%H%M%SZ}_{re.sub(r'[^A-Za-z0-9-]', '', run_id)[:40]}"
+    for number in range(1, _ATTEMPTS + 1):
+        name = stem if number == 1 else f"{stem}-{number}"
+        events_path = folder / f"{name}.events.jsonl"
+        try:
+            log = os.open(folder / f"{name}.log", _FLAGS, 0o600)
+        except FileExistsError:
+            continue
+        try:
+            return RunFiles(log, os.open(events_path, _FLAGS, 0o600), events_path.absolute())
+        except OSError:
+            os.close(log)
+            raise
+    raise FileExistsError(f"'{stem}' and {_ATTEMPTS} further names are taken")
+
+
+def _write_all(descriptor: int, text: str) -> None:
+    rest = memoryview(text.encode("utf-8", "backslashreplace"))
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
