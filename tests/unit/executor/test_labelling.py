@@ -1,0 +1,108 @@
+"""Labels as values: batches, what of a reply is kept, samples and agreement."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runax_cli.executor.labelling import (
+    MOST_TEXTS,
+    OUTPUT_TOKENS_A_TEXT,
+    Field,
+    Task,
+    agreement,
+    batches,
+    checked,
+    cut,
+    fields_of,
+    sample,
+)
+from runax_cli.models.base import ByteCounter
+
+MOOD = Task("What is the mood?", fields_of(["good", "bad"], None))
+
+
+@given(st.lists(st.integers(0, 900), max_size=400), st.integers(50, 3000))
+def test_batches_keep_every_text_once_in_order_and_stay_within_both_limits(sizes: list[int], budget: int) -> None:
+    parts = batches(sizes, budget_tokens=budget)
+    assert [at for part in parts for at in part] == list(range(len(sizes)))
+    for part in parts:
+        assert 1 <= len(part) <= MOST_TEXTS
+        assert len(part) == 1 or sum(sizes[at] + OUTPUT_TOKENS_A_TEXT for at in part) <= budget
+
+
+def reply(*labels: object) -> str:
+    return json.dumps({"labels": labels})
+
+
+def test_labels_of_sent_references_are_kept_and_missing_ones_are_named() -> None:
+    told = checked(reply({"ref": 1, "label": "good"}), [1, 2], MOOD)
+    assert (told.accepted, told.missing) == ({1: {"label": "good"}}, (2,))
+
+
+def test_an_invented_reference_is_rejected() -> None:
+    told = checked(reply({"ref": 1, "label": "good"}, {"ref": 7, "label": "bad"}), [1], MOOD)
+    assert told.accepted == {1: {"label": "good"}}
+    assert told.errors == ("there is no text [7]",)
+
+
+@pytest.mark.parametrize("value", ["angry", None, 3, "GOOD", ""])
+def test_a_label_outside_the_closed_list_counts_as_missing(value: object) -> None:
+    assert checked(reply({"ref": 1, "label": value}), [1], MOOD).missing == (1,)
+
+
+@pytest.mark.parametrize("text", ["", "not json", "[]", '{"labels": 3}', '{"labels": [1]}'])
+def test_a_reply_out_of_shape_leaves_everything_missing(text: str) -> None:
+    assert checked(text, [1, 2], MOOD).missing == (1, 2)
+
+
+def test_of_two_labels_for_one_text_the_first_counts() -> None:
+    assert (
+        checked(reply({"ref": 1, "label": "good"}, {"ref": 1, "label": "bad"}), [1], MOOD).accepted[1]["label"]
+        == "good"
+    )
+
+
+def test_a_schema_gives_one_field_for_each_property() -> None:
+    fields = fields_of(None, {"properties": {"stars": {"type": "integer"}, "tone": {"enum": ["calm", "cross"]}}})
+    assert fields == (Field("stars", "integer"), Field("tone", "string", ("calm", "cross")))
+
+
+@pytest.mark.parametrize("schema", [None, {}, {"properties": {"x": {"type": "object"}}}, {"properties": {"ref": {}}}])
+def test_a_task_without_usable_fields_is_refused(schema: dict[str, object] | None) -> None:
+    with pytest.raises(ValueError, match=r"labels|schema"):
+        fields_of(None, schema)
+
+
+def test_a_label_is_stored_under_text_task_model_and_prompt() -> None:
+    key = MOOD.key("hello", model="m", prompt="p@1")
+    others = [
+        MOOD.key("hallo", model="m", prompt="p@1"),
+        MOOD.key("hello", model="n", prompt="p@1"),
+        MOOD.key("hello", model="m", prompt="p@2"),
+        Task("Other?", MOOD.fields).key("hello", model="m", prompt="p@1"),
+    ]
+    assert key == MOOD.key("hello", model="m", prompt="p@1")
+    assert key not in others
+
+
+@given(st.lists(st.text(max_size=8), max_size=300, unique=True))
+def test_a_sample_is_small_stable_and_without_repetition(keys: list[str]) -> None:
+    chosen = sample(keys)
+    assert chosen == sample(keys)
+    assert len(set(chosen)) == len(chosen) <= min(50, len(keys))
+    assert bool(chosen) == bool(keys)
+
+
+def test_agreement_counts_only_texts_that_were_labelled_both_times() -> None:
+    good, bad = {"label": "good"}, {"label": "bad"}
+    assert agreement([good, good, None, bad], [good, bad, bad, None]) == 0.5
+    assert agreement([None], [good]) is None
+
+
+@given(st.text(max_size=400), st.integers(1, 50))
+def test_a_text_is_cut_to_its_beginning(text: str, most: int) -> None:
+    kept = cut(text, ByteCounter(), most_tokens=most)
+    assert text.startswith(kept)
+    assert ByteCounter().count(kept) <= most
