@@ -1,0 +1,53 @@
+"""Working memory: what was said and returned since the question of this turn was asked.
+
+Knows messages, which of them are results of calls, and the short form that stands for a result once it had to make
+room. Knows no counter and no limit: somebody else decides when to fold.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from runax_cli.models.base import Message
+
+
+@dataclass(slots=True)
+class _Result:
+    position: int
+    call_id: str
+    pointer: str
+    is_folded: bool = False
+
+
+class WorkingMemory:
+    """The messages of one turn after its question, in order."""
+
+    def __init__(self) -> None:
+        self._messages: list[Message] = []
+        self._results: list[_Result] = []
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """All messages, folded results in their short form."""
+        return tuple(self._messages)
+
+    def add(self, message: Message) -> None:
+        """A reply of the model, or a word of the runner to it."""
+        self._messages.append(message)
+
+    def add_result(self, call_id: str, text: str, *, pointer: str) -> None:
+        """The result of a call; `pointer` takes its place once it is folded."""
+        self._results.append(_Result(len(self._messages), call_id, pointer))
+        self._messages.append(Message("tool", text, tool_call_id=call_id))
+
+    def foldable(self) -> Iterator[str]:
+        """Ids of the calls whose results would shrink by folding, oldest first."""
+        for result in self._results:
+            if not result.is_folded and len(result.pointer) < len(self._messages[result.position].content):
+                yield result.call_id
+
+    def fold(self, call_id: str) -> None:
+        """Put the pointer in the place of a result."""
+        for result in self._results:
+            if result.call_id == call_id and not result.is_folded:
+                self._messages[result.position] = Message("tool", result.pointer, tool_call_id=call_id)
+                result.is_folded = True
