@@ -5,8 +5,6 @@ both (`source__tool`), so that what a tool is called does not depend on the orde
 """
 
 import asyncio
-import hashlib
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,9 +13,7 @@ from fnmatch import fnmatchcase
 
 from adapters.base import CallResult, Json, LeftOut, Observer, PageAddress, ToolList, ToolSource, ToolSpec, nobody
 from adapters.errors import SourceError, UnknownTool
-
-MAX_NAME = 64
-_FORBIDDEN = re.compile(r"[^A-Za-z0-9_-]+")
+from adapters.toolnames import tool_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,28 +105,15 @@ def _left_out(outcome: ToolList | SourceError) -> tuple[LeftOut, ...]:
 
 
 def _named(tools: Sequence[_Owned]) -> dict[str, _Owned]:
-    """Names of at most 64 characters, unique, the same whatever the order of the sources."""
+    """Names that are legal and unique, and the same whatever the order of the sources."""
     counts = Counter(tool.spec.name for tool in tools)
     named: dict[str, _Owned] = {}
     for tool in tools:
-        name = tool.spec.name if counts[tool.spec.name] == 1 else _prefixed(tool.source.name, tool.spec.name)
-        if name in named:
-            name = _shortened(name, salt=f"{tool.source.name}/{tool.spec.locator}", always=True)
+        is_shared = counts[tool.spec.name] > 1
+        wanted = f"{tool.source.name}__{tool.spec.name}" if is_shared else tool.spec.name
+        name = tool_name(wanted, taken=named)
         named[name] = replace(tool, spec=replace(tool.spec, name=name))
     return named
-
-
-def _prefixed(source: str, tool: str) -> str:
-    prefix = _FORBIDDEN.sub("_", source).strip("_") or "source"
-    return _shortened(f"{prefix}__{tool}", salt=f"{source}/{tool}")
-
-
-def _shortened(name: str, *, salt: str, always: bool = False) -> str:
-    """The name if it fits, else its head and a digest of `salt`, which is stable and unlikely to clash."""
-    if len(name) <= MAX_NAME and not always:
-        return name
-    digest = hashlib.sha256(salt.encode()).hexdigest()[:8]
-    return f"{name[: MAX_NAME - len(digest) - 1]}_{digest}"
 
 
 def _is_wanted(tool: _Owned, only: Sequence[str]) -> bool:

@@ -1,0 +1,128 @@
+"""How MCP fails, as the errors of a source.
+
+Knows the SDK's exceptions, the JSON-RPC codes, and which of them mean that the connection is gone. Knows no session:
+what it needs (the last HTTP status, the server's last words) is given to it. Every message passes the mask.
+"""
+
+from dataclasses import dataclass
+
+import anyio
+import httpx2
+from mcp import MCPError
+from mcp.types import CONNECTION_CLOSED, INTERNAL_ERROR, METHOD_NOT_FOUND, REQUEST_TIMEOUT
+from pydantic import ValidationError
+
+from adapters.errors import (
+    ConnectionFailed,
+    HttpStatusError,
+    MalformedResponse,
+    MissingCredential,
+    SourceError,
+    TimedOut,
+    ToolFailed,
+)
+from adapters.mcp.config import McpSettings
+
+_BY_STATUS = frozenset({INTERNAL_ERROR, METHOD_NOT_FOUND})
+_STAND_INS = ("server returned an error response", "not found")
+_SESSION_GONE = ("session terminated", "session not found", "connection closed")
+_LOST = (anyio.ClosedResourceError, anyio.BrokenResourceError, anyio.EndOfStream, httpx2.TransportError, OSError)
+_LATER = frozenset({408, 429, 500, 502, 503, 504})
+_EXCERPT = 2000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Circumstances:
+    """What was being done when it failed, the last HTTP status of 400 or more, and the end of the server's stderr."""
+
+    settings: McpSettings
+    location: str
+    status: int | None = None
+    last_words: str = ""
+
+
+def failure_of(error: Exception, around: Circumstances) -> SourceError:
+    """The source error that an exception of the SDK means."""
+    cause = _root(error)
+    if isinstance(cause, SourceError):
+        return cause
+    if isinstance(cause, TimeoutError):
+        return timed_out(around)
+    if isinstance(cause, MCPError):
+        return _of_protocol(cause, around)
+    if isinstance(cause, ValidationError):
+        return MalformedResponse(
+            _told(around, f"the reply is no valid MCP result ({cause.error_count()} faults); see the server's version"),
+            source=around.settings.name,
+            location=around.location,
+        )
+    if isinstance(cause, FileNotFoundError | PermissionError) and around.settings.command:
+        return connection_failed(around, f"the command '{around.settings.command[0]}' cannot be started: {cause}")
+    is_lost = isinstance(cause, _LOST)
+    return connection_failed(around, str(cause) if is_lost and str(cause) else f"{type(cause).__name__}: {cause}")
+
+
+def connection_failed(around: Circumstances, why: str) -> ConnectionFailed:
+    """No connection, or it was lost; worth trying again on a new one."""
+    return ConnectionFailed(
+        _told(around, why), source=around.settings.name, location=around.location, is_retryable=True
+    )
+
+
+def timed_out(around: Circumstances) -> TimedOut:
+    """The time limit of one step passed."""
+    return TimedOut(
+        _told(
+            around, f"no reply within {around.settings.timeout_s:g} s; raise the source's timeout if it needs longer"
+        ),
+        source=around.settings.name,
+        location=around.location,
+        is_retryable=True,
+    )
+
+
+def tool_failed(around: Circumstances, why: str) -> ToolFailed:
+    """The server says that the tool failed; the words are its own, and asking again is no use."""
+    words = around.settings.mask.text(why.strip())[:_EXCERPT]
+    return ToolFailed(words or "the server gives no reason", source=around.settings.name, location=around.location)
+
+
+def _of_protocol(error: MCPError, around: Circumstances) -> SourceError:
+    said = error.message.lower()
+    if error.code == REQUEST_TIMEOUT:
+        return timed_out(around)
+    if error.code == CONNECTION_CLOSED or any(mark in said for mark in _SESSION_GONE):
+        return connection_failed(around, error.message)
+    if around.status is not None and error.code in _BY_STATUS and said in _STAND_INS:
+        return _of_status(around.status, around)
+    return tool_failed(around, f"{error.message} (code {error.code})")
+
+
+def _of_status(status: int, around: Circumstances) -> SourceError:
+    settings = around.settings
+    if status in (401, 403) and settings.token is None and not settings.headers:
+        return MissingCredential(
+            _told(around, f"the server asks for a credential (HTTP {status}); set a token for this source"),
+            source=settings.name,
+            location=around.location,
+        )
+    return HttpStatusError(
+        _told(around, f"the server answered with HTTP {status}"),
+        source=settings.name,
+        location=around.location,
+        status=status,
+        is_retryable=status in _LATER,
+    )
+
+
+def _root(error: Exception) -> Exception:
+    """The first plain exception inside nested groups: the SDK's task groups wrap what happens in them."""
+    while isinstance(error, ExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+def _told(around: Circumstances, why: str) -> str:
+    words = around.last_words.strip()
+    tail = f"; its last words: {words}" if words else ""
+    return around.settings.mask.text(f"MCP server '{around.settings.name}', {around.location}: {why}{tail}")
