@@ -1,0 +1,201 @@
+"""A model under control: bounded, reserved in the budget, in its place in the queue, counted and told about.
+
+Wraps a model; one request here is one attempt there. Knows sizes, amounts and events. Knows no wire and no retries.
+"""
+
+from dataclasses import dataclass, field, replace
+
+from runax_cli.budget import Amount, Budget, Reservation
+from runax_cli.errors import ModelRefused
+from runax_cli.events import Emitter, ModelReplied, ModelRequested
+from runax_cli.models.base import Model, ModelReply, ModelRequest, OnText, Role, Usage
+from runax_cli.models.limiter import PrioritySlots, priority_of
+from runax_cli.models.pricing import Price
+from runax_cli.models.tokens import CalibratedCounter, RequestSize, count_off_loop, measure_off_loop
+from runax_cli.models.wire import UnusableReply
+from runax_cli.results import RoleUsage, UsageReport
+
+_LONGEST_PREVIEW = 2000
+
+
+class RequestTooLarge(ModelRefused):
+    """The request is above the effective context by the counter in use. Nothing was sent."""
+
+
+class UsageMeter:
+    """Requests, tokens and money of one turn, by role. Attempts that failed count with what they may have cost."""
+
+    def __init__(self) -> None:
+        self._by_role: dict[str, RoleUsage] = {}
+        self._cost_usd: float | None = 0.0
+
+    def record(self, role: Role, usage: Usage, *, requests: int, cost_usd: float | None) -> None:
+        """Add to what `role` used."""
+        before = self._by_role.get(role.value, RoleUsage())
+        self._by_role[role.value] = RoleUsage(
+            requests=before.requests + requests,
+            input_tokens=before.input_tokens + usage.input_tokens,
+            output_tokens=before.output_tokens + usage.output_tokens,
+        )
+        self._cost_usd = None if self._cost_usd is None or cost_usd is None else self._cost_usd + cost_usd
+
+    @property
+    def cost_usd(self) -> float | None:
+        """The sum; None as soon as the price of one request is not known."""
+        return self._cost_usd
+
+    def report(self) -> UsageReport:
+        """All roles together, and each."""
+        roles = self._by_role.values()
+        return UsageReport(
+            requests=sum(role.requests for role in roles),
+            input_tokens=sum(role.input_tokens for role in roles),
+            output_tokens=sum(role.output_tokens for role in roles),
+            by_role=dict(self._by_role),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metering:
+    """What a metered model is held to, and whom it tells."""
+
+    role: Role
+    effective_tokens: int
+    counter: CalibratedCounter
+    slots: PrioritySlots
+    price: Price
+    budget: Budget
+    emitter: Emitter
+    meter: UsageMeter
+
+
+@dataclass(slots=True)
+class _Heard:
+    """Passes pieces of a stream on and keeps them, so that a stream that breaks can be counted."""
+
+    on_text: OnText
+    pieces: list[str] = field(default_factory=list)
+
+    def take(self, piece: str) -> None:
+        self.pieces.append(piece)
+        self.on_text(piece)
+
+
+class MeteredModel:
+    """One model for one role within one turn.
+
+    The worst case is reserved when the request has its slot: what queues has cost nothing yet. A success settles with
+    its usage. A refusal is not billed and settles with nothing. Any other end (broken, late, cancelled, unusable) may
+    have been billed: it settles with the usage that came with it, else with the input and what was heard of the reply.
+    """
+
+    def __init__(self, inner: Model, *, metering: Metering) -> None:
+        self._inner = inner
+        self._to = metering
+
+    @property
+    def name(self) -> str:
+        """The name of the model behind."""
+        return self._inner.name
+
+    async def complete(self, request: ModelRequest, *, on_text: OnText | None = None) -> ModelReply:
+        """See `Model.complete`. Raises RequestTooLarge and BudgetExhausted before anything is sent."""
+        size = await measure_off_loop(request, self._to.counter)
+        self._require_fit(size)
+        async with self._to.slots.slot(priority_of(self._to.role)):
+            # Other replies may have recalibrated the counter while this request was queueing.
+            self._require_fit(size)
+            reservation = self._to.budget.reserve(self._worst(size, request))
+            self._tell_request(request, size)
+            return await self._attempt(request, size, reservation, on_text)
+
+    async def aclose(self) -> None:
+        """Close the model behind."""
+        await self._inner.aclose()
+
+    async def _attempt(
+        self, request: ModelRequest, size: RequestSize, reservation: Reservation, on_text: OnText | None
+    ) -> ModelReply:
+        heard = None if on_text is None else _Heard(on_text)
+        try:
+            reply = await self._inner.complete(request, on_text=None if heard is None else heard.take)
+            reply = await self._with_usage(reply, size)
+        except ModelRefused:
+            self._settle(reservation, Usage())
+            raise
+        except BaseException as error:
+            self._settle(reservation, self._perhaps_billed(error, size, heard))
+            raise
+        self._settle(reservation, reply.usage, requests=reply.requests)
+        if reply.usage.is_reported:
+            self._to.counter.observe(size.counted, reply.usage.input_tokens)
+        self._tell_reply(reply)
+        return reply
+
+    def _require_fit(self, size: RequestSize) -> None:
+        bound, effective = size.bound(self._to.counter), self._to.effective_tokens
+        if bound > effective:
+            raise RequestTooLarge(
+                f"a request for the {self._to.role.value} may have {bound:,} tokens ({self._to.counter.name}), and the "
+                f"effective context is {effective:,}. Raise LLM_MAX_CONTEXT or LLM_CONTEXT_UTILIZATION, or narrow "
+                "what is asked.",
+                model=self.name,
+                retryable=False,
+            )
+
+    def _worst(self, size: RequestSize, request: ModelRequest) -> Amount:
+        return self._amount(Usage(size.bound(self._to.counter), request.max_output_tokens))
+
+    def _amount(self, usage: Usage) -> Amount:
+        """Tokens and money of `usage`; an unknown price cannot be limited and counts as nothing in the budget."""
+        cost_usd = self._to.price.cost_usd(usage)
+        return Amount(tokens=usage.input_tokens + usage.output_tokens, usd=cost_usd or 0.0)
+
+    def _settle(self, reservation: Reservation, usage: Usage, *, requests: int = 1) -> None:
+        reservation.settle(self._amount(usage))
+        cost_usd = self._to.price.cost_usd(usage)
+        self._to.meter.record(self._to.role, usage, requests=requests, cost_usd=cost_usd)
+
+    def _perhaps_billed(self, error: BaseException, size: RequestSize, heard: _Heard | None) -> Usage:
+        if isinstance(error, UnusableReply) and error.usage is not None:
+            return error.usage
+        text = "".join(heard.pieces) if heard is not None else ""
+        return Usage(size.estimate(self._to.counter), self._to.counter.count(text), is_reported=False)
+
+    async def _with_usage(self, reply: ModelReply, size: RequestSize) -> ModelReply:
+        """The reply with its price, and with counted tokens where the endpoint reported none."""
+        usage = reply.usage
+        if not usage.is_reported:
+            said = reply.text + "".join(call.name + call.arguments for call in reply.tool_calls)
+            counter = self._to.counter
+            usage = Usage(size.estimate(counter), await count_off_loop(counter, said), is_reported=False)
+        return replace(reply, usage=usage, cost_usd=self._to.price.cost_usd(usage))
+
+    def _tell_request(self, request: ModelRequest, size: RequestSize) -> None:
+        self._to.emitter.emit(
+            ModelRequested(
+                model=self.name,
+                tokens_in=size.estimate(self._to.counter),
+                n_messages=len(request.messages),
+                n_tools=len(request.tools),
+                preview=_preview(request.messages[-1].content),
+            )
+        )
+
+    def _tell_reply(self, reply: ModelReply) -> None:
+        calls = " ".join(f"{call.name}({call.arguments})" for call in reply.tool_calls)
+        self._to.emitter.emit(
+            ModelReplied(
+                model=reply.model,
+                input_tokens=reply.usage.input_tokens,
+                output_tokens=reply.usage.output_tokens,
+                cost_usd=reply.cost_usd,
+                duration_s=reply.duration_s,
+                first_token_s=reply.first_token_s,
+                preview=_preview(f"{reply.text} {calls}"),
+            )
+        )
+
+
+def _preview(text: str) -> str:
+    return " ".join(text[: _LONGEST_PREVIEW * 2].split())[:_LONGEST_PREVIEW]
