@@ -1,0 +1,111 @@
+"""Messages: what went by SMS, e-mail and app between the provider and its customers.
+
+Knows one message at a time. Knows nothing of the conversations inside tickets.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import lru_cache
+from random import Random
+from typing import Any
+
+from mockdata import customers, tickets
+from mockdata.bank import Slots, bank, words
+from mockdata.customers import Person, person
+from mockdata.dice import dice, mixed
+from mockdata.layout import Layout
+from mockdata.needles import NEEDLES, Needle, least_of
+
+CHANNELS = ("sms", "email", "push", "letter")
+DIRECTIONS = ("outbound", "inbound")
+_SALT = 11
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The facts of a message that are quick to know."""
+
+    id: int
+    customer_id: int
+    sent_at: datetime
+    channel: str
+    direction: str
+    needle: Needle | None
+
+
+@lru_cache(maxsize=8)
+def layout(seed: int) -> Layout:
+    """How messages are spread over customers."""
+    owners = range(1, customers.COUNT + 1)
+    counts = (max(1 + mixed(seed + _SALT, n) % 11, least_of("messages", n)) for n in owners)
+    return Layout(counts, seed=seed + _SALT)
+
+
+@lru_cache(maxsize=8)
+def _needles(seed: int) -> dict[int, Needle]:
+    hidden = (each for each in NEEDLES if each.resource == "messages")
+    return {layout(seed).of(each.customer_id or 0)[each.ordinal - 1]: each for each in hidden}
+
+
+@lru_cache(maxsize=8192)
+def frame(seed: int, n: int) -> Frame:
+    """The quick facts of message `n`."""
+    chance, found = dice(seed, "message frame", n), _needles(seed).get(n)
+    span = (tickets.LAST_DAY - tickets.FIRST_DAY) / layout(seed).total
+    moment = tickets.FIRST_DAY + timedelta(minutes=int((span * (n - 1 + chance.random())).total_seconds() // 60))
+    direction = "outbound" if found else chance.choices(DIRECTIONS, weights=(3, 1))[0]
+    channel = chance.choices(CHANNELS, weights=(50, 35, 12, 3))[0]
+    return Frame(n, layout(seed).owner(n), moment, channel, direction, found)
+
+
+def record(seed: int, n: int) -> dict[str, Any]:
+    """Message `n` as the API serves it."""
+    facts, chance = frame(seed, n), dice(seed, "message", n)
+    who = person(seed, facts.customer_id)
+    read = facts.sent_at + timedelta(minutes=chance.randint(1, 4000))
+    own = tickets.layout(seed).of(facts.customer_id)
+    return {
+        "id": n,
+        "customer_id": facts.customer_id,
+        "ticket_id": chance.choice(own) if own and chance.random() < 0.3 else None,
+        "sent_at": facts.sent_at.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "read_at": read.strftime("%Y-%m-%dT%H:%M:%SZ") if chance.random() < 0.7 else None,
+        "channel": facts.channel,
+        "direction": facts.direction,
+        "language": who.language,
+        "text": _text(facts, who, chance),
+        "delivery": _delivery(facts, chance),
+        "attachments": [f"doklad_{n}.pdf"] if facts.channel == "email" and chance.random() < 0.3 else [],
+    }
+
+
+def _text(facts: Frame, who: Person, chance: Random) -> str:
+    said = bank("en" if facts.needle else who.language)
+    _, tariff, _, _, fee = who.tariff
+    known = {
+        "name": who.name,
+        "a": "a" if who.is_woman else "",
+        "street": who.street,
+        "city": who.city,
+        "phone": who.phone,
+        "model": who.model,
+        "tariff": tariff,
+        "fee": str(fee),
+        "ticket": f"#{chance.randint(1, 3000)}",
+        "invoice": f"{facts.sent_at.year}{chance.randint(10000, 99999)}",
+        "amount": str(chance.randint(49, 2490)),
+        "vs": str(chance.randint(10**8, 10**9 - 1)),
+        "order": f"OBJ-{chance.randint(10000, 99999)}",
+        "tech": chance.choice(words()["technicians"]),
+    }
+    slots = Slots(known, chance=chance, bank=said, around=facts.sent_at)
+    own_words = tuple(text for text in said.messages if ("{name}" in text) == (facts.direction == "inbound"))
+    sentence = slots.one(own_words)
+    return f"{sentence} {facts.needle.text}" if facts.needle else sentence
+
+
+def _delivery(facts: Frame, chance: Random) -> dict[str, Any] | None:
+    if facts.direction == "inbound":
+        return None
+    has_failed = chance.random() < 0.06
+    return {"status": "failed" if has_failed else "delivered", "attempts": chance.randint(2, 4) if has_failed else 1}

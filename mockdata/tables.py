@@ -1,0 +1,179 @@
+"""The resources of the made-up provider: how many records, which filters, which record is which.
+
+Knows how filters select record numbers without storing records. Knows no HTTP and no pages.
+"""
+
+from array import array
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import Any, TypeAlias
+
+from pydantic import BaseModel
+
+from mockdata import customers, events, messages, payments, shapes, tickets
+from mockdata.bank import words
+from mockdata.customers import folded, person
+
+DEFAULT_SEED = 20_261_101
+Filters: TypeAlias = Mapping[str, str | int]
+Numbers: TypeAlias = Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """One argument that narrows a list. `values` are all there are, where the set is closed."""
+
+    name: str
+    description: str
+    is_integer: bool = False
+    values: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """One resource. Records are numbered from 1 and made on demand.
+
+    `candidates` narrows by the filters that have an index; `fits` then decides by the filters, number by number.
+    """
+
+    name: str
+    description: str
+    shape: type[BaseModel]
+    count: int
+    filters: tuple[Filter, ...]
+    record: Callable[[int], dict[str, Any]]
+    candidates: Callable[[Filters], Numbers]
+    fits: Callable[[int, Filters], bool]
+
+    def find(self, filters: Filters) -> Numbers:
+        """Numbers of the records that fit, ascending. Takes time by the number of records where no index helps."""
+        numbers = self.candidates(filters)
+        return array("L", (n for n in numbers if self.fits(n, filters))) if filters else numbers
+
+
+CUSTOMER_ID = Filter("customer_id", "Only records of the customer with this id.", is_integer=True)
+
+
+def tables(seed: int = DEFAULT_SEED, *, event_count: int = events.DEFAULT_COUNT) -> dict[str, Table]:
+    """All resources by name. Raises ValueError for a number of events that cannot be served."""
+    if not 1 <= event_count <= events.MAX_COUNT:
+        raise ValueError(f"'event_count' is {event_count}; it must be from 1 to {events.MAX_COUNT}")
+    made = (_customers(seed), _tickets(seed), _payments(seed), _messages(seed), _events(seed, event_count))
+    return {table.name: table for table in made}
+
+
+def _customers(seed: int) -> Table:
+    codes = tuple(row[0] for row in words()["tariffs"])
+    return Table(
+        name="customers",
+        description="Customers of the internet provider: contact, address, tariff and devices.",
+        shape=shapes.Customer,
+        count=customers.COUNT,
+        filters=(
+            Filter("name", "Only customers whose name contains this text; case and diacritics do not matter."),
+            Filter("city", "Only customers who live in this city; case and diacritics do not matter."),
+            Filter("status", "Only customers with this status.", values=customers.STATUSES),
+            Filter("tariff", "Only customers with the tariff of this code.", values=codes),
+        ),
+        record=lru_cache(maxsize=1024)(partial(customers.record, seed)),
+        candidates=lambda _: range(1, customers.COUNT + 1),
+        fits=partial(_customer_fits, seed),
+    )
+
+
+def _customer_fits(seed: int, n: int, filters: Filters) -> bool:
+    who = person(seed, n)
+    return (
+        folded(str(filters.get("name", ""))) in folded(who.name)
+        and folded(str(filters.get("city", who.city))) == folded(who.city)
+        and filters.get("tariff", who.tariff[0]) == who.tariff[0]
+        and ("status" not in filters or customers.record(seed, n)["status"] == filters["status"])
+    )
+
+
+def _tickets(seed: int) -> Table:
+    total = tickets.layout(seed).total
+    return Table(
+        name="tickets",
+        description="Support tickets with their whole conversation, internal notes and resolution, oldest first.",
+        shape=shapes.Ticket,
+        count=total,
+        filters=(
+            CUSTOMER_ID,
+            Filter("status", "Only tickets with this status.", values=tickets.STATUSES),
+            Filter("priority", "Only tickets with this priority.", values=tickets.PRIORITIES),
+            Filter("category", "Only tickets of this category.", values=tickets.CATEGORIES),
+        ),
+        record=lru_cache(maxsize=512)(partial(tickets.record, seed)),
+        candidates=partial(_by_customer, tickets.layout(seed).of, total),
+        fits=lambda n, filters: _has(tickets.frame(seed, n), filters),
+    )
+
+
+def _payments(seed: int) -> Table:
+    return Table(
+        name="payments",
+        description="Invoices and their payments, one a customer and month, November 2025 to October 2026.",
+        shape=shapes.Payment,
+        count=payments.COUNT,
+        filters=(
+            CUSTOMER_ID,
+            Filter("status", "Only payments with this status.", values=payments.STATUSES),
+            Filter("method", "Only payments made in this way.", values=payments.METHODS),
+        ),
+        record=partial(payments.record, seed),
+        candidates=partial(_by_customer, payments.of_customer, payments.COUNT),
+        fits=lambda n, filters: _has(payments.frame(seed, n), filters),
+    )
+
+
+def _messages(seed: int) -> Table:
+    total = messages.layout(seed).total
+    return Table(
+        name="messages",
+        description="SMS, e-mails, app notifications and letters between the provider and its customers.",
+        shape=shapes.Message,
+        count=total,
+        filters=(
+            CUSTOMER_ID,
+            Filter("channel", "Only messages sent this way.", values=messages.CHANNELS),
+            Filter("direction", "Only messages to (outbound) or from (inbound) customers.", values=messages.DIRECTIONS),
+        ),
+        record=partial(messages.record, seed),
+        candidates=partial(_by_customer, messages.layout(seed).of, total),
+        fits=lambda n, filters: _has(messages.frame(seed, n), filters),
+    )
+
+
+def _events(seed: int, count: int) -> Table:
+    def by_device(filters: Filters) -> Numbers:
+        return events.of_device(str(filters["device"]), count) if "device" in filters else range(1, count + 1)
+
+    def fits(n: int, filters: Filters) -> bool:
+        return ("severity" not in filters or events.severity(seed, n) == filters["severity"]) and (
+            "metric" not in filters or events.metric(seed, n) == filters["metric"]
+        )
+
+    return Table(
+        name="events",
+        description="Monitoring events of the network's devices, oldest first.",
+        shape=shapes.Event,
+        count=count,
+        filters=(
+            Filter("device", f"Only events of this device, such as {events.devices()[0]}."),
+            Filter("severity", "Only events of this severity.", values=events.SEVERITIES),
+            Filter("metric", "Only events of this metric.", values=events.metrics()),
+        ),
+        record=partial(events.record, seed),
+        candidates=by_device,
+        fits=fits,
+    )
+
+
+def _by_customer(of: Callable[[int], Numbers], count: int, filters: Filters) -> Numbers:
+    return of(int(filters["customer_id"])) if "customer_id" in filters else range(1, count + 1)
+
+
+def _has(frame: object, filters: Filters) -> bool:
+    return all(getattr(frame, name) == value for name, value in filters.items())

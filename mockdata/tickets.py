@@ -1,0 +1,231 @@
+"""Tickets: what went wrong, who said what about it, and how it ended.
+
+Knows the life of a ticket and how its text is composed. Knows nothing of how tickets are asked for.
+"""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from random import Random
+from typing import Any
+
+from mockdata import customers
+from mockdata.bank import Bank, Language, Slots, bank, words
+from mockdata.customers import BALAZ, Person, person
+from mockdata.dice import dice, mixed
+from mockdata.layout import Layout
+from mockdata.needles import NEEDLES, Needle, least_of
+
+BALAZ_TICKETS = 261
+CATEGORIES = ("outage", "slow_speed", "invoice", "router", "relocation", "technician", "tv", "contract")
+STATUSES = ("open", "in_progress", "waiting_for_customer", "resolved", "closed")
+PRIORITIES = ("low", "normal", "high", "urgent")
+CHANNELS = ("phone", "email", "web", "chat", "branch")
+FIRST_DAY = datetime(2022, 1, 3, 7, tzinfo=UTC)
+LAST_DAY = datetime(2026, 10, 30, 18, tzinfo=UTC)
+_DONE = frozenset({"resolved", "closed"})
+_RECENT_SHARE = 0.12
+_NEEDLE_TURN = 2
+_MEN = frozenset({"Filip", "Daniel", "Adam", "Robert"})
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The facts of a ticket that are quick to know: what filters ask for."""
+
+    id: int
+    customer_id: int
+    created_at: datetime
+    status: str
+    priority: str
+    category: str
+    language: Language
+    needle: Needle | None
+
+
+@lru_cache(maxsize=8)
+def layout(seed: int) -> Layout:
+    """How tickets are spread over customers."""
+    return Layout((_count(seed, n) for n in range(1, customers.COUNT + 1)), seed=seed)
+
+
+def _count(seed: int, customer_id: int) -> int:
+    if customer_id == BALAZ:
+        return BALAZ_TICKETS
+    return max(mixed(seed, customer_id) % 12, least_of("tickets", customer_id))
+
+
+@lru_cache(maxsize=8)
+def _needles(seed: int) -> dict[int, Needle]:
+    hidden = (each for each in NEEDLES if each.resource == "tickets")
+    return {layout(seed).of(each.customer_id or 0)[each.ordinal - 1]: each for each in hidden}
+
+
+@lru_cache(maxsize=8192)
+def frame(seed: int, n: int) -> Frame:
+    """The quick facts of ticket `n`."""
+    chance, total, found = dice(seed, "frame", n), layout(seed).total, _needles(seed).get(n)
+    owner = layout(seed).owner(n)
+    speaks = "en" if person(seed, owner).language == "en" or chance.random() < 0.25 else "cs"
+    weights = (34, 24, 16, 16, 10) if n > total * (1 - _RECENT_SHARE) else (1, 1, 1, 20, 77)
+    step = (LAST_DAY - FIRST_DAY) / total
+    return Frame(
+        id=n,
+        customer_id=owner,
+        created_at=FIRST_DAY + timedelta(minutes=int((step * (n - 1 + chance.random())).total_seconds() // 60)),
+        status=chance.choices(STATUSES, weights=weights)[0],
+        priority=chance.choices(PRIORITIES, weights=(22, 52, 20, 6))[0],
+        category=found.category if found else chance.choice(CATEGORIES),
+        language=found.language if found else "en" if speaks == "en" else "cs",
+        needle=found,
+    )
+
+
+def record(seed: int, n: int) -> dict[str, Any]:
+    """Ticket `n` as the API serves it."""
+    facts, chance = frame(seed, n), dice(seed, "ticket", n)
+    who, said = person(seed, facts.customer_id), bank(facts.language)
+    slots = Slots(_facts_in_words(facts, who, chance), chance=chance, bank=said, around=facts.created_at)
+    slots.pin("room", "place", "who", "app", "light", "channel", "weather")
+    messages = _conversation(facts, who, said, slots, chance)
+    notes = _notes(facts, said, slots, chance)
+    earlier = [other for other in layout(seed).of(facts.customer_id) if other < n]
+    updated = max([facts.created_at, *(item["at"] for item in (*messages, *notes))])
+    return {
+        "id": n,
+        "customer_id": facts.customer_id,
+        "created_at": _stamp(facts.created_at),
+        "updated_at": _stamp(updated),
+        "status": facts.status,
+        "priority": facts.priority,
+        "category": facts.category,
+        "channel": chance.choice(CHANNELS),
+        "language": facts.language,
+        "subject": slots.one(said.categories[facts.category].subjects),
+        "description": _description(facts, said, slots, chance),
+        "tags": sorted({facts.category, *chance.sample(words()["tags"], chance.randint(0, 3))}),
+        "device": _device(slots, chance),
+        "assigned_to": _assignee(facts, slots, chance),
+        "messages": [{**item, "at": _stamp(item["at"])} for item in messages],
+        "notes": [{**item, "at": _stamp(item["at"])} for item in notes],
+        "related_tickets": [chance.choice(earlier)] if earlier and chance.random() < 0.3 else [],
+        "resolution": _resolution(facts, said, slots, updated),
+        "satisfaction": _satisfaction(facts, said, slots, chance),
+    }
+
+
+def _stamp(moment: datetime) -> str:
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _facts_in_words(facts: Frame, who: Person, chance: Random) -> dict[str, str]:
+    """What stays the same throughout a ticket's text."""
+    agent = chance.choice(words()["staff"])
+    _, tariff, down, _, fee = who.tariff
+    return {
+        "name": who.name,
+        "a": "a" if who.is_woman else "",
+        "y": "á" if who.is_woman else "ý",
+        "sam": "sama" if who.is_woman else "sám",
+        "street": who.street,
+        "city": who.city,
+        "phone": who.phone,
+        "model": who.model,
+        "serial": who.serial,
+        "tariff": tariff,
+        "mbps": str(down),
+        "fee": str(fee),
+        "ticket": f"#{facts.id}",
+        "firmware": f"v{chance.randint(1, 7)}.{chance.randint(0, 30)}.{chance.randint(0, 9)}",
+        "invoice": f"{facts.created_at.year}{chance.randint(10000, 99999)}",
+        "amount": str(chance.randint(49, 2490)),
+        "vs": str(chance.randint(10**8, 10**9 - 1)),
+        "order": f"OBJ-{chance.randint(10000, 99999)}",
+        "port": f"{chance.choice(words()['sites'])}/{chance.randint(1, 8)}/{chance.randint(1, 48)}",
+        "error": chance.choice(words()["errors"]),
+        "tech": chance.choice(words()["technicians"]),
+        "agent": agent,
+        "aa": "" if agent.split()[0] in _MEN else "a",
+        "newcity": chance.choice(words()["cities"])[0],
+        "newstreet": customers.street(chance),
+    }
+
+
+def _description(facts: Frame, said: Bank, slots: Slots, chance: Random) -> str:
+    about = said.categories[facts.category]
+    body = [
+        f"{slots.fill(chance.choice(said.greetings))} {slots.fill(chance.choice(about.open))}",
+        *slots.some(about.detail, chance.randint(2, 4)),
+        *slots.some(said.impact, chance.randint(1, 3)),
+        *slots.some(said.request, chance.randint(1, 2)),
+    ]
+    return " ".join(body) + "\n\n" + slots.fill(chance.choice(said.farewells))
+
+
+def _conversation(facts: Frame, who: Person, said: Bank, slots: Slots, chance: Random) -> list[dict[str, Any]]:
+    """Agent and customer in turn; a needle lies in one of the middle messages."""
+    at, items = facts.created_at, []
+    for turn in range(chance.randint(4, 9)):
+        at += timedelta(minutes=chance.randint(7, 2600))
+        is_agent = turn % 2 == 0
+        sentences = (_agent_says if is_agent else _customer_says)(facts, said, slots, chance, turn)
+        if facts.needle and turn == _NEEDLE_TURN:
+            sentences.insert(1, facts.needle.text)
+        text = " ".join(sentences)
+        author = {"role": "agent", "name": slots["agent"]} if is_agent else {"role": "customer", "name": who.name}
+        items.append({"at": at, "author": author, "text": text, "attachments": _attachments(chance, turn)})
+    return items
+
+
+def _agent_says(facts: Frame, said: Bank, slots: Slots, chance: Random, turn: int) -> list[str]:
+    opening = slots.one(said.agent_openings) if turn == 0 else slots.some(said.agent_returns, 1)[0]
+    acts = slots.some(said.categories[facts.category].act, chance.randint(1, 2))
+    asks = slots.some(said.agent_asks, chance.randint(1, 3))
+    return [opening, *acts, *asks, slots.one(said.agent_closings)]
+
+
+def _customer_says(facts: Frame, said: Bank, slots: Slots, chance: Random, _turn: int) -> list[str]:
+    details = slots.some(said.categories[facts.category].detail, chance.randint(0, 2))
+    return [*slots.some(said.replies, chance.randint(2, 4)), *details]
+
+
+def _attachments(chance: Random, turn: int) -> list[dict[str, Any]]:
+    if chance.random() > 0.2:
+        return []
+    kind = chance.choice(("jpg", "pdf", "png", "txt"))
+    return [{"name": f"příloha_{turn + 1}.{kind}", "bytes": chance.randint(9_000, 4_000_000)}]
+
+
+def _notes(facts: Frame, said: Bank, slots: Slots, chance: Random) -> list[dict[str, Any]]:
+    """What agents wrote for each other; often nothing."""
+    at, items = facts.created_at, []
+    for text in slots.some(said.notes, chance.randint(0, 4)):
+        at += timedelta(minutes=chance.randint(20, 1500))
+        items.append({"at": at, "author": chance.choice(words()["staff"]), "text": text})
+    return items
+
+
+def _device(slots: Slots, chance: Random) -> dict[str, str] | None:
+    if chance.random() < 0.3:
+        return None
+    return {"model": slots["model"], "serial": slots["serial"], "firmware": slots["firmware"]}
+
+
+def _assignee(facts: Frame, slots: Slots, chance: Random) -> dict[str, Any] | None:
+    if facts.status == "open" and chance.random() < 0.7:
+        return None
+    staff = words()["staff"]
+    return {"id": staff.index(slots["agent"]) + 1, "name": slots["agent"], "team": chance.choice(words()["teams"])}
+
+
+def _resolution(facts: Frame, said: Bank, slots: Slots, at: datetime) -> dict[str, str] | None:
+    if facts.status not in _DONE:
+        return None
+    return {"summary": slots.one(said.categories[facts.category].outcome), "resolved_at": _stamp(at)}
+
+
+def _satisfaction(facts: Frame, said: Bank, slots: Slots, chance: Random) -> dict[str, Any] | None:
+    if facts.status not in _DONE or chance.random() < 0.55:
+        return None
+    comment = slots.one(said.satisfaction) if chance.random() < 0.6 else None
+    return {"score": chance.randint(1, 5), "comment": comment}
