@@ -76,7 +76,10 @@ class ChatWire:
 
 
 class ChatCollector:
-    """Puts chunks together into the object that would have come without streaming."""
+    """Puts chunks together into the object that would have come without streaming.
+
+    A server that does not stream although it was asked to sends that object as its one chunk.
+    """
 
     def __init__(self, model: str) -> None:
         self._model = model
@@ -85,11 +88,15 @@ class ChatCollector:
         self._calls: dict[int, Payload] = {}
         self._finish_reason: str | None = None
         self._rest: Payload = {}
+        self._whole: Payload | None = None
 
     def add(self, event: Payload) -> str:
         """See `Collector.add`."""
         self._rest |= {name: event[name] for name in ("model", "usage", "error") if event.get(name)}
         choice = next(mappings(event.get("choices")), {})
+        if isinstance(choice.get("message"), dict):
+            self._whole = event
+            return _words(choice["message"].get("content"))
         self._finish_reason = text_in(choice.get("finish_reason")) or self._finish_reason
         delta = mapping(choice.get("delta"))
         for call in mappings(delta.get("tool_calls")):
@@ -112,6 +119,8 @@ class ChatCollector:
 
     def payload(self) -> Payload:
         """See `Collector.payload`."""
+        if self._whole is not None:
+            return self._whole
         if self._finish_reason is None and "error" not in self._rest:
             raise UnusableReply(
                 f"the stream of the model '{self._model}' was cut before its 'finish_reason'.",

@@ -78,7 +78,10 @@ class ResponsesWire:
 
 
 class ResponsesCollector:
-    """The terminal event holds the whole reply; what came before fills in for endpoints that leave it hollow."""
+    """The terminal event holds the whole reply; what came before fills in for endpoints that leave it hollow.
+
+    A server that does not stream although it was asked to sends the whole reply as its one event.
+    """
 
     def __init__(self, model: str) -> None:
         self._model = model
@@ -89,6 +92,9 @@ class ResponsesCollector:
     def add(self, event: Payload) -> str:
         """See `Collector.add`."""
         kind = event.get("type")
+        if kind is None and "output" in event:
+            self._last = event
+            return "".join(_words(event))
         if kind == "response.output_text.delta":
             piece = text_in(event.get("delta"))
             self._pieces.append(piece)

@@ -1,0 +1,262 @@
+"""Endpoints that refuse, break, dawdle or talk nonsense: each ends in one error that says what to do."""
+
+import asyncio
+import json
+import time
+from typing import Any
+
+import pytest
+
+from runax_cli.errors import ContextTooLong, ModelError, ModelRefused, ModelReplyInvalid
+from runax_cli.models.wire import UnusableReply
+
+both_formats = pytest.mark.parametrize("api", ["responses", "chat"])
+both_ways = pytest.mark.parametrize("is_streamed", [False, True], ids=["whole", "streamed"])
+
+
+def _ignore(_piece: str) -> None:
+    """Nobody listens."""
+
+
+async def _error(fake: Any, api: str = "responses", is_streamed: bool = False, **changes: Any) -> ModelError:
+    model = fake.model(api=api, **changes)
+    with pytest.raises(ModelError) as caught:
+        await model.complete(fake.request(), on_text=_ignore if is_streamed else None)
+    await model.aclose()
+    assert "sk-a-very-secret-key" not in str(caught.value)
+    return caught.value
+
+
+@both_formats
+async def test_a_stream_that_is_cut_is_no_reply(fake: Any, api: str) -> None:
+    fake.plays(fake.reply("half an answer", cut=3))
+    error = await _error(fake, api, is_streamed=True)
+    assert isinstance(error, ModelReplyInvalid)
+    assert error.retryable
+    assert "was cut before" in str(error)
+
+
+@both_formats
+@both_ways
+async def test_a_reply_that_drips_ends_at_the_deadline(fake: Any, api: str, is_streamed: bool) -> None:
+    fake.plays(fake.drip(b": still there\n\n" if is_streamed else b" "))
+    began = time.monotonic()
+    error = await _error(fake, api, is_streamed, timeout_s=0.3)
+    assert time.monotonic() - began < 3
+    assert error.retryable
+    assert "within 0.3 s (LLM_TIMEOUT)" in str(error)
+
+
+@both_formats
+@both_ways
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'"just words"',
+        b"null",
+        b"[]",
+        b"{}",
+        b"<html>busy</html>",
+        b"",
+        b'{"choices": [], "output": []}',
+        b"[" * 200_000,
+    ],
+    ids=["text", "null", "list", "hollow", "html", "empty", "no content", "deep"],
+)
+async def test_a_malformed_success_is_no_reply(fake: Any, api: str, is_streamed: bool, body: bytes) -> None:
+    fake.plays(fake.raw(body))
+    error = await _error(fake, api, is_streamed)
+    assert isinstance(error, ModelReplyInvalid)
+    assert error.retryable
+
+
+@both_formats
+async def test_an_event_that_is_not_json_is_no_reply(fake: Any, api: str) -> None:
+    fake.plays(fake.events('{"half": '))
+    error = await _error(fake, api, is_streamed=True)
+    assert isinstance(error, ModelReplyInvalid)
+    assert error.retryable
+
+
+@both_ways
+@pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503, 504, 529])
+async def test_a_passing_failure_is_retryable(fake: Any, status: int, is_streamed: bool) -> None:
+    fake.plays(fake.status(status, "overloaded"))
+    error = await _error(fake, is_streamed=is_streamed)
+    assert error.retryable
+    assert not isinstance(error, ModelRefused)
+    assert f"answered {status} for the model 'test-model': overloaded." in str(error)
+    assert len(fake.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [({"Retry-After": "7"}, 7.0), ({"Retry-After-Ms": "1500"}, 1.5), ({"Retry-After": "soon"}, None), ({}, None)],
+)
+async def test_what_the_endpoint_asks_to_wait_is_handed_on(fake: Any, headers: Any, seconds: float | None) -> None:
+    fake.plays(fake.status(429, "slow down", headers=headers))
+    assert (await _error(fake)).retry_after_s == seconds
+
+
+async def test_a_quota_that_is_used_up_is_not_asked_again(fake: Any) -> None:
+    fake.plays(fake.status(429, "You exceeded your current quota", code="insufficient_quota"))
+    assert isinstance(await _error(fake), ModelRefused)
+
+
+@pytest.mark.parametrize("status", [401, 403])
+async def test_a_refused_key_names_the_setting_and_never_the_key(fake: Any, status: int) -> None:
+    fake.plays(fake.status(status, "Incorrect API key provided: sk-a-very-secret-key"))
+    error = await _error(fake)
+    assert isinstance(error, ModelRefused)
+    assert "Incorrect API key provided: ***. Check LLM_API_KEY." in str(error)
+
+
+async def test_a_key_that_is_echoed_within_a_success_stays_out_of_the_message(fake: Any) -> None:
+    fake.plays(fake.raw(json.dumps({"error": {"message": "bad key sk-a-very-secret-key"}}).encode()))
+    assert "bad key ***" in str(await _error(fake))
+
+
+@pytest.mark.parametrize(
+    "message", ["The model `test-model` does not exist.", 'model "test-model" not found, try pulling it']
+)
+@pytest.mark.parametrize("api", ["responses", "chat", "auto"])
+async def test_an_unknown_model_names_the_setting(fake: Any, message: str, api: str) -> None:
+    fake.plays(fake.status(404, message))
+    error = await _error(fake, api)
+    assert isinstance(error, ModelRefused)
+    assert "Check LLM_NAME." in str(error)
+    assert len(fake.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "fields"),
+    [
+        (400, {"message": "too long", "code": "context_length_exceeded"}),
+        (400, {"message": "This model's maximum context length is 8192 tokens."}),
+        (400, {"message": "prompt is too long: 210000 tokens > 200000 maximum"}),
+        (413, {"message": "Request Entity Too Large"}),
+    ],
+)
+async def test_a_request_beyond_the_context_is_told_apart(fake: Any, status: int, fields: Any) -> None:
+    fake.plays(fake.status(status, **fields))
+    assert isinstance(await _error(fake), ContextTooLong)
+
+
+async def test_an_invalid_request_is_refused_for_good(fake: Any) -> None:
+    fake.plays(fake.raw(b'{"detail": "messages must alternate"}', status=422))
+    error = await _error(fake)
+    assert isinstance(error, ModelRefused)
+    assert "answered 422 for the model 'test-model': messages must alternate." in str(error)
+
+
+async def test_an_endpoint_that_is_not_there_is_retryable_and_names_the_setting(fake: Any) -> None:
+    error = await _error(fake, base_url="http://127.0.0.1:9/v1")
+    assert error.retryable
+    assert "no reply from 'http://127.0.0.1:9/v1'" in str(error)
+    assert "LLM_API_BASE_URL" in str(error)
+
+
+@both_ways
+async def test_a_redirect_is_not_followed_because_it_would_carry_the_key_along(fake: Any, is_streamed: bool) -> None:
+    fake.plays(fake.raw(b"", status=307, headers={"Location": f"{fake.base_url}/elsewhere"}))
+    error = await _error(fake, is_streamed=is_streamed)
+    assert isinstance(error, ModelRefused)
+    assert "set LLM_API_BASE_URL to the target" in str(error)
+    assert len(fake.requests) == 1
+
+
+CHAT_ENDS = [
+    {"choices": [{"message": {"content": "half"}, "finish_reason": "length"}]},
+    {"choices": [{"message": {"content": "h"}, "finish_reason": "content_filter"}]},
+    {"choices": [{"message": {"content": None, "refusal": "I can't help with that"}, "finish_reason": "stop"}]},
+]
+RESPONSES_ENDS = [
+    {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}, "output": []},
+    {"status": "incomplete", "incomplete_details": {"reason": "content_filter"}, "output": []},
+    {"status": "completed", "output": [{"type": "message", "content": [{"type": "refusal", "refusal": "no"}]}]},
+]
+USAGE = {"input_tokens": 50, "output_tokens": 9, "prompt_tokens": 50, "completion_tokens": 9}
+
+
+@pytest.mark.parametrize(
+    ("api", "payload"), [("chat", end) for end in CHAT_ENDS] + [("responses", end) for end in RESPONSES_ENDS]
+)
+async def test_a_reply_that_was_cut_filtered_or_refused_is_no_reply_and_keeps_its_usage(
+    fake: Any, api: str, payload: Any
+) -> None:
+    fake.plays(fake.raw(json.dumps(payload | {"usage": USAGE}).encode()))
+    error = await _error(fake, api)
+    assert isinstance(error, UnusableReply)
+    assert not error.retryable
+    assert error.usage is not None
+    assert (error.usage.input_tokens, error.usage.output_tokens) == (50, 9)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"type": "response.failed", "response": {"status": "failed", "error": {"message": "engine died"}}},
+        {"type": "error", "message": "engine died"},
+        {"type": "error", "error": {"message": "engine died"}},
+        {"error": {"message": "engine died"}},
+    ],
+)
+async def test_an_error_within_a_stream_is_an_error(fake: Any, event: Any) -> None:
+    fake.plays(fake.events(event))
+    error = await _error(fake, is_streamed=True)
+    assert isinstance(error, ModelReplyInvalid)
+    assert "engine died" in str(error)
+
+
+@both_formats
+@both_ways
+async def test_a_reply_of_two_megabytes_is_read_whole(fake: Any, api: str, is_streamed: bool) -> None:
+    text = "velmi dlouhá odpověď " * 100_000
+    events = {
+        "responses": [
+            {"type": "response.output_text.delta", "delta": text},
+            {"type": "response.completed", "response": {}},
+        ],
+        "chat": [{"choices": [{"delta": {"content": text}, "finish_reason": "stop"}]}],
+    }
+    fake.plays(fake.events(*events[api]) if is_streamed else fake.reply(text))
+    model = fake.model(api=api, max_bytes=32_000_000)
+    reply = await model.complete(fake.request(), on_text=_ignore if is_streamed else None)
+    await model.aclose()
+    assert reply.text == text
+
+
+@both_formats
+@both_ways
+async def test_a_reply_above_the_cap_is_cut_off(fake: Any, api: str, is_streamed: bool) -> None:
+    fake.plays(fake.reply("x" * 20_000))
+    error = await _error(fake, api, is_streamed, max_bytes=10_000)
+    assert "is larger than 10,000 bytes" in str(error)
+    assert not error.retryable
+
+
+@both_ways
+async def test_the_cap_holds_after_decompression(fake: Any, is_streamed: bool) -> None:
+    fake.plays(fake.zipped(b" " * 5_000_000))
+    assert "is larger than 1,000,000 bytes" in str(await _error(fake, is_streamed=is_streamed, max_bytes=1_000_000))
+
+
+async def test_a_compressed_reply_is_read(fake: Any) -> None:
+    payload = {"output": [{"type": "message", "content": [{"type": "output_text", "text": "small"}]}]}
+    fake.plays(fake.zipped(json.dumps(payload).encode()))
+    model = fake.model()
+    assert (await model.complete(fake.request())).text == "small"
+    await model.aclose()
+
+
+@both_ways
+async def test_cancelling_passes_through_and_hangs_up(fake: Any, is_streamed: bool) -> None:
+    fake.plays(fake.drip())
+    model = fake.model()
+    task = asyncio.create_task(model.complete(fake.request(), on_text=_ignore if is_streamed else None))
+    await fake.arrived.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await asyncio.wait_for(fake.left.wait(), timeout=5)
+    await model.aclose()
