@@ -39,6 +39,7 @@ class Circumstances:
     location: str
     status: int | None = None
     last_words: str = ""
+    is_connecting: bool = False
 
 
 def failure_of(error: Exception, around: Circumstances) -> SourceError:
@@ -62,10 +63,10 @@ def failure_of(error: Exception, around: Circumstances) -> SourceError:
     return connection_failed(around, str(cause) if is_lost and str(cause) else f"{type(cause).__name__}: {cause}")
 
 
-def connection_failed(around: Circumstances, why: str) -> ConnectionFailed:
-    """No connection, or it was lost; worth trying again on a new one."""
+def connection_failed(around: Circumstances, why: str, *, is_retryable: bool = True) -> ConnectionFailed:
+    """No connection, or it was lost; usually worth trying again on a new one."""
     return ConnectionFailed(
-        _told(around, why), source=around.settings.name, location=around.location, is_retryable=True
+        _told(around, why), source=around.settings.name, location=around.location, is_retryable=is_retryable
     )
 
 
@@ -95,7 +96,8 @@ def _of_protocol(error: MCPError, around: Circumstances) -> SourceError:
         return connection_failed(around, error.message)
     if around.status is not None and error.code in _BY_STATUS and said in _STAND_INS:
         return _of_status(around.status, around)
-    return tool_failed(around, f"{error.message} (code {error.code})")
+    why = f"{error.message} (code {error.code})"
+    return connection_failed(around, why, is_retryable=False) if around.is_connecting else tool_failed(around, why)
 
 
 def _of_status(status: int, around: Circumstances) -> SourceError:

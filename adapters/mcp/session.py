@@ -183,7 +183,11 @@ class Connection:
 
     def _around(self, location: str) -> Circumstances:
         return Circumstances(
-            settings=self.settings, location=location, status=self._status, last_words=self._last_words()
+            settings=self.settings,
+            location=location,
+            status=self._status,
+            last_words=self._last_words(),
+            is_connecting=location == _CONNECTING,
         )
 
     def _last_words(self) -> str:

@@ -62,7 +62,7 @@ def effect_of(tool: Tool) -> Effect:
 def noun_of(name: str) -> str:
     """What a tool returns, in the plural where its name has it: `get_open_tickets_by_user` -> `open_tickets`."""
     words = [word.lower() for word in _words(name)]
-    while words and (words[0] in READING or words[0] in _LINKING):
+    while words and words[0] in READING | _WRITING | _LINKING:
         words.pop(0)
     cut = next((at for at, word in enumerate(words) if word in _LINKING), len(words))
     return "_".join(words[:cut]) or "records"

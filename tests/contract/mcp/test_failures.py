@@ -1,0 +1,137 @@
+"""What breaks between runax and an MCP server, and what becomes of it."""
+
+import asyncio
+import logging
+import sys
+from pathlib import Path
+
+import pytest
+
+from adapters.base import RequestSent, RetryPlanned
+from adapters.clock import ManualClock
+from adapters.errors import ConnectionFailed, HttpStatusError, MissingCredential, SourceError, TimedOut
+from adapters.mcp.config import McpSettings
+from adapters.mcp_adapter import McpSource
+from tests.contract.mcp.conftest import TOKEN, http_server, stdio_settings
+
+
+async def test_a_reading_tool_is_repeated_on_a_new_connection_after_a_crash(tmp_path: Path) -> None:
+    notices: list[object] = []
+    clock = ManualClock()
+    source = await McpSource.open(stdio_settings(), clock=clock)
+    result = await source.call("get_once_crashed", {"marker": str(tmp_path / "m")}, observer=notices.append)
+    await source.aclose()
+    assert (result.payload, result.requests) == ({"attempt": 2}, 2)
+    assert [type(notice) for notice in notices] == [RequestSent, RetryPlanned, RequestSent]
+    assert len(clock.slept) == 1
+
+
+async def test_a_writing_tool_is_not_repeated_after_a_crash_and_the_next_call_reconnects(tmp_path: Path) -> None:
+    source = await McpSource.open(stdio_settings())
+    with pytest.raises(ConnectionFailed) as caught:
+        await source.call("create_ticket", {"marker": str(tmp_path / "m")})
+    assert caught.value.requests == 1
+    assert (await source.call("create_ticket", {"marker": str(tmp_path / "m")})).payload == {"attempt": 2}
+    await source.aclose()
+
+
+async def test_last_words_of_a_server_are_told_without_its_secrets(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    source = await McpSource.open(stdio_settings(max_attempts=1))
+    with pytest.raises(ConnectionFailed, match="the last words of a dying server") as caught:
+        await source.call("get_once_crashed", {"marker": str(tmp_path / "m")})
+    await source.aclose()
+    assert TOKEN not in str(caught.value)
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("options", [(), ("--handshake",)])
+async def test_cancelling_a_call_reaches_the_server_and_spares_the_others(options: tuple[str, ...]) -> None:
+    source = await McpSource.open(stdio_settings(*options, max_attempts=1))
+    slow = asyncio.create_task(source.call("get_slowly", {}))
+    await source.call("get_slow_started", {})
+    other = asyncio.create_task(source.call("get_slow_cancelled", {}))
+    slow.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await slow
+    assert (await other).payload == "it has happened"
+    await source.aclose()
+
+
+async def test_the_time_limit_of_a_call_is_kept() -> None:
+    async with http_server() as (url, _):
+        source = await McpSource.open(McpSettings(name="desk", url=url, timeout_s=3, max_attempts=1))
+        with pytest.raises(TimedOut, match="within 3 s"):
+            await source.call("get_slowly", {})
+        assert (await source.call("list_json_text", {})).payload[0]["id"] == 1
+        await source.aclose()
+
+
+async def test_a_server_that_never_answers_is_given_up_and_stopped() -> None:
+    silent = McpSettings(name="silent", command=(sys.executable, "-c", "import time; time.sleep(60)"), timeout_s=0.3)
+    async with asyncio.timeout(15):
+        with pytest.raises(SourceError, match="MCP server 'silent', connecting"):
+            await McpSource.open(silent)
+
+
+async def test_a_command_that_does_not_exist_is_named() -> None:
+    with pytest.raises(ConnectionFailed, match="command 'no-such-command-here' cannot be started"):
+        await McpSource.open(McpSettings(name="none", command=("no-such-command-here",)))
+
+
+async def test_nobody_listening_is_a_failed_connection(unused_tcp_port: int) -> None:
+    with pytest.raises(ConnectionFailed, match="MCP server 'gone'"):
+        await McpSource.open(McpSettings(name="gone", url=f"http://127.0.0.1:{unused_tcp_port}/mcp", timeout_s=5))
+
+
+async def test_a_missing_token_and_a_wrong_one_are_told_apart_and_never_shown() -> None:
+    async with http_server("--token", TOKEN) as (url, _):
+        with pytest.raises(MissingCredential, match="set a token"):
+            await McpSource.open(McpSettings(name="desk", url=url, timeout_s=10))
+        with pytest.raises(HttpStatusError) as caught:
+            await McpSource.open(McpSettings(name="desk", url=url, token="wr0ng-token", timeout_s=10))
+    assert caught.value.status == 401
+    assert "wr0ng-token" not in str(caught.value)
+
+
+@pytest.mark.parametrize("options", [(), ("--handshake",)])
+async def test_a_restarted_http_server_is_met_again(options: tuple[str, ...]) -> None:
+    async with http_server(*options) as (url, process):
+        source = await McpSource.open(McpSettings(name="desk", url=url, timeout_s=10), clock=ManualClock())
+        await source.list_tools()
+        process.kill()
+        await process.wait()
+        with pytest.raises(ConnectionFailed):
+            await source.call("list_json_text", {})
+    async with http_server(*options, "--port", url.split(":")[2].split("/")[0]):
+        assert len((await source.call("list_json_text", {})).payload) == 2
+        await source.aclose()
+
+
+async def test_a_session_that_the_server_forgot_is_opened_anew() -> None:
+    async with http_server("--handshake") as (url, process):
+        source = await McpSource.open(McpSettings(name="desk", url=url, timeout_s=10), clock=ManualClock())
+        await source.list_tools()
+        process.kill()
+        await process.wait()
+    async with http_server("--handshake", "--port", url.split(":")[2].split("/")[0]):
+        assert (await source.call("list_json_text", {})).requests == 2
+        await source.aclose()
+
+
+async def test_closing_twice_is_harmless_and_leaves_no_task() -> None:
+    before = asyncio.all_tasks()
+    source = await McpSource.open(stdio_settings())
+    await source.aclose()
+    await source.aclose()
+    assert asyncio.all_tasks() == before
+
+
+async def test_the_token_is_in_no_log(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    async with http_server("--token", TOKEN) as (url, _):
+        source = await McpSource.open(McpSettings(name="desk", url=url, token=TOKEN, timeout_s=10))
+        await source.call("list_json_text", {})
+        await source.aclose()
+    assert TOKEN not in caplog.text

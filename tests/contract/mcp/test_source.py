@@ -1,0 +1,125 @@
+"""The same tools, results and pages, however a server is connected."""
+
+import asyncio
+
+import pytest
+
+from adapters.base import CallResult, Convention, Effect, PageAddress, RequestSent, SourceWarning
+from adapters.errors import InvalidRequest, ToolFailed, UnknownTool
+from adapters.mcp_adapter import McpSource
+from adapters.pagination import Certainty, address, read_page
+from adapters.probe import Rung, probe
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+EVERY = pytest.mark.parametrize("kind", ["stdio", "stdio handshake", "http", "http session"])
+ROWS = [{"id": 1, "name": "Baláž"}, {"id": 2, "name": None}]
+
+
+@EVERY
+async def test_the_wire_is_the_one_that_the_server_speaks(servers: dict[str, McpSource], kind: str) -> None:
+    connection = await servers[kind]._connected()
+    assert connection._client is not None
+    is_old = connection._client.protocol_version < "2026"
+    assert is_old == (kind in ("stdio handshake", "http session"))
+
+
+@EVERY
+async def test_every_page_of_the_tool_list_is_read(servers: dict[str, McpSource], kind: str) -> None:
+    listed = await servers[kind].list_tools()
+    names = [tool.name for tool in listed.tools]
+    assert len(names) == 19
+    assert names[0] == "get_tickets"
+    assert listed.left_out == ()
+    assert all(len(name) <= 64 for name in names)
+
+
+async def test_a_tool_shows_no_paging_and_says_what_it_returns(servers: dict[str, McpSource]) -> None:
+    tool = (await servers["stdio"].list_tools()).tools[0]
+    assert list(tool.parameters["properties"]) == ["customer_id"]
+    assert tool.parameters["required"] == ["customer_id"]
+    assert tool.pagination.convention is Convention.OFFSET
+    assert tool.pagination.hidden == ("offset", "limit", "meta_only")
+    assert (tool.pagination.max_size, tool.noun, tool.effect) == (100, "tickets", Effect.READ)
+
+
+async def test_a_tool_of_odd_name_is_renamed_and_still_called(servers: dict[str, McpSource]) -> None:
+    odd = (await servers["stdio"].list_tools()).tools[-1]
+    assert odd.locator.startswith("a tool / with")
+    with pytest.raises(ToolFailed, match="Unknown tool: a tool / with"):
+        await servers["stdio"].call(odd.name, {})
+
+
+@EVERY
+@pytest.mark.parametrize(
+    ("tool", "payload"),
+    [
+        ("list_json_text", ROWS),
+        ("list_python_text", ROWS),
+        ("list_wrapped", ROWS),
+        ("list_blocks", ROWS),
+        ("list_only_blocks", ROWS),
+        ("read_note", "Just a note, 5 of them."),
+        ("get_broken", {"n": "no number"}),
+    ],
+)
+async def test_every_shape_of_result_is_read(
+    servers: dict[str, McpSource], kind: str, tool: str, payload: object
+) -> None:
+    result = await servers[kind].call(tool, {})
+    assert result.payload == payload
+    assert result.n_bytes > 0
+    assert result.requests == 1
+
+
+@EVERY
+async def test_three_megabytes_in_one_block_arrive_whole(servers: dict[str, McpSource], kind: str) -> None:
+    result = await servers[kind].call("get_large", {})
+    assert len(result.payload) == 15_000
+    assert result.n_bytes > 3_000_000
+
+
+@EVERY
+async def test_an_error_result_is_a_failure_that_is_not_repeated(servers: dict[str, McpSource], kind: str) -> None:
+    with pytest.raises(ToolFailed, match="no such customer: 999") as caught:
+        await servers[kind].call("get_failure", {})
+    assert not caught.value.is_retryable
+    assert caught.value.requests == 1
+
+
+async def test_content_that_is_no_text_is_described_and_warned_of_once(servers: dict[str, McpSource]) -> None:
+    notices: list[object] = []
+    for _ in range(2):
+        result = await servers["stdio"].call("get_picture", {}, observer=notices.append)
+    assert result.payload == [{"type": "image", "mime_type": "image/png", "n_base64": 4}]
+    assert [type(notice) for notice in notices] == [RequestSent, SourceWarning, RequestSent]
+
+
+async def test_an_unknown_tool_names_the_nearest(servers: dict[str, McpSource]) -> None:
+    with pytest.raises(UnknownTool, match="did you mean 'get_tickets'"):
+        await servers["stdio"].call("get_ticket", {})
+
+
+async def test_a_page_by_url_is_refused(servers: dict[str, McpSource]) -> None:
+    with pytest.raises(InvalidRequest, match="by URL"):
+        await servers["stdio"].call("get_tickets", {}, PageAddress(url="https://elsewhere.example/?page=2"))
+
+
+@EVERY
+async def test_probe_and_walk_bring_every_record_once(servers: dict[str, McpSource], kind: str) -> None:
+    source = servers[kind]
+    tool = (await source.list_tools()).tools[0]
+
+    async def send(page: PageAddress | None) -> CallResult:
+        return await source.call(tool.name, {"customer_id": 4}, page)
+
+    looked = await probe(tool, send)
+    assert (looked.rung, looked.total, looked.certainty) == (Rung.METADATA, 261, Certainty.EXACT)
+    assert (looked.records_path, looked.tokens_estimation) == ("items", 9000)
+
+    async def page_ids(index: int) -> list[int]:
+        result = await send(address(looked.pagination, page_index=index, size=100))
+        return [record["id"] for record in read_page(result, looked.pagination, records_path="items").records]
+
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(page_ids(index)) for index in range(3)]
+    assert [number for task in tasks for number in task.result()] == list(range(1, 262))
