@@ -1,0 +1,61 @@
+"""What a refusal means, whatever words an endpoint chooses."""
+
+from datetime import UTC, datetime
+from email.utils import format_datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runax_cli.errors import ModelRefused
+from runax_cli.models.faults import Refusal, error_of, refused_parameter, refuses_schema, retry_after_s
+
+KEY = "sk-0123456789"
+
+
+@given(st.integers(300, 599), st.text(max_size=200), st.text(max_size=20), st.integers(0, 3))
+def test_no_refusal_carries_the_key_into_its_message(status: int, words: str, code: str, keys: int) -> None:
+    refusal = Refusal(status=status, message=words + KEY * keys + words, code=code)
+    error = error_of(refusal, model="m", base_url="http://h/v1", api_key=KEY)
+    assert KEY not in str(error)
+    assert error.retryable is not isinstance(error, ModelRefused)
+    assert "'m'" in str(error)
+    assert "'http://h/v1'" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("message", "param", "expected"),
+    [
+        ("'max_tokens' is not supported. Use 'max_completion_tokens' instead.", "", "max_tokens"),
+        ("no", "temperature", "temperature"),
+        ("temperature and top_p cannot both be set", "", "temperature"),
+        ("the temperatures of winter", "", None),
+        ("store is not in the body", "", None),
+    ],
+)
+def test_the_refused_parameter_is_one_that_was_sent(message: str, param: str, expected: str | None) -> None:
+    body = {"max_tokens": 1, "temperature": 0, "top_p": 1}
+    assert refused_parameter(Refusal(status=400, message=message, param=param), body) == expected
+
+
+def test_only_an_invalid_request_refuses_a_parameter() -> None:
+    assert refused_parameter(Refusal(status=500, message="temperature"), {"temperature": 0}) is None
+
+
+def test_a_schema_is_refused_only_where_one_was_sent() -> None:
+    refusal = Refusal(status=400, message="response_format is not supported")
+    assert refuses_schema(refusal, {"response_format": {}})
+    assert not refuses_schema(refusal, {"temperature": 0})
+
+
+def test_a_date_to_wait_for_is_turned_into_seconds() -> None:
+    now = datetime(2026, 11, 21, tzinfo=UTC).timestamp()
+    later = format_datetime(datetime.fromtimestamp(now + 30, UTC), usegmt=True)
+    assert retry_after_s({"retry-after": later}, now=now) == 30
+    assert retry_after_s({"retry-after": later}, now=now + 100) == 0
+
+
+@given(st.text(max_size=20))
+def test_any_wait_that_is_asked_for_is_none_or_not_negative(value: str) -> None:
+    seconds = retry_after_s({"retry-after": value}, now=0.0)
+    assert seconds is None or seconds >= 0

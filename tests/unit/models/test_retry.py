@@ -1,0 +1,127 @@
+"""Asking again: as often as allowed, as late as asked, and never showing a text twice."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adapters.clock import ManualClock
+from runax_cli.errors import ModelError, ModelRefused
+from runax_cli.events import RetryScheduled
+from runax_cli.models.base import Message, ModelReply, ModelRequest, OnText, Role, ScriptedModel
+from runax_cli.models.retry import RetryModel, RetryPolicy
+
+REQUEST = ModelRequest(role=Role.AGENT, messages=(Message("user", "Hello"),))
+GOOD = ModelReply(text="good", model="m")
+
+
+def _busy(retry_after_s: float | None = None) -> ModelError:
+    return ModelError("busy", model="m", retryable=True, retry_after_s=retry_after_s)
+
+
+class Retried:
+    """A retrying model over a script, with its clock and what it said."""
+
+    def __init__(self, inner: Any, **policy: Any) -> None:
+        self.inner, self.clock = inner, ManualClock()
+        self.said: list[RetryScheduled] = []
+        self.model = RetryModel(
+            inner, clock=self.clock, on_retry=self.said.append, policy=RetryPolicy(**policy), draw=lambda: 0.5
+        )
+
+
+async def test_a_passing_failure_is_asked_again_and_counted() -> None:
+    retried = Retried(ScriptedModel([_busy(), _busy(), GOOD]))
+    reply = await retried.model.complete(REQUEST)
+    assert (reply.text, reply.requests) == ("good", 3)
+    assert retried.clock.slept == [0.5, 1.0]
+    assert [event.attempt for event in retried.said] == [2, 3]
+    assert retried.said[0].what == "model scripted"
+
+
+async def test_the_last_error_stands() -> None:
+    retried = Retried(ScriptedModel([_busy(), _busy(), ModelError("still busy", model="m", retryable=True), GOOD]))
+    with pytest.raises(ModelError, match="still busy"):
+        await retried.model.complete(REQUEST)
+    assert len(retried.inner.requests) == 3
+
+
+async def test_a_refusal_is_never_asked_again() -> None:
+    retried = Retried(ScriptedModel([ModelRefused("no", model="m", retryable=False), GOOD]))
+    with pytest.raises(ModelRefused):
+        await retried.model.complete(REQUEST)
+    assert len(retried.inner.requests) == 1
+    assert retried.clock.slept == []
+
+
+async def test_what_the_endpoint_asks_to_wait_is_the_least_that_is_waited() -> None:
+    retried = Retried(ScriptedModel([_busy(7.0), GOOD]))
+    await retried.model.complete(REQUEST)
+    assert retried.clock.slept == [7.5]
+
+
+async def test_nobody_waits_longer_than_the_policy_allows() -> None:
+    retried = Retried(ScriptedModel([_busy(3600.0), GOOD]))
+    with pytest.raises(ModelError, match="busy"):
+        await retried.model.complete(REQUEST)
+    assert retried.clock.slept == []
+
+
+@given(st.integers(2, 40), st.floats(0, 0.999), st.none() | st.floats(0, 60))
+def test_a_wait_is_bounded_and_never_shorter_than_asked(attempt: int, draw: float, asked_s: float | None) -> None:
+    wait_s = RetryPolicy(attempts=40).wait_s(attempt, asked_s=asked_s, draw=draw)
+    assert wait_s is not None
+    assert (asked_s or 0) <= wait_s <= (asked_s or 0) + 20
+
+
+class Breaking:
+    """Streams some pieces of each text of a script; None breaks after them."""
+
+    name = "breaking"
+
+    def __init__(self, *script: tuple[list[str], bool]) -> None:
+        self.script = list(script)
+
+    async def complete(self, _request: ModelRequest, *, on_text: OnText | None = None) -> ModelReply:
+        pieces, is_whole = self.script.pop(0)
+        for piece in pieces:
+            assert on_text is not None
+            on_text(piece)
+        if not is_whole:
+            raise _busy()
+        return ModelReply(text="".join(pieces), model="m")
+
+    async def aclose(self) -> None:
+        """Nothing is open."""
+
+
+@pytest.mark.parametrize(
+    ("script", "shown"),
+    [
+        ([(["Good ", "day"], True)], "Good day"),
+        ([([], False), (["Good ", "day"], True)], "Good day"),
+        ([(["Good "], False), (["Good ", "day"], True)], "Good day"),
+        ([(["Good "], False), (["Goo"], False), (["Good ", "day"], True)], "Good day"),
+        ([(["Good "], False), (["Hello"], True)], "Good \n\nHello"),
+    ],
+)
+async def test_the_listener_gets_the_answer_whole_and_no_piece_twice(script: Any, shown: str) -> None:
+    pieces: list[str] = []
+    reply = await Retried(Breaking(*script)).model.complete(REQUEST, on_text=pieces.append)
+    assert "".join(pieces) == shown
+    assert shown.endswith(reply.text)
+
+
+async def test_cancelling_while_waiting_passes_through() -> None:
+    class Forever(ManualClock):
+        async def sleep(self, seconds: float) -> None:
+            await asyncio.Event().wait()
+
+    model = RetryModel(ScriptedModel([_busy(), GOOD]), clock=Forever(), on_retry=lambda _event: None)
+    task = asyncio.create_task(model.complete(REQUEST))
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task

@@ -1,0 +1,84 @@
+"""Reading JSON out of replies: what fits is taken, what does not is named."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runax_cli.models.base import OutputSchema
+from runax_cli.models.schema import NotJson, OutsideSchema, fitting_json, repair_note, schema_note
+
+ANY_OBJECT = OutputSchema("any", {"type": "object"})
+FINDINGS = OutputSchema(
+    "findings",
+    {
+        "type": "object",
+        "properties": {
+            "records": {"type": "array", "items": {"type": "integer"}},
+            "quote": {"type": ["string", "null"]},
+        },
+        "required": ["records", "quote"],
+        "additionalProperties": False,
+    },
+)
+OBJECTS = st.dictionaries(
+    st.text(max_size=8),
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(max_size=20),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+        max_leaves=8,
+    ),
+    max_size=4,
+)
+
+
+@given(
+    OBJECTS,
+    st.sampled_from(["{}", "\n {}\n", "```json\n{}\n```", "Here you are:\n```\n{}\n```\nGood luck!", "\ufeff{}"]),
+)
+def test_an_object_is_found_bare_and_in_a_fence(value: dict[str, Any], around: str) -> None:
+    text = around.replace("{}", json.dumps(value, ensure_ascii=False))
+    assert json.loads(fitting_json(text, ANY_OBJECT)) == value
+
+
+def test_an_object_is_found_among_words() -> None:
+    assert fitting_json('The result is {"a": 1}, as asked.', ANY_OBJECT) == '{"a": 1}'
+
+
+def test_the_last_fence_counts() -> None:
+    assert fitting_json('```json\n{"a": 1}\n```\nNo, rather:\n```json\n{"a": 2}\n```', ANY_OBJECT) == '{"a": 2}'
+
+
+@pytest.mark.parametrize("text", ["", "no", "{", '{"a": ', '{"a": NaN}', "[" * 100_000, "```json\n```"])
+def test_what_is_no_json_is_told(text: str) -> None:
+    with pytest.raises(NotJson):
+        fitting_json(text, ANY_OBJECT)
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ('{"records": ["1"], "quote": null}', "$.records[0]: '1' is not of type 'integer'"),
+        ('{"records": []}', "$: 'quote' is a required property"),
+        ('{"records": [], "quote": null, "more": 1}', "$: Additional properties are not allowed"),
+        ("[]", "$: [] is not of type 'object'"),
+    ],
+)
+def test_what_does_not_fit_is_named_with_its_path(text: str, error: str) -> None:
+    with pytest.raises(OutsideSchema) as caught:
+        fitting_json(text, FINDINGS)
+    assert caught.value.errors[0].startswith(error)
+
+
+def test_errors_are_few_and_short() -> None:
+    with pytest.raises(OutsideSchema) as caught:
+        fitting_json(json.dumps({"records": ["x" * 10_000] * 100, "quote": 1}), FINDINGS)
+    assert len(caught.value.errors) == 5
+    assert max(map(len, caught.value.errors)) < 260
+
+
+def test_the_notes_carry_schema_and_errors() -> None:
+    assert '"additionalProperties":false' in schema_note(FINDINGS)
+    assert repair_note(("$.a: wrong", "$.b: worse")).count("\n- ") == 2
