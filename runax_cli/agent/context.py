@@ -1,0 +1,114 @@
+"""What the main model sees of a turn, kept under the effective context.
+
+System prompt, as much of the history as fits its share, the question, and working memory. Where that is too much, the
+oldest results are folded into pointers until it fits. Decides by the counter's bound, shows its estimate. Knows
+nothing of what is said in a message.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from runax_cli.memory.history import Exchange, History
+from runax_cli.memory.working import WorkingMemory
+from runax_cli.models.base import Message, ModelRequest, Role, ToolSchema
+from runax_cli.models.tokens import CalibratedCounter, bound_off_loop, measure_off_loop
+
+MOST_ANSWER_TOKENS = 4096
+_HISTORY_SHARE = 8
+_ANSWER_SHARE = 8
+_DIRECT_SHARE = 4
+_LEAST_DIRECT_SHARE = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """A request that fits; `used_tokens` is the estimate of its size, `bound_tokens` what it cannot exceed.
+
+    `folded` are the calls whose results had to make room. `is_fitting` False: there was nothing left to fold.
+    """
+
+    request: ModelRequest
+    used_tokens: int
+    bound_tokens: int
+    folded: tuple[str, ...]
+    is_fitting: bool
+
+
+class Context:
+    """The fixed parts of a turn, and the arithmetic of what is left beside them. All sizes are in tokens."""
+
+    def __init__(
+        self,
+        *,
+        system: str,
+        question: str,
+        history: History,
+        tools: Sequence[ToolSchema],
+        counter: CalibratedCounter,
+        effective_tokens: int,
+        run_id: str,
+    ) -> None:
+        earlier = history.latest(effective_tokens // _HISTORY_SHARE, measure=counter.bound)
+        self._head = (Message("system", system), *_messages(earlier), Message("user", question))
+        self._tools = tuple(tools)
+        self._counter = counter
+        self._run_id = run_id
+        self.effective_tokens = effective_tokens
+        self.answer_reserve = min(MOST_ANSWER_TOKENS, effective_tokens // _ANSWER_SHARE)
+
+    async def fitted(
+        self, working: WorkingMemory, *, is_last: bool = False, most_tokens: float | None = None
+    ) -> Fitted:
+        """The next request. `is_last` leaves the tools out; `most_tokens` (reply included) may ask for less still."""
+        limit = self.effective_tokens if most_tokens is None else min(self.effective_tokens, most_tokens)
+        folded: list[str] = []
+        while True:
+            request = self._request(working, tools=() if is_last else self._tools)
+            size = await measure_off_loop(request, self._counter)
+            bound = size.bound(self._counter)
+            is_fitting = bound + self.answer_reserve <= limit
+            oldest = next(working.foldable(), None)
+            if is_fitting or oldest is None:
+                return Fitted(request, size.estimate(self._counter), bound, tuple(folded), is_fitting)
+            working.fold(oldest)
+            folded.append(oldest)
+
+    async def room(self, working: WorkingMemory) -> int:
+        """Tokens that results may still take before older ones have to be folded."""
+        size = await measure_off_loop(self._request(working, tools=self._tools), self._counter)
+        return max(0, self.effective_tokens - self.answer_reserve - size.bound(self._counter))
+
+    def direct_limit(self, room: int, n_calls: int) -> int:
+        """The most that one of `n_calls` results should bring into `room`: its share, a quarter of all at most.
+
+        A small share is always granted: folding older results makes room for it.
+        """
+        share = min(self.effective_tokens // _DIRECT_SHARE, room // max(1, n_calls))
+        return max(share, self.effective_tokens // _LEAST_DIRECT_SHARE)
+
+    async def bound(self, text: str) -> int:
+        """What `text` cannot exceed."""
+        return await bound_off_loop(self._counter, text)
+
+    def calibration(self, prompt: str) -> ModelRequest:
+        """A request without tools that is worth sending only for the usage that its reply reports."""
+        return ModelRequest(
+            role=Role.AGENT,
+            messages=(self._head[0], Message("user", prompt)),
+            max_output_tokens=self.answer_reserve,
+            run_id=self._run_id,
+        )
+
+    def _request(self, working: WorkingMemory, *, tools: tuple[ToolSchema, ...]) -> ModelRequest:
+        return ModelRequest(
+            role=Role.AGENT,
+            messages=(*self._head, *working.messages),
+            tools=tools,
+            max_output_tokens=self.answer_reserve,
+            run_id=self._run_id,
+        )
+
+
+def _messages(exchanges: Sequence[Exchange]) -> tuple[Message, ...]:
+    pairs = ((Message("user", one.question), Message("assistant", one.answer)) for one in exchanges)
+    return tuple(message for pair in pairs for message in pair)

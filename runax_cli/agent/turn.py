@@ -1,0 +1,224 @@
+"""The loop of one turn: ask the model, run the calls it asks for, until there is an answer or a reason to stop.
+
+Each pass ends in a small value that says what comes next: run again, force the answer, or an end. Knows the order of
+things. Knows nothing of how a call runs, what an answer proves, and who listens.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias, assert_never
+
+from runax_cli.agent import prompts
+from runax_cli.agent.calls import TurnCalls
+from runax_cli.agent.context import Context
+from runax_cli.agent.requested import RequestedCall
+from runax_cli.agent.streaming import AnswerStream
+from runax_cli.agent.verdict import Answered, Limited, Stopped, TurnEnd
+from runax_cli.budget import Amount, Budget, Reservation
+from runax_cli.errors import BudgetExhausted, ConfigurationError, ModelError, ModelReplyInvalid
+from runax_cli.events import BudgetNoted, ContextMeasured, Emitter, Warned
+from runax_cli.executor.fence import without_template_marks
+from runax_cli.memory.working import WorkingMemory
+from runax_cli.models.base import Message, Model, ModelReply, ModelRequest, ToolCall
+
+MOST_EMPTY_REPLIES = 2
+_ANSWER_SHARE_OF_BUDGET = 8
+
+
+@dataclass(frozen=True, slots=True)
+class RunAgain:
+    """The model gets another step."""
+
+
+@dataclass(frozen=True, slots=True)
+class ForceAnswer:
+    """A limit is reached: the model gets one last reply, without tools."""
+
+    limit: BudgetExhausted
+
+
+StepOutcome: TypeAlias = RunAgain | ForceAnswer | TurnEnd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnParts:
+    """What a turn works with. `is_calibrated` says whether the bound of a request is already better than its bytes."""
+
+    model: Model
+    context: Context
+    calls: TurnCalls
+    budget: Budget
+    emitter: Emitter
+    stream: AnswerStream
+    is_calibrated: Callable[[], bool]
+
+
+class Turn:
+    """One question on its way to an answer."""
+
+    def __init__(self, parts: TurnParts) -> None:
+        self._parts = parts
+        self._working = WorkingMemory()
+        self._empty_replies = 0
+        self._n_calls = 0
+        self._kept_back: Reservation | None = None
+
+    async def run(self) -> TurnEnd:
+        """Until the end. Raises ConfigurationError where the tools alone are too much for the context.
+
+        Cancellation passes through; errors of the model and limits are ends.
+        """
+        self._kept_back = self._keep_back_for_the_answer()
+        try:
+            outcome: StepOutcome = await self._begin()
+            while True:
+                match outcome:
+                    case RunAgain():
+                        outcome = await self._step()
+                    case ForceAnswer(limit):
+                        return await self._forced(limit)
+                    case Answered() | Limited() | Stopped():
+                        return outcome
+                    case _:
+                        assert_never(outcome)
+        finally:
+            self._release()
+
+    async def _begin(self) -> StepOutcome:
+        """See that the first request fits; an endpoint that was never measured is measured by a small one first."""
+        context = self._parts.context
+        first = await context.fitted(self._working)
+        if not first.is_fitting and not self._parts.is_calibrated():
+            try:
+                await self._parts.model.complete(context.calibration(prompts.AGENT_CALIBRATION.text))
+            except (ModelError, BudgetExhausted) as error:
+                return Stopped(error)
+            first = await context.fitted(self._working)
+        if not first.is_fitting:
+            raise ConfigurationError(
+                f"question and tools ({len(first.request.tools)}) may take {first.bound_tokens:,} tokens, and the "
+                f"effective context has {context.effective_tokens:,}, of which {context.answer_reserve:,} are kept for "
+                "the answer. Leave tools out with --tools, or raise LLM_MAX_CONTEXT or LLM_CONTEXT_UTILIZATION.",
+                setting="LLM_MAX_CONTEXT",
+            )
+        return RunAgain()
+
+    async def _step(self) -> StepOutcome:
+        try:
+            with self._parts.budget.reserved_for(Amount(steps=1)):
+                reply = await self._reply(is_last=False)
+        except BudgetExhausted as limit:
+            return ForceAnswer(limit)
+        except ModelError as error:
+            return Stopped(error, self._parts.stream.text)
+        if reply.tool_calls:
+            return await self._called(reply)
+        return self._said(reply)
+
+    def _said(self, reply: ModelReply) -> StepOutcome:
+        if reply.text.strip():
+            self._parts.stream.finish()
+            return Answered(reply.text)
+        self._empty_replies += 1
+        if self._empty_replies < MOST_EMPTY_REPLIES:
+            self._working.add(Message("user", prompts.AGENT_EMPTY.text))
+            return RunAgain()
+        return Stopped(_nothing_said(reply.model))
+
+    async def _called(self, reply: ModelReply) -> StepOutcome:
+        self._parts.stream.discard()
+        self._empty_replies = 0
+        calls = self._with_own_ids(reply.tool_calls)
+        self._working.add(Message("assistant", reply.text, tool_calls=calls))
+        result = await self._parts.calls.run(calls, room=await self._parts.context.room(self._working))
+        self._add_results(result.calls)
+        return RunAgain() if result.limit is None else ForceAnswer(result.limit)
+
+    async def _forced(self, limit: BudgetExhausted) -> TurnEnd:
+        """The last reply, without tools; it may use what was kept back, and shrinks to what the budget still has."""
+        self._tell_limit(limit)
+        self._release()
+        self._working.add(Message("user", prompts.AGENT_FORCED.fill(reason=_reason(limit))))
+        try:
+            reply = await self._reply(is_last=True)
+        except BudgetExhausted:
+            return Limited(self._parts.stream.text, limit)
+        except ModelError as error:
+            return Stopped(error, self._parts.stream.text)
+        self._parts.stream.finish()
+        return Limited(reply.text, limit)
+
+    async def _reply(self, *, is_last: bool) -> ModelReply:
+        most = self._parts.budget.remaining("tokens") if is_last else None
+        fitted = await self._parts.context.fitted(self._working, is_last=is_last, most_tokens=most)
+        for call_id in fitted.folded:
+            self._parts.calls.forget(call_id)
+        self._tell_context(fitted.used_tokens, fitted.folded)
+        request = fitted.request if most is None else _with_less_output(fitted.request, most - fitted.bound_tokens)
+        self._parts.stream.begin()
+        return await self._parts.model.complete(request, on_text=self._parts.stream.take)
+
+    def _with_own_ids(self, calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
+        """Ids that are unique in the turn: some endpoints send none, or the same one twice."""
+        owned = []
+        for call in calls:
+            self._n_calls += 1
+            owned.append(replace(call, id=f"call_{self._n_calls}"))
+        return tuple(owned)
+
+    def _add_results(self, calls: Sequence[RequestedCall]) -> None:
+        for call in calls:
+            hint = prompts.AGENT_FOLDED.fill(tool=call.report.tool)
+            pointer = call.envelope.model_copy(update={"data": None, "next_action_hint": hint}).to_model_text()
+            text = without_template_marks(call.envelope.to_model_text())
+            self._working.add_result(call.call_id, text, pointer=pointer)
+
+    def _keep_back_for_the_answer(self) -> Reservation | None:
+        """A share of tokens and money that no call may use up, so that a limit still leaves an answer."""
+        budget, share = self._parts.budget, _ANSWER_SHARE_OF_BUDGET
+        tokens, usd = budget.remaining("tokens"), budget.remaining("usd")
+        amount = Amount(
+            tokens=0 if tokens is None else min(self._parts.context.effective_tokens, int(tokens) // share),
+            usd=0.0 if usd is None else usd / share,
+        )
+        return budget.reserve(amount)
+
+    def _release(self) -> None:
+        if self._kept_back is not None:
+            self._kept_back.settle(Amount())
+
+    def _tell_limit(self, limit: BudgetExhausted) -> None:
+        self._parts.emitter.emit(
+            BudgetNoted(resource=limit.resource, used=limit.used, limit=limit.limit, is_exhausted=True, text=str(limit))
+        )
+
+    def _tell_context(self, used_tokens: int, folded: Sequence[str]) -> None:
+        context = self._parts.context
+        if folded:
+            tools = ", ".join(self._tool_of(call_id) for call_id in folded)
+            text = f"results were taken out of the context to make room: {tools}"
+            self._parts.emitter.emit(Warned(code="context_folded", text=text))
+        self._parts.emitter.emit(ContextMeasured(used_tokens=used_tokens, effective_tokens=context.effective_tokens))
+
+    def _tool_of(self, call_id: str) -> str:
+        names: Mapping[str, Any] = {call.call_id: call.report for call in self._parts.calls.made}
+        report = names[call_id]
+        return f"{report.tool} ({report.dataset})" if report.dataset else str(report.tool)
+
+
+def _with_less_output(request: ModelRequest, rest: float) -> ModelRequest:
+    """A reply within what is left of the budget, where that is less than its reserve but still a reply."""
+    return replace(request, max_output_tokens=int(min(request.max_output_tokens, max(rest, 1))))
+
+
+def _reason(limit: BudgetExhausted) -> str:
+    return f"the limit of {limit.limit:g} {limit.resource} for this question is reached"
+
+
+def _nothing_said(model: str) -> ModelReplyInvalid:
+    return ModelReplyInvalid(
+        f"the model '{model}' gave an empty reply {MOST_EMPTY_REPLIES} times, with neither text nor a call. Ask again, "
+        "or choose another model with LLM_NAME.",
+        model=model,
+        retryable=False,
+    )

@@ -1,0 +1,131 @@
+"""How a turn ended, and what the process tells the caller: status and exit code.
+
+The first rule that fits decides:
+
+1. The turn was ended from outside: by its wall time (`limit`, 124), by the user (`interrupted`, 130), by an error of
+   the model, the settings or runax itself (`failed`, and the error's own code).
+2. A limit forced the answer, or stopped the reading of data: `limit`, 6.
+3. A call was denied and nothing succeeded after it, so that the run could not proceed otherwise: `incomplete`, 8. A
+   model that was denied and then reached its answer by other calls did proceed, and the denial is in its report.
+4. Every call failed at its source and nothing was read: `failed`, 4.
+5. Data was fetched or read incompletely, or a citation failed verification: `incomplete`, 7. An uncited inference
+   alone does not count.
+6. Otherwise `complete`, 0.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, assert_never
+
+from runax_cli.agent.requested import RequestedCall
+from runax_cli.errors import BudgetExhausted, TurnTimedOut
+from runax_cli.executor.envelope import EnvelopeStatus
+from runax_cli.exits import ExitCode, exit_code_of
+from runax_cli.results import Coverage, ErrorReport, Evidence, EvidenceKind, ReasonCode, RunStatus
+
+_BROUGHT_SOMETHING = (EnvelopeStatus.SUCCESS, EnvelopeStatus.EMPTY, EnvelopeStatus.PARTIAL)
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The model gave its final answer."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Limited:
+    """A limit forced the answer, which may be empty."""
+
+    text: str
+    limit: BudgetExhausted
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """The turn ended without a final answer; `text` is what had been streamed of one."""
+
+    error: BaseException
+    text: str = ""
+
+
+TurnEnd: TypeAlias = Answered | Limited | Stopped
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Status, exit code and what failed."""
+
+    status: RunStatus
+    exit_code: ExitCode
+    error: ErrorReport | None = None
+
+
+def verdict_of(
+    end: TurnEnd, *, calls: Sequence[RequestedCall], coverage: Coverage, evidence: Sequence[Evidence]
+) -> Verdict:
+    """Apply the rules above."""
+    match end:
+        case Stopped(error):
+            return _stopped(error, coverage)
+        case Limited(limit=limit):
+            return Verdict(RunStatus.LIMIT, exit_code_of(limit), _report(limit))
+        case Answered():
+            return _answered(calls, coverage, evidence)
+        case _:
+            assert_never(end)
+
+
+def _stopped(error: BaseException, coverage: Coverage) -> Verdict:
+    if isinstance(error, asyncio.CancelledError | KeyboardInterrupt):
+        report = ErrorReport(type="Interrupted", message="the run was interrupted" + _what_was_read(coverage))
+        return Verdict(RunStatus.INTERRUPTED, ExitCode.INTERRUPTED, report)
+    status = RunStatus.LIMIT if isinstance(error, TurnTimedOut | BudgetExhausted) else RunStatus.FAILED
+    report = ErrorReport(type=type(error).__name__, message=f"{error}{_what_was_read(coverage)}")
+    return Verdict(status, exit_code_of(error), report)
+
+
+def _answered(calls: Sequence[RequestedCall], coverage: Coverage, evidence: Sequence[Evidence]) -> Verdict:
+    if denied := _denied_for_good(calls):
+        return Verdict(RunStatus.INCOMPLETE, ExitCode.APPROVAL_NEEDED, denied)
+    if failed := _failed_at_source(calls, coverage):
+        return Verdict(RunStatus.FAILED, ExitCode.SOURCE_FAILED, failed)
+    if any(reason.code is ReasonCode.BUDGET for reason in coverage.reasons):
+        return Verdict(RunStatus.LIMIT, ExitCode.BUDGET_STOPPED)
+    is_proven = all(entry.verified for entry in evidence if entry.kind is not EvidenceKind.INFERENCE)
+    if not (coverage.is_complete and is_proven):
+        return Verdict(RunStatus.INCOMPLETE, ExitCode.INCOMPLETE)
+    return Verdict(RunStatus.COMPLETE, ExitCode.COMPLETE)
+
+
+def _denied_for_good(calls: Sequence[RequestedCall]) -> ErrorReport | None:
+    denied = [call for call in calls if call.envelope.status is EnvelopeStatus.DENIED]
+    if not denied or any(_succeeded(call) and call.step > denied[-1].step for call in calls):
+        return None
+    names = ", ".join(dict.fromkeys(f"'{call.report.tool}'" for call in denied))
+    message = f"{names} changes data and was not approved. Run again with --allow-writes to permit it."
+    return ErrorReport(type="ApprovalDenied", message=message)
+
+
+def _failed_at_source(calls: Sequence[RequestedCall], coverage: Coverage) -> ErrorReport | None:
+    ran = [call for call in calls if call.outcome is not None]
+    if not ran or coverage.records_read or any(_succeeded(call) for call in ran):
+        return None
+    faults = [call.envelope.error for call in ran if call.envelope.error is not None]
+    message = faults[-1].message if faults else "every call failed and nothing was read"
+    return ErrorReport(type="SourceFailed", message=f"every call failed and nothing was read: {message}")
+
+
+def _succeeded(call: RequestedCall) -> bool:
+    return call.outcome is not None and call.envelope.status in _BROUGHT_SOMETHING
+
+
+def _report(error: BaseException) -> ErrorReport:
+    return ErrorReport(type=type(error).__name__, message=str(error))
+
+
+def _what_was_read(coverage: Coverage) -> str:
+    if not coverage.records_read:
+        return ""
+    return f" ({coverage.records_read:,} records had been read by then and are kept.)"
