@@ -49,7 +49,7 @@ class Table:
     def find(self, filters: Filters) -> Numbers:
         """Numbers of the records that fit, ascending. Takes time by the number of records where no index helps."""
         numbers = self.candidates(filters)
-        return array("L", (n for n in numbers if self.fits(n, filters))) if filters else numbers
+        return array("I", (n for n in numbers if self.fits(n, filters))) if filters else numbers
 
 
 CUSTOMER_ID = Filter("customer_id", "Only records of the customer with this id.", is_integer=True)

@@ -1,0 +1,315 @@
+"""The mock API over HTTP: resources as list and get operations, with their OpenAPI document.
+
+Knows FastAPI, and how styles, faults and the bearer token come together in one request. Knows nothing of the data.
+"""
+
+import asyncio
+import inspect
+import itertools
+import secrets
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal, TypeAlias
+
+import orjson
+from fastapi import Depends, FastAPI, HTTPException, Query, Request
+from fastapi.openapi.utils import get_openapi
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from pydantic.json_schema import SkipJsonSchema
+from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+from mock_api import paging
+from mock_api.arguments import PYTHON_TYPES, Argument, JsonObject, Scalar
+from mock_api.data import Positions, Resource, estimated_tokens, from_tables
+from mock_api.faults import Fault, FaultKind, FaultPlan, misstated, tampered
+from mock_api.paging import CursorInvalid, Page, Style, Window
+from mock_api.serving import serve
+from mockdata.events import DEFAULT_COUNT
+from mockdata.tables import DEFAULT_SEED, tables
+
+__all__ = ["create_app", "default_resources", "serve"]
+
+Handler: TypeAlias = Callable[..., Awaitable[Response]]
+_NO_FAULTS = FaultPlan()
+_BLOCK = 500
+
+
+class MockApi(FastAPI):
+    """A FastAPI app whose document holds the schemas of its resources."""
+
+    def __init__(self, resources: Sequence[Resource], **settings: Any) -> None:
+        super().__init__(**settings)
+        self._resources = resources
+
+    def openapi(self) -> JsonObject:
+        """The document, made once."""
+        if self.openapi_schema is None:
+            document = get_openapi(
+                title=self.title, version=self.version, description=self.description, routes=self.routes
+            )
+            schemas = document.setdefault("components", {}).setdefault("schemas", {})
+            for resource in self._resources:
+                schemas.update(resource.definitions)
+            self.openapi_schema = document
+        return self.openapi_schema
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Settings:
+    """What holds for every resource of one app; `numbers` counts its requests."""
+
+    faults: FaultPlan
+    has_metadata: bool
+    has_total: bool
+    total_header: bool
+    max_limit: int
+    numbers: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
+
+
+def default_resources(*, seed: int = DEFAULT_SEED, event_count: int = DEFAULT_COUNT) -> tuple[Resource, ...]:
+    """The made-up internet provider's support data."""
+    return from_tables(tables(seed, event_count=event_count))
+
+
+def create_app(
+    resources: Sequence[Resource] | None = None,
+    *,
+    styles: Mapping[str, str] | None = None,
+    token: str | None = None,
+    faults: FaultPlan = _NO_FAULTS,
+    has_metadata: bool = True,
+    has_total: bool = True,
+    total_header: bool = False,
+    max_limit: int = paging.MAX_LIMIT,
+) -> FastAPI:
+    """The API over `resources` (default: the made-up provider).
+
+    `styles` gives resources another style than "offset" by name; `token` is the bearer token that every request then
+    needs; `has_metadata` offers `meta_only`, `has_total` says the total in the body, `total_header` in
+    `X-Total-Count` too. Raises ValueError for a style or a resource in `styles` that does not exist.
+    """
+    served = default_resources() if resources is None else tuple(resources)
+    chosen = _styles(served, styles or {})
+    settings = _Settings(
+        faults=faults, has_metadata=has_metadata, has_total=has_total, total_header=total_header, max_limit=max_limit
+    )
+    app = MockApi(
+        served,
+        title="Mock API",
+        version="1.0",
+        description="Data to try runax on. " + " ".join(resource.description for resource in served),
+        dependencies=[] if token is None else [Depends(_bearer(token))],
+    )
+    for resource in served:
+        _add_list(app, resource, chosen[resource.name], settings)
+        if resource.singular:
+            _add_get(app, resource, resource.singular, settings)
+    return app
+
+
+def _styles(resources: Sequence[Resource], styles: Mapping[str, str]) -> dict[str, Style]:
+    names = [resource.name for resource in resources]
+    for name in styles:
+        if name not in names:
+            raise ValueError(f"there is no resource '{name}' to give a style; there are {', '.join(names)}")
+    return {name: Style(styles.get(name, Style.OFFSET)) for name in names}
+
+
+def _bearer(token: str) -> Callable[..., None]:
+    scheme = HTTPBearer(auto_error=False, description="The token that the server was started with.")
+
+    def check(given: Annotated[HTTPAuthorizationCredentials | None, Depends(scheme)]) -> None:
+        if given is None or not secrets.compare_digest(given.credentials.encode(), token.encode()):
+            raise HTTPException(401, "the bearer token is missing or wrong", headers={"WWW-Authenticate": "Bearer"})
+
+    return check
+
+
+def _add_list(app: FastAPI, resource: Resource, style: Style, settings: _Settings) -> None:
+    shown = (
+        *resource.filters,
+        *paging.arguments(style, has_metadata=settings.has_metadata, max_limit=settings.max_limit),
+    )
+
+    async def listing(request: Request, given: Mapping[str, Scalar | None]) -> Response:
+        return await _list(request, given, resource=resource, style=style, settings=settings)
+
+    schema = paging.body_schema(style, resource.name, resource.record_schema)
+    app.add_api_route(
+        f"/{resource.name}",
+        _with_arguments(listing, shown, hidden=paging.undeclared(style)),
+        methods=["GET"],
+        operation_id=f"list_{resource.name}",
+        summary=f"List {resource.name}",
+        description=resource.description,
+        tags=[resource.name],
+        response_class=Response,
+        responses=_documented(schema, f"Records under `{resource.name}`, a page at a time."),
+    )
+
+
+def _add_get(app: FastAPI, resource: Resource, singular: str, settings: _Settings) -> None:
+    id_name = f"{singular}_id"
+
+    async def one(**given: int) -> Response:
+        number = next(settings.numbers)
+        await asyncio.sleep(settings.faults.delay_s(number))
+        fault = settings.faults.fault(number)
+        position = given[id_name]
+        if position not in await asyncio.to_thread(resource.select, {}):
+            raise HTTPException(404, f"there is no {singular} with the id {position}")
+        body = (await asyncio.to_thread(resource.read, [position]))[0]
+        return _refusal(fault) or _sent(body, {}, fault)
+
+    parameter = inspect.Parameter(id_name, inspect.Parameter.KEYWORD_ONLY, annotation=int)
+    one.__signature__ = inspect.Signature([parameter])  # type: ignore[attr-defined]  # FastAPI reads it
+    app.add_api_route(
+        f"/{resource.name}/{{{id_name}}}",
+        one,
+        methods=["GET"],
+        operation_id=f"get_{singular}",
+        summary=f"Get one {singular} by its id",
+        description=f"One of: {resource.description}",
+        tags=[resource.name],
+        response_class=Response,
+        responses={**_documented(resource.record_schema, f"The {singular}."), 404: {"description": "No such id."}},
+    )
+
+
+def _documented(schema: JsonObject, description: str) -> dict[int | str, JsonObject]:
+    return {200: {"description": description, "content": {"application/json": {"schema": schema}}}}
+
+
+def _with_arguments(
+    listing: Callable[[Request, Mapping[str, Scalar | None]], Awaitable[Response]],
+    shown: Sequence[Argument],
+    *,
+    hidden: Sequence[Argument],
+) -> Handler:
+    """A handler whose signature declares the arguments, so that FastAPI checks and documents them.
+
+    Parameters have made-up names and the arguments' names as aliases: a column may be called `class`.
+    """
+    named = {f"q{index}": argument for index, argument in enumerate((*shown, *hidden))}
+
+    async def handler(request: Request, **given: Scalar | None) -> Response:
+        return await listing(request, {named[key].name: value for key, value in given.items()})
+
+    declared = [_parameter(key, argument, is_shown=argument in shown) for key, argument in named.items()]
+    request = inspect.Parameter("request", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=Request)
+    handler.__signature__ = inspect.Signature([request, *declared])  # type: ignore[attr-defined]  # FastAPI reads it
+    return handler
+
+
+def _parameter(key: str, argument: Argument, *, is_shown: bool) -> inspect.Parameter:
+    kind: Any = Literal[argument.values] if argument.values else PYTHON_TYPES[argument.kind]
+    query = Query(
+        alias=argument.name,
+        description=argument.description,
+        ge=argument.minimum,
+        le=argument.maximum,
+        include_in_schema=is_shown,
+    )
+    optional: Any = kind if argument.default is not None else kind | SkipJsonSchema[None]
+    annotation = Annotated[optional, query]
+    return inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, default=argument.default, annotation=annotation)
+
+
+async def _list(
+    request: Request,
+    given: Mapping[str, Scalar | None],
+    *,
+    resource: Resource,
+    style: Style,
+    settings: _Settings,
+) -> Response:
+    """One list request, from its arguments to its response, faults included."""
+    number = next(settings.numbers)
+    is_meta = bool(given.get("meta_only"))
+    wanted = _window(style, given)
+    fault = settings.faults.fault(number, page=None if is_meta else wanted.page_number)
+    await asyncio.sleep(settings.faults.delay_s(number))
+    if refusal := _refusal(fault):
+        return refusal
+    filters = {each.name: value for each in resource.filters if (value := given[each.name]) is not None}
+    positions = await asyncio.to_thread(resource.select, filters)
+    total = misstated(fault, len(positions))
+    if is_meta:
+        tokens = await asyncio.to_thread(estimated_tokens, resource, positions)
+        return _sent(orjson.dumps(paging.metadata_of(resource.name, total, tokens)), {}, fault)
+    if wanted.size is None and fault is None:
+        return StreamingResponse(_streamed(resource, positions), media_type="application/json")
+    return await _page(
+        request, resource, positions, window=wanted, total=total, style=style, fault=fault, settings=settings
+    )
+
+
+def _window(style: Style, given: Mapping[str, Scalar | None]) -> Window:
+    try:
+        return paging.window(style, given)
+    except CursorInvalid as error:
+        raise HTTPException(400, str(error)) from error
+
+
+async def _page(
+    request: Request,
+    resource: Resource,
+    positions: Positions,
+    *,
+    window: Window,
+    total: int,
+    style: Style,
+    fault: Fault | None,
+    settings: _Settings,
+) -> Response:
+    size = len(positions) if window.size is None else window.size
+    start = 0 if fault is not None and fault.kind is FaultKind.REPEATED_PAGE else window.start
+    records = await asyncio.to_thread(resource.read, positions[start : start + size])
+    page = Page(
+        name=resource.name,
+        records=[orjson.Fragment(record) for record in tampered(fault, records)],
+        window=window,
+        total=total,
+        has_more=window.start + size < len(positions),
+        url=str(request.url),
+        has_total=settings.has_total,
+        total_header=settings.total_header,
+    )
+    return _sent(orjson.dumps(paging.body_of(style, page)), paging.headers_of(style, page), fault)
+
+
+async def _streamed(resource: Resource, positions: Positions) -> AsyncIterator[bytes]:
+    """All records in one body, made block by block: memory does not grow with their number."""
+    yield b'{"' + resource.name.encode() + b'":['
+    for start in range(0, len(positions), _BLOCK):
+        block = await asyncio.to_thread(resource.read, positions[start : start + _BLOCK])
+        yield (b"," if start else b"") + b",".join(block)
+    yield b"]}"
+
+
+def _refusal(fault: Fault | None) -> Response | None:
+    """The response to a request that is refused on purpose."""
+    if fault is None:
+        return None
+    if fault.kind is FaultKind.RATE_LIMITED:
+        headers = {"Retry-After": f"{fault.retry_after_s:g}"}
+        return _sent(b'{"detail":"too many requests"}', headers, None, status=429)
+    if fault.kind in (FaultKind.SERVER_ERROR, FaultKind.DROPPED_PAGE):
+        return _sent(b'{"detail":"internal error, on purpose"}', {}, None, status=500)
+    return None
+
+
+def _sent(body: bytes, headers: Mapping[str, str], fault: Fault | None, *, status: int = 200) -> Response:
+    kind = CutResponse if fault is not None and fault.kind is FaultKind.CUT_BODY else Response
+    return kind(body, status_code=status, headers=dict(headers), media_type="application/json")
+
+
+class CutResponse(Response):
+    """A response that announces its whole length and ends in the middle; the server then closes the connection."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002  # the ASGI signature
+        """Send half of it."""
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        half = bytes(self.body)[: len(self.body) // 2]
+        await send({"type": "http.response.body", "body": half, "more_body": True})

@@ -1,0 +1,122 @@
+"""Faults on purpose: which request fails, and how, as a pure function of a seed and the request's number.
+
+Knows kinds of faults and chances. Knows no HTTP; the app carries a fault out.
+"""
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Any
+
+WRONG_BY = 7
+
+
+class FaultKind(StrEnum):
+    """What goes wrong with one request."""
+
+    RATE_LIMITED = "rate_limited"
+    SERVER_ERROR = "server_error"
+    CUT_BODY = "cut_body"
+    SHORT_PAGE = "short_page"
+    WRONG_TOTAL = "wrong_total"
+    REPEATED_RECORD = "repeated_record"
+    REPEATED_PAGE = "repeated_page"
+    DROPPED_PAGE = "dropped_page"
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One fault. `retry_after_s` goes with RATE_LIMITED."""
+
+    kind: FaultKind
+    retry_after_s: float = 0.0
+
+
+class FaultsInvalid(ValueError):
+    """A description of faults that cannot be read; the message names the part."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FaultPlan:
+    """What goes wrong and how often.
+
+    `rates` are chances from 0 to 1 by kind, together at most 1; `dropped_pages` (numbers from 1) always fail;
+    `only_pages` confines the rates to these pages. Every request waits `latency_s`, give or take half of it.
+    """
+
+    seed: int = 0
+    rates: Mapping[FaultKind, float] = field(default_factory=lambda: MappingProxyType({}))
+    latency_s: float = 0.0
+    retry_after_s: float = 1.0
+    dropped_pages: frozenset[int] = frozenset()
+    only_pages: frozenset[int] | None = None
+
+    def __post_init__(self) -> None:
+        if any(rate < 0 for rate in self.rates.values()) or sum(self.rates.values()) > 1:
+            raise FaultsInvalid(f"the rates {dict(self.rates)} must be from 0 to 1 and together at most 1")
+
+    def fault(self, number: int, *, page: int | None = None) -> Fault | None:
+        """What happens to request `number`; `page` is None where it asks for no page."""
+        if page in self.dropped_pages:
+            return Fault(FaultKind.DROPPED_PAGE)
+        if self.only_pages is not None and page not in self.only_pages:
+            return None
+        left = random.Random(f"{self.seed}:{number}").random()
+        for kind, rate in self.rates.items():
+            left -= rate
+            if left < 0:
+                return Fault(kind, self.retry_after_s if kind is FaultKind.RATE_LIMITED else 0.0)
+        return None
+
+    def delay_s(self, number: int) -> float:
+        """How long request `number` waits."""
+        return self.latency_s * random.Random(f"{self.seed}:{number}:delay").uniform(0.5, 1.5)
+
+
+def parse(text: str, *, seed: int = 0) -> FaultPlan:
+    """A plan from words: `rate_limited=0.1,latency=0.05,retry_after=2,dropped_page=3,only_page=2`.
+
+    Latency and retry_after are seconds; `dropped_page` and `only_page` are page numbers from 1 and may be repeated,
+    all else are chances by kind. Raises FaultsInvalid.
+    """
+    parts = [_part(part) for part in text.split(",") if part.strip()]
+    rates = {FaultKind(name): value for name, value in parts if name in set(FaultKind) - {FaultKind.DROPPED_PAGE}}
+    seconds = dict(parts)
+    only = frozenset(int(value) for name, value in parts if name == "only_page")
+    return FaultPlan(
+        seed=seed,
+        rates=MappingProxyType(rates),
+        latency_s=seconds.get("latency", 0.0),
+        retry_after_s=seconds.get("retry_after", 1.0),
+        dropped_pages=frozenset(int(value) for name, value in parts if name == FaultKind.DROPPED_PAGE),
+        only_pages=only or None,
+    )
+
+
+def _part(part: str) -> tuple[str, float]:
+    name, _, value = part.strip().partition("=")
+    known = (*FaultKind, "latency", "retry_after", "only_page")
+    if name not in known:
+        raise FaultsInvalid(f"there is no fault '{name}'; known are {', '.join(known)}")
+    try:
+        return name, float(value)
+    except ValueError as error:
+        raise FaultsInvalid(f"'{part.strip()}' needs a number, as in '{name}=0.1'") from error
+
+
+def tampered(fault: Fault | None, records: list[Any]) -> list[Any]:
+    """The records of a page after the fault. A page of one record stays as it is."""
+    if fault is None or len(records) < 2:
+        return records
+    if fault.kind is FaultKind.SHORT_PAGE:
+        return records[:-1]
+    if fault.kind is FaultKind.REPEATED_RECORD:
+        return [records[0], *records[:-1]]
+    return records
+
+
+def misstated(fault: Fault | None, total: int) -> int:
+    """The total after the fault."""
+    return total + WRONG_BY if fault is not None and fault.kind is FaultKind.WRONG_TOTAL else total

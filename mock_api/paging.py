@@ -1,0 +1,224 @@
+"""Styles of pagination: which arguments each has, which window of records they mean, and how a page is worded.
+
+Pure functions of values. Knows no resource but its name, and no HTTP beyond header names and the request's URL.
+"""
+
+import base64
+import binascii
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, assert_never
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+from mock_api.arguments import Argument, JsonObject, Scalar
+
+DEFAULT_LIMIT = 20
+MAX_LIMIT = 200
+RESERVED = frozenset({"offset", "limit", "meta_only", "page", "per_page", "page_size", "cursor"})
+META_ONLY = Argument(
+    name="meta_only",
+    kind="boolean",
+    default=False,
+    description="Return only figures about the result (data_path, total_items, tokens_estimation), no records.",
+)
+
+
+class Style(StrEnum):
+    """How a resource is divided into pages."""
+
+    OFFSET = "offset"
+    PAGE = "page"
+    CURSOR = "cursor"
+    LINK = "link"
+    NEXT_URL = "next_url"
+    SINGLE = "single"
+
+
+class CursorInvalid(ValueError):
+    """A cursor that this API did not hand out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Which records are asked for: from `start` (counted from 0) at most `size`; None is all of them."""
+
+    start: int
+    size: int | None
+
+    @property
+    def page_number(self) -> int:
+        """The page that this window is, from 1, at its own size."""
+        return self.start // self.size + 1 if self.size else 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """A page that is about to be worded. `records` are anything that the JSON writer takes; `url` is the request's."""
+
+    name: str
+    records: list[Any]
+    window: Window
+    total: int
+    has_more: bool
+    url: str
+    has_total: bool = True
+    total_header: bool = False
+
+
+def arguments(style: Style, *, has_metadata: bool, max_limit: int = MAX_LIMIT) -> tuple[Argument, ...]:
+    """The arguments of a style as a document shows them."""
+    metadata = (META_ONLY,) if has_metadata else ()
+    match style:
+        case Style.OFFSET:
+            return (_offset(), _size("limit", max_limit), *metadata)
+        case Style.PAGE:
+            return (_page_number(), _size("per_page", max_limit), *metadata)
+        case Style.LINK:
+            return (_page_number(), _size("per_page", max_limit))
+        case Style.CURSOR:
+            text = "Cursor of the page, from `next_cursor` of the page before; leave out for the first page."
+            return (Argument(name="cursor", kind="string", description=text), _size("limit", max_limit))
+        case Style.NEXT_URL:
+            return (_size("page_size", max_limit),)
+        case Style.SINGLE:
+            return ()
+        case _:
+            assert_never(style)
+
+
+def undeclared(style: Style) -> tuple[Argument, ...]:
+    """Arguments that stand only in URLs which the API itself hands out."""
+    if style is Style.NEXT_URL:
+        return (Argument(name="cursor", kind="string", description="Position, as handed out."),)
+    return ()
+
+
+def _offset() -> Argument:
+    return Argument(name="offset", kind="integer", default=0, minimum=0, description="How many records to skip.")
+
+
+def _page_number() -> Argument:
+    return Argument(name="page", kind="integer", default=1, minimum=1, description="Number of the page, from 1.")
+
+
+def _size(name: str, max_limit: int) -> Argument:
+    return Argument(
+        name=name,
+        kind="integer",
+        default=min(DEFAULT_LIMIT, max_limit),
+        minimum=1,
+        maximum=max_limit,
+        description=f"Most records on a page, up to {max_limit}.",
+    )
+
+
+def window(style: Style, given: Mapping[str, Scalar | None]) -> Window:
+    """The window that the arguments mean. Raises CursorInvalid."""
+    match style:
+        case Style.OFFSET:
+            return Window(_integer(given, "offset"), _integer(given, "limit"))
+        case Style.PAGE | Style.LINK:
+            size = _integer(given, "per_page")
+            return Window((_integer(given, "page") - 1) * size, size)
+        case Style.CURSOR | Style.NEXT_URL:
+            size = _integer(given, "limit" if style is Style.CURSOR else "page_size")
+            return Window(_start_of(given.get("cursor")), size)
+        case Style.SINGLE:
+            return Window(0, None)
+        case _:
+            assert_never(style)
+
+
+def _integer(given: Mapping[str, Scalar | None], name: str) -> int:
+    value = given[name]
+    return int(value) if value is not None else 0
+
+
+def cursor_of(start: int) -> str:
+    """An opaque name for a position."""
+    return base64.urlsafe_b64encode(f"from:{start}".encode()).decode().rstrip("=")
+
+
+def _start_of(cursor: Scalar | None) -> int:
+    if not cursor:
+        return 0
+    try:
+        padded = str(cursor) + "=" * (-len(str(cursor)) % 4)
+        word, _, start = base64.urlsafe_b64decode(padded).decode().partition(":")
+        if word == "from" and int(start) >= 0:
+            return int(start)
+    except (binascii.Error, ValueError) as error:
+        raise CursorInvalid(f"'{cursor}' is not a cursor of this API") from error
+    raise CursorInvalid(f"'{cursor}' is not a cursor of this API")
+
+
+def body_of(style: Style, page: Page) -> JsonObject | list[Any]:
+    """The body of a page in its style."""
+    total = {"total": page.total} if page.has_total else {}
+    start, size = page.window.start, page.window.size or max(1, page.total)
+    match style:
+        case Style.OFFSET:
+            return {page.name: page.records, **total, "offset": start, "limit": size}
+        case Style.PAGE:
+            pages = {"total_pages": -(-page.total // size)} if page.has_total else {}
+            return {page.name: page.records, **total, "page": page.window.page_number, "per_page": size, **pages}
+        case Style.CURSOR:
+            return {page.name: page.records, "next_cursor": cursor_of(start + size) if page.has_more else None}
+        case Style.LINK:
+            return page.records
+        case Style.NEXT_URL:
+            count = {"count": page.total} if page.has_total else {}
+            return {**count, "next": _next_url(style, page), "results": page.records}
+        case Style.SINGLE:
+            return {page.name: page.records}
+        case _:
+            assert_never(style)
+
+
+def headers_of(style: Style, page: Page) -> dict[str, str]:
+    """The headers of a page in its style."""
+    counts_in_header = page.total_header or (style is Style.LINK and page.has_total)
+    headers = {"X-Total-Count": str(page.total)} if counts_in_header else {}
+    if style is Style.LINK and page.has_more:
+        headers["Link"] = f'<{_next_url(style, page)}>; rel="next"'
+    return headers
+
+
+def _next_url(style: Style, page: Page) -> str | None:
+    if not page.has_more or page.window.size is None:
+        return None
+    following = page.window.start + page.window.size
+    if style is Style.NEXT_URL:
+        return with_query(page.url, {"cursor": cursor_of(following), "page_size": page.window.size})
+    return with_query(page.url, {"page": page.window.page_number + 1, "per_page": page.window.size})
+
+
+def with_query(url: str, changed: Mapping[str, Scalar]) -> str:
+    """The URL with these query parameters set and all others kept."""
+    parts = urlsplit(url)
+    others = [(name, value) for name, value in parse_qsl(parts.query) if name not in changed]
+    return urlunsplit(parts._replace(query=urlencode([*others, *changed.items()])))
+
+
+def metadata_of(name: str, total: int, tokens: int) -> JsonObject:
+    """The body of a `meta_only` answer."""
+    return {"data_path": name, "tokens_estimation": tokens, "total_items": total, "max_page_size": MAX_LIMIT}
+
+
+def body_schema(style: Style, name: str, record: JsonObject) -> JsonObject:
+    """The schema of a page's body; what may be missing (records in a meta_only answer) is not required."""
+    records: JsonObject = {"type": "array", "items": record}
+    if style is Style.LINK:
+        return records
+    integer: JsonObject = {"type": "integer"}
+    text_or_null: JsonObject = {"anyOf": [{"type": "string"}, {"type": "null"}]}
+    meta = {"data_path": {"type": "string"}, "tokens_estimation": integer, "total_items": integer}
+    members: dict[Style, JsonObject] = {
+        Style.OFFSET: {name: records, "total": integer, "offset": integer, "limit": integer, **meta},
+        Style.PAGE: {name: records, "total": integer, "page": integer, "total_pages": integer, **meta},
+        Style.CURSOR: {name: records, "next_cursor": text_or_null},
+        Style.NEXT_URL: {"count": integer, "next": text_or_null, "results": records},
+        Style.SINGLE: {name: records},
+    }
+    return {"type": "object", "properties": members[style]}
