@@ -5,11 +5,11 @@ interrupted. Every question gets exactly one `run.started` and one `run.finished
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 from uuid import uuid4
 
 from adapters.clock import Clock, SystemClock
@@ -36,6 +36,7 @@ from runax_cli.models.metered import UsageMeter
 from runax_cli.models.registry import ModelRegistry
 from runax_cli.results import Evidence, RunResult, RunStatus, SubQuestionReport
 
+TraceOf: TypeAlias = Callable[[str], str | None]
 _ID_CHARS = 12
 _REMEMBERED = (RunStatus.COMPLETE, RunStatus.INCOMPLETE, RunStatus.LIMIT)
 
@@ -74,7 +75,8 @@ class _Run:
 class Session:
     """One conversation. Questions are asked one after the other.
 
-    `settings` are written to the journal and must be free of secrets; `notices` are told with every `run.started`.
+    `settings` are written to the journal and must be free of secrets; `notices` are told with every `run.started`;
+    `trace_of` tells where the events of a run are stored.
     """
 
     registry: ModelRegistry
@@ -85,7 +87,7 @@ class Session:
     limits: TurnLimits = TurnLimits()
     allow_writes: bool = False
     approver: Approver = field(default_factory=AlwaysDeny)
-    trace_path: str | None = None
+    trace_of: TraceOf = field(default=lambda _run_id: None)
     clock: Clock = field(default_factory=SystemClock)
     settings: Mapping[str, Any] = field(default_factory=dict)
     notices: tuple[str, ...] = ()
@@ -247,7 +249,7 @@ class Session:
             usage=run.meter.report(),
             cost_usd=run.meter.cost_usd,
             duration_s=self.clock.monotonic() - run.started_s,
-            trace_path=self.trace_path,
+            trace_path=self.trace_of(run.run_id),
             error=verdict.error,
         )
 
