@@ -15,7 +15,7 @@ import typer
 from runax_cli import __version__
 from runax_cli.commands.options import Common
 from runax_cli.commands.signature import with_options
-from runax_cli.ending import ended, prepare_streams
+from runax_cli.ending import ended, prepare_process
 from runax_cli.exits import ExitCode
 
 
@@ -48,7 +48,7 @@ config_app = typer.Typer(
 
 def main() -> None:
     """Run the command line of this process and leave with its exit code."""
-    prepare_streams()
+    prepare_process()
     sys.exit(run(sys.argv[1:]))
 
 

@@ -3,12 +3,15 @@
 Knows errors and streams. The table of codes is `exits`; no other place maps an error.
 """
 
+import asyncio
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import NoReturn
 
 import typer
 
@@ -56,7 +59,7 @@ def _first_cause(error: BaseException) -> BaseException:
 
 
 def _told(error: BaseException) -> int:
-    if isinstance(error, KeyboardInterrupt | typer.Abort):
+    if isinstance(error, KeyboardInterrupt | asyncio.CancelledError | typer.Abort):
         _say("interrupted")
         return ExitCode.INTERRUPTED
     if (format_message := getattr(error, "format_message", None)) is not None:
@@ -94,8 +97,13 @@ def _point_to_nowhere(stream: object) -> None:
     os.close(nowhere)
 
 
-def prepare_streams() -> None:
-    """Make the three standard streams usable: open those that were closed, and let no character break them."""
+def abort() -> NoReturn:
+    """End the process at once: what is stored was written through, and for the rest the user does not want to wait."""
+    os._exit(ExitCode.INTERRUPTED)
+
+
+def prepare_process() -> None:
+    """Make streams and signals fit: open what was closed, let no character break them, stop as interrupted."""
     for descriptor in range(3):
         try:
             os.fstat(descriptor)
@@ -111,3 +119,5 @@ def prepare_streams() -> None:
     if not (os.environ.get("FORCE_COLOR") or sys.stdout.isatty()):
         # Typer would colour help in a pipe wherever GITHUB_ACTIONS is set.
         os.environ["_TYPER_FORCE_DISABLE_TERMINAL"] = "1"
+    # A container is stopped by SIGTERM: it ends a turn as Ctrl-C does.
+    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))

@@ -65,12 +65,16 @@ def _split_command(value: Any) -> Any:
 
 
 class McpPart(Part):
-    """An MCP server: its `url`, or the `command` that starts it. `env` may name variables as `${NAME}`."""
+    """An MCP server: its `url`, or the `command` that starts it.
+
+    `env` and `headers` may name variables as `${NAME}`; `auth` names the variable that holds a bearer token.
+    """
 
     kind: Literal["mcp"]
     url: Url | None = None
     command: Annotated[tuple[str, ...], BeforeValidator(_split_command)] = ()
     env: dict[str, str] = Field(default_factory=dict)
+    headers: dict[str, str] = Field(default_factory=dict)
     auth: str | None = None
     tools: Globs = ()
     operations: dict[str, OperationPart] = Field(default_factory=dict)
@@ -160,11 +164,7 @@ def mcp_servers(mapping: Mapping[str, Any], *, path: Path) -> dict[str, OpenApiP
 def _mcp_part(name: str, entry: Any, path: Path) -> dict[str, Any]:
     if not isinstance(entry, dict):
         raise _unreadable(path, f"the server '{name}' is no mapping")
-    if entry.get("headers"):
-        raise _unreadable(
-            path, f"the server '{name}' has 'headers'; name its token's variable as 'auth' of a source in runax.yaml"
-        )
-    part: dict[str, Any] = {"kind": "mcp", "env": entry.get("env") or {}}
     if "url" in entry:
-        return part | {"url": entry["url"]}
-    return part | {"command": [entry.get("command", ""), *entry.get("args", ())]}
+        return {"kind": "mcp", "url": entry["url"], "headers": entry.get("headers") or {}}
+    command = [entry.get("command", ""), *entry.get("args", ())]
+    return {"kind": "mcp", "command": command, "env": entry.get("env") or {}}

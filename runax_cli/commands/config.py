@@ -1,0 +1,115 @@
+"""`runax config`: show the settings and their origins, check them, write files to begin with.
+
+Knows settings. Opens no connection.
+"""
+
+from pathlib import Path
+
+from runax_cli.commands.options import Common
+from runax_cli.commands.printing import Printer, Row, environment_of
+from runax_cli.exits import ExitCode
+from runax_cli.folders import config_folder, state_folder
+from runax_cli.settings import FIELDS, default_of, help_of, name_of
+from runax_cli.settings_load import PROJECT_FILE, USER_FILE, Configuration, load
+
+YAML_EXAMPLE = """\
+# Settings of this project. Any setting of '.env' may stand here too, by its lower-case name, secrets excepted:
+# `auth` and `key_variable` name a variable of the environment or of '.env'.
+#
+# limits: {max_steps: 12, max_usd: 0.50}
+# tools: ["get_*"]                     # only these tools
+# sources:
+#   support:
+#     kind: openapi
+#     document: http://127.0.0.1:9001/openapi.json
+#     auth: SUPPORT_TOKEN
+#     operations:
+#       search_tickets: {read: true, page_size: 100}
+#   files: {kind: mcp, command: "npx -y @modelcontextprotocol/server-filesystem ."}
+# models:
+#   reducer: {name: a-cheaper-model, base_url: http://127.0.0.1:11434/v1, key_variable: OLLAMA_KEY}
+# profiles:
+#   careful: {llm_name: a-better-model, limits: {max_usd: 5}}
+"""
+
+
+def configuration_of(common: Common) -> Configuration:
+    """The configuration that the options, the environment and the files make. Raises ConfigurationError."""
+    return load(common.flags(), config=common.source.config, tools=tuple(common.source.tools))
+
+
+def show(common: Common, *, has_origin: bool) -> ExitCode:
+    """Print every setting in force; in the text form its origin only where asked for."""
+    configuration = configuration_of(common)
+    columns = ("name", "value", "origin") if has_origin else ("name", "value")
+    printer = Printer(environment_of(common), common.output.form)
+    printer.rows("settings", [*_setting_rows(configuration), *_source_rows(configuration)], columns=columns)
+    return ExitCode.COMPLETE
+
+
+def _setting_rows(configuration: Configuration) -> list[Row]:
+    settings, origins = configuration.settings, configuration.origins
+    return [{"name": name_of(name), "value": settings.shown(name), "origin": origins[name]} for name in FIELDS]
+
+
+def _source_rows(configuration: Configuration) -> list[Row]:
+    return [
+        {"name": f"source {name}", "value": _address(source.model_dump()), "origin": source.kind}
+        for name, source in configuration.sources().items()
+    ]
+
+
+def _address(source: Row) -> str:
+    command = " ".join(source.get("command") or ())
+    return str(source.get("document") or source.get("base_url") or source.get("url") or command)
+
+
+def check(common: Common) -> ExitCode:
+    """Say that the settings can be used, or raise ConfigurationError with the first that cannot."""
+    configuration = configuration_of(common)
+    for name, source in configuration.sources().items():
+        names = source.auth.values() if isinstance(source.auth, dict) else filter(None, [source.auth])
+        for variable in names:
+            configuration.credential(variable, owner=f"source {name}")
+    missing = [name for name, is_there in _needs(configuration).items() if not is_there]
+    printer = Printer(environment_of(common), common.output.form)
+    words = f"The settings fit. Not set, and needed for a question: {', '.join(missing) or 'nothing'}."
+    printer.one({"is_valid": True, "missing": missing}, text=words)
+    return ExitCode.COMPLETE
+
+
+def _needs(configuration: Configuration) -> dict[str, bool]:
+    return {
+        "LLM_NAME": configuration.settings.llm_name is not None,
+        "a source (OPENAPI_SPEC, BASE_API_URL, MCP_URL or runax.yaml)": bool(configuration.sources()),
+    }
+
+
+def init(common: Common) -> ExitCode:
+    """Write `.env` and `runax.yaml` into the working directory where they are not there yet."""
+    printer = Printer(environment_of(common), common.output.form)
+    written = [
+        _written(Path(".env"), env_example(), mode=0o600),
+        _written(Path(PROJECT_FILE), YAML_EXAMPLE, mode=0o644),
+    ]
+    rows = [{"file": path, "state": "written" if is_new else "there already"} for path, is_new in written]
+    printer.rows("files", rows, columns=("file", "state"))
+    printer.note(f"The user's own file is {config_folder() / USER_FILE}; runs are kept in {state_folder()}.")
+    return ExitCode.COMPLETE
+
+
+def _written(path: Path, text: str, *, mode: int) -> tuple[str, bool]:
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            path.chmod(mode)
+            file.write(text)
+    except FileExistsError:
+        return str(path), False
+    return str(path), True
+
+
+def env_example() -> str:
+    """Every setting in comments: what it means, its default."""
+    head = "# Settings of runax. The environment wins over this file: see `runax config show --origin`.\n"
+    blocks = [f"# {help_of(name)}\n# {name_of(name)}={default_of(name)}\n" for name in FIELDS]
+    return "\n".join([head, *blocks])

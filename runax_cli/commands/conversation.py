@@ -1,0 +1,111 @@
+"""A conversation as every asking command needs it: the running parts, the view, the files of the log, the approver.
+
+Knows how a command's options become a conversation. Knows nothing of what is asked.
+"""
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from pydantic import SecretStr
+
+from adapters.base import ToolSpec
+from runax_cli.agent.certificate import certificate_line
+from runax_cli.agent.session import Session
+from runax_cli.commands.approval import approver_of
+from runax_cli.commands.options import Common
+from runax_cli.commands.printing import environment_of
+from runax_cli.models.base import Role
+from runax_cli.models.rules.model import NOTICE
+from runax_cli.results import RunResult
+from runax_cli.runtime import Runtime, open_runtime
+from runax_cli.settings_load import Configuration
+from runax_cli.telemetry.fanout import FanOutSink
+from runax_cli.telemetry.recorder import Recorder
+from runax_cli.telemetry.redact import RedactingSink, Redactor
+from runax_cli.ui.plain import line_of
+from runax_cli.ui.views import View, build_view
+
+
+def view_of(common: Common) -> View:
+    """The view that the options ask for."""
+    output = common.output
+    return build_view(
+        output.form,
+        environment_of(common),
+        certificate=certificate_line,
+        quiet=output.quiet,
+        verbose=output.verbose,
+        evidence=common.answer.evidence,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """One session over the running parts; what leaves it has its secrets masked."""
+
+    session: Session
+    runtime: Runtime
+    redactor: Redactor
+    begin: Callable[[], Session]
+
+    def anew(self) -> "Conversation":
+        """Another conversation over the same parts, with no memory of this one."""
+        return replace(self, session=self.begin())
+
+    async def ask(self, question: str) -> RunResult:
+        """Answer one question. When it is cancelled, `last_result` holds what there was."""
+        return self.redactor.model(await self.session.ask(question))
+
+    @property
+    def last_result(self) -> RunResult | None:
+        """The result of the turn before, interrupted ones included."""
+        result = self.session.last_result
+        return None if result is None else self.redactor.model(result)
+
+    @property
+    def tools(self) -> Sequence[ToolSpec]:
+        """The tools as the model sees them."""
+        return self.runtime.catalog.tools
+
+    @property
+    def models(self) -> Mapping[str, str]:
+        """The model's name for each role."""
+        return {role.value: self.runtime.registry.config(role).name for role in Role}
+
+
+@asynccontextmanager
+async def open_conversation(
+    configuration: Configuration, common: Common, view: View, *, state: Path | None = None
+) -> AsyncIterator[Conversation]:
+    """Open the running parts and a session over them; leaving the block closes everything, the view too."""
+    redactor = Redactor(_secrets(configuration))
+    recorder = Recorder(configuration.settings.log_dir, line_of=line_of, redactor=redactor, on_failure=view.warn)
+    try:
+        async with open_runtime(configuration, state=state) as runtime:
+            begin = partial(
+                runtime.session,
+                sink=FanOutSink([RedactingSink(view, redactor), recorder]),
+                approver=approver_of(common, view),
+                allow_writes=common.call.allow_writes,
+                notices=_notices(runtime),
+                trace_of=recorder.trace_path,
+            )
+            yield Conversation(begin(), runtime, redactor, begin)
+    finally:
+        recorder.close()
+        view.close()
+
+
+def _secrets(configuration: Configuration) -> list[str]:
+    values = [getattr(configuration.settings, name) for name in type(configuration.settings).model_fields]
+    return [value.get_secret_value() for value in values if isinstance(value, SecretStr)]
+
+
+def _notices(runtime: Runtime) -> tuple[str, ...]:
+    left_out = len(runtime.catalog.left_out)
+    missing = f"{left_out} parts of the sources are left out; `runax tools list` says why" if left_out else ""
+    model = NOTICE if runtime.registry.config(Role.AGENT).is_rules else ""
+    return tuple(notice for notice in (model, missing) if notice)

@@ -1,0 +1,42 @@
+"""`runax demo`: the main job over the mock API in this process, with the offline rules model.
+
+Knows the question and where its data come from. Needs no key, no network and no settings.
+"""
+
+from mock_api.app import create_app
+from mock_api.serving import serve
+from runax_cli.commands.options import Common
+from runax_cli.commands.printing import Printer, environment_of
+from runax_cli.commands.query import ask
+from runax_cli.exits import ExitCode
+from runax_cli.settings import RULES_MODEL, Settings
+from runax_cli.settings_files import Structure
+from runax_cli.settings_load import Configuration
+
+QUESTION = 'What is the case code of the marten in the tickets of the customer named "Baláž"?'
+TOKEN = "demo-token"  # noqa: S105  it guards made-up data
+
+
+async def run(common: Common) -> ExitCode:
+    """Serve the mock API on a free port and ask the demo's question."""
+    async with serve(create_app(token=TOKEN), port=0) as base_url:
+        configuration = demo_configuration(base_url)
+        if not common.output.quiet:
+            for line in _introduction(configuration.settings):
+                Printer(environment_of(common), "text").note(line)
+        return await ask(QUESTION, common, configuration)
+
+
+def demo_configuration(base_url: str, **settings: object) -> Configuration:
+    """Settings that no environment and no file has a part in."""
+    given = {"base_api_url": base_url, "base_api_token": TOKEN, "llm_name": RULES_MODEL} | settings
+    return Configuration(settings=Settings.model_validate(given), structure=Structure(), origins={})
+
+
+def _introduction(settings: Settings) -> list[str]:
+    effective = int(settings.llm_max_context * settings.llm_context_utilization)
+    return [
+        f"demo: a mock API of an internet provider's support runs at {settings.base_api_url}",
+        f"demo: customer 4 has 261 tickets, about 355,000 tokens; any one request may use {effective:,}",
+        f"demo: {QUESTION}",
+    ]

@@ -1,0 +1,134 @@
+"""`runax doctor`: is everything reachable and usable.
+
+Knows the checks and their order. Each check is one line; the first that failed decides the exit code.
+"""
+
+import asyncio
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from uuid import uuid4
+
+from adapters.errors import SourceError
+from runax_cli import __version__
+from runax_cli.budget import Budget, Limits
+from runax_cli.commands.config import configuration_of
+from runax_cli.commands.options import Common
+from runax_cli.commands.printing import Printer, environment_of
+from runax_cli.connections import open_source
+from runax_cli.errors import RunaxError, SourceUnavailable
+from runax_cli.events import CollectingSink, Emitter
+from runax_cli.exits import ExitCode, exit_code_of
+from runax_cli.folders import ensure_private, state_folder
+from runax_cli.models.base import Message, ModelRequest, Role
+from runax_cli.models.metered import UsageMeter
+from runax_cli.models.registry import ModelRegistry
+from runax_cli.models.rules import RulesModel
+from runax_cli.models.tokens import O200kCounter
+from runax_cli.roles import role_configs
+from runax_cli.settings_files import McpPart, OpenApiPart
+from runax_cli.settings_load import Configuration
+
+_OUTPUT_TOKENS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one check found; `error` is None where all is well."""
+
+    check: str
+    detail: str
+    error: RunaxError | None = None
+    seconds: float = 0.0
+
+
+Check = Callable[[], Awaitable[str]]
+
+
+async def run(common: Common) -> ExitCode:
+    """Run every check, print what each found; the first failure decides the exit code."""
+    configuration = configuration_of(common)
+    findings = [await _found(name, check) for name, check in _checks(configuration).items()]
+    rows = [
+        {
+            "check": finding.check,
+            "state": "failed" if finding.error else "ok",
+            "seconds": round(finding.seconds, 2),
+            "detail": finding.detail,
+        }
+        for finding in findings
+    ]
+    Printer(environment_of(common), common.output.form).rows(
+        "checks", rows, columns=("check", "state", "seconds", "detail")
+    )
+    return next((exit_code_of(finding.error) for finding in findings if finding.error), ExitCode.COMPLETE)
+
+
+async def _found(name: str, check: Check) -> Finding:
+    began = time.monotonic()
+    try:
+        return Finding(name, await check(), seconds=time.monotonic() - began)
+    except RunaxError as error:
+        return Finding(name, str(error), error, time.monotonic() - began)
+
+
+def _checks(configuration: Configuration) -> dict[str, Check]:
+    checks: dict[str, Check] = {"runax": _version, "state": _state, "vocabulary": _vocabulary}
+    parts = configuration.sources()
+    for name, part in parts.items():
+        checks[f"source {name}"] = lambda name=name, part=part: _source(name, part, configuration)  # type: ignore[misc]
+    if not parts:
+        checks["sources"] = _no_source
+    checks["models"] = lambda: _models(configuration)
+    return checks
+
+
+async def _version() -> str:
+    return f"{__version__}, Python {sys.version.split()[0]}"
+
+
+async def _state() -> str:
+    return str(ensure_private(state_folder()))
+
+
+async def _vocabulary() -> str:
+    await asyncio.to_thread(O200kCounter().warm)
+    return O200kCounter.name
+
+
+async def _no_source() -> str:
+    raise SourceUnavailable("no source is configured. Set BASE_API_URL or OPENAPI_SPEC, or give --openapi or --mcp.")
+
+
+async def _source(name: str, part: OpenApiPart | McpPart, configuration: Configuration) -> str:
+    source = await open_source(name, part, configuration)
+    try:
+        listed = await source.list_tools()
+    except SourceError as error:
+        raise SourceUnavailable(str(error)) from error
+    finally:
+        await source.aclose()
+    return f"{len(listed.tools)} tools" + (f", {len(listed.left_out)} parts left out" if listed.left_out else "")
+
+
+async def _models(configuration: Configuration) -> str:
+    """Ask the main model and the reducer for one word each: the only way to know that name and key are right."""
+    settings = configuration.settings
+    registry = ModelRegistry(role_configs(configuration), concurrency=settings.llm_concurrency, rules=RulesModel)
+    try:
+        said = [await _one_word(registry, role) for role in (Role.AGENT, Role.REDUCER)]
+    finally:
+        await registry.aclose()
+    return "; ".join(dict.fromkeys(said))
+
+
+async def _one_word(registry: ModelRegistry, role: Role) -> str:
+    name = registry.config(role).name
+    if registry.config(role).is_rules:
+        return f"'{name}' is the offline rules model"
+    emitter = Emitter.for_run(CollectingSink(), run_id=uuid4().hex, session_id="doctor")
+    model = registry.bind(role, budget=Budget(Limits(), owner="doctor"), emitter=emitter, meter=UsageMeter())
+    question = Message("user", "Reply with the single word OK.")
+    reply = await model.complete(ModelRequest(role=role, messages=(question,), max_output_tokens=_OUTPUT_TOKENS))
+    return f"'{name}' answers in {reply.duration_s:.1f} s"

@@ -1,0 +1,75 @@
+"""Lists and objects on standard output: aligned columns, one JSON object, or one JSON object a line.
+
+Knows the three forms. Knows nothing of what is listed.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, assert_never
+
+from rich.cells import cell_len
+
+from runax_cli.commands.options import Common, Output
+from runax_cli.ui.console import ColorChoice, Environment, Outlet, one_line, strip_control
+from runax_cli.ui.jsonl import to_json
+
+Row = Mapping[str, Any]
+_GAP = "  "
+
+
+def environment_of(common: Common) -> Environment:
+    """The world outside, with the colours that the command line asks for."""
+    return Environment.of_process(color=ColorChoice(common.output.color or "auto"))
+
+
+class Printer:
+    """Prints to standard output in one form. A reader that goes away ends the printing quietly."""
+
+    def __init__(self, env: Environment, form: Output) -> None:
+        self._outlet = Outlet(env.stdout)
+        self._notes = Outlet(env.stderr)
+        self._form = form
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether nobody reads any more."""
+        return self._outlet.is_broken
+
+    def rows(self, noun: str, rows: Sequence[Row], *, columns: Sequence[str]) -> None:
+        """A list of things called `noun`; `columns` are those that the text form shows."""
+        match self._form:
+            case "text":
+                self._table(rows, columns)
+            case "json":
+                self.json({noun: [dict(row) for row in rows]})
+            case "jsonl":
+                for row in rows:
+                    self.json(row)
+            case _ as never:
+                assert_never(never)
+
+    def one(self, thing: Row, *, text: str) -> None:
+        """One thing: `text`, or the object on one line."""
+        if self._form == "text":
+            self.text(text)
+        else:
+            self.json(thing)
+
+    def json(self, value: Any) -> None:
+        """One JSON value on one line."""
+        self._outlet.line(to_json(value, is_ascii=not self._outlet.is_unicode))
+
+    def text(self, text: str) -> None:
+        """Lines of text, disarmed."""
+        self._outlet.line(strip_control(text))
+
+    def note(self, text: str) -> None:
+        """A line for the person, on standard error."""
+        self._notes.line(one_line(text))
+
+    def _table(self, rows: Sequence[Row], columns: Sequence[str]) -> None:
+        cells = [[one_line(str(row.get(column, ""))) for column in columns] for row in rows]
+        lines = [[column.replace("_", " ") for column in columns], *cells] if cells else []
+        widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
+        for line in lines:
+            padded = [cell + " " * (width - cell_len(cell)) for cell, width in zip(line, widths, strict=True)]
+            self._outlet.line(_GAP.join(padded).rstrip())

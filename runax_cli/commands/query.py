@@ -1,0 +1,70 @@
+"""`runax query`: one question, one answer, one exit code.
+
+Knows the command. The way of a question is in `agent`.
+"""
+
+import asyncio
+
+from runax_cli.commands.config import configuration_of
+from runax_cli.commands.conversation import Conversation, open_conversation, view_of
+from runax_cli.commands.options import Common
+from runax_cli.commands.printing import Printer, environment_of
+from runax_cli.commands.question import question_of
+from runax_cli.ending import abort
+from runax_cli.errors import RunaxError
+from runax_cli.exits import ExitCode, exit_code_of
+from runax_cli.results import ErrorReport, RunResult, RunStatus
+from runax_cli.settings_load import Configuration
+from runax_cli.ui.interrupt import run_interruptible
+from runax_cli.ui.views import View
+
+
+async def run(argument: str | None, common: Common) -> ExitCode:
+    """Ask the question of the argument and the pipe."""
+    env = environment_of(common)
+    note = Printer(env, "text").note
+    question = question_of(argument, env.stdin, is_terminal=env.is_stdin_terminal, note=note)
+    return await ask(question, common)
+
+
+async def ask(question: str, common: Common, configuration: Configuration | None = None) -> ExitCode:
+    """Ask one question; what keeps a run from beginning is told in the form of the output too."""
+    try:
+        return await _asked(question, common, configuration or configuration_of(common))
+    except RunaxError as error:
+        if common.output.form != "text":
+            view_of(common).print_result(_failed(question, error))
+        raise
+
+
+async def _asked(question: str, common: Common, configuration: Configuration) -> ExitCode:
+    view = view_of(common)
+    async with open_conversation(configuration, common, view) as conversation:
+        result = await _until_interrupted(conversation, question, view)
+        view.print_result(result)
+    return ExitCode(result.exit_code)  # type: ignore[call-arg]  # a lookup, and not the making of a member
+
+
+async def _until_interrupted(conversation: Conversation, question: str, view: View) -> RunResult:
+    """The result; that of an interrupted turn where Ctrl-C cancelled it. A second Ctrl-C ends the process at once."""
+    try:
+        return await run_interruptible(conversation.ask(question))
+    except asyncio.CancelledError:
+        if conversation.last_result is None:
+            raise
+        return conversation.last_result
+    except KeyboardInterrupt:
+        view.close()
+        abort()
+
+
+def _failed(question: str, error: RunaxError) -> RunResult:
+    return RunResult(
+        run_id="",
+        session_id="",
+        status=RunStatus.FAILED,
+        exit_code=exit_code_of(error),
+        question=question,
+        answer="",
+        error=ErrorReport(type=type(error).__name__, message=str(error)),
+    )

@@ -1,0 +1,114 @@
+"""`runax tools list` and `show`: the tools as the model sees them, what they cost, how they page.
+
+Knows tools. Needs no model; tokens are counted with the shipped vocabulary.
+"""
+
+import json
+from difflib import get_close_matches
+from typing import Any
+
+from adapters.base import ToolSpec
+from adapters.combine import Catalog
+from runax_cli.commands.config import configuration_of
+from runax_cli.commands.options import Common
+from runax_cli.commands.printing import Printer, environment_of
+from runax_cli.connections import open_catalog
+from runax_cli.errors import UsageError
+from runax_cli.exits import ExitCode
+from runax_cli.guard.virtual import visible
+from runax_cli.models.tokens import O200kCounter, compact_json
+
+_COLUMNS = ("name", "tokens", "effect", "hidden", "source", "description")
+_DESCRIPTION_SHOWN = 60
+
+
+async def list_tools(common: Common) -> ExitCode:
+    """Print every tool; what was left out of a source goes to standard error, with the reason."""
+    printer = Printer(environment_of(common), common.output.form)
+    async with open_catalog(configuration_of(common)) as catalog:
+        counter = O200kCounter()
+        rows = [_row(spec, counter) for spec in catalog.tools]
+        if common.output.form == "text":
+            rows = [row | _for_text(row) for row in rows]
+        printer.rows("tools", rows, columns=_COLUMNS)
+        if not common.output.quiet:
+            for part in catalog.left_out:
+                printer.note(f"left out: {part.path}: {part.why}")
+            printer.note(
+                f"{len(rows)} tools, {sum(row['tokens'] for row in rows)} tokens in every request of the main model"
+            )
+    return ExitCode.COMPLETE
+
+
+def _row(spec: ToolSpec, counter: O200kCounter) -> dict[str, Any]:
+    schema = visible(spec).schema
+    sent = compact_json({"name": schema.name, "description": schema.description, "parameters": schema.parameters})
+    return {
+        "name": spec.name,
+        "tokens": counter.count(sent),
+        "effect": spec.effect.value,
+        "hidden": list(spec.pagination.hidden),
+        "source": spec.source,
+        "locator": spec.locator,
+        "description": spec.description,
+    }
+
+
+def _for_text(row: dict[str, Any]) -> dict[str, Any]:
+    text = " ".join(row["description"].split())
+    cut = text if len(text) <= _DESCRIPTION_SHOWN else f"{text[: _DESCRIPTION_SHOWN - 1]}…"
+    return {"hidden": ",".join(row["hidden"]) or "-", "description": cut}
+
+
+async def show_tool(name: str, common: Common) -> ExitCode:
+    """Print one tool: description, schema, how it pages."""
+    printer = Printer(environment_of(common), common.output.form)
+    async with open_catalog(configuration_of(common)) as catalog:
+        spec = tool_of(catalog, name)
+        shown = _row(spec, O200kCounter()) | _details(spec)
+        printer.one(shown, text=_text(shown))
+    return ExitCode.COMPLETE
+
+
+def tool_of(catalog: Catalog, name: str) -> ToolSpec:
+    """The tool of that name. Raises UsageError, which names the nearest."""
+    spec = catalog.find(name)
+    if spec is None:
+        near = get_close_matches(name, [tool.name for tool in catalog.tools], n=1)
+        hint = f"Did you mean '{near[0]}'?" if near else "`runax tools list` shows the names."
+        raise UsageError(f"there is no tool '{name}'. {hint}")
+    return spec
+
+
+def _details(spec: ToolSpec) -> dict[str, Any]:
+    pagination = spec.pagination
+    return {
+        "parameters": visible(spec).schema.parameters,
+        "paging": {
+            "convention": pagination.convention.value,
+            "position": pagination.position,
+            "size": pagination.size,
+            "metadata": pagination.metadata,
+            "max_size": pagination.max_size,
+            "is_declared": pagination.is_declared,
+        },
+        "records_path": spec.records_path,
+        "dataset": spec.noun,
+    }
+
+
+def _text(shown: dict[str, Any]) -> str:
+    paging = ", ".join(f"{key} {value}" for key, value in shown["paging"].items() if value not in (None, False))
+    return "\n".join(
+        [
+            f"{shown['name']}  ({shown['locator']}, source '{shown['source']}', {shown['effect']})",
+            shown["description"],
+            "",
+            f"tokens       {shown['tokens']} in every request of the main model",
+            f"hidden       {', '.join(shown['hidden']) or '-'}",
+            f"paging       {paging}",
+            f"dataset      {shown['dataset']}_<n>",
+            "",
+            json.dumps(shown["parameters"], indent=2, ensure_ascii=False),
+        ]
+    )

@@ -1,0 +1,174 @@
+"""From the settings of sources to open sources in one catalog.
+
+Knows which settings an adapter takes. Knows no document and no protocol; an adapter is imported when it is needed.
+"""
+
+import re
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+
+from pydantic import SecretStr
+
+from adapters.base import (
+    CallResult,
+    Convention,
+    Json,
+    Observer,
+    PageAddress,
+    Pagination,
+    ToolList,
+    ToolSource,
+    nobody,
+)
+from adapters.combine import Catalog
+from adapters.errors import ConnectionFailed, DocumentError, MissingCredential, SourceError, TimedOut
+from adapters.mcp.config import McpSettings
+from adapters.openapi.settings import ANY_SCHEME, OpenApiSettings, ToolOverride
+from runax_cli.errors import ConfigurationError, SourceUnavailable
+from runax_cli.settings_files import McpPart, OpenApiPart, OperationPart, PaginationPart
+from runax_cli.settings_load import Configuration
+
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class UnopenedSource:
+    """A source that could not be opened: it stands in the catalog's list of what is missing."""
+
+    name: str
+    error: SourceError
+
+    async def list_tools(self) -> ToolList:
+        """Raises what opening raised."""
+        raise self.error
+
+    async def call(
+        self,
+        tool: str,  # noqa: ARG002  the seam's signature
+        arguments: Mapping[str, Json],  # noqa: ARG002
+        page: PageAddress | None = None,  # noqa: ARG002
+        *,
+        observer: Observer = nobody,  # noqa: ARG002
+    ) -> CallResult:
+        """Raises what opening raised."""
+        raise self.error
+
+    async def aclose(self) -> None:
+        """Nothing is open."""
+
+
+@asynccontextmanager
+async def open_catalog(configuration: Configuration) -> AsyncIterator[Catalog]:
+    """Open every source and list its tools; leaving the block closes them.
+
+    Raises ConfigurationError where no source is configured or a document is of no use, SourceUnavailable where no
+    source can be reached.
+    """
+    parts = configuration.sources()
+    if not parts:
+        raise ConfigurationError(
+            "no source is configured. Set BASE_API_URL or OPENAPI_SPEC, give --openapi or --mcp, or see `runax demo`.",
+            setting="BASE_API_URL",
+        )
+    sources = [await open_source(name, part, configuration) for name, part in parts.items()]
+    try:
+        with told():
+            catalog = await Catalog.load(sources, only=configuration.structure.tools)
+        yield catalog
+    finally:
+        for source in sources:
+            await source.aclose()
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """Turn the failure of a source into the error that has an exit code."""
+    try:
+        yield
+    except SourceError as error:
+        is_away = isinstance(error, ConnectionFailed | TimedOut) or isinstance(
+            error.__cause__, ConnectionFailed | TimedOut
+        )
+        if isinstance(error, DocumentError | MissingCredential) and not is_away:
+            raise ConfigurationError(str(error), setting=error.source) from error
+        raise SourceUnavailable(str(error)) from error
+
+
+async def open_source(name: str, part: OpenApiPart | McpPart, configuration: Configuration) -> ToolSource:
+    """Open one source; one that fails is returned as an UnopenedSource."""
+    try:
+        if isinstance(part, OpenApiPart):
+            from adapters.openapi_adapter import OpenApiSource
+
+            return await OpenApiSource.open(openapi_settings(name, part, configuration))
+        from adapters.mcp_adapter import McpSource
+
+        return await McpSource.open(mcp_settings(name, part, configuration))
+    except SourceError as error:
+        return UnopenedSource(name, error)
+
+
+def openapi_settings(name: str, part: OpenApiPart, configuration: Configuration) -> OpenApiSettings:
+    """The adapter's settings of an OpenAPI source."""
+    if part.document is None and part.base_url is None:
+        raise ConfigurationError(
+            f"the source '{name}' has neither 'document' nor 'base_url'. Give it one of them.",
+            setting=f"sources.{name}",
+        )
+    document = part.document or f"{(part.base_url or '').rstrip('/')}/openapi.json"
+    return OpenApiSettings(
+        name=name,
+        document=document,
+        base_url=part.base_url,
+        credentials=_credentials(name, part, configuration),
+        read_operations=frozenset(key for key, operation in part.operations.items() if operation.read),
+        overrides={key: _override(operation) for key, operation in part.operations.items()},
+        timeout_s=configuration.settings.api_timeout,
+    )
+
+
+def _credentials(name: str, part: OpenApiPart, configuration: Configuration) -> dict[str, SecretStr]:
+    named = {ANY_SCHEME: part.auth} if isinstance(part.auth, str) else part.auth or {}
+    owner = f"source {name}"
+    return {scheme: configuration.credential(variable, owner=owner) for scheme, variable in named.items()}
+
+
+def _override(operation: OperationPart) -> ToolOverride:
+    return ToolOverride(
+        pagination=None if operation.pagination is None else _pagination(operation.pagination),
+        page_size=operation.page_size,
+        parallel_safe=operation.parallel_safe,
+        requires_fresh_input=operation.requires_fresh_input,
+    )
+
+
+def _pagination(part: PaginationPart) -> Pagination:
+    return Pagination(
+        convention=Convention(part.convention),
+        position=part.position,
+        size=part.size,
+        metadata=part.metadata,
+        first=part.first,
+        max_size=part.max_size,
+        is_declared=True,
+    )
+
+
+def mcp_settings(name: str, part: McpPart, configuration: Configuration) -> McpSettings:
+    """The adapter's settings of an MCP server. `${NAME}` in its environment and headers becomes that variable."""
+    owner = f"source {name}"
+    return McpSettings(
+        name=name,
+        url=part.url,
+        command=part.command or None,
+        env={key: _expanded(value, configuration, owner) for key, value in part.env.items()},
+        headers={key: _expanded(value, configuration, owner) for key, value in part.headers.items()},
+        token=None if part.auth is None else configuration.credential(part.auth, owner=owner).get_secret_value(),
+        timeout_s=configuration.settings.api_timeout,
+        read_tools=frozenset(key for key, operation in part.operations.items() if operation.read),
+    )
+
+
+def _expanded(text: str, configuration: Configuration, owner: str) -> str:
+    return _VARIABLE.sub(lambda match: configuration.credential(match[1], owner=owner).get_secret_value(), text)

@@ -1,0 +1,136 @@
+"""The composition root: settings in, running parts out.
+
+Owns every lifetime: sources, model connections, journal, the folder of the datasets. Knows how the parts fit together
+and nothing of what they do.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing
+from dataclasses import dataclass
+from pathlib import Path
+from secrets import token_hex
+
+from adapters.clock import Clock, SystemClock
+from adapters.combine import Catalog
+from runax_cli.agent import prompts
+from runax_cli.agent.session import Session, TraceOf, TurnLimits
+from runax_cli.connections import open_catalog
+from runax_cli.events import EventSink
+from runax_cli.executor.call import Executor
+from runax_cli.executor.dataset import DatasetStore
+from runax_cli.executor.reduce import ReducerPrompts
+from runax_cli.folders import state_folder
+from runax_cli.guard.policy import Approver
+from runax_cli.memory.journal import Journal
+from runax_cli.models.base import Role
+from runax_cli.models.registry import ModelRegistry
+from runax_cli.models.rules import RulesModel
+from runax_cli.roles import role_configs
+from runax_cli.settings import FIELDS, Settings
+from runax_cli.settings_load import Configuration
+from runax_cli.state import journal_path, session_folder
+
+_REDUCER_PROMPTS = ReducerPrompts(
+    system=prompts.REDUCER_SYSTEM,
+    user=prompts.REDUCER_USER,
+    repair=prompts.REDUCER_REPAIR,
+    merge_system=prompts.MERGE_SYSTEM,
+    merge_user=prompts.MERGE_USER,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runtime:
+    """The running parts of one process."""
+
+    configuration: Configuration
+    catalog: Catalog
+    registry: ModelRegistry
+    executor: Executor
+    journal: Journal
+    store: DatasetStore
+    clock: Clock
+
+    def session(
+        self,
+        *,
+        sink: EventSink,
+        approver: Approver,
+        trace_of: TraceOf,
+        allow_writes: bool = False,
+        notices: tuple[str, ...] = (),
+    ) -> Session:
+        """A conversation over these parts."""
+        settings = self.configuration.settings
+        return Session(
+            registry=self.registry,
+            executor=self.executor,
+            catalog=self.catalog,
+            journal=self.journal,
+            sink=sink,
+            limits=limits_of(settings),
+            allow_writes=allow_writes,
+            approver=approver,
+            clock=self.clock,
+            trace_of=trace_of,
+            settings={name: settings.shown(name) for name in FIELDS},
+            notices=notices,
+        )
+
+
+def limits_of(settings: Settings) -> TurnLimits:
+    """What one turn may use."""
+    return TurnLimits(
+        steps=settings.max_steps,
+        calls=settings.max_calls,
+        parallel_calls=settings.max_parallel_calls,
+        tokens=settings.max_tokens,
+        usd=settings.max_usd,
+        timeout_s=settings.timeout,
+    )
+
+
+@asynccontextmanager
+async def open_runtime(
+    configuration: Configuration, *, state: Path | None = None, clock: Clock | None = None
+) -> AsyncIterator[Runtime]:
+    """Open everything that a conversation needs; leaving the block closes it.
+
+    `state` takes the place of the user's state folder. Raises ConfigurationError, SourceUnavailable, StoreError.
+    """
+    clock, root = clock or SystemClock(), state or state_folder()
+    roles = role_configs(configuration)
+    settings = configuration.settings
+    registry = ModelRegistry(roles, concurrency=settings.llm_concurrency, clock=clock, rules=RulesModel)
+    try:
+        with closing(Journal.open(journal_path(root))) as journal, session_folder(root, token_hex(8)) as folder:
+            async with open_catalog(configuration) as catalog:
+                store = DatasetStore(folder)
+                yield Runtime(
+                    configuration=configuration,
+                    catalog=catalog,
+                    registry=registry,
+                    executor=_executor(catalog, store, journal, registry=registry, settings=settings),
+                    journal=journal,
+                    store=store,
+                    clock=clock,
+                )
+    finally:
+        await registry.aclose()
+
+
+def _executor(
+    catalog: Catalog, store: DatasetStore, journal: Journal, *, registry: ModelRegistry, settings: Settings
+) -> Executor:
+    reducer = registry.config(Role.REDUCER)
+    return Executor(
+        catalog,
+        store,
+        journal,
+        counter=registry.counter(Role.REDUCER),
+        effective_tokens=reducer.effective_tokens,
+        prompts=_REDUCER_PROMPTS,
+        reducer_model_name=reducer.name,
+        api_concurrency=settings.api_concurrency,
+        reducer_concurrency=settings.llm_concurrency,
+    )

@@ -1,0 +1,97 @@
+"""The state folder: where journal and datasets stand, which session is in use, and what may be removed.
+
+Knows files, ages and sizes. Knows nothing of what is in a dataset.
+"""
+
+import fcntl
+import os
+import shutil
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from runax_cli.folders import ensure_private
+
+_DATASETS = "datasets"
+_JOURNAL = "journal.sqlite"
+_LOCK = ".in_use"
+
+
+def journal_path(root: Path) -> Path:
+    """The journal's file under the state folder `root`, which is made where it is missing."""
+    return ensure_private(root) / _JOURNAL
+
+
+def has_journal(root: Path) -> bool:
+    """Whether anything was ever stored."""
+    return (root / _JOURNAL).exists()
+
+
+@contextmanager
+def session_folder(root: Path, session_id: str) -> Iterator[Path]:
+    """A folder for the datasets of one session, marked as in use for as long as the block lasts."""
+    folder = ensure_private(ensure_private(root / _DATASETS) / session_id)
+    descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield folder
+    finally:
+        os.close(descriptor)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSession:
+    """The datasets of one session on disk: how large, and how long ago they were written."""
+
+    folder: Path
+    n_bytes: int
+    age_s: float
+
+
+def stored_sessions(root: Path) -> tuple[StoredSession, ...]:
+    """Every session that has a folder and is not in use."""
+    datasets = root / _DATASETS
+    folders = [folder for folder in datasets.iterdir() if folder.is_dir()] if datasets.is_dir() else []
+    return tuple(_measured(folder) for folder in folders if not _is_in_use(folder))
+
+
+def _measured(folder: Path) -> StoredSession:
+    files = [path.stat() for path in folder.rglob("*") if path.is_file()]
+    written_at = max((file.st_mtime for file in files), default=folder.stat().st_mtime)
+    return StoredSession(folder, sum(file.st_size for file in files), max(0.0, time.time() - written_at))
+
+
+def _is_in_use(folder: Path) -> bool:
+    try:
+        descriptor = os.open(folder / _LOCK, os.O_RDWR)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    else:
+        return False
+    finally:
+        os.close(descriptor)
+
+
+def to_remove(sessions: Iterable[StoredSession], *, max_bytes: float, max_age_s: float) -> tuple[StoredSession, ...]:
+    """Those older than the limit, and then the oldest until what is left is no larger than `max_bytes`."""
+    newest_first = sorted(sessions, key=lambda session: session.age_s)
+    removed: list[StoredSession] = []
+    kept_bytes = 0
+    for session in newest_first:
+        kept_bytes += session.n_bytes
+        if session.age_s > max_age_s or kept_bytes > max_bytes:
+            kept_bytes -= session.n_bytes
+            removed.append(session)
+    return tuple(removed)
+
+
+def remove(sessions: Sequence[StoredSession]) -> None:
+    """Delete the folders."""
+    for session in sessions:
+        shutil.rmtree(session.folder)

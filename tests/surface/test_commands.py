@@ -1,0 +1,73 @@
+"""The command line as a surface: which commands there are, what they take, and what they cost to look at."""
+
+import inspect
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import typer.main
+
+from runax_cli.cli import app
+
+HEAVY = ("openai", "mcp", "openapi_core", "duckdb", "fastapi", "starlette", "tiktoken", "httpx2", "pydantic_settings", "uvicorn")
+COMMON = {
+    "--openapi", "--base-url", "--mcp", "--config", "--model", "-m", "--output", "-o", "-q", "-v", "--tools",
+    "--allow-writes", "--max-steps", "--max-calls", "--max-tokens", "--max-usd", "--timeout", "--evidence", "--color",
+    "--debug",
+}  # fmt: skip
+
+
+def commands(path: str, group: Any) -> Iterator[tuple[str, Any]]:
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from commands(f"{path}{name} ", command)
+        else:
+            yield f"{path}{name}", command
+
+
+ROOT = typer.main.get_command(app)
+COMMANDS = dict(commands("", ROOT))
+
+
+def test_the_commands_are_those_of_the_design() -> None:
+    assert set(COMMANDS) == {
+        "query", "chat", "tools list", "tools show", "tools call", "runs list", "runs show", "runs schema",
+        "runs prune", "mock", "demo", "smoke", "config show", "config check", "config init", "doctor",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["query", "chat"])
+def test_a_question_takes_every_common_option(name: str) -> None:
+    taken = {option for parameter in COMMANDS[name].params for option in parameter.opts}
+    assert taken >= COMMON
+
+
+def test_the_root_takes_every_common_option() -> None:
+    assert {option for parameter in ROOT.params for option in parameter.opts} >= COMMON
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_no_command_is_a_coroutine(name: str) -> None:
+    callback = COMMANDS[name].callback
+    wrapped = [value for value in vars(callback).values() if callable(value)]
+    inner = [cell.cell_contents for cell in callback.__closure__ or () if callable(cell.cell_contents)]
+    assert not [f for f in (callback, *wrapped, *inner) if inspect.iscoroutinefunction(f)]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_and_option_has_help(name: str) -> None:
+    command = COMMANDS[name]
+    assert command.help
+    assert [p.name for p in command.params if not getattr(p, "help", None)] == []
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["query", "--help"], ["tools", "--help"], ["--version"]])
+def test_help_imports_no_heavy_library(arguments: list[str]) -> None:
+    script = (
+        "import sys; from runax_cli import cli; code = cli.run(sys.argv[1:]);"
+        f"sys.exit(code or ' '.join(name for name in {HEAVY!r} if name in sys.modules) or 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
