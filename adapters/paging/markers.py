@@ -69,17 +69,14 @@ def _flag(envelope: Envelope, pagination: Pagination) -> bool | None:
 
 
 def _flag_by_pages(envelope: Envelope, pagination: Pagination) -> bool | None:
-    """What the page's own number and the number of pages say.
+    """Whether the page's own number is below the number of pages.
 
-    Some servers count the page that they tell otherwise than the page that they are asked for, so that what looks like
-    the last page by a count from 0 may be the last but one: then nothing is said.
+    That is never an end: a number of pages is advice like any total, and some servers count the page that they tell
+    otherwise than the page that they are asked for.
     """
     page, pages = envelope.integer(names.PAGE_POSITIONS), envelope.integer(names.TOTAL_PAGES)
-    if page is None or pages is None:
-        return None
-    if page + 1 - pagination.first < pages:
-        return True
-    return False if page >= pages else None
+    is_below = page is not None and pages is not None and page + 1 - pagination.first < pages
+    return True if is_below else None
 
 
 def _marks(result: CallResult, envelope: Envelope) -> _Marks:

@@ -102,9 +102,7 @@ POSITIONS: tuple[PositionRow, ...] = (
     ),
     PositionRow(
         convention=Convention.PAGE,
-        names=words(
-            "page page_number page_no page_num page[number] page_index current_page pageNr p_page paged pg page_id_no"
-        ),
+        names=words("page page_number page_no page_num page[number] page_index current_page pageNr p_page paged pg"),
         sizes=SIZES,
         types=INTEGER,
         first=1,
@@ -159,9 +157,10 @@ RECORD_LISTS = words(
     "data items results records value values entries rows elements objects list content contents hits docs documents "
     "resources features members collection result response payload nodes edges children matches"
 )
-NOT_RECORD_LISTS = words(
-    "schemas links _links errors warnings messages_ included facets aggregations aggs sort sorts order fields columns "
-    "headers notices suggestions filters breadcrumbs scopes debug"
+NEVER_RECORD_LISTS = words("links _links errors warnings")
+RARELY_RECORD_LISTS = words(
+    "schemas included facets aggregations aggs sort sorts order fields columns headers notices suggestions filters "
+    "breadcrumbs scopes debug"
 )
 CONTAINERS = words(
     "meta metadata _meta pagination paging paginator page page_info pageinfo response_metadata cursor cursors links "
@@ -169,7 +168,7 @@ CONTAINERS = words(
 )
 SIDE_VALUES = words(
     "status success ok code message took timed_out version request_id api_version time timestamp kind etag self_link "
-    "type context id_ object url href first last prev previous self duration elapsed generated_at currency_"
+    "type context object url href first last prev previous self duration elapsed generated_at"
 )
 
 TOTALS = words(

@@ -6,7 +6,8 @@ Knows payloads and the names lists of records usually have. Knows nothing of tot
 2. A bare list is the records.
 3. Among the lists inside an object (never inside another list): lists of objects before lists of values, known names
    before unknown ones, the longer before the shorter, the outer before the inner, the first before the later. Lists
-   that are never records (`schemas`, `errors`, `included`, …) do not take part.
+   that are seldom the records (`schemas`, `included`, `fields`, …) count only where there is no other list, and
+   `links` and `errors` never.
 4. An object whose list is only a part of it is itself one record; so is anything else that is not a list.
 """
 
@@ -41,10 +42,11 @@ class _Candidate:
         return plain(self.keys[-1]) in names.RECORD_LISTS
 
     @property
-    def rank(self) -> tuple[bool, bool, bool, int, int]:
+    def rank(self) -> tuple[bool, bool, bool, bool, int, int]:
         """The lowest wins. An empty list gives way to any other, since it may be a side list of a full page."""
+        is_rare = plain(self.keys[-1]) in names.RARELY_RECORD_LISTS
         has_objects = any(isinstance(item, dict) for item in self.items[:_MANY])
-        return (not self.items, not has_objects, not self.is_known, -len(self.items), len(self.keys))
+        return (is_rare, not self.items, not has_objects, not self.is_known, -len(self.items), len(self.keys))
 
 
 def find_records(payload: Json, *, declared: str | None = None, is_paged: bool = True) -> Found:
@@ -97,7 +99,7 @@ def _at_declared(payload: Json, declared: str) -> Found | None:
 
 def _candidates(node: Mapping[str, Json], above: tuple[str, ...]) -> Iterator[_Candidate]:
     for key, value in node.items():
-        if plain(key) in names.NOT_RECORD_LISTS:
+        if plain(key) in names.NEVER_RECORD_LISTS:
             continue
         keys = (*above, key)
         if isinstance(value, list):
@@ -117,7 +119,8 @@ def _is_part_of_record(payload: Mapping[str, Json], best: _Candidate, *, is_page
 _ENVELOPE = (
     names.CONTAINERS
     | names.SIDE_VALUES
-    | names.NOT_RECORD_LISTS
+    | names.NEVER_RECORD_LISTS
+    | names.RARELY_RECORD_LISTS
     | names.TOTALS
     | names.WEAK_TOTALS
     | names.TOTAL_PAGES

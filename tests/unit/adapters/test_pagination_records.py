@@ -1,0 +1,103 @@
+"""Where the records of a response are found."""
+
+from typing import Any
+
+import pytest
+
+from adapters.base import CallResult, Convention, Pagination
+from adapters.pagination import PageReading, read_page
+
+PAGED = Pagination(convention=Convention.OFFSET, position="offset", size="limit")
+SINGLE = Pagination()
+ROWS = [{"id": 1}, {"id": 2}]
+
+
+def read(payload: Any, pagination: Pagination = PAGED, **more: Any) -> PageReading:
+    return read_page(CallResult(payload=payload, location="GET http://desk/tickets"), pagination, **more)
+
+
+@pytest.mark.parametrize(
+    ("payload", "path"),
+    [
+        (ROWS, ""),
+        ({"items": ROWS}, "items"),
+        ({"data": ROWS, "meta": {"total": 9}}, "data"),
+        ({"tickets": ROWS, "total": 9}, "tickets"),
+        ({"data": {"tickets": ROWS}}, "data.tickets"),
+        ({"_embedded": {"tickets": ROWS}, "_links": {"next": {"href": "/x"}}}, "_embedded.tickets"),
+        ({"hits": {"total": {"value": 2}, "hits": ROWS}}, "hits.hits"),
+        ({"schemas": ["urn:a", "urn:b", "urn:c"], "Resources": ROWS}, "Resources"),
+        ({"errors": [{"a": 1}] * 5, "rows": ROWS}, "rows"),
+        ({"included": [{"a": 1}] * 9, "data": ROWS}, "data"),
+        ({"links": [{"rel": "next", "href": "/x"}] * 4, "features": ROWS}, "features"),
+        ({"tags": ["a", "b", "c", "d"], "people": ROWS}, "people"),
+        ({"results": ROWS, "suggested": [{"x": 1}] * 7}, "results"),
+        ({"a": [{"x": 1}], "b": ROWS}, "b"),
+        ({"items": [], "audit": [{"x": 1}]}, "audit"),
+        ({"odd.name": ROWS}, "odd.name"),
+        ({"messages": ROWS}, "messages"),
+        ({"fields": ROWS}, "fields"),
+        ({"items": [], "included": ROWS}, "items"),
+        ({"items": [], "links": [{"rel": "self", "href": "/x"}]}, "items"),
+        ({"columns": [{"n": 1}] * 9, "rows": [[1, 2], [3, 4]]}, "rows"),
+    ],
+)
+def test_the_list_of_records_is_found(payload: Any, path: str) -> None:
+    reading = read(payload)
+    assert reading.records_path == path
+    assert reading.is_list
+
+
+def test_two_lists_of_equal_claim_are_resolved_by_order() -> None:
+    assert read({"first": ROWS, "second": ROWS}).records_path == "first"
+
+
+@pytest.mark.parametrize("path", ["data.items", "$.data.items", "$.data.items[*]", "/data/items"])
+def test_a_declared_path_wins_over_a_longer_list(path: str) -> None:
+    reading = read({"data": {"items": ROWS}, "other": [{"x": 1}] * 50}, records_path=path)
+    assert (reading.records, reading.records_path) == (ROWS, "data.items")
+
+
+def test_a_declared_path_that_leads_nowhere_gives_way_to_the_search() -> None:
+    assert read({"items": ROWS}, records_path="data.rows").records == ROWS
+
+
+def test_a_declared_path_with_dots_in_a_key_is_followed() -> None:
+    payload = {"odd.name": {"rows": ROWS}}
+    assert read(payload, records_path="odd.name.rows").records == ROWS
+
+
+def test_nothing_at_the_declared_path_is_an_empty_list() -> None:
+    reading = read({"data": {"items": None}, "other": ROWS}, records_path="data.items")
+    assert (reading.records, reading.is_list) == ([], True)
+
+
+@pytest.mark.parametrize("payload", [None, {}, [], {"items": []}])
+def test_no_records_is_an_empty_list(payload: Any) -> None:
+    reading = read(payload)
+    assert (reading.records, reading.is_list) == ([], True)
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        {"id": 7, "name": "Baláž"},
+        {"id": 7, "name": "Baláž", "orders": ROWS},
+        {"id": 7, "items": ROWS, "total": 300},
+        "just text",
+        42,
+    ],
+)
+def test_one_object_of_a_tool_without_pages_is_one_record(payload: Any) -> None:
+    reading = read(payload, SINGLE)
+    assert (reading.records, reading.is_list, reading.records_path) == ([payload], False, "")
+    assert (reading.total, reading.next, reading.has_more) == (None, None, None)
+
+
+def test_a_long_list_is_the_records_even_beside_facts() -> None:
+    assert len(read({"station": "Brno", "readings": [{"v": n} for n in range(20)]}, SINGLE).records) == 20
+
+
+def test_lists_inside_records_are_not_records() -> None:
+    payload = {"items": [{"id": 1, "lines": [{"x": n} for n in range(50)]}]}
+    assert read(payload).records_path == "items"
