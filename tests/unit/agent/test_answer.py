@@ -1,0 +1,96 @@
+"""Each statement of an answer is held against the records it cites."""
+
+from typing import Any
+
+import pytest
+
+from runax_cli.agent.answer import Shown, ShownData, evidence_of, record_id, without_certificates
+from runax_cli.errors import StoreError
+from runax_cli.results import EvidenceKind, RecordRef
+
+
+class Records:
+    """Two tickets; the third cannot be read any more."""
+
+    name = "tickets_1"
+
+    def record(self, row: int) -> dict[str, Any]:
+        if row == 3:
+            raise StoreError("gone", path="x")
+        return {1: {"id": 501, "text": "a"}, 2: {"ticket_id": "T-2", "customer_id": 4}}[row]
+
+
+def shown(rows: set[int], quotes: dict[int, str] | None = None) -> ShownData:
+    data = ShownData()
+    data.datasets["tickets_1"] = Shown(Records(), rows, quotes or {})
+    return data
+
+
+def test_a_record_that_was_shown_proves_its_statement_and_gives_its_id() -> None:
+    (evidence,) = evidence_of("It broke [tickets_1#1, 2].", shown({1, 2}, {2: "it is broken"}))
+    assert evidence.statement == "It broke."
+    assert evidence.kind is EvidenceKind.RECORD
+    assert evidence.records == (
+        RecordRef(dataset="tickets_1", row=1, id="501"),
+        RecordRef(dataset="tickets_1", row=2, id="T-2"),
+    )
+    assert evidence.quote == "it is broken"
+    assert evidence.verified
+
+
+@pytest.mark.parametrize(
+    ("citation", "why"),
+    [
+        ("[tickets_1#2]", "exists, but was not shown"),
+        ("[tickets_1#9]", "there is no such row"),
+        ("[tickets_1#3]", "the row cannot be read"),
+        ("[tickets_2#1]", "there is no such dataset"),
+        ("[tickets_1#1, tickets_1#9]", "one of two is wrong"),
+    ],
+)
+def test_a_reference_that_cannot_be_verified_proves_nothing(citation: str, why: str) -> None:
+    (evidence,) = evidence_of(f"It broke {citation}.", shown({1, 3}))
+    assert not evidence.verified, why
+    assert evidence.kind is EvidenceKind.RECORD
+    assert evidence.records
+
+
+def test_a_statement_without_reference_is_an_inference() -> None:
+    first, second = evidence_of("It broke [tickets_1#1]. It will break again.", shown({1}))
+    assert (first.kind, first.verified) == (EvidenceKind.RECORD, True)
+    assert (second.kind, second.verified, second.records) == (EvidenceKind.INFERENCE, False, ())
+
+
+@pytest.mark.parametrize(
+    ("record", "noun", "own_id"),
+    [
+        ({"id": 7, "ticket_id": 8}, "tickets", "7"),
+        ({"ticket_id": 8, "customer_id": 4}, "tickets", "8"),
+        ({"ticketId": 8, "customerId": 4}, "tickets", "8"),
+        ({"_id": "64f", "name": "x"}, "things", "64f"),
+        ({"key": "RUN-17", "customer_id": 4}, "issues", "RUN-17"),
+        ({"flight_id": "OK123", "delay": 3}, "records", "OK123"),
+        ({"a_id": 1, "b_id": 2}, "records", None),
+        ({"id": None, "name": "x"}, "records", None),
+        ({"id": {"$oid": 1}}, "records", None),
+        ({"id": True, "uuid": "u"}, "records", "u"),
+        ({}, "records", None),
+    ],
+)
+def test_a_record_is_known_by_its_own_id(record: dict[str, Any], noun: str, own_id: str | None) -> None:
+    assert record_id(record, noun) == own_id
+
+
+def test_only_code_may_issue_a_certificate() -> None:
+    answer = (
+        "It broke [tickets_1#1].\n\n261/261 tickets fetched · 9 pages · 14 findings, 14 verified · run 7f3a\n"
+        "no data was used · $0\n**5 / 5 records fetched**\n"
+    )
+    assert without_certificates(answer) == "It broke [tickets_1#1]."
+
+
+@pytest.mark.parametrize(
+    "answer", ["He fetched 3/4 of the boxes.", "Opened · closed · waiting", "The run 7f3a was long.", "a\n\n- b\n"]
+)
+def test_what_only_resembles_a_certificate_stays(answer: str) -> None:
+    assert without_certificates(answer) == answer.strip()
