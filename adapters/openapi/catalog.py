@@ -1,0 +1,119 @@
+"""All tools of one document, built operation by operation.
+
+Knows the order of the steps from path to tool, and that one bad operation costs only itself. Reads no file: where one
+is needed, `NotLoaded` leaves and the same step is taken again when the file is there.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from adapters.base import Effect, LeftOut
+from adapters.openapi.document import BrokenReference, Document, Node, NotLoaded
+from adapters.openapi.names import tool_names
+from adapters.openapi.operation import Entry, Operation, entries
+from adapters.openapi.reader import OperationReader, Unusable
+from adapters.openapi.security import Security, read_security
+from adapters.openapi.server import Base, Servers
+from adapters.openapi.settings import OpenApiSettings, ToolOverride
+from adapters.openapi.shape import shape_of
+from adapters.openapi.tool import Tool, ToolContext, build_tool
+
+_READS = frozenset({"GET", "HEAD"})
+_NO_OVERRIDE = ToolOverride()
+
+
+class ToolBuilder:
+    """Builds the tools of one document. `left_out` grows as it goes."""
+
+    def __init__(self, document: Document, settings: OpenApiSettings) -> None:
+        self.left_out: list[LeftOut] = []
+        self._document, self._settings = document, settings
+        self.servers = Servers(document, settings.base_url, self.left_out)
+        self.security: Security = read_security(document, settings.credentials, self.left_out)
+        self.reader = OperationReader(document, self.left_out)
+        self.tools: dict[str, Tool] = {}
+        self._entries: dict[str, Entry] = {}
+        self._names: dict[str, str] = {}
+        self._items: list[tuple[str, Node]] = list(self._path_items())
+
+    def _path_items(self) -> Iterator[tuple[str, Node]]:
+        paths = self._document.root.child("paths")
+        for path, item in paths.members():
+            if path.startswith("/"):
+                yield path, item
+            elif not path.startswith("x-"):
+                self.left_out.append(LeftOut(self._document.path_of(item), "a path begins with a slash"))
+
+    def build(self) -> None:
+        """Build what is not built yet. Raises NotLoaded; call again when that file is there."""
+        while self._items:
+            self._find(*self._items[-1])
+            self._items.pop()
+        if not self._names:
+            ordered = sorted(self._entries.values(), key=lambda entry: entry.locator)
+            self._names = tool_names(ordered)
+            self._entries = {self._names[entry.locator]: entry for entry in ordered}
+        for name in list(self._entries):
+            self._add(name, self._entries[name])
+            del self._entries[name]
+
+    def _find(self, path: str, item: Node) -> None:
+        try:
+            found = list(entries(self._document, item, path, self.left_out))
+        except BrokenReference as error:
+            self.left_out.append(LeftOut(error.path, error.why))
+            return
+        for entry in found:
+            self._entries[entry.locator] = entry
+
+    def _add(self, name: str, entry: Entry) -> None:
+        """One operation as a tool, or the reason why not. A flaw that nobody foresaw costs this operation only."""
+        mark = len(self.left_out)
+        try:
+            self.tools[name] = self._tool(name, entry)
+        except NotLoaded:
+            del self.left_out[mark:]
+            raise
+        except (Unusable, BrokenReference) as error:
+            self.left_out.append(LeftOut(error.path, error.why))
+        except (TypeError, ValueError, KeyError, IndexError, AttributeError, RecursionError) as error:
+            why = f"the operation cannot be read: {type(error).__name__}: {error}"
+            self.left_out.append(LeftOut(self._document.path_of(entry.operation), why[:300]))
+
+    def _tool(self, name: str, entry: Entry) -> Tool:
+        operation = self.reader.read(entry)
+        base = self.base_of(operation)
+        if base.url is None and self.servers.root.url is not None:
+            raise Unusable(self._document.path_of(entry.operation), base.why)
+        context = ToolContext(
+            source=self._settings.name,
+            document=self._document,
+            provided=self.security.provided,
+            left_out=self.left_out,
+        )
+        return build_tool(
+            name,
+            operation,
+            context,
+            shape=shape_of(self._document, self.reader, entry),
+            effect=self._effect(name, entry),
+            override=_said(self._settings.overrides, name, entry) or _NO_OVERRIDE,
+        )
+
+    def base_of(self, operation: Operation) -> Base:
+        """Where an operation is served."""
+        return self.servers.base_of(operation.servers)
+
+    def _effect(self, name: str, entry: Entry) -> Effect:
+        if entry.method in _READS or self._settings.read_operations & _keys(name, entry):
+            return Effect.READ
+        return Effect.DESTRUCTIVE if entry.method == "DELETE" else Effect.WRITE
+
+
+def _said(overrides: Mapping[str, ToolOverride], name: str, entry: Entry) -> ToolOverride | None:
+    return next((overrides[key] for key in _keys(name, entry) if key in overrides), None)
+
+
+def _keys(name: str, entry: Entry) -> frozenset[str]:
+    """What the settings may call an operation."""
+    stated = entry.operation.fields.get("operationId")
+    return frozenset({name, entry.locator, *([stated] if isinstance(stated, str) else [])})

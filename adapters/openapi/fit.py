@@ -1,0 +1,126 @@
+"""Tools that fit: a tool's schema under its allowance of characters.
+
+Pure. Knows JSON Schema and what may be lost first: words of descriptions, then what is deep and optional, then long
+enumerations, then optional arguments altogether. What was lost is named where it stood.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+
+from adapters.base import Json, JsonObject
+from adapters.openapi.serialize import compact
+
+MAX_CHARACTERS = 8_000
+MAX_DESCRIPTION = 1_000
+_WORDS = (400, 200, 100)
+_FEWER_WORDS = (200, 100, 50, 0)
+_DEPTHS = (4, 3, 2, 1, 0)
+_LONG_ENUM = 20
+_COMBINED = ("anyOf", "oneOf", "allOf", "prefixItems")
+
+
+def size_of(schema: JsonObject) -> int:
+    """Characters of a schema as it is sent."""
+    return len(compact(schema))
+
+
+def fitted(schema: JsonObject, allowance: int = MAX_CHARACTERS) -> tuple[JsonObject, tuple[str, ...]]:
+    """A tool's schema (an object with properties) under the allowance, and the arguments that had to go.
+
+    Only with required arguments that are too large even without words does the result stay above the allowance.
+    """
+    for attempt in _attempts(schema):
+        if size_of(attempt) <= allowance:
+            return attempt, ()
+    return _fewer_arguments(attempt, allowance)
+
+
+def _attempts(schema: JsonObject) -> Iterator[JsonObject]:
+    yield schema
+    for words in _WORDS:
+        yield _each(schema, partial(shortened, words=words))
+    shallow = schema
+    for depth in _DEPTHS:
+        shallow = _each(schema, partial(cut, depth=depth))
+        for words in _FEWER_WORDS:
+            yield _each(shallow, partial(shortened, words=words))
+    yield _each(_each(shallow, _without_long_enums), partial(shortened, words=0))
+
+
+def _each(schema: JsonObject, change: Callable[[JsonObject], JsonObject]) -> JsonObject:
+    return schema | {"properties": {name: change(inner) for name, inner in schema.get("properties", {}).items()}}
+
+
+def _fewer_arguments(schema: JsonObject, allowance: int) -> tuple[JsonObject, tuple[str, ...]]:
+    required = schema.get("required", ())
+    kept = dict(schema["properties"])
+    gone = []
+    size = size_of(schema)
+    for name in reversed(list(kept)):
+        if size <= allowance:
+            break
+        if name not in required:
+            size -= len(compact({name: kept.pop(name)})) - 1
+            gone.append(name)
+    return schema | {"properties": kept}, tuple(reversed(gone))
+
+
+def shortened(schema: JsonObject, words: int) -> JsonObject:
+    """The schema with every description cut to `words` characters, at a word's end; 0 takes them all off."""
+    out = _inside(schema, lambda inner: shortened(inner, words))
+    if isinstance(out.get("description"), str):
+        text = clipped(out["description"], words)
+        if text:
+            return out | {"description": text}
+        del out["description"]
+    return out
+
+
+def clipped(text: str, length: int) -> str:
+    """The text in at most `length` characters, cut at a word's end."""
+    text = " ".join(text.split())
+    if len(text) <= length:
+        return text
+    head = text[: max(length - 1, 0)].rsplit(" ", 1)[0]
+    return f"{head.rstrip(',;:')}…" if length > 1 else ""
+
+
+def cut(schema: JsonObject, depth: int) -> JsonObject:
+    """The schema with structures more than `depth` levels down replaced by their type and the names of members."""
+    if depth > 0:
+        return _inside(schema, lambda inner: cut(inner, depth - 1))
+    if not any(key in schema for key in ("properties", "items", "patternProperties", *_COMBINED)):
+        return schema
+    out: JsonObject = {key: schema[key] for key in ("type", "description") if key in schema}
+    names = list(schema.get("properties", {}))
+    if names:
+        more = ", …" if len(names) > 12 else ""
+        words = f"Members: {', '.join(names[:12])}{more}."
+        out["description"] = f"{out['description']} {words}" if "description" in out else words
+    return out
+
+
+def _without_long_enums(schema: JsonObject) -> JsonObject:
+    out = _inside(schema, _without_long_enums)
+    if len(out.get("enum", ())) > _LONG_ENUM:
+        del out["enum"]
+    return out
+
+
+def _inside(schema: JsonObject, change: Callable[[JsonObject], JsonObject]) -> JsonObject:
+    """A copy with every schema inside changed."""
+    return {key: _changed(key, value, change) for key, value in schema.items()}
+
+
+def _changed(key: str, value: Json, change: Callable[[JsonObject], JsonObject]) -> Json:
+    if key in ("properties", "patternProperties", "dependentSchemas", "$defs") and isinstance(value, Mapping):
+        return {name: _one(inner, change) for name, inner in value.items()}
+    if key in _COMBINED and isinstance(value, list):
+        return [_one(inner, change) for inner in value]
+    if key in ("items", "additionalProperties", "not", "contains", "if", "then", "else", "propertyNames"):
+        return _one(value, change)
+    return value
+
+
+def _one(value: Json, change: Callable[[JsonObject], JsonObject]) -> Json:
+    return change(value) if isinstance(value, dict) else value

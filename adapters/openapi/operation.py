@@ -1,0 +1,140 @@
+"""One operation as every version of OpenAPI means it: method, path, parameters, body, responses, security.
+
+Knows where a document keeps these and what it may leave out. Knows no tool, no argument and no request.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from types import MappingProxyType
+
+from adapters.base import JsonObject, LeftOut
+from adapters.openapi.document import Document, Node
+
+_METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
+_NO_ENCODINGS: Mapping[str, "Encoding"] = MappingProxyType({})
+
+
+class Location(StrEnum):
+    """Where in a request a value stands."""
+
+    PATH = "path"
+    QUERY = "query"
+    HEADER = "header"
+    COOKIE = "cookie"
+    QUERYSTRING = "querystring"
+
+
+class Style(StrEnum):
+    """How a value is written; TAB is Swagger 2.0's `tsv`."""
+
+    FORM = "form"
+    SIMPLE = "simple"
+    LABEL = "label"
+    MATRIX = "matrix"
+    SPACE = "spaceDelimited"
+    PIPE = "pipeDelimited"
+    TAB = "tabDelimited"
+    DEEP = "deepObject"
+    COOKIE = "cookie"
+
+
+STYLES: Mapping[Location, tuple[Style, ...]] = MappingProxyType(
+    {
+        Location.PATH: (Style.SIMPLE, Style.LABEL, Style.MATRIX),
+        Location.QUERY: (Style.FORM, Style.SPACE, Style.PIPE, Style.TAB, Style.DEEP),
+        Location.HEADER: (Style.SIMPLE,),
+        Location.COOKIE: (Style.FORM, Style.COOKIE),
+        Location.QUERYSTRING: (Style.FORM,),
+    }
+)
+"""The styles that each location allows; the first one is the default."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Encoding:
+    """How a value is written where a style applies; with `media_type` it is written as that instead."""
+
+    style: Style
+    is_exploded: bool
+    allows_reserved: bool = False
+    media_type: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    """One parameter; `schema` is None where the document has none."""
+
+    name: str
+    location: Location
+    encoding: Encoding
+    schema: Node | None
+    is_required: bool = False
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Body:
+    """The request body in the media type that was chosen; `encodings` are by member, for forms."""
+
+    media_type: str
+    schema: Node | None
+    is_required: bool
+    encodings: Mapping[str, Encoding] = field(default_factory=lambda: _NO_ENCODINGS)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An operation that has been found and not been read."""
+
+    method: str
+    path: str
+    item: Node
+    operation: Node
+
+    @property
+    def locator(self) -> str:
+        """`GET /tickets`."""
+        return f"{self.method} {self.path}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """One operation. `security` and `servers` are None where neither it nor its path says anything about them."""
+
+    entry: Entry
+    description: str
+    parameters: tuple[Parameter, ...]
+    body: Body | None
+    responses: Node
+    security: Node | None
+    servers: Node | None
+    is_deprecated: bool = False
+
+
+def entries(document: Document, item: Node, path: str, left_out: list[LeftOut]) -> Iterator[Entry]:
+    """The operations of one path item. Raises BrokenReference or NotLoaded where the item is kept elsewhere."""
+    target = document.resolve(item)
+    if target is not item:
+        target = target.replaced(target.fields | {key: value for key, value in item.fields.items() if key != "$ref"})
+    for method in _METHODS:
+        if method in target.fields:
+            yield from _entry(document, Entry(method.upper(), path, target, target.child(method)), left_out)
+    for method, operation in target.child("additionalOperations").members():
+        if method.isascii() and method.isalpha():
+            yield from _entry(document, Entry(method, path, target, operation), left_out)
+        else:
+            left_out.append(LeftOut(document.path_of(operation), f"'{method}' is no method"))
+
+
+def _entry(document: Document, entry: Entry, left_out: list[LeftOut]) -> Iterator[Entry]:
+    if isinstance(entry.operation.value, dict):
+        yield entry
+    else:
+        left_out.append(LeftOut(document.path_of(entry.operation), "the operation is no object"))
+
+
+def text_of(fields: JsonObject, *keys: str) -> str:
+    """The texts under some keys, in order, without repetition."""
+    texts = [fields[key].strip() for key in keys if isinstance(fields.get(key), str)]
+    return "\n".join(text for index, text in enumerate(texts) if text and text not in texts[:index])

@@ -1,0 +1,196 @@
+"""One schema of a document as plain JSON Schema 2020-12, whichever version of OpenAPI it was written for.
+
+Knows keywords: what they are called in 2.0, 3.0 and 3.1, which values are nonsense, what a request and a response may
+hold. Knows nothing of references (`inline` and `bundle` follow them) and nothing of tools.
+"""
+
+import re
+from collections.abc import Callable
+from enum import StrEnum
+from typing import TypeAlias
+
+from adapters.base import Json, JsonObject
+from adapters.openapi.document import Node
+
+Follow: TypeAlias = Callable[[Node], JsonObject]
+"""Turns a schema inside another one into JSON Schema; must be given for each keyword that holds schemas."""
+
+
+class Direction(StrEnum):
+    """Which way the data goes: `readOnly` members are not sent, `writeOnly` ones are not received."""
+
+    REQUEST = "request"
+    RESPONSE = "response"
+
+
+_TYPES = frozenset({"string", "number", "integer", "boolean", "array", "object", "null"})
+_TYPE_SLIPS = {
+    "file": "string", "str": "string", "text": "string", "uuid": "string", "date": "string", "datetime": "string",
+    "date-time": "string", "uri": "string", "binary": "string", "int": "integer", "int32": "integer",
+    "int64": "integer", "long": "integer", "float": "number", "double": "number", "decimal": "number",
+    "bool": "boolean", "list": "array", "map": "object", "dict": "object",
+}  # fmt: skip
+_ONE = (
+    "items", "not", "additionalProperties", "contains", "propertyNames", "if", "then", "else", "unevaluatedItems",
+    "unevaluatedProperties",
+)  # fmt: skip
+_MANY = ("allOf", "anyOf", "oneOf", "prefixItems")
+_NAMED = ("properties", "patternProperties", "dependentSchemas")
+_COUNTS = ("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties")
+_NUMBERS = ("minimum", "maximum", "multipleOf")
+_HIDDEN_IN = {Direction.REQUEST: "readOnly", Direction.RESPONSE: "writeOnly"}
+_NESTED_REPEAT = re.compile(r"\)[*+{]")
+_LONGEST_PATTERN = 200
+
+
+def plain(node: Node, direction: Direction, follow: Follow) -> JsonObject:
+    """The schema at a node (no reference), with each schema inside it as `follow` gives it."""
+    if node.value is False:
+        return {"not": {}}
+    fields = node.fields
+    out: JsonObject = {}
+    for text in ("description", "format"):
+        if isinstance(fields.get(text), str) and fields[text].strip():
+            out[text] = fields[text].strip()
+    _take_type(fields, out)
+    _take_values(fields, out)
+    _take_bounds(fields, out)
+    _take_pattern(fields, out)
+    _take_inner(node, direction, follow, out)
+    if fields.get("nullable") is True:
+        return nullable(out)
+    return out
+
+
+def nullable(schema: JsonObject) -> JsonObject:
+    """The same schema, with null allowed beside whatever it allows."""
+    kind = schema.get("type")
+    if isinstance(kind, str):
+        schema = schema | {"type": kind if kind == "null" else [kind, "null"]}
+    elif isinstance(kind, list):
+        schema = schema | {"type": [*kind, *(["null"] if "null" not in kind else [])]}
+    if "enum" in schema and None not in schema["enum"]:
+        schema = schema | {"enum": [*schema["enum"], None]}
+    for branches in ("anyOf", "oneOf"):
+        if branches in schema:
+            return schema | {branches: [*schema[branches], {"type": "null"}]}
+    if "$ref" in schema or "allOf" in schema or "const" in schema:
+        return {"anyOf": [schema, {"type": "null"}]}
+    return schema
+
+
+def is_hidden(fields: JsonObject, direction: Direction) -> bool:
+    """Whether a member does not go this way."""
+    return fields.get(_HIDDEN_IN[direction]) is True
+
+
+def _take_type(fields: JsonObject, out: JsonObject) -> None:
+    stated = fields.get("type")
+    named = stated if isinstance(stated, list) else [stated]
+    types = [kind for name in named if isinstance(name, str) and (kind := _TYPE_SLIPS.get(name, name)) in _TYPES]
+    unique = list(dict.fromkeys(types))
+    if unique:
+        out["type"] = unique[0] if len(unique) == 1 else unique
+    elif isinstance(fields.get("properties"), dict) and not any(key in fields for key in _MANY):
+        out["type"] = "object"
+
+
+def _take_values(fields: JsonObject, out: JsonObject) -> None:
+    listed = fields.get("enum")
+    if isinstance(listed, list) and listed:
+        out["enum"] = [value for index, value in enumerate(listed) if not _is_in(value, listed[:index])]
+    for key in ("const", "default"):
+        if key in fields and (key == "const" or fields[key] is not None):
+            out[key] = fields[key]
+
+
+def _is_in(value: Json, earlier: list[Json]) -> bool:
+    """Membership that tells 1 from True, as JSON does."""
+    return any(type(value) is type(other) and value == other for other in earlier[-1000:])
+
+
+def _take_bounds(fields: JsonObject, out: JsonObject) -> None:
+    for key in _COUNTS:
+        value = fields.get(key)
+        if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+            out[key] = value
+    for key in _NUMBERS:
+        if _is_number(fields.get(key)):
+            out[key] = fields[key]
+    if not out.get("multipleOf", 1) > 0:
+        del out["multipleOf"]
+    for key, bound in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
+        if fields.get(key) is True and bound in out:
+            out[key] = out.pop(bound)
+        elif _is_number(fields.get(key)):
+            out[key] = fields[key]
+    if fields.get("uniqueItems") is True:
+        out["uniqueItems"] = True
+
+
+def _is_number(value: Json) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _take_pattern(fields: JsonObject, out: JsonObject) -> None:
+    """A pattern that Python reads and that cannot run away is checked; any other one is only told."""
+    pattern = fields.get("pattern")
+    if not isinstance(pattern, str) or not pattern:
+        return
+    if len(pattern) <= _LONGEST_PATTERN and not _NESTED_REPEAT.search(pattern) and _compiles(pattern):
+        out["pattern"] = pattern
+    else:
+        told = f"Pattern: {pattern[:_LONGEST_PATTERN]}"
+        out["description"] = f"{out['description']} {told}" if "description" in out else told
+
+
+def _compiles(pattern: str) -> bool:
+    try:
+        re.compile(pattern)
+    except (re.error, RecursionError, OverflowError):
+        return False
+    return True
+
+
+def _take_inner(node: Node, direction: Direction, follow: Follow, out: JsonObject) -> None:
+    fields = node.fields
+    for key in _ONE:
+        value = fields.get(key)
+        if key == "items" and isinstance(value, list):
+            out["prefixItems"] = [follow(item) for item in node.child(key).children()]
+        elif isinstance(value, dict) or (isinstance(value, bool) and key != "items"):
+            out[key] = value if isinstance(value, bool) else follow(node.child(key))
+    for key in _MANY:
+        branches = [follow(child) for child in node.child(key).children() if isinstance(child.value, dict | bool)]
+        if branches:
+            out[key] = branches
+    for key in _NAMED:
+        if isinstance(fields.get(key), dict):
+            out[key] = _named(node.child(key), direction, follow)
+    _take_required(fields, direction, out)
+
+
+def _named(node: Node, direction: Direction, follow: Follow) -> JsonObject:
+    shown = (
+        (name, child)
+        for name, child in node.members()
+        if isinstance(child.value, dict | bool) and not is_hidden(child.fields, direction)
+    )
+    return {name: follow(child) for name, child in shown}
+
+
+def _take_required(fields: JsonObject, direction: Direction, out: JsonObject) -> None:
+    listed = fields.get("required")
+    if not isinstance(listed, list):
+        return
+    members = fields.get("properties")
+    members = members if isinstance(members, dict) else {}
+    stated = dict.fromkeys(name for name in listed if isinstance(name, str))
+    names = [name for name in stated if not _is_hidden_member(members, name, direction)]
+    if names:
+        out["required"] = names
+
+
+def _is_hidden_member(members: JsonObject, name: str, direction: Direction) -> bool:
+    member = members.get(name)
+    return isinstance(member, dict) and is_hidden(member, direction)

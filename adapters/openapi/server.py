@@ -1,0 +1,115 @@
+"""Where the operations of a document are served, and which of its addresses may be believed.
+
+Knows servers, their variables and the base URL of the settings. The source's own origin is that of the configured
+base URL; without one, of a local document's first server, or of the URL that the document came from. A server of
+another origin is never believed.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import httpx2
+
+from adapters.base import JsonObject, LeftOut
+from adapters.openapi import swagger
+from adapters.openapi.document import Document, Node
+from adapters.origin import Origin, is_http, joined
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """The URL that paths are appended to, or why there is none."""
+
+    url: httpx2.URL | None
+    why: str = ""
+
+
+class Servers:
+    """The addresses of one document. `stated` are its own servers, `root` the base of operations that name none."""
+
+    def __init__(self, document: Document, configured: str | None, left_out: list[LeftOut]) -> None:
+        self._here = document.uri
+        self._stated = self._urls(_server_nodes(document.root))
+        self.root = self._root(configured)
+        self.own = Origin.of(self.root.url) if self.root.url is not None else None
+        if self.root.url is None:
+            left_out.append(LeftOut("#/servers", self.root.why))
+
+    def _root(self, configured: str | None) -> Base:
+        if configured is not None:
+            url = configured_url(configured)
+            return Base(url) if url else Base(None, f"the base URL '{configured}' is no http URL")
+        if not self._stated:
+            return Base(None, "the document names no server with a host; set BASE_API_URL or --base-url")
+        first = self._stated[0]
+        if not self._here.startswith("file:") and Origin.of(first) != Origin.of(httpx2.URL(self._here)):
+            why = f"the document comes from another origin than its server '{first}'; set BASE_API_URL to that URL if "
+            return Base(None, why + "you trust it")
+        return Base(first)
+
+    def base_of(self, stated: Node | None) -> Base:
+        """The base of an operation; `stated` are its own servers or those of its path."""
+        if stated is None or self.root.url is None:
+            return self.root
+        urls = self._urls([node.fields for node in stated.children()])
+        if not urls:
+            return self.root
+        origins = [Origin.of(url) for url in self._stated]
+        for url in urls:
+            if Origin.of(url) == self.own:
+                return Base(url)
+            if Origin.of(url) in origins:
+                return Base(self._moved(url))
+        return Base(None, f"its own server '{urls[0]}' is of another origin than '{self.own}'")
+
+    def _moved(self, url: httpx2.URL) -> httpx2.URL:
+        """A URL of the document's usual server, seen from the base URL that is configured in its place."""
+        assert self.root.url is not None  # noqa: S101  the caller has looked
+        usual = next(known for known in self._stated if Origin.of(known) == Origin.of(url))
+        if url == usual:
+            return self.root.url
+        return self.root.url.copy_with(path=url.path)
+
+    def _urls(self, servers: Iterable[JsonObject]) -> list[httpx2.URL]:
+        found = (self._url(server) for server in servers)
+        return [url for url in found if url is not None]
+
+    def _url(self, server: JsonObject) -> httpx2.URL | None:
+        text = server.get("url")
+        if not isinstance(text, str):
+            return None
+        variables = server.get("variables")
+        for name, variable in variables.items() if isinstance(variables, dict) else ():
+            value = _value(variable)
+            if value is not None:
+                text = text.replace("{" + str(name) + "}", value)
+        if "{" in text:
+            return None
+        if not self._here.startswith("file:"):
+            return joined(httpx2.URL(self._here), text)
+        return configured_url(f"https:{text}" if text.startswith("//") else text)
+
+
+def _value(variable: object) -> str | None:
+    """The default of a server variable, else the first of its values."""
+    if not isinstance(variable, dict):
+        return None
+    listed = variable.get("enum")
+    first = listed[0] if isinstance(listed, list) and listed else None
+    value = variable.get("default", first)
+    return str(value) if isinstance(value, str | int) else None
+
+
+def configured_url(text: str) -> httpx2.URL | None:
+    """A base URL as it was written by the user or in a local document; None where it is no http URL."""
+    try:
+        url = httpx2.URL(text.strip()).copy_with(fragment=None, query=None, userinfo=b"")
+    except (httpx2.InvalidURL, UnicodeError):
+        return None
+    return url if is_http(url) else None
+
+
+def _server_nodes(root: Node) -> list[JsonObject]:
+    if swagger.is_swagger(root):
+        return swagger.servers(root)
+    return [node.fields for node in root.child("servers").children()] or [{"url": "/"}]

@@ -1,0 +1,160 @@
+"""What a response will look like, as far as the document tells: many records or one, where they are, what they are.
+
+Knows response schemas and paths. Knows no response: the probe looks at one. Where the document is silent, a tool is
+taken to return many, since that is the safe side.
+"""
+
+import re
+from dataclasses import dataclass
+
+from adapters.base import JsonObject
+from adapters.openapi.document import BrokenReference, Document, Node
+from adapters.openapi.names import _VERSION
+from adapters.openapi.operation import Entry
+from adapters.openapi.reader import OperationReader
+
+_VERBS = frozenset(
+    "search list query find export all filter lookup browse get fetch read by self me current count".split()
+)
+_RECORD_LISTS = frozenset(
+    "data items results records value values entries rows elements objects list content contents hits docs documents "
+    "resources features members collection result response payload nodes edges".split()
+)
+_NEVER_RECORDS = frozenset(
+    "schemas links errors warnings included facets aggregations sort sorts fields columns headers notices".split()
+)
+_NOT_NOUN = re.compile(r"[^a-z0-9]+")
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_IDENTIFIERS = frozenset({"id", "uuid", "guid", "key", "name", "slug"})
+_MAX_NOUN = 32
+_DEPTH = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """`records_path` is dotted, "" for the payload itself, None where the document does not tell."""
+
+    noun: str
+    returns_many: bool
+    records_path: str | None
+
+
+def shape_of(document: Document, reader: OperationReader, entry: Entry) -> Shape:
+    """The shape of an operation's success. Raises NotLoaded where another file is needed."""
+    schema = success_schema(document, reader, entry)
+    noun = noun_of(entry.path)
+    if schema is None:
+        return Shape(noun, returns_many=True, records_path=None)
+    path = _records_path(document, schema, entry.path)
+    is_single = path is None and bool(_members(document, schema)) and not _is_open(schema.fields)
+    return Shape(noun, returns_many=not is_single, records_path=path)
+
+
+def success_schema(document: Document, reader: OperationReader, entry: Entry) -> Node | None:
+    """The JSON schema of the first success that has one, its references followed."""
+    responses = entry.operation.child("responses")
+    wanted = [code for code in responses.fields if code.upper().startswith("2")] + ["default"]
+    for code in sorted(wanted, key=lambda code: (code == "default", code)):
+        try:
+            for media_type, media in reader.response(entry, responses.child(code)).child("content").members():
+                if "json" in media_type.lower() or "*/*" in media_type:
+                    schema = _followed(document, document.resolve(media).child("schema"))
+                    if schema.fields:
+                        return schema
+        except BrokenReference:
+            continue
+    return None
+
+
+def declares_html(reader: OperationReader, entry: Entry) -> bool:
+    """Whether any response of an operation is documented as a web page."""
+    for _, node in entry.operation.child("responses").members():
+        try:
+            content = reader.response(entry, node).child("content")
+        except BrokenReference:
+            continue
+        if any("html" in media_type.lower() for media_type in content.fields):
+            return True
+    return False
+
+
+def _followed(document: Document, node: Node) -> Node:
+    """A schema with its references followed, and with those of a single part in `allOf`."""
+    for _ in range(_DEPTH + 1):
+        node = document.resolve(node)
+        parts = list(node.child("allOf").children())
+        if len(parts) != 1 or "properties" in node.fields:
+            return node
+        node = parts[0]
+    return node
+
+
+def _members(document: Document, schema: Node) -> dict[str, Node]:
+    """The members of an object schema, those of its parts included."""
+    found = dict(schema.child("properties").members())
+    for part in schema.child("allOf").children():
+        found |= _members(document, _quiet(document, part))
+    return found
+
+
+def _quiet(document: Document, node: Node) -> Node:
+    try:
+        return _followed(document, node)
+    except BrokenReference:
+        return node.replaced({})
+
+
+def _records_path(document: Document, schema: Node, path: str, *, depth: int = _DEPTH) -> str | None:
+    if _is_array(schema):
+        return ""
+    lists = {}
+    for name, node in _members(document, schema).items():
+        member = _quiet(document, node)
+        if _is_array(member) and "." not in name and _plain(name) not in _NEVER_RECORDS:
+            lists[name] = _quiet(document, member.child("items"))
+    known = [name for name in lists if _plain(name) in _RECORD_LISTS]
+    if known:
+        return min(known, key=lambda name: name not in ("data", "items", "results"))
+    of_objects = [name for name, items in lists.items() if _members(document, items)]
+    if len(of_objects) == 1 and not _is_one_record(document, schema, path):
+        return of_objects[0]
+    return _nested_path(document, schema, path, depth) if depth and not lists else None
+
+
+def _nested_path(document: Document, schema: Node, path: str, depth: int) -> str | None:
+    for name, node in _members(document, schema).items():
+        if _plain(name) in _RECORD_LISTS or name in ("_embedded", "response", "result"):
+            inner = _records_path(document, _quiet(document, node), path, depth=depth - 1)
+            if inner:
+                return f"{name}.{inner}"
+    return None
+
+
+def _is_one_record(document: Document, schema: Node, path: str) -> bool:
+    """An object that is itself somebody: addressed by a variable and with an identifier among its members."""
+    is_addressed = path.split("#")[0].rstrip("/").endswith("}")
+    return is_addressed and any(_plain(name) in _IDENTIFIERS for name in _members(document, schema))
+
+
+def _plain(name: str) -> str:
+    return name.lower().strip("_")
+
+
+def _is_array(node: Node) -> bool:
+    kind = node.fields.get("type")
+    return kind == "array" or (isinstance(kind, list) and "array" in kind) or "items" in node.fields
+
+
+def _is_open(fields: JsonObject) -> bool:
+    return bool(fields.get("additionalProperties")) or "anyOf" in fields or "oneOf" in fields
+
+
+def noun_of(path: str) -> str:
+    """What a record is called, in the plural: the last segment of a path that is neither a variable nor a verb."""
+    segments = [segment for segment in path.split("#")[0].split("?")[0].split("/") if segment]
+    for segment in reversed(segments):
+        bare = re.sub(r"\{[^}]*\}|\.json$", "", segment).rpartition(":")[0] or re.sub(r"\{[^}]*\}|\.json$", "", segment)
+        noun = _NOT_NOUN.sub("_", _HUMP.sub("_", bare).lower()).strip("_")[:_MAX_NOUN].strip("_")
+        if noun and noun not in _VERBS and not _VERSION.match(bare) and noun[0].isalpha():
+            return noun
+    return "records"

@@ -1,0 +1,102 @@
+"""Swagger 2.0 in the words of OpenAPI 3.
+
+Knows what 2.0 calls things. Each function takes a resolved node and gives one in its place that OpenAPI 3 readers
+understand; schemas need no change.
+"""
+
+from adapters.base import Json, JsonObject
+from adapters.openapi.document import Node
+
+_FORMATS = {
+    "multi": ("form", True),
+    "csv": (None, False),
+    "ssv": ("spaceDelimited", False),
+    "pipes": ("pipeDelimited", False),
+    "tsv": ("tabDelimited", False),
+}
+_NOT_SCHEMA = frozenset({"name", "in", "required", "description", "collectionFormat", "allowEmptyValue", "$ref"})
+_FLOWS = {"accessCode": "authorizationCode", "application": "clientCredentials"}
+
+
+def is_swagger(root: Node) -> bool:
+    """Whether the document is a Swagger 2.0 one."""
+    return str(root.fields.get("swagger", "")).startswith("2")
+
+
+def parameter(node: Node) -> Node:
+    """A parameter outside of the body: its schema under `schema`, its collection format as style and explode."""
+    fields = node.fields
+    schema = {key: value for key, value in fields.items() if key not in _NOT_SCHEMA and not key.startswith("x-")}
+    out: JsonObject = {key: fields[key] for key in ("name", "in", "required", "description") if key in fields}
+    style, is_exploded = _FORMATS.get(str(fields.get("collectionFormat", "csv")), (None, False))
+    if schema.get("type") == "array":
+        out |= {"explode": is_exploded} | ({"style": style} if style else {})
+    return node.replaced(out | {"schema": schema})
+
+
+def body(operation: Node, found: list[Node], media_types: list[str]) -> Node:
+    """The request body that `in: body` and `in: formData` parameters make up; a node of None without any."""
+    whole = next((node for node in found if node.fields.get("in") == "body"), None)
+    if whole is not None:
+        kinds = media_types or ["application/json"]
+        content = {kind: {"schema": whole.fields.get("schema", {})} for kind in kinds}
+        return whole.replaced({"required": whole.fields.get("required") is True, "content": content})
+    form = [node.fields for node in found if node.fields.get("in") == "formData"]
+    if not form:
+        return operation.replaced(None)
+    has_file = any(fields.get("type") == "file" for fields in form)
+    kind = "multipart/form-data" if has_file else "application/x-www-form-urlencoded"
+    required = [fields["name"] for fields in form if fields.get("required") is True]
+    schema = {"type": "object", "properties": {f["name"]: _member(f) for f in form}, "required": required}
+    content = {kind: {"schema": schema, "encoding": _encodings(form)}}
+    return operation.replaced({"required": bool(required), "content": content})
+
+
+def _member(fields: JsonObject) -> JsonObject:
+    schema = {key: value for key, value in fields.items() if key not in _NOT_SCHEMA}
+    if fields.get("type") == "file":
+        schema |= {"type": "string", "format": "binary"}
+    return schema | ({"description": fields["description"]} if "description" in fields else {})
+
+
+def _encodings(form: list[JsonObject]) -> JsonObject:
+    arrays = [fields for fields in form if fields.get("type") == "array"]
+    return {
+        fields["name"]: {"style": "form", "explode": fields.get("collectionFormat") == "multi"} for fields in arrays
+    }
+
+
+def response(node: Node, media_types: list[str]) -> Node:
+    """A response with its schema under `content`."""
+    fields = node.fields
+    if "schema" not in fields:
+        return node
+    content = {kind: {"schema": fields["schema"]} for kind in media_types or ["application/json"]}
+    return node.replaced({key: value for key, value in fields.items() if key != "schema"} | {"content": content})
+
+
+def scheme(fields: JsonObject) -> JsonObject:
+    """A security scheme."""
+    if fields.get("type") == "basic":
+        return fields | {"type": "http", "scheme": "basic"}
+    if fields.get("type") == "oauth2":
+        flow = str(fields.get("flow", ""))
+        return {"type": "oauth2", "flows": {_FLOWS.get(flow, flow): {}}}
+    return fields
+
+
+def servers(root: Node) -> list[JsonObject]:
+    """The servers that host, basePath and schemes make up; without a host, one relative to the document."""
+    fields = root.fields
+    base = str(fields.get("basePath") or "/")
+    host = fields.get("host")
+    if not isinstance(host, str) or not host:
+        return [{"url": base}]
+    schemes = [kind for kind in texts(fields.get("schemes")) if kind in ("http", "https")]
+    ordered = sorted(schemes, key=lambda kind: kind != "https") or [""]
+    return [{"url": f"{kind + ':' if kind else ''}//{host}/{base.lstrip('/')}"} for kind in ordered]
+
+
+def texts(value: Json) -> list[str]:
+    """The strings of a list, if it is one."""
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []

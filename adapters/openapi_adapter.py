@@ -1,0 +1,252 @@
+"""A service behind an OpenAPI document as a source of tools.
+
+Knows the way from a document to tools and from a call to a response: build, check, send, check. Knows no step of it
+in detail. What does not fit the document is reported once a tool and used all the same; what leads to another
+origin is never followed.
+"""
+
+import asyncio
+import difflib
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+import httpx2
+
+from adapters.base import (
+    CallResult,
+    Effect,
+    Json,
+    Observer,
+    PageAddress,
+    SourceWarning,
+    ToolList,
+    nobody,
+)
+from adapters.clock import Clock, SystemClock
+from adapters.errors import (
+    DocumentError,
+    ForeignOrigin,
+    InvalidRequest,
+    MalformedResponse,
+    MissingCredential,
+    UnknownTool,
+)
+from adapters.masking import Mask
+from adapters.openapi.catalog import ToolBuilder
+from adapters.openapi.document import Document, NotLoaded
+from adapters.openapi.fetch import MAX_DOCUMENT_BYTES, DocumentFetcher
+from adapters.openapi.request import BuiltRequest, Refused, build_request, with_credentials
+from adapters.openapi.security import Credential, MissingScheme
+from adapters.openapi.server import configured_url
+from adapters.openapi.settings import ANY_SCHEME, OpenApiSettings, ToolOverride
+from adapters.openapi.shape import declares_html
+from adapters.openapi.tool import Tool
+from adapters.openapi.verify import Remark, Verifier
+from adapters.origin import Origin, joined
+from adapters.transport import HttpLimits, HttpRequest, HttpTransport, new_client
+
+__all__ = ["OpenApiSettings", "OpenApiSource", "ToolOverride"]
+
+_DOCUMENT_TIMEOUT_S = 60.0
+_T = TypeVar("_T")
+
+
+class OpenApiSource:
+    """One OpenAPI service. Open it with `OpenApiSource.open`, close it with `aclose`."""
+
+    def __init__(
+        self,
+        settings: OpenApiSettings,
+        builder: ToolBuilder,
+        *,
+        fetcher: DocumentFetcher,
+        document: Document,
+        client: httpx2.AsyncClient,
+        owns_client: bool,
+        clock: Clock,
+    ) -> None:
+        self._settings, self._builder, self._fetcher, self._document = settings, builder, fetcher, document
+        self._client, self._owns_client = client, owns_client
+        self._verifier = Verifier(document, builder.reader)
+        self._building = asyncio.Lock()
+        mask = Mask(builder.security.secrets, names=builder.security.secret_names)
+        self._mask = mask
+        limits = HttpLimits(
+            timeout_s=settings.timeout_s, max_attempts=settings.max_attempts, max_bytes=settings.max_bytes
+        )
+        self._transport = HttpTransport(settings.name, client, mask=mask, limits=limits, clock=clock)
+
+    @classmethod
+    async def open(
+        cls, settings: OpenApiSettings, *, client: httpx2.AsyncClient | None = None, clock: Clock | None = None
+    ) -> "OpenApiSource":
+        """Read the document. Raises DocumentError where it is none at all; a flaw inside costs only its operation."""
+        clock = clock or SystemClock()
+        http = client or new_client()
+        try:
+            fetcher = _fetcher(settings, http, clock)
+            document = await fetcher.open(settings.document)
+            _refuse_foreign_versions(document, settings)
+            builder = await _loaded(fetcher, document, lambda: ToolBuilder(document, settings))
+        except BaseException:
+            if client is None:
+                await http.aclose()
+            raise
+        return cls(
+            settings, builder, fetcher=fetcher, document=document, client=http, owns_client=client is None, clock=clock
+        )
+
+    @property
+    def name(self) -> str:
+        """The name under which the settings know it."""
+        return self._settings.name
+
+    async def list_tools(self) -> ToolList:
+        """All usable tools, and what was left out with its JSON pointer. Raises DocumentError, ConnectionFailed."""
+        async with self._building:
+            await _loaded(self._fetcher, self._document, self._builder.build)
+        tools = sorted(self._builder.tools.values(), key=lambda tool: tool.spec.name)
+        return ToolList(tuple(tool.spec for tool in tools), tuple(dict.fromkeys(self._builder.left_out)))
+
+    async def call(
+        self,
+        tool: str,
+        arguments: Mapping[str, Json],
+        page: PageAddress | None = None,
+        *,
+        observer: Observer = nobody,
+    ) -> CallResult:
+        """Send one request of a tool. `page.arguments` go over the call's own; `page.url` replaces the URL.
+
+        Raises SourceError: InvalidRequest where nothing was sent, ForeignOrigin where a page is elsewhere.
+        """
+        known = await self._tool(tool)
+        place = page or PageAddress()
+        credentials = self._credentials(known)
+        built = self._built(known, {**arguments, **place.arguments}, credentials)
+        if place.url is None:
+            url = built.url
+            await self._check_request(known, built, observer)
+        else:
+            url = self._page_url(known, built, place.url, credentials)
+        request = HttpRequest(
+            method=built.method,
+            url=url,
+            headers=built.headers,
+            body=built.body,
+            is_repeatable=known.spec.effect is Effect.READ,
+        )
+        result = await self._transport.send(request, observer=observer)
+        await self._check_response(known, result, observer)
+        return result
+
+    async def aclose(self) -> None:
+        """Close the connections that were opened here."""
+        if self._owns_client:
+            await self._client.aclose()
+
+    async def _tool(self, name: str) -> Tool:
+        if not self._builder.tools:
+            await self.list_tools()
+        found = self._builder.tools.get(name)
+        if found is None:
+            near = difflib.get_close_matches(name, self._builder.tools, n=1)
+            hint = f"; did you mean '{near[0]}'?" if near else ""
+            raise UnknownTool(f"there is no tool '{name}' in '{self.name}'{hint}", source=self.name)
+        return found
+
+    def _credentials(self, tool: Tool) -> tuple[Credential, ...]:
+        try:
+            return self._builder.security.credentials_for(tool.operation.security)
+        except MissingScheme as error:
+            text = f"the tool '{tool.spec.name}' needs a credential for '{error}'; set BASE_API_TOKEN"
+            raise MissingCredential(
+                f"{text}, or `auth` of the source", source=self.name, location=tool.spec.locator, requests=0
+            ) from None
+
+    def _built(self, tool: Tool, arguments: Mapping[str, Json], credentials: tuple[Credential, ...]) -> BuiltRequest:
+        base = self._builder.base_of(tool.operation)
+        if base.url is None:
+            raise DocumentError(base.why, source=self.name, location=tool.spec.locator, requests=0)
+        try:
+            return build_request(tool, arguments, base=base.url, credentials=credentials)
+        except Refused as error:
+            raise self._invalid(tool, error.violations) from None
+
+    def _invalid(self, tool: Tool, violations: tuple[str, ...]) -> InvalidRequest:
+        text = f"the arguments do not fit '{tool.spec.name}': {'; '.join(violations)}"
+        return InvalidRequest(text, source=self.name, location=tool.spec.locator, violations=violations)
+
+    def _page_url(self, tool: Tool, built: BuiltRequest, text: str, credentials: tuple[Credential, ...]) -> httpx2.URL:
+        """The URL of a page that a response named: seen from the request's own, and of its origin."""
+        url = joined(built.url, text)
+        if url is None or Origin.of(url) != Origin.of(built.url):
+            shown = self._mask.text(text.partition("?")[0])[:200]
+            raise ForeignOrigin(
+                f"the next page is at '{shown}', another origin than '{Origin.of(built.url)}'; it was not followed",
+                source=self.name,
+                location=tool.spec.locator,
+                requests=0,
+            )
+        return with_credentials(url, credentials)
+
+    async def _check_request(self, tool: Tool, built: BuiltRequest, observer: Observer) -> None:
+        faults, remark = await _loaded(self._fetcher, self._document, lambda: self._verifier.request(tool, built))
+        if faults:
+            raise self._invalid(tool, faults)
+        self._tell(tool, remark, observer)
+
+    async def _check_response(self, tool: Tool, result: CallResult, observer: Observer) -> None:
+        if is_web_page(result) and not declares_html(self._builder.reader, tool.operation.entry):
+            text = (
+                "the server answered with a web page where the document has none; check the base URL and the credential"
+            )
+            raise MalformedResponse(text, source=self.name, location=result.location, requests=result.requests)
+        if self._verifier.is_worth_a_look(tool, result):
+            remark = await _loaded(self._fetcher, self._document, lambda: self._verifier.response(tool, result))
+            self._tell(tool, remark, observer)
+
+    def _tell(self, tool: Tool, remark: Remark | None, observer: Observer) -> None:
+        if remark is not None:
+            observer(SourceWarning(self.name, tool.spec.name, remark.code, self._mask.text(remark.text)))
+
+
+def is_web_page(result: CallResult) -> bool:
+    """Whether the response is HTML."""
+    return result.headers.get("content-type", "").lower().lstrip().startswith(("text/html", "application/xhtml"))
+
+
+def _fetcher(settings: OpenApiSettings, client: httpx2.AsyncClient, clock: Clock) -> DocumentFetcher:
+    """What reads the document: its own limits, and the token only for the configured origin."""
+    values = {name: secret.get_secret_value() for name, secret in settings.credentials.items()}
+    limits = HttpLimits(
+        timeout_s=max(settings.timeout_s, _DOCUMENT_TIMEOUT_S),
+        max_attempts=settings.max_attempts,
+        max_bytes=MAX_DOCUMENT_BYTES,
+    )
+    transport = HttpTransport(settings.name, client, mask=Mask(values.values()), limits=limits, clock=clock)
+    own = None if settings.base_url is None else configured_url(settings.base_url)
+    return DocumentFetcher(
+        settings.name, transport, own=None if own is None else Origin.of(own), bearer=values.get(ANY_SCHEME) or None
+    )
+
+
+def _refuse_foreign_versions(document: Document, settings: OpenApiSettings) -> None:
+    fields = document.root.fields
+    version = fields.get("openapi", fields.get("swagger"))
+    if str(version).split(".")[0] not in ("2", "3"):
+        text = f"the document '{settings.document}' has no OpenAPI version that is known: '{version}'; 2.0 and 3.x are"
+        raise DocumentError(text, source=settings.name)
+
+
+async def _loaded(fetcher: DocumentFetcher, document: Document, step: Callable[[], _T]) -> _T:
+    """The value of a step, taken off the event loop, again after each file that it turned out to need."""
+    while True:
+        try:
+            return await asyncio.to_thread(step)
+        except NotLoaded as needed:
+            uri = needed.uri
+        try:
+            document.add(uri, await fetcher.read(uri, root_uri=document.uri))
+        except DocumentError as error:
+            document.refuse(uri, str(error))

@@ -1,0 +1,258 @@
+"""HTTP for sources: one request with its deadline, cap, redirects and retries.
+
+Knows the wire. Knows no document and no credential: the request comes with its headers, and the mask that hides
+secrets is handed in. Nothing is followed to another origin, and no cookie outlives a response.
+"""
+
+import asyncio
+import itertools
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from email.utils import parsedate_to_datetime
+from http.cookiejar import DefaultCookiePolicy
+from types import MappingProxyType
+from typing import TypeAlias
+
+import httpx2
+
+from adapters.base import CallResult, Observer, RequestSent, RetryPlanned, nobody
+from adapters.bodies import BodyFlaw, parse_body
+from adapters.clock import Clock, SystemClock
+from adapters.errors import (
+    ConnectionFailed,
+    ForeignOrigin,
+    HttpStatusError,
+    MalformedResponse,
+    ResponseTooLarge,
+    SourceError,
+    TimedOut,
+)
+from adapters.masking import Mask, quiet_http_logs
+from adapters.origin import Origin, joined
+
+_RETRYABLE = frozenset({429, 500, 502, 503, 504})
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_MAX_REDIRECTS = 5
+_ENCODINGS = frozenset({"", "identity", "gzip", "x-gzip", "deflate"})
+_EXCERPT_BYTES = 2_000
+_FIRST_WAIT_S, _LONGEST_WAIT_S = 0.5, 60.0
+_USER_AGENT = "runax"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpRequest:
+    """One request, ready to leave. `is_repeatable` only if sending it twice does no harm."""
+
+    method: str
+    url: httpx2.URL
+    headers: tuple[tuple[str, str], ...] = ()
+    body: bytes | None = None
+    is_repeatable: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpLimits:
+    """`timeout_s` is for one whole exchange, first byte to last; `max_bytes` for a body after decompression."""
+
+    timeout_s: float = 30.0
+    max_attempts: int = 3
+    max_bytes: int = 256 * 2**20
+
+
+def new_client() -> httpx2.AsyncClient:
+    """A client that keeps no cookies and follows nothing by itself. Deadlines are set here, around each exchange."""
+    quiet_http_logs()
+    client = httpx2.AsyncClient(timeout=None, follow_redirects=False)
+    client.cookies.jar.set_policy(DefaultCookiePolicy(allowed_domains=[]))
+    return client
+
+
+class HttpTransport:
+    """Sends requests of one source. `uniform` draws from [0, 1) for the jitter of waits."""
+
+    def __init__(
+        self,
+        source: str,
+        client: httpx2.AsyncClient,
+        *,
+        mask: Mask,
+        limits: HttpLimits,
+        clock: Clock | None = None,
+        uniform: Callable[[], float] = random.random,
+    ) -> None:
+        self._source, self._client, self._mask, self._limits = source, client, mask, limits
+        self._clock, self._uniform = clock or SystemClock(), uniform
+        quiet_http_logs()
+
+    async def send(self, request: HttpRequest, *, observer: Observer = nobody) -> CallResult:
+        """The response, parsed, after as many attempts as the limits allow. Raises SourceError; never half a body."""
+        return await self._repeated(request, self._result, observer)
+
+    async def fetch(self, request: HttpRequest, *, observer: Observer = nobody) -> bytes:
+        """The body of a success, as it is. Raises SourceError."""
+        result = await self._repeated(request, _unparsed, observer)
+        return bytes(result.payload)
+
+    async def _repeated(self, request: HttpRequest, read: "_Read", observer: Observer) -> CallResult:
+        started = self._clock.monotonic()
+        location = f"{request.method} {self._mask.url(request.url)}"
+        sent = itertools.count(1)
+        for attempt in range(2, self._limits.max_attempts + 2):
+            try:
+                head, body = await self._attempt(request, location, _Hops(self._source, sent, observer))
+                result = read(head, body, location)
+            except SourceError as error:
+                wait_s = self._wait(request, error, attempt)
+                if wait_s is None:
+                    error.requests = next(sent) - 1
+                    raise
+                observer(RetryPlanned(self._source, location, attempt, wait_s, str(error)))
+                await self._clock.sleep(wait_s)
+            else:
+                return replace(result, duration_s=self._clock.monotonic() - started, requests=next(sent) - 1)
+        raise ValueError(f"'max_attempts' is {self._limits.max_attempts}; it must be at least 1")
+
+    def _wait(self, request: HttpRequest, error: SourceError, attempt: int) -> float | None:
+        """Seconds until the coming attempt, or None where there is none: full jitter, never below Retry-After."""
+        if not (request.is_repeatable and error.is_retryable) or attempt > self._limits.max_attempts:
+            return None
+        asked = error.retry_after_s or 0.0
+        if asked > _LONGEST_WAIT_S:
+            return None
+        ceiling: float = min(_FIRST_WAIT_S * 2.0 ** (attempt - 2), _LONGEST_WAIT_S)
+        return asked + ceiling * self._uniform()
+
+    async def _attempt(self, request: HttpRequest, location: str, hops: "_Hops") -> tuple[httpx2.Response, bytes]:
+        """One exchange under one deadline, its failures in the words of this package."""
+        timeout_s = self._limits.timeout_s
+        try:
+            async with asyncio.timeout(timeout_s):
+                return await self._follow(request, hops)
+        except (TimeoutError, httpx2.TimeoutException):
+            text = f"no complete response within {timeout_s:g} s; raise the timeout or ask for less"
+            raise TimedOut(text, source=self._source, location=location, is_retryable=True) from None
+        except (httpx2.NetworkError, httpx2.RemoteProtocolError, httpx2.ProxyError) as error:
+            raise ConnectionFailed(
+                f"the connection failed: {self._said(error)}", source=self._source, location=location, is_retryable=True
+            ) from None
+        except httpx2.DecodingError as error:
+            text = f"the body is not what its content encoding says: {self._said(error)}"
+            raise MalformedResponse(text, source=self._source, location=location) from None
+        except (httpx2.HTTPError, httpx2.InvalidURL, UnicodeError) as error:
+            text = f"the request cannot be sent: {self._said(error)}"
+            raise ConnectionFailed(text, source=self._source, location=location) from None
+
+    def _said(self, error: Exception) -> str:
+        """The library's words, masked. Its exception is not chained: it holds the request with its secrets."""
+        return self._mask.text(str(error) or type(error).__name__)
+
+    async def _follow(self, request: HttpRequest, hops: "_Hops") -> tuple[httpx2.Response, bytes]:
+        for _ in range(_MAX_REDIRECTS + 1):
+            location = f"{request.method} {self._mask.url(request.url)}"
+            hops.sent(location)
+            response = await self._client.send(_wire(request), stream=True, auth=None, follow_redirects=False)
+            try:
+                target = response.headers.get("location") if response.status_code in _REDIRECTS else None
+                if target is None:
+                    return response, await self._read(response, location)
+            finally:
+                await response.aclose()
+            request = self._redirected(request, response.status_code, target, location)
+        raise MalformedResponse(f"more than {_MAX_REDIRECTS} redirects", source=self._source, location=location)
+
+    def _redirected(self, request: HttpRequest, status: int, target: str, location: str) -> HttpRequest:
+        url = joined(request.url, target)
+        if url is None or Origin.of(url) != Origin.of(request.url):
+            shown = self._mask.text(target.partition("?")[0])
+            text = f"a redirect leads to '{shown}', another origin than '{Origin.of(request.url)}'; it was not followed"
+            raise ForeignOrigin(text, source=self._source, location=location)
+        if status in (307, 308) or request.method in ("GET", "HEAD"):
+            return replace(request, url=url)
+        return replace(request, url=url, method="GET", body=None)
+
+    async def _read(self, response: httpx2.Response, location: str) -> bytes:
+        """The whole body of a success, or the error that its status stands for."""
+        encoding = response.headers.get("content-encoding", "").strip().lower()
+        if encoding not in _ENCODINGS:
+            text = f"the body is encoded as '{encoding}', which was not asked for"
+            raise MalformedResponse(text, source=self._source, location=location)
+        if not 200 <= response.status_code < 300:
+            raise await self._refusal(response, location)
+        body = bytearray()
+        async for piece in response.aiter_bytes():
+            body += piece
+            if len(body) > self._limits.max_bytes:
+                text = f"the body is larger than {self._limits.max_bytes:,} bytes; ask for a smaller page"
+                raise ResponseTooLarge(text, source=self._source, location=location)
+        return bytes(body)
+
+    async def _refusal(self, response: httpx2.Response, location: str) -> HttpStatusError:
+        body = bytearray()
+        async for piece in response.aiter_bytes():
+            body += piece
+            if len(body) >= _EXCERPT_BYTES:
+                break
+        status = response.status_code
+        excerpt = self._mask.text(bytes(body).decode("utf-8", "replace"))[: _EXCERPT_BYTES // 2]
+        hint = "; check the credential of this source" if status in (401, 403) else ""
+        return HttpStatusError(
+            f"the server answered {status} {response.reason_phrase}{hint}",
+            source=self._source,
+            location=location,
+            status=status,
+            body=excerpt,
+            is_retryable=status in _RETRYABLE,
+            retry_after_s=retry_after_s(response.headers.get("retry-after"), now=self._clock.wall()),
+        )
+
+    def _result(self, head: httpx2.Response, body: bytes, location: str) -> CallResult:
+        try:
+            payload = parse_body(body, head.headers.get("content-type"))
+        except BodyFlaw as flaw:
+            raise MalformedResponse(
+                str(flaw), source=self._source, location=location, is_retryable=flaw.is_perhaps_cut
+            ) from None
+        headers = MappingProxyType({name.lower(): value for name, value in head.headers.items()})
+        return CallResult(
+            payload=payload, location=location, headers=headers, n_bytes=len(body), status=head.status_code
+        )
+
+
+_Read: TypeAlias = Callable[[httpx2.Response, bytes, str], CallResult]
+
+
+def _unparsed(head: httpx2.Response, body: bytes, location: str) -> CallResult:
+    return CallResult(payload=body, location=location, n_bytes=len(body), status=head.status_code)
+
+
+@dataclass(frozen=True, slots=True)
+class _Hops:
+    """Counts the requests of one logical send and tells who listens."""
+
+    source: str
+    count: "itertools.count[int]"
+    observer: Observer
+
+    def sent(self, location: str) -> None:
+        next(self.count)
+        self.observer(RequestSent(self.source, location))
+
+
+def _wire(request: HttpRequest) -> httpx2.Request:
+    headers = [("user-agent", _USER_AGENT), ("accept-encoding", "gzip, deflate"), *request.headers]
+    return httpx2.Request(
+        request.method, request.url, headers=[(n.encode("ascii"), v.encode("utf-8")) for n, v in headers],
+        content=request.body,
+    )  # fmt: skip
+
+
+def retry_after_s(value: str | None, *, now: float) -> float | None:
+    """Seconds that a Retry-After header asks for: seconds or an HTTP date, seen from `now`; None for nonsense."""
+    if not value:
+        return None
+    try:
+        seconds = float(value) if value.strip()[:1].isdigit() else parsedate_to_datetime(value).timestamp() - now
+    except (ValueError, TypeError, OverflowError):
+        return None
+    return max(seconds, 0.0) if seconds < float("inf") else None
