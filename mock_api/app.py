@@ -33,6 +33,8 @@ __all__ = ["create_app", "default_resources", "serve"]
 Handler: TypeAlias = Callable[..., Awaitable[Response]]
 _NO_FAULTS = FaultPlan()
 _BLOCK = 500
+_skip: Any = SkipJsonSchema
+_ABSENT = _skip[None]  # a query has no null: what is optional is left out, and the document says so
 
 
 class MockApi(FastAPI):
@@ -211,7 +213,7 @@ def _parameter(key: str, argument: Argument, *, is_shown: bool) -> inspect.Param
         le=argument.maximum,
         include_in_schema=is_shown,
     )
-    optional: Any = kind if argument.default is not None else kind | SkipJsonSchema[None]
+    optional: Any = kind if argument.default is not None else kind | _ABSENT
     annotation = Annotated[optional, query]
     return inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, default=argument.default, annotation=annotation)
 
