@@ -54,6 +54,12 @@ def test_a_million_white_characters_are_counted_without_a_panic(counter: O200kCo
     assert 0 < counter.count("x" + white * 1_000_000 + "x") <= 2 + 2 * 1_000_000
 
 
+def test_a_long_text_is_counted_in_windows_that_change_the_count_by_next_to_nothing(counter: O200kCounter) -> None:
+    text = "Ticket 17 of customer Baláž is open. " * 20_000
+    exact = len(tokens._build().encode_ordinary(text))
+    assert counter.count(text) == pytest.approx(exact, abs=2 * len(text) // 262_144)
+
+
 def test_a_lone_surrogate_is_counted(counter: O200kCounter) -> None:
     assert counter.count("a\ud800b") > 0
 
