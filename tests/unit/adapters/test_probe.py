@@ -1,0 +1,246 @@
+"""What the cheap look before a call learns, and what it costs."""
+
+from typing import Any
+
+import pytest
+
+from adapters.base import CallResult, Convention, PageAddress, Pagination, ToolSpec
+from adapters.errors import ConnectionFailed, HttpStatusError, SourceError
+from adapters.pagination import Certainty, detect
+from adapters.probe import Probe, Rung, Send, probe
+from tests.unit.adapters.paged_server import WHOLE, PagedServer
+
+OFFSET, PAGE, CURSOR = Convention.OFFSET, Convention.PAGE, Convention.CURSOR
+NEXT_URL, LINK = Convention.NEXT_URL, Convention.LINK_HEADER
+
+
+def lone_tool(pagination: Pagination = Pagination(), **more: Any) -> ToolSpec:  # noqa: B008
+    return ToolSpec(
+        name="get",
+        description="",
+        parameters={"type": "object"},
+        source="desk",
+        locator="GET /x",
+        pagination=pagination,
+        **more,
+    )
+
+
+def answering(*answers: Any) -> tuple[Send, list[PageAddress | None]]:
+    """A source that gives these payloads or errors in turn."""
+    asked: list[PageAddress | None] = []
+    left = list(answers)
+
+    async def send(page: PageAddress | None) -> CallResult:
+        asked.append(page)
+        answer = left.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return CallResult(payload=answer, location="GET https://desk.example/x")
+
+    return send, asked
+
+
+def refused(status: int = 400) -> HttpStatusError:
+    return HttpStatusError("no", source="desk", location="GET /x", status=status)
+
+
+async def test_a_metadata_flag_tells_everything_in_one_request() -> None:
+    server = PagedServer(OFFSET, 261, has_metadata=True, path="data.tickets")
+    looked = await probe(server.tool(), server.send)
+    assert looked == Probe(
+        pagination=server.tool().pagination,
+        records_path="data.tickets",
+        total=261,
+        certainty=Certainty.EXACT,
+        rung=Rung.METADATA,
+        tokens_estimation=900,
+    )
+    assert server.requests == [{"meta_only": True}]
+
+
+async def test_a_metadata_answer_without_a_path_is_completed_by_a_page() -> None:
+    send, asked = answering({"total_items": 261}, {"rows": [{"id": 1}]})
+    tool = lone_tool(Pagination(convention=OFFSET, position="offset", size="limit", metadata="meta_only"))
+    looked = await probe(tool, send)
+    assert (looked.total, looked.records_path, looked.rung, looked.requests) == (261, "rows", Rung.METADATA, 2)
+    assert asked[1] == PageAddress({"offset": 0, "limit": 1})
+
+
+@pytest.mark.parametrize("answer", [refused(400), refused(422), {"rows": [{"id": 1}, {"id": 2}]}])
+async def test_a_metadata_flag_that_does_not_work_gives_way_to_a_page(answer: Any) -> None:
+    send, _ = answering(answer, {"rows": [{"id": 1}], "total": 9})
+    tool = lone_tool(Pagination(convention=OFFSET, position="offset", size="limit", metadata="meta_only"))
+    looked = await probe(tool, send)
+    assert (looked.rung, looked.total, looked.requests, len(looked.notes)) == (Rung.SMALLEST_PAGE, 9, 2, 1)
+
+
+@pytest.mark.parametrize("convention", [OFFSET, PAGE, CURSOR])
+async def test_a_page_of_one_reveals_total_and_path(convention: Convention) -> None:
+    server = PagedServer(convention, 261, total=261, path="data.tickets")
+    looked = await probe(server.tool(), server.send)
+    assert (looked.rung, looked.total, looked.certainty) == (Rung.SMALLEST_PAGE, 261, Certainty.EXACT)
+    assert (looked.records_path, len(looked.sample), looked.first) == ("data.tickets", 1, None)
+    assert looked.bytes_per_record is not None
+    assert [request.get("limit", request.get("per_page")) for request in server.requests] == [1]
+
+
+async def test_the_smallest_legal_page_is_asked_for_and_never_an_empty_one() -> None:
+    for least, asked in ((5, 5), (0, 1), (None, 1)):
+        server = PagedServer(OFFSET, 261, total=261)
+        tool = lone_tool(Pagination(convention=OFFSET, position="offset", size="limit", min_size=least))
+        await probe(tool, server.send)
+        assert server.requests[0]["limit"] == asked
+
+
+async def test_a_refused_smallest_page_gives_way_to_the_first_page_which_is_kept() -> None:
+    server = PagedServer(OFFSET, 261, total=261, refuses=frozenset({1}))
+    looked = await probe(server.tool(), server.send)
+    assert (looked.rung, looked.total, looked.requests) == (Rung.FIRST_PAGE, 261, 2)
+    assert looked.first is not None
+    assert (looked.first.size, len(looked.first.reading.records)) == (None, 20)
+
+
+async def test_a_page_that_is_everything_is_kept_as_the_first_page() -> None:
+    server = PagedServer(OFFSET, 1, total=1)
+    looked = await probe(server.tool(), server.send)
+    assert looked.first is not None
+    assert looked.first.address == PageAddress({"offset": 0, "limit": 1})
+
+
+async def test_no_records_is_a_total_of_zero() -> None:
+    for total in (None, 0):
+        server = PagedServer(OFFSET, 0, total=total)
+        looked = await probe(server.tool(), server.send)
+        assert (looked.total, looked.certainty, looked.sample) == (0, Certainty.EXACT, ())
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        refused(404),
+        refused(401),
+        refused(500),
+        ConnectionFailed("cut", source="desk"),
+    ],
+)
+async def test_a_failed_probe_is_an_error_and_never_an_empty_dataset(error: SourceError) -> None:
+    send, asked = answering(error)
+    with pytest.raises(SourceError) as caught:
+        await probe(PagedServer(OFFSET, 5).tool(), send)
+    assert caught.value is error
+    assert len(asked) == 1
+
+
+async def test_where_every_rung_is_refused_the_last_refusal_is_the_error() -> None:
+    send, asked = answering(refused(), refused(422))
+    with pytest.raises(HttpStatusError) as caught:
+        await probe(PagedServer(OFFSET, 5).tool(), send)
+    assert caught.value.status == 422
+    assert len(asked) == 2
+
+
+async def test_pages_that_begin_at_zero_are_found_out_when_the_answer_is_not_the_first_page() -> None:
+    server = PagedServer(PAGE, 9, total=9, first_page=0, tells_page=True)
+    looked = await probe(server.tool(), server.send)
+    assert looked.pagination.first == 0
+    assert looked.sample[0]["id"] == 0
+    assert [request["page"] for request in server.requests] == [1, 0]
+
+
+async def test_pages_that_begin_at_zero_are_found_out_when_page_one_is_empty() -> None:
+    server = PagedServer(PAGE, 1, first_page=0)
+    looked = await probe(server.tool(), server.send)
+    assert (looked.pagination.first, len(looked.sample)) == (0, 1)
+
+
+async def test_an_empty_page_one_of_a_server_that_begins_there_is_empty() -> None:
+    server = PagedServer(PAGE, 0, first_page=1)
+    looked = await probe(server.tool(), server.send)
+    assert (looked.pagination.first, looked.total) == (1, 0)
+
+
+async def test_a_page_zero_that_is_refused_or_told_as_one_moves_the_base() -> None:
+    server = PagedServer(PAGE, 9, total=9, first_page=1)
+    looked = await probe(server.tool(minimum=0), server.send)
+    assert (looked.pagination.first, looked.total) == (1, 9)
+    send, _ = answering({"items": [{"id": 1}], "page": 1, "total": 9})
+    assert (await probe(server.tool(default=0), send)).pagination.first == 1
+
+
+@pytest.mark.parametrize("convention", [NEXT_URL, LINK])
+async def test_a_next_url_corrects_a_tool_whose_document_tells_of_no_pages(convention: Convention) -> None:
+    server = PagedServer(convention, 90, clamp=40)
+    looked = await probe(server.tool(), server.send)
+    assert looked.pagination.convention is convention
+    assert looked.first is not None
+    assert looked.first.reading.next is not None
+    assert looked.total is None
+
+
+async def test_a_size_that_is_ignored_is_not_used_any_more() -> None:
+    server = PagedServer(OFFSET, 90, heeds_size=False)
+    looked = await probe(server.tool(), server.send)
+    assert looked.pagination.size is None
+    assert set(looked.pagination.hidden) == {"offset", "limit"}
+    assert looked.first is not None
+    assert "ignored" in looked.notes[0]
+
+
+async def test_a_wrong_total_is_told_and_not_believed() -> None:
+    send, _ = answering(refused(), {"items": [{"id": 1}, {"id": 2}], "total": 1})
+    looked = await probe(PagedServer(OFFSET, 5).tool(), send)
+    assert (looked.total, looked.certainty) == (None, Certainty.UNKNOWN)
+    assert "contradicted" in looked.notes[-1]
+
+
+@pytest.mark.parametrize("tool", [lone_tool(), lone_tool(returns_many=False)])
+async def test_a_tool_without_pages_is_asked_once_and_its_answer_kept(tool: ToolSpec) -> None:
+    send, asked = answering([{"id": 1}, {"id": 2}])
+    looked = await probe(tool, send)
+    assert (looked.rung, looked.total, looked.certainty) == (Rung.SINGLE, 2, Certainty.EXACT)
+    assert asked == [None]
+    assert looked.first is not None
+
+
+async def test_a_single_answer_that_admits_more_is_not_complete() -> None:
+    send, _ = answering({"items": [{"id": 1}], "total": 7})
+    looked = await probe(lone_tool(), send)
+    assert (looked.total, looked.certainty, len(looked.notes)) == (7, Certainty.EXACT, 1)
+    send, _ = answering({"items": [{"id": 1}], "has_more": True})
+    looked = await probe(lone_tool(), send)
+    assert (looked.total, looked.certainty, len(looked.notes)) == (None, Certainty.UNKNOWN, 1)
+
+
+async def test_one_object_of_a_tool_for_one_is_one_record_whatever_lists_it_has() -> None:
+    send, _ = answering({"id": 4, "name": "Baláž", "tickets": [{"id": n} for n in range(3)]})
+    looked = await probe(lone_tool(returns_many=False), send)
+    assert (looked.total, looked.first is not None, len(looked.sample)) == (1, True, 1)
+
+
+@pytest.mark.parametrize(
+    ("n_records", "most", "asked", "certainty"),
+    [
+        (7, 100, 100, Certainty.EXACT),
+        (100, 100, 100, Certainty.AT_LEAST),
+        (50, 100, 100, Certainty.AT_LEAST),
+        (7, None, 1000, Certainty.EXACT),
+    ],
+)
+async def test_a_limit_without_a_position_is_asked_for_as_much_as_it_gives(
+    n_records: int, most: int | None, asked: int, certainty: Certainty
+) -> None:
+    limit = {**WHOLE, "maximum": most} if most else WHOLE
+    send, addresses = answering([{"id": n} for n in range(n_records)])
+    looked = await probe(lone_tool(detect({"limit": limit})), send)
+    assert (looked.total, looked.certainty, looked.rung) == (n_records, certainty, Rung.FIRST_PAGE)
+    assert addresses == [PageAddress({"limit": asked})]
+    assert looked.first is not None
+    assert bool(looked.notes) == (certainty is Certainty.AT_LEAST)
+
+
+async def test_retries_of_the_transport_are_counted() -> None:
+    async def send(_: PageAddress | None) -> CallResult:
+        return CallResult(payload=[{"id": 1}], location="", requests=3)
+
+    assert (await probe(lone_tool(), send)).requests == 3
