@@ -21,6 +21,7 @@ _RETRYABLE = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 5
 _NO_SUCH_API = frozenset({404, 405, 501})
 _INVALID = frozenset({400, 422})
 _LONGEST_EXCERPT = 500
+_SHORTEST_KEY = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,8 +100,11 @@ def _next_step(refusal: Refusal) -> str:
 
 
 def excerpt(text: str, *, api_key: str) -> str:
-    """The beginning of a text on one line, with the key masked, ended by a full stop."""
-    masked = text.replace(api_key, "***") if api_key else text
+    """The beginning of a text on one line, with the key masked, ended by a full stop.
+
+    A key of under eight characters is a placeholder ("none", "ollama") and may be an ordinary word of the text.
+    """
+    masked = text.replace(api_key, "***") if len(api_key) >= _SHORTEST_KEY else text
     line = " ".join(masked.split())[:_LONGEST_EXCERPT] or "no reason was given"
     return line if line.endswith((".", "!", "?")) else f"{line}."
 

@@ -23,6 +23,12 @@ def test_no_refusal_carries_the_key_into_its_message(status: int, words: str, co
     assert "'http://h/v1'" in str(error)
 
 
+def test_a_placeholder_for_a_key_does_not_eat_words() -> None:
+    refusal = Refusal(status=400, message="none of the messages is valid")
+    error = error_of(refusal, model="m", base_url="http://h/v1", api_key="none")
+    assert "none of the messages is valid" in str(error)
+
+
 @pytest.mark.parametrize(
     ("message", "param", "expected"),
     [
