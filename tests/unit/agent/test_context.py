@@ -1,0 +1,104 @@
+"""What the main model sees stays under the effective context; the oldest results make room."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from runax_cli.agent.context import Context
+from runax_cli.memory.history import History
+from runax_cli.memory.working import WorkingMemory
+from runax_cli.models.base import ByteCounter, Message, ToolSchema
+from runax_cli.models.tokens import CalibratedCounter
+
+TOOL = ToolSchema("get_tickets", "Tickets.", {"type": "object", "properties": {}})
+
+
+def context(effective: int = 4000, *, history: History | None = None) -> Context:
+    return Context(
+        system="You answer.",
+        question="What broke?",
+        history=history or History(),
+        tools=[TOOL],
+        counter=CalibratedCounter(ByteCounter()),
+        effective_tokens=effective,
+        run_id="r1",
+    )
+
+
+def working(*sizes: int) -> WorkingMemory:
+    memory = WorkingMemory()
+    for number, size in enumerate(sizes):
+        memory.add_result(f"call_{number}", "x" * size, pointer="see dataset")
+    return memory
+
+
+async def test_everything_that_fits_is_sent_as_it_is() -> None:
+    memory = working(500, 500)
+    fitted = await context().fitted(memory)
+    assert (fitted.folded, fitted.is_fitting) == ((), True)
+    assert fitted.request.tools == (TOOL,)
+    assert [message.role for message in fitted.request.messages] == ["system", "user", "tool", "tool"]
+
+
+async def test_the_oldest_results_are_folded_until_the_rest_fits() -> None:
+    memory = working(1500, 1500, 1500)
+    fitted = await context().fitted(memory)
+    assert fitted.folded == ("call_0",)
+    assert [message.content[:11] for message in memory.messages] == ["see dataset", "x" * 11, "x" * 11]
+
+
+async def test_a_result_that_is_too_large_alone_is_folded_too() -> None:
+    fitted = await context().fitted(working(9000))
+    assert (fitted.folded, fitted.is_fitting) == (("call_0",), True)
+
+
+async def test_what_cannot_be_made_to_fit_is_said() -> None:
+    memory = WorkingMemory()
+    memory.add(Message("user", "x" * 9000))
+    assert not (await context().fitted(memory)).is_fitting
+
+
+async def test_the_last_request_has_no_tools_and_fits_what_the_budget_has_left() -> None:
+    fitted = await context().fitted(working(900, 900), is_last=True, most_tokens=2000)
+    assert fitted.request.tools == ()
+    assert fitted.folded == ("call_0",)
+    assert fitted.bound_tokens + fitted.request.max_output_tokens <= 2000
+
+
+async def test_history_has_its_share_and_no_more() -> None:
+    history = History()
+    for number in range(10):
+        history.add(f"question {number} " + "x" * 100, "answer " + "y" * 100)
+    messages = (await context(history=history).fitted(WorkingMemory())).request.messages
+    assert [message.content[:10] for message in messages[1:]] == [
+        "question 8",
+        "answer yyy",
+        "question 9",
+        "answer yyy",
+        "What broke",
+    ]
+
+
+async def test_room_is_what_is_left_beside_the_reserve_for_the_answer() -> None:
+    one = context()
+    before, after = await one.room(working()), await one.room(working(1000))
+    assert 1000 <= before - after <= 1000 + 40
+    assert before + one.answer_reserve < one.effective_tokens
+    assert await one.room(working(9000)) == 0
+
+
+def test_a_direct_result_takes_its_share_of_the_room_a_quarter_of_all_at_most() -> None:
+    one = context(4000)
+    assert one.direct_limit(3000, 1) == 1000
+    assert one.direct_limit(3000, 4) == 750
+    assert one.direct_limit(0, 1) == 250, "folding makes room for a small one"
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.integers(0, 3000), max_size=8), st.booleans())
+async def test_no_request_passes_the_context_whatever_the_results(sizes: list[int], is_last: bool) -> None:
+    one = context()
+    fitted = await one.fitted(working(*sizes), is_last=is_last)
+    assert fitted.is_fitting
+    assert fitted.bound_tokens + fitted.request.max_output_tokens <= one.effective_tokens
+    kept = [message for message in fitted.request.messages if message.role == "tool"]
+    assert len(kept) == len(sizes), "a result is folded, and never lost"
