@@ -3,7 +3,7 @@
 Knows types, limits and JSON Schema. Knows no resource and no transport.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -11,6 +11,10 @@ JsonObject: TypeAlias = dict[str, Any]
 Scalar: TypeAlias = str | int | float | bool
 Kind: TypeAlias = Literal["string", "integer", "number", "boolean"]
 PYTHON_TYPES: Mapping[Kind, type] = {"string": str, "integer": int, "number": float, "boolean": bool}
+
+
+class ArgumentsInvalid(ValueError):
+    """Arguments that do not fit; the message says which and why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,3 +35,33 @@ class Argument:
         known = {name: value for name, value in rest.items() if value is not None}
         closed = {"enum": list(self.values)} if self.values else {}
         return {"type": self.kind, "description": self.description, **known, **closed}
+
+    def problem_with(self, value: object) -> str | None:
+        """What is wrong with a value for this argument, in words; None where it fits."""
+        if not _is(value, self.kind):
+            return f"'{self.name}' is {value!r}; it must be of type {self.kind}"
+        if self.values and value not in self.values:
+            return f"'{self.name}' is {value!r}; it must be one of {', '.join(self.values)}"
+        if isinstance(value, int) and self.minimum is not None and value < self.minimum:
+            return f"'{self.name}' is {value}; it must be at least {self.minimum}"
+        if isinstance(value, int) and self.maximum is not None and value > self.maximum:
+            return f"'{self.name}' is {value}; it must be at most {self.maximum}"
+        return None
+
+
+def _is(value: object, kind: Kind) -> bool:
+    if isinstance(value, bool) or kind == "boolean":
+        return isinstance(value, bool) and kind == "boolean"
+    return isinstance(value, int | float if kind == "number" else PYTHON_TYPES[kind])
+
+
+def filled(arguments: Iterable[Argument], given: Mapping[str, object]) -> dict[str, Scalar | None]:
+    """The given arguments with defaults for those left out. Raises ArgumentsInvalid."""
+    known = {argument.name: argument for argument in arguments}
+    problems = [f"there is no argument '{name}'" for name in given if name not in known]
+    problems += [
+        problem for name, value in given.items() if name in known and (problem := known[name].problem_with(value))
+    ]
+    if problems:
+        raise ArgumentsInvalid("; ".join(problems))
+    return {name: given.get(name, argument.default) for name, argument in known.items()}  # type: ignore[misc]  # checked

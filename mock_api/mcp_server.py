@@ -1,0 +1,172 @@
+"""The same data over MCP: a tool for every operation of the HTTP API, with the same name and arguments.
+
+Knows the official SDK's server (mcp 2.3), stdio and Streamable HTTP. Knows nothing of the data. Results are structured
+content, with the same JSON as text beside it for old clients.
+"""
+
+import asyncio
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import mcp_types as types
+import orjson
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from mock_api import paging
+from mock_api.app import default_resources
+from mock_api.arguments import Argument, ArgumentsInvalid, JsonObject, Scalar, filled
+from mock_api.data import Resource, estimated_tokens
+from mock_api.paging import Page, Style
+
+PATH = "/mcp"
+
+
+@dataclass(frozen=True, slots=True)
+class _Tool:
+    """One operation: a list of a resource, or one record of it where `is_single`."""
+
+    name: str
+    resource: Resource
+    arguments: tuple[Argument, ...]
+    is_single: bool = False
+
+    def described(self) -> types.Tool:
+        """The tool as `tools/list` shows it."""
+        return types.Tool(
+            name=self.name,
+            description=f"One of: {self.resource.description}" if self.is_single else self.resource.description,
+            input_schema={
+                "type": "object",
+                "properties": {argument.name: argument.json_schema() for argument in self.arguments},
+                "required": [self.arguments[0].name] if self.is_single else [],
+                "additionalProperties": False,
+            },
+            output_schema=_output_schema(self),
+            annotations=types.ToolAnnotations(read_only_hint=True, idempotent_hint=True),
+        )
+
+
+def _output_schema(tool: _Tool) -> JsonObject:
+    """The shape of a result, records left open: clients check every reply against it, and that has to be quick."""
+    if tool.is_single:
+        return {"type": "object"}
+    return paging.body_schema(Style.OFFSET, tool.resource.name, {"type": "object"})
+
+
+def _tools(resources: Sequence[Resource]) -> dict[str, _Tool]:
+    tools = []
+    for resource in resources:
+        arguments = (*resource.filters, *paging.arguments(Style.OFFSET, has_metadata=True))
+        tools.append(_Tool(f"list_{resource.name}", resource, arguments))
+        if resource.singular:
+            text = f"The id of the {resource.singular}."
+            by_id = Argument(name=f"{resource.singular}_id", kind="integer", description=text)
+            tools.append(_Tool(f"get_{resource.singular}", resource, (by_id,), is_single=True))
+    return {tool.name: tool for tool in tools}
+
+
+def create_mcp_server(resources: Sequence[Resource] | None = None) -> Server[Any]:
+    """A server over `resources` (default: the made-up provider); the SDK's client also takes it in process."""
+    tools = _tools(default_resources() if resources is None else resources)
+
+    async def list_tools(
+        _context: ServerRequestContext[Any], _params: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[tool.described() for tool in tools.values()])
+
+    async def call_tool(
+        _context: ServerRequestContext[Any], params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
+        if params.name not in tools:
+            return _failure(f"there is no tool '{params.name}'; there are {', '.join(tools)}")
+        try:
+            body = await asyncio.to_thread(_call, tools[params.name], params.arguments or {})
+        except ArgumentsInvalid as error:
+            return _failure(str(error))
+        return types.CallToolResult(content=[_text(body.decode())], structured_content=orjson.loads(body))
+
+    return Server("mock", version="1.0", on_list_tools=list_tools, on_call_tool=call_tool)
+
+
+def _failure(message: str) -> types.CallToolResult:
+    return types.CallToolResult(content=[_text(message)], is_error=True)
+
+
+def _text(text: str) -> types.TextContent:
+    return types.TextContent(type="text", text=text)
+
+
+def _call(tool: _Tool, arguments: Mapping[str, object]) -> bytes:
+    """The body that the HTTP API would send. Raises ArgumentsInvalid."""
+    given = filled(tool.arguments, arguments)
+    return _one(tool, given) if tool.is_single else _list(tool.resource, given)
+
+
+def _one(tool: _Tool, given: Mapping[str, Scalar | None]) -> bytes:
+    position = given[tool.arguments[0].name]
+    if not isinstance(position, int) or position not in tool.resource.select({}):
+        raise ArgumentsInvalid(f"there is no {tool.resource.singular} with the id {position}")
+    return tool.resource.read([position])[0]
+
+
+def _list(resource: Resource, given: Mapping[str, Scalar | None]) -> bytes:
+    filters = {each.name: value for each in resource.filters if (value := given[each.name]) is not None}
+    positions = resource.select(filters)
+    if given["meta_only"]:
+        tokens = estimated_tokens(resource, positions)
+        return orjson.dumps(paging.metadata_of(resource.name, len(positions), tokens))
+    window = paging.window(Style.OFFSET, given)
+    end = window.start + (window.size or len(positions))
+    page = Page(
+        name=resource.name,
+        records=[orjson.Fragment(record) for record in resource.read(positions[window.start : end])],
+        window=window,
+        total=len(positions),
+        has_more=end < len(positions),
+        url="",
+    )
+    return orjson.dumps(paging.body_of(Style.OFFSET, page))
+
+
+def create_mcp_app(
+    resources: Sequence[Resource] | None = None, *, token: str | None = None, host: str = "127.0.0.1"
+) -> ASGIApp:
+    """The server over Streamable HTTP at `/mcp`, with and without sessions; `host` is where it will listen.
+
+    With `token` every request needs that bearer token.
+    """
+    app = create_mcp_server(resources).streamable_http_app(streamable_http_path=PATH, host=host)
+    return app if token is None else _bearer_only(app, token)
+
+
+def _bearer_only(app: ASGIApp, token: str) -> ASGIApp:
+    expected = f"Bearer {token}".encode()
+
+    async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
+        given = dict(scope.get("headers", ())).get(b"authorization", b"")
+        if scope["type"] == "http" and not secrets.compare_digest(given, expected):
+            refusal = JSONResponse(
+                {"error": "the bearer token is missing or wrong"}, 401, {"WWW-Authenticate": "Bearer"}
+            )
+            await refusal(scope, receive, send)
+            return
+        await app(scope, receive, send)
+
+    return guarded
+
+
+async def serve_stdio(resources: Sequence[Resource] | None = None) -> None:
+    """Serve one client over standard input and output, until it goes."""
+    server = create_mcp_server(resources)
+    async with stdio_server() as (incoming, outgoing):
+        await server.run(incoming, outgoing, server.create_initialization_options())
+
+
+if __name__ == "__main__":
+    asyncio.run(serve_stdio())
