@@ -78,7 +78,7 @@ def root(
     *,
     common: Common,
     version: Annotated[
-        bool, typer.Option("--version", help="Print the version.", callback=_show_version, is_eager=True)
+        bool, typer.Option("--version", metavar="", help="Print the version.", callback=_show_version, is_eager=True)
     ] = False,
 ) -> ExitCode:
     """Ask questions of APIs larger than a model's context window, and get answers with a certificate.
@@ -184,7 +184,9 @@ def show_schema(*, common: Common) -> ExitCode:
 @runs_app.command("prune")
 @with_options("source", "output")
 def prune_runs(
-    *, is_all: Annotated[bool, typer.Option("--all", help="Remove every stored dataset.")] = False, common: Common
+    *,
+    is_all: Annotated[bool, typer.Option("--all", metavar="", help="Remove every stored dataset.")] = False,
+    common: Common,
 ) -> ExitCode:
     """Remove stored datasets that are too old or too many by the settings; runs stay listed."""
     from runax_cli.commands import runs
@@ -196,7 +198,7 @@ def prune_runs(
 @with_options("source", "answer", "call", "output")
 def show_config(
     *,
-    has_origin: Annotated[bool, typer.Option("--origin", help="Say where each value came from.")] = False,
+    has_origin: Annotated[bool, typer.Option("--origin", metavar="", help="Say where each value came from.")] = False,
     common: Common,
 ) -> ExitCode:
     """Show the settings in force; secrets are masked."""
@@ -230,6 +232,63 @@ def doctor(*, common: Common) -> ExitCode:
     from runax_cli.commands import doctor as command
 
     return _wait(command.run(common))
+
+
+@app.command()
+@with_options("output")
+def mock(
+    files: Annotated[
+        list[Path] | None, typer.Argument(help="JSON, NDJSON or CSV files to serve instead.", metavar="FILE…")
+    ] = None,
+    *,
+    host: Annotated[str, typer.Option("--host", help="Address to listen on.", metavar="HOST")] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option("--port", help="Port; 0 takes any free one.", metavar="PORT", min=0, max=65535)
+    ] = 9001,
+    token: Annotated[
+        str | None, typer.Option("--token", help="Bearer token that every request needs.", metavar="TOKEN")
+    ] = None,
+    is_mcp: Annotated[bool, typer.Option("--mcp", metavar="", help="Serve the data as an MCP server.")] = False,
+    is_stdio: Annotated[
+        bool, typer.Option("--stdio", metavar="", help="With --mcp: speak over standard input and output.")
+    ] = False,
+    is_llm: Annotated[
+        bool, typer.Option("--llm", metavar="", help="Serve a model endpoint with the rules model behind it.")
+    ] = False,
+    seed: Annotated[int | None, typer.Option("--seed", help="Seed of data and faults.", metavar="N")] = None,
+    events: Annotated[
+        int | None, typer.Option("--events", help="How many monitoring events there are.", metavar="N", min=0)
+    ] = None,
+    styles: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--style",
+            help="Pagination of a resource: offset, page, cursor, link, next_url or single; repeatable.",
+            metavar="RESOURCE=STYLE",
+        ),
+    ] = None,
+    faults: Annotated[
+        str, typer.Option("--faults", help="What goes wrong, as in 'rate_limited=0.1,latency=0.05'.", metavar="FAULTS")
+    ] = "",
+    common: Common,
+) -> ExitCode:
+    """Serve made-up data, or files, as an API on port 9001; --mcp and --llm serve the other two."""
+    from runax_cli.commands import mock as command
+
+    options = command.MockOptions(
+        files=files or (),
+        host=host,
+        port=port,
+        token=token,
+        is_mcp=is_mcp,
+        is_stdio=is_stdio,
+        is_llm=is_llm,
+        seed=seed,
+        events=events,
+        styles=styles or (),
+        faults=faults,
+    )
+    return _wait(command.run(options, common))
 
 
 @app.command()

@@ -12,6 +12,7 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 from mockdata.questions import Expectation, Question
 from runax_cli.exits import ExitCode
 from runax_cli.results import EvidenceKind, RunResult, RunStatus
+from runax_cli.ui.console import strip_control
 
 
 class Outcome(StrEnum):
@@ -115,5 +116,5 @@ def junit(verdicts: Sequence[Verdict]) -> str:
         )
         if verdict.outcome is not Outcome.PASSED:
             tag = "failure" if verdict.outcome is Outcome.FAILED else "error"
-            SubElement(case, tag, message="; ".join(verdict.reasons)).text = verdict.question.question
+            SubElement(case, tag, message=strip_control("; ".join(verdict.reasons))).text = verdict.question.question
     return tostring(suite, encoding="unicode", xml_declaration=True) + "\n"

@@ -31,8 +31,8 @@ def _is_unset(value: Any) -> bool:
     return value is None or value is False or value == []
 
 
-def _option(*names: str, text: str, panel: str, metavar: str | None = None, **limits: Any) -> Any:
-    return typer.Option(*names, help=text, rich_help_panel=panel, metavar=metavar, show_default=False, **limits)
+def _option(*names: str, text: str, panel: str, metavar: str = "") -> Any:
+    return typer.Option(*names, help=text, rich_help_panel=panel, metavar=metavar, show_default=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,122 @@
+"""`runax mock`: serve made-up data, or files, as an API, an MCP server, or a model endpoint.
+
+Knows the command. What is served, and how it fails on purpose, is in `mock_api`.
+"""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from starlette.types import ASGIApp
+
+from mock_api.app import create_app, default_resources
+from mock_api.data import Resource
+from mock_api.faults import FaultsInvalid, parse
+from mock_api.files import DataFileInvalid, open_files
+from mock_api.llm_server import create_llm_app
+from mock_api.mcp_server import create_mcp_app, serve_stdio
+from mock_api.serving import serve
+from runax_cli.commands.options import Common
+from runax_cli.commands.printing import Printer, environment_of
+from runax_cli.commands.rules_server import answer
+from runax_cli.errors import UsageError
+from runax_cli.exits import ExitCode
+
+LLM_MODEL = "mock"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MockOptions:
+    """What is served, where, and what goes wrong on purpose."""
+
+    files: Sequence[Path]
+    host: str
+    port: int
+    token: str | None
+    is_mcp: bool
+    is_stdio: bool
+    is_llm: bool
+    seed: int | None
+    events: int | None
+    styles: Sequence[str]
+    faults: str
+
+
+async def run(options: MockOptions, common: Common) -> ExitCode:
+    """Serve until interrupted. Raises UsageError for what cannot be served."""
+    if options.is_mcp and options.is_llm:
+        raise UsageError("'--mcp' and '--llm' cannot be served on one port. Start two of them, with --port.")
+    with _resources(options) as resources:
+        if options.is_stdio:
+            await serve_stdio(resources)
+            return ExitCode.COMPLETE
+        app = _app(options, resources)
+        await _serve(app, options, Printer(environment_of(common), "text"), is_quiet=common.output.quiet)
+    return ExitCode.COMPLETE
+
+
+async def _serve(app: ASGIApp, options: MockOptions, printer: Printer, *, is_quiet: bool) -> None:
+    try:
+        async with serve(app, host=options.host, port=options.port) as base_url:
+            for line in [] if is_quiet else _introduction(options, base_url):
+                printer.note(line)
+            await asyncio.Event().wait()
+    except OSError as error:
+        raise UsageError(f"{error.strerror}. Port 9001 is the default; '--port 0' takes any free one.") from error
+
+
+@contextmanager
+def _resources(options: MockOptions) -> Iterator[Sequence[Resource]]:
+    if not options.files:
+        chosen = {"seed": options.seed, "event_count": options.events}
+        yield default_resources(**{name: value for name, value in chosen.items() if value is not None})
+        return
+    try:
+        with open_files(options.files) as resources:
+            yield resources
+    except DataFileInvalid as error:
+        raise UsageError(f"{error}. Give JSON (a list of objects), NDJSON or CSV.") from error
+    except FileNotFoundError as error:
+        raise UsageError(f"the file '{error.filename}' does not exist.") from error
+
+
+def _app(options: MockOptions, resources: Sequence[Resource]) -> ASGIApp:
+    if options.is_llm:
+        return create_llm_app(answer, model=LLM_MODEL, token=options.token)
+    if options.is_mcp:
+        return create_mcp_app(resources, token=options.token, host=options.host)
+    try:
+        return create_app(
+            resources,
+            styles=dict(map(_style, options.styles)),
+            token=options.token,
+            faults=parse(options.faults, seed=options.seed or 0),
+        )
+    except FaultsInvalid as error:
+        raise UsageError(f"'--faults {options.faults}': {error}.") from error
+    except ValueError as error:
+        raise UsageError(f"'--style': {error}.") from error
+
+
+def _style(text: str) -> tuple[str, str]:
+    resource, _, style = text.partition("=")
+    if not style:
+        raise UsageError(f"'--style {text}' is not RESOURCE=STYLE, as in '--style tickets=cursor'.")
+    return resource, style
+
+
+def _introduction(options: MockOptions, base_url: str) -> list[str]:
+    token = f" BASE_API_TOKEN={options.token}" if options.token else ""
+    if options.is_llm:
+        key = f" LLM_API_KEY={options.token}" if options.token else ""
+        settings = f"LLM_API_BASE_URL={base_url}/v1 LLM_NAME={LLM_MODEL}{key}"
+        return [f"mock: a model endpoint runs at {base_url}/v1; it matches words without understanding", settings]
+    if options.is_mcp:
+        token = f" MCP_TOKEN={options.token}" if options.token else ""
+        return [f"mock: an MCP server runs at {base_url}/mcp", f"MCP_URL={base_url}/mcp{token}"]
+    return [
+        f"mock: an API runs at {base_url}; its document is {base_url}/openapi.json",
+        f"BASE_API_URL={base_url}{token}",
+    ]

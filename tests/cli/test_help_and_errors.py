@@ -1,0 +1,146 @@
+"""Help, usage, settings and what an error looks like: one line that names thing, value and next step."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Run = Callable[..., Any]
+
+
+ESCAPE = "\x1b"
+
+
+def test_help_goes_to_stdout_and_leaves_with_0(runax: Run) -> None:
+    done = runax("--help")
+    assert (done.code, done.err) == (0, "")
+    assert "Ask questions of APIs" in done.out
+
+
+@pytest.mark.parametrize(
+    "variables", [{}, {"GITHUB_ACTIONS": "1"}, {"NO_COLOR": "1"}, {"GITHUB_ACTIONS": "true", "CI": "1"}]
+)
+def test_piped_help_has_no_escape_codes(variables: dict[str, str], runax: Run) -> None:
+    assert ESCAPE not in runax("query", "--help", variables=variables).out
+
+
+@pytest.mark.parametrize("columns", [20, 40, 200])
+def test_help_fits_any_terminal(columns: int, terminal: Callable[..., Any]) -> None:
+    done = terminal("--help", columns=columns, variables={"COLUMNS": str(columns), "NO_COLOR": "1"}).end()
+    assert done.code == 0
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", done.out)
+    assert max(map(len, plain.splitlines())) <= columns
+
+
+@pytest.mark.parametrize("arguments", [[], ["tools"], ["runs"], ["config"]])
+def test_a_missing_command_is_explained_on_stderr(arguments: list[str], runax: Run) -> None:
+    done = runax(*arguments)
+    assert (done.code, done.out) == (2, "")
+    assert "Usage: runax" in done.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["nope"], "'nope'"),
+        (["query", "--foo", "x"], "--foo"),
+        (["query", "x", "--max-steps", "many"], "--max-steps"),
+        (["query", "x", "-o", "yaml"], "yaml"),
+        (["runs", "show"], "run"),
+        (["runs", "show", "zzzz"], "'zzzz'"),
+    ],
+)
+def test_a_usage_error_is_one_line_with_code_2(arguments: list[str], named: str, runax: Run) -> None:
+    done = runax(*arguments)
+    assert (done.code, done.out) == (2, "")
+    assert len(done.err.splitlines()) == 1
+    assert done.err.startswith("runax: error: ")
+    assert named in done.err
+
+
+def test_a_bad_setting_is_one_line_with_code_3(runax: Run) -> None:
+    done = runax("config", "show", variables={"LLM_MAX_CONTEXT": "lots"})
+    assert (done.code, done.out) == (3, "")
+    assert re.fullmatch(r"runax: error: 'LLM_MAX_CONTEXT' is 'lots' \(environment\): .*131072\.\n", done.err)
+
+
+def test_debug_shows_the_traceback_too(runax: Run) -> None:
+    done = runax("config", "show", "--debug", variables={"LLM_MAX_CONTEXT": "lots"})
+    assert done.code == 3
+    assert "Traceback" in done.err
+
+
+def test_options_may_stand_before_the_command(runax: Run) -> None:
+    before, after = runax("--max-steps", "3", "config", "show"), runax("config", "show", "--max-steps", "3")
+    assert before == after
+    assert re.search(r"^MAX_STEPS +3$", before.out, re.MULTILINE)
+
+
+def test_an_option_after_the_command_wins(runax: Run) -> None:
+    done = runax("--max-steps", "3", "config", "show", "--max-steps", "4", "--origin")
+    assert re.search(r"^MAX_STEPS +4 +flag --max-steps$", done.out, re.MULTILINE)
+
+
+def test_config_show_masks_secrets_in_every_form(runax: Run) -> None:
+    for form in ("text", "json", "jsonl"):
+        done = runax("config", "show", "-o", form, variables={"LLM_API_KEY": "sk-very-secret-indeed"})
+        assert done.code == 0
+        assert "very-secret" not in done.out + done.err
+
+
+def test_config_show_as_json_is_one_object_with_origins(runax: Run) -> None:
+    shown = json.loads(runax("config", "show", "-o", "json", variables={"LLM_NAME": "m"}).out)
+    rows = {row["name"]: row for row in shown["settings"]}
+    assert rows["LLM_NAME"] == {"name": "LLM_NAME", "value": "m", "origin": "environment"}
+    assert rows["MAX_STEPS"]["origin"] == "default"
+
+
+def test_config_init_writes_once_and_never_over_a_file(runax: Run) -> None:
+    assert runax("config", "init").code == 0
+    first = Path(".env").read_text(encoding="utf-8")
+    Path(".env").write_text("MAX_STEPS=5\n", encoding="utf-8")
+    done = runax("config", "init", "-o", "json")
+    assert Path(".env").read_text(encoding="utf-8") == "MAX_STEPS=5\n"
+    assert "# LLM_NAME=" in first
+    assert {row["state"] for row in json.loads(done.out)["files"]} == {"there already"}
+    assert Path(".env").stat().st_mode & 0o077 == 0
+
+
+def test_what_config_init_writes_is_accepted(runax: Run) -> None:
+    runax("config", "init")
+    for path in (Path(".env"), Path("runax.yaml")):
+        text = path.read_text(encoding="utf-8")
+        path.write_text(re.sub(r"^# (?=[A-Z_]+=\S|[a-z_]+:|  )", "", text, flags=re.MULTILINE), encoding="utf-8")
+    assert runax("config", "show").err == ""
+
+
+def test_config_check_says_what_is_missing(runax: Run) -> None:
+    done = runax("config", "check", "-o", "json")
+    assert done.code == 0
+    missing = json.loads(done.out)["missing"]
+    assert "LLM_NAME" in missing
+
+
+def test_config_check_finds_a_credential_that_is_not_set(runax: Run) -> None:
+    Path("runax.yaml").write_text(
+        "sources: {crm: {kind: openapi, base_url: 'http://127.0.0.1:1', auth: CRM_TOKEN}}\n", encoding="utf-8"
+    )
+    done = runax("config", "check")
+    assert done.code == 3
+    assert "'source crm'" in done.err
+    assert "'CRM_TOKEN'" in done.err
+
+
+def test_runs_schema_is_the_schema_of_the_result(runax: Run) -> None:
+    schema = json.loads(runax("runs", "schema").out)
+    assert {"run_id", "coverage", "evidence", "usage"} <= set(schema["properties"])
+    assert "run.finished" in runax("runs", "schema", "-o", "jsonl").out
+
+
+def test_runs_list_without_any_run_makes_no_state(tmp_path: Path, runax: Run) -> None:
+    done = runax("runs", "list", "-o", "json")
+    assert (done.code, json.loads(done.out)) == (0, {"runs": []})
+    assert list((tmp_path / "xdg_state_home").iterdir()) == []

@@ -1,0 +1,119 @@
+"""When an answer counts as right, wrong or unjudged."""
+
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from mockdata.questions import Expectation, Kind, Question
+from runax_cli.commands.judging import Outcome, Verdict, exit_code, judge, junit
+from runax_cli.exits import ExitCode
+from runax_cli.results import CallReport, Coverage, ErrorReport, Evidence, EvidenceKind, RecordRef, RunResult, RunStatus
+
+QUESTION = Question(
+    id="q",
+    kind=Kind.NEEDLE,
+    question="Which?",
+    expect=Expectation(
+        must_contain=("STORK-1",),
+        must_not_contain=("guess",),
+        tool="list_tickets",
+        records_read=3,
+        records_total=3,
+        strategy="direct_pass",
+        min_citations=1,
+    ),
+)
+CALL = CallReport(
+    tool="list_tickets",
+    source="api",
+    arguments={},
+    status="success",
+    strategy="direct_pass",
+    records_read=3,
+    records_total=3,
+)
+PROOF = Evidence(
+    statement="It is STORK-1.",
+    kind=EvidenceKind.RECORD,
+    records=(RecordRef(dataset="tickets_1", row=2),),
+    verified=True,
+)
+
+
+def result(**changes: object) -> RunResult:
+    right = {
+        "run_id": "r",
+        "session_id": "s",
+        "status": RunStatus.COMPLETE,
+        "exit_code": 0,
+        "question": "Which?",
+        "answer": "It is stork-1 [tickets_1#2].",
+        "calls": (CALL,),
+        "evidence": (PROOF,),
+        "coverage": Coverage(records_read=3, records_total=3),
+    }
+    return RunResult.model_validate(right | changes)
+
+
+def test_a_right_answer_passes() -> None:
+    verdict = judge(QUESTION, result())
+    assert (verdict.outcome, verdict.reasons) == (Outcome.PASSED, ())
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"answer": "I do not know"}, "lacks 'STORK-1'"),
+        ({"answer": "STORK-1 is my guess"}, "has 'guess'"),
+        ({"calls": ()}, "'list_tickets' was not called"),
+        ({"calls": (CALL.model_copy(update={"records_read": 2}),)}, "records_read is 2 and not 3"),
+        ({"calls": (CALL.model_copy(update={"records_total": None}),)}, "records_total is None"),
+        ({"calls": (CALL.model_copy(update={"strategy": "table"}),)}, "strategy is table"),
+        ({"evidence": ()}, "0 records are cited"),
+        ({"evidence": (PROOF.model_copy(update={"verified": False}),)}, "1 citations failed"),
+        ({"coverage": Coverage(is_complete=False)}, "is_complete is False"),
+    ],
+)
+def test_each_difference_fails_with_its_reason(changes: dict[str, object], named: str) -> None:
+    verdict = judge(QUESTION, result(**changes))
+    assert verdict.outcome is Outcome.FAILED
+    assert any(named in reason for reason in verdict.reasons)
+
+
+def test_the_figures_are_those_of_the_last_call_of_the_tool() -> None:
+    first = CALL.model_copy(update={"records_read": 0})
+    assert judge(QUESTION, result(calls=(first, CALL))).outcome is Outcome.PASSED
+    assert judge(QUESTION, result(calls=(CALL, first))).outcome is Outcome.FAILED
+
+
+def test_a_run_that_failed_as_a_whole_proves_nothing() -> None:
+    failed = result(status=RunStatus.FAILED, error=ErrorReport(type="ModelError", message="no reply"))
+    assert judge(QUESTION, failed).outcome is Outcome.INCONCLUSIVE
+
+
+def verdicts(*outcomes: Outcome) -> list[Verdict]:
+    return [
+        Verdict(question=QUESTION, outcome=outcome, reasons=("why\x1b & <so>",), result=None, duration_s=0.5)
+        for outcome in outcomes
+    ]
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "code"),
+    [
+        ((Outcome.PASSED, Outcome.PASSED), ExitCode.COMPLETE),
+        ((Outcome.PASSED, Outcome.FAILED), ExitCode.SMOKE_FAILED),
+        ((Outcome.FAILED, Outcome.INCONCLUSIVE), ExitCode.SMOKE_FAILED),
+        ((Outcome.PASSED, Outcome.INCONCLUSIVE), ExitCode.SMOKE_FAILED),
+        ((Outcome.INCONCLUSIVE, Outcome.INCONCLUSIVE), ExitCode.SMOKE_INCONCLUSIVE),
+    ],
+)
+def test_the_exit_code_of_a_set(outcomes: tuple[Outcome, ...], code: ExitCode) -> None:
+    assert exit_code(verdicts(*outcomes)) is code
+
+
+def test_junit_counts_and_can_be_parsed() -> None:
+    suite = ET.fromstring(junit(verdicts(*Outcome)))
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("3", "1", "1")
+    assert [case.get("name") for case in suite] == ["q", "q", "q"]
+    assert [[child.tag for child in case] for case in suite] == [[], ["failure"], ["error"]]

@@ -1,0 +1,35 @@
+"""Option groups: flat for the command line, values for the commands."""
+
+import pytest
+from typer.testing import CliRunner
+
+from runax_cli.commands.options import AnswerOptions, Common, OutputOptions, SourceOptions
+from runax_cli.settings import FIELDS
+from runax_cli.settings_load import FLAGS
+
+
+def test_every_flag_overrides_a_setting() -> None:
+    assert set(Common().flags()) == set(FLAGS)
+    assert set(FLAGS) <= set(FIELDS)
+
+
+def test_options_after_the_command_win_over_those_before() -> None:
+    mine, root = AnswerOptions(model="a"), AnswerOptions(model="b", max_steps=3, evidence=True)
+    assert mine.over(root) == AnswerOptions(model="a", max_steps=3, evidence=True)
+
+
+def test_lists_are_taken_whole() -> None:
+    assert SourceOptions(tools=["a"]).over(SourceOptions(tools=["b"])).tools == ["a"]
+    assert SourceOptions().over(SourceOptions(tools=["b"])).tools == ["b"]
+
+
+def test_output_is_text_unless_asked() -> None:
+    assert OutputOptions().form == "text"
+    assert OutputOptions(output="json").form == "json"
+
+
+@pytest.mark.parametrize("arguments", [["config", "show", "-o", "xml"], ["--color", "sometimes", "config", "show"]])
+def test_a_choice_that_does_not_exist_is_refused(arguments: list[str]) -> None:
+    from runax_cli.cli import app
+
+    assert CliRunner().invoke(app, arguments).exit_code == 2
