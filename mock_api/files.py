@@ -25,6 +25,7 @@ from mockdata.customers import folded
 __all__ = ["DataFileInvalid", "open_files"]
 
 _MOST_VALUES = 20
+_LONGEST_VALUE = 60
 _JSON_TYPES: Mapping[type, str] = {
     bool: "boolean",
     int: "integer",
@@ -115,9 +116,9 @@ class _Column:
 
     @property
     def closed_set(self) -> tuple[str, ...]:
-        """All its values, where they are texts, few and repeated."""
-        is_small = self.kind == "string" and len(self.values) <= min(_MOST_VALUES, self.seen // 3)
-        return tuple(sorted(self.values)) if is_small else ()
+        """All its values, where they are short texts, few and repeated."""
+        is_few = self.kind == "string" and len(self.values) <= min(_MOST_VALUES, self.seen // 3)
+        return tuple(sorted(self.values)) if is_few and max(map(len, self.values)) <= _LONGEST_VALUE else ()
 
 
 def _columns(records: Iterable[Mapping[str, object]]) -> dict[str, _Column]:
