@@ -18,10 +18,10 @@ READING = frozenset(
 )
 _WRITING = frozenset(
     {
-        "add", "append", "approve", "archive", "assign", "cancel", "clear", "close", "commit", "create", "delete",
-        "disable", "drop", "edit", "enable", "execute", "insert", "invite", "kill", "make", "merge", "modify", "move",
-        "overwrite", "patch", "pay", "post", "publish", "purge", "push", "put", "refund", "remove", "rename", "replace",
-        "reset", "restart", "revoke", "run", "save", "send", "set", "start", "stop", "submit", "terminate", "transfer",
+        "add", "append", "apply", "approve", "archive", "assign", "cancel", "clear", "close", "commit", "create", "delete",
+        "disable", "drop", "edit", "enable", "execute", "grant", "import", "insert", "invoke", "invite", "kill", "make", "merge", "modify", "move",
+        "overwrite", "patch", "pay", "post", "publish", "purge", "push", "put", "refund", "register", "remove", "rename", "replace",
+        "reset", "restart", "revoke", "run", "save", "send", "set", "start", "stop", "submit", "sync", "terminate", "transfer",
         "trigger", "truncate", "update", "upload", "upsert", "write",
     }
 )  # fmt: skip
@@ -54,8 +54,7 @@ def effect_of(tool: Tool) -> Effect:
     if hints is not None and hints.read_only_hint is not None:
         return Effect.READ if hints.read_only_hint else Effect.WRITE
     opening = _words((tool.description or "").strip().split(" ")[0])
-    verbs = {first, *opening, *(word.removesuffix("s").removesuffix("e") + "e" for word in opening)}
-    is_reading = bool(verbs & READING) or any(word.removesuffix("s") in READING for word in opening)
+    is_reading = any(_is_reading(word) for word in (first, *opening))
     return Effect.READ if is_reading else Effect.WRITE
 
 
@@ -119,6 +118,11 @@ def _is_surely_one(output: JsonObject | None) -> bool:
         isinstance(value, dict) and value.get("type") in {"string", "integer", "number", "boolean", "null"}
         for value in properties.values()
     )
+
+
+def _is_reading(word: str) -> bool:
+    """Whether a word is a verb of reading, in the third person too (`gets`, `searches`)."""
+    return bool({word, word.removesuffix("s"), word.removesuffix("es")} & READING)
 
 
 def _words(text: str) -> list[str]:

@@ -12,6 +12,7 @@ probe looks. Care is for what only looks like paging, since a parameter taken fo
 - `token` is a credential and never a cursor; `after`, `next`, `marker` need a description that says cursor.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -20,6 +21,7 @@ from adapters.paging import names
 from adapters.paging.names import PositionRow, plain
 
 _TRUE_LIKE = frozenset({"boolean"})
+_FIRST_SENTENCE = re.compile(r"[.!?](?:\s|$)|\n\s*\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,14 @@ class Parameter:
     def number(self, key: str) -> int | None:
         """A whole number that the schema states under `key`."""
         value = self.schema.get(key)
+        if isinstance(value, str) and value.isascii() and value.isdigit():
+            return int(value)
         return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+    @property
+    def is_something_else(self) -> bool:
+        """Whether its first sentence speaks of time, money or identity; later ones may mention anything."""
+        return bool(names.NOT_PAGING.search(_FIRST_SENTENCE.split(self.text, maxsplit=1)[0]))
 
 
 def detect(parameters: Mapping[str, JsonObject], *, description: str = "") -> Pagination:
@@ -80,7 +89,9 @@ def _parameter(name: str, schema: JsonObject) -> Parameter:
     types = flat.get("type")
     listed = [types] if isinstance(types, str) else types if isinstance(types, list) else [b.get("type") for b in real]
     text = " ".join(str(flat[key]) for key in ("title", "description") if flat.get(key))
-    return Parameter(name, frozenset(t for t in listed if isinstance(t, str) and t != "null"), flat, text)
+    known = {kind for kind in listed if isinstance(kind, str) and kind != "null"}
+    is_number_as_text = isinstance(flat.get("default"), str) and flat["default"].isdigit()
+    return Parameter(name, frozenset(known | names.INTEGER if is_number_as_text else known), flat, text)
 
 
 def _positions(row: PositionRow, known: Iterable[Parameter], description: str) -> list[tuple[PositionRow, Parameter]]:
@@ -93,7 +104,7 @@ def _positions(row: PositionRow, known: Iterable[Parameter], description: str) -
 def _is_position(row: PositionRow, parameter: Parameter, known: Iterable[Parameter], description: str) -> bool:
     if not parameter.fits(row.types) or parameter.schema.get("format") in {"date", "date-time", "time"}:
         return False
-    if names.NOT_PAGING.search(parameter.text):
+    if parameter.is_something_else and not names.SAYS_PAGINATION.search(parameter.text):
         return False
     has_size = _size_beside(row, parameter, known) is not None
     about = names.ABOUT_CURSOR if row.convention is Convention.CURSOR else names.ABOUT_PAGING
@@ -111,7 +122,8 @@ def _size_beside(row: PositionRow, position: Parameter, known: Iterable[Paramete
 
 def _is_size(parameter: Parameter, known: Iterable[Parameter]) -> bool:
     is_value_range = parameter.plain == "max" and any(p.plain == "min" for p in known)
-    return parameter.fits(names.INTEGER) and not is_value_range and not names.NOT_PAGING.search(parameter.text)
+    is_limit_of_something_else = parameter.is_something_else and not names.ABOUT_SIZE.search(parameter.text)
+    return parameter.fits(names.INTEGER) and not is_value_range and not is_limit_of_something_else
 
 
 def _size_alone(known: Iterable[Parameter], metadata: str | None) -> Pagination:

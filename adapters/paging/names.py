@@ -50,7 +50,7 @@ OPAQUE = frozenset({"string"})
 SIZES_ALONE = words("limit page_size per_page max_results results_per_page items_per_page max_items page_limit")
 SIZES = SIZES_ALONE | words(
     "count size rows top take max maximum max_count max_records max_size num num_results number_of_results "
-    "number_of_items nb n hits_per_page records_per_page page_count items results entries_per_page batch_size "
+    "number_of_items nb n hits_per_page records_per_page page_count items results entries_per_page batch_size max_keys "
     "page[size] page[limit] perPage psize ps rpp n_per_page"
 )
 RANGE_ENDS = words(
@@ -69,7 +69,16 @@ POSITIONS: tuple[PositionRow, ...] = (
     ),
     PositionRow(
         convention=Convention.CURSOR,
-        names=words("marker continue next after start_after exclusive_start_key bookmark page"),
+        names=words("continue"),
+        sizes=SIZES,
+        types=OPAQUE,
+        needs_size=True,
+        needs_words=True,
+        either=True,
+    ),
+    PositionRow(
+        convention=Convention.CURSOR,
+        names=words("marker next after start_after exclusive_start_key bookmark page"),
         sizes=SIZES | words("first"),
         types=OPAQUE,
         rivals=words("before since until"),
@@ -127,9 +136,16 @@ ABOUT_PAGING = re.compile(
     r"|\bnext\b|\bto return\b|\bobjects?\b|\bdocuments?\b|\bnumber of\b",
     re.IGNORECASE,
 )
+SAYS_PAGINATION = re.compile(r"\bpaginat", re.IGNORECASE)
+ABOUT_SIZE = re.compile(
+    r"\bper[ -]page\b|\bpage size\b|\bto (?:return|retrieve|fetch)\b|\breturned\b|\bresults?\b|\brecords?\b|\bitems?\b",
+    re.IGNORECASE,
+)
 ABOUT_CURSOR = re.compile(
     r"\bcursor\b|\btoken\b.*\b(?:page|next|previous|result)|\b(?:next|previous)\b.*\btoken\b|\bpaginat|\bopaque\b"
-    r"|\bcontinu\w+\b.*\b(?:token|list|result)|\bnext page\b|\bprevious (?:response|call|request|page)\b",
+    r"|\b(?:begin|start) (?:returning|listing)\b"
+    r"|\bcontinu\w+\b.*\b(?:token|list|result)|\bnext page\b"
+    r"|\bprevious (?:response|call|request|page)\b",
     re.IGNORECASE,
 )
 NOT_PAGING = re.compile(
@@ -141,10 +157,12 @@ NOT_PAGING = re.compile(
     re.IGNORECASE,
 )
 ONE_BASED = re.compile(
-    r"\b(?:1|one)[- ](?:based|indexed)\b|\b(?:starts?|starting|begins?|beginning) (?:at|with|from) 1\b", re.IGNORECASE
+    r"\bbase 1\b|\b(?:1|one)[- ](?:based|indexed)\b|\b(?:starts?|starting|begins?|beginning) (?:at|with|from) 1\b",
+    re.IGNORECASE,
 )
 ZERO_BASED = re.compile(
-    r"\b(?:0|zero)[- ](?:based|indexed)\b|\b(?:starts?|starting|begins?|beginning) (?:at|with|from) (?:0|zero)\b",
+    r"\bbase 0\b|\b(?:0|zero)[- ](?:based|indexed)\b"
+    r"|\b(?:starts?|starting|begins?|beginning) (?:at|with|from) (?:0|zero)\b",
     re.IGNORECASE,
 )
 STATED_MAXIMUM = re.compile(

@@ -167,6 +167,29 @@ def test_what_only_looks_like_paging_stays_visible(parameters: dict[str, JsonObj
     assert detect(parameters) == NO_PAGING
 
 
+@pytest.mark.parametrize(
+    "text", ["Number of days per page.", "Amount of results", "Minutes to return", "Page size in days"]
+)
+def test_a_size_may_count_things_that_are_no_records_elsewhere(text: str) -> None:
+    assert detect({"page": WHOLE, "limit": said(text)}).size == "limit"
+
+
+def test_a_description_that_says_pagination_settles_it() -> None:
+    page = said("The identifier of the first page to return. Used for the pagination feature.")
+    assert detect({"page[number]": page, "page[size]": WHOLE}).convention is Convention.PAGE
+
+
+def test_only_the_first_sentence_says_what_a_parameter_is() -> None:
+    text = "Maximum number of entries. The token expires after 15 minutes, counted in seconds since the date of issue."
+    assert detect({"continue": TEXT, "limit": said(text)}).hidden == ("continue", "limit")
+
+
+def test_numbers_that_a_document_calls_text_are_numbers_by_their_default() -> None:
+    position: JsonObject = {"type": "string", "default": "0"}
+    found = detect({"startAt": position, "maxResults": {"type": "string", "default": "50"}})
+    assert (found.convention, found.default_size) == (Convention.OFFSET, 50)
+
+
 def test_offset_alone_needs_words_of_its_own_or_of_the_tool() -> None:
     assert detect({"offset": said("Number of records to skip")}).position == "offset"
     assert detect({"offset": WHOLE}, description="Lists tickets, paginated").position == "offset"

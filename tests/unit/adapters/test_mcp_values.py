@@ -1,0 +1,165 @@
+"""Settings, tools and results of MCP as values."""
+
+from typing import Any
+
+import pytest
+from mcp.types import CallToolResult, TextContent, Tool, ToolAnnotations
+
+from adapters.base import Effect
+from adapters.errors import DocumentError
+from adapters.mcp.config import McpSettings, settings_in, settings_of
+from adapters.mcp.results import parsed, payload_of
+from adapters.mcp.tools import effect_of, noun_of, specs_of
+from adapters.toolnames import tool_name
+
+
+def tool(name: str, description: str = "", schema: Any = None, **more: Any) -> Tool:
+    return Tool(name=name, description=description, input_schema=schema or {"type": "object"}, **more)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('[{"a": 1}]', [{"a": 1}]),
+        ("[{'a': None, 'b': (1, 2)}]", [{"a": None, "b": [1, 2]}]),
+        ('{"a": NaN, "b": 1}', None),
+        ("[1, 2", "[1, 2"),
+        ("42", "42"),
+        ("(see the manual)", "(see the manual)"),
+        ("[__import__('os')]", "[__import__('os')]"),
+        ("[" * 5000, "[" * 5000),
+        ("{'a': 1j}", "{'a': 1j}"),
+    ],
+)
+def test_text_is_read_as_json_then_as_python_and_else_kept(text: str, value: Any) -> None:
+    found = parsed(text)
+    if value is None:
+        assert found["b"] == 1
+    else:
+        assert found == value
+
+
+def test_structured_content_wins_over_text_and_is_unwrapped() -> None:
+    block = TextContent(type="text", text="something else")
+    assert payload_of(CallToolResult(content=[block], structured_content={"result": [1]})) == [1]
+    assert payload_of(CallToolResult(content=[block], structured_content={"result": '{"a": 1}'})) == {"a": 1}
+    assert payload_of(CallToolResult(content=[block], structured_content={"result": 1, "n": 2})) == {
+        "result": 1,
+        "n": 2,
+    }
+
+
+def test_text_of_several_blocks_that_is_no_json_is_one_text() -> None:
+    blocks = [TextContent(type="text", text=text) for text in ("one", "two")]
+    assert payload_of(CallToolResult(content=blocks)) == "one\ntwo"
+    assert payload_of(CallToolResult(content=[])) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "description", "hints", "effect"),
+    [
+        ("get_tickets", "", None, Effect.READ),
+        ("searchIssues", "", None, Effect.READ),
+        ("tickets", "Returns tickets", None, Effect.WRITE),
+        ("tickets", "Lists all tickets", None, Effect.READ),
+        ("tickets", "Searches tickets", None, Effect.READ),
+        ("frobnicate", "", None, Effect.WRITE),
+        ("frobnicate", "", {"read_only_hint": True}, Effect.READ),
+        ("delete_ticket", "Get rid of it", None, Effect.WRITE),
+        ("delete_ticket", "", {"read_only_hint": True}, Effect.WRITE),
+        ("get_tickets", "", {"read_only_hint": False}, Effect.WRITE),
+        ("get_tickets", "", {"destructive_hint": True}, Effect.DESTRUCTIVE),
+        ("get_tickets", "", {"title": "Tickets"}, Effect.READ),
+    ],
+)
+def test_hints_raise_caution_and_names_are_believed_in_their_absence(
+    name: str, description: str, hints: dict[str, Any] | None, effect: Effect
+) -> None:
+    annotations = ToolAnnotations(**hints) if hints else None
+    assert effect_of(tool(name, description, annotations=annotations)) is effect
+
+
+@pytest.mark.parametrize(
+    ("name", "noun"),
+    [
+        ("get_tickets", "tickets"),
+        ("listOpenTicketsByUser", "open_tickets"),
+        ("search_for_customers", "customers"),
+        ("get_all_events", "events"),
+        ("query", "records"),
+        ("create_ticket", "ticket"),
+    ],
+)
+def test_the_noun_is_what_the_name_has_left_of_verb_and_filter(name: str, noun: str) -> None:
+    assert noun_of(name) == noun
+
+
+def test_hidden_arguments_leave_the_schema_and_references_are_followed_for_detection() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"q": {"type": "string"}, "page": {"$ref": "#/$defs/Page"}, "size": {"type": "integer"}},
+        "required": ["q", "page"],
+        "$defs": {"Page": {"type": "integer", "minimum": 0}},
+    }
+    (spec,) = specs_of([tool("list_things", schema=schema)], source="s").tools
+    assert spec.pagination.hidden == ("page", "size")
+    assert spec.pagination.first == 0
+    assert list(spec.parameters["properties"]) == ["q"]
+    assert spec.parameters["required"] == ["q"]
+
+
+def test_a_second_tool_of_a_name_is_left_out_and_tools_of_like_names_kept_apart() -> None:
+    listed = specs_of([tool("get it"), tool("get/it"), tool("get it")], source="s")
+    assert [spec.locator for spec in listed.tools] == ["get it", "get/it"]
+    assert len({spec.name for spec in listed.tools}) == 2
+    assert [part.path for part in listed.left_out] == ["get it"]
+
+
+def test_a_tool_returns_one_only_where_its_output_is_surely_one() -> None:
+    flat = {"type": "object", "properties": {"n": {"type": "integer"}}}
+    rows = {"type": "object", "properties": {"rows": {"type": "array"}}}
+    wrapped = {"type": "object", "properties": {"result": {"type": "string"}}}
+    for output, many in ((flat, False), (rows, True), (wrapped, True), ({"type": "object"}, True), (None, True)):
+        (spec,) = specs_of([tool("get", output_schema=output)], source="s").tools
+        assert spec.returns_many is many
+
+
+def test_a_tool_that_the_user_vouches_for_is_a_read() -> None:
+    (spec,) = specs_of([tool("run_report")], source="s", read_tools={"run_report"}).tools
+    assert spec.effect is Effect.READ
+
+
+def test_tool_names_are_legal_unique_and_short() -> None:
+    assert tool_name("a b/c") == "a_b_c"
+    assert tool_name("///") == "tool"
+    taken = {"x"}
+    for _ in range(3):
+        taken.add(tool_name("x", taken=taken))
+    assert len(taken) == 4
+    assert len(tool_name("x" * 200)) == 64
+
+
+def test_a_target_is_a_url_or_a_command() -> None:
+    assert settings_of("s", "https://x.example/mcp", token="t").url == "https://x.example/mcp"
+    assert settings_of("s", "uvx 'my server' --flag").command == ("uvx", "my server", "--flag")
+    with pytest.raises(DocumentError, match="cannot be split"):
+        settings_of("s", "uvx 'oops")
+    with pytest.raises(DocumentError, match="either a url or a command"):
+        settings_of("s", "")
+
+
+def test_a_servers_file_is_read_and_its_flaws_named() -> None:
+    document = {"mcpServers": {"a": {"command": "x", "args": ["-y"], "env": {"K": "v"}}, "b": {"url": "http://h/mcp"}}}
+    first, second = settings_in(document, path="f.json")
+    assert (first.name, first.command, dict(first.env)) == ("a", ("x", "-y"), {"K": "v"})
+    assert (second.name, second.url) == ("b", "http://h/mcp")
+    for broken in ({}, {"mcpServers": []}, {"mcpServers": {"a": 1}}, {"mcpServers": {"a": {"command": 5}}}):
+        with pytest.raises(DocumentError, match=r"f\.json"):
+            settings_in(broken, path="f.json")
+
+
+def test_secrets_are_in_no_representation() -> None:
+    settings = McpSettings(name="s", url="http://h", token="s3cr3t", headers={"X": "hidden"}, env={"K": "alsohidden"})
+    assert "s3cr3t" not in repr(settings)
+    assert "hidden" not in repr(settings)
+    assert settings.mask.text("token s3cr3t") == "token ***"
