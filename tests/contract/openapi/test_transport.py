@@ -1,0 +1,311 @@
+"""The wire: deadlines, caps, retries, redirects and secrets, against a server that misbehaves for real."""
+
+import asyncio
+import gzip
+import logging
+from collections.abc import AsyncIterator, Callable
+from email.utils import formatdate
+from typing import Any
+
+import httpx2
+import pytest
+
+from adapters.base import RequestSent, RetryPlanned
+from adapters.clock import ManualClock
+from adapters.errors import (
+    ConnectionFailed,
+    ForeignOrigin,
+    HttpStatusError,
+    MalformedResponse,
+    ResponseTooLarge,
+    TimedOut,
+)
+from adapters.masking import Mask
+from adapters.transport import HttpLimits, HttpRequest, HttpTransport, new_client, retry_after_s
+
+SECRET = "s3cr3t-token-value"
+
+
+@pytest.fixture
+async def client() -> AsyncIterator[httpx2.AsyncClient]:
+    async with new_client() as client:
+        yield client
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock(start=1_000_000.0)
+
+
+@pytest.fixture
+def transport(client: httpx2.AsyncClient, clock: ManualClock) -> Callable[..., HttpTransport]:
+    def make(**limits: Any) -> HttpTransport:
+        mask = Mask([SECRET], names=["hush"])
+        return HttpTransport(
+            "api", client, mask=mask, limits=HttpLimits(**{"timeout_s": 5.0} | limits), clock=clock, uniform=lambda: 0.5
+        )
+
+    return make
+
+
+def get(server: Any, target: str = "/things", **fields: Any) -> HttpRequest:
+    url = httpx2.URL(server.url + target)
+    return HttpRequest(**{"method": "GET", "url": url, "is_repeatable": True} | fields)
+
+
+async def test_a_429_is_repeated_after_the_seconds_it_asks_for(server, tools, transport, clock, said):
+    server.then(tools.answer({}, status=429, headers={"Retry-After": "7"}), tools.answer([1]))
+    result = await transport().send(get(server), observer=said)
+    assert result.payload == [1]
+    assert result.requests == 2
+    assert clock.slept == [7.25]
+    assert [notice.attempt for notice in said.of(RetryPlanned)] == [2]
+    assert len(said.of(RequestSent)) == 2
+
+
+async def test_a_429_with_a_date_is_repeated_when_that_date_has_come(server, tools, transport, clock):
+    date = formatdate(clock.wall() + 9, usegmt=True)
+    server.then(tools.answer({}, status=429, headers={"Retry-After": date}), tools.answer([]))
+    await transport().send(get(server))
+    assert clock.slept == [9.25]
+
+
+async def test_a_server_that_asks_for_an_hour_is_not_waited_for(server, tools, transport, clock):
+    server.then(tools.answer({}, status=503, headers={"Retry-After": "3600"}))
+    with pytest.raises(HttpStatusError) as failed:
+        await transport().send(get(server))
+    assert failed.value.retry_after_s == 3600
+    assert clock.slept == []
+    assert len(server.received) == 1
+
+
+@pytest.mark.parametrize("status", [500, 502, 503, 504])
+async def test_a_failing_server_is_asked_as_often_as_allowed_with_growing_waits(
+    server, tools, transport, clock, status
+):
+    server.then(*[tools.answer({}, status=status)] * 3)
+    with pytest.raises(HttpStatusError) as failed:
+        await transport(max_attempts=3).send(get(server))
+    assert (failed.value.status, failed.value.requests, failed.value.is_retryable) == (status, 3, True)
+    assert clock.slept == [0.25, 0.5]
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 422])
+async def test_a_refusal_is_not_repeated(server, tools, transport, status):
+    server.then(tools.answer({"why": "because"}, status=status))
+    with pytest.raises(HttpStatusError) as failed:
+        await transport().send(get(server))
+    assert (failed.value.status, failed.value.requests, failed.value.is_retryable) == (status, 1, False)
+    assert "because" in failed.value.body
+
+
+async def test_a_write_is_never_sent_twice(server, tools, transport):
+    server.then(tools.answer({}, status=503))
+    with pytest.raises(HttpStatusError):
+        await transport().send(get(server, method="POST", body=b"{}", is_repeatable=False))
+    assert len(server.received) == 1
+
+
+async def test_a_cut_body_is_fetched_again(server, tools, transport):
+    cut = tools.raw("HTTP/1.1 200 OK\ncontent-type: application/json\ncontent-length: 50", b'[{"id": 1}, {"i')
+    server.then(cut, tools.answer([{"id": 1}]))
+    result = await transport().send(get(server))
+    assert (result.payload, result.requests) == ([{"id": 1}], 2)
+
+
+async def test_a_body_that_is_cut_each_time_is_a_failed_connection_and_never_half_a_result(server, tools, transport):
+    chunked = "HTTP/1.1 200 OK\ncontent-type: application/json\ntransfer-encoding: chunked"
+    server.then(*[tools.raw(chunked, b"5\r\n[1,2,\r\n")] * 3)
+    with pytest.raises(ConnectionFailed) as failed:
+        await transport().send(get(server))
+    assert failed.value.requests == 3
+
+
+async def test_a_body_whose_end_is_missing_without_the_wire_telling_is_fetched_again(server, tools, transport):
+    silent = tools.raw("HTTP/1.0 200 OK\ncontent-type: application/json", b'[{"id": 1}, {"name": "Bal')
+    server.then(silent, tools.answer([7]))
+    assert (await transport().send(get(server))).payload == [7]
+
+
+async def test_a_dripping_body_ends_at_the_deadline(server, tools, transport):
+    server.then(tools.dripping(0.01))
+    started = asyncio.get_running_loop().time()
+    with pytest.raises(TimedOut) as failed:
+        await transport(timeout_s=0.3, max_attempts=1).send(get(server))
+    assert asyncio.get_running_loop().time() - started < 2.0
+    assert failed.value.is_retryable
+
+
+async def test_cancellation_passes_through(server, tools, transport):
+    server.then(tools.dripping(0.01))
+    task = asyncio.create_task(transport().send(get(server)))
+    await server.arrived.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+async def test_a_compressed_bomb_is_cut_off_at_the_cap(server, tools, transport):
+    bomb = gzip.compress(b"[" + b" " * 50_000_000 + b"]")
+    assert len(bomb) < 100_000
+    server.then(tools.answer(bomb, headers={"content-encoding": "gzip"}))
+    with pytest.raises(ResponseTooLarge, match="1,000,000"):
+        await transport(max_bytes=1_000_000).send(get(server))
+
+
+async def test_an_encoding_within_an_encoding_is_refused(server, tools, transport):
+    bomb = gzip.compress(gzip.compress(b"[]"))
+    server.then(tools.answer(bomb, headers={"content-encoding": "gzip, gzip"}))
+    with pytest.raises(MalformedResponse, match="gzip, gzip"):
+        await transport().send(get(server))
+
+
+async def test_a_compressed_body_is_read_and_measured_as_it_unpacks(server, tools, transport):
+    server.then(tools.answer(gzip.compress(b"[1, 2, 3]"), headers={"content-encoding": "gzip"}))
+    result = await transport().send(get(server))
+    assert (result.payload, result.n_bytes) == ([1, 2, 3], 9)
+
+
+async def test_a_body_that_is_not_what_its_encoding_says_is_malformed(server, tools, transport):
+    server.then(tools.answer(b"no gzip at all", headers={"content-encoding": "gzip"}))
+    with pytest.raises(MalformedResponse):
+        await transport().send(get(server))
+
+
+async def test_a_redirect_to_another_origin_is_not_followed_and_no_header_reaches_it(
+    server, other_server, tools, transport
+):
+    server.then(tools.answer({}, status=302, headers={"location": f"{other_server.url}/steal?hush={SECRET}"}))
+    with pytest.raises(ForeignOrigin) as failed:
+        await transport().send(get(server, headers=(("x-api-key", SECRET), ("authorization", f"Bearer {SECRET}"))))
+    assert other_server.received == []
+    assert SECRET not in f"{failed.value} {failed.value.location}"
+
+
+@pytest.mark.parametrize(
+    "target",
+    ["//127.0.0.1:1/x", "https://127.0.0.1/x", "ftp://127.0.0.1/", "http://user@127.0.0.2/", "\\\\evil.example/x"],
+)
+async def test_no_spelling_of_a_redirect_leads_away(server, tools, transport, target):
+    server.then(tools.answer({}, status=307, headers={"location": target}))
+    request = get(server, headers=(("x-api-key", SECRET),))
+    try:
+        await transport().send(request)
+    except ForeignOrigin:
+        assert len(server.received) == 1
+    else:  # read as a path of the same server
+        assert len(server.received) == 2
+
+
+async def test_a_redirect_within_the_origin_is_followed_with_its_headers(server, tools, transport):
+    server.then(tools.answer({}, status=301, headers={"location": "/things/"}), tools.answer([1]))
+    result = await transport().send(get(server, headers=(("x-api-key", SECRET),)))
+    assert result.payload == [1]
+    assert [(one.target, one.headers["x-api-key"]) for one in server.received] == [
+        ("/things", SECRET),
+        ("/things/", SECRET),
+    ]
+
+
+async def test_a_circle_of_redirects_ends(server, tools, transport):
+    server.routes["/things"] = tools.answer({}, status=302, headers={"location": "/things"})
+    with pytest.raises(MalformedResponse, match="redirects"):
+        await transport().send(get(server))
+    assert len(server.received) == 6
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        (b"[NaN]", "NaN"),
+        (b"[Infinity]", "Infinity"),
+        (b"[1e999]", "range"),
+        (b"[" * 100_000 + b"]" * 100_000, "deep"),
+        (b'{"n": ' + b"9" * 10_000 + b"}", "digits"),
+        (b"\xff\xfe[]", "UTF-8"),
+        (b"{'id': 1}", "no JSON"),
+        (b"<html>", "no JSON"),
+    ],
+)
+async def test_a_body_beyond_json_is_malformed(server, tools, transport, body, why):
+    server.then(tools.answer(body))
+    with pytest.raises(MalformedResponse, match=why):
+        await transport().send(get(server))
+
+
+async def test_large_integers_keep_every_digit(server, tools, transport):
+    server.then(tools.answer(b'{"id": 123456789012345678901234567890, "n": -9223372036854775809}'))
+    result = await transport().send(get(server))
+    assert result.payload == {"id": 123456789012345678901234567890, "n": -9223372036854775809}
+
+
+async def test_half_a_surrogate_pair_costs_one_character_and_not_the_page(server, tools, transport):
+    server.then(tools.answer(rb'{"text": "a\ud800b", "n": 12345678901234567890123}'))
+    payload = (await transport().send(get(server))).payload
+    assert payload == {"text": "a?b", "n": 12345678901234567890123}
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "payload"),
+    [
+        ("application/json; charset=iso-8859-1", '["žluť"]'.encode("iso-8859-2"), ["\xbelu\xbb"]),
+        ("application/x-ndjson", b'{"id":1}\n{"id":2}\n', [{"id": 1}, {"id": 2}]),
+        ("text/csv", b"a,b\n1,2\n", "a,b\n1,2\n"),
+        ("application/vnd.api+json", b'{"data":[]}', {"data": []}),
+        ("text/plain", b' [{"id":1}]', [{"id": 1}]),
+        ("application/json", b"", None),
+        ("application/json", b"\xef\xbb\xbf[1]", [1]),
+    ],
+)
+async def test_a_body_is_read_by_its_content_type(server, tools, transport, kind, body, payload):
+    server.then(tools.answer(body, kind=kind))
+    assert (await transport().send(get(server))).payload == payload
+
+
+async def test_a_picture_is_no_data(server, tools, transport):
+    server.then(tools.answer(b"\x89PNG....", kind="image/png"))
+    with pytest.raises(MalformedResponse, match="image/png"):
+        await transport().send(get(server))
+
+
+async def test_a_refused_connection_is_a_failure_that_may_pass(transport, clock):
+    request = HttpRequest(method="GET", url=httpx2.URL("http://127.0.0.1:1/"), is_repeatable=True)
+    with pytest.raises(ConnectionFailed) as failed:
+        await transport().send(request)
+    assert (failed.value.requests, failed.value.is_retryable, len(clock.slept)) == (3, True, 2)
+
+
+async def test_no_secret_is_seen_in_errors_notices_or_any_log(server, tools, transport, said, caplog):
+    caplog.set_level(logging.DEBUG)
+    for name in ("httpx2", "httpcore2", "httpcore2.http11", "httpcore2.connection"):
+        caplog.set_level(logging.DEBUG, logger=name)
+    server.then(*[tools.answer({"echo": SECRET}, status=500)] * 3)
+    with pytest.raises(HttpStatusError) as failed:
+        await transport().send(get(server, f"/things?hush=abc&q={SECRET}&token=abcdef&page=2"), observer=said)
+    error = failed.value
+    seen = f"{error} {error.location} {error.body} {said.notices} {caplog.text} {error.__cause__}"
+    assert SECRET not in seen
+    assert "abcdef" not in seen
+    assert "hush=abc" not in seen
+    assert "page=2" in error.location
+    assert "HTTP Request" in caplog.text
+
+
+async def test_a_cookie_of_one_response_is_not_sent_with_the_next_request(server, tools, transport):
+    server.then(tools.answer([], headers={"set-cookie": "session=1; Path=/"}), tools.answer([]))
+    sender = transport()
+    await sender.send(get(server))
+    await sender.send(get(server))
+    assert "cookie" not in server.received[1].headers
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [("3", 3.0), ("1.5", 1.5), ("-1", None), ("soon", None), ("", None), (None, None), ("9" * 400, None)],
+)
+def test_retry_after_is_seconds_or_nothing(value, seconds):
+    assert retry_after_s(value, now=0.0) == seconds
+
+
+def test_a_date_that_has_passed_asks_for_no_wait():
+    assert retry_after_s(formatdate(100, usegmt=True), now=200.0) == 0.0

@@ -1,0 +1,86 @@
+"""Tools that fit their allowance, and what is lost first."""
+
+import jsonschema
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from adapters.openapi.fit import MAX_CHARACTERS, clipped, fitted, shortened, size_of
+
+texts = st.text(max_size=300)
+leaves = st.fixed_dictionaries(
+    {"type": st.sampled_from(["string", "integer"])},
+    optional={"description": texts, "enum": st.lists(st.text(max_size=20), min_size=1, max_size=60, unique=True)},
+)
+
+
+def nested(inner: st.SearchStrategy) -> st.SearchStrategy:
+    members = st.dictionaries(st.text(min_size=1, max_size=20), inner, max_size=8)
+    return st.one_of(
+        st.builds(
+            lambda properties, words: {"type": "object", "properties": properties, "description": words}, members, texts
+        ),
+        st.builds(lambda items: {"type": "array", "items": items}, inner),
+        st.builds(lambda branches: {"anyOf": branches}, st.lists(inner, min_size=1, max_size=3)),
+    )
+
+
+schemas = st.recursive(leaves, nested, max_leaves=60)
+tools = st.builds(
+    lambda properties: {"type": "object", "properties": properties, "additionalProperties": False},
+    st.dictionaries(st.text(min_size=1, max_size=20), schemas, max_size=20),
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(tools, st.sampled_from([400, 2_000, MAX_CHARACTERS]))
+def test_a_tool_of_optional_arguments_always_fits_and_stays_a_schema(tool, allowance):
+    small, gone = fitted(tool, allowance)
+    assert size_of(small) <= allowance
+    jsonschema.Draft202012Validator.check_schema(small)
+    assert set(small["properties"]) | set(gone) == set(tool["properties"])
+
+
+@given(tools)
+def test_a_tool_that_fits_is_left_alone(tool):
+    if size_of(tool) <= MAX_CHARACTERS:
+        assert fitted(tool) == (tool, ())
+
+
+def test_words_go_before_structure():
+    inner = {"type": "object", "properties": {"deep": {"type": "object", "properties": {"x": {"type": "integer"}}}}}
+    tool = {"type": "object", "properties": {"a": inner | {"description": "many words " * 100}}}
+    small, gone = fitted(tool, 500)
+    assert small["properties"]["a"]["properties"] == inner["properties"]
+    assert small["properties"]["a"]["description"].endswith("…")
+    assert gone == ()
+
+
+def test_a_structure_that_was_cut_names_its_members():
+    deep = {"type": "object", "properties": {f"member_{n}": {"type": "string"} for n in range(60)}}
+    tool = {"type": "object", "properties": {"a": {"type": "object", "properties": {"b": deep}}}}
+    small, _ = fitted(tool, 600)
+    assert "member_0, member_1" in small["properties"]["a"]["properties"]["b"]["description"]
+    assert small["properties"]["a"]["properties"]["b"]["type"] == "object"
+
+
+def test_a_required_argument_never_goes():
+    tool = {
+        "type": "object",
+        "properties": {f"argument_{n}": {"type": "string"} for n in range(50)},
+        "required": ["argument_49"],
+    }
+    small, gone = fitted(tool, 400)
+    assert "argument_49" in small["properties"]
+    assert "argument_48" in gone
+
+
+@given(st.text(max_size=400), st.integers(0, 200))
+def test_a_clipped_text_has_its_length_and_is_a_beginning(text, length):
+    short = clipped(text, length)
+    assert len(short) <= max(length, 0) or short == ""
+    assert " ".join(text.split()).startswith(short.rstrip("…").rstrip())
+
+
+def test_a_word_is_never_cut_in_two():
+    assert clipped("one two three", 9) == "one two…"
+    assert shortened({"description": "one two three"}, 0) == {}
