@@ -16,7 +16,7 @@ from runax_cli.budget import Budget, Limits
 from runax_cli.commands.config import configuration_of
 from runax_cli.commands.options import Common
 from runax_cli.commands.printing import Printer, environment_of
-from runax_cli.connections import open_source
+from runax_cli.connections import as_runax_error, open_source
 from runax_cli.errors import RunaxError, SourceUnavailable
 from runax_cli.events import CollectingSink, Emitter
 from runax_cli.exits import ExitCode, exit_code_of
@@ -106,7 +106,7 @@ async def _source(name: str, part: OpenApiPart | McpPart, configuration: Configu
     try:
         listed = await source.list_tools()
     except SourceError as error:
-        raise SourceUnavailable(str(error)) from error
+        raise as_runax_error(error) from error
     finally:
         await source.aclose()
     return f"{len(listed.tools)} tools" + (f", {len(listed.left_out)} parts left out" if listed.left_out else "")
