@@ -171,19 +171,19 @@ class Stage:
         max_context: int = 131_072,
         journal: Journal | None = None,
         executor: Any = None,
-        config: RoleConfig | None = None,
+        registry: type[ModelRegistry] = ModelRegistry,
     ) -> Bench:
         """Make a bench: a script for the main model, and behaviours of tools by name."""
         behaviours = behaviours or {}
         known = {spec.name: spec for spec in specs}
         tools = [known.get(name) or tool(name) for name in behaviours]
         model, sink = ScriptedModel(script), CollectingSink()
-        role = config or RoleConfig(name="scripted", is_rules=True, max_context=max_context)
+        role = RoleConfig(name="scripted", is_rules=True, max_context=max_context)
         source = MemorySource("crm", {spec.name: (spec, _unused) for spec in tools})
         journal = journal or MemoryJournal()
         executor = executor or StandIn(DatasetStore(self.folder / "datasets"), behaviours)
         session = Session(
-            registry=ModelRegistry({Role.AGENT: role}, concurrency=4, rules=lambda: model),
+            registry=registry({Role.AGENT: role}, concurrency=4, rules=lambda: model),
             executor=executor,
             catalog=await Catalog.load([source]),
             journal=journal,

@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -9,10 +11,13 @@ import pytest
 from adapters.base import Effect
 from adapters.errors import TimedOut
 from runax_cli.agent.session import TurnLimits
+from runax_cli.budget import Amount
 from runax_cli.errors import ModelError, StoreError
 from runax_cli.guard.policy import AlwaysAllow
 from runax_cli.memory.journal import Journal, MemoryJournal
-from runax_cli.models.base import Role
+from runax_cli.models.base import Role, Usage
+from runax_cli.models.registry import ModelRegistry
+from runax_cli.models.tokens import CalibratedCounter, O200kCounter, measure
 from runax_cli.results import EvidenceKind, ReasonCode, RunStatus
 
 TICKETS = [{"id": 501, "subject": "outage"}, {"id": 502, "subject": "slow line"}]
@@ -119,6 +124,38 @@ async def test_calls_in_parallel_share_the_room_that_is_left(stage: Any) -> None
     limits = {limit for _, limit in bench.executor.executed}
     assert len(limits) == 1
     assert 6_000 // 16 <= limits.pop() < 6_000 // 4
+
+
+async def test_a_later_wave_gets_what_the_earlier_ones_left(stage: Any) -> None:
+    alone = [stage.tool(name, parallel_safe=False) for name in ("a_tickets", "b_tickets", "c_tickets", "d_tickets")]
+    script = [stage.calls(*((spec.name, {}) for spec in alone)), stage.says("done so")]
+    bench = await stage.start(script, {spec.name: tickets for spec in alone}, specs=alone, max_context=24_000)
+    await bench.session.ask("q")
+
+    limits = [limit for _, limit in bench.executor.executed]
+    assert limits == sorted(limits)
+    assert limits[-1] == 6_000 // 4
+
+
+async def test_no_more_calls_run_at_once_than_the_limit_says(stage: Any) -> None:
+    class Counting:
+        running = most = 0
+
+        async def execute(self, call: Any, scope: Any, *, direct_limit: int) -> Any:
+            Counting.running += 1
+            Counting.most = max(Counting.most, Counting.running)
+            for _ in range(5):
+                await asyncio.sleep(0)
+            Counting.running -= 1
+            return await inner.execute(call, scope, direct_limit=direct_limit)
+
+    many = [("get_tickets", {"customer_id": n}) for n in range(6)]
+    bench = await stage.start(
+        [stage.calls(*many), stage.says("done so")], {"get_tickets": tickets}, limits=TurnLimits(parallel_calls=2)
+    )
+    inner, bench.session.executor = bench.executor, Counting()
+    await bench.session.ask("q")
+    assert (Counting.most, len(inner.executed)) == (2, 6)
 
 
 async def test_mistakes_of_the_model_are_envelopes_and_the_turn_goes_on(stage: Any) -> None:
@@ -283,6 +320,26 @@ async def test_a_token_budget_still_leaves_an_answer(stage: Any) -> None:
     assert result.usage.input_tokens + result.usage.output_tokens <= 60_000
 
 
+async def test_a_call_that_uses_the_budget_up_still_leaves_an_answer(stage: Any) -> None:
+    class Greedy:
+        async def execute(self, call: Any, scope: Any, *, direct_limit: int) -> Any:
+            scope.budget.reserve(Amount(tokens=int(scope.budget.remaining("tokens") or 0)))
+            return await bench.executor.inner.execute(call, scope, direct_limit=direct_limit)
+
+    bench = await stage.start(
+        [stage.calls(("get_tickets", {})), stage.says("Partial [tickets_1#1].")],
+        {"get_tickets": tickets},
+        limits=TurnLimits(tokens=40_000),
+    )
+    inner, bench.session.executor = bench.executor, Greedy()
+    bench.executor = SimpleNamespace(inner=inner)
+
+    result = await bench.session.ask("q")
+
+    assert (result.exit_code, result.answer) == (6, "Partial [tickets_1#1].")
+    assert bench.model.requests[-1].tools == ()
+
+
 async def test_an_empty_reply_is_asked_again_once(stage: Any) -> None:
     bench = await stage.start([stage.says("  "), stage.says("Here I am.")])
     result = await bench.session.ask("q")
@@ -325,7 +382,7 @@ class Hanging:
 
 async def test_the_wall_time_ends_the_turn_with_what_there_is(stage: Any) -> None:
     bench = await stage.start(
-        [stage.calls(("get_tickets", {}))],
+        [stage.calls(("get_tickets", {}), text="Let me look.")],
         {"get_tickets": tickets},
         limits=TurnLimits(timeout_s=0.2),
         executor=Hanging(),
@@ -333,6 +390,7 @@ async def test_the_wall_time_ends_the_turn_with_what_there_is(stage: Any) -> Non
     result = await bench.session.ask("q")
 
     assert (result.status, result.exit_code) == (RunStatus.LIMIT, 124)
+    assert result.answer == "", "words that precede calls are no partial answer"
     assert [call.status for call in result.calls] == ["interrupted"]
     assert not result.coverage.is_complete
     assert bench.executor.was_cancelled
@@ -423,6 +481,26 @@ async def test_tools_that_do_not_fit_the_context_are_a_matter_of_settings(stage:
     assert bench.model.requests == []
 
 
+class Unmeasured(ModelRegistry):
+    """Models at an endpoint that has not reported any usage yet."""
+
+    def counter(self, role: Role) -> CalibratedCounter:
+        return self._counters.setdefault(("", ""), CalibratedCounter(O200kCounter()))
+
+
+async def test_an_endpoint_that_was_never_measured_is_measured_by_a_small_request_first(stage: Any) -> None:
+    def script(request: Any) -> Any:
+        reported = Usage(input_tokens=measure(request, CalibratedCounter(O200kCounter())).counted, output_tokens=5)
+        return replace(stage.says("OK, done."), usage=reported)
+
+    wordy = stage.tool("get_tickets", description="word " * 1000)
+    bench = await stage.start(script, {"get_tickets": tickets}, specs=[wordy], max_context=24_000, registry=Unmeasured)
+    result = await bench.session.ask("q")
+
+    assert result.exit_code == 0
+    assert [len(request.tools) for request in bench.model.requests] == [0, 1]
+
+
 async def test_marks_of_chat_templates_in_data_are_broken(stage: Any) -> None:
     bench = await stage.start(
         [stage.calls(("get_tickets", {})), stage.says("done so")],
@@ -450,7 +528,8 @@ async def test_a_journal_that_cannot_be_written_costs_its_notes_and_not_the_answ
     bench = await stage.start([stage.says("Hello there.")], journal=journal)
     result = await bench.session.ask("q")
     assert (result.exit_code, result.answer) == (0, "Hello there.")
-    assert {body.code for body in bench.bodies("warned")} == {"store_error"}
+    told = [body.code for body in bench.bodies("warned")]
+    assert told == ["store_error"] * 3, "at the start, once for all steps, and at the end"
     assert bench.types()[0] == "run.started"
     assert bench.types()[-1] == "run.finished"
 

@@ -1,12 +1,16 @@
 """Each statement of an answer is held against the records it cites."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from runax_cli.agent.answer import Shown, ShownData, evidence_of, record_id, without_certificates
 from runax_cli.errors import StoreError
-from runax_cli.results import EvidenceKind, RecordRef
+from runax_cli.executor.dataset import DatasetStore
+from runax_cli.executor.envelope import Envelope, EnvelopeStatus
+from runax_cli.executor.outcome import CallOutcome, Finding
+from runax_cli.results import CallReport, Coverage, EvidenceKind, RecordRef
 
 
 class Records:
@@ -59,6 +63,30 @@ def test_a_statement_without_reference_is_an_inference() -> None:
     first, second = evidence_of("It broke [tickets_1#1]. It will break again.", shown({1}))
     assert (first.kind, first.verified) == (EvidenceKind.RECORD, True)
     assert (second.kind, second.verified, second.records) == (EvidenceKind.INFERENCE, False, ())
+
+
+def test_records_as_they_are_and_records_behind_findings_count_as_shown(tmp_path: Path) -> None:
+    dataset = DatasetStore(tmp_path).create("tickets")
+    dataset.add_page(0, [{"id": n} for n in range(9)], position="all")
+    report = CallReport(tool="t", source="s", arguments={}, status="success")
+    envelope = Envelope(status=EnvelopeStatus.SUCCESS, data={"tickets_1#2": {}, "other_1#5": {}}, next_action_hint="")
+    found = Finding(id="f1", statement="s", records=(7, 8), quote="said so", is_quote_verified=True)
+    doubtful = Finding(id="f2", statement="s", records=(9,), quote="never said", is_quote_verified=False)
+    data = ShownData()
+
+    data.note(CallOutcome(envelope=envelope, report=report, coverage=Coverage(), dataset=dataset))
+    data.note(
+        CallOutcome(
+            envelope=envelope.model_copy(update={"data": [{"statement": "s"}]}),
+            report=report,
+            coverage=Coverage(),
+            dataset=dataset,
+            findings=(found, doubtful),
+        )
+    )
+
+    assert data.datasets["tickets_1"].rows == {2, 7, 8, 9}
+    assert data.datasets["tickets_1"].quotes == {7: "said so", 8: "said so"}
 
 
 @pytest.mark.parametrize(
