@@ -1,0 +1,329 @@
+"""Documents as they are found: split over files, fetched, flawed, hostile. What is sound in them loads."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adapters.errors import DocumentError
+from adapters.openapi_adapter import OpenApiSettings, OpenApiSource
+
+TEXT = {"type": "string"}
+SPECS = Path("/work/shared/specs")
+
+
+def get(**fields: Any) -> dict[str, Any]:
+    return {"get": {"responses": {}} | fields}
+
+
+async def listed(source: OpenApiSource) -> tuple[dict[str, Any], dict[str, str]]:
+    found = await source.list_tools()
+    return {tool.locator: tool for tool in found.tools}, {one.path: one.why for one in found.left_out}
+
+
+async def test_references_to_other_files_are_followed_inside_the_folder_only(opened, tools, tmp_path):
+    docs = tmp_path / "docs"
+    (docs / "parts").mkdir(parents=True)
+    (docs / "parts" / "limit.yaml").write_text(
+        "name: limit_to\nin: query\nschema: {$ref: 'size.json#/definitions/size'}\n"
+    )
+    (docs / "parts" / "size.json").write_text(json.dumps({"definitions": {"size": {"type": "integer", "maximum": 7}}}))
+    (tmp_path / "secret.json").write_text(json.dumps({"name": "leak", "in": "query", "schema": TEXT}))
+    (docs / "parts" / "link.json").symlink_to(tmp_path / "secret.json")
+    files = [
+        "parts/limit.yaml",
+        "../secret.json",
+        "parts/link.json",
+        "/etc/passwd",
+        "http://127.0.0.1:1/x.json",
+        "gone.json",
+    ]
+    parameters = [{"$ref": file} for file in files]
+    source = await opened(tools.described({"/t": get(parameters=parameters)}), base_url="http://127.0.0.1:1")
+    found, left_out = await listed(source)
+    assert found["GET /t"].parameters["properties"] == {"limit_to": {"type": "integer", "maximum": 7}}
+    pointers = [f"#/paths/~1t/get/parameters/{n}" for n in range(1, 6)]
+    assert [pointer for pointer in pointers if pointer in left_out] == pointers
+    assert "folder" in left_out[pointers[0]]
+    assert "folder" in left_out[pointers[1]]
+
+
+async def test_a_fetched_document_may_refer_to_its_own_origin_only(opened, server, other_server, tools):
+    limit = {"name": "limit_to", "in": "query", "schema": {"type": "integer"}}
+    server.routes["/docs/parts/limit.json"] = tools.answer(limit)
+    other_server.routes["/x.json"] = tools.answer(limit)
+    refs = ["parts/limit.json", f"{other_server.url}/x.json", "file:///etc/passwd"]
+    document = tools.described({"/t": get(parameters=[{"$ref": ref} for ref in refs])})
+    server.routes["/docs/openapi.json"] = tools.answer(document)
+    source = await opened(f"{server.url}/docs/openapi.json")
+    found, left_out = await listed(source)
+    assert list(found["GET /t"].parameters["properties"]) == ["limit_to"]
+    assert other_server.received == []
+    assert sum("origin" in why for why in left_out.values()) == 2
+
+
+async def test_the_token_reaches_a_document_only_when_asked_for_and_only_at_home(opened, server, other_server, tools):
+    document = tools.described({"/t": get()})
+    server.then(tools.answer({}, status=401), tools.answer(document))
+    await opened(f"{server.url}/openapi.json", base_url=server.url, token="secret-token")
+    assert ["authorization" in one.headers for one in server.received] == [False, True]
+    other_server.then(tools.answer({}, status=401))
+    with pytest.raises(DocumentError, match="401"):
+        await opened(f"{other_server.url}/openapi.json", base_url=server.url, token="secret-token")
+    assert all("authorization" not in one.headers for one in other_server.received)
+
+
+async def test_a_fetched_document_cannot_send_its_calls_elsewhere(opened, server, other_server, tools):
+    document = tools.described({"/t": get(operationId="l")}, servers=[{"url": other_server.url}])
+    server.routes["/openapi.json"] = tools.answer(document)
+    source = await opened(f"{server.url}/openapi.json", token="secret-token")
+    _, left_out = await listed(source)
+    assert "BASE_API_URL" in left_out["#/servers"]
+    with pytest.raises(DocumentError, match="BASE_API_URL"):
+        await source.call("l", {})
+    assert other_server.received == []
+    trusted = await opened(f"{server.url}/openapi.json", base_url=other_server.url)
+    await trusted.call("l", {})
+    assert len(other_server.received) == 1
+
+
+async def test_a_relative_server_is_seen_from_where_the_document_came(opened, server, tools):
+    document = tools.described({"/t": get(operationId="l")}, servers=[{"url": "../v2"}])
+    server.routes["/docs/openapi.json"] = tools.answer(document)
+    source = await opened(f"{server.url}/docs/openapi.json")
+    await source.call("l", {})
+    assert server.received[-1].target == "/v2/t"
+
+
+async def test_server_variables_take_their_defaults(opened, server, tools):
+    variables = {"port": {"default": str(server.port)}, "base": {"enum": ["v1", "v2"]}}
+    servers = [{"url": "http://127.0.0.1:{port}/{base}", "variables": variables}]
+    source = await opened(tools.described({"/t": get(operationId="l")}, servers=servers))
+    await source.call("l", {})
+    assert server.received[-1].target == "/v1/t"
+
+
+async def test_an_operation_with_a_server_of_its_own_is_left_out_if_that_is_elsewhere(opened, server, tools):
+    paths = {
+        "/a": get(servers=[{"url": "https://uploads.example.com"}]),
+        "/b": get(servers=[{"url": "https://api.example.com/v9"}]),
+    }
+    document = tools.described(paths, servers=[{"url": "https://api.example.com/v1"}])
+    source = await opened(document, base_url=f"{server.url}/v1")
+    found, left_out = await listed(source)
+    assert list(found) == ["GET /b"]
+    assert "uploads.example.com" in left_out["#/paths/~1a/get"]
+    await source.call(found["GET /b"].name, {})
+    assert server.received[-1].target == "/v9/b"
+
+
+async def test_a_flawed_document_loads_as_far_as_it_is_sound(opened, tools):
+    paths = {
+        "/ok": get(),
+        "/bad-parameter": get(parameters=[{"$ref": "#/components/parameters/none"}, {"in": "query"}, "what", 7]),
+        "/circle": get(parameters=[{"$ref": "#/components/parameters/a"}]),
+        "/xml": {"post": {"requestBody": {"required": True, "content": {"application/xml": {}}}, "responses": {}}},
+        "/no-object": {"get": [], "post": None, "parameters": None, "summary": 3, "x-extra": None},
+        "/undeclared/{id}": get(),
+        "/null": None,
+        "no-slash": get(),
+        "x-note": {"get": {}},
+        "/ref": {"$ref": "#/paths/~1ok"},
+        "/gone": {"$ref": "#/components/pathItems/none"},
+        "/strange": get(
+            parameters=[
+                {"name": "n", "in": "query", "schema": {"type": ["int", "null", 3], "enum": [], "minLength": "x"}}
+            ]
+        ),
+        "/weird": {
+            "get": {"responses": None, "tags": 3, "security": "no", "servers": {}, "description": 5, "operationId": 9}
+        },
+    }
+    parts = {"a": {"$ref": "#/components/parameters/b"}, "b": {"$ref": "#/components/parameters/a"}}
+    source = await opened(tools.described(paths, components={"parameters": parts}), base_url="http://127.0.0.1:1")
+    found, left_out = await listed(source)
+    whole = ("ok", "bad-parameter", "circle", "undeclared/{id}", "ref", "strange", "weird")
+    assert set(found) == {f"GET /{path}" for path in whole}
+    assert "circle" in left_out["#/paths/~1circle/get/parameters/0"]
+    assert "application/xml" in left_out["#/paths/~1xml/post/requestBody"]
+    assert {
+        "#/paths/no-slash",
+        "#/paths/~1no-object/get",
+        "#/paths/~1gone",
+        "#/paths/~1bad-parameter/get/parameters/0",
+    } <= set(left_out)
+    assert found["GET /undeclared/{id}"].parameters["required"] == ["id"]
+    assert found["GET /strange"].parameters["properties"]["n"] == {"type": ["integer", "null"]}
+
+
+async def test_a_recursive_schema_is_cut_and_still_validated_as_a_whole(opened, server, tools):
+    node = {
+        "type": "object",
+        "properties": {"name": TEXT, "children": {"type": "array", "items": {"$ref": "#/components/schemas/Node"}}},
+    }
+    body = {"required": True, "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Node"}}}}
+    document = tools.described(
+        {"/t": {"post": {"operationId": "p", "requestBody": body, "responses": {}}}},
+        components={"schemas": {"Node": node}},
+    )
+    source = await opened(document, base_url=server.url)
+    found, _ = await listed(source)
+    assert "$ref" not in json.dumps(found["POST /t"].parameters)
+    deep = {"name": "a", "children": [{"name": "b", "children": [{"name": "c", "children": []}]}]}
+    await source.call("p", deep)
+    assert json.loads(server.received[-1].body) == deep
+
+
+async def test_a_member_called_ref_is_a_member(opened, tools):
+    schema = {"type": "object", "properties": {"$ref": TEXT, "other": TEXT}}
+    body = {"content": {"application/json": {"schema": schema}}}
+    source = await opened(
+        tools.described({"/t": {"post": {"requestBody": body, "responses": {}}}}), base_url="http://127.0.0.1:1"
+    )
+    found, left_out = await listed(source)
+    assert set(found["POST /t"].parameters["properties"]) == {"ref", "other"} or "$ref" in json.dumps(
+        found["POST /t"].parameters
+    )
+    assert left_out == {}
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"", "no object"),
+        (b"[]", "no object"),
+        (b"just text", "no object"),
+        (b"{}", "version"),
+        (b'{"openapi": "4.0.0"}', "version"),
+        (b"openapi: [", "JSON nor YAML"),
+        (b'{"openapi": "3.0.0", ' + b'"x": {' * 5000, "JSON"),
+        (b"- " * 50_000 + b"x", "deep"),
+        (b"a: &a [*a]", "itself"),
+        (b"\x00\xff\xfe", "JSON nor YAML"),
+    ],
+)
+async def test_what_is_no_document_is_refused_by_name(tmp_path, content, why):
+    path = tmp_path / "d.yaml"
+    path.write_bytes(content)
+    with pytest.raises(DocumentError, match=why) as refused:
+        await OpenApiSource.open(OpenApiSettings(name="api", document=str(path)))
+    assert "d.yaml" in str(refused.value)
+
+
+async def test_anchors_that_multiply_are_refused_before_they_take_the_memory(tmp_path):
+    lines = ["a0: &a0 [x, x]"] + [f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]" for n in range(1, 60)]
+    path = tmp_path / "laughs.yaml"
+    path.write_text("openapi: 3.0.0\n" + "\n".join(lines))
+    with pytest.raises(DocumentError, match="multiply"):
+        await OpenApiSource.open(OpenApiSettings(name="api", document=str(path)))
+
+
+async def test_a_document_that_is_absent_says_so(tmp_path):
+    with pytest.raises(DocumentError, match=r"nothing\.json"):
+        await OpenApiSource.open(OpenApiSettings(name="api", document=str(tmp_path / "nothing.json")))
+
+
+async def test_swagger_2_is_read_in_the_same_words(opened, server):
+    document = {
+        "swagger": "2.0",
+        "info": {"title": "t", "version": "1"},
+        "host": f"127.0.0.1:{server.port}",
+        "basePath": "/v1",
+        "schemes": ["http"],
+        "securityDefinitions": {"b": {"type": "basic"}},
+        "security": [{"b": []}],
+        "paths": {
+            "/t": {
+                "get": {
+                    "operationId": "list",
+                    "parameters": [
+                        {
+                            "name": "ids",
+                            "in": "query",
+                            "type": "array",
+                            "items": {"type": "integer"},
+                            "collectionFormat": "pipes",
+                        },
+                        {"name": "tags", "in": "query", "type": "array", "items": TEXT, "collectionFormat": "multi"},
+                    ],
+                    "responses": {"200": {"description": "", "schema": {"type": "array", "items": {"type": "object"}}}},
+                },
+                "post": {
+                    "operationId": "add",
+                    "parameters": [
+                        {
+                            "name": "it",
+                            "in": "body",
+                            "required": True,
+                            "schema": {"type": "object", "properties": {"a": TEXT}},
+                        }
+                    ],
+                    "responses": {},
+                },
+                "put": {
+                    "operationId": "form",
+                    "parameters": [{"name": "a", "in": "formData", "type": "string", "required": True}],
+                    "responses": {},
+                },
+            }
+        },
+    }
+    source = await opened(document, token="user:pass")
+    found, _ = await listed(source)
+    assert found["GET /t"].records_path == ""
+    await source.call("list", {"ids": [1, 2], "tags": ["x", "y"]})
+    await source.call("add", {"a": "b"})
+    await source.call("form", {"a": "b c"})
+    assert server.received[0].target == "/v1/t?ids=1%7C2&tags=x&tags=y"
+    assert server.received[0].headers["authorization"] == "Basic dXNlcjpwYXNz"
+    assert json.loads(server.received[1].body) == {"a": "b"}
+    assert server.received[2].body == b"a=b%20c"
+
+
+def real_documents() -> list[Any]:
+    files = sorted([*SPECS.glob("*.json"), *SPECS.glob("*.yaml"), *SPECS.glob("*/spec/swagger.json")])
+    return [pytest.param(path, id=path.stem) for path in files] or [
+        pytest.param(None, marks=pytest.mark.skip(reason="the collection of real documents is not on this machine"))
+    ]
+
+
+@pytest.mark.parametrize("path", real_documents())
+async def test_a_real_document_loads_and_says_what_it_left_out(path):
+    import jsonschema
+
+    source = await OpenApiSource.open(OpenApiSettings(name="api", document=str(path)))
+    found = await source.list_tools()
+    await source.aclose()
+    names = [tool.name for tool in found.tools]
+    assert len(set(names)) == len(names)
+    assert all(one.path.startswith(("#", "..", "common")) and one.why for one in found.left_out)
+    assert not [one for one in found.left_out if "cannot be read" in one.why]
+    for tool in found.tools:
+        assert len(tool.name) <= 64
+        assert len(json.dumps(tool.parameters, separators=(",", ":"), ensure_ascii=False)) <= 8_000
+        assert tool.parameters["type"] == "object"
+        assert not {"oneOf", "anyOf", "allOf", "$ref"} & set(tool.parameters)
+        assert set(tool.pagination.hidden).isdisjoint(tool.parameters["properties"])
+        jsonschema.Draft202012Validator.check_schema(tool.parameters)
+
+
+EXPECTED = {
+    "github_api": 1222,
+    "kubernetes": 845,
+    "netbox": 844,
+    "elasticsearch_serverless": 452,
+    "spotify_oas": 40,
+    "tmdb_oas": 54,
+}
+
+
+@pytest.mark.parametrize("stem", EXPECTED)
+async def test_hardly_an_operation_of_a_real_document_is_lost(stem):
+    path = SPECS / f"{stem}.json"
+    if not path.exists():
+        pytest.skip("the collection of real documents is not on this machine")
+    source = await OpenApiSource.open(OpenApiSettings(name="api", document=str(path)))
+    found = await source.list_tools()
+    await source.aclose()
+    assert len(found.tools) == EXPECTED[stem]
