@@ -31,7 +31,7 @@ from adapters.base import (
 from adapters.clock import Clock, SystemClock
 from adapters.errors import ConnectionFailed, InvalidRequest, SourceError, UnknownTool
 from adapters.mcp.config import McpSettings
-from adapters.mcp.failures import Circumstances, tool_failed
+from adapters.mcp.failures import Circumstances, mask_of, tool_failed
 from adapters.mcp.results import n_unread, payload_of, texts_of
 from adapters.mcp.session import Connection
 from adapters.mcp.tools import specs_of
@@ -90,7 +90,7 @@ class McpSource:
                 f"tool '{tool}' names a next page by URL, which an MCP server cannot be asked for",
                 source=self.name,
                 location=spec.locator,
-                violations=(f"page: {self._settings.mask.text(page.url)}",),
+                violations=(f"page: {mask_of(self._settings).text(page.url)}",),
             )
         sent = {**arguments, **(page.arguments if page else {})}
         started = self._clock.monotonic()

@@ -10,7 +10,6 @@ from types import MappingProxyType
 
 from adapters.base import JsonObject
 from adapters.errors import DocumentError
-from adapters.masking import Mask
 
 
 def _no_text() -> Mapping[str, str]:
@@ -42,11 +41,6 @@ class McpSettings:
             raise DocumentError(
                 f"MCP server '{self.name}' needs either a url or a command; give one of them", source=self.name
             )
-
-    @property
-    def mask(self) -> Mask:
-        """What keeps this server's secrets out of messages."""
-        return Mask([*(value for value in (self.token, *self.headers.values(), *self.env.values()) if value)])
 
 
 def settings_of(name: str, target: str, *, token: str | None = None, timeout_s: float = 30.0) -> McpSettings:

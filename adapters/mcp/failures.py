@@ -21,6 +21,7 @@ from adapters.errors import (
     TimedOut,
     ToolFailed,
 )
+from adapters.masking import Mask
 from adapters.mcp.config import McpSettings
 
 _BY_STATUS = frozenset({INTERNAL_ERROR, METHOD_NOT_FOUND})
@@ -40,6 +41,11 @@ class Circumstances:
     status: int | None = None
     last_words: str = ""
     is_connecting: bool = False
+
+
+def mask_of(settings: McpSettings) -> Mask:
+    """What keeps a server's secrets out of messages."""
+    return Mask(value for value in (settings.token, *settings.headers.values(), *settings.env.values()) if value)
 
 
 def failure_of(error: Exception, around: Circumstances) -> SourceError:
@@ -84,7 +90,7 @@ def timed_out(around: Circumstances) -> TimedOut:
 
 def tool_failed(around: Circumstances, why: str) -> ToolFailed:
     """The server says that the tool failed; the words are its own, and asking again is no use."""
-    words = around.settings.mask.text(why.strip())[:_EXCERPT]
+    words = mask_of(around.settings).text(why.strip())[:_EXCERPT]
     return ToolFailed(words or "the server gives no reason", source=around.settings.name, location=around.location)
 
 
@@ -127,4 +133,4 @@ def _root(error: Exception) -> Exception:
 def _told(around: Circumstances, why: str) -> str:
     words = around.last_words.strip()
     tail = f"; its last words: {words}" if words else ""
-    return around.settings.mask.text(f"MCP server '{around.settings.name}', {around.location}: {why}{tail}")
+    return mask_of(around.settings).text(f"MCP server '{around.settings.name}', {around.location}: {why}{tail}")

@@ -18,11 +18,12 @@ READING = frozenset(
 )
 _WRITING = frozenset(
     {
-        "add", "append", "apply", "approve", "archive", "assign", "cancel", "clear", "close", "commit", "create", "delete",
-        "disable", "drop", "edit", "enable", "execute", "grant", "import", "insert", "invoke", "invite", "kill", "make", "merge", "modify", "move",
-        "overwrite", "patch", "pay", "post", "publish", "purge", "push", "put", "refund", "register", "remove", "rename", "replace",
-        "reset", "restart", "revoke", "run", "save", "send", "set", "start", "stop", "submit", "sync", "terminate", "transfer",
-        "trigger", "truncate", "update", "upload", "upsert", "write",
+        "add", "append", "apply", "approve", "archive", "assign", "cancel", "clear", "close", "commit",
+        "create", "delete", "disable", "drop", "edit", "enable", "execute", "grant", "import", "insert",
+        "invite", "invoke", "kill", "make", "merge", "modify", "move", "overwrite", "patch", "pay", "post",
+        "publish", "purge", "push", "put", "refund", "register", "remove", "rename", "replace", "reset",
+        "restart", "revoke", "run", "save", "send", "set", "start", "stop", "submit", "sync", "terminate",
+        "transfer", "trigger", "truncate", "update", "upload", "upsert", "write",
     }
 )  # fmt: skip
 _LINKING = frozenset({"by", "for", "of", "in", "with", "from", "to", "all"})

@@ -8,6 +8,7 @@ from mcp.types import CallToolResult, TextContent, Tool, ToolAnnotations
 from adapters.base import Effect
 from adapters.errors import DocumentError
 from adapters.mcp.config import McpSettings, settings_in, settings_of
+from adapters.mcp.failures import mask_of
 from adapters.mcp.results import parsed, payload_of
 from adapters.mcp.tools import effect_of, noun_of, specs_of
 from adapters.toolnames import tool_name
@@ -162,4 +163,4 @@ def test_secrets_are_in_no_representation() -> None:
     settings = McpSettings(name="s", url="http://h", token="s3cr3t", headers={"X": "hidden"}, env={"K": "alsohidden"})
     assert "s3cr3t" not in repr(settings)
     assert "hidden" not in repr(settings)
-    assert settings.mask.text("token s3cr3t") == "token ***"
+    assert mask_of(settings).text("token s3cr3t") == "token ***"
