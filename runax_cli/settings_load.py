@@ -14,7 +14,7 @@ from dotenv import dotenv_values
 from pydantic import SecretStr, ValidationError
 from pydantic_settings import DotEnvSettingsSource, EnvSettingsSource
 
-from runax_cli.errors import ConfigurationError
+from runax_cli.errors import ConfigurationError, UsageError
 from runax_cli.folders import config_folder, upward
 from runax_cli.settings import FIELDS, MASK, SECRETS, Settings, default_of, name_of
 from runax_cli.settings_files import (
@@ -238,15 +238,18 @@ def _settings_of(layers: list[Layer]) -> Settings:
     try:
         return Settings(**values)
     except ValidationError as error:
-        first = error.errors()[0]
-        name = str(first["loc"][0])
-        shown = MASK if name in SECRETS else str(first["input"])
-        default = f"the default is {default_of(name)}" if default_of(name) else "it has no default"
-        raise ConfigurationError(
-            f"'{name_of(name)}' is '{shown}' ({_origin(layers, name)}): {first['msg']}. Correct it or take it away; "
-            f"{default}.",
-            setting=name_of(name),
-        ) from error
+        raise _told(error, layers) from error
+
+
+def _told(error: ValidationError, layers: list[Layer]) -> ConfigurationError | UsageError:
+    first = error.errors()[0]
+    name, origin = str(first["loc"][0]), _origin(layers, str(first["loc"][0]))
+    shown = MASK if name in SECRETS else str(first["input"])
+    default = f"the default is {default_of(name)}" if default_of(name) else "it has no default"
+    if origin.startswith("flag"):
+        return UsageError(f"'{FLAGS[name]} {shown}': {first['msg']}. Correct it or leave it out; {default}.")
+    text = f"'{name_of(name)}' is '{shown}' ({origin}): {first['msg']}. Correct it or take it away; {default}."
+    return ConfigurationError(text, setting=name_of(name))
 
 
 def _merged(layers: list[Layer]) -> Structure:

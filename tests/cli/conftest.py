@@ -4,6 +4,7 @@ import codecs
 import fcntl
 import os
 import pty
+import re
 import select
 import signal
 import struct
@@ -12,6 +13,7 @@ import sys
 import termios
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -124,3 +126,26 @@ def terminal() -> Iterator[Callable[..., Terminal]]:
     yield make
     for one in opened:
         one.close()
+
+
+@contextmanager
+def served(*arguments: str) -> Iterator[str]:
+    """`runax mock` as a process on a free port: its base URL."""
+    process = subprocess.Popen(
+        [RUNAX, "mock", "--port", "0", *arguments], stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL
+    )
+    try:
+        assert process.stderr is not None
+        line = process.stderr.readline()
+        found = re.search(r"http://[\d.]+:\d+", line)
+        assert found is not None, line + process.stderr.read()
+        yield found[0]
+    finally:
+        process.terminate()
+        process.communicate(timeout=TIMEOUT_S)
+
+
+@pytest.fixture
+def mock() -> Callable[..., AbstractContextManager[str]]:
+    """Serves mock data by a process of its own."""
+    return served

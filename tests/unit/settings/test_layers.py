@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from runax_cli.errors import ConfigurationError
+from runax_cli.errors import ConfigurationError, UsageError
 from runax_cli.folders import config_folder, upward
 from runax_cli.settings import FIELDS, MASK, SECRETS, help_of
 from runax_cli.settings_load import load
@@ -121,6 +121,11 @@ def test_a_bad_value_names_setting_value_origin_and_next_step(
     assert f"'{name}' is '{value}' (environment)" in message
     assert "Correct it" in message
     assert "\n" not in message
+
+
+def test_a_bad_flag_is_a_usage_error_that_names_the_flag() -> None:
+    with pytest.raises(UsageError, match=r"'--max-steps 0'.*12"):
+        load({"max_steps": 0})
 
 
 def test_the_word_none_takes_a_limit_away(monkeypatch: pytest.MonkeyPatch) -> None:
