@@ -234,3 +234,17 @@ class _Answered:
     def __init__(self, response: httpx2.Response) -> None:
         self.data, self.status_code, self.headers = response.content, response.status_code, response.headers
         self.content_type = response.headers["content-type"]
+
+
+@pytest.mark.parametrize(
+    ("style", "path", "following"),
+    [
+        ("cursor", "/tickets?customer_id=4&limit=87&cursor=ZnJvbToxNzQ", "next_cursor"),
+        ("next_url", "/tickets?customer_id=4&page_size=87&cursor=ZnJvbToxNzQ", "next"),
+    ],
+)
+async def test_a_last_page_that_is_full_says_that_it_is_the_last(style: str, path: str, following: str) -> None:
+    async with client_of(styles={"tickets": style}) as client:
+        page = (await client.get(path)).json()
+    assert len(page.get("tickets", page.get("results"))) == 87
+    assert page[following] is None
