@@ -79,7 +79,7 @@ def _spec_of(tool: Tool, *, source: str, taken: Collection[str], is_vouched: boo
         effect=Effect.READ if is_vouched else effect_of(tool),
         pagination=pagination,
         noun=noun_of(tool.name),
-        returns_many=pagination != Pagination() or not _is_surely_one(tool.output_schema),
+        returns_many=pagination != Pagination() or not (_is_surely_one(tool.output_schema) or _is_by_id(tool)),
     )
 
 
@@ -119,6 +119,13 @@ def _is_surely_one(output: JsonObject | None) -> bool:
         isinstance(value, dict) and value.get("type") in {"string", "integer", "number", "boolean", "null"}
         for value in properties.values()
     )
+
+
+def _is_by_id(tool: Tool) -> bool:
+    """Whether the tool is of the kind `get_customer(customer_id)`: it names one thing, and needs that thing's id."""
+    noun = noun_of(tool.name).replace("_", "")
+    required = {str(name).lower().replace("_", "") for name in tool.input_schema.get("required") or ()}
+    return required == {f"{noun}id"} or (required == {"id"} and not noun.endswith("s"))
 
 
 def _is_reading(word: str) -> bool:

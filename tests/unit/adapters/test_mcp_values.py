@@ -125,6 +125,25 @@ def test_a_tool_returns_one_only_where_its_output_is_surely_one() -> None:
         assert spec.returns_many is many
 
 
+@pytest.mark.parametrize(
+    ("name", "required", "many"),
+    [
+        ("get_customer", ["customer_id"], False),
+        ("getCustomer", ["customerId"], False),
+        ("get_customer", ["id"], False),
+        ("get_tickets", ["customer_id"], True),
+        ("get_tickets", ["id"], True),
+        ("get_customer", [], True),
+    ],
+)
+def test_a_thing_by_its_own_id_is_one_and_things_of_another_are_many(
+    name: str, required: list[str], many: bool
+) -> None:
+    schema = {"type": "object", "properties": {}, "required": required}
+    (spec,) = specs_of([tool(name, schema=schema)], source="s").tools
+    assert spec.returns_many is many
+
+
 def test_a_tool_that_the_user_vouches_for_is_a_read() -> None:
     (spec,) = specs_of([tool("run_report")], source="s", read_tools={"run_report"}).tools
     assert spec.effect is Effect.READ
