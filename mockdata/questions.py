@@ -3,7 +3,7 @@
 Knows the shape of `questions.yaml` and how each expectation follows from the records. Knows nothing of who answers.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from importlib.resources import files
 
@@ -144,6 +144,11 @@ def _totals(tables: Mapping[str, Table]) -> tuple[Question, ...]:
             "How many tickets with status open does customer 4 have?",
             _counted("list_tickets", open_ones),
         ),
+    )
+
+
+def _empties(_tables: Mapping[str, Table]) -> tuple[Question, ...]:
+    return (
         _ask(
             "no-such-customer",
             Kind.EMPTY,
@@ -319,3 +324,14 @@ def _listed(tool: str, texts: tuple[str, ...]) -> Expectation:
 
 def _texts(table: Table, numbers: Numbers, field: str) -> tuple[str, ...]:
     return tuple(str(table.record(n)[field]) for n in numbers)
+
+
+_PARTS: tuple[Callable[[Mapping[str, Table]], tuple[Question, ...]], ...] = (
+    _lookups,
+    _totals,
+    _empties,
+    _needles,
+    _listings,
+    _hops,
+    _large,
+)

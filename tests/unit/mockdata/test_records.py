@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mockdata import tickets
+from mockdata.bank import words
 from mockdata.generate import record
 from mockdata.needles import NEEDLES
 from mockdata.tables import DEFAULT_SEED, tables
@@ -134,3 +135,8 @@ def test_a_ticket_is_updated_after_it_was_created() -> None:
     for ticket in of_customer(4):
         assert ticket["created_at"] <= min(message["at"] for message in ticket["messages"])
         assert ticket["updated_at"] == max(item["at"] for item in (*ticket["messages"], *ticket["notes"]))
+
+
+def test_words_that_look_like_numbers_stay_words() -> None:
+    drawn = [value for name in ("errors", "models", "staff", "technicians", "sites", "tags") for value in words()[name]]
+    assert all(isinstance(value, str) for value in drawn)
