@@ -85,14 +85,7 @@ def as_yaml(questions: QuestionSet) -> str:
 
 def compute(tables: Mapping[str, Table], *, seed: int = DEFAULT_SEED) -> QuestionSet:
     """Every question with what follows from the records."""
-    asked = (
-        *_lookups(tables),
-        *_totals(tables),
-        *_needles(tables),
-        *_listings(tables),
-        *_hops(tables),
-        *_large(tables),
-    )
+    asked = tuple(question for part in _PARTS for question in part(tables))
     return QuestionSet(seed=seed, questions=asked)
 
 
