@@ -1,7 +1,8 @@
 """An answer held against the data: what each statement rests on, verified by code.
 
-Knows datasets, and which of their rows the main model was shown. A reference is verified when its dataset exists, has
-that row, and the row was shown, by itself or behind a finding. Knows nothing of how an answer is printed.
+Knows datasets, and which of their rows the main model was shown. A reference to a record is verified when its dataset
+exists, has that row, and the row was shown, by itself or behind a finding. A reference to a number of records is
+verified when that number stands in the statement, and is exact. Knows nothing of how an answer is printed.
 """
 
 import re
@@ -12,12 +13,13 @@ from typing import Any, Protocol
 from runax_cli.agent.citations import Citation, Statement, citations_in, statements
 from runax_cli.errors import StoreError
 from runax_cli.executor.outcome import CallOutcome
-from runax_cli.results import Evidence, EvidenceKind, RecordRef
+from runax_cli.results import Evidence, EvidenceKind, RecordRef, TotalIs
 
 _CERTIFICATE_LIKE = re.compile(
     r"^\W*(?:\d[\d\s,.]*/\s*\d[\d\s,.]*\s+\S+\s+fetched\b.*|no data was used\b.*|.*\s·\s.*\brun [0-9a-f]{4,}\W*)$",
     re.IGNORECASE,
 )
+_FIGURE = re.compile(r"(?<![\w.,-])(?:\d{1,3}(?:[\s.,]\d{3})+|\d{1,18})(?![\w-])")
 _OWN_IDS = ("id", "uuid", "guid", "key", "number", "code", "slug")
 
 
@@ -34,11 +36,12 @@ class Records(Protocol):
 
 @dataclass(slots=True)
 class Shown:
-    """What the main model was shown of one dataset: rows, and verified quotes by row."""
+    """What the main model was shown of one dataset: rows, verified quotes by row, and the total where it is exact."""
 
     dataset: Records
     rows: set[int] = field(default_factory=set)
     quotes: dict[int, str] = field(default_factory=dict)
+    exact_total: int | None = None
 
 
 class ShownData:
@@ -55,6 +58,8 @@ class ShownData:
         if isinstance(outcome.envelope.data, dict):
             named = (citation for key in outcome.envelope.data for citation in citations_in(f"[{key}]"))
             shown.rows.update(citation.row for citation in named if citation.dataset == outcome.dataset.name)
+        if outcome.coverage.total_is is TotalIs.EXACT:
+            shown.exact_total = outcome.coverage.records_total
         for finding in outcome.findings:
             shown.rows.update(finding.records)
             if finding.quote and finding.is_quote_verified:
@@ -85,8 +90,9 @@ def record_id(record: Mapping[str, Any], noun: str) -> str | None:
 
 
 def _evidence(statement: Statement, datasets: Mapping[str, Shown]) -> Evidence:
+    counted = [datasets[name] for name in statement.datasets if name in datasets]
     if not statement.citations:
-        return Evidence(statement=statement.text, kind=EvidenceKind.INFERENCE)
+        return _counted(statement, counted)
     checked = [_checked(citation, datasets.get(citation.dataset)) for citation in statement.citations]
     return Evidence(
         statement=statement.text,
@@ -95,6 +101,20 @@ def _evidence(statement: Statement, datasets: Mapping[str, Shown]) -> Evidence:
         quote=_quote(statement.citations, datasets),
         verified=all(is_verified for _, is_verified in checked),
     )
+
+
+def _counted(statement: Statement, counted: Sequence[Shown]) -> Evidence:
+    """A statement that cites numbers of records, or nothing. Without a figure there is nothing to verify."""
+    figures = _figures(statement.text)
+    if not counted or not figures:
+        return Evidence(statement=statement.text, kind=EvidenceKind.INFERENCE)
+    is_exact = all(shown.exact_total in figures for shown in counted)
+    return Evidence(statement=statement.text, kind=EvidenceKind.RECORD, exact=is_exact, verified=is_exact)
+
+
+def _figures(text: str) -> frozenset[int]:
+    """Whole numbers in a text, thousands written together or apart: 1261, 1,261, 1.261, 1 261."""
+    return frozenset(int(re.sub(r"\D", "", found)) for found in _FIGURE.findall(text))
 
 
 def _checked(citation: Citation, shown: Shown | None) -> tuple[RecordRef, bool]:

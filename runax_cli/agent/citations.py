@@ -1,8 +1,8 @@
 """An answer taken apart: its statements, and the references that each carries.
 
-`[tickets_1#17]`, `[tickets_1#17, payments_1#3]`, `[tickets_1#17, 18]` and `[tickets_1#17-19]` are references; so is
-the same in 【】, which some models prefer. A list item or a table row is one statement; elsewhere a sentence is. Pure:
-knows text and no dataset.
+`[tickets_1#17]`, `[tickets_1#17, payments_1#3]`, `[tickets_1#17, 18]` and `[tickets_1#17-19]` are references to
+records; `[tickets_1]` refers to the number of records in a dataset. So does the same in 【】, which some models prefer.
+A list item or a table row is one statement; elsewhere a sentence is. Pure: knows text and no dataset.
 """
 
 import re
@@ -13,6 +13,7 @@ from typing import Literal
 MAX_RANGE = 200
 _LOOK_AHEAD = 400
 _BRACKETS = re.compile(r"\s?[\[【]([^\[\]【】]*#[^\[\]【】]*)[\]】]")
+_WHOLE = re.compile(r"\s?[\[【]([A-Za-z]\w*_\d+)[\]】](?!\()")
 _ITEM = re.compile(r"(?:([A-Za-z][\w.-]*)\s*#|#)?\s*(\d{1,9})(?:\s*[-\N{EN DASH}]\s*(?:[A-Za-z][\w.-]*#|#)?(\d{1,9}))?")
 _BETWEEN = re.compile(r"\s*[,;]\s*(?:and\s+|a\s+)?|\s+(?:and|a)\s+")
 _LIST_MARK = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+")
@@ -20,7 +21,7 @@ _RULE_ROW = re.compile(r"^\s*\|?[\s:|-]*-{3}[\s:|-]*$")
 _FENCE = re.compile(r"^\s*(```|~~~)")
 _EMPHASIS = re.compile(r"(\*\*|__|`)")
 _SENTENCE_END = re.compile(r"(?<=[.!?…])[\"”“')*_]*\s+(?=\S)")
-_REFERENCES = re.compile(r"(?:[,;]?\s?[\[【][^\[\]【】]*#[^\[\]【】]*[\]】])+[.;,]?")
+_REFERENCES = re.compile(r"(?:[,;]?\s?[\[【](?:[^\[\]【】]*#[^\[\]【】]*|[A-Za-z]\w*_\d+)[\]】])+[.;,]?")
 _NUMBERED = re.compile(r"(?:^|[^\w])\d{1,2}\.$")
 _ABBREVIATED = re.compile(
     r"(?:^|[\s(\"„“'])(?:e\.g|i\.e|vs|etc|approx|no|nr|mr|mrs|ms|dr|ing|mgr|st|č|čp|tj|tzv|tzn|např|resp|cca|apod|atd|"
@@ -39,10 +40,14 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One statement without its references and marks of emphasis, and what it cites, each once, in order."""
+    """One statement without its references and marks of emphasis, and what it cites, each once, in order.
+
+    `datasets` are those whose number of records it cites.
+    """
 
     text: str
     citations: tuple[Citation, ...] = ()
+    datasets: tuple[str, ...] = ()
 
 
 def statements(answer: str) -> tuple[Statement, ...]:
@@ -58,7 +63,7 @@ def citations_in(text: str) -> tuple[Citation, ...]:
 
 def without_citations(text: str) -> str:
     """The text without its references; other brackets stay."""
-    return _BRACKETS.sub(lambda match: match[0] if _parsed(match[1]) is None else "", text)
+    return _BRACKETS.sub(lambda match: match[0] if _parsed(match[1]) is None else "", _WHOLE.sub("", text))
 
 
 def _parsed(inside: str) -> tuple[Citation, ...] | None:
@@ -78,7 +83,8 @@ def _parsed(inside: str) -> tuple[Citation, ...] | None:
 
 def _statement(passage: str) -> Statement:
     plain = _EMPHASIS.sub("", without_citations(passage))
-    return Statement(" ".join(plain.replace("|", " ").split()).rstrip(" ,;"), citations_in(passage))
+    text = " ".join(plain.replace("|", " ").split()).rstrip(" ,;")
+    return Statement(text, citations_in(passage), tuple(dict.fromkeys(_WHOLE.findall(passage))))
 
 
 def _states_something(passage: str) -> bool:
@@ -146,7 +152,7 @@ def _sentences(paragraph: str) -> Iterator[str]:
         if end.start() < start or not _is_end(paragraph[start : end.start()], after):
             continue
         trailing = _REFERENCES.match(paragraph, end.end())
-        stop = trailing.end() if trailing and citations_in(trailing[0]) else end.start()
+        stop = trailing.end() if trailing and without_citations(trailing[0]) != trailing[0] else end.start()
         yield paragraph[start:stop].strip()
         start = max(stop, end.end())
     if rest := paragraph[start:].strip():

@@ -11,8 +11,8 @@ from difflib import get_close_matches
 from enum import IntEnum
 from typing import Any, NoReturn
 
-from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
-from jsonschema.exceptions import SchemaError, UnknownType, ValidationError  # type: ignore[import-untyped]
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import SchemaError, UnknownType, ValidationError
 from referencing.exceptions import Unresolvable
 
 from adapters.base import JsonObject
@@ -132,9 +132,11 @@ def _tell_plainly(error: ValidationError, path: str) -> str:
 
 
 def _tell_required(error: ValidationError, path: str) -> str:
-    missing = [name for name in error.validator_value if name not in error.instance]
+    required: Any = error.validator_value
+    instance: Any = error.instance
+    missing = [name for name in required if name not in instance]
     prefix = "" if path == "arguments" else f"{path}."
-    properties = error.schema.get("properties") or {}
+    properties = _properties(error)
     return "; ".join(f"{prefix}{name}: is required{_wanted(properties.get(name))}" for name in missing)
 
 
@@ -145,14 +147,21 @@ def _tell_type(error: ValidationError, path: str) -> str:
 
 
 def _tell_enum(error: ValidationError, path: str) -> str:
-    allowed = [str(value) for value in error.validator_value]
+    values: Any = error.validator_value
+    allowed = [str(value) for value in values]
     return f"{path}: {_value(error.instance)} is not allowed; {_nearest(str(error.instance), allowed)}"
 
 
 def _tell_additional(error: ValidationError, path: str) -> str:
-    known = list(error.schema.get("properties") or {})
-    unknown = [name for name in error.instance if name not in known]
+    known = list(_properties(error))
+    instance: Any = error.instance
+    unknown = [name for name in instance if name not in known]
     return "; ".join(f"{path}.{name}: there is no such member; {_nearest(name, known)}" for name in unknown)
+
+
+def _properties(error: ValidationError) -> Mapping[str, Any]:
+    schema: Any = error.schema
+    return schema.get("properties") or {}
 
 
 _TELLERS: Mapping[str, Callable[[ValidationError, str], str]] = {

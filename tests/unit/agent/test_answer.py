@@ -10,7 +10,7 @@ from runax_cli.errors import StoreError
 from runax_cli.executor.dataset import DatasetStore
 from runax_cli.executor.envelope import Envelope, EnvelopeStatus
 from runax_cli.executor.outcome import CallOutcome, Finding
-from runax_cli.results import CallReport, Coverage, EvidenceKind, RecordRef
+from runax_cli.results import CallReport, Coverage, EvidenceKind, RecordRef, TotalIs
 
 
 class Records:
@@ -65,6 +65,30 @@ def test_a_statement_without_reference_is_an_inference() -> None:
     assert (second.kind, second.verified, second.records) == (EvidenceKind.INFERENCE, False, ())
 
 
+@pytest.mark.parametrize(
+    ("sentence", "kind", "is_verified"),
+    [
+        ("Customer 4 has 1261 tickets [tickets_1].", EvidenceKind.RECORD, True),
+        ("Zákazník má 1 261 tiketů [tickets_1].", EvidenceKind.RECORD, True),
+        ("There are 1,261 [tickets_1].", EvidenceKind.RECORD, True),
+        ("Customer 4 has 12 tickets [tickets_1].", EvidenceKind.RECORD, False),
+        ("Version v1261 has 3 tickets [tickets_1].", EvidenceKind.RECORD, False),
+        ("There are many [tickets_1].", EvidenceKind.INFERENCE, False),
+        ("There are 1261 [users_1].", EvidenceKind.INFERENCE, False),
+    ],
+)
+def test_a_number_of_records_is_held_against_the_total(sentence: str, kind: EvidenceKind, is_verified: bool) -> None:
+    data = shown(set())
+    data.datasets["tickets_1"].exact_total = 1261
+    (evidence,) = evidence_of(sentence, data)
+    assert (evidence.kind, evidence.verified) == (kind, is_verified)
+
+
+def test_a_total_that_is_not_exact_proves_no_number() -> None:
+    (evidence,) = evidence_of("There are 1261 [tickets_1].", shown(set()))
+    assert (evidence.kind, evidence.verified, evidence.exact) == (EvidenceKind.RECORD, False, False)
+
+
 def test_records_as_they_are_and_records_behind_findings_count_as_shown(tmp_path: Path) -> None:
     dataset = DatasetStore(tmp_path).create("tickets")
     dataset.add_page(0, [{"id": n} for n in range(9)], position="all")
@@ -74,7 +98,8 @@ def test_records_as_they_are_and_records_behind_findings_count_as_shown(tmp_path
     doubtful = Finding(id="f2", statement="s", records=(9,), quote="never said", is_quote_verified=False)
     data = ShownData()
 
-    data.note(CallOutcome(envelope=envelope, report=report, coverage=Coverage(), dataset=dataset))
+    exact = Coverage(records_total=9, total_is=TotalIs.EXACT)
+    data.note(CallOutcome(envelope=envelope, report=report, coverage=exact, dataset=dataset))
     data.note(
         CallOutcome(
             envelope=envelope.model_copy(update={"data": [{"statement": "s"}]}),
@@ -86,6 +111,7 @@ def test_records_as_they_are_and_records_behind_findings_count_as_shown(tmp_path
     )
 
     assert data.datasets["tickets_1"].rows == {2, 7, 8, 9}
+    assert data.datasets["tickets_1"].exact_total == 9
     assert data.datasets["tickets_1"].quotes == {7: "said so", 8: "said so"}
 
 

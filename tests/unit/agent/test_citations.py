@@ -105,6 +105,15 @@ def test_a_lead_in_that_carries_a_reference_is_a_statement() -> None:
     assert statements("The customer [tickets_1#17] said:") == (Statement("The customer said:", (T17,)),)
 
 
+def test_a_dataset_alone_cites_its_number_of_records() -> None:
+    answer = "There are 261 tickets [tickets_1]. Two broke. [payments_2] See [tickets_1](http://x) and [1]."
+    assert statements(answer) == (
+        Statement("There are 261 tickets.", (), ("tickets_1",)),
+        Statement("Two broke.", (), ("payments_2",)),
+        Statement("See [tickets_1](http://x) and [1]."),
+    )
+
+
 def test_other_brackets_stay() -> None:
     assert without_citations("see [1] and [issue #5 is open] [tickets_1#17].") == "see [1] and [issue #5 is open]."
 
