@@ -14,7 +14,7 @@ from adapters.base import Json
 
 _LINES = ("ndjson", "jsonl", "jsonlines", "json-seq", "json-lines")
 _TEXT = ("xml", "yaml", "csv", "javascript", "x-www-form-urlencoded")
-_UNNAMED = ("", "text/plain", "application/octet-stream", "binary/octet-stream")
+_UNNAMED = ("", "text/plain", "text/html", "application/octet-stream", "binary/octet-stream")
 _LONG_INTEGER = re.compile(rb"[0-9]{19}")  # beyond 64 bits the fast parser silently rounds to a float
 
 
@@ -38,7 +38,7 @@ def parse_body(data: bytes, content_type: str | None) -> Json:
         return _json(data, charset)
     if kind in _UNNAMED and data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
         return _json(data, charset)
-    if kind in _UNNAMED[:2] or kind.startswith("text/") or kind.endswith(_TEXT):
+    if not kind or kind.startswith("text/") or kind.endswith(_TEXT):
         return _text(data, charset or "utf-8")
     raise BodyFlaw(f"the body is '{kind}', which is neither JSON nor text")
 

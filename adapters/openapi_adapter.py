@@ -212,7 +212,9 @@ class OpenApiSource:
 
 
 def is_web_page(result: CallResult) -> bool:
-    """Whether the response is HTML."""
+    """Whether the response is HTML; JSON that calls itself HTML is JSON."""
+    if not isinstance(result.payload, str):
+        return False
     return result.headers.get("content-type", "").lower().lstrip().startswith(("text/html", "application/xhtml"))
 
 

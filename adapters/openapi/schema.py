@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from adapters.base import Json, JsonObject
 from adapters.openapi.document import Node
+from adapters.openapi.serialize import compact
 
 Follow: TypeAlias = Callable[[Node], JsonObject]
 """Turns a schema inside another one into JSON Schema; must be given for each keyword that holds schemas."""
@@ -98,15 +99,16 @@ def _take_type(fields: JsonObject, out: JsonObject) -> None:
 def _take_values(fields: JsonObject, out: JsonObject) -> None:
     listed = fields.get("enum")
     if isinstance(listed, list) and listed:
-        out["enum"] = [value for index, value in enumerate(listed) if not _is_in(value, listed[:index])]
+        out["enum"] = _distinct(listed, is_text=out.get("type") == "string")
     for key in ("const", "default"):
         if key in fields and (key == "const" or fields[key] is not None):
             out[key] = fields[key]
 
 
-def _is_in(value: Json, earlier: list[Json]) -> bool:
-    """Membership that tells 1 from True, as JSON does."""
-    return any(type(value) is type(other) and value == other for other in earlier[-1000:])
+def _distinct(listed: list[Json], *, is_text: bool) -> list[Json]:
+    """The values of an enumeration, each once; those of a string that YAML or a slip turned into numbers are text."""
+    values = [compact(value) if is_text and isinstance(value, int | float) else value for value in listed]
+    return list({compact(value): value for value in values}.values())
 
 
 def _take_bounds(fields: JsonObject, out: JsonObject) -> None:
@@ -157,7 +159,7 @@ def _take_inner(node: Node, direction: Direction, follow: Follow, out: JsonObjec
     for key in _ONE:
         value = fields.get(key)
         if key == "items" and isinstance(value, list):
-            out["prefixItems"] = [follow(item) for item in node.child(key).children()]
+            out |= {"prefixItems": [follow(item) for item in node.child(key).children()]} if value else {}
         elif isinstance(value, dict) or (isinstance(value, bool) and key != "items"):
             out[key] = value if isinstance(value, bool) else follow(node.child(key))
     for key in _MANY:

@@ -121,6 +121,23 @@ async def test_a_request_that_does_not_fit_the_document_never_leaves(call, serve
     assert (server.received, refused.value.requests) == ([], 0)
 
 
+async def test_a_plain_value_is_read_back_from_the_wire_and_not_from_its_json(call):
+    got = await call({"q": "abc"}, parameters=[query("q", schema={"type": "string", "maxLength": 3})])
+    assert got.target == "/api/things?q=abc"
+
+
+async def test_an_empty_text_is_a_value(call):
+    assert (await call({"q": ""}, parameters=[query("q")])).target == "/api/things?q="
+
+
+async def test_json_that_calls_itself_a_web_page_is_json(opened, server, tools):
+    source = await opened(
+        tools.described({"/t": {"get": {"operationId": "l", "responses": LIST}}}), base_url=server.url
+    )
+    server.then(tools.answer([1], kind="text/html; charset=utf-8"))
+    assert (await source.call("l", {})).payload == [1]
+
+
 async def test_a_body_that_does_not_fit_never_leaves(call, server):
     schema = {"type": "object", "properties": {"n": {"type": "integer"}, "m": TEXT}, "required": ["n"]}
     body = {"required": True, "content": {"application/json": {"schema": schema}}}

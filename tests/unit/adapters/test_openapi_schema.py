@@ -1,0 +1,167 @@
+"""Schemas of every version in the words of one, written out for tools and bundled for the validator."""
+
+import json
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from adapters.openapi.bundle import Bundle
+from adapters.openapi.document import Document, Node
+from adapters.openapi.inline import inline
+from adapters.openapi.schema import Direction
+
+
+def read(schema: Any, direction: Direction = Direction.REQUEST, **schemas: Any) -> Any:
+    document = Document("file:///d.json", {"schema": schema, "components": {"schemas": schemas}})
+    [out], _ = inline(document, [document.root.child("schema")], direction)
+    return out
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ({"type": "string", "nullable": True}, {"type": ["string", "null"]}),
+        ({"type": ["string", "null"]}, {"type": ["string", "null"]}),
+        ({"type": "string", "nullable": True, "enum": ["a"]}, {"type": ["string", "null"], "enum": ["a", None]}),
+        ({"nullable": True, "oneOf": [{"type": "string"}]}, {"oneOf": [{"type": "string"}, {"type": "null"}]}),
+        ({"type": "string", "enum": []}, {"type": "string"}),
+        ({"type": "string", "enum": [1, True, "x", "x"]}, {"type": "string", "enum": ["1", "true", "x"]}),
+        ({"type": "integer", "minimum": 3, "exclusiveMinimum": True}, {"type": "integer", "exclusiveMinimum": 3}),
+        ({"type": "integer", "exclusiveMaximum": 3}, {"type": "integer", "exclusiveMaximum": 3}),
+        ({"type": "number", "multipleOf": 0, "maxLength": -1, "minimum": "3"}, {"type": "number"}),
+        ({"type": "file"}, {"type": "string"}),
+        ({"type": "nonsense"}, {}),
+        ({"type": "object", "required": True, "properties": {"a": {}}}, {"type": "object", "properties": {"a": {}}}),
+        ({"properties": {"a": True}}, {"type": "object", "properties": {"a": {}}}),
+        ({"type": "array", "items": [{"type": "string"}]}, {"type": "array", "prefixItems": [{"type": "string"}]}),
+        ({"type": "string", "pattern": "^a+$"}, {"type": "string", "pattern": "^a+$"}),
+        ({"type": "string", "pattern": "(a+)+$"}, {"type": "string", "description": "Pattern: (a+)+$"}),
+        ({"type": "string", "pattern": r"\p{L}"}, {"type": "string", "description": r"Pattern: \p{L}"}),
+        ({"type": "string", "x-extra": None, "example": 3, "xml": {}}, {"type": "string"}),
+        (False, {"not": {}}),
+        (None, {}),
+        (7, {}),
+    ],
+)
+def test_a_keyword_means_the_same_in_every_version(written, meant):
+    assert read(written) == meant
+
+
+def test_members_go_only_the_way_they_are_meant_to():
+    schema = {
+        "type": "object",
+        "required": ["id", "password", "name"],
+        "properties": {"id": {"readOnly": True}, "password": {"writeOnly": True}, "name": {}},
+    }
+    sent, received = read(schema), read(schema, Direction.RESPONSE)
+    assert (set(sent["properties"]), sent["required"]) == ({"password", "name"}, ["password", "name"])
+    assert (set(received["properties"]), received["required"]) == ({"id", "name"}, ["id", "name"])
+
+
+def test_parts_that_agree_become_one_object():
+    base = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}
+    schema = {"description": "Both.", "allOf": [{"$ref": "#/components/schemas/Base"}, {"properties": {"b": {}}}]}
+    both = read(schema, Base=base)
+    assert (set(both["properties"]), both["required"], both["description"]) == ({"a", "b"}, ["a"], "Both.")
+    assert "allOf" not in both
+
+
+def test_parts_that_contradict_each_other_stay_apart():
+    assert read({"allOf": [{"type": "string"}, {"type": "integer"}]}) == {
+        "type": "string",
+        "allOf": [{"type": "integer"}],
+    }
+
+
+def test_what_stands_beside_a_reference_is_kept():
+    schema = {"$ref": "#/components/schemas/S", "description": "Mine.", "nullable": True}
+    assert read(schema, S={"type": "string", "description": "Yours."}) == {
+        "type": ["string", "null"],
+        "description": "Mine.",
+    }
+
+
+def test_recursion_is_cut_at_its_first_return_and_names_the_members():
+    tree = {"type": "object", "properties": {"name": {"type": "string"}, "child": {"$ref": "#/components/schemas/T"}}}
+    out = read({"$ref": "#/components/schemas/T"}, T=tree)
+    assert out["properties"]["child"] == {"type": "object", "description": "Members: name, child."}
+
+
+def test_a_schema_that_refers_to_itself_only_allows_anything():
+    document = Document("file:///d.json", {"a": {"$ref": "#/b"}, "b": {"$ref": "#/a"}})
+    [out], broken = inline(document, [document.root.child("a")], Direction.REQUEST)
+    assert out == {}
+    assert "circle" in broken[0].why
+
+
+def test_escaped_and_encoded_pointers_are_followed():
+    document = Document(
+        "file:///d.json",
+        {"paths": {"/a/{b}": {"x~y": {"type": "integer"}}}, "s": {"$ref": "#/paths/~1a~1%7Bb%7D/x~0y"}},
+    )
+    [out], broken = inline(document, [document.root.child("s")], Direction.REQUEST)
+    assert (out, broken) == ({"type": "integer"}, [])
+
+
+def references_in(schema: Any) -> Any:
+    """Every `$ref` that stands where a schema stands; values may hold whatever they like."""
+    if isinstance(schema, dict):
+        if isinstance(schema.get("$ref"), str):
+            yield schema["$ref"]
+        for key, value in schema.items():
+            if key not in ("default", "const", "enum"):
+                yield from references_in(list(value.values()) if key == "properties" else value)
+    elif isinstance(schema, list):
+        for item in schema:
+            yield from references_in(item)
+
+
+KEYWORDS = [
+    *("properties", "items", "allOf", "anyOf", "oneOf", "not", "required", "enum", "type", "nullable", "minimum"),
+    *("exclusiveMinimum", "pattern", "default", "additionalProperties", "$ref", "description", "const", "maxLength"),
+]
+names = st.sampled_from(["A", "B", "C"])
+references = names.map(lambda name: {"$ref": f"#/components/schemas/{name}"})
+wild = st.recursive(
+    st.one_of(
+        references,
+        st.none(),
+        st.booleans(),
+        st.integers(),
+        st.text(max_size=3),
+        st.fixed_dictionaries({"type": st.sampled_from(["string", "integer", "array", "int", 3, None])}),
+    ),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3),
+        st.dictionaries(
+            st.sampled_from(KEYWORDS),
+            inner,
+            max_size=4,
+        ),
+    ),
+    max_leaves=25,
+)
+
+
+@settings(deadline=None, max_examples=200)
+@given(schema=wild, a=wild, b=wild)
+def test_whatever_a_document_holds_becomes_json_schema_that_refers_to_nothing(schema, a, b):
+    out = read(schema, A=a, B=b)
+    jsonschema.Draft202012Validator.check_schema(out)
+    json.dumps(out)
+    assert not list(references_in(out))
+
+
+@settings(deadline=None, max_examples=100)
+@given(schema=wild, a=wild, b=wild)
+def test_a_bundle_refers_only_to_itself_and_compiles(schema, a, b):
+    document = Document("file:///d.json", {"s": schema, "components": {"schemas": {"A": a, "B": b}}})
+    bundle = Bundle(document, Direction.RESPONSE)
+    whole = bundle.schema(Node(schema, document.uri, "/s"))
+    parts = bundle.components()
+    jsonschema.Draft202012Validator.check_schema(whole)
+    for part in parts.values():
+        jsonschema.Draft202012Validator.check_schema(part)

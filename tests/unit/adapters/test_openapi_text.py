@@ -1,0 +1,72 @@
+"""The text of documents, read by the rules of JSON, and secrets in texts."""
+
+import json
+
+import httpx2
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adapters.masking import Mask
+from adapters.openapi.text import NotADocument, parse_document
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**60), 2**60) | st.text(st.characters(exclude_categories=["Cs", "Cc"])),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
+    max_leaves=15,
+)
+
+
+@given(values.filter(lambda value: isinstance(value, dict | list)))
+def test_json_is_read_as_json(value):
+    assert parse_document(json.dumps(value).encode()) == value
+
+
+@given(st.dictionaries(st.text(st.characters(codec="ascii", categories=["L"]), min_size=1), values))
+def test_yaml_gives_the_same_value_as_json_would(value):
+    assert parse_document(yaml.safe_dump(value).encode()) == value
+
+
+def test_yaml_is_read_without_its_surprises():
+    text = b"""
+    answer: no
+    on: 2020-01-01
+    200: 012
+    time: 12:30:45
+    hex: 0x1F
+    number: 1e3
+    nothing: ~
+    tagged: !ruby/object {a: 1}
+    """
+    assert parse_document(text) == {
+        "answer": "no", "on": "2020-01-01", "200": "012", "time": "12:30:45", "hex": "0x1F", "number": 1000.0,
+        "nothing": None, "tagged": {"a": 1},
+    }  # fmt: skip
+
+
+def test_no_tag_of_python_builds_anything():
+    value = parse_document(b"a: !!python/object/apply:os.system ['echo hello']")
+    assert value == {"a": ["echo hello"]}
+
+
+def test_merge_keys_that_multiply_are_refused():
+    lines = ["a0: &a0 {k: 1}"] + [f"a{n}: &a{n} {{<<: [*a{n - 1}, *a{n - 1}]}}" for n in range(1, 40)]
+    with pytest.raises(NotADocument, match="multiply"):
+        parse_document("\n".join(lines).encode())
+
+
+@given(
+    st.text(st.characters(exclude_categories=["Cs"]), min_size=8, max_size=30).filter(lambda text: text.strip() == text)
+)
+def test_a_secret_is_masked_however_a_url_spells_it(secret):
+    mask = Mask([secret])
+    url = httpx2.URL("http://x.example/path").copy_merge_params({"q": secret, "other": f"a{secret}b"})
+    assert secret not in mask.url(url)
+    assert secret not in mask.text(f"before {secret} after")
+    assert url.params["q"] not in httpx2.URL(mask.url(url)).params.values()
+
+
+def test_a_url_shows_everything_but_its_secrets():
+    url = httpx2.URL("https://user:pw@x.example/a?api_key=abc&page=2&Token=t#frag")
+    assert Mask().url(url) == "https://x.example/a?api_key=***&page=2&Token=***"
