@@ -68,7 +68,7 @@ class OpenApiSource:
         self._settings, self._builder, self._fetcher, self._document = settings, builder, fetcher, document
         self._client, self._owns_client = client, owns_client
         self._verifier = Verifier(document, builder.reader)
-        self._building = asyncio.Lock()
+        self._building, self._is_built = asyncio.Lock(), False
         mask = Mask(builder.security.secrets, names=builder.security.secret_names)
         self._mask = mask
         limits = HttpLimits(
@@ -78,13 +78,17 @@ class OpenApiSource:
 
     @classmethod
     async def open(
-        cls, settings: OpenApiSettings, *, client: httpx2.AsyncClient | None = None, clock: Clock | None = None
+        cls,
+        settings: OpenApiSettings,
+        *,
+        client: httpx2.AsyncClient | None = None,
+        clock: Clock | None = None,
+        observer: Observer = nobody,
     ) -> "OpenApiSource":
         """Read the document. Raises DocumentError where it is none at all; a flaw inside costs only its operation."""
-        clock = clock or SystemClock()
-        http = client or new_client()
+        clock, http = clock or SystemClock(), client or new_client()
         try:
-            fetcher = _fetcher(settings, http, clock)
+            fetcher = _fetcher(settings, http, clock, observer)
             document = await fetcher.open(settings.document)
             _refuse_foreign_versions(document, settings)
             builder = await _loaded(fetcher, document, lambda: ToolBuilder(document, settings))
@@ -105,6 +109,7 @@ class OpenApiSource:
         """All usable tools, and what was left out with its JSON pointer. Raises DocumentError, ConnectionFailed."""
         async with self._building:
             await _loaded(self._fetcher, self._document, self._builder.build)
+            self._is_built = True
         tools = sorted(self._builder.tools.values(), key=lambda tool: tool.spec.name)
         return ToolList(tuple(tool.spec for tool in tools), tuple(dict.fromkeys(self._builder.left_out)))
 
@@ -146,7 +151,7 @@ class OpenApiSource:
             await self._client.aclose()
 
     async def _tool(self, name: str) -> Tool:
-        if not self._builder.tools:
+        if not self._is_built:
             await self.list_tools()
         found = self._builder.tools.get(name)
         if found is None:
@@ -218,7 +223,9 @@ def is_web_page(result: CallResult) -> bool:
     return result.headers.get("content-type", "").lower().lstrip().startswith(("text/html", "application/xhtml"))
 
 
-def _fetcher(settings: OpenApiSettings, client: httpx2.AsyncClient, clock: Clock) -> DocumentFetcher:
+def _fetcher(
+    settings: OpenApiSettings, client: httpx2.AsyncClient, clock: Clock, observer: Observer
+) -> DocumentFetcher:
     """What reads the document: its own limits, and the token only for the configured origin."""
     values = {name: secret.get_secret_value() for name, secret in settings.credentials.items()}
     limits = HttpLimits(
@@ -229,7 +236,11 @@ def _fetcher(settings: OpenApiSettings, client: httpx2.AsyncClient, clock: Clock
     transport = HttpTransport(settings.name, client, mask=Mask(values.values()), limits=limits, clock=clock)
     own = None if settings.base_url is None else configured_url(settings.base_url)
     return DocumentFetcher(
-        settings.name, transport, own=None if own is None else Origin.of(own), bearer=values.get(ANY_SCHEME) or None
+        settings.name,
+        transport,
+        own=None if own is None else Origin.of(own),
+        bearer=values.get(ANY_SCHEME) or None,
+        observer=observer,
     )
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import httpx2
 
-from adapters.base import Json
+from adapters.base import Json, Observer, nobody
 from adapters.errors import DocumentError, HttpStatusError, SourceError
 from adapters.openapi.document import Document, file_path, is_inside_folder
 from adapters.openapi.text import NotADocument, parse_document
@@ -27,9 +27,16 @@ class DocumentFetcher:
     """
 
     def __init__(
-        self, source: str, transport: HttpTransport, *, own: Origin | None = None, bearer: str | None = None
+        self,
+        source: str,
+        transport: HttpTransport,
+        *,
+        own: Origin | None = None,
+        bearer: str | None = None,
+        observer: Observer = nobody,
     ) -> None:
         self._source, self._transport, self._own, self._bearer = source, transport, own, bearer
+        self._observer = observer
         self._files = 0
 
     async def open(self, place: str) -> Document:
@@ -89,7 +96,7 @@ class DocumentFetcher:
     async def _get(self, url: httpx2.URL, headers: tuple[tuple[str, str], ...]) -> bytes:
         accept = ("accept", "application/json, application/yaml, */*")
         request = HttpRequest(method="GET", url=url, headers=(accept, *headers), is_repeatable=True)
-        return await self._transport.fetch(request)
+        return await self._transport.fetch(request, observer=self._observer)
 
     def _unreachable(self, error: SourceError) -> DocumentError:
         return DocumentError(

@@ -1,5 +1,6 @@
 """From flat arguments to one request on the wire, and back to a result."""
 
+import asyncio
 import json
 from typing import Any
 from urllib.parse import parse_qsl
@@ -451,3 +452,10 @@ async def test_a_token_stays_at_home_where_an_operation_wants_none(opened, serve
     source = await opened(document, base_url=server.url, token="tok-en")
     await source.call("l", {})
     assert "authorization" not in server.received[-1].headers
+
+
+async def test_many_calls_at_once_on_a_source_that_is_not_listed_yet_all_find_their_tool(opened, server, tools):
+    paths = {f"/t{n}": {"get": {"operationId": f"t{n}", "responses": {}}} for n in range(200)}
+    source = await opened(tools.described(paths), base_url=server.url)
+    results = await asyncio.gather(*[source.call(f"t{n}", {}) for n in (0, 50, 100, 199)])
+    assert [result.payload for result in results] == [[]] * 4

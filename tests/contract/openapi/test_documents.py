@@ -327,3 +327,28 @@ async def test_hardly_an_operation_of_a_real_document_is_lost(stem):
     found = await source.list_tools()
     await source.aclose()
     assert len(found.tools) == EXPECTED[stem]
+
+
+async def test_who_listens_hears_of_the_document_being_fetched(server, tools, said):
+    server.routes["/openapi.json"] = tools.answer(tools.described({"/t": get()}))
+    settings = OpenApiSettings(name="api", document=f"{server.url}/openapi.json")
+    source = await OpenApiSource.open(settings, observer=said)
+    await source.aclose()
+    assert [notice.location for notice in said.notices] == [f"GET {server.url}/openapi.json"]
+
+
+async def test_a_flaw_that_nobody_foresaw_costs_one_operation(opened, tools, monkeypatch):
+    from adapters.openapi import catalog
+
+    build = catalog.build_tool
+
+    def stumbling(name: str, *arguments: Any, **fields: Any) -> Any:
+        if name == "bad":
+            raise TypeError("unforeseen")
+        return build(name, *arguments, **fields)
+
+    monkeypatch.setattr(catalog, "build_tool", stumbling)
+    source = await opened(tools.described({"/a": get(operationId="bad"), "/b": get()}), base_url="http://127.0.0.1:1")
+    found, left_out = await listed(source)
+    assert list(found) == ["GET /b"]
+    assert "unforeseen" in left_out["#/paths/~1a/get"]
