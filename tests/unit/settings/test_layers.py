@@ -194,11 +194,11 @@ def test_the_key_of_the_openai_sdk_stands_in_for_ours(monkeypatch: pytest.Monkey
 def test_no_secret_shows_in_any_rendering(secret: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         for name in SECRETS:
-            patch.setenv(name.upper(), secret)
+            patch.setenv(name.upper(), f"~{secret}~")
         configuration = load()
     rendered = repr(configuration) + str(configuration.settings) + str(configuration.settings.model_dump())
     rendered += "".join(configuration.settings.shown(name) for name in FIELDS)
-    assert secret not in rendered
+    assert f"~{secret}~" not in rendered
     assert configuration.settings.shown("llm_api_key") == MASK
 
 
