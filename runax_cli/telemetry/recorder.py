@@ -8,6 +8,7 @@ import json
 import os
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -31,8 +32,10 @@ class RunFiles:
 
     def close(self) -> None:
         """Close both."""
-        os.close(self.log)
-        os.close(self.events)
+        for descriptor in (self.log, self.events):
+            # What a disk has to say at closing it has said at writing.
+            with suppress(OSError):
+                os.close(descriptor)
 
 
 def _utc_now() -> datetime:
@@ -58,12 +61,14 @@ class Recorder:
         self._folder, self._line_of, self._redactor = folder, line_of, redactor
         self._on_failure, self._now = on_failure, now
         self._open: dict[str, RunFiles] = {}
+        self._paths: dict[str, str] = {}
         self._is_failed = False
 
     def trace_path(self, run_id: str) -> str | None:
         """Where the events of a run are stored: opens its files. None where nothing can be written."""
-        files = self._files(run_id)
-        return None if files is None else str(files.events_path)
+        if run_id not in self._paths:
+            self._files(run_id)
+        return self._paths.get(run_id)
 
     def emit(self, event: Event) -> None:
         """Write one event. The files of a run are closed after its `run.finished`."""
@@ -92,15 +97,15 @@ class Recorder:
             _write_all(files.log, f"{clock} {self._redactor.text(line)}\n")
 
     def _files(self, run_id: str) -> RunFiles | None:
-        if self._is_failed:
-            return None
-        if run_id not in self._open:
+        """The open files of a run; None where nothing can be written, and once the run is finished."""
+        if not self._is_failed and run_id not in self._paths:
             try:
-                self._open[run_id] = open_files(self._folder, run_id, at=self._now())
+                files = open_files(self._folder, run_id, at=self._now())
             except OSError as error:
                 self._give_up(error)
                 return None
-        return self._open[run_id]
+            self._open[run_id], self._paths[run_id] = files, str(files.events_path)
+        return self._open.get(run_id)
 
     def _close(self, run_id: str) -> None:
         files = self._open.pop(run_id, None)

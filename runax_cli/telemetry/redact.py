@@ -15,8 +15,9 @@ from pydantic import BaseModel
 from runax_cli.events import Event, EventSink
 
 MASK = "***"
-# A shorter value is no secret, and masking it would eat ordinary words.
+# A shorter value is no secret; one shorter than a key is masked as a whole word only, or it would eat ordinary words.
 MIN_SECRET_LENGTH = 4
+_KEY_LENGTH = 8
 
 _NAMES = frozenset(
     {
@@ -31,8 +32,9 @@ _IN_TEXT = (
     r"|passwd|pwd|private[-_]?key|subscription[-_]?key|secret|token"
 )
 _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
-    (re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.S), MASK),
-    (re.compile(r"(?i)\b(bearer|basic|digest)\s+[A-Za-z0-9._~+/-]{6,}=*"), rf"\1 {MASK}"),
+    (re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL), MASK),
+    # A key has digits, signs or capitals inside; "basic understanding" has none.
+    (re.compile(r"\b((?i:bearer|basic))\s+(?=[^\s\"]+[0-9A-Z._=])[A-Za-z0-9._~+/-]{8,}=*"), rf"\1 {MASK}"),
     (re.compile(r"(?i)\b((?:proxy-)?authorization|(?:set-)?cookie)(\"?\s*:\s*\"?)(?!\*)[^\"\r\n]+"), rf"\1\2{MASK}"),
     (re.compile(rf"(?i)(?<![\w-])({_IN_TEXT})(\"?\s*[=:]\s*\"?)(?!\*)[^\s&\"',;)\]}}]+"), rf"\1\2{MASK}"),
     (re.compile(r"(?i)\b([a-z][a-z0-9+.-]*://)[^/\s@\"]+@"), rf"\1{MASK}@"),
@@ -56,7 +58,7 @@ class Redactor:
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         forms = {form for secret in secrets if len(secret) >= MIN_SECRET_LENGTH for form in _forms(secret)}
         longest_first = sorted(forms, key=lambda form: (-len(form), form))
-        self._values = re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
+        self._values = re.compile("|".join(map(_value_pattern, longest_first))) if longest_first else None
 
     def text(self, text: str) -> str:
         """`text` with secrets masked."""
@@ -91,6 +93,10 @@ class Redactor:
     def _field(self, name: str, value: Any) -> Any:
         is_secret = is_secret_name(name) and isinstance(value, str | int) and value not in ("", None)
         return MASK if is_secret else self.value(value)
+
+
+def _value_pattern(form: str) -> str:
+    return re.escape(form) if len(form) >= _KEY_LENGTH else rf"(?<!\w){re.escape(form)}(?!\w)"
 
 
 def _forms(secret: str) -> Iterable[str]:

@@ -196,5 +196,10 @@ class StreamedAnswer:
                 if self._has_printed:
                     self._outlet.line("")
                 self._has_printed = True
-                self._console.print(rendered(block))
-            self._outlet.flush()
+                self._outlet.line(self._rendered(block))
+
+    def _rendered(self, block: str) -> str:
+        """The block as lines without the padding that Rich puts around and behind them."""
+        with self._console.capture() as captured:
+            self._console.print(rendered(block))
+        return "\n".join(line.rstrip() for line in captured.get().split("\n")).strip("\n")

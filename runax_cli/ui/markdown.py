@@ -49,18 +49,19 @@ class BlockStream:
 
     def feed(self, piece: str) -> tuple[str, ...]:
         """Add a piece; the blocks that are finished by it."""
+        # A block ends where a line begins: parsing at every piece would be quadratic in a long one.
+        is_new_line = "\n" in piece or self._rest.endswith("\n")
         self._rest += piece
-        # Only a new line can begin a block: parsing at every piece would be quadratic in a long one.
-        if "\n" not in piece:
+        if not is_new_line:
             return ()
         split = split_blocks(self._rest)
         self._rest = split.rest
         return split.finished
 
     def end(self) -> tuple[str, ...]:
-        """What is left, as the last block."""
-        rest, self._rest = self._rest, ""
-        return (rest,) if rest.strip() else ()
+        """What is left: nothing may follow, so every block is finished."""
+        split, self._rest = split_blocks(self._rest), ""
+        return (*split.finished, split.rest) if split.rest.strip() else split.finished
 
 
 def rendered(text: str) -> Markdown:

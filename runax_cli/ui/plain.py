@@ -119,8 +119,11 @@ def _preview(text: str) -> str:
 
 
 def usd(amount: float) -> str:
-    """Dollars, with as many digits as small amounts need."""
-    return f"${amount:.2f}" if amount >= 1 else f"${amount:.4f}".rstrip("0").rstrip(".") if amount else "$0"
+    """Dollars, with as many digits as small amounts need; what was spent is never shown as nothing."""
+    if amount >= 1:
+        return f"${amount:.2f}"
+    rounded = f"{amount:.4f}".rstrip("0").rstrip(".")
+    return "<$0.0001" if amount > 0 and rounded == "0" else f"${rounded}"
 
 
 @singledispatch

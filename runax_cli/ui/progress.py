@@ -49,6 +49,7 @@ class Progress:
     effective_tokens: int = 0
     retries: int = 0
     calls: Mapping[str, CallProgress] = field(default_factory=dict)
+    is_answering: bool = False
     is_finished: bool = False
 
 
@@ -60,11 +61,12 @@ def fold(state: Progress, event: ev.Event) -> Progress:
         case ev.RunFinished():
             return replace(state, stage="done", is_finished=True)
         case ev.ModelRequested():
-            return replace(state, stage="waiting for the model") if event.stamp.call_id is None else state
+            is_main = event.stamp.call_id is None
+            return replace(state, stage="waiting for the model", is_answering=False) if is_main else state
         case ev.ModelReplied() as body:
             return _charged(state, body)
         case ev.AnswerDelta():
-            return replace(state, stage="answering")
+            return replace(state, stage="answering", is_answering=True)
         case ev.ContextMeasured() as body:
             return replace(state, context_used=body.used_tokens, effective_tokens=body.effective_tokens)
         case ev.RetryScheduled():

@@ -44,7 +44,7 @@ def draw(state: Progress, width: int, *, now: datetime, height: int = 24, is_uni
 def _status(state: Progress, elapsed_s: float) -> Line:
     tokens = state.tokens_in + state.tokens_out
     cost = usd(state.cost_usd) if state.is_cost_whole else f"{usd(state.cost_usd)}+?"
-    retries = f" · {state.retries} retries" if state.retries else ""
+    retries = f" · retries {state.retries}" if state.retries else ""
     share = f" · context {state.context_used / state.effective_tokens:.0%}" if state.effective_tokens else ""
     figures = f"{elapsed_s:.0f} s · {_short(tokens)} tok · {cost}"
     return Line((Span(figures, Tone.TOKENS), Span(f" {state.stage}{retries}{share}")))
@@ -97,7 +97,7 @@ def _utc_now() -> datetime:
 class LiveLog:
     """Log lines above, the region below; on stderr, which is a terminal.
 
-    What the grid shows (pages, chunks, requests of reducers) gets no line of its own, but with `is_verbose`.
+    What the region shows (pages, chunks, requests of reducers) gets no line of its own, but with `is_verbose`.
     """
 
     def __init__(self, env: Environment, *, is_verbose: bool = False, now: Callable[[], datetime] = _utc_now) -> None:
@@ -114,7 +114,7 @@ class LiveLog:
             self.close()
         elif self._live is None and not isinstance(event.body, ev.AnswerDelta):
             self._raise()
-        if self._is_verbose or not _is_in_grid(event, self._state):
+        if self._is_verbose or not _is_in_region(event, self._state):
             for line in lines_of(event, is_verbose=self._is_verbose):
                 self._console.print(line.rich(), soft_wrap=True)
 
@@ -153,13 +153,16 @@ class LiveLog:
         return Text("\n").join(line.rich() for line in lines) if lines else Text(" ", STYLES[Tone.ASIDE])
 
 
-def _is_in_grid(event: ev.Event, state: Progress) -> bool:
+def _is_in_region(event: ev.Event, state: Progress) -> bool:
+    """Whether the region, or the answer that is being printed, shows already what the event says."""
     match event.body:
-        case ev.PageFetched() | ev.ChunkPacked():
+        case ev.PageFetched() | ev.ChunkPacked() | ev.RunFinished():
             return True
         case ev.SourceRequested():
             return bool(state.calls.get(event.stamp.call_id or "", CallProgress()).cells)
-        case ev.ModelRequested() | ev.ModelReplied():
+        case ev.ModelRequested():
             return event.stamp.role == "reducer"
+        case ev.ModelReplied():
+            return event.stamp.role == "reducer" or state.is_answering
         case _:
             return False

@@ -1,0 +1,92 @@
+import io
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from runax_cli.ui.markdown import BlockStream, rendered, split_blocks
+
+ANSWER = """# Title
+
+A paragraph
+on two lines.
+
+- one
+- two
+
+  inside two
+
+```sql
+SELECT 1;
+
+SELECT 2;
+```
+
+| a | b |
+|---|---|
+| 1 | 2 |
+
+The end."""
+snippets = st.lists(
+    st.sampled_from(
+        ["# T\n", "text ", "\n", "\n\n", "- item\n", "```\n", "> q\n", "| a |\n|---|\n", "\u2028", "1. x\n"]
+    )
+)
+
+
+@given(snippets.map("".join) | st.text())
+def test_blocks_and_rest_are_the_whole_text(text: str) -> None:
+    split = split_blocks(text)
+    assert "".join(split.finished) + split.rest == text
+
+
+@given(st.data())
+def test_a_stream_gives_the_same_text_however_it_is_cut(data: st.DataObject) -> None:
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(ANSWER)), max_size=30)))
+    borders = [0, *cuts, len(ANSWER)]
+    stream, blocks = BlockStream(), []
+    for start, end in itertools.pairwise(borders):
+        blocks += stream.feed(ANSWER[start:end])
+    blocks += stream.end()
+    assert "".join(blocks) == ANSWER
+
+
+def test_each_block_comes_once_it_is_finished() -> None:
+    stream = BlockStream()
+    blocks = [block.strip() for char in ANSWER for block in stream.feed(char)] + [b.strip() for b in stream.end()]
+    assert [block.splitlines()[0] for block in blocks] == [
+        "# Title",
+        "A paragraph",
+        "- one",
+        "```sql",
+        "| a | b |",
+        "The end.",
+    ]
+
+
+def test_an_empty_line_in_a_code_block_does_not_end_it() -> None:
+    stream = BlockStream()
+    assert stream.feed("```\na\n\nb\n") == ()
+    assert stream.feed("```\n\n") == ()
+    assert stream.feed("n") == ("```\na\n\nb\n```\n\n",)
+
+
+def shown(text: str) -> str:
+    out = io.StringIO()
+    Console(file=out, width=60, force_terminal=True, color_system=None).print(rendered(text))
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    "text", ["see <router> now", "<script>x</script>", "cited [tickets_1#17]", "a [/x] b", "a < b > c"]
+)
+def test_nothing_of_an_answer_is_lost_as_markup(text: str) -> None:
+    assert text in shown(text)
+
+
+def test_a_link_shows_where_it_leads() -> None:
+    text = shown("[your bank](http://evil.example)")
+    assert "http://evil.example" in text
+    assert "\x1b]8" not in text

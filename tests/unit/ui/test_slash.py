@@ -1,0 +1,98 @@
+import json
+import re
+
+import pytest
+
+from adapters.base import ToolSpec
+from runax_cli.results import RoleUsage, UsageReport
+from runax_cli.ui.slash import COMMANDS, After, State, is_slash, respond
+
+TOOLS = tuple(
+    ToolSpec(name=name, description=f"{name}\nreads \x1b[31mthings", parameters={}, source="api", locator="GET /")
+    for name in ("get_tickets", "get_customers")
+)
+
+
+class Talk:
+    """A conversation that only shows what it has."""
+
+    tools = TOOLS
+    models = {"agent": "gpt", "reducer": "mini"}  # noqa: RUF012
+    last_result = None
+
+    async def ask(self, question: str):
+        raise AssertionError(question)
+
+
+def used(agent: int, reducer: int) -> UsageReport:
+    return UsageReport(
+        by_role={
+            "agent": RoleUsage(requests=1, input_tokens=agent),
+            "reducer": RoleUsage(requests=2, input_tokens=reducer),
+        }
+    )
+
+
+def test_the_table_is_the_documented_one() -> None:
+    assert list(COMMANDS) == ["/help", "/tools", "/model", "/usage", "/trace", "/retry", "/json", "/quit"]
+
+
+def test_help_is_made_from_the_table() -> None:
+    text = respond("/help", State(Talk())).text
+    assert [line.split()[0] for line in text.splitlines()[:-1]] == list(COMMANDS)
+    assert all(command.help in text for command in COMMANDS.values())
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_no_command_fails_before_the_first_question(name: str) -> None:
+    response = respond(name, State(Talk()))
+    assert response.text or response.after is After.QUIT
+
+
+def test_tools_are_listed_and_filtered() -> None:
+    assert respond("/tools", State(Talk())).text.splitlines()[0] == "get_tickets [read] get_tickets reads things"
+    assert respond("/tools CUST", State(Talk())).text.startswith("get_customers")
+    assert respond("/tools xyz", State(Talk())).text == "No tool has 'xyz' in its name."
+
+
+def test_models_are_named_by_role() -> None:
+    assert respond("/model", State(Talk())).text == "agent: gpt\nreducer: mini"
+
+
+def test_usage_sums_all_turns_and_admits_unknown_prices(result_of) -> None:
+    results = (result_of(usage=used(10, 20), cost_usd=0.5), result_of(usage=used(1, 2), cost_usd=None))
+    assert respond("/usage", State(Talk(), results)).text.splitlines() == [
+        "agent: 2 requests, 11 tokens in, 0 out",
+        "reducer: 4 requests, 22 tokens in, 0 out",
+        "cost: $0.5 and what has no known price · 2 turns",
+    ]
+    assert "cost: unknown" in respond("/usage", State(Talk(), results[1:])).text
+
+
+def test_trace_names_the_file(result_of) -> None:
+    assert respond("/trace", State(Talk(), (result_of(trace_path="/logs/x.jsonl"),))).text == "/logs/x.jsonl"
+    assert "no trace" in respond("/trace", State(Talk(), (result_of(),))).text
+
+
+def test_retry_asks_the_last_question_again() -> None:
+    assert respond("/retry", State(Talk(), (), "How many?")).after is After.ASK_AGAIN
+    assert respond("/retry", State(Talk())).after is After.GO_ON
+
+
+def test_json_is_data_for_stdout(result_of) -> None:
+    response = respond("/json", State(Talk(), (result_of(),)))
+    assert response.is_data
+    assert json.loads(response.text)["run_id"] == "7f3a"
+
+
+def test_an_unknown_command_names_the_nearest() -> None:
+    assert respond("/tool", State(Talk())).text == "There is no command '/tool'. Did you mean /tools?"
+    assert re.search("/help", respond("/zzz", State(Talk())).text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("/help", True), ("  /TOOLS x", True), ("what is /x", False), ("/a/b is what?", False), ("", False)],
+)
+def test_a_path_is_no_command(text: str, expected: bool) -> None:
+    assert is_slash(text) is expected
