@@ -39,6 +39,8 @@ async def run_interruptible(turn: Coroutine[Any, Any, _T], *, clock: Clock | Non
     interrupts = Interrupts(clock=clock or SystemClock())
     aborted: asyncio.Future[None] = loop.create_future()
     task = asyncio.ensure_future(turn)
+    # What an aborted turn dies of is of interest to nobody; asyncio would print it.
+    task.add_done_callback(lambda done: done.cancelled() or done.exception())
 
     def on_signal() -> None:
         if interrupts.is_abort() and not aborted.done():
@@ -49,7 +51,7 @@ async def run_interruptible(turn: Coroutine[Any, Any, _T], *, clock: Clock | Non
     ends: set[asyncio.Future[Any]] = {task, aborted}
     try:
         await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
-        if not task.done():
+        if aborted.done():
             raise KeyboardInterrupt
         return task.result()
     except asyncio.CancelledError:
