@@ -11,7 +11,8 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import NoReturn
+from io import TextIOWrapper
+from typing import NoReturn, TextIO
 
 import typer
 
@@ -102,6 +103,11 @@ def abort() -> NoReturn:
     os._exit(ExitCode.INTERRUPTED)
 
 
+def _reconfigure(stream: TextIO, *, errors: str, encoding: str | None = None) -> None:
+    if isinstance(stream, TextIOWrapper):
+        stream.reconfigure(encoding=encoding, errors=errors)
+
+
 def prepare_process() -> None:
     """Make streams and signals fit: open what was closed, let no character break them, stop as interrupted."""
     for descriptor in range(3):
@@ -113,9 +119,10 @@ def prepare_process() -> None:
     sys.stdin = sys.stdin or open(0, encoding="utf-8")  # noqa: SIM115  lives as long as the process
     sys.stdout = sys.stdout or open(1, "w", encoding="utf-8")  # noqa: SIM115
     sys.stderr = sys.stderr or open(2, "w", encoding="utf-8")  # noqa: SIM115
-    for stream in (sys.stdout, sys.stderr):
-        if (reconfigure := getattr(stream, "reconfigure", None)) is not None:
-            reconfigure(errors="backslashreplace")
+    # Where no locale is set, Python would read bytes that are no text as if they were.
+    _reconfigure(sys.stdin, encoding="utf-8", errors="strict")
+    _reconfigure(sys.stdout, errors="backslashreplace")
+    _reconfigure(sys.stderr, errors="backslashreplace")
     if not (os.environ.get("FORCE_COLOR") or sys.stdout.isatty()):
         # Typer would colour help in a pipe wherever GITHUB_ACTIONS is set.
         os.environ["_TYPER_FORCE_DISABLE_TERMINAL"] = "1"
