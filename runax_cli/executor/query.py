@@ -19,6 +19,7 @@ from runax_cli.executor.columns import Column, TypedColumn, columns_of, literal,
 TIME_LIMIT_S = 30.0
 MEMORY_LIMIT = "1GB"
 KEPT_ROWS = 1000
+ZONED = "TIMESTAMP WITH TIME ZONE"
 _BATCH = 2048
 _WORD = re.compile(r'"((?:[^"]|"")+)"|([^\W\d]\w*)')
 
@@ -62,8 +63,11 @@ class Engine:
         """Make a sealed file known as `name`, with a column `row` (from 1) in front and typed columns at the end."""
         with self._lock:
             raw = f"raw_{name}"
-            self._connection.execute(_view(raw, path))
+            self._connection.execute(_view(raw, path, ()))
             columns = columns_of(self._connection, raw)
+            if zoned := tuple(column for column in columns if ZONED in column.type):
+                self._connection.execute(_view(raw, path, zoned))
+                columns = columns_of(self._connection, raw)
             typed = typed_columns(self._connection, raw, columns)
             offered = "".join(f", {t.expression} AS {quoted(t.name)}" for t in typed)
             statement = f"CREATE OR REPLACE VIEW {quoted(name)} AS SELECT *{offered} FROM {quoted(raw)}"  # noqa: S608
@@ -174,11 +178,16 @@ def _locked_down(folder: Path, memory_limit: str) -> Any:
     return connection
 
 
-def _view(name: str, path: Path) -> str:
+def _view(name: str, path: Path, zoned: tuple[Column, ...]) -> str:
+    """The file with row numbers; instants become timestamps in UTC, which need no time zone to compare or to fetch."""
     source = f"read_parquet({literal(str(path.resolve()))}, file_row_number=true)"
+    casts = ", ".join(
+        f"CAST({quoted(c.name)} AS {c.type.replace(ZONED, 'TIMESTAMP')}) AS {quoted(c.name)}" for c in zoned
+    )
+    replaced = f" REPLACE ({casts})" if casts else ""
     return (
         f"CREATE OR REPLACE VIEW {quoted(name)} AS "  # noqa: S608
-        f"SELECT file_row_number + 1 AS row, * EXCLUDE (file_row_number) FROM {source}"
+        f"SELECT file_row_number + 1 AS row, * EXCLUDE (file_row_number){replaced} FROM {source}"
     )
 
 

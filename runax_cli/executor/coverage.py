@@ -1,0 +1,131 @@
+"""Coverage of one call: what was noticed on the way, and whether all of the data was read.
+
+Knows counts and reasons. A total that was announced is advice and is compared, never trusted. Knows no page's content.
+"""
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from adapters.pagination import Certainty
+from runax_cli.results import Coverage, Reason, ReasonCode, TotalIs
+
+TOLD_EACH = 12
+"""So many reasons of one code are told one by one; the rest of them in one sentence."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Announced:
+    """The total as the API named it."""
+
+    total: int | None = None
+    certainty: Certainty = Certainty.UNKNOWN
+
+
+@dataclass
+class Notes:
+    """Reasons in the order they were noticed. `is_short` once something is known to be missing or unread."""
+
+    is_short: bool = False
+    _reasons: list[Reason] = field(default_factory=list)
+    _counts: Counter[ReasonCode] = field(default_factory=Counter)
+
+    def note(self, code: ReasonCode, text: str) -> None:
+        """Something worth telling that takes nothing from completeness."""
+        self._counts[code] += 1
+        if self._counts[code] <= TOLD_EACH:
+            self._reasons.append(Reason(code=code, text=text))
+
+    def missing(self, code: ReasonCode, text: str) -> None:
+        """Something because of which the data was not read completely."""
+        self.is_short = True
+        self.note(code, text)
+
+    def has(self, code: ReasonCode) -> bool:
+        """Whether a reason of that code was noticed."""
+        return self._counts[code] > 0
+
+    @property
+    def reasons(self) -> tuple[Reason, ...]:
+        """All that is told, with a count of what is not told one by one."""
+        more = [
+            Reason(code=code, text=f"{count - TOLD_EACH} more of the kind '{code.value}'")
+            for code, count in self._counts.items()
+            if count > TOLD_EACH
+        ]
+        return (*self._reasons, *more)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fetched:
+    """What fetching came to. `reached_end`: the API itself showed where the data ends."""
+
+    records: int
+    pages_read: int
+    pages_failed: int
+    reached_end: bool
+    announced: Announced
+    at_most: int | None = None
+    repeated: int = 0
+
+
+def compare(fetched: Fetched, notes: Notes, *, noun: str) -> None:
+    """Compare what was read with what was announced, and note what does not fit."""
+    total = fetched.announced.total
+    if fetched.repeated:
+        notes.note(ReasonCode.RECORDS_REPEATED, f"{fetched.repeated:,} {noun} came more than once, by their id")
+    if is_first_n(fetched):
+        of = "a total that is not known" if total is None else f"{total:,}"
+        notes.note(ReasonCode.FIRST_N, f"the first {fetched.records:,} {noun} of {of} were asked for and read")
+        return
+    if total is None:
+        return
+    distinct = fetched.records - fetched.repeated
+    if fetched.records > total:
+        notes.note(
+            ReasonCode.BEYOND_TOTAL,
+            f"the API announced {total:,} {noun}; {fetched.records:,} were read up to the end of the data",
+        )
+    if distinct < total and not notes.is_short:
+        notes.missing(
+            ReasonCode.TOTAL_MISMATCH,
+            f"the API announced {total:,} {noun}; only {distinct:,} different ones came before the data ended",
+        )
+
+
+def is_first_n(fetched: Fetched) -> bool:
+    """Whether the records that suffice are in, and there are or may be more."""
+    if fetched.at_most is None or fetched.records < fetched.at_most:
+        return False
+    total = fetched.announced.total
+    return (total is None and not fetched.reached_end) or (total is not None and total > fetched.records)
+
+
+def total_of(fetched: Fetched, notes: Notes) -> tuple[int | None, TotalIs]:
+    """The number of records there are, as far as it is known after reading."""
+    total, read = fetched.announced.total, fetched.records
+    has_end = fetched.reached_end and not notes.is_short
+    if is_first_n(fetched) or not has_end:
+        if total is not None and total >= read:
+            return total, _trust(fetched.announced.certainty)
+        return (read, TotalIs.AT_LEAST) if read else (None, TotalIs.UNKNOWN)
+    return read, TotalIs.EXACT
+
+
+def coverage_of(fetched: Fetched, notes: Notes, *, read_by_model: int) -> Coverage:
+    """The coverage of the call."""
+    total, total_is = total_of(fetched, notes)
+    return Coverage(
+        records_read=fetched.records,
+        records_total=total,
+        total_is=total_is,
+        selected=fetched.records,
+        read_by_model=read_by_model,
+        pages_read=fetched.pages_read,
+        pages_failed=fetched.pages_failed,
+        is_complete=not notes.is_short,
+        reasons=notes.reasons,
+    )
+
+
+def _trust(certainty: Certainty) -> TotalIs:
+    return TotalIs(certainty.value)

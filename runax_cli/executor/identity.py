@@ -1,0 +1,40 @@
+"""Which records came before: by their id and content.
+
+Knows ids under their usual names. A record is a repetition only where id and content are both equal: an `id` that is
+not unique must not cost a record. Memory: 64 bits a record that has an id.
+"""
+
+import hashlib
+
+from adapters.base import Json
+from runax_cli.executor.compact import compact_bytes
+
+ID_NAMES = ("id", "_id", "uuid", "guid", "key", "ID", "Id")
+
+
+class Identities:
+    """The records that were seen, as digests."""
+
+    def __init__(self) -> None:
+        self._seen: set[int] = set()
+
+    def is_repetition(self, record: Json) -> bool:
+        """Whether an equal record with the same id came before; takes note of this one."""
+        if id_of(record) is None:
+            return False
+        digest = int.from_bytes(hashlib.blake2b(compact_bytes(record), digest_size=8).digest())
+        if digest in self._seen:
+            return True
+        self._seen.add(digest)
+        return False
+
+
+def id_of(record: Json) -> str | None:
+    """The record's own id where it has a scalar one, as text."""
+    if not isinstance(record, dict):
+        return None
+    for name in ID_NAMES:
+        value = record.get(name)
+        if isinstance(value, str | int) and not isinstance(value, bool):
+            return str(value)
+    return None

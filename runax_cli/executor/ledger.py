@@ -1,0 +1,59 @@
+"""The ledger: units of work of one run in the journal, by the hash of what they are made of.
+
+Knows keys and that a journal may fail: that is told once, and never stops a call. Knows no payload.
+"""
+
+import asyncio
+import hashlib
+from collections.abc import Callable
+from typing import TypeVar
+
+from adapters.base import Json
+from runax_cli.errors import StoreError
+from runax_cli.events import Emitter, Warned
+from runax_cli.executor.compact import compact_bytes
+from runax_cli.memory.journal import EntryKind, Journal
+
+_T = TypeVar("_T")
+
+
+class Ledger:
+    """Journal entries of one run, written off the event loop."""
+
+    def __init__(self, journal: Journal, emitter: Emitter) -> None:
+        self._journal = journal
+        self._emitter = emitter
+        self._is_broken = False
+
+    @property
+    def run_id(self) -> str:
+        """The run whose work this is."""
+        return self._emitter.stamp.run_id
+
+    async def found(self, key: str) -> bytes | None:
+        """The stored result of a unit, or None."""
+        return await self._guarded(lambda: self._journal.found(key))
+
+    async def started(self, key: str, kind: EntryKind, *, reserved_tokens: int = 0) -> None:
+        """Write that a unit begins."""
+        run_id = self.run_id
+        await self._guarded(lambda: self._journal.started(key, kind, run_id, reserved_tokens=reserved_tokens))
+
+    async def done(self, key: str, payload: bytes) -> None:
+        """Write a unit's result."""
+        await self._guarded(lambda: self._journal.done(key, payload))
+
+    async def _guarded(self, action: Callable[[], _T]) -> _T | None:
+        if self._is_broken:
+            return None
+        try:
+            return await asyncio.to_thread(action)
+        except StoreError as error:
+            self._is_broken = True
+            self._emitter.emit(Warned(code="journal", text=f"This call cannot be resumed: {error}"))
+            return None
+
+
+def key_of(*parts: Json) -> str:
+    """The key of a unit: a digest of everything that its result depends on."""
+    return hashlib.sha256(compact_bytes(list(parts))).hexdigest()

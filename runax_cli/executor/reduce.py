@@ -1,0 +1,248 @@
+"""Reducing: one chunk in, findings out, checked; and findings condensed where they are too many.
+
+Knows requests to a reducer, their repair, splitting, and what is stored. A reducer has no tools and sees one chunk.
+Failures of the model end up in the outcome of a chunk and never as an exception, cancellation aside.
+"""
+
+import asyncio
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from runax_cli.errors import BudgetExhausted, ModelError, ModelRefused
+from runax_cli.executor import replies
+from runax_cli.executor.chunks import Chunk, Load, Unit, halves
+from runax_cli.executor.fence import fenced
+from runax_cli.executor.ledger import Ledger, key_of
+from runax_cli.executor.merge import WORTH_CONDENSING, condensed, fitting_prefix, groups, renumbered
+from runax_cli.executor.outcome import Finding
+from runax_cli.memory.journal import EntryKind
+from runax_cli.models.base import Message, Model, ModelRequest, OutputSchema, Prompt, Role
+from runax_cli.models.metered import RequestTooLarge
+from runax_cli.models.tokens import CalibratedCounter, RequestSize, measure
+
+MOST_OUTPUT_TOKENS = 4096
+LEAST_OUTPUT_TOKENS = 256
+DEEPEST_SPLIT = 12
+MOST_ERRORS = 5
+ERROR_CHARS = 200
+MERGE_LEVELS = 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReducerPrompts:
+    """The templates of a reducer: `user` has `focus` and `records`, `repair` has `errors`, `merge_user` `findings`."""
+
+    system: Prompt
+    user: Prompt
+    repair: Prompt
+    merge_system: Prompt
+    merge_user: Prompt
+
+
+@dataclass(slots=True, kw_only=True)
+class ChunkOutcome:
+    """What came of a chunk: findings, the units that were read, those that could not be, and why.
+
+    `stops` is set where no further chunk can fare better: a budget is used up, or the endpoint refused for good.
+    """
+
+    findings: list[Finding] = field(default_factory=list)
+    read: list[Unit] = field(default_factory=list)
+    failed: list[Unit] = field(default_factory=list)
+    why: str = ""
+    stops: BudgetExhausted | ModelRefused | None = None
+    from_store: bool = False
+
+    def absorb(self, other: "ChunkOutcome") -> None:
+        """Add the outcome of another part."""
+        self.findings += other.findings
+        self.read += other.read
+        self.failed += other.failed
+        self.why = self.why or other.why
+        self.stops = self.stops or other.stops
+
+
+class Reducer:
+    """Reads chunks for one focus with one model, bound to a turn."""
+
+    def __init__(
+        self,
+        model: Model,
+        counter: CalibratedCounter,
+        *,
+        prompts: ReducerPrompts,
+        focus: str,
+        effective_tokens: int,
+        ledger: Ledger,
+    ) -> None:
+        self._model, self._counter, self._prompts, self._ledger = model, counter, prompts, ledger
+        self._focus = fenced(focus)
+        self._effective = effective_tokens
+        self.output_tokens = max(LEAST_OUTPUT_TOKENS, min(MOST_OUTPUT_TOKENS, effective_tokens // 8))
+        self._overhead = self._measured_overhead()
+
+    @property
+    def chunk_tokens(self) -> int:
+        """Tokens (bound) that one chunk may have: what prompt, focus, schema, repair and reply leave of effective."""
+        overhead = self._overhead.bound(self._counter)
+        return max(0, self._effective - self.output_tokens - overhead)
+
+    def fits(self, load: Load) -> bool:
+        """Whether records of this load make a request that stays within effective, its repair included."""
+        size = RequestSize(self._overhead.counted + load.counted, self._overhead.n_bytes + load.n_bytes)
+        return size.bound(self._counter) <= self._effective - self.output_tokens
+
+    def bound_of(self, load: Load) -> int:
+        """Tokens that a load is bound by, as chunks are packed."""
+        return self._counter.bound_of_counted(load.counted, load.n_bytes)
+
+    def measure(self, text: str) -> int:
+        """Tokens of a text, uncorrected."""
+        return self._counter.counted(text)
+
+    async def reduce(self, chunk: Chunk, *, depth: int = 0) -> ChunkOutcome:
+        """The findings of a chunk. Asked again once with the errors, then split in two, then named as failed."""
+        key = self._key(chunk)
+        stored = await self._ledger.found(key)
+        if stored is not None and (kept := replies.check(stored.decode(), chunk)).is_usable:
+            return ChunkOutcome(findings=list(kept.findings), read=list(chunk.units), from_store=True)
+        await self._ledger.started(key, EntryKind.REDUCTION, reserved_tokens=self.bound_of(chunk.load))
+        try:
+            text, found, why = await self._asked(chunk)
+        except (BudgetExhausted, ModelRefused) as error:
+            if isinstance(error, RequestTooLarge):
+                return await self._split(chunk, str(error), depth)
+            return ChunkOutcome(failed=list(chunk.units), why=str(error), stops=error)
+        except ModelError as error:
+            if error.retryable:
+                return ChunkOutcome(failed=list(chunk.units), why=str(error))
+            return await self._split(chunk, str(error), depth)
+        if found is None:
+            return await self._split(chunk, why, depth)
+        await self._ledger.done(key, text.encode("utf-8", "replace"))
+        return ChunkOutcome(findings=list(found), read=list(chunk.units))
+
+    async def _asked(self, chunk: Chunk) -> tuple[str, tuple[Finding, ...] | None, str]:
+        """The reply that is kept, and its findings; None for them where the repaired reply is no better."""
+        request = self._request(fenced(chunk.text()))
+        first = (await self._model.complete(request)).text
+        checked = replies.check(first, chunk)
+        if not checked.errors:
+            return first, checked.findings, ""
+        second = (await self._model.complete(self._repair(request, first, checked.errors))).text
+        mended = replies.check(second, chunk)
+        if mended.is_usable and len(mended.errors) <= len(checked.errors):
+            return second, mended.findings, ""
+        if checked.is_usable:
+            return first, checked.findings, ""
+        return second, None, "; ".join(mended.errors[:MOST_ERRORS])
+
+    async def _split(self, chunk: Chunk, why: str, depth: int) -> ChunkOutcome:
+        parts = halves(chunk, self.measure) if depth < DEEPEST_SPLIT and _is_worth_splitting(chunk) else None
+        if parts is None:
+            return ChunkOutcome(failed=list(chunk.units), why=why)
+        outcome = ChunkOutcome()
+        for part in parts:
+            if outcome.stops is not None:
+                outcome.failed += part.units
+                continue
+            outcome.absorb(await self.reduce(part, depth=depth + 1))
+        outcome.why = outcome.why or (why if outcome.failed else "")
+        return outcome
+
+    async def merge(self, findings: Sequence[Finding], *, budget_tokens: int) -> tuple[Finding, ...]:
+        """Condense findings, level by level, until they fit `budget_tokens` or condensing no longer helps."""
+        current = tuple(findings)
+        for _ in range(MERGE_LEVELS):
+            before = self._weight(current)
+            if before <= budget_tokens or len(current) < 2:
+                break
+            condensed_now = await self._level(current)
+            if self._weight(condensed_now) > WORTH_CONDENSING * before:
+                current = condensed_now if self._weight(condensed_now) < before else current
+                break
+            current = condensed_now
+        return renumbered(current)
+
+    def fitting(self, findings: Sequence[Finding], *, budget_tokens: int) -> int:
+        """How many of the first findings fit into `budget_tokens`."""
+        return fitting_prefix([self._weight([finding]) for finding in findings], budget=budget_tokens)
+
+    def _weight(self, findings: Sequence[Finding]) -> int:
+        return self._counter.bound("\n".join(_line(finding) for finding in findings))
+
+    async def _level(self, findings: Sequence[Finding]) -> tuple[Finding, ...]:
+        room = self._merge_room()
+        parts = groups([self._weight([finding]) + 2 for finding in findings], budget=room)
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(self._condensed([findings[at] for at in part])) for part in parts]
+        return renumbered(finding for task in tasks for finding in task.result())
+
+    async def _condensed(self, findings: Sequence[Finding]) -> Sequence[Finding]:
+        """The findings of one node of the tree. Where the model gives nothing usable, they stay as they are."""
+        if len(findings) < 2:
+            return findings
+        by_id = {finding.id: finding for finding in findings}
+        request = self._merge_request(fenced("\n".join(_line(finding) for finding in findings)))
+        try:
+            reply = replies.merged((await self._model.complete(request)).text)
+        except (ModelError, BudgetExhausted):
+            return findings
+        made = [condensed(statement, sources, by_id) for statement, sources in reply or ()]
+        return [finding for finding in made if finding is not None] or findings
+
+    def _request(self, records: str) -> ModelRequest:
+        user = self._prompts.user.fill(focus=self._focus, records=records)
+        return self._of(self._prompts.system, user, replies.FINDINGS)
+
+    def _merge_request(self, findings: str) -> ModelRequest:
+        user = self._prompts.merge_user.fill(focus=self._focus, findings=findings)
+        return self._of(self._prompts.merge_system, user, replies.MERGED_FINDINGS)
+
+    def _of(self, system: Prompt, user: str, output: OutputSchema) -> ModelRequest:
+        messages = (Message("system", system.text), Message("user", user))
+        return ModelRequest(
+            role=Role.REDUCER,
+            messages=messages,
+            output=output,
+            max_output_tokens=self.output_tokens,
+            run_id=self._ledger.run_id,
+        )
+
+    def _repair(self, request: ModelRequest, reply: str, errors: Sequence[str]) -> ModelRequest:
+        told = "\n".join(f"- {error[:ERROR_CHARS]}" for error in errors[:MOST_ERRORS])
+        said = Message("user", self._prompts.repair.fill(errors=told))
+        shown = reply if self._counter.bound(reply) <= self.output_tokens else reply[: self.output_tokens // 2]
+        messages = (*request.messages, Message("assistant", shown), said)
+        return ModelRequest(
+            role=request.role,
+            messages=messages,
+            output=request.output,
+            max_output_tokens=request.max_output_tokens,
+            run_id=request.run_id,
+        )
+
+    def _measured_overhead(self) -> RequestSize:
+        """A request without records, together with what a repair adds beside the reply."""
+        return measure(self._repair(self._request(""), "", ["x" * ERROR_CHARS] * MOST_ERRORS), self._counter)
+
+    def _merge_room(self) -> int:
+        overhead = measure(self._merge_request(""), self._counter).bound(self._counter)
+        # A node's reply has the same reserve as any: of much more than four times of it, too much would be left out.
+        return max(1, min(self._effective - self.output_tokens - overhead, 4 * self.output_tokens))
+
+    def _key(self, chunk: Chunk) -> str:
+        records = hashlib.sha256(chunk.text().encode("utf-8", "surrogatepass")).hexdigest()
+        return key_of(
+            "reduction", records, self._focus, self._prompts.system.id, self._prompts.user.id, self._model.name
+        )
+
+
+def _line(finding: Finding) -> str:
+    return f"[{finding.id}] {' '.join(finding.statement.split())}"
+
+
+def _is_worth_splitting(chunk: Chunk) -> bool:
+    """A piece of a record that is small already failed for another reason than its size."""
+    return len(chunk.units) > 1 or len(chunk.units[0].text) > LEAST_OUTPUT_TOKENS * 8

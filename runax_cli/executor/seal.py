@@ -1,0 +1,114 @@
+"""Sealing: the spool of a dataset becomes one Parquet file, in page order, with types inferred over all records.
+
+Knows DuckDB's JSON reader and its limits. The spool stays the truth: what cannot be typed is kept as JSON. Blocking.
+"""
+
+import contextlib
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from runax_cli.errors import StoreError
+from runax_cli.executor.columns import literal
+from runax_cli.executor.dataset import Dataset
+
+MEMORY_MB = 128
+"""Enough for records of ordinary size with one thread and small row groups; longer records get more."""
+_ROW_GROUP = 20_000
+_COPIED_AT_ONCE = 1024 * 1024
+_SMALLEST_OBJECT = 16 * 1024 * 1024
+
+_READERS = (
+    "read_json({path}, format='newline_delimited', sample_size=-1, maximum_object_size={longest})",
+    "read_json({path}, format='newline_delimited', sample_size=-1, maximum_object_size={longest}, maximum_depth=1)",
+    "(SELECT json AS record FROM read_ndjson_objects({path}, maximum_object_size={longest}))",
+)
+"""From typed columns over columns of JSON to one column of JSON: the first that reads every record is taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sealed:
+    """A sealed file: its records and its size in bytes."""
+
+    records: int
+    n_bytes: int
+
+
+def seal(dataset: Dataset) -> Sealed:
+    """Write the Parquet file of a dataset that has records. Raises StoreError; the spool is untouched by a failure."""
+    import duckdb
+
+    target, draft = dataset.table_path, dataset.table_path.with_suffix(".draft")
+    longest = max(_SMALLEST_OBJECT, 2 * max((entry.longest for entry in dataset.spool.in_order), default=0))
+    try:
+        with _in_page_order(dataset) as path, contextlib.closing(duckdb.connect()) as connection:
+            for setting in _settings(dataset.folder, longest):
+                connection.execute(setting)
+            records = _written(connection, path, draft, longest=longest)
+        draft.chmod(0o600)
+        draft.replace(target)
+    except (duckdb.Error, OSError) as error:
+        draft.unlink(missing_ok=True)
+        raise StoreError(
+            f"the dataset '{dataset.name}' cannot be sealed: {str(error).strip().splitlines()[0]}. Its records stand "
+            f"in '{dataset.spool.path}'. Free some space and ask again to compute over it.",
+            path=str(target),
+        ) from error
+    dataset.is_sealed = True
+    return Sealed(records, target.stat().st_size)
+
+
+def _written(connection: Any, path: Path, draft: Path, *, longest: int) -> int:
+    import duckdb
+
+    failure: duckdb.Error | None = None
+    for reader in _READERS:
+        source = reader.format(path=literal(str(path)), longest=longest)
+        options = f"FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {_ROW_GROUP}"
+        try:
+            row = connection.execute(f"COPY (FROM {source}) TO {literal(str(draft))} ({options})").fetchone()
+        except duckdb.Error as error:
+            failure = error
+            continue
+        return int(row[0]) if row else 0
+    raise failure or duckdb.Error("no reader was tried")
+
+
+def _settings(folder: Path, longest: int) -> Iterator[str]:
+    memory_mb = max(MEMORY_MB, 8 * longest // 1024 // 1024) if longest > _SMALLEST_OBJECT else MEMORY_MB
+    yield "SET threads = 1"
+    yield f"SET memory_limit = '{memory_mb}MB'"
+    yield f"SET temp_directory = {literal(str(folder))}"
+    yield "SET preserve_insertion_order = true"
+
+
+@contextlib.contextmanager
+def _in_page_order(dataset: Dataset) -> Iterator[Path]:
+    """The spool itself where pages arrived in order, else a copy that is in order and goes away afterwards."""
+    spool = dataset.spool
+    pages = spool.in_order
+    if all(a.offset <= b.offset for a, b in itertools.pairwise(pages)):
+        yield spool.path
+        return
+    ordered = spool.path.with_suffix(".ordered")
+    try:
+        with spool.path.open("rb") as source, ordered.open("wb") as target:
+            ordered.chmod(0o600)
+            for page in pages:
+                source.seek(page.offset)
+                _copy(source, target, page.n_bytes)
+        yield ordered
+    finally:
+        ordered.unlink(missing_ok=True)
+
+
+def _copy(source: BinaryIO, target: BinaryIO, n_bytes: int) -> None:
+    left = n_bytes
+    while left > 0:
+        piece = source.read(min(left, _COPIED_AT_ONCE))
+        if not piece:
+            raise OSError("the spool is shorter than its manifest says")
+        target.write(piece)
+        left -= len(piece)

@@ -1,0 +1,74 @@
+"""The sender: one request of a call at a time, under the budget, with what happens on the way told as events.
+
+Knows the source, the call's arguments, the budget of requests and the limit of concurrent ones. Knows no page's
+content.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Protocol, assert_never
+
+from adapters.base import CallResult, Json, Notice, Observer, PageAddress, RequestSent, RetryPlanned, SourceWarning
+from adapters.errors import SourceError
+from runax_cli.budget import Amount
+from runax_cli.events import RetryScheduled, SourceRequested, Warned
+from runax_cli.executor.outcome import DecidedCall, Scope
+
+
+class Source(Protocol):
+    """Whoever answers a tool's request: a catalog of sources, or one source."""
+
+    async def call(
+        self,
+        tool: str,
+        arguments: Mapping[str, Json],
+        page: PageAddress | None = None,
+        *,
+        observer: Observer = ...,
+    ) -> CallResult:
+        """Send one request (and its retries). Raises SourceError."""
+
+
+class Sender:
+    """Sends the requests of one call; `requests` counts them, retries included."""
+
+    def __init__(
+        self, source: Source, call: DecidedCall, *, scope: Scope, slots: asyncio.Semaphore, max_attempts: int
+    ) -> None:
+        self.requests = 0
+        self._source = source
+        self._call = call
+        self._scope = scope
+        self._slots = slots
+        self._worst = Amount(requests=max_attempts)
+
+    async def __call__(self, page: PageAddress | None) -> CallResult:
+        """The response to one page's request. Raises SourceError, and BudgetExhausted before anything is sent."""
+        async with self._slots:
+            with self._scope.budget.reserved_for(self._worst) as reservation:
+                used = 0
+                try:
+                    result = await self._source.call(
+                        self._call.tool.name, self._call.arguments, page, observer=self._tell
+                    )
+                    used = result.requests
+                except SourceError as error:
+                    used = error.requests
+                    raise
+                finally:
+                    self.requests += used
+                    if used:
+                        reservation.settle(Amount(requests=used))
+                return result
+
+    def _tell(self, notice: Notice) -> None:
+        emit = self._scope.emitter.emit
+        match notice:
+            case RequestSent():
+                emit(SourceRequested(source=notice.source, location=notice.location))
+            case RetryPlanned():
+                emit(RetryScheduled(what=notice.location, attempt=notice.attempt, wait_s=notice.wait_s, why=notice.why))
+            case SourceWarning():
+                emit(Warned(code=notice.code, text=f"{notice.tool}: {notice.text}"))
+            case _:
+                assert_never(notice)

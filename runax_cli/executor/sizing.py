@@ -1,0 +1,96 @@
+"""Sizes: from what a probe learned to an estimate, a page size and a forecast; corrected by the first page.
+
+Knows arithmetic over bytes, tokens and records. Tokens are scaled by bytes and not by records: measured over real
+data, scaling by bytes is off by at most 5 % after a page of 29 records, scaling by records by up to 20 %.
+"""
+
+import math
+from dataclasses import dataclass, replace
+
+from adapters.base import Convention, Pagination
+
+HEADROOM_BEFORE = 0.9
+"""How much of a chunk a page is to fill while the estimate rests on the probe alone."""
+TOKENS_PER_BYTE = 0.35
+"""For JSON, where nothing was counted yet."""
+UNKNOWN_CAP = 500
+"""The largest page that is asked for where the document names no maximum."""
+MODEST_SIZE = 100
+"""What is asked for after a server refused a larger page."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """What is thought to be behind a call. `tokens_per_byte` is in bound tokens, as chunks are packed."""
+
+    records: int | None
+    bytes_per_record: float | None
+    tokens_per_byte: float
+    announced_tokens: int | None = None
+    is_corrected: bool = False
+
+    @property
+    def tokens_per_record(self) -> float | None:
+        """From a real page, else from what the API announces, else from the probe's sample; None where none tells."""
+        if self.announced_tokens is not None and self.records and not self.is_corrected:
+            return self.announced_tokens / self.records
+        return None if self.bytes_per_record is None else self.bytes_per_record * self.tokens_per_byte
+
+    @property
+    def tokens(self) -> int | None:
+        """All records together."""
+        if self.records is None or self.tokens_per_record is None:
+            return None
+        return math.ceil(self.records * self.tokens_per_record)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forecast:
+    """Pages and chunks to come; None where the total is unknown."""
+
+    tokens_per_record: float
+    records_per_chunk: int
+    page_size: int | None
+    pages: int | None
+    chunks: int | None
+
+
+def corrected(estimate: Estimate, *, records: int, n_bytes: int, tokens: int) -> Estimate:
+    """The estimate after a real page of `records`, which has `n_bytes` and `tokens` (bound)."""
+    if records == 0 or n_bytes == 0:
+        return estimate
+    return replace(estimate, bytes_per_record=n_bytes / records, tokens_per_byte=tokens / n_bytes, is_corrected=True)
+
+
+def page_size(pagination: Pagination, estimate: Estimate, *, chunk_tokens: int, at_most: int | None) -> int | None:
+    """Records to ask for in a page: about a chunk, within the API's cap; None where the tool has no size."""
+    if pagination.size is None:
+        return None
+    cap = pagination.max_size or max(UNKNOWN_CAP, pagination.default_size or 0)
+    per_record = estimate.tokens_per_record
+    wanted = cap if per_record is None else int(chunk_tokens * HEADROOM_BEFORE / max(per_record, 1.0))
+    if pagination.convention is Convention.SINGLE:
+        wanted = cap
+    if at_most is not None:
+        wanted = min(wanted, at_most)
+    return max(pagination.min_size or 1, min(wanted, cap), 1)
+
+
+def forecast(estimate: Estimate, *, chunk_tokens: int, page_size: int | None, at_most: int | None) -> Forecast:
+    """What is to come, for the log and for those who wait."""
+    per_record = estimate.tokens_per_record or 0.0
+    records = _wanted(estimate.records, at_most)
+    tokens = None if records is None or not per_record else records * per_record
+    return Forecast(
+        tokens_per_record=per_record,
+        records_per_chunk=max(1, int(chunk_tokens / per_record)) if per_record else 1,
+        page_size=page_size,
+        pages=None if records is None or not page_size else max(1, math.ceil(records / page_size)),
+        chunks=None if tokens is None else max(1, math.ceil(tokens / chunk_tokens)),
+    )
+
+
+def _wanted(records: int | None, at_most: int | None) -> int | None:
+    if records is None:
+        return None
+    return records if at_most is None else min(records, at_most)

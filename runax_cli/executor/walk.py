@@ -1,0 +1,146 @@
+"""The walk over addressable pages: which page to ask for next, and where the data ends.
+
+Pure. Knows what was announced and what each page held. An announced total is advice: the walk ends where the data
+does, at a short or empty page, and compares afterwards. Knows no request and no record.
+"""
+
+from dataclasses import dataclass, field
+
+REFUSALS_IN_A_ROW = 8
+"""So many pages may fail one after the other before the rest is given up instead of asked for one by one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageFacts:
+    """What is remembered of a page that came: how many records it gave, and whether it says that more follow."""
+
+    records: int
+    has_more: bool | None = None
+
+
+@dataclass
+class Walk:
+    """One walk in steps of `stride` records. Pages count from 0 and may come in any order.
+
+    `announced` is the total that the API named, None where it named none; `at_most` the records that suffice;
+    `max_pages` a cap.
+    """
+
+    stride: int
+    announced: int | None = None
+    at_most: int | None = None
+    max_pages: int = 20_000
+    seen: dict[int, PageFacts] = field(default_factory=dict)
+    failed: set[int] = field(default_factory=set)
+    given_up: bool = False
+    _next: int = 0
+    _last_filled: int = -1
+    _ends: set[int] = field(default_factory=set)
+    _extension: int = 0
+    _failures_in_a_row: int = 0
+
+    @property
+    def planned(self) -> int:
+        """Pages that the announced total makes up; the first page alone where nothing was announced."""
+        return 1 if self.announced is None else max(1, -(-self.announced // self.stride))
+
+    @property
+    def limit(self) -> int:
+        """The number of pages that is never passed."""
+        needed = self.max_pages if self.at_most is None else -(-self.at_most // self.stride)
+        return min(self.max_pages, needed)
+
+    @property
+    def pages_expected(self) -> int | None:
+        """How many pages there will be as far as is known, for the log."""
+        if self.announced is None:
+            return None
+        return max(min(self.planned, self.limit), self._last_filled + 1)
+
+    @property
+    def is_cut_by_cap(self) -> bool:
+        """The cap of pages ended the walk, and not the data."""
+        return self._next >= self.max_pages and self.end is None
+
+    @property
+    def end(self) -> int | None:
+        """The page at which the data ends: the first that looks like an end and has no filled page after it."""
+        ends = [index for index in self._ends if index >= self._last_filled]
+        return min(ends) if ends else None
+
+    def expected(self, index: int) -> int | None:
+        """Records that page `index` should give by the announced total; None where nothing says so."""
+        if self.announced is None or index >= self.planned:
+            return None
+        return min(self.stride, self.announced - index * self.stride)
+
+    def take(self) -> int | None:
+        """The next page to ask for, or None: nothing to ask for now (or ever, if no page is on its way)."""
+        index = self.peek()
+        if index is not None:
+            self._next = index + 1
+        return index
+
+    def peek(self) -> int | None:
+        """What `take` would return."""
+        while self._next in self.seen:
+            self._next += 1
+        if self.given_up or self._next >= min(self.limit, self._horizon()):
+            return None
+        end = self.end
+        return None if end is not None and self._next > end else self._next
+
+    def saw(self, index: int, facts: PageFacts) -> None:
+        """A page came."""
+        self.seen[index] = facts
+        self._failures_in_a_row = 0
+        if facts.records:
+            self._last_filled = max(self._last_filled, index)
+            self._ends = {end for end in self._ends if end >= self._last_filled}
+        if self._looks_like_end(index, facts):
+            self._ends.add(index)
+
+    def missed(self, index: int, *, is_end: bool = False) -> None:
+        """A page could not be had. `is_end`: the API refused it as lying beyond the data."""
+        if is_end:
+            self.seen[index] = PageFacts(records=0)
+            self._ends.add(index)
+            return
+        self.failed.add(index)
+        self._failures_in_a_row += 1
+        self.given_up = self.given_up or self._failures_in_a_row >= REFUSALS_IN_A_ROW
+
+    def stop(self) -> None:
+        """Ask for no further page."""
+        self.given_up = True
+
+    def unasked(self) -> int:
+        """Announced pages that were never asked for."""
+        if self.end is not None:
+            return 0
+        return max(0, min(self.planned, self.limit) - max(self._next, len(self.seen) + len(self.failed)))
+
+    def short_pages(self) -> tuple[int, ...]:
+        """Pages that gave fewer records than a full one although filled pages follow."""
+        return tuple(
+            index
+            for index, facts in sorted(self.seen.items())
+            if facts.records < self.stride and index < self._last_filled
+        )
+
+    def _looks_like_end(self, index: int, facts: PageFacts) -> bool:
+        if facts.records == 0:
+            return True
+        says_end = facts.has_more is False or (facts.has_more is None and facts.records < self.stride)
+        return says_end and index >= self.planned - 1
+
+    def _horizon(self) -> int:
+        """Pages below it may be asked for: the planned ones, and a window beyond them that grows while it is filled."""
+        planned = self.planned
+        while (facts := self.seen.get(planned + self._extension)) is not None and facts.records:
+            self._extension += 1
+        last = self.seen.get(planned - 1)
+        is_open = (
+            last is not None and last.records and self.end is None and len(self.seen) >= planned - len(self.failed)
+        )
+        return planned + 1 + 2 * self._extension if is_open else planned
