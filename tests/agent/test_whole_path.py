@@ -136,6 +136,18 @@ async def test_a_dataset_larger_than_the_context_is_read_whole_and_the_answer_is
     assert sum(1 for event in sink.events if event.body.type == "run.finished") == 1
 
 
+@pytest.mark.parametrize("attempt", range(8))
+async def test_rows_are_the_records_in_the_order_of_the_api_however_pages_arrive(tmp_path: Path, attempt: int) -> None:
+    sink = CollectingSink()
+    session, _ = await session_over(tmp_path, served, sink)
+    result = await session.ask(f"Jaké výpadky? ({attempt})")
+
+    dataset = session.datasets["tickets_1"]
+    assert [dataset.record(row) for row in range(1, N_TICKETS + 1)] == TICKETS
+    assert [event.body.text for event in sink.events if event.body.type == "warned"] == []
+    assert result.coverage.reasons == ()
+
+
 async def test_a_page_that_cannot_be_had_is_named_and_the_answer_is_incomplete(tmp_path: Path) -> None:
     session, _ = await session_over(tmp_path, lossy, CollectingSink())
 
