@@ -26,6 +26,7 @@ from runax_cli.ui.views import View
 
 PROMPT = "runax> "
 EMPTY_HINT = "Nothing is running. Ctrl-D or /quit leaves, /help lists the commands."
+_MENU_ROWS = 4
 CANCELLED = "Cancelled. What was fetched is kept; /retry asks again."
 
 
@@ -118,6 +119,7 @@ class Repl:
             complete_while_typing=True,
             key_bindings=key_bindings(),
             multiline=True,
+            reserve_space_for_menu=_MENU_ROWS,
             prompt_continuation="... ".rjust(len(PROMPT)),
             input=ears.input,
             # Standard output is for answers alone, and may be a file.

@@ -136,8 +136,8 @@ class LiveLog:
 
     def _raise(self) -> None:
         self._live = Live(
+            self,
             console=self._console,
-            get_renderable=self._region,
             transient=True,
             refresh_per_second=_REDRAWS_PER_SECOND,
             redirect_stdout=False,
@@ -146,7 +146,8 @@ class LiveLog:
         )
         self._live.start()
 
-    def _region(self) -> Text:
+    def __rich__(self) -> Text:
+        """The region as it is now: Rich asks at every redraw, and at every line that is printed above it."""
         size = self._console.size
         lines = draw(self._state, size.width, now=self._now(), height=size.height, is_unicode=self._outlet.is_unicode)
         # An empty region would leave a blank line behind when it is taken down.
