@@ -1,0 +1,46 @@
+"""Records as the mock API serves them, made into tables of runax's engine the way a call makes them.
+
+Knows pages, sealing and the engine. Knows no question.
+"""
+
+from collections.abc import Iterable, Sequence
+
+import orjson
+
+from benchmarks.questions.question import Fetch
+from mock_api.data import Resource
+from runax_cli.executor.dataset import DatasetStore
+from runax_cli.executor.query import Engine, Table
+from runax_cli.executor.seal import seal
+
+_PAGE = 500
+
+
+class Tables:
+    """Tables of calls under one engine's folder; each call is fetched and sealed once."""
+
+    def __init__(self, engine: Engine, resources: Sequence[Resource]) -> None:
+        self.engine, self._store = engine, DatasetStore(engine.folder)
+        self._resources = {resource.name: resource for resource in resources}
+        self._made: dict[str, Table] = {}
+
+    def of(self, fetch: Fetch) -> Table:
+        """The table of a call."""
+        key = f"{fetch.resource} {sorted(fetch.arguments.items())}"
+        if key not in self._made:
+            resource = self._resources[fetch.resource]
+            positions = resource.select(dict(fetch.arguments))
+            pages = (resource.read(positions[at : at + _PAGE]) for at in range(0, len(positions), _PAGE))
+            self._made[key] = self._sealed(fetch.resource, pages)
+        return self._made[key]
+
+    def of_labels(self, labels: Sequence[str]) -> Table:
+        """A table with a column `label`, one for each row of another table in its order."""
+        return self._sealed("labels", [[orjson.dumps({"label": label}) for label in labels]])
+
+    def _sealed(self, noun: str, pages: Iterable[Sequence[bytes]]) -> Table:
+        dataset = self._store.create(noun)
+        for index, page in enumerate(pages):
+            dataset.add_page(index, [orjson.loads(record) for record in page], position=str(index))
+        seal(dataset)
+        return self.engine.add(dataset.name, dataset.table_path)
