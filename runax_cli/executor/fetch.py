@@ -336,6 +336,8 @@ class Fetch:
         self._fingerprints.setdefault(fingerprint(page.records), index)
         # The walk goes by what the page held; what is kept of it may be less (repetitions, records beyond at_most).
         self._walk.saw(index, PageFacts(records=len(page.records), has_more=page.reading.has_more))
+        if index and not page.records:
+            return
         records = self._cut(index, self._fresh(page.records))
         try:
             await self._ledger.started(key, EntryKind.PAGE)

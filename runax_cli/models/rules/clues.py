@@ -48,6 +48,9 @@ class Clues:
         return frozenset(stem(clue.before) for clue in (*self.numbers, *self.names) if clue.before)
 
 
+_NAMING = frozenset("named called name".split())
+_PREPOSITIONS = frozenset("in from to at".split())
+_CALLED = re.compile(r"\b(?:named|called)\s+([^\W\d_][\w.-]*)", re.IGNORECASE)
 _OPENERS = frozenset("which what list show find count any all many".split())
 _MOST_NOUN_WORDS = 2
 
@@ -77,12 +80,12 @@ def _kind_asked_for(asked: list[str]) -> set[str]:
 
 def clues_of(question: str) -> Clues:
     """Read the clues off a question."""
-    quoted = tuple(a or b for a, b in _QUOTED.findall(question))
+    named, quoted = _quotations(question)
     bare = _QUOTED.sub(" ", question)
     first_n = _FIRST_N.search(bare)
     return Clues(
         numbers=tuple(Clue(number, fold(before)) for before, number in _NUMBER.findall(_DATE.sub(" ", bare))),
-        names=_names(bare),
+        names=(*named, *_called(bare), *_names(bare)),
         quoted=quoted,
         dates=_dates(bare),
         stems=frozenset(stems(question)),
@@ -92,10 +95,33 @@ def clues_of(question: str) -> Clues:
     )
 
 
+def _quotations(question: str) -> tuple[tuple[Clue, ...], tuple[str, ...]]:
+    """Quoted values ("the customer named …", "in the city …") apart from quoted text that records are to contain."""
+    named, quoted = [], []
+    for match in _QUOTED.finditer(question):
+        text, before = match[1] or match[2], _word_before(question, match.start())
+        if before in STOP_WORDS - _PREPOSITIONS or not before:
+            quoted.append(text)
+        else:
+            named.append(Clue(text, before))
+    return tuple(named), tuple(quoted)
+
+
+def _called(text: str) -> tuple[Clue, ...]:
+    """Names that are announced as such, whatever their spelling: "the customer named balaz"."""
+    return tuple(Clue(match[1], _word_before(text, match.start(1))) for match in _CALLED.finditer(text))
+
+
 def _dates(text: str) -> tuple[Clue, ...]:
-    return tuple(
-        Clue(d[0], fold((re.findall(r"[^\W\d_]+", text[: d.start()]) or [""])[-1])) for d in _DATE.finditer(text)
-    )
+    return tuple(Clue(date[0], _word_before(text, date.start())) for date in _DATE.finditer(text))
+
+
+def _word_before(text: str, end: int) -> str:
+    """The word that tells what a value is: of "customer named …" it is the customer."""
+    earlier = [fold(word) for word in re.findall(r"[^\W\d_]+", text[:end])]
+    while len(earlier) > 1 and earlier[-1] in _NAMING:
+        earlier.pop()
+    return earlier[-1] if earlier else ""
 
 
 def _names(text: str) -> tuple[Clue, ...]:

@@ -14,10 +14,11 @@ from typing import Any
 from runax_cli.models.rules.clues import clues_of, topic_of
 from runax_cli.models.rules.lexicon import fold, stem
 
-QUOTE_CHARS = 160
+QUOTE_CHARS = 200
 MOST_FINDINGS = 12
 _RELEVANT_SHARE = 0.5
 _LINE = re.compile(r"^\[(\w+)(?: part \d+/\d+)?\] (.*)$")
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 _WORD = re.compile(r"[^\W_]+")
 _BRIEF_FIRST = (
     "id",
@@ -117,10 +118,15 @@ def _passage(ref: str, record: Any, score: float, asked: frozenset[str]) -> Pass
 
 
 def _best_sentence(text: str, asked: frozenset[str]) -> tuple[int, str]:
-    sentences = re.split(r"(?<=[.!?])\s+|\n+", text)
-    scored = [(len({stem(w) for w in _WORD.findall(fold(s))} & asked), s.strip()) for s in sentences if s.strip()]
-    hits, sentence = max(scored, key=lambda pair: pair[0], default=(0, ""))
-    return (hits, _shorten(sentence)) if hits else (0, "")
+    """The sentence with most of the asked words, and what follows it as far as a quote may be long."""
+    starts = [0, *(match.end() for match in _SENTENCE_END.finditer(text))]
+    ends = [*starts[1:], len(text)]
+    scored = [
+        (len({stem(word) for word in _WORD.findall(fold(text[start:end]))} & asked), -start)
+        for start, end in zip(starts, ends, strict=True)
+    ]
+    hits, start = max(scored, default=(0, 0))
+    return (hits, _shorten(text[-start:].strip())) if hits else (0, "")
 
 
 def _shorten(text: str) -> str:

@@ -93,7 +93,8 @@ def match(clues: Clues, tool: ToolSchema, entities: Sequence[Entity]) -> Match |
             _fill(name, schema, clues, entities, arguments, used)
     if any(name not in arguments for name in tool.parameters.get("required", ())):
         return None
-    score = _score(clues, tool) + 1.5 * len(arguments)
+    required = len(tool.parameters.get("required", ()))
+    score = _score(clues, tool) + 1.5 * len(arguments) + required
     return Match(tool, score, arguments, frozenset(used)) if score >= 1 else None
 
 

@@ -102,7 +102,7 @@ def test_a_reducer_reply_names_the_record_with_the_words_of_the_focus_and_quotes
     records[6] = {"id": 6, "description": "Ahoj. A squirrel chewed through the cable. Děkuji."}
     found = reduced("Which ticket mentions a squirrel?", *records)
     assert [f["records"] for f in found["findings"]] == [[7]]
-    assert found["findings"][0]["quote"] == "A squirrel chewed through the cable."
+    assert found["findings"][0]["quote"] == "A squirrel chewed through the cable. Děkuji."
 
 
 def test_a_chunk_without_the_words_of_the_focus_has_nothing_relevant() -> None:
