@@ -9,6 +9,7 @@ an fsync a page would protect what can be had again for one request.
 """
 
 import os
+import threading
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -37,7 +38,10 @@ class PageEntry:
 
 
 class Spool:
-    """Append-only pages of one dataset, readable while more arrive. One writer; reads open their own handle."""
+    """Append-only pages of one dataset, readable while more arrive; reads open their own handle.
+
+    Pages may be written from several threads: each write has the end of the file to itself.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -45,10 +49,15 @@ class Spool:
         self.entries: dict[int, PageEntry] = {}
         self._manifest = folder / "manifest.jsonl"
         self._end = 0
+        self._writing = threading.Lock()
 
     def write(self, index: int, lines: Sequence[bytes], *, position: str) -> PageEntry:
         """Append a page; raises StoreError where the disk does not take it (the file is cut back to whole pages)."""
         body = b"".join(line + b"\n" for line in lines)
+        with self._writing:
+            return self._append(index, lines, body, position=position)
+
+    def _append(self, index: int, lines: Sequence[bytes], body: bytes, *, position: str) -> PageEntry:
         entry = PageEntry(
             index=index,
             position=position,

@@ -66,9 +66,9 @@ def _found(clues: Clues, call: Told) -> str:
     envelope = call.envelope
     total, read = envelope.get("total_matches"), envelope.get("records_read")
     asked = _asked(call)
-    head = f"{total if total is not None else read} {_noun(call)} match ({asked}); {read} of them were read."
+    head = f"{total if total is not None else read} {_noun(call)} match ({asked}) [{envelope.get('dataset')}]."
     if not envelope.get("is_complete", True):
-        head += " The data is incomplete."
+        head += f" The data is incomplete: {read} of them were read."
     return "\n".join([head, *_lines(clues, call)])
 
 
