@@ -113,3 +113,7 @@ class MetricsSink:
     def of(self, run_id: str) -> RunMetrics:
         """The metrics of a run; all zero where nothing was heard of it."""
         return self._by_run.get(run_id, RunMetrics())
+
+    def forget(self, run_id: str) -> None:
+        """Let go of a run that is over."""
+        self._by_run.pop(run_id, None)

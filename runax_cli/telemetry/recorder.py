@@ -9,12 +9,13 @@ import os
 import re
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeAlias
 
 from runax_cli.events import AnswerDelta, Event, RunFinished
+from runax_cli.telemetry.metrics import MetricsSink
 from runax_cli.telemetry.redact import Redactor
 
 LineOf: TypeAlias = Callable[[Event], str | None]
@@ -45,7 +46,7 @@ def _utc_now() -> datetime:
 class Recorder:
     """Writes every event of every run to that run's two files (mode 0600), unbuffered, secrets masked.
 
-    `line_of` says how an event reads; None leaves it out of the log. `on_failure` hears, once, why nothing is
+    `line_of` says how an event reads; None leaves it out of the log, whose last line has the run's metrics. `on_failure` hears, once, why nothing is
     written any more. The files of a run are named by the time at which they are opened and by the run's id.
     """
 
@@ -63,6 +64,7 @@ class Recorder:
         self._open: dict[str, RunFiles] = {}
         self._paths: dict[str, str] = {}
         self._is_failed = False
+        self._metrics = MetricsSink()
 
     def trace_path(self, run_id: str) -> str | None:
         """Where the events of a run are stored: opens its files. None where nothing can be written."""
@@ -82,6 +84,7 @@ class Recorder:
             self._give_up(error)
         if isinstance(event.body, RunFinished):
             self._close(run_id)
+            self._metrics.forget(run_id)
 
     def close(self) -> None:
         """Close every file."""
@@ -92,9 +95,13 @@ class Recorder:
         stored = self._redactor.value(event.as_json())
         _write_all(files.events, json.dumps(stored, separators=(",", ":"), default=str) + "\n")
         line = None if isinstance(event.body, AnswerDelta) else self._line_of(event)
+        clock = event.ts.strftime("%H:%M:%S.%f")[:-3]
         if line is not None:
-            clock = event.ts.strftime("%H:%M:%S.%f")[:-3]
             _write_all(files.log, f"{clock} {self._redactor.text(line)}\n")
+        self._metrics.emit(event)
+        if isinstance(event.body, RunFinished):
+            figures = json.dumps(asdict(self._metrics.of(event.stamp.run_id)), separators=(",", ":"))
+            _write_all(files.log, f"{clock} [agent] METRICS: {figures}\n")
 
     def _files(self, run_id: str) -> RunFiles | None:
         """The open files of a run; None where nothing can be written, and once the run is finished."""

@@ -70,3 +70,11 @@ def test_runs_are_kept_apart() -> None:
     sink.emit(event(REQUEST, run_id="a"))
     assert sink.of("a").by_type == {"model.requested": 1}
     assert sink.of("b") == RunMetrics()
+
+
+def test_a_run_that_is_over_is_let_go() -> None:
+    sink = MetricsSink()
+    sink.emit(event(REQUEST, run_id="a"))
+    sink.forget("a")
+    sink.forget("a")
+    assert sink.of("a") == RunMetrics()

@@ -54,8 +54,18 @@ def test_a_run_leaves_a_log_and_its_events(record, tmp_path: Path) -> None:
     assert log.name == "debug_20261121T120000Z_7f3a.log"
     assert events.name == "debug_20261121T120000Z_7f3a.events.jsonl"
     assert log.read_text().splitlines()[0] == "12:00:00.000 type='warned' code='x' text='Baláž'"
-    assert len(log.read_text().splitlines()) == 2
+    assert len(log.read_text().splitlines()) == 3
     assert [json.loads(line)["seq"] for line in events.read_text().splitlines()] == [1, 2, 3]
+
+
+def test_the_last_line_of_a_log_has_the_figures_of_its_run(record, tmp_path: Path) -> None:
+    recorder = record()
+    for run_id in ("a", "b"):
+        recorder.emit(event(ev.RetryScheduled(what="GET /", attempt=2, wait_s=0.5, why="503"), run_id=run_id))
+        recorder.emit(event(finished(run_id), run_id=run_id))
+    for log in (tmp_path / "logs").glob("*.log"):
+        figures = json.loads(log.read_text().splitlines()[-1].partition("METRICS: ")[2])
+        assert (figures["retries"], figures["waited_s"], figures["by_type"]["run.finished"]) == (1, 0.5, 1)
 
 
 def test_only_the_owner_may_read_the_files(record, tmp_path: Path) -> None:
