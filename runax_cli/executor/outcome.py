@@ -4,7 +4,8 @@ Knows the values that pass between the loop and the executor. Knows nothing of h
 """
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from enum import StrEnum
+from typing import Any, Literal, TypeAlias
 
 from adapters.base import JsonObject, ToolSpec
 from runax_cli.budget import Budget
@@ -56,11 +57,37 @@ class Finding:
     is_quote_verified: bool | None = None
 
 
+class Lineage(StrEnum):
+    """How far a figure can be trusted: over complete data, over labels that a model gave, over incomplete data."""
+
+    EXACT = "exact"
+    BY_LABEL = "by_label"
+    LOWER_BOUND = "lower_bound"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SqlEvidence:
+    """What a SELECT gave: cited as `[q1]`. `rows` are the first of `n_rows`; `datasets` the tables it read.
+
+    `agreement` is that of the labels behind a figure (0 to 1), None where no label took part.
+    """
+
+    id: str
+    sql: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    n_rows: int
+    datasets: tuple[str, ...]
+    lineage: Lineage
+    agreement: float | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallOutcome:
     """Everything that came of a call: what the model sees, what is reported, and what the answer can be proved by.
 
     `dataset` is None only where no record came back. `findings` are those of the reductions; empty for a direct pass.
+    `sql` is set for a query over datasets.
     """
 
     envelope: Envelope
@@ -68,3 +95,4 @@ class CallOutcome:
     coverage: Coverage
     dataset: Dataset | None
     findings: tuple[Finding, ...] = ()
+    sql: SqlEvidence | None = None
