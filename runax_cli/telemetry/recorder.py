@@ -46,8 +46,9 @@ def _utc_now() -> datetime:
 class Recorder:
     """Writes every event of every run to that run's two files (mode 0600), unbuffered, secrets masked.
 
-    `line_of` says how an event reads; None leaves it out of the log, whose last line has the run's metrics. `on_failure` hears, once, why nothing is
-    written any more. The files of a run are named by the time at which they are opened and by the run's id.
+    `line_of` says how an event reads; None leaves it out of the log, whose last line has the run's metrics.
+    `on_failure` hears, once, why nothing is written any more. The files of a run are named by the time at which they
+    are opened and by the run's id.
     """
 
     def __init__(

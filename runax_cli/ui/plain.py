@@ -92,8 +92,9 @@ def _stage(*pieces: str | Span, body: str = "") -> tuple[Stage, ...]:
     """One stage: the pieces with single spaces between them; strings have no colour."""
     spans: list[Span] = []
     for piece in pieces:
-        if piece and piece != Span(""):
-            spans += [Span(" ")] * bool(spans) + [Span(piece) if isinstance(piece, str) else piece]
+        span = Span(piece) if isinstance(piece, str) else piece
+        if span.text:
+            spans += [Span(" ")] * bool(spans) + [span]
     return (Stage(tuple(Span(one_span(s.text), s.tone) for s in spans), body),)
 
 
@@ -116,6 +117,10 @@ def _of(total: int | None) -> str:
 
 def _preview(text: str) -> str:
     return one_line(text, limit=PREVIEW_LIMIT)
+
+
+def _preview_of(text: str, tone: Tone) -> Span:
+    return Span(f"preview={shown}" if (shown := _preview(text)) else "", tone)
 
 
 def usd(amount: float) -> str:
@@ -170,7 +175,7 @@ def _model_replied(body: ev.ModelReplied, actor: Actor) -> tuple[Stage, ...]:
     cost = "unknown" if body.cost_usd is None else usd(body.cost_usd)
     what = f"LLM RESPONSE: {body.model} duration={body.duration_s:.2f} s{first} cost={cost}"
     tokens = _tokens(f"tokens={body.input_tokens} -> {body.output_tokens}")
-    return _stage(Span(what, tone), tokens, Span(_preview(body.preview), tone), body=body.preview)
+    return _stage(Span(what, tone), tokens, _preview_of(body.preview, tone), body=body.preview)
 
 
 @stages.register
@@ -311,7 +316,7 @@ def _call_finished(body: ev.CallFinished, _actor: Actor) -> tuple[Stage, ...]:
     fields = {"status": body.status, "strategy": body.strategy, "dataset": body.dataset}
     named = " ".join(f"{name}={value}" for name, value in fields.items() if value)
     head = Span(f"TOOL RESULT: {body.tool} {named}", Tone.TOOL_RESULT)
-    preview = Span(_preview(body.preview), Tone.TOOL_RESULT)
+    preview = _preview_of(body.preview, Tone.TOOL_RESULT)
     tokens = _tokens(f"tokens={body.tokens_to_model}")
     return _stage(head, _coverage(body.coverage), tokens, preview, body=body.preview)
 
