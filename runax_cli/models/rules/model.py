@@ -53,7 +53,7 @@ def _agent(request: ModelRequest) -> ModelReply:
     question, turn = _turn(request.messages)
     clues = clues_of(question)
     told = _told(turn)
-    entities = [e for call in told for e in entities_of(call.tool, call.arguments, [r for _, r in call.records], clues)]
+    entities = [e for call in told for e in entities_of(call.tool, [r for _, r in call.records], clues)]
     done = frozenset(Wish(call.tool, call.arguments).key for call in told)
     wishes = next_calls(clues, request.tools, entities, done) if _goes_on(told, entities, request.tools) else []
     if wishes:

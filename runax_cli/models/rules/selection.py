@@ -90,7 +90,7 @@ def match(clues: Clues, tool: ToolSchema, entities: Sequence[Entity]) -> Match |
     used: set[str] = set()
     for name, schema in properties.items():
         if name not in _VIRTUAL:
-            _fill(name, schema, clues, entities, arguments, used)
+            _fill(name, schema, _Known(clues, entities, frozenset(properties)), arguments, used)
     if any(name not in arguments for name in tool.parameters.get("required", ())):
         return None
     required = len(tool.parameters.get("required", ()))
@@ -105,13 +105,21 @@ def _score(clues: Clues, tool: ToolSchema) -> float:
     return weight + 0.1 * min(len(described), 5)
 
 
-def _fill(
-    name: str, schema: Any, clues: Clues, entities: Sequence[Entity], into: dict[str, Any], used: set[str]
-) -> None:
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What arguments may be filled from, and the names of all arguments of the tool."""
+
+    clues: Clues
+    entities: Sequence[Entity]
+    properties: frozenset[str]
+
+
+def _fill(name: str, schema: Any, known: _Known, into: dict[str, Any], used: set[str]) -> None:
     if not isinstance(schema, dict):
         return
     own = words(name)
-    clue = _enum_value(schema, clues) or _number(own, schema, clues, entities) or _text(own, schema, clues)
+    clue = _enum_value(schema, known.clues) or _number(own, schema, known.clues, known.entities)
+    clue = clue or _text(own, schema, known)
     if clue is None:
         return
     value, names = clue
@@ -146,16 +154,16 @@ def _number(own: list[str], schema: dict[str, Any], clues: Clues, entities: Sequ
     return None
 
 
-def _text(own: list[str], schema: dict[str, Any], clues: Clues) -> _Filled | None:
+def _text(own: list[str], schema: dict[str, Any], known: _Known) -> _Filled | None:
     if not _takes(schema, "string") or schema.get("enum"):
         return None
-    dated = _date(own, clues)
+    dated = _date(own, known.clues)
     if dated is not None:
         return dated
-    if set(own) & _SEARCH_LIKE and clues.quoted:
-        return clues.quoted[0], ()
-    for clue in clues.names:
-        if _names_it(own, clue):
+    if set(own) & _SEARCH_LIKE and known.clues.quoted:
+        return known.clues.quoted[0], ()
+    for clue in known.clues.names:
+        if _names_it(own, clue, known.properties):
             return clue.value, (clue.value,)
     return None
 
@@ -168,9 +176,11 @@ def _date(own: list[str], clues: Clues) -> _Filled | None:
     return None
 
 
-def _names_it(own: list[str], clue: Clue) -> bool:
+def _names_it(own: list[str], clue: Clue, properties: frozenset[str]) -> bool:
     if clue.before and clue.before in own:
         return True
+    if clue.before in properties:
+        return False
     if clue.before in _PLACES:
         return bool(set(own) & set(_PLACES[clue.before]))
     return bool(set(own) & _NAME_LIKE) and "id" not in own
@@ -231,8 +241,8 @@ def _wish(chosen: Match, clues: Clues) -> Wish:
     return Wish(chosen.tool.name, arguments)
 
 
-def entities_of(tool: str, arguments: dict[str, Any], records: Iterable[Any], clues: Clues) -> list[Entity]:
-    """The entities that a call returned; where the question names some, only those that carry such a name."""
+def entities_of(tool: str, records: Iterable[Any], clues: Clues) -> list[Entity]:
+    """Those of the entities that a call returned which carry a name that the question names."""
     kinds = {stem(word) for word in words(tool)} - READING_VERBS
     named = [fold(clue.value) for clue in clues.names]
     found = []
@@ -240,5 +250,4 @@ def entities_of(tool: str, arguments: dict[str, Any], records: Iterable[Any], cl
         if isinstance(record, dict) and "id" in record and kinds:
             text = fold(json.dumps(record, ensure_ascii=False))
             found.append(Entity(min(kinds), record["id"], text))
-    hits = [e for e in found if any(name in e.text for name in named)]
-    return hits or (found if len(found) == 1 or arguments else [])
+    return [e for e in found if any(name in e.text for name in named)]
