@@ -30,7 +30,7 @@ from runax_cli.settings import FIELDS, Settings
 from runax_cli.settings_load import Configuration
 from runax_cli.state import journal_path, session_folder
 
-_REDUCER_PROMPTS = ReducerPrompts(
+REDUCER_PROMPTS = ReducerPrompts(
     system=prompts.REDUCER_SYSTEM,
     user=prompts.REDUCER_USER,
     repair=prompts.REDUCER_REPAIR,
@@ -129,7 +129,7 @@ def _executor(
         journal,
         counter=registry.counter(Role.REDUCER),
         effective_tokens=reducer.effective_tokens,
-        prompts=_REDUCER_PROMPTS,
+        prompts=REDUCER_PROMPTS,
         reducer_model_name=reducer.name,
         api_concurrency=settings.api_concurrency,
         reducer_concurrency=settings.llm_concurrency,

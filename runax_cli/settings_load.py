@@ -114,6 +114,22 @@ class Configuration:
             )
         return SecretStr(self.variables[variable])
 
+    def secrets(self) -> frozenset[str]:
+        """Every value that must never be shown: of the settings, and of the variables that entries name."""
+        named = [getattr(self.settings, name) for name in SECRETS]
+        sources = self.structure.sources.values()
+        auths = [name for part in sources for name in _names(part.auth)]
+        keys = [model.key_variable for model in self.structure.models.values() if model.key_variable]
+        values = [self.variables.get(name, "") for name in (*auths, *keys)]
+        return frozenset(filter(None, [*(value.get_secret_value() for value in named if value), *values]))
+
+
+def _names(auth: str | dict[str, str] | None) -> tuple[str, ...]:
+    """The variables that an `auth` entry names."""
+    if auth is None:
+        return ()
+    return (auth,) if isinstance(auth, str) else tuple(auth.values())
+
 
 def load(
     flags: Mapping[str, Any] | None = None, *, config: Path | None = None, tools: Globs = (), folder: Path | None = None

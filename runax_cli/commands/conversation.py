@@ -9,8 +9,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from pydantic import SecretStr
-
 from adapters.base import ToolSpec
 from runax_cli.agent.certificate import certificate_line
 from runax_cli.agent.session import Session
@@ -81,7 +79,7 @@ async def open_conversation(
     configuration: Configuration, common: Common, view: View, *, state: Path | None = None
 ) -> AsyncIterator[Conversation]:
     """Open the running parts and a session over them; leaving the block closes everything, the view too."""
-    redactor = Redactor(_secrets(configuration))
+    redactor = Redactor(configuration.secrets())
     recorder = Recorder(configuration.settings.log_dir, line_of=line_of, redactor=redactor, on_failure=view.warn)
     try:
         async with open_runtime(configuration, state=state) as runtime:
@@ -97,11 +95,6 @@ async def open_conversation(
     finally:
         recorder.close()
         view.close()
-
-
-def _secrets(configuration: Configuration) -> list[str]:
-    values = [getattr(configuration.settings, name) for name in type(configuration.settings).model_fields]
-    return [value.get_secret_value() for value in values if isinstance(value, SecretStr)]
 
 
 def _notices(runtime: Runtime) -> tuple[str, ...]:

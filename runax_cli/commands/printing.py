@@ -3,6 +3,7 @@
 Knows the three forms. Knows nothing of what is listed.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any, assert_never
 
@@ -10,7 +11,7 @@ from rich.cells import cell_len
 
 from runax_cli.commands.options import Common, Output
 from runax_cli.ui.console import ColorChoice, Environment, Outlet, one_line, strip_control
-from runax_cli.ui.jsonl import to_json
+from runax_cli.ui.jsonl import disarmed, to_json
 
 Row = Mapping[str, Any]
 _GAP = "  "
@@ -19,6 +20,11 @@ _GAP = "  "
 def environment_of(common: Common) -> Environment:
     """The world outside, with the colours that the command line asks for."""
     return Environment.of_process(color=ColorChoice(common.output.color or "auto"))
+
+
+def _escaped(text: str) -> str:
+    """Every character outside of ASCII as JSON writes it by number."""
+    return "".join(char if char.isascii() else json.dumps(char)[1:-1] for char in text)
 
 
 class Printer:
@@ -57,6 +63,18 @@ class Printer:
     def json(self, value: Any) -> None:
         """One JSON value on one line."""
         self._outlet.line(to_json(value, is_ascii=not self._outlet.is_unicode))
+
+    def json_line(self, line: bytes, *, before: str = "", end: str = "\n") -> None:
+        """JSON, or a piece of it, that is encoded already and not parsed again: there may be millions of records."""
+        text = disarmed(line.decode("utf-8", "replace"))
+        if not self._outlet.is_unicode:
+            # Outside of strings JSON is ASCII, and inside every character may be written by its number.
+            text = _escaped(text)
+        self._outlet.write(before + text + end)
+
+    def flush(self) -> None:
+        """Hand over what was printed by pieces."""
+        self._outlet.flush()
 
     def text(self, text: str) -> None:
         """Lines of text, disarmed."""

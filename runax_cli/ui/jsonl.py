@@ -20,7 +20,12 @@ _UNSAFE = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 def to_json(value: Any, *, is_ascii: bool = False) -> str:
     r"""`value` as compact JSON on one line. What could steer a terminal, or cannot be encoded, is written `\uXXXX`."""
     text = json.dumps(_finite(value), ensure_ascii=is_ascii, separators=(",", ":"), default=str, allow_nan=False)
-    return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    return disarmed(text)
+
+
+def disarmed(json_text: str) -> str:
+    r"""JSON that was made elsewhere, with everything in it that could steer a terminal written `\uXXXX`."""
+    return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", json_text)
 
 
 def _finite(value: Any) -> Any:

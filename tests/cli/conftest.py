@@ -56,6 +56,7 @@ class Terminal:
 
     def __init__(self, *arguments: str, variables: Mapping[str, str], columns: int) -> None:
         self.seen = ""
+        self._at = 0
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self.pid, self._descriptor = pty.fork()
         if self.pid == 0:
@@ -67,11 +68,12 @@ class Terminal:
         os.write(self._descriptor, text.encode())
 
     def wait_for(self, text: str, *, timeout_s: float = TIMEOUT_S) -> None:
-        """Read until `text` was printed."""
+        """Read until `text` was printed, after what was waited for before."""
         until = time.monotonic() + timeout_s
-        while text not in self.seen:
+        while text not in self.seen[self._at :]:
             if time.monotonic() > until or not self._read(1.0):
-                raise AssertionError(f"{text!r} was not printed; there was: {self.seen[-3000:]}")
+                raise AssertionError(f"{text!r} was not printed; there was: {self.seen[self._at :][-3000:]}")
+        self._at = self.seen.index(text, self._at) + len(text)
 
     def interrupt(self) -> None:
         """Press Ctrl-C as the kernel would pass it on."""

@@ -15,6 +15,7 @@ def test_a_question_is_answered_and_quit_leaves_with_0(terminal: Open, mock: Any
         screen.type(f"{PARROT}\r")
         screen.wait_for("PARROT-5150")
         screen.wait_for("6/6 tickets fetched")
+        screen.wait_for("runax>")
         screen.type("/quit\r")
         assert screen.end().code == 0
 
@@ -25,6 +26,7 @@ def test_the_bare_command_on_a_terminal_is_the_prompt(terminal: Open, mock: Any)
         screen.wait_for("runax>")
         screen.type("/help\r")
         screen.wait_for("/usage")
+        screen.wait_for("runax>")
         screen.type("\x04")
         assert screen.end().code == 0
 
@@ -37,6 +39,7 @@ def test_ctrl_c_cancels_the_turn_and_the_prompt_stays(terminal: Open, mock: Any)
         screen.wait_for("[META]")
         screen.interrupt()
         screen.wait_for("Cancelled")
+        screen.wait_for("runax>")
         screen.type("/quit\r")
         assert screen.end().code == 0
 
@@ -47,5 +50,6 @@ def test_ctrl_c_at_an_empty_prompt_only_hints(terminal: Open, mock: Any) -> None
         screen.wait_for("runax>")
         screen.type("\x03")
         screen.wait_for("Nothing is running")
+        screen.wait_for("runax>")
         screen.type("/quit\r")
         assert screen.end().code == 0

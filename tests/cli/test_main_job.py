@@ -29,7 +29,8 @@ STAGES = (
     "[CHUNK 1/",
     "[REDUCER]",
     "TOKEN CHANGE:",
-    "261/261 tickets fetched",
+    "[META] total_items=261",
+    "262/262 records fetched",
 )
 
 

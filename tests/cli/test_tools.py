@@ -1,0 +1,154 @@
+"""`runax tools`: what a tool costs, how it pages, and all of its records without any model."""
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def api(mock: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    with mock() as url:
+        monkeypatch.setenv("BASE_API_URL", url)
+        yield url
+
+
+def test_list_names_price_and_hidden_parameters(runax: Run, api: str) -> None:
+    done = runax("tools", "list", "-o", "json")
+    rows = {row["name"]: row for row in json.loads(done.out)["tools"]}
+    assert rows["list_tickets"]["hidden"] == ["offset", "limit", "meta_only"]
+    assert rows["list_tickets"]["tokens"] > 100
+    assert rows["get_ticket"]["hidden"] == []
+
+
+def test_list_keeps_to_the_globs(runax: Run, api: str) -> None:
+    names = [
+        json.loads(line)["name"] for line in runax("tools", "list", "--tools", "get_*", "-o", "jsonl").out.splitlines()
+    ]
+    assert names
+    assert all(name.startswith("get_") for name in names)
+
+
+def test_show_tells_the_schema_without_pagination(runax: Run, api: str) -> None:
+    shown = json.loads(runax("tools", "show", "list_tickets", "-o", "json").out)
+    assert shown["paging"]["convention"] == "offset"
+    assert not {"offset", "limit", "meta_only"} & set(shown["parameters"]["properties"])
+    assert {"focus", "need", "at_most"} <= set(shown["parameters"]["properties"])
+
+
+def test_an_unknown_tool_is_told_with_the_nearest(runax: Run, api: str) -> None:
+    done = runax("tools", "show", "list_ticket")
+    assert done.code == 2
+    assert "Did you mean 'list_tickets'?" in done.err
+
+
+def test_jsonl_is_every_record_and_the_certificate_is_on_stderr(runax: Run, api: str) -> None:
+    done = runax("tools", "call", "list_tickets", "customer_id=4", "-o", "jsonl")
+    records = [json.loads(line) for line in done.out.splitlines()]
+    assert (done.code, len(records), len({record["id"] for record in records})) == (0, 261, 261)
+    assert {record["customer_id"] for record in records} == {4}
+    assert "261/261 tickets fetched" in done.err
+    assert "complete" in done.err
+
+
+def test_json_is_the_envelope_with_every_record(runax: Run, api: str) -> None:
+    done = runax("tools", "call", "list_tickets", "customer_id=4", "-o", "json", "-q")
+    envelope = json.loads(done.out)
+    assert (envelope["status"], envelope["total_matches"], len(envelope["data"])) == ("success", 261, 261)
+    assert done.err == ""
+
+
+def test_text_is_a_preview(runax: Run, api: str) -> None:
+    done = runax("tools", "call", "list_tickets", "customer_id=4")
+    assert len(done.out.splitlines()) == 10
+    assert "251 more" in done.err
+
+
+def test_no_record_is_an_empty_list_and_no_error(runax: Run, api: str) -> None:
+    done = runax("tools", "call", "list_tickets", "customer_id=9999", "-o", "json")
+    envelope = json.loads(done.out)
+    assert (done.code, envelope["status"], envelope["data"]) == (0, "empty", [])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [(["customer_id=x"], "customer_id"), (["customer=4"], "customer"), (["4"], "KEY=VALUE"), (["=4"], "KEY=VALUE")],
+)
+def test_arguments_that_do_not_fit_are_a_usage_error(arguments: list[str], named: str, runax: Run, api: str) -> None:
+    done = runax("tools", "call", "list_tickets", *arguments)
+    assert (done.code, done.out) == (2, "")
+    assert named in done.err
+
+
+def test_a_record_that_does_not_exist_is_a_failed_source(runax: Run, api: str) -> None:
+    done = runax("tools", "call", "get_ticket", "ticket_id=99999999", "-o", "json")
+    assert (done.code, json.loads(done.out)["status"]) == (4, "error")
+    assert "404" in done.err
+
+
+def test_incomplete_reading_is_code_7_and_keeps_what_came(runax: Run, mock: Any) -> None:
+    with mock("--faults", "dropped_page=2") as url:
+        done = runax("tools", "call", "list_tickets", "customer_id=4", "-o", "jsonl", "--base-url", url)
+    records = [json.loads(line) for line in done.out.splitlines()]
+    assert done.code == 7
+    assert 0 < len(records) < 261
+    assert "incomplete" in done.err
+
+
+def test_a_reader_that_goes_away_breaks_nothing(runax: Run, api: str) -> None:
+    done = runax("tools", "call", "list_tickets", "customer_id=4", "-o", "jsonl", "-q", redirect="| head -n 1")
+    assert json.loads(done.out)["customer_id"] == 4
+    assert done.err == ""
+
+
+def test_every_style_of_pagination_gives_the_same_records(runax: Run, mock: Any) -> None:
+    found = {}
+    for style in ("offset", "page", "cursor", "link", "next_url", "single"):
+        with mock("--style", f"tickets={style}") as url:
+            done = runax("tools", "call", "list_tickets", "customer_id=4", "-o", "jsonl", "-q", "--base-url", url)
+        found[style] = (done.code, [json.loads(line)["id"] for line in done.out.splitlines()])
+    assert {code for code, _ in found.values()} == {0}
+    assert all(ids == found["offset"][1] for _, ids in found.values())
+
+
+def test_mock_refuses_what_cannot_be_served(runax: Run) -> None:
+    for arguments, named in (
+        (["nowhere.json"], "nowhere.json"),
+        (["--style", "tickets"], "RESOURCE=STYLE"),
+        (["--style", "tickets=spiral"], "spiral"),
+        (["--faults", "gremlins=1"], "gremlins"),
+        (["--mcp", "--llm"], "--llm"),
+    ):
+        done = runax("mock", "--port", "0", *arguments)
+        assert done.code == 2, done.err
+        assert named in done.err
+
+
+def test_doctor_says_what_is_reachable(runax: Run, api: str) -> None:
+    done = runax("doctor", "-m", "rules", "-o", "json")
+    rows = {row["check"]: row["state"] for row in json.loads(done.out)["checks"]}
+    assert done.code == 0
+    assert rows == {"runax": "ok", "state": "ok", "vocabulary": "ok", "source api": "ok", "models": "ok"}
+
+
+def test_doctor_leaves_with_the_code_of_the_first_failure(runax: Run) -> None:
+    away = runax("doctor", "-m", "rules", "--base-url", "http://127.0.0.1:9")
+    assert away.code == 4
+    assert runax("doctor", "--base-url", "http://127.0.0.1:9").code == 4
+
+
+def test_doctor_asks_a_real_endpoint_for_one_word(runax: Run, mock: Any) -> None:
+    with mock() as api_url, mock("--llm") as model_url:
+        variables = {"BASE_API_URL": api_url, "LLM_API_BASE_URL": f"{model_url}/v1", "LLM_NAME": "mock"}
+        done = runax("doctor", "-o", "json", variables=variables)
+    [models] = [row for row in json.loads(done.out)["checks"] if row["check"] == "models"]
+    assert (done.code, models["state"]) == (0, "ok")
+    assert "'mock' answers" in models["detail"]
+
+
+def test_doctor_on_an_endpoint_that_is_away_is_code_5(runax: Run, api: str) -> None:
+    variables = {"LLM_API_BASE_URL": "http://127.0.0.1:9/v1", "LLM_NAME": "mock"}
+    assert runax("doctor", variables=variables).code == 5
