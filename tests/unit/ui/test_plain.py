@@ -122,7 +122,10 @@ LINES = [
             tokens_to_model=90,
             preview="{}",
         ),
-        "[agent] TOOL RESULT: t status=success strategy=direct_pass dataset=tickets_1 records=261/261 tokens=90 preview={}",
+        (
+            "[agent] TOOL RESULT: t status=success strategy=direct_pass dataset=tickets_1 records=261/261 tokens=90 "
+            "preview={}"
+        ),
     ),
 ]
 
