@@ -11,7 +11,18 @@ import typer.main
 
 from runax_cli.cli import app
 
-HEAVY = ("openai", "mcp", "openapi_core", "duckdb", "fastapi", "starlette", "tiktoken", "httpx2", "pydantic_settings", "uvicorn")
+HEAVY = (
+    "openai",
+    "mcp",
+    "openapi_core",
+    "duckdb",
+    "fastapi",
+    "starlette",
+    "tiktoken",
+    "httpx2",
+    "pydantic_settings",
+    "uvicorn",
+)
 COMMON = {
     "--openapi", "--base-url", "--mcp", "--config", "--model", "-m", "--output", "-o", "-q", "-v", "--tools",
     "--allow-writes", "--max-steps", "--max-calls", "--max-tokens", "--max-usd", "--timeout", "--evidence", "--color",
