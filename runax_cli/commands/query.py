@@ -7,15 +7,14 @@ import asyncio
 
 from runax_cli.commands.config import configuration_of
 from runax_cli.commands.conversation import Conversation, open_conversation, view_of
+from runax_cli.commands.interruption import run_turn
 from runax_cli.commands.options import Common
 from runax_cli.commands.printing import Printer, environment_of
 from runax_cli.commands.question import question_of
-from runax_cli.ending import abort
 from runax_cli.errors import RunaxError
 from runax_cli.exits import ExitCode, exit_code_of
 from runax_cli.results import ErrorReport, RunResult, RunStatus
 from runax_cli.settings_load import Configuration
-from runax_cli.ui.interrupt import run_interruptible
 from runax_cli.ui.views import View
 
 
@@ -46,16 +45,13 @@ async def _asked(question: str, common: Common, configuration: Configuration) ->
 
 
 async def _until_interrupted(conversation: Conversation, question: str, view: View) -> RunResult:
-    """The result; that of an interrupted turn where Ctrl-C cancelled it. A second Ctrl-C ends the process at once."""
+    """The result; that of an interrupted turn where Ctrl-C cancelled it."""
     try:
-        return await run_interruptible(conversation.ask(question))
+        return await run_turn(conversation.ask(question), before_abort=view.close)
     except asyncio.CancelledError:
         if conversation.last_result is None:
             raise
         return conversation.last_result
-    except KeyboardInterrupt:
-        view.close()
-        abort()
 
 
 def _failed(question: str, error: RunaxError) -> RunResult:

@@ -16,6 +16,7 @@ from mockdata.questions import Question, load
 from runax_cli.agent.certificate import certificate_line
 from runax_cli.commands.conversation import Conversation, open_conversation
 from runax_cli.commands.demo import TOKEN, demo_configuration
+from runax_cli.commands.interruption import run_turn
 from runax_cli.commands.judging import Outcome, Verdict, exit_code, judge, junit
 from runax_cli.commands.options import Common
 from runax_cli.commands.printing import Printer, environment_of
@@ -24,7 +25,6 @@ from runax_cli.errors import UsageError
 from runax_cli.exits import ExitCode
 from runax_cli.settings_load import Configuration
 from runax_cli.settings_load import load as settings_in_force
-from runax_cli.ui.interrupt import run_interruptible
 from runax_cli.ui.jsonl import to_json
 from runax_cli.ui.views import build_view
 
@@ -73,7 +73,8 @@ def _configuration(api_url: str, model_url: str) -> Configuration:
 
 
 async def _asked(question: Question, conversation: Conversation, common: Common, printer: Printer) -> Verdict:
-    verdict = judge(question, await run_interruptible(conversation.anew().ask(question.question)))
+    answering = conversation.anew().ask(question.question)
+    verdict = judge(question, await run_turn(answering, before_abort=lambda: None))
     if not common.output.quiet:
         printer.note(f"smoke: {verdict.outcome.value:<12} {verdict.duration_s:5.1f} s  {question.id}")
     return verdict

@@ -15,6 +15,7 @@ from runax_cli.agent.certificate import certificate_line
 from runax_cli.budget import Budget, Limits
 from runax_cli.commands.approval import approver_of
 from runax_cli.commands.config import configuration_of
+from runax_cli.commands.interruption import run_turn
 from runax_cli.commands.options import Common
 from runax_cli.commands.printing import Printer, environment_of
 from runax_cli.commands.records import print_outcome
@@ -37,7 +38,6 @@ from runax_cli.settings import Settings
 from runax_cli.settings_load import Configuration
 from runax_cli.state import journal_path, session_folder
 from runax_cli.telemetry.redact import RedactingSink, Redactor
-from runax_cli.ui.interrupt import run_interruptible
 from runax_cli.ui.views import View, build_view
 
 
@@ -62,7 +62,8 @@ async def run(name: str, typed: Sequence[str], common: Common) -> ExitCode:
         tool = visible(spec)
         arguments = split(tool, typed_arguments(typed, tool))
         await _require_leave(spec, arguments, common, view)
-        outcome = await run_interruptible(_read(spec, arguments, parts, timeout_s=configuration.settings.timeout))
+        reading = _read(spec, arguments, parts, timeout_s=configuration.settings.timeout)
+        outcome = await run_turn(reading, before_abort=view.close)
         view.close()
         return print_outcome(outcome, Printer(env, common.output.form), common.output)
 
