@@ -1,13 +1,16 @@
 """The walk over addressable pages: which page to ask for next, and where the data ends.
 
 Pure. Knows what was announced and what each page held. An announced total is advice: the walk ends where the data
-does, at a short or empty page, and compares afterwards. Knows no request and no record.
+does, and compares afterwards. Where nothing was announced a short page is no end yet, since any page may come short:
+the page after it has to be empty. Knows no request and no record.
 """
 
 from dataclasses import dataclass, field
 
-REFUSALS_IN_A_ROW = 8
-"""So many pages may fail one after the other before the rest is given up instead of asked for one by one."""
+FAILURES_IN_A_ROW = 8
+"""So many announced pages may fail one after the other before the rest is given up instead of asked for one by one."""
+FAILURES_BEYOND = 3
+"""The same for pages that nobody announced."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +85,7 @@ class Walk:
         return index
 
     def peek(self) -> int | None:
-        """What `take` would return."""
+        """What `take` would give, without taking it."""
         while self._next in self.seen:
             self._next += 1
         if self.given_up or self._next >= min(self.limit, self._horizon()):
@@ -103,12 +106,12 @@ class Walk:
     def missed(self, index: int, *, is_end: bool = False) -> None:
         """A page could not be had. `is_end`: the API refused it as lying beyond the data."""
         if is_end:
-            self.seen[index] = PageFacts(records=0)
-            self._ends.add(index)
+            self.saw(index, PageFacts(records=0))
             return
         self.failed.add(index)
         self._failures_in_a_row += 1
-        self.given_up = self.given_up or self._failures_in_a_row >= REFUSALS_IN_A_ROW
+        most = FAILURES_IN_A_ROW if index < self.planned else FAILURES_BEYOND
+        self.given_up = self.given_up or self._failures_in_a_row >= most
 
     def stop(self) -> None:
         """Ask for no further page."""
@@ -118,7 +121,7 @@ class Walk:
         """Announced pages that were never asked for."""
         if self.end is not None:
             return 0
-        return max(0, min(self.planned, self.limit) - max(self._next, len(self.seen) + len(self.failed)))
+        return max(0, min(self.planned, self.limit) - len(self.seen) - len(self.failed))
 
     def short_pages(self) -> tuple[int, ...]:
         """Pages that gave fewer records than a full one although filled pages follow."""
@@ -131,16 +134,19 @@ class Walk:
     def _looks_like_end(self, index: int, facts: PageFacts) -> bool:
         if facts.records == 0:
             return True
-        says_end = facts.has_more is False or (facts.has_more is None and facts.records < self.stride)
-        return says_end and index >= self.planned - 1
+        if index < self.planned - 1:
+            return False
+        is_as_announced = self.announced is not None and index == self.planned - 1 and facts.records < self.stride
+        return facts.has_more is False or (is_as_announced and facts.has_more is None)
 
     def _horizon(self) -> int:
-        """Pages below it may be asked for: the planned ones, and a window beyond them that grows while it is filled."""
+        """Pages below it may be asked for: the planned ones, and beyond them a window that doubles as it fills."""
         planned = self.planned
-        while (facts := self.seen.get(planned + self._extension)) is not None and facts.records:
+        while self._is_passed(planned + self._extension):
             self._extension += 1
-        last = self.seen.get(planned - 1)
-        is_open = (
-            last is not None and last.records and self.end is None and len(self.seen) >= planned - len(self.failed)
-        )
+        is_open = len(self.seen) + len(self.failed) >= planned and self._is_passed(planned - 1) and self.end is None
         return planned + 1 + 2 * self._extension if is_open else planned
+
+    def _is_passed(self, index: int) -> bool:
+        facts = self.seen.get(index)
+        return index in self.failed if facts is None else facts.records > 0

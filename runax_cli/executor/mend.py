@@ -1,0 +1,87 @@
+"""Mending: a page that came short is asked for once more, or for what it lacks.
+
+Knows how much a page should hold. What cannot be mended stays as it is and is noted: the records that came are never
+given up for those that did not.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from adapters.base import Convention, PageAddress, Pagination
+from adapters.errors import SourceError
+from adapters.pagination import offset_address
+from runax_cli.errors import BudgetExhausted
+from runax_cli.executor.coverage import Notes
+from runax_cli.executor.page import Page
+from runax_cli.results import ReasonCode
+
+ATTEMPTS = 3
+USUAL_CAPS = frozenset({10, 20, 25, 30, 50, 100, 200, 250, 500, 1000})
+"""Sizes that servers cut pages at: a page of one of them is whole, and shows the server's cap."""
+
+Ask: TypeAlias = Callable[[PageAddress | None], Awaitable[Page]]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A page that was asked for: where it is, the records before it (`at`), and how many it should hold."""
+
+    index: int
+    place: PageAddress
+    at: int
+    expected: int
+
+
+class Mender:
+    """Asks again for one call's pages, at most `ATTEMPTS` times a page and only while that brings records."""
+
+    def __init__(self, ask: Ask, pagination: Pagination, notes: Notes) -> None:
+        self._ask, self._pagination, self._notes = ask, pagination, notes
+
+    async def first(self, page: Page, place: PageAddress | None, *, asked: int | None, total: int | None) -> Page:
+        """A first page that is shorter than `asked` although more follow: the server's cap, or a page that was cut."""
+        count = page.held
+        is_short = asked is not None and total is not None and 0 < count < min(asked, total)
+        if not is_short or count in USUAL_CAPS or count == self._pagination.default_size:
+            return page
+        try:
+            again = await self._ask(place)
+        except (SourceError, BudgetExhausted):
+            return page
+        longer = again if again.held > count else page
+        longer.requests = page.requests + again.requests
+        return longer
+
+    async def filled(self, page: Page, asked: Asked) -> Page:
+        """The page with what it lacks, as far as that can be had."""
+        why = "the rest of it did not come"
+        for _ in range(ATTEMPTS):
+            if page.held >= asked.expected:
+                return page
+            try:
+                is_longer = await self._lengthened(page, asked)
+            except (SourceError, BudgetExhausted) as error:
+                why = str(error)
+                break
+            if not is_longer:
+                break
+        if page.held < asked.expected:
+            text = f"page {asked.index + 1} gave {page.held} of {asked.expected} records: {why}"
+            self._notes.note(ReasonCode.PAGE_SHORT, text)
+        return page
+
+    async def _lengthened(self, page: Page, asked: Asked) -> bool:
+        """By offset the gap is asked for, by number the page once more."""
+        missing = asked.expected - page.held
+        if self._pagination.convention is Convention.OFFSET:
+            gap = offset_address(self._pagination, offset=asked.at + page.held, size=missing)
+            more = await self._ask(gap)
+            added = more.records[:missing]
+            page.records += added
+        else:
+            more = await self._ask(asked.place)
+            added = more.records[page.held :]
+            page.records = more.records if added else page.records
+        page.requests += more.requests
+        return bool(added)

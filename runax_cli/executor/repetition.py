@@ -1,0 +1,38 @@
+"""Repetitions: pages and records of one call that came before.
+
+Knows digests of pages and identities of records. What is dropped is counted and noted.
+"""
+
+from adapters.base import Json
+from adapters.pagination import fingerprint
+from runax_cli.executor.coverage import Notes
+from runax_cli.executor.identity import Identities
+from runax_cli.executor.page import Page
+from runax_cli.results import ReasonCode
+
+
+class Repetitions:
+    """What came so far. `noun` names records in the notes."""
+
+    def __init__(self, noun: str, notes: Notes) -> None:
+        self._noun, self._notes = noun, notes
+        self._pages: dict[str, int] = {}
+        self._records = Identities()
+
+    def twin(self, index: int, page: Page) -> int | None:
+        """The other page that had the same records; a page from the journal was judged when it came."""
+        if not page.held or page.from_store:
+            return None
+        twin = self._pages.get(fingerprint(page.records), index)
+        return None if twin == index else twin
+
+    def fresh(self, index: int, page: Page) -> list[Json]:
+        """The page's records that did not come before; takes note of the page and of them."""
+        if page.held:
+            self._pages.setdefault(fingerprint(page.records), index)
+        kept = [record for record in page.records if not self._records.is_repetition(record)]
+        if dropped := len(page.records) - len(kept):
+            self._notes.note(
+                ReasonCode.RECORDS_REPEATED, f"{dropped} {self._noun} came twice and were kept once (page {index + 1})"
+            )
+        return kept
