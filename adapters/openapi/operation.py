@@ -135,6 +135,8 @@ def _entry(document: Document, entry: Entry, left_out: list[LeftOut]) -> Iterato
 
 
 def text_of(fields: JsonObject, *keys: str) -> str:
-    """The texts under some keys, in order, without repetition."""
+    """The texts under some keys as sentences, in order, without repetition."""
     texts = [fields[key].strip() for key in keys if isinstance(fields.get(key), str)]
-    return "\n".join(text for index, text in enumerate(texts) if text and text not in texts[:index])
+    distinct = [text for index, text in enumerate(texts) if text and text not in texts[:index]]
+    ended = [text if text.endswith((".", "!", "?", ":", ">")) else f"{text}." for text in distinct[:-1]]
+    return "\n".join([*ended, *distinct[-1:]])
