@@ -253,6 +253,34 @@ class DatasetSealed(Body):
     duration_s: float
 
 
+class DatasetQueried(Body):
+    """A SELECT ran over datasets, or was refused (`error`; its `ref` is then empty). `preview` is what it gave."""
+
+    type: Literal["dataset.queried"] = "dataset.queried"
+    ref: str
+    sql: str
+    n_rows: int = 0
+    lineage: str | None = None
+    duration_s: float = 0.0
+    preview: str = ""
+    error: str | None = None
+
+
+class DatasetLabelled(Body):
+    """Texts of a dataset got labels; `agreement` is that of a second labelling of `n_sample` texts."""
+
+    type: Literal["dataset.labelled"] = "dataset.labelled"
+    dataset: str
+    table: str
+    rows: int
+    texts: int
+    unusable: int
+    agreement: float | None
+    n_sample: int
+    requests: int
+    from_store: int
+
+
 class StructureSeen(Body):
     """The structure of a response and the types of its items."""
 
@@ -340,6 +368,8 @@ AnyBody = Annotated[
     | FindingsMerged
     | TokensChanged
     | DatasetSealed
+    | DatasetQueried
+    | DatasetLabelled
     | StructureSeen
     | CallFinished
     | RetryScheduled

@@ -49,6 +49,7 @@ class ReasonCode(StrEnum):
     NO_PROGRESS = "no_progress"
     FIRST_N = "first_n"
     CHUNK_FAILED = "chunk_failed"
+    LABELS_UNUSABLE = "labels_unusable"
     NOT_COMPUTED = "not_computed"
     BUDGET = "budget"
     SOURCE_ERROR = "source_error"

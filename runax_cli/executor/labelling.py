@@ -43,6 +43,9 @@ class Field:
             case _:
                 return isinstance(value, str)
 
+    def __str__(self) -> str:
+        return f"{self.name}: {' | '.join(self.values) if self.values else self.type}"
+
     @property
     def schema(self) -> dict[str, Any]:
         """The field in a strict JSON Schema."""

@@ -5,7 +5,7 @@ Knows keys and that a journal may fail: that is told once, and never stops a cal
 
 import asyncio
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from adapters.base import Json
@@ -42,6 +42,16 @@ class Ledger:
     async def done(self, key: str, payload: bytes) -> None:
         """Write a unit's result."""
         await self._guarded(lambda: self._journal.done(key, payload))
+
+    async def found_all(self, keys: Sequence[str]) -> dict[str, bytes]:
+        """The stored results of many units, by key."""
+        return await self._guarded(lambda: self._journal.found_all(keys)) or {}
+
+    async def store(self, kind: EntryKind, entries: Mapping[str, bytes]) -> None:
+        """Write many units that are done, at once."""
+        run_id = self.run_id
+        if entries:
+            await self._guarded(lambda: self._journal.store(kind, run_id, entries))
 
     async def _guarded(self, action: Callable[[], _T]) -> _T | None:
         if self._is_broken:

@@ -3,9 +3,10 @@
 Knows the values that pass between the loop and the executor. Knows nothing of how the one becomes the other.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 from adapters.base import JsonObject, ToolSpec
 from runax_cli.budget import Budget
@@ -23,7 +24,8 @@ class DecidedCall:
     """A call that the guard let through.
 
     `arguments` are those of the API, without the virtual ones. `focus` is what to find out, in words (the question
-    where the model said nothing). `at_most`: the first n records in the API's order suffice; None reads all.
+    where the model said nothing). `at_most`: the first n records in the API's order suffice; None reads all. `again`
+    names the dataset that an earlier call with the same arguments left: it is read instead of the source.
     """
 
     call_id: str
@@ -32,15 +34,28 @@ class DecidedCall:
     focus: str
     need: Need = "read"
     at_most: int | None = None
+    again: str | None = None
+
+
+class Tables(Protocol):
+    """Datasets as tables that can be queried."""
+
+    async def add(self, dataset: Dataset, coverage: Coverage) -> str:
+        """Make a sealed dataset a table, and tell it in a card. Raises StoreError, QueryFailed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """What a call may use and report to; `reducer` is bound to this turn's budget and meter."""
+    """What a call may use and report to; the models are bound to this turn's budget and meter.
+
+    `tables` is None where nothing can be computed: records are then read.
+    """
 
     emitter: Emitter
     budget: Budget
     reducer: Model
+    labeller: Model | None = None
+    tables: Tables | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +102,8 @@ class CallOutcome:
     """Everything that came of a call: what the model sees, what is reported, and what the answer can be proved by.
 
     `dataset` is None only where no record came back. `findings` are those of the reductions; empty for a direct pass.
-    `sql` is set for a query over datasets.
+    `sql` is set for a query over datasets. `behind` has the coverage of each dataset that was used and not fetched by
+    this call; `coverage` then counts nothing of them but what was selected and read here.
     """
 
     envelope: Envelope
@@ -96,3 +112,4 @@ class CallOutcome:
     dataset: Dataset | None
     findings: tuple[Finding, ...] = ()
     sql: SqlEvidence | None = None
+    behind: Mapping[str, Coverage] = field(default_factory=dict)

@@ -11,7 +11,7 @@ import json
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -45,6 +45,12 @@ CREATE TABLE spend (
 ) STRICT;
 CREATE INDEX spend_by_run ON spend (run_id);
 """
+_KEYS_AT_ONCE = 500
+_STORE = (
+    "INSERT INTO units (key, kind, run_id, reserved_tokens, started_at, done_at, payload, checksum) "
+    "VALUES (?, ?, ?, 0, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET run_id=excluded.run_id, "
+    "done_at=excluded.done_at, payload=excluded.payload, checksum=excluded.checksum"
+)
 
 
 class EntryKind(StrEnum):
@@ -148,6 +154,34 @@ class Journal:
             if hashlib.sha256(payload).digest() == checksum:
                 return bytes(payload)
         return None
+
+    def found_all(self, keys: Sequence[str]) -> dict[str, bytes]:
+        """The stored results of many units, by key; those that are not there, not done or damaged are left out."""
+        found: dict[str, bytes] = {}
+        for start in range(0, len(keys), _KEYS_AT_ONCE):
+            some = tuple(keys[start : start + _KEYS_AT_ONCE])
+            marks = ",".join("?" * len(some))
+            statement = f"SELECT key, payload, checksum FROM units WHERE payload IS NOT NULL AND key IN ({marks})"  # noqa: S608
+            for key, payload, checksum in self._read(statement, some):
+                if hashlib.sha256(payload).digest() == checksum:
+                    found[key] = bytes(payload)
+        return found
+
+    def store(self, kind: EntryKind, run_id: str, entries: Mapping[str, bytes]) -> None:
+        """Write many units that are done, in one transaction: all of them are there afterwards, or none."""
+        now = _now()
+        rows = [
+            (key, kind.value, run_id, now, now, payload, hashlib.sha256(payload).digest())
+            for key, payload in entries.items()
+        ]
+        with self._lock, _told_as_store_error(self.path):
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                self._connection.executemany(_STORE, rows)
+            except BaseException:
+                self._connection.execute("ROLLBACK")
+                raise
+            self._connection.execute("COMMIT")
 
     def spend(self, run_id: str, role: Role, *, model: str, usage: Usage, cost_usd: float | None) -> None:
         """Write what one request to a model used; `cost_usd` is None where no price is known."""

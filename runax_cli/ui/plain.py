@@ -307,6 +307,22 @@ def _dataset_sealed(body: ev.DatasetSealed, _actor: Actor) -> tuple[Stage, ...]:
 
 
 @stages.register
+def _dataset_queried(body: ev.DatasetQueried, _actor: Actor) -> tuple[Stage, ...]:
+    if body.error is not None:
+        return _stage(f"[SQL] REFUSED: {_preview(body.sql)}", f"why={_preview(body.error)}", body=body.sql)
+    head = Span(f"[SQL] {body.ref} rows={body.n_rows} {body.lineage or ''}".rstrip(), Tone.TOOL_RESULT)
+    return _stage(head, f"duration={body.duration_s:.2f} s: {_preview(body.sql)}", body=f"{body.sql}\n{body.preview}")
+
+
+@stages.register
+def _dataset_labelled(body: ev.DatasetLabelled, _actor: Actor) -> tuple[Stage, ...]:
+    share = "" if body.agreement is None else f"agreement={body.agreement:.0%} of {body.n_sample}"
+    stored = f"from_store={body.from_store}" if body.from_store else ""
+    fields = f"rows={body.rows} texts={body.texts} unusable={body.unusable} requests={body.requests}"
+    return _stage(f"[LABELS] {body.dataset} -> {body.table} {fields}", share, stored)
+
+
+@stages.register
 def _structure_seen(body: ev.StructureSeen, _actor: Actor) -> tuple[Stage, ...]:
     return _stage(Span(f"STRUCTURE: {body.tool}: {_preview(body.text)}", Tone.STRUCTURE), body=body.text)
 

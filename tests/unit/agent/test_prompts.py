@@ -20,6 +20,13 @@ FIELDS = {
     "reducer_user": {"focus", "records"},
     "reducer_repair": {"errors"},
     "merge_user": {"focus", "findings"},
+    "labeller_user": {"instruction", "fields", "texts"},
+    "labeller_repair": {"errors"},
+    "planner_system": {"today", "tools", "most"},
+    "planner_user": {"question"},
+    "planner_revise": {"question", "parts", "why", "open"},
+    "part_expects": {"question", "expects"},
+    "part_known": {"question", "known"},
 }
 
 
@@ -54,6 +61,8 @@ def test_the_merging_message_has_the_agreed_form() -> None:
     assert filled == "FOCUS:\nf\n\n<findings>\n[f1] a\n[f2] b\n</findings>"
 
 
-@pytest.mark.parametrize(("prompt", "most"), [(prompts.AGENT_SYSTEM, 1100), (prompts.REDUCER_SYSTEM, 600)])
+@pytest.mark.parametrize(
+    ("prompt", "most"), [(prompts.AGENT_SYSTEM, 1100), (prompts.REDUCER_SYSTEM, 600), (prompts.PLANNER_SYSTEM, 600)]
+)
 def test_prompts_that_every_request_pays_for_stay_short(prompt: Prompt, most: int) -> None:
     assert O200kCounter().count(prompt.text) <= most
