@@ -33,7 +33,7 @@ class Dataset:
     @property
     def n_records(self) -> int:
         """Records in all pages that are in."""
-        return sum(entry.records for entry in self.spool.entries.values())
+        return self.spool.n_records
 
     def add_page(self, index: int, records: Sequence[Json], *, position: str) -> PageEntry:
         """Write a page; blocking. What is no object is wrapped as `{"value": …}`. Raises StoreError."""

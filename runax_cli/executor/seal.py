@@ -4,7 +4,6 @@ Knows DuckDB's JSON reader and its limits. The spool stays the truth: what canno
 """
 
 import contextlib
-import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,6 +46,8 @@ def seal(dataset: Dataset) -> Sealed:
             for setting in _settings(dataset.folder, longest):
                 connection.execute(setting)
             records = _written(connection, path, draft, longest=longest)
+        if records != dataset.n_records:
+            raise OSError(f"{records} of {dataset.n_records} records were read back from the spool")
         draft.chmod(0o600)
         draft.replace(target)
     except (duckdb.Error, OSError) as error:
@@ -88,15 +89,14 @@ def _settings(folder: Path, longest: int) -> Iterator[str]:
 def _in_page_order(dataset: Dataset) -> Iterator[Path]:
     """The spool itself where pages arrived in order, else a copy that is in order and goes away afterwards."""
     spool = dataset.spool
-    pages = spool.in_order
-    if all(a.offset <= b.offset for a, b in itertools.pairwise(pages)):
+    if spool.is_one_piece:
         yield spool.path
         return
     ordered = spool.path.with_suffix(".ordered")
     try:
         with spool.path.open("rb") as source, ordered.open("wb") as target:
             ordered.chmod(0o600)
-            for page in pages:
+            for page in spool.in_order:
                 source.seek(page.offset)
                 _copy(source, target, page.n_bytes)
         yield ordered

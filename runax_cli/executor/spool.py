@@ -13,6 +13,7 @@ import threading
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from itertools import accumulate
 from pathlib import Path
 
 import orjson
@@ -48,38 +49,48 @@ class Spool:
         self.path = folder / "pages.ndjson"
         self.entries: dict[int, PageEntry] = {}
         self._manifest = folder / "manifest.jsonl"
+        self.n_records = 0
         self._end = 0
+        self._told = 0
         self._writing = threading.Lock()
 
     def write(self, index: int, lines: Sequence[bytes], *, position: str) -> PageEntry:
         """Append a page; raises StoreError where the disk does not take it (the file is cut back to whole pages)."""
         body = b"".join(line + b"\n" for line in lines)
         with self._writing:
-            return self._append(index, lines, body, position=position)
+            entry = PageEntry(
+                index=index,
+                position=position,
+                offset=self._end,
+                n_bytes=len(body),
+                records=len(lines),
+                longest=max(map(len, lines), default=0),
+                checksum=zlib.crc32(body),
+                marks=_marks(lines),
+            )
+            self._append(entry, body)
+        return entry
 
-    def _append(self, index: int, lines: Sequence[bytes], body: bytes, *, position: str) -> PageEntry:
-        entry = PageEntry(
-            index=index,
-            position=position,
-            offset=self._end,
-            n_bytes=len(body),
-            records=len(lines),
-            longest=max(map(len, lines), default=0),
-            checksum=zlib.crc32(body),
-            marks=_marks(lines),
-        )
+    def _append(self, entry: PageEntry, body: bytes) -> None:
+        told = orjson.dumps(asdict(entry)) + b"\n"
         try:
             _append(self.path, body, at=self._end)
-            _append(self._manifest, orjson.dumps(asdict(entry)) + b"\n", at=None)
+            try:
+                _append(self._manifest, told, at=self._told)
+            except OSError:
+                os.truncate(self.path, self._end)
+                raise
         except OSError as error:
             raise StoreError(
-                f"page {index + 1} cannot be written to '{self.path}': {error.strerror or error}. "
+                f"page {entry.index + 1} cannot be written to '{self.path}': {error.strerror or error}. "
                 "Free some space or point XDG_STATE_HOME to another disk.",
                 path=str(self.path),
             ) from error
         self._end += len(body)
-        self.entries[index] = entry
-        return entry
+        self._told += len(told)
+        before = self.entries.get(entry.index)
+        self.n_records += entry.records - (before.records if before else 0)
+        self.entries[entry.index] = entry
 
     def lines(self, index: int, start: int = 0) -> Iterator[bytes]:
         """The records of a page from its `start`th on (from 0), one line each, without loading the page."""
@@ -100,6 +111,14 @@ class Spool:
         return tuple(self.entries[index] for index in sorted(self.entries))
 
     @property
+    def is_one_piece(self) -> bool:
+        """Whether the file holds its pages in their order and nothing else, so that it can be read from end to end."""
+        pages = self.in_order
+        ends = accumulate((page.n_bytes for page in pages), initial=0)
+        stand_in_order = all(page.offset == end for page, end in zip(pages, ends, strict=False))
+        return stand_in_order and self.path.stat().st_size == sum(page.n_bytes for page in pages)
+
+    @property
     def n_bytes(self) -> int:
         """Bytes of all pages."""
         return self._end
@@ -114,14 +133,15 @@ def _marks(lines: Sequence[bytes]) -> tuple[int, ...]:
     return tuple(marks)
 
 
-def _append(path: Path, body: bytes, *, at: int | None) -> None:
+def _append(path: Path, body: bytes, *, at: int) -> None:
+    """Write `body` at `at` and end the file there, or leave the file as long as `at`."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
     try:
-        start = os.lseek(descriptor, 0, os.SEEK_END) if at is None else os.lseek(descriptor, at, os.SEEK_SET)
+        os.lseek(descriptor, at, os.SEEK_SET)
         try:
             _write_all(descriptor, body)
         except OSError:
-            os.ftruncate(descriptor, start)
+            os.ftruncate(descriptor, at)
             raise
     finally:
         os.close(descriptor)
