@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from runax_cli import __version__
-from runax_cli.commands.options import Common
+from runax_cli.commands.options import Common, MockOptions
 from runax_cli.commands.signature import with_options
 from runax_cli.ending import ended, prepare_process
 from runax_cli.exits import ExitCode
@@ -236,58 +236,10 @@ def doctor(*, common: Common) -> ExitCode:
 
 @app.command()
 @with_options("output")
-def mock(
-    files: Annotated[
-        list[Path] | None, typer.Argument(help="JSON, NDJSON or CSV files to serve instead.", metavar="FILE…")
-    ] = None,
-    *,
-    host: Annotated[str, typer.Option("--host", help="Address to listen on.", metavar="HOST")] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option("--port", help="Port; 0 takes any free one.", metavar="PORT", min=0, max=65535)
-    ] = 9001,
-    token: Annotated[
-        str | None, typer.Option("--token", help="Bearer token that every request needs.", metavar="TOKEN")
-    ] = None,
-    is_mcp: Annotated[bool, typer.Option("--mcp", metavar="", help="Serve the data as an MCP server.")] = False,
-    is_stdio: Annotated[
-        bool, typer.Option("--stdio", metavar="", help="With --mcp: speak over standard input and output.")
-    ] = False,
-    is_llm: Annotated[
-        bool, typer.Option("--llm", metavar="", help="Serve a model endpoint with the rules model behind it.")
-    ] = False,
-    seed: Annotated[int | None, typer.Option("--seed", help="Seed of data and faults.", metavar="N")] = None,
-    events: Annotated[
-        int | None, typer.Option("--events", help="How many monitoring events there are.", metavar="N", min=0)
-    ] = None,
-    styles: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--style",
-            help="Pagination of a resource: offset, page, cursor, link, next_url or single; repeatable.",
-            metavar="RESOURCE=STYLE",
-        ),
-    ] = None,
-    faults: Annotated[
-        str, typer.Option("--faults", help="What goes wrong, as in 'rate_limited=0.1,latency=0.05'.", metavar="FAULTS")
-    ] = "",
-    common: Common,
-) -> ExitCode:
+def mock(options: MockOptions, *, common: Common) -> ExitCode:
     """Serve made-up data, or files, as an API on port 9001; --mcp and --llm serve the other two."""
     from runax_cli.commands import mock as command
 
-    options = command.MockOptions(
-        files=files or (),
-        host=host,
-        port=port,
-        token=token,
-        is_mcp=is_mcp,
-        is_stdio=is_stdio,
-        is_llm=is_llm,
-        seed=seed,
-        events=events,
-        styles=styles or (),
-        faults=faults,
-    )
     return _wait(command.run(options, common))
 
 

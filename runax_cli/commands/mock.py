@@ -6,8 +6,6 @@ Knows the command. What is served, and how it fails on purpose, is in `mock_api`
 import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
 
 from starlette.types import ASGIApp
 
@@ -18,30 +16,13 @@ from mock_api.files import DataFileInvalid, open_files
 from mock_api.llm_server import create_llm_app
 from mock_api.mcp_server import create_mcp_app, serve_stdio
 from mock_api.serving import serve
-from runax_cli.commands.options import Common
+from runax_cli.commands.options import Common, MockOptions
 from runax_cli.commands.printing import Printer, environment_of
 from runax_cli.commands.rules_server import answer
 from runax_cli.errors import UsageError
 from runax_cli.exits import ExitCode
 
 LLM_MODEL = "mock"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MockOptions:
-    """What is served, where, and what goes wrong on purpose."""
-
-    files: Sequence[Path]
-    host: str
-    port: int
-    token: str | None
-    is_mcp: bool
-    is_stdio: bool
-    is_llm: bool
-    seed: int | None
-    events: int | None
-    styles: Sequence[str]
-    faults: str
 
 
 async def run(options: MockOptions, common: Common) -> ExitCode:

@@ -115,6 +115,44 @@ class OutputOptions(Options):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MockOptions(Options):
+    """What `runax mock` serves, where, and what goes wrong on purpose."""
+
+    files: Annotated[
+        list[Path], typer.Argument(help="JSON, NDJSON or CSV files to serve instead.", metavar="FILE…")
+    ] = field(default_factory=list)
+    host: Annotated[str, typer.Option("--host", help="Address to listen on.", metavar="HOST")] = "127.0.0.1"
+    port: Annotated[
+        int, typer.Option("--port", help="Port; 0 takes any free one.", metavar="PORT", min=0, max=65535)
+    ] = 9001
+    token: Annotated[str | None, typer.Option("--token", help="Bearer token that requests need.", metavar="TOKEN")] = (
+        None
+    )
+    is_mcp: Annotated[bool, typer.Option("--mcp", metavar="", help="Serve the data as an MCP server.")] = False
+    is_stdio: Annotated[
+        bool, typer.Option("--stdio", metavar="", help="With --mcp: speak over standard input and output.")
+    ] = False
+    is_llm: Annotated[
+        bool, typer.Option("--llm", metavar="", help="Serve a model endpoint with the rules model behind it.")
+    ] = False
+    seed: Annotated[int | None, typer.Option("--seed", help="Seed of data and faults.", metavar="N")] = None
+    events: Annotated[
+        int | None, typer.Option("--events", help="How many monitoring events there are.", metavar="N", min=0)
+    ] = None
+    styles: Annotated[
+        list[str],
+        typer.Option(
+            "--style",
+            help="Pagination of a resource: offset, page, cursor, link, next_url or single; repeatable.",
+            metavar="RESOURCE=STYLE",
+        ),
+    ] = field(default_factory=list)
+    faults: Annotated[
+        str, typer.Option("--faults", help="What goes wrong, as in 'rate_limited=0.1,latency=0.05'.", metavar="FAULTS")
+    ] = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Common:
     """The groups that a command took, each completed by the options of the root."""
 

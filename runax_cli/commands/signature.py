@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import typer
 
-from runax_cli.commands.options import AnswerOptions, CallOptions, Common, OutputOptions, SourceOptions
+from runax_cli.commands.options import AnswerOptions, CallOptions, Common, Options, OutputOptions, SourceOptions
 from runax_cli.exits import ExitCode
 
 GROUPS = {"source": SourceOptions, "answer": AnswerOptions, "call": CallOptions, "output": OutputOptions}
@@ -21,19 +21,22 @@ Command: TypeAlias = Callable[..., ExitCode]
 def with_options(*groups: str) -> Callable[[Command], Command]:
     """Give a command the options of `groups` besides its own, and hand them over as its argument `common`.
 
-    Options that stand before the command's name (on the root) hold too; those after it win.
+    Options that stand before the command's name (on the root) hold too; those after it win. A parameter of the
+    command that is a group itself is made flat in the same way.
     """
     chosen = {name: GROUPS[name] for name in groups}
 
     def decorate(function: Command) -> Command:
         parameters_of = inspect.signature(function).parameters
-        own = [p for p in parameters_of.values() if p.name not in ("common", _CONTEXT)]
-        shared = [_parameter(item) for group in chosen.values() for item in fields(group)]
+        own = [p for p in parameters_of.values() if p.name not in ("common", _CONTEXT) and not _is_group(p)]
+        own_groups = {p.name: p.annotation for p in parameters_of.values() if _is_group(p)}
+        shared = [_parameter(item) for group in (*own_groups.values(), *chosen.values()) for item in fields(group)]
 
         def command(**values: Any) -> ExitCode:
             context = values[_CONTEXT] if _CONTEXT in parameters_of else values.pop(_CONTEXT)
             given = {name: group(**_taken(values, group)) for name, group in chosen.items()}
-            return function(**values, common=_completed(given, context))
+            mine = {name: group(**_taken(values, group)) for name, group in own_groups.items()}
+            return function(**values, **mine, common=_completed(given, context))
 
         context = inspect.Parameter(_CONTEXT, inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
         parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in (context, *own, *shared)]
@@ -43,6 +46,10 @@ def with_options(*groups: str) -> Callable[[Command], Command]:
         return command
 
     return decorate
+
+
+def _is_group(parameter: inspect.Parameter) -> bool:
+    return inspect.isclass(parameter.annotation) and issubclass(parameter.annotation, Options)
 
 
 def _parameter(item: "Field[Any]") -> inspect.Parameter:
