@@ -40,8 +40,8 @@ def agrees(answer: Answer, rows: Sequence[Sequence[Any]], *, is_ranked: bool) ->
 
 
 def same(wanted: Any, given: Any) -> bool:
-    """Whether two cells are the same value; numbers within RELATIVE_TOLERANCE."""
-    if isinstance(wanted, int | float) and isinstance(given, int | float):
+    """Whether two cells are the same value: whole numbers to the last digit, others within RELATIVE_TOLERANCE."""
+    if isinstance(wanted, float) and isinstance(given, int | float):
         return abs(wanted - given) <= RELATIVE_TOLERANCE * max(abs(wanted), abs(given), 1e-9)
     return bool(wanted == given)
 

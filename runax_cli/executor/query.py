@@ -7,19 +7,27 @@ the event loop. The lock-down follows DuckDB's "Securing DuckDB" guide.
 import difflib
 import re
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from runax_cli.errors import RunaxError
-from runax_cli.executor.columns import Column, TypedColumn, columns_of, literal, quoted, typed_columns
+from runax_cli.executor.columns import (
+    ZONED,
+    Column,
+    TypedColumn,
+    columns_of,
+    identifier,
+    literal,
+    quoted,
+    typed_columns,
+)
 
 TIME_LIMIT_S = 30.0
 MEMORY_LIMIT = "1GB"
 KEPT_ROWS = 1000
-ZONED = "TIMESTAMP WITH TIME ZONE"
 _BATCH = 2048
 _WORD = re.compile(r'"((?:[^"]|"")+)"|([^\W\d]\w*)')
 
@@ -40,7 +48,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class QueryResult:
-    """The result of one SELECT: `rows` holds at most KEPT_ROWS of all `n_rows`; `tables` are those it read."""
+    """The result of one SELECT: `rows` holds the first of all `n_rows`; `tables` are those it read."""
 
     sql: str
     columns: tuple[str, ...]
@@ -76,14 +84,30 @@ class Engine:
             self.tables[name] = table
             return table
 
-    def select(self, sql: str) -> QueryResult:
-        """Run one SELECT. Raises QueryFailed for any other statement, for an error, at the limit of time or memory."""
+    def add_labels(self, name: str, path: Path, *, of: str, joined: str) -> None:
+        """Make labels (a file with a column `row`) known as `name`, and the table `of` with them as `joined`."""
+        with self._lock:
+            source = f"read_parquet({literal(str(path.resolve()))})"
+            self._connection.execute(f"CREATE OR REPLACE VIEW {quoted(name)} AS SELECT * FROM {source}")  # noqa: S608
+            self._connection.execute(
+                f"CREATE OR REPLACE VIEW {quoted(joined)} AS "  # noqa: S608
+                f"SELECT * FROM {quoted(of)} LEFT JOIN {quoted(name)} USING (row)"
+            )
+            for table in (name, joined):
+                self.tables[table] = Table(table, path, columns_of(self._connection, table))
+
+    def interrupt(self) -> None:
+        """Stop the statement that runs; it fails as one over its limit of time does."""
+        self._connection.interrupt()
+
+    def select(self, sql: str, *, most: int | None = KEPT_ROWS) -> QueryResult:
+        """Run one SELECT and keep `most` rows (None: all); QueryFailed for any other statement, an error, a limit."""
         with self._lock:
             statement = self._only_select(sql)
             with self._time_limit():
                 cursor = self._run(statement)
                 columns = tuple(str(entry[0]) for entry in cursor.description or ())
-                rows, n_rows = self._fetched(cursor, statement)
+                rows, n_rows = self._fetched(cursor, statement, most=most)
         return QueryResult(statement, columns, rows, n_rows, self._tables_in(statement))
 
     def close(self) -> None:
@@ -96,7 +120,8 @@ class Engine:
         try:
             statements = self._connection.extract_statements(sql)
         except duckdb.Error as error:
-            raise QueryFailed(f"the statement cannot be read: {_first_line(error)}") from error
+            message = f"the statement cannot be read: {_first_line(error)}.{self._unquoted(sql)}"
+            raise QueryFailed(message) from error
         if len(statements) != 1:
             raise QueryFailed(f"one statement at a time; this text has {len(statements)}. Send a single SELECT.")
         if statements[0].type != duckdb.StatementType.SELECT:
@@ -108,18 +133,20 @@ class Engine:
         import duckdb
 
         try:
-            return self._connection.execute(statement)
+            cursor = self._connection.execute(statement)
+            unzoned = _unzoned(statement, [(str(name), str(kind)) for name, kind, *_ in cursor.description or ()])
+            return self._connection.execute(unzoned) if unzoned else cursor
         except duckdb.Error as error:
             raise self._failed(error, statement) from error
 
-    def _fetched(self, cursor: Any, statement: str) -> tuple[tuple[tuple[Any, ...], ...], int]:
+    def _fetched(self, cursor: Any, statement: str, *, most: int | None) -> tuple[tuple[tuple[Any, ...], ...], int]:
         import duckdb
 
         kept: list[tuple[Any, ...]] = []
         n_rows = 0
         try:
             while batch := cursor.fetchmany(_BATCH):
-                kept += batch[: max(0, KEPT_ROWS - n_rows)]
+                kept += batch if most is None else batch[: max(0, most - n_rows)]
                 n_rows += len(batch)
         except duckdb.Error as error:
             raise self._failed(error, statement) from error
@@ -142,6 +169,13 @@ class Engine:
                 f"the statement ran over its limit of {self._time_limit_s:g} s. Filter or group earlier."
             )
         return QueryFailed(f"{_first_line(error)}{self._nearest(str(error), statement)}")
+
+    def _unquoted(self, sql: str) -> str:
+        """What to do where a word of SQL may have been meant as a column's name."""
+        bare = {word.casefold() for _, word in _WORD.findall(sql) if word}
+        names = (c.name for table in self.tables.values() for c in table.columns)
+        meant = sorted({quoted(n) for n in names if n.casefold() in bare and identifier(n.casefold()) != n.casefold()})
+        return f" Words of SQL that are columns here need double quotes: {', '.join(meant)}." if meant else ""
 
     def _nearest(self, message: str, statement: str) -> str:
         """The names that come nearest to one that is not known."""
@@ -189,6 +223,21 @@ def _view(name: str, path: Path, zoned: tuple[Column, ...]) -> str:
         f"CREATE OR REPLACE VIEW {quoted(name)} AS "  # noqa: S608
         f"SELECT file_row_number + 1 AS row, * EXCLUDE (file_row_number){replaced} FROM {source}"
     )
+
+
+def _unzoned(statement: str, columns: Sequence[tuple[str, str]]) -> str | None:
+    """The statement with instants as timestamps in UTC, since no others can be fetched; None where it has no instants.
+
+    `columns` are names and types of the result.
+    """
+    if not any(ZONED in kind for _, kind in columns):
+        return None
+    values = ", ".join(
+        (f"CAST(c{at} AS {kind.replace(ZONED, 'TIMESTAMP')})" if ZONED in kind else f"c{at}") + f" AS {quoted(name)}"
+        for at, (name, kind) in enumerate(columns)
+    )
+    names = ", ".join(f"c{at}" for at in range(len(columns)))
+    return f"SELECT {values} FROM ({statement}\n) AS result({names})"  # noqa: S608
 
 
 def _first_line(error: Exception) -> str:

@@ -1,5 +1,6 @@
 """The engine and the card: what may run, what is counted, how text reads as numbers and dates."""
 
+import datetime as dt
 import json
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runax_cli.executor.card import card
+from runax_cli.executor.columns import identifier
 from runax_cli.executor.profile import profile, sample_rows
 from runax_cli.executor.query import Engine, QueryFailed, Table
 from runax_cli.models.base import ByteCounter
@@ -124,6 +126,52 @@ def test_codes_and_words_are_not_taken_for_numbers(tmp_path: Path, values: list[
     assert engine_over(tmp_path, [{"v": value} for value in values]).tables["orders_1"].typed == ()
 
 
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["+420 674 711 060", "+420 771 514 245"],
+        ["20251100001", "20251100002", "20261000500"],
+        ["00123", "4567", "0891"],
+    ],
+)
+def test_telephones_and_numbers_that_name_things_are_not_quantities(tmp_path: Path, values: list[str]) -> None:
+    assert engine_over(tmp_path, [{"v": value} for value in values]).tables["orders_1"].typed == ()
+
+
+def test_one_value_with_a_leading_zero_does_not_hide_a_column_of_numbers(tmp_path: Path) -> None:
+    engine = engine_over(tmp_path, [{"v": str(n)} for n in range(5, 200)] + [{"v": "007"}])
+    assert engine.select("SELECT count(v_num), max(v_num) FROM orders_1").rows == ((196, 199.0),)
+
+
+def test_a_column_of_few_dates_among_many_blanks_is_still_read(tmp_path: Path) -> None:
+    engine = engine_over(tmp_path, [{"v": "" if n % 500 else f"{n // 500 + 1}.2.2024"} for n in range(6000)])
+    assert engine.select("SELECT count(v_date), min(v_date)::DATE::VARCHAR FROM orders_1").rows == ((12, "2024-02-01"),)
+
+
+FOUR_NOTATIONS = ["31.12.2024", "2024-12-31", "12/31/2024", "31 December 2024", "2024-12-31T01:30:00+02:00"]
+
+
+def test_dates_in_mixed_notations_are_read_and_offsets_applied(tmp_path: Path) -> None:
+    engine = engine_over(tmp_path, [{"day": day} for day in FOUR_NOTATIONS])
+    rows = engine.select("SELECT day_date::VARCHAR FROM orders_1 ORDER BY row").rows
+    assert [row[0] for row in rows] == ["2024-12-31 00:00:00"] * 4 + ["2024-12-30 23:30:00"]
+
+
+def test_instants_are_timestamps_in_utc_wherever_they_stand(tmp_path: Path) -> None:
+    engine = engine_over(tmp_path, [{"at": "2024-05-06T10:00:00Z", "log": [{"at": "2024-05-06T12:00:00+02:00"}]}])
+    expected = dt.datetime.fromisoformat("2024-05-06T10:00:00")
+    assert engine.select('SELECT "at", log FROM orders_1').rows == ((expected, [{"at": expected}]),)
+
+
+def test_a_result_with_a_time_zone_is_given_in_utc_under_its_name_and_in_its_order(tmp_path: Path) -> None:
+    engine = engine_over(tmp_path, [{"ts": "2024-05-06T10:00:00"}, {"ts": "2024-05-07T10:00:00"}])
+    result = engine.select(
+        "SELECT ts AT TIME ZONE 'Europe/Prague' AS local, 1 AS n FROM orders_1 ORDER BY ts DESC -- x"
+    )
+    assert result.columns == ("local", "n")
+    assert [row[0].isoformat() for row in result.rows] == ["2024-05-07T08:00:00", "2024-05-06T08:00:00"]
+
+
 def test_day_first_and_month_first_are_told_apart_by_the_values(tmp_path: Path) -> None:
     engine = engine_over(tmp_path, [{"eu": "13/02/2024", "us": "02/13/2024"}, {"eu": "01/02/2024", "us": "02/01/2024"}])
     row = engine.select("SELECT eu_date::DATE::VARCHAR, us_date::DATE::VARCHAR FROM orders_1 ORDER BY row").rows[1]
@@ -164,3 +212,46 @@ def test_constant_and_empty_columns_are_the_first_to_go(tmp_path: Path) -> None:
     _, dropped = card_of(engine, engine.tables["orders_1"], 270)
     assert dropped
     assert set(dropped) <= {"constant", "empty"}
+
+
+def test_every_word_that_needs_quotes_gets_them_in_the_card(tmp_path: Path) -> None:
+    with duckdb.connect() as connection:
+        words = [row[0] for row in connection.execute("SELECT DISTINCT keyword_name FROM duckdb_keywords()").fetchall()]
+        for word in words:
+            statement = f'SELECT {identifier(word)} FROM (SELECT 1 AS "{word}") WHERE {identifier(word)} > 0'
+            assert connection.execute(statement).fetchall() == [(1,)], word
+
+
+def test_a_column_named_like_a_word_of_sql_is_told_apart_in_the_error(tmp_path: Path) -> None:
+    engine = engine_over(tmp_path, [{"at": 1}])
+    with pytest.raises(QueryFailed, match=r'need double quotes: "at"'):
+        engine.select("SELECT at FROM orders_1")
+
+
+NESTED = [
+    {"id": n, "plan": {"code": ["a", "b"][n % 2], "fee": 10 * n, "at": {"lat": n + 0.5}}, "tags": ["x", "y"][: n % 3]}
+    for n in range(4)
+]
+
+
+def test_a_card_tells_the_values_of_fields_and_of_items(tmp_path: Path) -> None:
+    engine = engine_over(tmp_path, NESTED)
+    text, _ = card_of(engine, engine.tables["orders_1"], 4000)
+    assert "  in plan: code: a, b; fee: 0 … 30; at.lat: 0.5 … 3.5" in text
+    assert "  in tags: x, y" in text
+    assert '"plan":{"code":"a","fee":0,"at":{"lat":0.5}}' in text
+
+
+def test_fields_of_structures_in_a_list_are_told_over_all_items(tmp_path: Path) -> None:
+    lines = [{"lines": [{"kind": "tariff", "amount": 5}, {"kind": "extra", "amount": n}]} for n in (1, 9)]
+    engine = engine_over(tmp_path, lines)
+    text, _ = card_of(engine, engine.tables["orders_1"], 4000)
+    assert "  in lines: kind: extra, tariff; amount: 1 … 9" in text
+
+
+@pytest.mark.parametrize("name", ["te xt", 'a "quoted" one', "comma, inside", "plain"])
+def test_names_of_fields_are_read_from_types_as_they_are(tmp_path: Path, name: str) -> None:
+    engine = engine_over(tmp_path, [{"box": {name: 1, "inner": {"deep": 2}, "list": [{"x": 1}]}}])
+    box = next(column for column in engine.tables["orders_1"].columns if column.name == "box")
+    assert [field.name for field in box.fields] == [name, "inner", "list"]
+    assert box.fields[1].fields[0].name == "deep"
