@@ -1,7 +1,7 @@
-"""Arrivals: pages come in any order and are handed on in theirs.
+"""Arrivals: pages come in any order and take their turn in theirs.
 
-Knows page numbers and whether each is in or lost. Holds no page, so that memory does not grow with the pages that
-wait for an earlier one.
+Knows page numbers and whether each is in, lost or empty. Holds no page: whoever has one waits for its turn, which at
+most so many do as requests run at once.
 """
 
 import asyncio
@@ -12,6 +12,7 @@ class Arrivals:
     """Which pages are settled. `in_order` may be listened to while more arrive; `news` wakes whoever waits."""
 
     def __init__(self) -> None:
+        self._front = 0
         self._settled: dict[int, bool | None] = {}
         self._is_closed = False
         self._news = asyncio.Event()
@@ -29,6 +30,8 @@ class Arrivals:
     def settle(self, index: int, *, is_in: bool | None) -> None:
         """Page `index` is on disk, or is known to be lost; None: it holds nothing."""
         self._settled[index] = is_in
+        while self._front in self._settled:
+            self._front += 1
         self.tell()
 
     def close(self) -> None:
@@ -45,14 +48,22 @@ class Arrivals:
         """Wait until anything changes."""
         await self._news.wait()
 
+    async def turn(self, index: int) -> None:
+        """Wait until every page before `index` is settled.
+
+        Pages are judged and written in order: which of two equal pages is the repetition must not depend on the network.
+        """
+        while self._front < index:
+            await self.news()
+
     async def in_order(self) -> AsyncIterator[int]:
         """Indices of pages that are on disk, in page order, each as soon as all before it are settled."""
         index = 0
         while True:
-            while index not in self._settled and not self._is_closed:
+            while index >= self._front and not self._is_closed:
                 await self.news()
-            if index not in self._settled and index > max(self._settled, default=-1):
+            if index >= self._front:
                 return
-            if self._settled.get(index):
+            if self._settled[index]:
                 yield index
             index += 1

@@ -55,6 +55,7 @@ class Fetch:
         emitter: Emitter,
         ledger: Ledger,
         notes: Notes,
+        first: FirstPage | None,
         size: int | None,
         concurrency: int,
         limits: FetchLimits | None = None,
@@ -62,8 +63,8 @@ class Fetch:
         self._call, self._dataset, self._send = call, dataset, send
         self._emitter, self._ledger, self._notes = emitter, ledger, notes
         self._pagination, self._path = probe.pagination, probe.records_path
-        self._given: FirstPage | None = probe.first
-        self._size = size if probe.first is None else probe.first.size
+        self._given = first
+        self._size = size if first is None else first.size
         self._concurrency, self._limits = concurrency, limits or FetchLimits()
         self._announced = Announced(total=probe.total, certainty=probe.certainty)
         self._walk = Walk(stride=1, announced=probe.total or None, at_most=call.at_most, max_pages=self._limits.pages)
@@ -152,21 +153,28 @@ class Fetch:
                 self._arrivals.tell()
 
     async def _page(self, index: int) -> None:
-        """One addressable page: fetched, mended where it is repeated or short, kept."""
+        """One addressable page: fetched, mended where it is short or repeated, kept in its turn."""
         place = self._place(index)
         try:
-            page = await self._ask(place)
+            page = await self._whole(index, place)
+            await self._arrivals.turn(index)
             if self._repetitions.twin(index, page) is not None:
-                page = await self._ask_again(page, place)
-            elif (expected := self._expected(index, page)) is not None:
-                at = index * self._walk.stride
-                page = await self._mender.filled(page, Asked(index, place, at=at, expected=expected))
+                page = await self._whole(index, place, asked_before=page.requests)
         except SourceError as error:
             self._missed(index, place, error)
         except BudgetExhausted as error:
             self._stop(ReasonCode.BUDGET, str(error))
+            self._arrivals.settle(index, is_in=None)
         else:
             await self._judged(index, page, place)
+
+    async def _whole(self, index: int, place: PageAddress, *, asked_before: int = 0) -> Page:
+        page = await self._ask(place)
+        page.requests += asked_before
+        expected = self._expected(index, page)
+        if expected is None:
+            return page
+        return await self._mender.filled(page, Asked(index, place, at=index * self._walk.stride, expected=expected))
 
     async def _judged(self, index: int, page: Page, place: PageAddress) -> None:
         twin = self._repetitions.twin(index, page)
@@ -180,11 +188,6 @@ class Fetch:
         if self._repeated_pages >= REPEATED_PAGES:
             name = self._pagination.position
             self._stop(ReasonCode.NO_PROGRESS, f"the API repeats its pages, as if it ignored '{name}'")
-
-    async def _ask_again(self, page: Page, place: PageAddress) -> Page:
-        again = await self._ask(place)
-        again.requests += page.requests
-        return again
 
     def _expected(self, index: int, page: Page) -> int | None:
         """How many records page `index` should hold, where it holds fewer."""
@@ -261,7 +264,8 @@ class Fetch:
         if self._walk.is_cut_by_cap and not self._is_enough:
             self._tell_cap()
         if left := self._walk.unasked():
-            self._notes.missing(ReasonCode.PAGE_FAILED, f"{left:,} further announced pages were not asked for")
+            code = ReasonCode.BUDGET if self._notes.has(ReasonCode.BUDGET) else ReasonCode.PAGE_FAILED
+            self._notes.missing(code, f"{left:,} further announced pages were not asked for")
         if self._announced.total is None and (short := self._walk.short_pages()):
             named = ", ".join(str(index + 1) for index in short[:8])
             text = f"pages that are not the last came short (page {named}): records may be missing"

@@ -5,10 +5,12 @@ that memory stays flat however long the dataset is. Knows no page's request and 
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from typing import TypeAlias
 
+from runax_cli.errors import BudgetExhausted, ModelRefused
 from runax_cli.events import ChunkFailed, ChunkPacked, ChunkReduced, Emitter
 from runax_cli.executor.chunks import Chunk, Load, Packer, Unit, units_of
 from runax_cli.executor.coverage import Notes
@@ -23,16 +25,25 @@ SLICE = 256
 _PREVIEW_CHARS = 300
 _NAMED_ROWS = 8
 
+MayPass: TypeAlias = Callable[[int, int], bool]
+"""Whether so many records of so many tokens may reach the main model as they are. Once false, always false."""
+
+
+def nothing_passes(_records: int, _tokens: int) -> bool:
+    """Everything is reduced."""
+    return False
+
 
 @dataclass(slots=True)
 class Read:
-    """What was read so far: rows read whole, findings by chunk, and what all records weigh."""
+    """What was read so far: records read whole, findings by chunk, and what all `rows` weigh."""
 
     records: int = 0
     tokens: int = 0
     chunks: int = 0
+    rows: int = 0
     findings: dict[int, list[Finding]] = field(default_factory=dict)
-    stopped: str | None = None
+    stopped: BudgetExhausted | ModelRefused | None = None
 
     def all_findings(self) -> list[Finding]:
         """Findings in the order of the chunks."""
@@ -40,7 +51,11 @@ class Read:
 
 
 class Reading:
-    """One reading of a dataset (or of some of its rows) for one focus."""
+    """One reading of a dataset (or of some of its rows) for one focus.
+
+    Chunks wait for as long as `may_pass` says of the records and tokens so far that they may reach the main model as
+    they are: it may be that nothing has to be reduced at all. `on_stop` is called once no further chunk can be read.
+    """
 
     def __init__(
         self,
@@ -51,22 +66,36 @@ class Reading:
         notes: Notes,
         concurrency: int,
         expected_chunks: int | None = None,
+        may_pass: MayPass = nothing_passes,
+        on_stop: Callable[[], None] | None = None,
     ) -> None:
         self._dataset, self._reducer, self._emitter, self._notes = dataset, reducer, emitter, notes
         self._slots = asyncio.Semaphore(concurrency)
         self._packer = Packer(reducer.fits)
         self._expected = expected_chunks
+        self._may_pass, self._on_stop = may_pass, on_stop
+        self._held: list[Chunk] = []
         self._parts_read: dict[int, int] = {}
         self._row = 0
         self.result = Read()
 
     async def pages(self, indices: AsyncIterator[int]) -> None:
-        """Read pages as they become available, in page order; returns when all of them were reduced."""
+        """Read pages as they become available, in page order; returns when all of them were reduced, or are held."""
         async with asyncio.TaskGroup() as group:
             async for index in indices:
                 await self._page(index, group)
-            if rest := self._packer.rest():
-                await self._start(rest, group, is_last=True)
+            if not self.is_held:
+                await self._finish(group)
+
+    @property
+    def is_held(self) -> bool:
+        """Nothing was reduced so far, and all that was seen may still pass as it is."""
+        return self.result.chunks == 0 and self._may_pass(self.result.rows, self.result.tokens)
+
+    async def release(self) -> None:
+        """Read what was held after all."""
+        async with asyncio.TaskGroup() as group:
+            await self._finish(group)
 
     async def rows(self, rows: Sequence[int]) -> None:
         """Read some rows (from 1, ascending)."""
@@ -74,8 +103,17 @@ class Reading:
             for start in range(0, len(rows), SLICE):
                 some = rows[start : start + SLICE]
                 await self._take(await asyncio.to_thread(self._units_of_rows, some), group)
-            if rest := self._packer.rest():
-                await self._start(rest, group, is_last=True)
+            await self._finish(group)
+
+    async def _finish(self, group: asyncio.TaskGroup) -> None:
+        await self._start_held(group)
+        if rest := self._packer.rest():
+            await self._start(rest, group, is_last=True)
+
+    async def _start_held(self, group: asyncio.TaskGroup) -> None:
+        held, self._held = self._held, []
+        for chunk in held:
+            await self._start(chunk, group)
 
     async def _page(self, index: int, group: asyncio.TaskGroup) -> None:
         entry = self._dataset.spool.entries[index]
@@ -87,8 +125,11 @@ class Reading:
     async def _take(self, units: Sequence[Unit], group: asyncio.TaskGroup) -> None:
         for unit in units:
             self.result.tokens += self._reducer.bound_of(unit.load)
+            self.result.rows += unit.part <= 1
             if chunk := self._packer.add(unit):
-                await self._start(chunk, group)
+                self._held.append(chunk)
+        if self._held and not self.is_held:
+            await self._start_held(group)
 
     async def _start(self, chunk: Chunk, group: asyncio.TaskGroup, *, is_last: bool = False) -> None:
         await self._slots.acquire()
@@ -105,13 +146,14 @@ class Reading:
             if self.result.stopped is None:
                 outcome = await self._reducer.reduce(chunk)
             else:
-                outcome = ChunkOutcome(failed=list(chunk.units), why=self.result.stopped)
+                stopped = self.result.stopped
+                outcome = ChunkOutcome(failed=list(chunk.units), why=str(stopped), stops=stopped)
         finally:
             self._slots.release()
         self._count(outcome)
         self.result.findings[chunk.index] = outcome.findings
         if outcome.stops is not None:
-            self.result.stopped = str(outcome.stops)
+            self.result.stopped = outcome.stops
         if outcome.failed:
             self._tell_failure(chunk, of, outcome)
         if outcome.read:
@@ -147,11 +189,9 @@ class Reading:
         rows = sorted({unit.row for unit in outcome.failed})
         named = ", ".join(f"#{row}" for row in rows[:_NAMED_ROWS]) + (", …" if len(rows) > _NAMED_ROWS else "")
         text = f"{len(rows)} records of chunk {chunk.index} were not read ({named}): {outcome.why}"
-        self._notes.missing(ReasonCode.BUDGET if self._is_budget(outcome) else ReasonCode.CHUNK_FAILED, text)
+        is_budget = isinstance(outcome.stops, BudgetExhausted)
+        self._notes.missing(ReasonCode.BUDGET if is_budget else ReasonCode.CHUNK_FAILED, text)
         self._emitter.emit(ChunkFailed(index=chunk.index, of=of, records=len(rows), why=outcome.why, pages=chunk.pages))
-
-    def _is_budget(self, outcome: ChunkOutcome) -> bool:
-        return outcome.why.startswith("the budget '")
 
     def _units_of_slice(self, index: int, start: int) -> list[Unit]:
         lines = islice(self._dataset.spool.lines(index, start), SLICE)

@@ -1,0 +1,124 @@
+"""A call under way: its parts, and what it tells of itself while it runs.
+
+Knows events and their fields. Decides nothing.
+"""
+
+from dataclasses import dataclass
+
+from adapters.probe import FirstPage, Probe
+from runax_cli.events import (
+    AnyBody,
+    CallFinished,
+    CallProbed,
+    ChunkingPlanned,
+    DatasetSealed,
+    PagingDetected,
+    StrategyChosen,
+    StructureSeen,
+    TokensChanged,
+    Warned,
+)
+from runax_cli.executor.coverage import Notes
+from runax_cli.executor.envelope import Envelope
+from runax_cli.executor.ledger import Ledger
+from runax_cli.executor.outcome import DecidedCall, Scope
+from runax_cli.executor.reduce import Reducer
+from runax_cli.executor.seal import Sealed
+from runax_cli.executor.sender import Sender
+from runax_cli.executor.sizing import Estimate, forecast
+from runax_cli.executor.strategy import Choice
+from runax_cli.executor.structure import structure_of
+from runax_cli.results import Coverage, TotalIs
+
+_PREVIEW_CHARS = 2000
+
+
+@dataclass(slots=True, kw_only=True)
+class Underway:
+    """One call under way. `first` is a page that the probe brought; it is let go of as soon as it is on disk."""
+
+    call: DecidedCall
+    scope: Scope
+    sender: Sender
+    ledger: Ledger
+    notes: Notes
+    reducer: Reducer
+    direct_limit: int
+    began: float
+    first: FirstPage | None = None
+    choice: Choice | None = None
+    tokens_raw: int = 0
+
+    def tell(self, body: AnyBody) -> None:
+        """Send an event of this call."""
+        self.scope.emitter.emit(body)
+
+    def tell_probe(self, found: Probe, estimate: Estimate) -> None:
+        """What the probe learned."""
+        tool, paging = self.call.tool, found.pagination
+        self.tell(
+            PagingDetected(
+                tool=tool.name,
+                convention=paging.convention.value,
+                hidden=paging.hidden,
+                has_metadata=paging.metadata is not None,
+            )
+        )
+        for note in found.notes:
+            self.tell(Warned(code="probe", text=f"{tool.name}: {note}"))
+        self.tell(
+            CallProbed(
+                tool=tool.name,
+                total_items=found.total,
+                total_is=TotalIs(found.certainty.value),
+                total_tokens_est=estimate.tokens,
+                rung=found.rung.value,
+                records_path=found.records_path,
+            )
+        )
+        if found.sample:
+            self.tell(StructureSeen(tool=tool.name, text=structure_of(found.sample[0])))
+
+    def tell_choice(self, choice: Choice) -> None:
+        """The strategy, where it is another one than was told before."""
+        if self.choice is None or self.choice.strategy is not choice.strategy:
+            self.tell(StrategyChosen(strategy=choice.strategy.value, why=choice.why))
+        self.choice = choice
+
+    def tell_forecast(self, estimate: Estimate, size: int | None) -> None:
+        """Pages and chunks to come."""
+        chunk_tokens = self.reducer.chunk_tokens
+        told = forecast(estimate, chunk_tokens=chunk_tokens, page_size=size, at_most=self.call.at_most)
+        self.tell(
+            ChunkingPlanned(
+                budget_tokens=chunk_tokens,
+                avg_tokens_per_item=round(told.tokens_per_record, 1),
+                items_per_chunk=told.records_per_chunk,
+                page_size=told.page_size,
+                pages=told.pages,
+                chunks=told.chunks,
+                is_corrected=estimate.is_corrected,
+            )
+        )
+
+    def tell_sealed(self, dataset: str, sealed: Sealed, *, took_s: float) -> None:
+        """The dataset is one Parquet file."""
+        self.tell(
+            DatasetSealed(dataset=dataset, records=sealed.records, n_bytes=sealed.n_bytes, duration_s=round(took_s, 3))
+        )
+
+    def tell_end(self, sent: Envelope, coverage: Coverage, *, tokens_to_model: int) -> None:
+        """The call is over."""
+        if self.tokens_raw:
+            self.tell(TokensChanged(before=self.tokens_raw, after=tokens_to_model))
+        self.tell(
+            CallFinished(
+                tool=self.call.tool.name,
+                status=sent.status.value,
+                strategy=sent.strategy,
+                dataset=sent.dataset,
+                coverage=coverage,
+                tokens_to_model=tokens_to_model,
+                preview=sent.to_model_text()[:_PREVIEW_CHARS],
+            )
+        )
