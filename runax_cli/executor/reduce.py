@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from runax_cli.errors import BudgetExhausted, ModelError, ModelRefused
+from runax_cli.errors import BudgetExhausted, ContextTooLong, ModelError, ModelRefused, ModelReplyInvalid
 from runax_cli.executor import replies
 from runax_cli.executor.chunks import Chunk, Load, Unit, halves
 from runax_cli.executor.fence import fenced
@@ -24,9 +24,16 @@ from runax_cli.models.tokens import CalibratedCounter, RequestSize, measure
 MOST_OUTPUT_TOKENS = 4096
 LEAST_OUTPUT_TOKENS = 256
 DEEPEST_SPLIT = 12
+"""How often a chunk is halved that is too long for the endpoint."""
+INVALID_SPLIT = 2
+"""How often a chunk is halved whose replies are of no use: a hopeless reducer costs at most 14 requests a chunk."""
 MOST_ERRORS = 5
 ERROR_CHARS = 200
 MERGE_LEVELS = 6
+FOCUS_SHARE = 8
+"""A focus longer than this part of effective loses its middle: it may be a whole question with a file piped into it."""
+SMALLEST_CHUNK = 64
+"""A chunk of fewer tokens is no chunk: prompt and reply fill the effective context, and nothing can be read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +84,7 @@ class Reducer:
         ledger: Ledger,
     ) -> None:
         self._model, self._counter, self._prompts, self._ledger = model, counter, prompts, ledger
-        self._focus = fenced(focus)
+        self._focus = fenced(beginning_and_end(focus, counter, most_tokens=effective_tokens // FOCUS_SHARE))
         self._effective = effective_tokens
         self.output_tokens = max(LEAST_OUTPUT_TOKENS, min(MOST_OUTPUT_TOKENS, effective_tokens // 8))
         self._overhead = self._measured_overhead()
@@ -87,6 +94,11 @@ class Reducer:
         """Tokens (bound) that one chunk may have: what prompt, focus, schema, repair and reply leave of effective."""
         overhead = self._overhead.bound(self._counter)
         return max(0, self._effective - self.output_tokens - overhead)
+
+    @property
+    def has_room(self) -> bool:
+        """Whether prompt and reply leave room for records at all."""
+        return self.chunk_tokens >= SMALLEST_CHUNK
 
     def fits(self, load: Load) -> bool:
         """Whether records of this load make a request that stays within effective, its repair included."""
@@ -110,16 +122,16 @@ class Reducer:
         await self._ledger.started(key, EntryKind.REDUCTION, reserved_tokens=self.bound_of(chunk.load))
         try:
             text, found, why = await self._asked(chunk)
+        except (RequestTooLarge, ContextTooLong) as error:
+            return await self._split(chunk, str(error), depth=depth, deepest=DEEPEST_SPLIT)
         except (BudgetExhausted, ModelRefused) as error:
-            if isinstance(error, RequestTooLarge):
-                return await self._split(chunk, str(error), depth)
             return ChunkOutcome(failed=list(chunk.units), why=str(error), stops=error)
+        except ModelReplyInvalid as error:
+            return await self._split(chunk, str(error), depth=depth, deepest=INVALID_SPLIT)
         except ModelError as error:
-            if error.retryable:
-                return ChunkOutcome(failed=list(chunk.units), why=str(error))
-            return await self._split(chunk, str(error), depth)
+            return ChunkOutcome(failed=list(chunk.units), why=str(error))
         if found is None:
-            return await self._split(chunk, why, depth)
+            return await self._split(chunk, why, depth=depth, deepest=INVALID_SPLIT)
         await self._ledger.done(key, text.encode("utf-8", "replace"))
         return ChunkOutcome(findings=list(found), read=list(chunk.units))
 
@@ -130,7 +142,12 @@ class Reducer:
         checked = replies.check(first, chunk)
         if not checked.errors:
             return first, checked.findings, ""
-        second = (await self._model.complete(self._repair(request, first, checked.errors))).text
+        try:
+            second = (await self._model.complete(self._repair(request, first, checked.errors))).text
+        except (ModelError, BudgetExhausted):
+            if checked.is_usable:
+                return first, checked.findings, ""
+            raise
         mended = replies.check(second, chunk)
         if mended.is_usable and len(mended.errors) <= len(checked.errors):
             return second, mended.findings, ""
@@ -138,8 +155,8 @@ class Reducer:
             return first, checked.findings, ""
         return second, None, "; ".join(mended.errors[:MOST_ERRORS])
 
-    async def _split(self, chunk: Chunk, why: str, depth: int) -> ChunkOutcome:
-        parts = halves(chunk, self.measure) if depth < DEEPEST_SPLIT and _is_worth_splitting(chunk) else None
+    async def _split(self, chunk: Chunk, why: str, *, depth: int, deepest: int) -> ChunkOutcome:
+        parts = halves(chunk, self.measure) if depth < deepest and _is_worth_splitting(chunk) else None
         if parts is None:
             return ChunkOutcome(failed=list(chunk.units), why=why)
         outcome = ChunkOutcome()
@@ -213,7 +230,7 @@ class Reducer:
     def _repair(self, request: ModelRequest, reply: str, errors: Sequence[str]) -> ModelRequest:
         told = "\n".join(f"- {error[:ERROR_CHARS]}" for error in errors[:MOST_ERRORS])
         said = Message("user", self._prompts.repair.fill(errors=told))
-        shown = reply if self._counter.bound(reply) <= self.output_tokens else reply[: self.output_tokens // 2]
+        shown = beginning_and_end(reply, self._counter, most_tokens=self.output_tokens)
         messages = (*request.messages, Message("assistant", shown), said)
         return ModelRequest(
             role=request.role,
@@ -241,6 +258,16 @@ class Reducer:
 
 def _line(finding: Finding) -> str:
     return f"[{finding.id}] {' '.join(finding.statement.split())}"
+
+
+def beginning_and_end(text: str, counter: CalibratedCounter, *, most_tokens: int) -> str:
+    """`text`, or its first and last characters with a mark between where it is above `most_tokens` (bound)."""
+    half = len(text)
+    shown = text
+    while counter.bound(shown) > most_tokens and half > 1:
+        half = min(half // 2, most_tokens)
+        shown = f"{text[:half]} … {text[-half:]}"
+    return shown
 
 
 def _is_worth_splitting(chunk: Chunk) -> bool:
