@@ -94,8 +94,32 @@ class EvidenceKind(StrEnum):
     INFERENCE = "inference"
 
 
+class Lineage(StrEnum):
+    """How far a figure can be trusted: over complete data, over labels that a model gave, over incomplete data."""
+
+    EXACT = "exact"
+    BY_LABEL = "by_label"
+    LOWER_BOUND = "lower_bound"
+
+
+class SqlResult(Stored):
+    """A query that a statement cites: `rows` are the first of `n_rows`; `agreement` (0 to 1) that of labels in it."""
+
+    id: str
+    sql: str
+    columns: tuple[str, ...] = ()
+    rows: tuple[tuple[Any, ...], ...] = ()
+    n_rows: int = 0
+    lineage: Lineage = Lineage.EXACT
+    agreement: float | None = None
+
+
 class Evidence(Stored):
-    """A statement and what it rests on; `verified` is decided by code."""
+    """A statement and what it rests on; `verified` is decided by code.
+
+    `sql` are the statements of `queries`. `exact` is None where no figure was computed or counted. `note` says what is
+    wrong with a statement that is not verified; `unproven` are its figures that stand in no evidence.
+    """
 
     statement: str
     kind: EvidenceKind
@@ -104,6 +128,9 @@ class Evidence(Stored):
     sql: str | None = None
     exact: bool | None = None
     verified: bool = False
+    queries: tuple[SqlResult, ...] = ()
+    unproven: tuple[str, ...] = ()
+    note: str | None = None
 
 
 class CallReport(Stored):
@@ -148,12 +175,17 @@ class ErrorReport(Stored):
 
 
 class SubQuestionReport(Stored):
-    """One part of the question and its answer."""
+    """One part of the question and its answer.
+
+    `after` are the numbers (from 1) of the parts whose answers it was given; `error` says why it failed.
+    """
 
     question: str
     need: Literal["read", "compute"] | None = None
     status: RunStatus = RunStatus.COMPLETE
     answer: str = ""
+    after: tuple[int, ...] = ()
+    error: ErrorReport | None = None
 
 
 class RunResult(Stored):

@@ -5,7 +5,6 @@ Knows the values that pass between the loop and the executor. Knows nothing of h
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Any, Literal, Protocol, TypeAlias
 
 from adapters.base import JsonObject, ToolSpec
@@ -15,6 +14,7 @@ from runax_cli.executor.dataset import Dataset
 from runax_cli.executor.envelope import Envelope
 from runax_cli.models.base import Model
 from runax_cli.results import CallReport, Coverage
+from runax_cli.results import Lineage as Lineage
 
 Need: TypeAlias = Literal["read", "compute"]
 
@@ -70,14 +70,6 @@ class Finding:
     records: tuple[int, ...]
     quote: str | None = None
     is_quote_verified: bool | None = None
-
-
-class Lineage(StrEnum):
-    """How far a figure can be trusted: over complete data, over labels that a model gave, over incomplete data."""
-
-    EXACT = "exact"
-    BY_LABEL = "by_label"
-    LOWER_BOUND = "lower_bound"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

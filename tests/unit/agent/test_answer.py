@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
-from runax_cli.agent.answer import Shown, ShownData, evidence_of, record_id, without_certificates
+from runax_cli.agent.answer import evidence_of, without_certificates
+from runax_cli.agent.shown import Shown, ShownData
+from runax_cli.agent.support import record_id
 from runax_cli.errors import StoreError
 from runax_cli.executor.dataset import DatasetStore
 from runax_cli.executor.envelope import Envelope, EnvelopeStatus
@@ -80,7 +82,7 @@ def test_a_statement_without_reference_is_an_inference() -> None:
 def test_a_number_of_records_is_held_against_the_total(sentence: str, kind: EvidenceKind, is_verified: bool) -> None:
     data = shown(set())
     data.datasets["tickets_1"].exact_total = 1261
-    (evidence,) = evidence_of(sentence, data)
+    (evidence,) = evidence_of(sentence, data, question="What of customer 4?")
     assert (evidence.kind, evidence.verified) == (kind, is_verified)
 
 
