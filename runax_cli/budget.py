@@ -4,7 +4,7 @@ Check-then-spend overshoots under concurrency; a reservation cannot. A budget ma
 then counts in every ancestor. Knows amounts and limits only: no clock, no prices, no I/O.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 
@@ -100,15 +100,19 @@ class Budget:
         limit: float | None = getattr(self.limits, resource)
         if limit is None:
             return None
+        return max(0.0, limit - self._used(resource))
+
+    def _used(self, resource: str) -> float:
         used: float = getattr(self.spent, resource) + getattr(self.reserved, resource)
-        return max(0.0, limit - used)
+        return used
 
     def _require(self, amount: Amount) -> None:
         for field in fields(amount):
             asked: float = getattr(amount, field.name)
             rest = self._rest(field.name)
             if asked > 0 and rest is not None and asked > rest:
-                limit = getattr(self.limits, field.name)
+                given: float | None = getattr(self.limits, field.name)
+                limit = self._used(field.name) + rest if given is None else given
                 raise BudgetExhausted(
                     resource=field.name, owner=self.owner, limit=limit, used=limit - rest, asked=asked
                 )
@@ -117,3 +121,59 @@ class Budget:
         for budget in self._chain():
             budget.reserved = budget.reserved - reserved
             budget.spent = budget.spent + actual
+
+
+class _Share(Budget):
+    """What one of several may use: everything that is left, but for what is guaranteed to the others."""
+
+    def __init__(self, whole: Budget, *, owner: str, kept_for_others: Callable[["_Share", str], float]) -> None:
+        super().__init__(Limits(), owner=owner, parent=whole)
+        self._whole = whole
+        self._kept_for_others = kept_for_others
+
+    def _rest(self, resource: str) -> float | None:
+        rest = self._whole.remaining(resource)
+        return None if rest is None else max(0.0, rest - self._kept_for_others(self, resource))
+
+
+class Shares:
+    """One budget among several who work at the same time.
+
+    Half of it is guaranteed to them in equal parts, so that none is starved; the other half, and what is left of the
+    part of one that is closed, belongs to whoever needs it first. Together they never use more than the whole.
+    """
+
+    def __init__(self, whole: Budget, *, among: int) -> None:
+        self._whole = whole
+        self._guaranteed = {field.name: _half(whole, field.name, among) for field in fields(Amount)}
+        self._open: list[_Share | None] = [None] * among
+
+    def open(self, *, owner: str) -> Budget:
+        """The budget of the next one. Raises ValueError where all have theirs and none was closed."""
+        share = _Share(self._whole, owner=owner, kept_for_others=self._kept)
+        self._open[self._open.index(None)] = share
+        return share
+
+    def close(self, share: Budget) -> None:
+        """Its owner is done: what it did not use is there for the others."""
+        self._open = [other for other in self._open if other is not share]
+
+    def reopen(self) -> None:
+        """One that was closed is worked on once more."""
+        self._open.append(None)
+
+    def guaranteed(self, resource: str) -> float:
+        """What each may use in any case; 0 where nothing limits the resource."""
+        return self._guaranteed[resource]
+
+    def _kept(self, mine: _Share, resource: str) -> float:
+        own = self._guaranteed[resource]
+        others = [other for other in self._open if other is not mine]
+        return sum(own if other is None else max(0.0, own - other._used(resource)) for other in others)
+
+
+def _half(whole: Budget, resource: str, among: int) -> float:
+    rest = whole.remaining(resource)
+    if rest is None:
+        return 0.0
+    return rest / (2 * among) if resource == "usd" else float(rest // (2 * among))

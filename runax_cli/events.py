@@ -44,12 +44,18 @@ class RunFinished(Body):
 
 
 class PlanMade(Body):
-    """The question was taken apart, or found to be single; `rule` says who decided."""
+    """The question was taken apart, or found to be single; `rule` says who decided.
+
+    `after` has, for each part, the numbers (from 1) of the parts that it waits for. A plan that is revised after a
+    result is told once more.
+    """
 
     type: Literal["plan.made"] = "plan.made"
     sub_questions: tuple[str, ...]
     needs: tuple[Literal["read", "compute"], ...]
     rule: str
+    after: tuple[tuple[int, ...], ...] = ()
+    is_revised: bool = False
 
 
 class ModelRequested(Body):

@@ -5,36 +5,34 @@ interrupted. Every question gets exactly one `run.started` and one `run.finished
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import partial
 from typing import Any, TypeAlias
 from uuid import uuid4
 
 from adapters.clock import Clock, SystemClock
 from adapters.combine import Catalog
-from runax_cli.agent import prompts
 from runax_cli.agent.answer import Records, ShownData, evidence_of, without_certificates
-from runax_cli.agent.calls import CallExecutor, CallParts, TurnCalls
-from runax_cli.agent.context import Context
+from runax_cli.agent.calls import CallExecutor
+from runax_cli.agent.combine import PartResult, combined_text, verdict_over
 from runax_cli.agent.coverage import coverage_of
-from runax_cli.agent.journalled import JournalledModel
-from runax_cli.agent.plan import Plan, plan_of
-from runax_cli.agent.streaming import AnswerStream
-from runax_cli.agent.turn import Turn, TurnParts
+from runax_cli.agent.division import Division, plan_made, tell_repairs
+from runax_cli.agent.part import Asked, Part, RunParts, tell_lost
+from runax_cli.agent.plan import SubQuestion, plan_of, single
+from runax_cli.agent.planner import Planner
 from runax_cli.agent.verdict import Stopped, TurnEnd, verdict_of
 from runax_cli.budget import Budget, Limits
 from runax_cli.errors import RunaxError, StoreError, TurnTimedOut
-from runax_cli.events import Emitter, EventSink, PlanMade, RunFinished, RunStarted, Warned
+from runax_cli.events import AnswerDelta, Emitter, EventSink, RunFinished, RunStarted
 from runax_cli.guard.policy import AlwaysDeny, Approver, WritePolicy
-from runax_cli.guard.virtual import VisibleTool, visible
+from runax_cli.guard.virtual import visible
 from runax_cli.memory.history import History
 from runax_cli.memory.journal import Journal
-from runax_cli.models.base import Model, OnText, Role
+from runax_cli.models.base import OnText, Role
 from runax_cli.models.metered import UsageMeter
 from runax_cli.models.registry import ModelRegistry
-from runax_cli.results import Evidence, RunResult, RunStatus, SubQuestionReport
+from runax_cli.results import RunResult, RunStatus
 
 TraceOf: TypeAlias = Callable[[str], str | None]
 _ID_CHARS = 12
@@ -59,16 +57,21 @@ class TurnLimits:
 
 @dataclass(slots=True, kw_only=True)
 class _Run:
-    """One question under way."""
+    """One question under way; `division` is None until there is a plan."""
 
-    run_id: str
-    plan: Plan
+    question: str
     started_s: float
-    emitter: Emitter
-    meter: UsageMeter
-    stream: AnswerStream
-    calls: TurnCalls
-    turn: Turn
+    parts: RunParts
+    on_text: OnText | None
+    division: Division | None = None
+
+    @property
+    def emitter(self) -> Emitter:
+        return self.parts.emitter
+
+    def begin(self, asked: Asked, budget: Budget) -> Part:
+        """One part. Only that which is the whole question streams as it comes."""
+        return Part(asked, self.parts, budget=budget, on_text=self.on_text if asked.number is None else None)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -109,26 +112,34 @@ class Session:
         """
         run = self._begin(question, on_text)
         try:
-            end = await self._until_timeout(run)
-            evidence = await asyncio.to_thread(evidence_of, _text(end), self._shown_by(run))
+            stopped = await self._until_timeout(run)
+            results = await asyncio.to_thread(self._results, run, stopped)
         except BaseException as error:
-            stopped = Stopped(error, run.stream.text)
-            self._finish(run, stopped, evidence_of(_text(stopped), self._shown_by(run)))
+            self._finish(run, self._results(run, error), error)
             raise
-        return self._finish(run, end, evidence)
+        return self._finish(run, results, stopped)
 
-    async def _until_timeout(self, run: _Run) -> TurnEnd:
+    async def _until_timeout(self, run: _Run) -> BaseException | None:
+        """What ended the run from outside of its parts, or None."""
         timeout_s = self.limits.timeout_s
         try:
             async with asyncio.timeout(timeout_s) as deadline:
-                return await run.turn.run()
+                await self._answered(run)
         except TimeoutError:
             if not deadline.expired():
                 raise
-            error = TurnTimedOut(f"the wall time of {timeout_s:g} s is used up. Raise it with --timeout.")
-            return Stopped(error, run.stream.text)
-        except RunaxError as error:
-            return Stopped(error, run.stream.text)
+            return TurnTimedOut(f"the wall time of {timeout_s:g} s is used up. Raise it with --timeout.")
+        return None
+
+    async def _answered(self, run: _Run) -> None:
+        planner = self._planner(run)
+        plan = plan_of(run.question) or await planner.plan(run.question)
+        run.emitter.emit(plan_made(plan))
+        tell_repairs(plan, run.emitter)
+        run.division = Division(
+            plan=plan, begin=run.begin, budget=run.parts.budget, planner=planner, emitter=run.emitter
+        )
+        await run.division.run()
 
     def _begin(self, question: str, on_text: OnText | None) -> _Run:
         run_id = _new_id()
@@ -137,119 +148,92 @@ class Session:
         try:
             self.journal.begin_run(run_id, self.id, question=question, settings=self.settings, started_at=self._now())
         except StoreError as error:
-            _tell_lost(emitter, error)
-        plan = plan_of(question)
-        emitter.emit(PlanMade(sub_questions=(plan.question,), needs=(plan.need,), rule=plan.rule))
-        return self._composed(run_id, plan, emitter, on_text)
-
-    def _composed(self, run_id: str, plan: Plan, emitter: Emitter, on_text: OnText | None) -> _Run:
-        meter, budget = UsageMeter(), self.limits.budget()
-        tools = {spec.name: visible(spec) for spec in self.catalog.tools}
-        context = self._context(run_id, plan, tools)
-        bind = partial(self._bound, run_id=run_id, budget=budget, emitter=emitter, meter=meter)
-        calls = self._calls(plan, tools, context=context, budget=budget, emitter=emitter, reducer=bind(Role.REDUCER))
-        stream = AnswerStream(emitter, on_text=on_text)
-        counter = self.registry.counter(Role.AGENT)
-        parts = TurnParts(
-            model=bind(Role.AGENT),
-            context=context,
-            calls=calls,
-            budget=budget,
-            emitter=emitter,
-            stream=stream,
-            is_calibrated=lambda: counter.is_calibrated,
-        )
-        return _Run(
+            tell_lost(emitter, error)
+        parts = RunParts(
             run_id=run_id,
-            plan=plan,
-            started_s=self.clock.monotonic(),
-            emitter=emitter,
-            meter=meter,
-            stream=stream,
-            calls=calls,
-            turn=Turn(parts),
-        )
-
-    def _bound(self, role: Role, *, run_id: str, budget: Budget, emitter: Emitter, meter: UsageMeter) -> Model:
-        model = self.registry.bind(role, budget=budget, emitter=emitter, meter=meter)
-        tell = partial(_tell_lost, emitter)
-        return JournalledModel(model, role=role, journal=self.journal, run_id=run_id, on_lost=tell)
-
-    def _context(self, run_id: str, plan: Plan, tools: Mapping[str, VisibleTool]) -> Context:
-        return Context(
-            system=prompts.AGENT_SYSTEM.fill(today=self._now().date().isoformat()),
-            question=plan.question,
-            history=self.history,
-            tools=[tool.schema for tool in tools.values()],
-            counter=self.registry.counter(Role.AGENT),
-            effective_tokens=self.registry.config(Role.AGENT).effective_tokens,
-            run_id=run_id,
-        )
-
-    def _calls(
-        self,
-        plan: Plan,
-        tools: Mapping[str, VisibleTool],
-        *,
-        context: Context,
-        budget: Budget,
-        emitter: Emitter,
-        reducer: Model,
-    ) -> TurnCalls:
-        parts = CallParts(
-            tools=tools,
+            today=self._now().date().isoformat(),
+            registry=self.registry,
             executor=self.executor,
+            tools={spec.name: visible(spec) for spec in self.catalog.tools},
+            journal=self.journal,
+            history=self.history,
             policy=WritePolicy(allow_writes=self.allow_writes, approver=self.approver),
-            budget=budget,
+            meter=UsageMeter(),
             emitter=emitter,
-            reducer=reducer,
-            question=plan.question,
-            need=plan.need,
+            budget=self.limits.budget(),
             parallel_calls=self.limits.parallel_calls,
-            direct_limit=context.direct_limit,
-            measure=context.bound,
         )
-        return TurnCalls(parts)
+        return _Run(question=question, started_s=self.clock.monotonic(), parts=parts, on_text=on_text)
 
-    def _shown_by(self, run: _Run) -> ShownData:
-        for call in run.calls.made:
+    def _planner(self, run: _Run) -> Planner:
+        parts = run.parts
+        return Planner(
+            model=parts.model(Role.PLANNER, budget=parts.budget, emitter=run.emitter),
+            history=self.history,
+            tools=[tool.schema for tool in parts.tools.values()],
+            counter=self.registry.counter(Role.PLANNER),
+            effective_tokens=self.registry.config(Role.PLANNER).effective_tokens,
+            today=parts.today,
+            run_id=parts.run_id,
+        )
+
+    def _results(self, run: _Run, error: BaseException | None) -> tuple[PartResult, ...]:
+        """Every part of the question in order, with what its answer rests on; blocking."""
+        division = run.division
+        begun = division.begun if division is not None else ()
+        for call in (call for part in begun for call in part.calls.made):
             if call.outcome is not None:
                 self._shown.note(call.outcome)
-        return self._shown
+        plan = single(run.question) if division is None else division.plan
+        parts = {} if division is None else division.parts
+        return tuple(self._result_of(plan.part(n), parts.get(n), error) for n in plan.numbers)
 
-    def _finish(self, run: _Run, end: TurnEnd, evidence: tuple[Evidence, ...]) -> RunResult:
+    def _result_of(self, sub: SubQuestion, part: Part | None, error: BaseException | None) -> PartResult:
+        end = _end_of(part, error)
+        answer = without_certificates(end.text)
+        calls = () if part is None else part.calls.made
+        coverage, evidence = coverage_of(calls), evidence_of(answer, self._shown)
+        verdict = verdict_of(end, calls=calls, coverage=coverage, evidence=evidence)
+        return PartResult(sub=sub, answer=answer, calls=calls, coverage=coverage, evidence=evidence, verdict=verdict)
+
+    def _finish(self, run: _Run, parts: Sequence[PartResult], error: BaseException | None) -> RunResult:
         """Result, journal, event, history: without a pause, so that nothing can come between."""
-        result = self._result(run, end, evidence)
+        result = self._result(run, parts, error)
+        if len(parts) > 1 and result.answer:
+            run.emitter.emit(AnswerDelta(text=result.answer))
+            if run.on_text is not None:
+                run.on_text(result.answer)
         try:
             self.journal.finish_run(result)
-        except StoreError as error:
-            _tell_lost(run.emitter, error)
+        except StoreError as lost:
+            tell_lost(run.emitter, lost)
         run.emitter.emit(RunFinished(result=result))
         self.last_result = result
         if result.status in _REMEMBERED:
             self.history.add(result.question, result.answer)
         return result
 
-    def _result(self, run: _Run, end: TurnEnd, evidence: tuple[Evidence, ...]) -> RunResult:
-        made, answer = run.calls.made, _text(end)
+    def _result(self, run: _Run, parts: Sequence[PartResult], error: BaseException | None) -> RunResult:
+        made = tuple(call for part in parts for call in part.calls)
+        void = tuple(call for part in (run.division.replaced if run.division else ()) for call in part.calls.made)
         coverage = coverage_of(made)
-        verdict = verdict_of(end, calls=made, coverage=coverage, evidence=evidence)
-        part = SubQuestionReport(question=run.plan.question, need=run.plan.need, status=verdict.status, answer=answer)
+        verdict = verdict_over(parts, error, coverage=coverage)
+        meter = run.parts.meter
         return RunResult(
-            run_id=run.run_id,
+            run_id=run.parts.run_id,
             session_id=self.id,
             status=verdict.status,
             exit_code=int(verdict.exit_code),
-            question=run.plan.question,
-            answer=answer,
-            sub_questions=(part,),
+            question=run.question,
+            answer=combined_text(parts, question=run.question),
+            sub_questions=tuple(part.report() for part in parts),
             coverage=coverage,
-            calls=tuple(call.report for call in made),
-            evidence=evidence,
-            usage=run.meter.report(),
-            cost_usd=run.meter.cost_usd,
+            calls=tuple(call.report for call in (*made, *void)),
+            evidence=tuple(entry for part in parts for entry in part.evidence),
+            usage=meter.report(),
+            cost_usd=meter.cost_usd,
             duration_s=self.clock.monotonic() - run.started_s,
-            trace_path=self.trace_of(run.run_id),
+            trace_path=self.trace_of(run.parts.run_id),
             error=verdict.error,
         )
 
@@ -269,12 +253,11 @@ class Session:
         return datetime.fromtimestamp(self.clock.wall(), UTC)
 
 
-def _text(end: TurnEnd) -> str:
-    return without_certificates(end.text)
-
-
-def _tell_lost(emitter: Emitter, error: StoreError) -> None:
-    emitter.emit(Warned(code="store_error", text=f"this run is not recorded in full: {error}"))
+def _end_of(part: Part | None, error: BaseException | None) -> TurnEnd:
+    if part is not None and error is None and part.end is not None:
+        return part.end
+    why = error or RunaxError("the run ended before this part did")
+    return Stopped(why) if part is None else part.stopped_by(why)
 
 
 def _new_id() -> str:

@@ -11,11 +11,15 @@ _PARAGRAPH_END = "\n\n"
 
 
 class AnswerStream:
-    """Hands pieces of the answer to the event stream, and to `on_text` where somebody listens."""
+    """Hands pieces of the answer to the event stream, and to `on_text` where somebody listens.
 
-    def __init__(self, emitter: Emitter, *, on_text: OnText | None) -> None:
+    A stream that is silent keeps the text to itself: a part is heard when the answer of all parts is put together.
+    """
+
+    def __init__(self, emitter: Emitter, *, on_text: OnText | None, is_silent: bool = False) -> None:
         self._emitter = emitter
         self._on_text = on_text
+        self._is_silent = is_silent
         self._held = ""
         self.text = ""
 
@@ -46,6 +50,8 @@ class AnswerStream:
         self._held, self.text = "", ""
 
     def _hand_over(self, piece: str) -> None:
+        if self._is_silent:
+            return
         self._emitter.emit(AnswerDelta(text=piece))
         if self._on_text is not None:
             self._on_text(piece)

@@ -1,4 +1,4 @@
-"""The loop of one turn: ask the model, run the calls it asks for, until there is an answer or a reason to stop.
+"""The loop of one part of a question: ask the model, run the calls it asks for, until it answers or has to stop.
 
 Each pass ends in a small value that says what comes next: run again, force the answer, or an end. Knows the order of
 things. Knows nothing of how a call runs, what an answer proves, and who listens.
@@ -42,7 +42,10 @@ StepOutcome: TypeAlias = RunAgain | ForceAnswer | TurnEnd
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnParts:
-    """What a turn works with. `is_calibrated` says whether the bound of a request is already better than its bytes."""
+    """What a turn works with. `is_calibrated` says whether the bound of a request is already better than its bytes.
+
+    `call_prefix` begins the ids of its calls, which are unique in the run.
+    """
 
     model: Model
     context: Context
@@ -51,6 +54,7 @@ class TurnParts:
     emitter: Emitter
     stream: AnswerStream
     is_calibrated: Callable[[], bool]
+    call_prefix: str = "call"
 
 
 class Turn:
@@ -159,11 +163,11 @@ class Turn:
         return await self._parts.model.complete(request, on_text=self._parts.stream.take)
 
     def _with_own_ids(self, calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
-        """Ids that are unique in the turn: some endpoints send none, or the same one twice."""
+        """Ids that are unique in the run: some endpoints send none, or the same one twice."""
         owned = []
         for call in calls:
             self._n_calls += 1
-            owned.append(replace(call, id=f"call_{self._n_calls}"))
+            owned.append(replace(call, id=f"{self._parts.call_prefix}_{self._n_calls}"))
         return tuple(owned)
 
     def _add_results(self, calls: Sequence[RequestedCall]) -> None:

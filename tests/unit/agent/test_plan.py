@@ -1,49 +1,153 @@
-"""The wording of a question says whether it asks for meaning or for figures, in English and in Czech."""
+"""Plans: made by rule, repaired where a planner was wrong, and worked off in an order that always ends."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from runax_cli.agent.plan import plan_of
+from runax_cli.agent.plan import MOST_PARTS, Plan, SubQuestion, plan_of, planned, ready, revised, single, waiting_for
+from runax_cli.agent.planner import parts_of
+
+numbers = st.integers(min_value=-2, max_value=12)
+sub_questions = st.builds(
+    SubQuestion,
+    question=st.sampled_from(["", "  ", "a?", "b?", "c?", "d?", "e?", "f?", "g?", "h?", "i?"]),
+    need=st.sampled_from(["read", "compute"]),
+    after=st.lists(numbers, max_size=4).map(tuple),
+    expects=st.sampled_from(["", "a number"]),
+)
+
+
+def sub(question: str, *after: int, need: Any = "read") -> SubQuestion:
+    return SubQuestion(question=question, need=need, after=after)
+
+
+def worked_off(plan: Plan, pick: Sequence[int]) -> list[int]:
+    """The order in which parts are done when `pick` chooses whose turn it is."""
+    begun: set[int] = set()
+    done: list[int] = []
+    for choice in [*pick, *[0] * len(plan.parts)]:
+        begun |= set(ready(plan, begun=begun, done=done))
+        running = sorted(begun - set(done))
+        if running:
+            done.append(running[choice % len(running)])
+    return done
+
+
+def test_a_plainly_single_question_needs_no_planner_and_says_why() -> None:
+    plan = plan_of("Kolik tiketů má zákazník 4?")
+    assert plan is not None
+    assert plan.is_single
+    assert plan.rule == "one sub-question, need 'compute': 'kolik' asks for a figure"
+    assert plan.part(1).question == "Kolik tiketů má zákazník 4?"
+
+
+def test_a_question_of_several_is_left_to_the_planner() -> None:
+    assert plan_of("Who is A? Who is B?") is None
+
+
+@given(st.lists(sub_questions, max_size=9))
+def test_every_plan_is_sound_whatever_the_planner_says(parts: list[SubQuestion]) -> None:
+    plan = planned("Who? And who?", parts)
+    assert 1 <= len(plan.parts) <= MOST_PARTS
+    assert all(part.question.strip() for part in plan.parts)
+    assert len({part.question for part in plan.parts}) == len(plan.parts)
+    for number in plan.numbers:
+        assert set(plan.part(number).after) <= set(plan.numbers) - {number}
+
+
+@given(st.lists(sub_questions, max_size=9), st.lists(st.integers(min_value=0, max_value=9), max_size=9))
+def test_every_part_is_done_once_and_after_all_that_it_waits_for(parts: list[SubQuestion], pick: list[int]) -> None:
+    plan = planned("Who? And who?", parts)
+    done = worked_off(plan, pick)
+    assert sorted(done) == list(plan.numbers)
+    for number in plan.numbers:
+        assert {done.index(n) for n in plan.part(number).after} <= set(range(done.index(number)))
+
+
+@given(st.lists(sub_questions, min_size=2, max_size=6))
+def test_who_waits_for_a_part_never_waits_for_itself(parts: list[SubQuestion]) -> None:
+    plan = planned("Who? And who?", parts)
+    assert all(number not in waiting_for(plan, number) for number in plan.numbers)
+
+
+def test_independent_parts_are_ready_at_once_and_dependents_later() -> None:
+    plan = planned("a? b? c?", [sub("a?"), sub("b?"), sub("c?", 1, 2)])
+    assert ready(plan, begun=(), done=()) == (1, 2)
+    assert ready(plan, begun=(1, 2), done=(1,)) == ()
+    assert ready(plan, begun=(1, 2), done=(1, 2)) == (3,)
+    assert waiting_for(plan, 1) == {3}
+
+
+def test_a_circle_is_opened_and_told() -> None:
+    plan = planned("a? b?", [sub("a?", 2), sub("b?", 1)])
+    assert [part.after for part in plan.parts] == [(), (1,)]
+    assert plan.repairs == ("part 1 waits in a circle: it waits no longer",)
+
+
+def test_an_empty_plan_is_the_question_itself_with_a_warning() -> None:
+    plan = planned("Who? And who?", [])
+    assert (plan.is_single, plan.part(1).question) == (True, "Who? And who?")
+    assert plan.repairs == ("the plan has no part",)
+
+
+def test_a_plan_of_one_part_is_the_question_in_the_users_own_words() -> None:
+    plan = planned("Compare A.", [sub("What about A?", need="compute")])
+    assert (plan.part(1).question, plan.part(1).need, plan.repairs) == ("Compare A.", "compute", ())
+
+
+def test_parts_beyond_the_limit_are_asked_as_one() -> None:
+    plan = planned("?", [sub(f"q{letter}?", *((7,) if letter == "a" else ())) for letter in "abcdefgh"])
+    assert len(plan.parts) == MOST_PARTS
+    assert plan.part(6).question == "qf? qg? qh?"
+    assert plan.part(1).after == (6,)
+    assert plan.repairs == ("the plan has 8 parts: those from 6 on are asked as one",)
+
+
+def test_dependencies_follow_when_a_part_is_left_out() -> None:
+    plan = planned("?", [sub(""), sub("a?"), sub("b?", 1, 2), sub("a?")])
+    assert [(part.question, part.after) for part in plan.parts] == [("a?", ()), ("b?", (1,))]
+
+
+def test_a_plan_that_loses_a_name_is_not_followed() -> None:
+    question = 'How many tickets has "Baláž" and how many has customer 17?'
+    kept = planned(question, [sub("How many tickets has Balaz?"), sub("How many tickets has customer 17?")])
+    assert len(kept.parts) == 2
+    lost = planned(question, [sub("How many tickets has the first one?"), sub("How many tickets has customer 17?")])
+    assert lost.is_single
+    assert lost.repairs == ("no part of the plan names 'balaz', which the question does: it is answered as one",)
+
+
+def test_a_revision_changes_open_parts_alone() -> None:
+    plan = planned("a? b? c?", [sub("a?"), sub("b?", 1), sub("c?", 2)])
+    after = revised(plan, {1: sub("x?"), 2: sub("y?", 1, 3), 3: sub(" ", 1)}, open_parts=(2, 3))
+    assert [part.question for part in after.parts] == ["a?", "y?", "c?"]
+    assert [part.after for part in after.parts] == [(), (1,), (2,)]
+
+
+@given(st.lists(sub_questions, min_size=2, max_size=6), st.dictionaries(numbers, sub_questions, max_size=4))
+def test_a_revised_plan_is_as_sound_as_any(parts: list[SubQuestion], changes: dict[int, SubQuestion]) -> None:
+    plan = planned("Who? And who?", parts)
+    after = revised(plan, changes, open_parts=list(plan.numbers))
+    assert sorted(worked_off(after, [])) == list(plan.numbers)
 
 
 @pytest.mark.parametrize(
-    "question",
-    [
-        "How many tickets does customer 4 have?",
-        "What is the average delay per airline?",
-        "Which airport has the most bird strikes?",
-        "Kolik tiketů má zákazník 4?",
-        "Jaký je PRŮMĚR zpoždění?",
-        "Jaký je součet plateb za rok 2026?",
-        "Který zákazník má nejvíc výpadků?",
-        "Jaké procento tiketů je otevřených?",
-        "Find the total of all payments",
-    ],
+    "reply",
+    ["", "null", "[]", '{"parts": 3}', '{"parts": [1, "a", null, []]}', '{"parts": [{"after": "x", "question": 3}]}'],
 )
-def test_questions_for_figures_need_computing(question: str) -> None:
-    assert plan_of(question).need == "compute"
+def test_any_reply_can_be_read(reply: str) -> None:
+    assert planned("q? r?", [part for _, part in parts_of(reply)]).is_single
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
-        "Zjisti vše o uživateli Baláž.",
-        "Why do customers call most?",
-        "List the complaints of customer 4",
-        "What did customer 4 complain about?",
-        "Proč zákazníci nejčastěji volají?",
-        "Shrň tikety zákazníka 4",
-        "Who is Jana?",
-        "",
-    ],
-)
-def test_questions_for_meaning_need_reading(question: str) -> None:
-    assert plan_of(question).need == "read"
+def test_a_reply_is_read_with_everything_in_it() -> None:
+    part = {"number": 2, "question": " How\nmany? ", "need": "compute", "after": [1, True, "2"], "must_contain": "n"}
+    ((number, read),) = parts_of(json.dumps({"parts": [part]}))
+    assert (number, read) == (2, SubQuestion(question="How many?", need="compute", after=(1,), expects="n"))
 
 
-def test_the_rule_that_decided_is_told() -> None:
-    assert plan_of("Kolik je to?").rule == "one sub-question, need 'compute': 'kolik' asks for a figure"
-    assert plan_of("Who is Jana?").rule == "one sub-question, need 'read': nothing in its wording asks for a figure"
-
-
-def test_a_word_inside_another_word_decides_nothing() -> None:
-    assert plan_of("What does the accountant say in the summit?").need == "read"
+def test_a_single_plan_names_the_need_of_the_wording() -> None:
+    assert single("Kolik?").part(1).need == "compute"

@@ -1,0 +1,148 @@
+"""One part of a question on its way: its own loop, context, budget and calls, over what all parts of a run share.
+
+Puts a turn together for a sub-question. Knows nothing of the other parts, save the text that they left for this one.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from runax_cli.agent import prompts
+from runax_cli.agent.calls import CallExecutor, CallParts, TurnCalls
+from runax_cli.agent.context import Context
+from runax_cli.agent.journalled import JournalledModel
+from runax_cli.agent.plan import SubQuestion
+from runax_cli.agent.streaming import AnswerStream
+from runax_cli.agent.turn import Turn, TurnParts
+from runax_cli.agent.verdict import Stopped, TurnEnd
+from runax_cli.budget import Budget
+from runax_cli.errors import RunaxError, StoreError
+from runax_cli.events import Emitter, Warned
+from runax_cli.guard.policy import WritePolicy
+from runax_cli.guard.virtual import VisibleTool
+from runax_cli.memory.history import History
+from runax_cli.memory.journal import Journal
+from runax_cli.models.base import Model, OnText, Role
+from runax_cli.models.metered import UsageMeter
+from runax_cli.models.registry import ModelRegistry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunParts:
+    """What all parts of a run work with. `parallel_calls` holds for each part."""
+
+    run_id: str
+    today: str
+    registry: ModelRegistry
+    executor: CallExecutor
+    tools: Mapping[str, VisibleTool]
+    journal: Journal
+    history: History
+    policy: WritePolicy
+    meter: UsageMeter
+    emitter: Emitter
+    budget: Budget
+    parallel_calls: int
+
+    def model(self, role: Role, *, budget: Budget, emitter: Emitter) -> Model:
+        """The model of a role, bound to a budget and journalled."""
+        model = self.registry.bind(role, budget=budget, emitter=emitter, meter=self.meter)
+        tell = partial(tell_lost, emitter)
+        return JournalledModel(model, role=role, journal=self.journal, run_id=self.run_id, on_lost=tell)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """How a part is asked. `number` is None where it is the whole question; `known` is what other parts left for it."""
+
+    sub: SubQuestion
+    number: int | None = None
+    known: str = ""
+
+    @property
+    def text(self) -> str:
+        """What the main model is asked."""
+        asked = self.sub.question
+        if self.sub.expects and self.number is not None:
+            asked = prompts.PART_EXPECTS.fill(question=asked, expects=self.sub.expects)
+        return prompts.PART_KNOWN.fill(question=asked, known=self.known) if self.known else asked
+
+
+class Part:
+    """One sub-question under way. `calls` and `text` are there at any moment, `end` when it is over."""
+
+    def __init__(self, asked: Asked, run: RunParts, *, budget: Budget, on_text: OnText | None) -> None:
+        self.asked, self._run, self.budget = asked, run, budget
+        self.emitter = run.emitter if asked.number is None else run.emitter.child(sub_question=asked.number)
+        self._stream = AnswerStream(self.emitter, on_text=on_text, is_silent=asked.number is not None)
+        context = self._context()
+        self.calls = self._calls(context)
+        self._turn = Turn(self._turn_parts(context))
+        self.end: TurnEnd | None = None
+
+    @property
+    def text(self) -> str:
+        """What the part has said so far."""
+        return self._stream.text if self.end is None else self.end.text
+
+    async def run(self) -> TurnEnd:
+        """Run to the end. Errors that runax raises on purpose are ends; whatever else happens passes through."""
+        try:
+            self.end = await self._turn.run()
+        except RunaxError as error:
+            self.end = Stopped(error, self._stream.text)
+        return self.end
+
+    def stopped_by(self, error: BaseException) -> TurnEnd:
+        """How the part ended: by itself, or by what ended the run. The whole question ends with its run."""
+        if self.end is not None and self.asked.number is not None:
+            return self.end
+        return Stopped(error, self.text)
+
+    def _context(self) -> Context:
+        run, registry = self._run, self._run.registry
+        return Context(
+            system=prompts.AGENT_SYSTEM.fill(today=run.today),
+            question=self.asked.text,
+            history=run.history,
+            tools=[tool.schema for tool in run.tools.values()],
+            counter=registry.counter(Role.AGENT),
+            effective_tokens=registry.config(Role.AGENT).effective_tokens,
+            run_id=run.run_id,
+        )
+
+    def _calls(self, context: Context) -> TurnCalls:
+        run, sub = self._run, self.asked.sub
+        parts = CallParts(
+            tools=run.tools,
+            executor=run.executor,
+            policy=run.policy,
+            budget=self.budget,
+            emitter=self.emitter,
+            reducer=run.model(Role.REDUCER, budget=self.budget, emitter=self.emitter),
+            question=sub.question,
+            need=sub.need,
+            parallel_calls=run.parallel_calls,
+            direct_limit=context.direct_limit,
+            measure=context.bound,
+        )
+        return TurnCalls(parts)
+
+    def _turn_parts(self, context: Context) -> TurnParts:
+        counter = self._run.registry.counter(Role.AGENT)
+        number = self.asked.number
+        return TurnParts(
+            model=self._run.model(Role.AGENT, budget=self.budget, emitter=self.emitter),
+            context=context,
+            calls=self.calls,
+            budget=self.budget,
+            emitter=self.emitter,
+            stream=self._stream,
+            is_calibrated=lambda: counter.is_calibrated,
+            call_prefix="call" if number is None else f"part{number}_call",
+        )
+
+
+def tell_lost(emitter: Emitter, error: StoreError) -> None:
+    """Tell once that the journal does not have all of the run."""
+    emitter.emit(Warned(code="store_error", text=f"this run is not recorded in full: {error}"))

@@ -1,0 +1,98 @@
+"""Shares of a budget: none is starved, all together never pass the whole, and what one leaves is there for others."""
+
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runax_cli.budget import Amount, Budget, Limits, Reservation, Shares
+from runax_cli.errors import BudgetExhausted
+
+moves = st.lists(
+    st.tuples(
+        st.integers(min_value=0, max_value=5),
+        st.sampled_from(["reserve", "settle", "close"]),
+        st.integers(min_value=0, max_value=400),
+    ),
+    max_size=60,
+)
+
+
+def budget(**limits: float) -> Budget:
+    return Budget(Limits(**limits), owner="turn")
+
+
+@given(st.integers(min_value=1, max_value=6), moves)
+def test_all_together_never_pass_the_whole_and_each_has_what_was_guaranteed(n: int, played: list[tuple]) -> None:
+    whole = budget(steps=12, tokens=1000)
+    shares = Shares(whole, among=n)
+    own = [shares.open(owner=f"part {i}") for i in range(n)]
+    reserved: list[list[Reservation]] = [[] for _ in own]
+    closed: set[int] = set()
+    for who, what, amount in played:
+        i = who % n
+        if i in closed:
+            continue
+        if what == "reserve":
+            with suppress(BudgetExhausted):
+                reserved[i].append(own[i].reserve(Amount(tokens=amount)))
+        elif what == "settle" and reserved[i]:
+            one = reserved[i].pop()
+            one.settle(Amount(tokens=min(amount, one.amount.tokens)))
+        elif what == "close":
+            for one in reserved[i]:
+                one.settle(one.amount)
+            shares.close(own[i])
+            closed.add(i)
+        used = whole.spent.tokens + whole.reserved.tokens
+        assert used <= 1000
+        for j in set(range(n)) - closed:
+            mine = own[j].spent.tokens + own[j].reserved.tokens
+            rest = own[j].remaining("tokens")
+            assert rest is not None
+            assert mine + rest >= shares.guaranteed("tokens")
+
+
+def test_the_half_that_is_not_guaranteed_is_for_whoever_needs_it_first() -> None:
+    shares = Shares(budget(steps=12), among=3)
+    first, second = shares.open(owner="first"), shares.open(owner="second")
+    assert first.remaining("steps") == 8
+    first.reserve(Amount(steps=8))
+    assert (first.remaining("steps"), second.remaining("steps")) == (0, 2)
+
+
+def test_what_a_closed_share_did_not_use_flows_back() -> None:
+    shares = Shares(budget(steps=12), among=2)
+    first, second = shares.open(owner="first"), shares.open(owner="second")
+    first.reserve(Amount(steps=1)).settle(Amount(steps=1))
+    assert second.remaining("steps") == 9
+    shares.close(first)
+    assert second.remaining("steps") == 11
+
+
+def test_a_share_that_is_not_taken_yet_is_kept() -> None:
+    shares = Shares(budget(calls=8), among=4)
+    assert shares.open(owner="first").remaining("calls") == 5
+
+
+def test_where_nothing_is_limited_nothing_is_shared_out() -> None:
+    share = Shares(budget(), among=3).open(owner="first")
+    assert share.remaining("usd") is None
+    share.reserve(Amount(usd=1000.0))
+
+
+def test_a_limit_of_a_share_says_whose_it_is() -> None:
+    share = Shares(budget(steps=4), among=2).open(owner="sub-question 1")
+    with pytest.raises(BudgetExhausted, match="'steps' of the sub-question 1 is 3; 0 is spent"):
+        share.reserve(Amount(steps=4))
+
+
+def test_no_more_shares_than_there_are() -> None:
+    shares = Shares(budget(), among=1)
+    first = shares.open(owner="first")
+    with pytest.raises(ValueError, match="not in list"):
+        shares.open(owner="second")
+    shares.close(first)
+    shares.reopen()
+    assert shares.open(owner="again").owner == "again"

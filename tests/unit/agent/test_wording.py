@@ -1,0 +1,122 @@
+"""What the wording of a question tells, in English and in Czech."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runax_cli.agent.wording import fold, is_czech, lost_from, named_in, need_of, why_several
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How many tickets does customer 4 have?",
+        "What is the average delay per airline?",
+        "Which airport has the most bird strikes?",
+        "Kolik tiketů má zákazník 4?",
+        "Jaký je PRŮMĚR zpoždění?",
+        "Jaký je součet plateb za rok 2026?",
+        "Který zákazník má nejvíc výpadků?",
+        "Jaké procento tiketů je otevřených?",
+        "Find the total of all payments",
+    ],
+)
+def test_questions_for_figures_need_computing(question: str) -> None:
+    assert need_of(question).need == "compute"
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Zjisti vše o uživateli Baláž.",
+        "Why do customers call most?",
+        "List the complaints of customer 4",
+        "What did customer 4 complain about?",
+        "Proč zákazníci nejčastěji volají?",
+        "Shrň tikety zákazníka 4",
+        "Who is Jana?",
+        "",
+    ],
+)
+def test_questions_for_meaning_need_reading(question: str) -> None:
+    assert need_of(question).need == "read"
+
+
+def test_a_word_inside_another_word_decides_nothing() -> None:
+    assert need_of("What does the accountant say in the summit?").need == "read"
+
+
+PLAINLY_SINGLE = [
+    "What broke at customer 4?",
+    "How many tickets does customer 4 have?",
+    "Kolik tiketů má zákazník 4?",
+    "Zjisti vše o uživateli Baláž.",
+    "List open and closed tickets of customer 4",
+    "How many payments were made between 2024-01-01 and 2024-03-31?",
+    "Kolik plateb bylo mezi 1. 1. 2024 a 31. 3. 2024?",
+    "Which tickets of customer Baláž mention an invoice?",
+    "Which customers reported an outage and slow internet?",
+    "Find the customer named balaz and tell me the email.",
+    "Jaký je průměr a medián zpoždění?",
+    'How many customers in "Brno and Praha" are there?',
+    'Who wrote "What is this? And why?" in a ticket?',
+    "Jaké výpadky měl zákazník 4? (jen letos)",
+    "Hi",
+    "",
+]
+SEVERAL = [
+    "How many tickets does customer 4 have and how many payments does customer 17 have?",
+    "How many tickets does customer 4 have? What is the email of customer 17?",
+    "Kolik tiketů má zákazník 4 a jaký e-mail má zákazník 17?",
+    "What is the email of customer 4 and also the number of tickets of customer 17?",
+    "Compare the tickets of customer 4 with those of customer 17.",
+    "Porovnej tikety zákazníka 4 a 17.",
+    "How many tickets do customers 4 and 17 have?",
+    "What is the email of Baláž and Novák?",
+    'What is the email of "Baláž" and "Novák"?',
+    "Kolik plateb má Baláž, kolik Novák a kolik Dvořák?",
+    "How many tickets has customer 4; what is the phone of customer 5",
+    "1. emails of customer 4\n2. tickets of customer 5",
+    "Find the customer Baláž. How many tickets do they have?",
+    "Najdi zákazníka Baláž. Kolik má tiketů?",
+    "Which customer has the most tickets and what do they complain about?",
+    "What is the total of payments, and then list the largest of them.",
+    "What broke at customer 4? " * 40,
+]
+
+
+@pytest.mark.parametrize("question", PLAINLY_SINGLE)
+def test_a_plainly_single_question_is_known_by_its_words(question: str) -> None:
+    assert why_several(question) is None
+
+
+@pytest.mark.parametrize("question", SEVERAL)
+def test_what_may_be_several_questions_is_told_with_the_words_that_say_so(question: str) -> None:
+    assert why_several(question)
+
+
+def test_the_words_that_decided_are_told_as_they_read() -> None:
+    assert why_several("Who is Jana? Who is Petr?") == "there is more than one question mark"
+    assert why_several("Emails of Baláž and of Novák") == "'and of …' names one thing more"
+    assert need_of("Kolik je to?").why == "'kolik' asks for a figure"
+    assert need_of("Who is Jana?").why == "nothing in its wording asks for a figure"
+
+
+@given(st.text(max_size=300))
+def test_any_text_has_a_reading(text: str) -> None:
+    assert need_of(text).need in ("read", "compute")
+    assert why_several(text) is None or why_several(text)
+    assert fold(fold(text)) == fold(text) or not text.isascii()
+
+
+def test_names_and_numbers_must_not_get_lost() -> None:
+    named = named_in('Kolik tiketů má "Baláž" od 05. 3. 2024?')
+    assert named == {"balaz", "5", "3", "2024"}
+    assert lost_from(named, "Kolik tiketů má zákazník Baláž od 2024-03-05?") == ()
+    assert lost_from(named, "Kolik tiketů má zákazník od roku 2024?") == ("3", "5", "balaz")
+    assert lost_from(frozenset({"4"}), "customer 14") == ("4",)
+
+
+@pytest.mark.parametrize(("text", "expected"), [("Kolik je hodin", True), ("Příšera", True), ("How many?", False)])
+def test_czech_is_told_by_letters_or_words(text: str, expected: bool) -> None:
+    assert is_czech(text) is expected
