@@ -5,7 +5,7 @@ Knows the marks that frames and chat templates are made of. Knows nothing of wha
 
 import re
 
-_CLOSING = re.compile(r"<(?=\s*/\s*(?:records|findings|texts|parts|known)\b)", re.IGNORECASE)
+_CLOSING = re.compile(r"<(\s*)/(?=\s*(?:records|findings|texts|parts|known)\b)", re.IGNORECASE)
 _TEMPLATE = re.compile(
     r"<(?=[|\uFF5C][^<>|\uFF5C\s]{1,40}[|\uFF5C]>)"
     r"|<(?=(?:start_of_turn|end_of_turn|bos|eos|/?s)>)"
@@ -16,7 +16,7 @@ _TEMPLATE = re.compile(
 
 def fenced(text: str) -> str:
     """`text` that can neither close the fence nor speak as a chat template; JSON stays valid JSON."""
-    return without_template_marks(_CLOSING.sub(r"<\\", text) if "<" in text else text)
+    return without_template_marks(_CLOSING.sub(r"<\1\\/", text) if "<" in text else text)
 
 
 def without_template_marks(text: str) -> str:
