@@ -4,13 +4,14 @@ Knows DuckDB's JSON reader and its limits. The spool stays the truth: what canno
 """
 
 import contextlib
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from runax_cli.errors import StoreError
-from runax_cli.executor.columns import literal
+from runax_cli.executor.columns import literal, quoted
 from runax_cli.executor.dataset import Dataset
 
 MEMORY_MB = 128
@@ -25,6 +26,9 @@ _READERS = (
     "(SELECT json AS record FROM read_ndjson_objects({path}, maximum_object_size={longest}))",
 )
 """From typed columns over columns of JSON to one column of JSON: the first that reads every record is taken."""
+
+_INTEGERS = ("BIGINT", "DECIMAL(38, 0)")
+"""As what whole numbers are kept whose type Parquet does not have: the first that holds every one of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,16 +69,25 @@ def _written(connection: Any, path: Path, draft: Path, *, longest: int) -> int:
     import duckdb
 
     failure: duckdb.Error | None = None
-    for reader in _READERS:
+    for reader, integer in itertools.product(_READERS, _INTEGERS):
         source = reader.format(path=literal(str(path)), longest=longest)
         options = f"FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {_ROW_GROUP}"
         try:
-            row = connection.execute(f"COPY (FROM {source}) TO {literal(str(draft))} ({options})").fetchone()
+            selected = _selected(connection, source, integer)
+            row = connection.execute(f"COPY ({selected}) TO {literal(str(draft))} ({options})").fetchone()
         except duckdb.Error as error:
             failure = error
             continue
         return int(row[0]) if row else 0
     raise failure or duckdb.Error("no reader was tried")
+
+
+def _selected(connection: Any, source: str, integer: str) -> str:
+    """All of a source. Whole numbers of which some are negative are inferred as HUGEINT: Parquet would round those."""
+    described = connection.execute(f"DESCRIBE FROM {source}").fetchall()
+    wide = [(quoted(name), kind.replace("HUGEINT", integer)) for name, kind, *_ in described if "HUGEINT" in kind]
+    casts = ", ".join(f"CAST({name} AS {kind}) AS {name}" for name, kind in wide)
+    return f"SELECT * REPLACE ({casts}) FROM {source}" if casts else f"FROM {source}"  # noqa: S608
 
 
 def _settings(folder: Path, longest: int) -> Iterator[str]:
