@@ -1,0 +1,75 @@
+"""What benchmarks of the executor share: an executor over a source, a call, and a silent listener."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from adapters.base import ToolSpec
+from runax_cli.budget import Budget, Limits
+from runax_cli.events import Emitter, Event
+from runax_cli.executor.call import DecidedCall, Executor, Scope
+from runax_cli.executor.dataset import DatasetStore
+from runax_cli.executor.sender import Source
+from runax_cli.memory.journal import Journal
+from runax_cli.models.base import Model, ModelReply, ModelRequest, OnText, Usage
+from runax_cli.models.tokens import CalibratedCounter
+from runax_cli.runtime import REDUCER_PROMPTS
+
+MISSED = 10
+"""Exit code of a benchmark that did not reach its target."""
+NOTHING = '{"findings": [], "nothing_relevant": true}'
+
+
+class Deaf:
+    """A sink that keeps nothing."""
+
+    def emit(self, event: Event) -> None:
+        """Forget the event."""
+
+
+class Instant:
+    """A reducer that finds nothing, at once; `requests` counts."""
+
+    name = "instant"
+
+    def __init__(self) -> None:
+        self.requests = 0
+
+    async def complete(self, request: ModelRequest, *, on_text: OnText | None = None) -> ModelReply:  # noqa: ARG002
+        """Nothing is relevant."""
+        self.requests += 1
+        return ModelReply(text=NOTHING, model=self.name, usage=Usage(is_reported=False))
+
+    async def aclose(self) -> None:
+        """Nothing is open."""
+
+
+@asynccontextmanager
+async def executor_over(
+    source: Source, counter: CalibratedCounter, *, effective_tokens: int, **settings: Any
+) -> AsyncIterator[Executor]:
+    """An executor with a journal and datasets of its own, in a folder that goes away afterwards."""
+    with TemporaryDirectory() as folder, closing(Journal.open(Path(folder) / "journal.db")) as journal:
+        yield Executor(
+            source,
+            DatasetStore(Path(folder) / "datasets"),
+            journal,
+            counter=counter,
+            effective_tokens=effective_tokens,
+            prompts=REDUCER_PROMPTS,
+            **settings,
+        )
+
+
+def scope(reducer: Model, budget: Budget | None = None) -> Scope:
+    """Without limits and listeners."""
+    emitter = Emitter.for_run(Deaf(), run_id="benchmark", session_id="benchmark")
+    return Scope(emitter=emitter, budget=budget or Budget(Limits(), owner="benchmark"), reducer=reducer)
+
+
+def call_of(tool: ToolSpec, **changes: Any) -> DecidedCall:
+    """A call that reads everything."""
+    given: dict[str, Any] = {"call_id": "c1", "tool": tool, "arguments": {}, "focus": "what customers complain about"}
+    return DecidedCall(**given | changes)
