@@ -20,9 +20,9 @@ from runax_cli.executor.seal import seal
 )
 def test_a_column_with_negative_numbers_is_kept_to_the_last_digit(tmp_path: Path, values: list[int]) -> None:
     dataset = DatasetStore(tmp_path).create("orders")
-    dataset.add_page(0, [{"n": value, "inner": {"n": value}} for value in values], position="all")
+    dataset.add_page(0, [{"n": value, "deep": {"n": value}} for value in values], position="all")
     seal(dataset)
     engine = Engine(tmp_path)
     engine.add(dataset.name, dataset.table_path)
-    rows = engine.select("SELECT n, inner.n FROM orders_1 ORDER BY row").rows
+    rows = engine.select("SELECT n, deep.n FROM orders_1 ORDER BY row").rows
     assert [(int(a), int(b)) for a, b in rows] == [(value, value) for value in values]
