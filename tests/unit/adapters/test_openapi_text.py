@@ -1,6 +1,7 @@
 """The text of documents, read by the rules of JSON, and secrets in texts."""
 
 import json
+import string
 
 import httpx2
 import pytest
@@ -18,12 +19,29 @@ values = st.recursive(
 )
 
 
+def is_written_alike(value: object) -> bool:
+    """Whether the dumper, which knows YAML 1.1, writes no text as what YAML 1.2 reads as a number ("0E0", "0o7")."""
+    match value:
+        case dict():
+            return all(is_written_alike(part) for pair in value.items() for part in pair)
+        case list():
+            return all(map(is_written_alike, value))
+        case str():
+            return not value.startswith((*string.digits, "+", "-", "."))
+        case _:
+            return True
+
+
 @given(values.filter(lambda value: isinstance(value, dict | list)))
 def test_json_is_read_as_json(value):
     assert parse_document(json.dumps(value).encode()) == value
 
 
-@given(st.dictionaries(st.text(st.characters(codec="ascii", categories=["L"]), min_size=1), values))
+@given(
+    st.dictionaries(st.text(st.characters(codec="ascii", categories=["L"]), min_size=1), values).filter(
+        is_written_alike
+    )
+)
 def test_yaml_gives_the_same_value_as_json_would(value):
     assert parse_document(yaml.safe_dump(value).encode()) == value
 
