@@ -57,6 +57,17 @@ def condensed(statement: str, sources: Iterable[str], findings: Mapping[str, Fin
     )
 
 
+def applied(reply: Iterable[tuple[str, Sequence[str]]], findings: Sequence[Finding]) -> tuple[Finding, ...] | None:
+    """Findings after a condensing reply; None where it cites none of them. What it forgets stays as it is."""
+    by_id = {finding.id: finding for finding in findings}
+    made = [(condensed(statement, sources, by_id), sources) for statement, sources in reply]
+    kept = [(finding, sources) for finding, sources in made if finding is not None]
+    if not kept:
+        return None
+    cited = {source for _, sources in kept for source in sources}
+    return (*(finding for finding, _ in kept), *(finding for finding in findings if finding.id not in cited))
+
+
 def fitting_prefix(weights: Sequence[int], *, budget: int) -> int:
     """How many of the first positions fit into `budget` together."""
     used = 0

@@ -14,7 +14,7 @@ from runax_cli.executor import replies
 from runax_cli.executor.chunks import Chunk, Load, Unit, halves
 from runax_cli.executor.fence import fenced
 from runax_cli.executor.ledger import Ledger, key_of
-from runax_cli.executor.merge import WORTH_CONDENSING, condensed, fitting_prefix, groups, renumbered
+from runax_cli.executor.merge import WORTH_CONDENSING, applied, fitting_prefix, groups, renumbered
 from runax_cli.executor.outcome import Finding
 from runax_cli.memory.journal import EntryKind
 from runax_cli.models.base import Message, Model, ModelRequest, OutputSchema, Prompt, Role
@@ -200,14 +200,20 @@ class Reducer:
         """The findings of one node of the tree. Where the model gives nothing usable, they stay as they are."""
         if len(findings) < 2:
             return findings
-        by_id = {finding.id: finding for finding in findings}
-        request = self._merge_request(fenced("\n".join(_line(finding) for finding in findings)))
-        try:
-            reply = replies.merged((await self._model.complete(request)).text)
-        except (ModelError, BudgetExhausted):
-            return findings
-        made = [condensed(statement, sources, by_id) for statement, sources in reply or ()]
-        return [finding for finding in made if finding is not None] or findings
+        lines = fenced("\n".join(_line(finding) for finding in findings))
+        key = self._key_of("merge", lines, self._prompts.merge_system, self._prompts.merge_user)
+        stored = await self._ledger.found(key)
+        text = "" if stored is None else stored.decode()
+        if stored is None:
+            await self._ledger.started(key, EntryKind.REDUCTION, reserved_tokens=self._counter.bound(lines))
+            try:
+                text = (await self._model.complete(self._merge_request(lines))).text
+            except (ModelError, BudgetExhausted):
+                return findings
+        made = applied(replies.merged(text) or (), findings)
+        if made is not None and stored is None:
+            await self._ledger.done(key, text.encode("utf-8", "replace"))
+        return findings if made is None else made
 
     def _request(self, records: str) -> ModelRequest:
         user = self._prompts.user.fill(focus=self._focus, records=records)
@@ -250,10 +256,12 @@ class Reducer:
         return max(1, min(self._effective - self.output_tokens - overhead, 4 * self.output_tokens))
 
     def _key(self, chunk: Chunk) -> str:
-        records = hashlib.sha256(chunk.text().encode("utf-8", "surrogatepass")).hexdigest()
-        return key_of(
-            "reduction", records, self._focus, self._prompts.system.id, self._prompts.user.id, self._model.name
-        )
+        return self._key_of("reduction", chunk.text(), self._prompts.system, self._prompts.user)
+
+    def _key_of(self, kind: str, text: str, *prompts: Prompt) -> str:
+        """By content: the same text, focus, prompts and model need not be paid twice."""
+        digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        return key_of(kind, digest, self._focus, [prompt.id for prompt in prompts], self._model.name)
 
 
 def _line(finding: Finding) -> str:

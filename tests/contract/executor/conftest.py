@@ -65,6 +65,7 @@ class Api:
     asked: list[dict[str, Any]] = field(default_factory=list)
     name: str = "crm"
     gate: asyncio.Event | None = None
+    waits: asyncio.Event = field(default_factory=asyncio.Event)
 
     def spec(self, pagination: Pagination) -> ToolSpec:
         return ToolSpec(
@@ -93,6 +94,7 @@ class Api:
         self.asked.append(given)
         observer(RequestSent(self.name, f"GET /tickets {given}"))
         if self.gate is not None and self._start(given) > 0:
+            self.waits.set()
             await self.gate.wait()
         await asyncio.sleep(0)
         start = self._start(given)
@@ -146,7 +148,9 @@ def reply(findings: list[dict[str, Any]] | None = None, *, text: str | None = No
 
 
 def cites_first(request: ModelRequest) -> ModelReply:
-    """One finding a chunk, which rests on its first record and says its beginning."""
+    """One finding a chunk, which rests on its first record and says its beginning; merges change nothing."""
+    if "<findings>" in request.messages[1].content:
+        return reply(text="no")
     ref, _, text = lines_of(request)[0]
     return reply([{"statement": f"It begins with {text[:40]}", "records": [ref], "quote": None}])
 

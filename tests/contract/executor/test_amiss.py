@@ -312,8 +312,7 @@ async def test_a_call_without_any_budget_sends_nothing(make: Any) -> None:
 async def test_cancellation_in_mid_fetch_keeps_the_pages_that_were_in(make: Any) -> None:
     bench = make(261, gate=asyncio.Event())
     task = asyncio.create_task(bench.call())
-    while not bench.events("page.fetched"):
-        await asyncio.sleep(0.001)
+    await bench.api.waits.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
