@@ -176,6 +176,8 @@ class Executor:
         run.tell_choice(self._readable(run, _size(self._estimate(found), run.call)))
         fetch, dataset, estimate = await self._first_page(run, found)
         run.tell_choice(self._readable(run, _size(estimate, run.call)))
+        if run.computes:
+            return await self._computed(run, fetch, dataset, estimate)
         reading = self._reading(run, dataset, estimate, fetch)
         async with asyncio.TaskGroup() as group:
             group.create_task(self._fetched_and_sealed(run, fetch, dataset))
@@ -212,10 +214,33 @@ class Executor:
     def _choice(self, run: Underway, size: Size) -> Choice:
         return choose(size, run.call.need, direct_limit=run.direct_limit, chunk_tokens=run.reducer.chunk_tokens)
 
-    def _readable(self, run: Underway, size: Size) -> Choice:
-        """The strategy by the table; where that computes, the way to read instead."""
-        choice = self._choice(run, size)
+    async def _computed(self, run: Underway, fetch: Fetch, dataset: Dataset, estimate: Estimate) -> CallOutcome:
+        """Fetch and seal. Few records pass as they are, more are offered as a table; without one they are read."""
+        await self._fetched_and_sealed(run, fetch, dataset)
+        run.tokens_raw = round(dataset.spool.n_bytes * estimate.tokens_per_byte)
+        choice = self._choice(run, Size(records=dataset.n_records, tokens=run.tokens_raw, is_estimate=False))
         if choice.strategy is not Strategy.TABLE:
+            data = await self._direct(run, dataset)
+            if data is not None:
+                run.tell_choice(choice)
+                read = dataset.n_records
+                return await self._concluded(run, fetch, dataset, choice.strategy, data=data, read_by_model=read)
+        if dataset.n_records and not dataset.is_sealed:
+            reading = self._reading(run, dataset, estimate, fetch)
+            await reading.rows(range(1, dataset.n_records + 1))
+            return await self._reduced(run, fetch, dataset, reading)
+        run.tell_choice(Choice(Strategy.TABLE, choice.why))
+        return await self._concluded(run, fetch, dataset, Strategy.TABLE, data=None, read_by_model=0)
+
+    async def _card(self, run: Underway, dataset: Dataset, coverage: Coverage) -> str | None:
+        """What the main model is told of a table; None where there is no record."""
+        tables = run.scope.tables
+        return await tables.add(dataset, coverage) if tables is not None and dataset.n_records else None
+
+    def _readable(self, run: Underway, size: Size) -> Choice:
+        """The strategy by the table; where that computes and nothing can, the way to read instead."""
+        choice = self._choice(run, size)
+        if choice.strategy is not Strategy.TABLE or run.computes:
             return choice
         read = choose(size, "read", direct_limit=0, chunk_tokens=run.reducer.chunk_tokens)
         return Choice(read.strategy, f"{choice.why}; without an engine they are read")
@@ -291,11 +316,20 @@ class Executor:
         fetched = fetch.fetched()
         compare(fetched, run.notes, noun=run.call.tool.noun)
         coverage = coverage_of(fetched, run.notes, read_by_model=read_by_model)
+        if strategy is Strategy.TABLE:
+            coverage = coverage.model_copy(update={"selected": 0})
+            data = await self._card(run, dataset, coverage)
         kept = dataset if dataset.n_records else None
         way = strategy if kept else Strategy.EMPTY
         name = kept.name if kept else None
         sent = conclude.envelope(
-            run.call, coverage, way, dataset=name, data=data if kept else None, kept_back=kept_back
+            run.call,
+            coverage,
+            way,
+            dataset=name,
+            data=data if kept else None,
+            kept_back=kept_back,
+            can_query=run.scope.tables is not None and dataset.is_sealed,
         )
         return await self._finished(run, sent, coverage, way, dataset=kept, findings=findings)
 

@@ -10,7 +10,7 @@ from typing import Any
 from adapters.errors import HttpStatusError, InvalidRequest, SourceError
 from runax_cli.executor.envelope import Envelope, EnvelopeStatus, FaultCode, ToolFault
 from runax_cli.executor.outcome import DecidedCall, Finding
-from runax_cli.executor.strategy import Strategy
+from runax_cli.executor.strategy import COUNTED_BY_EYE, Strategy
 from runax_cli.results import CallReport, Coverage, ReasonCode, TotalIs
 
 SHOWN_REFERENCES = 20
@@ -72,14 +72,25 @@ def status_of(coverage: Coverage) -> EnvelopeStatus:
     return EnvelopeStatus.SUCCESS if coverage.records_read else EnvelopeStatus.EMPTY
 
 
-def hint(call: DecidedCall, coverage: Coverage, strategy: Strategy, *, dataset: str | None, kept_back: int = 0) -> str:
+def hint(
+    call: DecidedCall,
+    coverage: Coverage,
+    strategy: Strategy,
+    *,
+    dataset: str | None,
+    kept_back: int = 0,
+    can_query: bool = False,
+) -> str:
     """What the model should do next with this result."""
     name, noun, read = call.tool.name, call.tool.noun, coverage.records_read
     again = f"do not call {name} again with these arguments"
     if strategy is Strategy.EMPTY:
         return f"There are no {noun} for these arguments; that is a fact. Answer so, or look with other arguments."
-    sentences = [_what_was_read(coverage, noun), _how_to_use(strategy, dataset, coverage)]
-    if call.need == "compute" and strategy in (Strategy.SINGLE_REDUCTION, Strategy.PAGINATED_REDUCTION):
+    sentences = [_what_was_read(coverage, noun, strategy), _how_to_use(strategy, dataset, coverage)]
+    is_reduced = strategy in (Strategy.SINGLE_REDUCTION, Strategy.PAGINATED_REDUCTION)
+    if can_query and strategy is not Strategy.TABLE and (is_reduced or read > COUNTED_BY_EYE):
+        sentences.append(f"For figures over them use query_dataset on table {dataset}.")
+    elif call.need == "compute" and is_reduced:
         sentences.append(
             "Figures over them were not computed: state no counts or sums beyond total_matches and records_read."
         )
@@ -91,9 +102,10 @@ def hint(call: DecidedCall, coverage: Coverage, strategy: Strategy, *, dataset: 
     return " ".join(sentence for sentence in sentences if sentence)
 
 
-def _what_was_read(coverage: Coverage, noun: str) -> str:
+def _what_was_read(coverage: Coverage, noun: str, strategy: Strategy) -> str:
     if coverage.is_complete:
-        return f"All {coverage.records_read} {noun} were read." if _is_all(coverage) else ""
+        done = "fetched" if strategy is Strategy.TABLE else "read"
+        return f"All {coverage.records_read} {noun} were {done}." if _is_all(coverage) else ""
     missing = "; ".join(reason.text for reason in coverage.reasons[:_TOLD_REASONS])
     return f"INCOMPLETE: {coverage.records_read} {noun} were fetched, {missing}. Say in the answer what is missing."
 
@@ -111,13 +123,23 @@ def _how_to_use(strategy: Strategy, dataset: str | None, coverage: Coverage) -> 
             told = f" {unread} of them could not be read by a model." if unread > 0 else ""
             return f"Answer from the findings and cite their records as [{dataset}#17].{told}"
         case Strategy.TABLE:
-            return f"Compute over table {dataset}."
+            return (
+                f"data describes table {dataset}. Figures: query_dataset. Figures about meaning: label_dataset, then "
+                "query_dataset. What some records say: read_dataset."
+            )
         case Strategy.EMPTY:
             return ""
 
 
 def envelope(
-    call: DecidedCall, coverage: Coverage, strategy: Strategy, *, dataset: str | None, data: Any, kept_back: int = 0
+    call: DecidedCall,
+    coverage: Coverage,
+    strategy: Strategy,
+    *,
+    dataset: str | None,
+    data: Any,
+    kept_back: int = 0,
+    can_query: bool = False,
 ) -> Envelope:
     """The result of a call that reached its source."""
     is_exact = coverage.total_is is TotalIs.EXACT
@@ -131,7 +153,7 @@ def envelope(
         is_complete=coverage.is_complete,
         dataset=dataset,
         data=data,
-        next_action_hint=hint(call, coverage, strategy, dataset=dataset, kept_back=kept_back),
+        next_action_hint=hint(call, coverage, strategy, dataset=dataset, kept_back=kept_back, can_query=can_query),
     )
 
 

@@ -49,6 +49,11 @@ class Underway:
     choice: Choice | None = None
     tokens_raw: int = 0
 
+    @property
+    def computes(self) -> bool:
+        """Whether figures are wanted, and there are tables to compute them over."""
+        return self.call.need == "compute" and self.scope.tables is not None
+
     def tell(self, body: AnyBody) -> None:
         """Send an event of this call."""
         self.scope.emitter.emit(body)

@@ -1,0 +1,109 @@
+"""`query_dataset`: one SELECT, its result as the main model sees it, and the evidence that it is.
+
+Knows results, what they rest on and how that is said. Knows no engine by itself.
+"""
+
+import asyncio
+from dataclasses import dataclass
+from typing import Any
+
+from runax_cli.events import DatasetQueried
+from runax_cli.executor.compact import compact
+from runax_cli.executor.datacall import DataCall, Ends, of_nothing_fetched
+from runax_cli.executor.envelope import Envelope, EnvelopeStatus
+from runax_cli.executor.outcome import CallOutcome, SqlEvidence
+from runax_cli.executor.query import QueryFailed, QueryResult
+from runax_cli.executor.tables import Basis, Entry, LabelTable, Tables, by_name
+from runax_cli.executor.tabular import fitting, plain
+
+RESULT_TOKENS = 800
+_PREVIEW_CHARS = 1000
+_NO_ROWS = "No row fits. Before you conclude from that, look at how the values are written."
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """The result of a SELECT as evidence, as text, and what it rests on."""
+
+    evidence: SqlEvidence
+    text: str
+    basis: Basis
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """What the main model sees of it; the number of all rows stands there even where not all are shown."""
+        shown = len(self.evidence.rows)
+        told: dict[str, Any] = {"ref": self.evidence.id, "rows": self.evidence.n_rows, "result": self.text}
+        return told if shown == self.evidence.n_rows else told | {"shown": shown}
+
+
+async def asked(data_call: DataCall, tables: Tables, *, ref: str) -> CallOutcome:
+    """Run the statement of a call; `ref` is what its figures are cited by."""
+    sql = str(data_call.arguments["sql"])
+    try:
+        found = await figures(data_call, tables, await tables.select(sql), ref=ref)
+    except QueryFailed as error:
+        data_call.scope.emitter.emit(DatasetQueried(ref="", sql=sql, error=str(error)))
+        return await data_call.refused(error)
+    sent = Envelope(
+        status=EnvelopeStatus.SUCCESS,
+        tool=data_call.call.tool.name,
+        data=found.data,
+        next_action_hint=" ".join([*([_NO_ROWS] * (not found.evidence.n_rows)), said_of(found.basis, tables, ref)]),
+    )
+    behind = by_name(tables.entries, found.basis.datasets)
+    ends = Ends(coverage=of_nothing_fetched(), name=next(iter(behind), None), sql=found.evidence, behind=behind)
+    return await data_call.ended(sent, ends)
+
+
+async def figures(data_call: DataCall, tables: Tables, result: QueryResult, *, ref: str) -> Figures:
+    """A result as evidence, with those rows that can be shown. It is told."""
+    basis = tables.basis(result.tables)
+    rows = [tuple(plain(value) for value in row) for row in result.rows]
+
+    def fits(text: str) -> bool:
+        return data_call.counter.count(compact(text)) <= RESULT_TOKENS
+
+    text, shown = await asyncio.to_thread(fitting, result.columns, rows, fits)
+    evidence = SqlEvidence(
+        id=ref,
+        sql=result.sql,
+        columns=result.columns,
+        rows=tuple(rows[:shown]),
+        n_rows=result.n_rows,
+        datasets=(*basis.datasets, *(table.name for table in basis.labels)),
+        lineage=basis.lineage,
+        agreement=basis.agreement,
+    )
+    _tell(data_call, evidence, text)
+    return Figures(evidence, text, basis)
+
+
+def said_of(basis: Basis, tables: Tables, ref: str) -> str:
+    """How far the figures can be trusted, and how they are cited."""
+    partial = [said for name in basis.datasets if (said := _partial(name, tables.entries[name]))]
+    by_label = [_by_label(table) for table in basis.labels]
+    return " ".join([*partial, *by_label, f"Cite these figures as [{ref}]."])
+
+
+def _partial(name: str, entry: Entry) -> str:
+    return "" if entry.is_whole else f"{name} is {entry.extent}: figures are lower bounds, say so."
+
+
+def _by_label(table: LabelTable) -> str:
+    sure = "" if table.agreement is None else f" (the same for {table.agreement:.0%} of {table.n_sample} read twice)"
+    missing = f"; {table.n_unusable:,} texts have no label" if table.n_unusable else ""
+    return f"By labels that a model gave{sure}{missing}: say so."
+
+
+def _tell(data_call: DataCall, evidence: SqlEvidence, text: str) -> None:
+    data_call.scope.emitter.emit(
+        DatasetQueried(
+            ref=evidence.id,
+            sql=evidence.sql,
+            n_rows=evidence.n_rows,
+            lineage=evidence.lineage.value,
+            duration_s=round(data_call.elapsed_s, 3),
+            preview=text[:_PREVIEW_CHARS],
+        )
+    )

@@ -1,0 +1,76 @@
+"""A reader: records of a dataset reduced for a focus, and the findings merged to what the main model may be shown.
+
+Knows reducers, merging and budgets of findings. Knows no page, no request to a source, no envelope.
+"""
+
+import asyncio
+from dataclasses import replace
+
+from runax_cli.events import FindingsMerged
+from runax_cli.executor import conclude
+from runax_cli.executor.compact import compact
+from runax_cli.executor.coverage import Notes
+from runax_cli.executor.dataset import Dataset
+from runax_cli.executor.ledger import Ledger
+from runax_cli.executor.merge import deduplicated
+from runax_cli.executor.outcome import Finding, Scope
+from runax_cli.executor.reading import Read, Reading
+from runax_cli.executor.reduce import Reducer, ReducerPrompts
+from runax_cli.models.tokens import CalibratedCounter
+
+MERGE_SHARE = 4
+
+
+class Reader:
+    """Makes readings with one model, and merges what they find."""
+
+    def __init__(
+        self, counter: CalibratedCounter, *, prompts: ReducerPrompts, effective_tokens: int, concurrency: int
+    ) -> None:
+        self.counter = counter
+        self.effective_tokens = effective_tokens
+        self._prompts, self._concurrency = prompts, concurrency
+
+    async def reducer(self, focus: str, scope: Scope, ledger: Ledger) -> Reducer:
+        """Built off the event loop: it measures its prompt, and the first measurement loads the vocabulary."""
+
+        def built() -> Reducer:
+            return Reducer(
+                scope.reducer,
+                self.counter,
+                prompts=self._prompts,
+                focus=focus,
+                effective_tokens=self.effective_tokens,
+                ledger=ledger,
+            )
+
+        return await asyncio.to_thread(built)
+
+    def reading(
+        self, dataset: Dataset, reducer: Reducer, *, scope: Scope, notes: Notes, expected_chunks: int | None
+    ) -> Reading:
+        """One reading of `dataset`, told as the reducer's doing."""
+        told = replace(scope, emitter=scope.emitter.child(role="reducer"))
+        return Reading(
+            dataset,
+            reducer,
+            emitter=told.emitter,
+            notes=notes,
+            concurrency=self._concurrency,
+            expected_chunks=expected_chunks,
+        )
+
+    async def merged(
+        self, reducer: Reducer, result: Read, *, scope: Scope, direct_limit: int
+    ) -> tuple[tuple[Finding, ...], int]:
+        """Findings within the merge budget, and how many of them have to be kept back all the same."""
+        raw = result.all_findings()
+        findings = deduplicated(raw)
+        scope.emitter.emit(FindingsMerged(level=0, before=len(raw), after=len(findings)))
+        budget = max(1, min(self.effective_tokens // MERGE_SHARE, direct_limit or self.effective_tokens))
+        merged = await reducer.merge(findings, budget_tokens=budget)
+        if len(merged) != len(findings):
+            scope.emitter.emit(FindingsMerged(level=1, before=len(findings), after=len(merged)))
+        weighed = [len(compact(conclude.findings_data("x" * 12, [finding]))) for finding in merged]
+        fitting = reducer.fitting(merged, budget_tokens=budget) if sum(weighed) > budget else len(merged)
+        return merged, len(merged) - max(1, fitting) if merged else 0
