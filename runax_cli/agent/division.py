@@ -49,7 +49,7 @@ class Division:
         return (*(self.parts[number] for number in sorted(self.parts)), *self.replaced)
 
     async def run(self) -> None:
-        """Until every part is over. What a part does not put into its end passes through, and cancels the others."""
+        """Until every part is over. The first fault that a part does not put into its end cancels the others."""
         if self.plan.is_single:
             self.parts[1] = self.begin(Asked(sub=self.plan.part(1)), self.budget)
             await self.parts[1].run()
@@ -63,9 +63,7 @@ class Division:
                     self._shares.close(self.parts[number].budget)
                     await self._reconsidered(number)
         except BaseExceptionGroup as errors:
-            if len(errors.exceptions) == 1:
-                raise errors.exceptions[0] from errors
-            raise
+            raise errors.exceptions[0] from errors
 
     def _begin_ready(self, group: asyncio.TaskGroup) -> None:
         room = self.at_once - (len(self.parts) - len(self._done))

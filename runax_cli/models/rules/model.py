@@ -10,6 +10,7 @@ from typing import Any
 from runax_cli.models.base import Message, ModelReply, ModelRequest, OnText, Role, ToolCall, ToolSchema, Usage
 from runax_cli.models.rules.clues import Clues, clues_of, topic_of
 from runax_cli.models.rules.composing import Told, answer, told_of
+from runax_cli.models.rules.planning import plan
 from runax_cli.models.rules.reading import MOST_FINDINGS, brief, fenced, focus_of, parsed, relevant
 from runax_cli.models.rules.selection import Entity, Wish, entities_of, next_calls
 
@@ -38,7 +39,9 @@ class RulesModel:
                 return _said(json.dumps(_reduced(request), ensure_ascii=False))
             case Role.SUMMARIZER:
                 return _said("\n".join(_brief_lines(request.messages)))
-            case Role.PLANNER | Role.LABELLER | Role.AGENT:
+            case Role.PLANNER:
+                return _said(json.dumps(plan(request), ensure_ascii=False))
+            case Role.LABELLER | Role.AGENT:
                 return _agent(request)
 
     async def aclose(self) -> None:
