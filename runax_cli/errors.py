@@ -48,6 +48,10 @@ class ModelRefused(ModelError):
     """The endpoint refused for good: bad key, unknown model, invalid request. Never retried."""
 
 
+class KeyRefused(ModelRefused):
+    """The endpoint does not take the key: that is the user's to mend, like a missing one."""
+
+
 class ContextTooLong(ModelRefused):
     """The endpoint says that the request is longer than the model's context."""
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 
-from runax_cli.errors import ContextTooLong, ModelError, ModelRefused
+from runax_cli.errors import ContextTooLong, KeyRefused, ModelError, ModelRefused
 from runax_cli.models.wire import OPTIONAL_PARAMETERS, Payload
 
 _CONTEXT = re.compile(
@@ -17,6 +17,7 @@ _CONTEXT = re.compile(
 )
 _SCHEMA = re.compile(r"response_format|text\.format|json_schema|structured outputs?", re.IGNORECASE)
 _UNKNOWN_MODEL = re.compile(r"\bmodel\b.*(not found|does not exist|not exist|unknown)", re.IGNORECASE | re.DOTALL)
+_KEY_REFUSED = frozenset({401, 403})
 _RETRYABLE = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529})
 _NO_SUCH_API = frozenset({404, 405, 501})
 _INVALID = frozenset({400, 422})
@@ -82,7 +83,8 @@ def error_of(refusal: Refusal, *, model: str, base_url: str, api_key: str) -> Mo
         return ContextTooLong(f"{answered} Lower LLM_MAX_CONTEXT.", model=model, retryable=False)
     if refusal.status in _RETRYABLE and refusal.code != "insufficient_quota":
         return ModelError(answered, model=model, retryable=True, retry_after_s=refusal.retry_after_s)
-    return ModelRefused(f"{answered} {_next_step(refusal)}".strip(), model=model, retryable=False)
+    kind = KeyRefused if refusal.status in _KEY_REFUSED else ModelRefused
+    return kind(f"{answered} {_next_step(refusal)}".strip(), model=model, retryable=False)
 
 
 def _is_context(refusal: Refusal) -> bool:
@@ -90,7 +92,7 @@ def _is_context(refusal: Refusal) -> bool:
 
 
 def _next_step(refusal: Refusal) -> str:
-    if refusal.status in {401, 403}:
+    if refusal.status in _KEY_REFUSED:
         return "Check LLM_API_KEY."
     if refusal.status in _NO_SUCH_API:
         return "Check LLM_NAME." if _is_unknown_model(refusal) else "Check LLM_API_BASE_URL and LLM_API."
