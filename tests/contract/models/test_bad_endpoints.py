@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from runax_cli.errors import ContextTooLong, ModelError, ModelRefused, ModelReplyInvalid
+from runax_cli.exits import ExitCode, exit_code_of
 from runax_cli.models.wire import UnusableReply
 
 both_formats = pytest.mark.parametrize("api", ["responses", "chat"])
@@ -107,7 +108,7 @@ async def test_a_quota_that_is_used_up_is_not_asked_again(fake: Any) -> None:
 async def test_a_refused_key_names_the_setting_and_never_the_key(fake: Any, status: int) -> None:
     fake.plays(fake.status(status, "Incorrect API key provided: sk-a-very-secret-key"))
     error = await _error(fake)
-    assert isinstance(error, ModelRefused)
+    assert exit_code_of(error) is ExitCode.CONFIGURATION
     assert "Incorrect API key provided: ***. Check LLM_API_KEY." in str(error)
 
 
