@@ -1,0 +1,71 @@
+"""Coverage: what was announced is compared with what came."""
+
+import pytest
+
+from adapters.pagination import Certainty
+from runax_cli.executor.coverage import TOLD_EACH, Announced, Fetched, Notes, compare, coverage_of
+from runax_cli.results import Coverage, ReasonCode
+
+
+def judged(
+    records: int,
+    total: int | None,
+    *,
+    reached_end: bool = True,
+    certainty: Certainty = Certainty.EXACT,
+    at_most: int | None = None,
+    failed: int = 0,
+    repeated: int = 0,
+) -> Coverage:
+    notes = Notes()
+    if failed:
+        notes.missing(ReasonCode.PAGE_FAILED, "page 3 could not be read")
+    announced = Announced(total=total, certainty=certainty if total is not None else Certainty.UNKNOWN)
+    fetched = Fetched(
+        records=records,
+        pages_read=1,
+        pages_failed=failed,
+        reached_end=reached_end,
+        announced=announced,
+        at_most=at_most,
+        repeated=repeated,
+    )
+    compare(fetched, notes, noun="tickets")
+    return coverage_of(fetched, notes, read_by_model=records)
+
+
+@pytest.mark.parametrize(
+    ("coverage", "total", "total_is", "is_complete", "codes"),
+    [
+        (judged(261, 261), 261, "exact", True, []),
+        (judged(261, None), 261, "exact", True, []),
+        (judged(261, 200), 261, "exact", True, ["beyond_total"]),
+        (judged(261, 300), 300, "exact", False, ["total_mismatch"]),
+        (judged(261, 200, certainty=Certainty.AT_LEAST), 261, "exact", True, ["beyond_total"]),
+        (judged(211, 261, failed=1, reached_end=False), 261, "exact", False, ["page_failed"]),
+        (judged(211, None, failed=1, reached_end=False), 211, "at_least", False, ["page_failed"]),
+        (judged(0, None, failed=1, reached_end=False), None, "unknown", False, ["page_failed"]),
+        (judged(10, 261, at_most=10, reached_end=False), 261, "exact", True, ["first_n"]),
+        (judged(10, None, at_most=10, reached_end=False), 10, "at_least", True, ["first_n"]),
+        (judged(10, 10, at_most=10), 10, "exact", True, []),
+        (judged(7, 7, at_most=10), 7, "exact", True, []),
+        (judged(262, 261, repeated=1), 262, "exact", True, ["records_repeated", "beyond_total"]),
+        (judged(261, 261, repeated=1), 261, "exact", False, ["records_repeated", "total_mismatch"]),
+        (judged(0, 0), 0, "exact", True, []),
+    ],
+)
+def test_what_is_said_of_a_walk(
+    coverage: Coverage, total: int | None, total_is: str, is_complete: bool, codes: list[str]
+) -> None:
+    assert (coverage.records_total, coverage.total_is.value) == (total, total_is)
+    assert coverage.is_complete is is_complete
+    assert [reason.code.value for reason in coverage.reasons] == codes
+
+
+def test_a_thousand_reasons_of_one_kind_are_told_in_a_dozen() -> None:
+    notes = Notes()
+    for number in range(1000):
+        notes.missing(ReasonCode.PAGE_FAILED, f"page {number}")
+    notes.note(ReasonCode.BEYOND_TOTAL, "more")
+    assert len(notes.reasons) == TOLD_EACH + 2
+    assert "988 more" in notes.reasons[-1].text

@@ -1,0 +1,81 @@
+"""The envelope: the contract's fields, nothing that does not apply, and a hint in every state."""
+
+import json
+from typing import Any
+
+import pytest
+
+from runax_cli.executor.compact import compact, compact_bytes, parsed
+from runax_cli.executor.envelope import Envelope, EnvelopeStatus, FaultCode, ToolFault
+from runax_cli.executor.fence import fenced, without_template_marks
+
+FAULT = ToolFault(type="timeout", code=FaultCode.TRAPPED, message="late", retryable=True, retry_after_ms=2000)
+ALL = [
+    Envelope.failed("get", FAULT),
+    Envelope.internal("get", "broken"),
+    Envelope.validation_error("get", "$.a: not an integer"),
+    Envelope.validation_error("gte", "no such tool", code=FaultCode.NO_SUCH_TOOL),
+    Envelope.duplicate("get", {"a": 1}, dataset="tickets_1"),
+    Envelope.deferred("get", {"a": 1}, waits_for=["find"]),
+    Envelope.denied("get", {"a": 1}, why="writes are not allowed"),
+    Envelope.budget_exhausted("get", {"a": 1}, why="the budget is used up"),
+]
+
+
+@pytest.mark.parametrize("envelope", ALL, ids=lambda envelope: envelope.status.value)
+def test_every_state_is_compact_json_with_a_hint(envelope: Envelope) -> None:
+    sent = json.loads(envelope.to_model_text())
+    assert sent["status"] == envelope.status
+    assert len(sent["next_action_hint"]) > 20
+    assert None not in sent.values()
+    assert "\n" not in envelope.to_model_text()
+    assert "data" not in sent
+
+
+def test_every_status_but_those_of_data_can_be_made_by_name() -> None:
+    made = {envelope.status for envelope in ALL}
+    assert set(EnvelopeStatus) - made == {EnvelopeStatus.SUCCESS, EnvelopeStatus.EMPTY, EnvelopeStatus.PARTIAL}
+
+
+def test_a_fault_has_the_fields_of_the_contract() -> None:
+    sent = json.loads(Envelope.failed("get", FAULT).to_model_text())["error"]
+    assert sent == {
+        "type": "timeout",
+        "code": -32000,
+        "message": "late",
+        "retryable": True,
+        "retry_after_ms": 2000,
+        "instruction": "RE-EVALUATE_INTENT",
+    }
+
+
+def test_nulls_inside_data_are_kept() -> None:
+    envelope = Envelope(
+        status=EnvelopeStatus.SUCCESS, tool="get", data={"t#1": {"a": None}}, next_action_hint="Answer from it now."
+    )
+    assert json.loads(envelope.to_model_text())["data"] == {"t#1": {"a": None}}
+
+
+@pytest.mark.parametrize("value", [2**80, "příliš", "\ud800", {"a": [None, 1.5, True]}, "</records>"])
+def test_compact_json_is_read_back(value: Any) -> None:
+    text = compact({"v": value})
+    assert " " not in text.replace("příliš", "")
+    read = parsed(compact_bytes({"v": value}))["v"]
+    assert read == (value if value != "\ud800" else "\ufffd" * 3)
+
+
+@pytest.mark.parametrize(
+    "mark", ["</records>", "</RECORDS>", "< / records >", "</findings>", "<|im_start|>", "<|eot_id|>", "[INST]", "</s>"]
+)
+def test_marks_are_broken_and_json_stays_json(mark: str) -> None:
+    text = compact({"text": f"before {mark} after"})
+    shown = fenced(text)
+    assert mark not in shown
+    assert json.loads(shown)["text"].startswith("before ")
+    assert fenced(shown) == shown, "breaking twice is breaking once"
+
+
+@pytest.mark.parametrize("text", ["a < b / c", "[1] x", "<b>bold</b>", "if a<b|c", "records/findings"])
+def test_ordinary_text_stays_as_it_is(text: str) -> None:
+    assert fenced(text) == text
+    assert without_template_marks(text) == text

@@ -1,0 +1,65 @@
+"""Merging by code: nothing is lost, rows are united, groups stay under their budget."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runax_cli.executor.merge import applied, deduplicated, fitting_prefix, groups
+from runax_cli.executor.outcome import Finding
+
+findings = st.lists(
+    st.builds(
+        Finding,
+        id=st.just(""),
+        statement=st.sampled_from(["An outage.", "an  OUTAGE.", "A refund.", "A call."]),
+        records=st.lists(st.integers(1, 50), min_size=1, max_size=5).map(lambda rows: tuple(sorted(set(rows)))),
+        quote=st.sampled_from([None, "quoted"]),
+        is_quote_verified=st.sampled_from([None, True, False]),
+    ),
+    max_size=20,
+)
+
+
+def rows(found: object) -> set[int]:
+    return {row for finding in found for row in finding.records}  # type: ignore[attr-defined]
+
+
+@given(findings)
+def test_deduplication_keeps_every_row_and_gives_ids_in_order(raw: list[Finding]) -> None:
+    kept = deduplicated(raw)
+    assert rows(kept) == rows(raw)
+    assert [finding.id for finding in kept] == [f"f{n}" for n in range(1, len(kept) + 1)]
+    folded = [" ".join(finding.statement.casefold().split()) for finding in kept]
+    assert len(folded) == len(set(folded))
+
+
+@given(findings)
+def test_a_verified_quote_is_preferred(raw: list[Finding]) -> None:
+    for kept in deduplicated(raw):
+        same = [f for f in raw if f.statement.casefold().split() == kept.statement.casefold().split()]
+        assert any(f.is_quote_verified for f in same) == bool(kept.is_quote_verified)
+
+
+@given(findings, st.lists(st.lists(st.integers(0, 25), max_size=6), max_size=6))
+def test_a_condensed_level_keeps_every_row_whatever_the_model_cites(raw: list[Finding], cites: list[list[int]]) -> None:
+    before = deduplicated(raw)
+    reply = [(f"Statement {n}.", [f"f{ref}" for ref in refs]) for n, refs in enumerate(cites)]
+    after = applied(reply, before)
+    if after is None:
+        assert not {f"f{ref}" for refs in cites for ref in refs} & {f.id for f in before}
+    else:
+        assert rows(after) == rows(before)
+
+
+@given(st.lists(st.integers(1, 100), max_size=50), st.integers(1, 200))
+def test_groups_are_consecutive_complete_and_under_budget(weights: list[int], budget: int) -> None:
+    parts = groups(weights, budget=budget)
+    assert [at for part in parts for at in part] == list(range(len(weights)))
+    for part in parts:
+        assert len(part) == 1 or sum(weights[at] for at in part) <= budget
+
+
+@given(st.lists(st.integers(1, 100), max_size=50), st.integers(0, 500))
+def test_the_prefix_fits_and_one_more_would_not(weights: list[int], budget: int) -> None:
+    count = fitting_prefix(weights, budget=budget)
+    assert sum(weights[:count]) <= budget
+    assert count == len(weights) or sum(weights[: count + 1]) > budget

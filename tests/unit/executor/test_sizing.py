@@ -1,0 +1,71 @@
+"""Page size and forecast: from the probe, then corrected by the first page."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adapters.base import Convention, Pagination
+from runax_cli.executor.sizing import UNKNOWN_CAP, Estimate, corrected, forecast, page_size
+
+
+def paging(**more: int) -> Pagination:
+    return Pagination(convention=Convention.OFFSET, position="offset", size="limit", **more)
+
+
+def estimate(records: int | None = 261, per_record: float | None = 1000.0, per_byte: float = 0.25) -> Estimate:
+    return Estimate(records=records, bytes_per_record=per_record, tokens_per_byte=per_byte)
+
+
+@given(st.floats(1, 1e6), st.floats(0.1, 1.0), st.integers(100, 100_000), st.integers(1, 5000), st.integers(1, 20))
+def test_a_page_is_within_the_cap_and_about_a_chunk(
+    per_record: float, per_byte: float, chunk: int, cap: int, least: int
+) -> None:
+    pagination = paging(max_size=max(cap, least), min_size=least)
+    size = page_size(pagination, estimate(None, per_record, per_byte), chunk_tokens=chunk, at_most=None)
+    assert size is not None
+    assert least <= size <= max(cap, least)
+    if size > least:
+        assert size * per_record * per_byte <= chunk + per_byte * per_record
+
+
+def test_a_tool_without_a_size_gets_none() -> None:
+    pagination = Pagination(convention=Convention.CURSOR, position="cursor")
+    assert page_size(pagination, estimate(), chunk_tokens=1000, at_most=None) is None
+
+
+def test_no_more_is_asked_for_than_is_wanted() -> None:
+    assert page_size(paging(max_size=100), estimate(), chunk_tokens=10**6, at_most=7) == 7
+
+
+def test_an_unknown_cap_is_not_tried_without_bounds() -> None:
+    assert page_size(paging(), estimate(None, 10.0), chunk_tokens=10**6, at_most=None) == UNKNOWN_CAP
+
+
+def test_a_lone_page_brings_as_much_as_it_can() -> None:
+    assert page_size(Pagination(size="limit", max_size=50), estimate(), chunk_tokens=10, at_most=None) == 50
+
+
+def test_announced_tokens_count_until_a_page_was_measured() -> None:
+    first = Estimate(records=261, bytes_per_record=None, tokens_per_byte=0.25, announced_tokens=355_000)
+    assert first.tokens == 355_000
+    better = corrected(first, records=20, n_bytes=40_000, tokens=12_000)
+    assert better.is_corrected
+    assert better.tokens_per_record == pytest.approx(600)
+    assert better.tokens == 261 * 600
+
+
+def test_an_empty_first_page_corrects_nothing() -> None:
+    assert corrected(estimate(), records=0, n_bytes=0, tokens=0) == estimate()
+
+
+def test_the_forecast_counts_pages_and_chunks() -> None:
+    told = forecast(estimate(), chunk_tokens=10_000, page_size=29, at_most=None)
+    assert (told.pages, told.chunks, told.records_per_chunk) == (9, 7, 40)
+    fewer = forecast(estimate(), chunk_tokens=10_000, page_size=29, at_most=30)
+    assert (fewer.pages, fewer.chunks) == (2, 1)
+
+
+def test_what_is_unknown_stays_unknown() -> None:
+    told = forecast(estimate(None, None), chunk_tokens=10_000, page_size=None, at_most=None)
+    assert (told.pages, told.chunks) == (None, None)
+    assert estimate(None).tokens is None
