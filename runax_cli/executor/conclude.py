@@ -84,6 +84,8 @@ def hint(
     """What the model should do next with this result."""
     name, noun, read = call.tool.name, call.tool.noun, coverage.records_read
     again = f"do not call {name} again with these arguments"
+    if strategy is Strategy.EMPTY and not coverage.is_complete:
+        return f"{_what_was_read(coverage, noun, strategy)} This is no empty result: no conclusion about the data follows."
     if strategy is Strategy.EMPTY:
         return f"There are no {noun} for these arguments; that is a fact. Answer so, or look with other arguments."
     sentences = [_what_was_read(coverage, noun, strategy), _how_to_use(strategy, dataset, coverage)]

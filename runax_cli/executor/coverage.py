@@ -55,6 +55,34 @@ class Notes:
         return (*self._reasons, *more)
 
 
+class Totals:
+    """The total as it is announced over the pages of a call. The latest counts, and a change is told.
+
+    A total that sinks below all that were announced before means that records went away while they were read: those
+    behind them moved up, perhaps past the page that was next.
+    """
+
+    def __init__(self, announced: Announced, notes: Notes) -> None:
+        self.announced = announced
+        self._notes = notes
+        is_known = announced.total is not None and announced.certainty is Certainty.EXACT
+        self._lowest = announced.total if is_known else None
+
+    def saw(self, total: int | None, *, page: int) -> None:
+        """Page `page` (from 1) announces `total` for sure, or nothing."""
+        before = self.announced.total
+        if total is None or total == before:
+            return
+        self.announced = Announced(total=total, certainty=Certainty.EXACT)
+        if self._lowest is not None and total < self._lowest:
+            text = f"the announced total sank to {total:,} at page {page}: records may have moved past what was read"
+            self._notes.missing(ReasonCode.TOTAL_CHANGED, text)
+        elif before is not None and not self._notes.has(ReasonCode.TOTAL_CHANGED):
+            text = f"the announced total was {before:,}, and page {page} says {total:,}"
+            self._notes.note(ReasonCode.TOTAL_CHANGED, text)
+        self._lowest = total if self._lowest is None else min(self._lowest, total)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fetched:
     """What fetching came to. `reached_end`: the API itself showed where the data ends."""
@@ -65,31 +93,27 @@ class Fetched:
     reached_end: bool
     announced: Announced
     at_most: int | None = None
-    repeated: int = 0
 
 
 def compare(fetched: Fetched, notes: Notes, *, noun: str) -> None:
     """Compare what was read with what was announced, and note what does not fit."""
     total = fetched.announced.total
-    if fetched.repeated:
-        notes.note(ReasonCode.RECORDS_REPEATED, f"{fetched.repeated:,} {noun} came more than once, by their id")
     if is_first_n(fetched):
         of = "a total that is not known" if total is None else f"{total:,}"
         notes.note(ReasonCode.FIRST_N, f"the first {fetched.records:,} {noun} of {of} were asked for and read")
         return
     if total is None:
         return
-    distinct = fetched.records - fetched.repeated
-    if fetched.records > total:
+    if fetched.records > total and fetched.announced.certainty is not Certainty.AT_LEAST:
         notes.note(
             ReasonCode.BEYOND_TOTAL,
             f"the API announced {total:,} {noun}; {fetched.records:,} were read up to the end of the data",
         )
-    if distinct < total and not notes.is_short:
-        notes.missing(
-            ReasonCode.TOTAL_MISMATCH,
-            f"the API announced {total:,} {noun}; only {distinct:,} different ones came before the data ended",
-        )
+    wanted = total if fetched.at_most is None else min(total, fetched.at_most)
+    if fetched.records < wanted and not notes.is_short:
+        of = f"{total:,} {noun}" if wanted == total else f"{total:,} {noun}, of which {wanted:,} were asked for"
+        text = f"the API announced {of}; only {fetched.records:,} different ones came before the data ended"
+        notes.missing(ReasonCode.TOTAL_MISMATCH, text)
 
 
 def is_first_n(fetched: Fetched) -> bool:

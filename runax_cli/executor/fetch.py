@@ -15,7 +15,7 @@ from adapters.probe import FirstPage, Probe
 from runax_cli.errors import BudgetExhausted, StoreError
 from runax_cli.events import Emitter, PageFailed, PageFetched
 from runax_cli.executor.arrivals import Arrivals
-from runax_cli.executor.coverage import Announced, Fetched, Notes
+from runax_cli.executor.coverage import Announced, Fetched, Notes, Totals
 from runax_cli.executor.dataset import Dataset
 from runax_cli.executor.ledger import Ledger, key_of
 from runax_cli.executor.mend import Asked, Mender
@@ -66,7 +66,7 @@ class Fetch:
         self._given = first
         self._size = size if first is None else first.size
         self._concurrency, self._limits = concurrency, limits or FetchLimits()
-        self._announced = Announced(total=probe.total, certainty=probe.certainty)
+        self._totals = Totals(Announced(total=probe.total, certainty=probe.certainty), notes)
         self._walk = Walk(stride=1, announced=probe.total or None, at_most=call.at_most, max_pages=self._limits.pages)
         self._next: PageAddress | None = None
         self._has_more: bool | None = None
@@ -87,7 +87,7 @@ class Fetch:
             page = page_of_reading(given.reading, requests=0)
             await self._ledger.started(self._key(place), EntryKind.PAGE)
         if given is None and self._pagination.is_addressable:
-            page = await self._mender.first(page, place, asked=self._size, total=self._announced.total)
+            page = await self._mender.first(page, place, asked=self._size, total=self._totals.announced.total)
         self._walk.stride = self._stride(page)
         self._next, self._has_more = page.next, page.has_more
         await self._keep(0, page, place)
@@ -122,7 +122,7 @@ class Fetch:
             pages_read=self._arrivals.pages_in,
             pages_failed=self._arrivals.pages_lost,
             reached_end=self.reached_end,
-            announced=self._announced,
+            announced=self._totals.announced,
             at_most=self._call.at_most,
         )
 
@@ -249,8 +249,10 @@ class Fetch:
 
     def _judge_lone_page(self) -> None:
         """The one response of a tool that has no pages: whole, unless it says itself that there is more."""
-        count, total = self._dataset.n_records, self._announced.total
-        is_cut = self._has_more is True or self._next is not None or self._announced.certainty is Certainty.AT_LEAST
+        count, total = self._dataset.n_records, self._totals.announced.total
+        is_cut = (
+            self._has_more is True or self._next is not None or self._totals.announced.certainty is Certainty.AT_LEAST
+        )
         if not is_cut and (total is None or total <= count):
             self.reached_end = True
             return
@@ -266,7 +268,7 @@ class Fetch:
         if left := self._walk.unasked():
             code = ReasonCode.BUDGET if self._notes.has(ReasonCode.BUDGET) else ReasonCode.PAGE_FAILED
             self._notes.missing(code, f"{left:,} further announced pages were not asked for")
-        if self._announced.total is None and (short := self._walk.short_pages()):
+        if self._totals.announced.total is None and (short := self._walk.short_pages()):
             named = ", ".join(str(index + 1) for index in short[:8])
             text = f"pages that are not the last came short (page {named}): records may be missing"
             self._notes.missing(ReasonCode.PAGE_SHORT, text)
@@ -283,7 +285,7 @@ class Fetch:
 
     async def _keep(self, index: int, page: Page, place: PageAddress | None) -> None:
         """Check a page against the others, write it down, and let the walk know what it held."""
-        self._watch_total(index, page)
+        self._totals.saw(page.total, page=index + 1)
         kept = self._cut(index, self._repetitions.fresh(index, page))
         page.dropped += len(page.records) - len(kept)
         page.records = kept
@@ -342,16 +344,6 @@ class Fetch:
     def _tell_cap(self) -> None:
         self._stop(ReasonCode.BUDGET, "the cap of pages, records or bytes of one call is reached")
 
-    def _watch_total(self, index: int, page: Page) -> None:
-        """The latest total counts: data that changes while it is read is told, and compared with what it became."""
-        before = self._announced
-        if page.total is None or page.total == before.total:
-            return
-        if before.total is not None and not self._notes.has(ReasonCode.TOTAL_CHANGED):
-            text = f"the announced total was {before.total:,}, and page {index + 1} says {page.total:,}"
-            self._notes.note(ReasonCode.TOTAL_CHANGED, text)
-        self._announced = Announced(total=page.total, certainty=Certainty.EXACT)
-
     def _cut(self, index: int, records: list[Json]) -> list[Json]:
         """What suffices of a page."""
         at_most = self._call.at_most
@@ -362,12 +354,12 @@ class Fetch:
         return records[: max(0, at_most - before)]
 
     def _stride(self, page: Page) -> int:
-        """The step of the walk: what was asked for, unless the server gave less although more follow: its cap."""
-        count, total = page.held, self._announced.total
+        """The step of the walk: what was asked for, unless the server gave less although more may follow: its cap."""
+        count, total = page.held, self._totals.announced.total
         if self._size is None:
             return max(1, count)
-        is_cut = 0 < count < self._size and (page.has_more is True or (total is not None and total > count))
-        return count if is_cut else max(self._size, count)
+        may_be_cut = page.has_more is not False if total is None else page.has_more is True or total > count
+        return count if 0 < count < self._size and may_be_cut else max(self._size, count)
 
     @property
     def _of(self) -> int | None:

@@ -40,9 +40,13 @@ class Mender:
         self._ask, self._pagination, self._notes = ask, pagination, notes
 
     async def first(self, page: Page, place: PageAddress | None, *, asked: int | None, total: int | None) -> Page:
-        """A first page that is shorter than `asked` although more follow: the server's cap, or a page that was cut."""
+        """A first page that is shorter than `asked` although more may follow: the server's cap, or a page that was cut.
+
+        By offset nothing is lost either way where no total says how much it should be: the walk goes on behind it.
+        """
         count = page.held
-        is_short = asked is not None and total is not None and 0 < count < min(asked, total)
+        is_in_doubt = self._pagination.convention is Convention.PAGE and page.has_more is not False
+        is_short = asked is not None and 0 < count < asked and (is_in_doubt if total is None else count < total)
         if not is_short or count in USUAL_CAPS or count == self._pagination.default_size:
             return page
         try:

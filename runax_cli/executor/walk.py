@@ -124,11 +124,10 @@ class Walk:
         return max(0, min(self.planned, self.limit) - len(self.seen) - len(self.failed))
 
     def short_pages(self) -> tuple[int, ...]:
-        """Pages that gave fewer records than a full one although filled pages follow."""
+        """Pages that gave fewer records than the fullest one although filled pages follow."""
+        full = max([self.stride, *(facts.records for facts in self.seen.values())])
         return tuple(
-            index
-            for index, facts in sorted(self.seen.items())
-            if facts.records < self.stride and index < self._last_filled
+            index for index, facts in sorted(self.seen.items()) if facts.records < full and index < self._last_filled
         )
 
     def _looks_like_end(self, index: int, facts: PageFacts) -> bool:
