@@ -133,7 +133,9 @@ class _Judge:
             return entry.model_copy(update={"note": f"{_listed(open_figures)} does not stand in what it cites"})
         if wrong := _wrong_quote(statement.text, (support.in_records, self.given, self.computed)):
             return entry.model_copy(update={"note": f"“{wrong}” does not stand in what it cites"})
-        if is_about_another(statement.text, statement.citations, self.shown.datasets):
+        figures = figures_in(statement.text)
+        is_borne_out = len(unfound(figures, statement.text, (support.in_records,))) < len(figures)
+        if not is_borne_out and is_about_another(statement.text, statement.citations, self.shown.datasets):
             return entry.model_copy(update={"note": "what it says stands in another record than the one it cites"})
         return entry.model_copy(update={"verified": True})
 

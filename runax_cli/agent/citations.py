@@ -27,7 +27,7 @@ _REFERENCES = re.compile(r"(?:[,;]?\s?[\[【][^\[\]【】]*(?:#|_\d|\b[qQ]\d)[^\
 _NUMBERED = re.compile(r"(?:^|[^\w])\d{1,2}\.$")
 _ABBREVIATED = re.compile(
     r"(?:^|[\s(\"„“'])(?:e\.g|i\.e|vs|etc|approx|no|nr|mr|mrs|ms|dr|ing|mgr|st|č|čp|tj|tzv|tzn|např|resp|cca|apod|atd|"
-    r"min|max|[^\W\d_])\.$",
+    r"min|max|mil|mld|tis|hod|[^\W\d_])\.$",
     re.IGNORECASE,
 )
 
@@ -210,10 +210,19 @@ def _sentences(paragraph: str) -> Iterator[str]:
 
 
 def _is_end(before: str, after: str) -> bool:
-    """Not after an abbreviation, not inside a date or before a small letter, as in "21. 11." or "21. listopadu"."""
-    if _ABBREVIATED.search(before):
+    """Not after an abbreviation, in a quotation or a date, or before a small letter ("21. 11.", "21. listopadu")."""
+    if _ABBREVIATED.search(before) or _is_quoting(before, after):
         return False
     head = after.lstrip(" \"„“'([【*_")[:1]
     if _NUMBERED.search(before):
         return head.isupper()
     return not head.islower()
+
+
+def _is_quoting(before: str, after: str) -> bool:
+    """Whether a quotation is open, and is closed soon."""
+    if before.count('"') % 2 and '"' in after:
+        return True
+    if "„" in before:
+        return before.rfind("„") > max(map(before.rfind, "“”")) and any(mark in after for mark in "“”")
+    return any(before.rfind(left) > before.rfind(right) and right in after for left, right in ("“”", "«»"))

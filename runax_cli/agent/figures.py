@@ -15,11 +15,12 @@ _UNIT = (
     r"(?:k|K|M|B|bn|mil|mio|x|\N{MULTIPLICATION SIGN}|%|‰|ms|s|sec|min|h|hod|d|dní|kB|KB|MB|GB|TB|kb|Mb|Gb|Mbit|Gbit|"
     r"Mbps|Gbps|kbps|km|m|cm|mm|kg|g|mg|t|l|ml|kW|kWh|MW|W|V|A|Hz|kHz|MHz|GHz|Kč|CZK|EUR|USD|GBP|pp|px|C|F|am|pm)"
 )
+_OCTET = r"(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"
 _NAMES = re.compile(
     r"https?://\S+|\S+@\S+\.\w+"  # addresses
-    r"|\b(?:\d{1,3}\.){3}\d{1,3}(?:/\d+)?(?::\d+)?\b"  # IPv4
+    rf"|\b(?:{_OCTET}\.){{3}}{_OCTET}(?:/\d+)?(?::\d+)?\b"  # IPv4
     r"|\b(?:[0-9A-Fa-f]{2}:){3,7}[0-9A-Fa-f]{2}\b"  # MAC
-    r"|(?<![\w.,])\d+(?:\.\d+){2,}(?![\w])(?<!\d\.\d{3}\.\d{3})"  # versions
+    r"|(?<![\w.,])(?!\d{1,3}(?:\.\d{3})+(?![\w.]))\d+(?:\.\d+){2,}(?!\w)"  # versions
     r"|[^\W\d_][^\W_]*(?:[-_./][^\W_]+)*-?\d[\w-]*(?:[./_-]\w+)*"  # RUN-17, v1.2, IPv6, Q3
     rf"|(?<![\w.,])\d+(?!(?:{_UNIT})\b)[^\W\d_]\w*(?:-\w+)*"  # 5G, 1st, 2FA, 9f3a-…
     r"|\b24/7\b|\b50/50\b|(?<=\()\d{1,2}(?=\))|(?<=#)\d{1,2}\b",

@@ -151,7 +151,7 @@ def _intervals(value: Decimal, step: Decimal, before: str) -> Iterator[Interval]
     elif _OVER.search(before):
         yield Interval(value, value + coarse)
     elif _UNDER.search(before):
-        yield Interval(value - coarse, value)
+        yield Interval(value - coarse / 2, value)
 
 
 def _last_place(value: Decimal) -> Decimal:

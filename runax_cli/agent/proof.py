@@ -124,12 +124,16 @@ class Pool:
         self._texts.append(folded(text))
         if not re.search(r"\d", text):
             return
-        self._values.update(exact_values(text))
-        self._sorted = None
         self._digits += [digits for run in re.findall(r"\d[\d\s./-]{3,}\d", text) if (digits := re.sub(r"\D", "", run))]
+        rest = text
         for dated in dates_in(text):
             self._days.update(dated.readings)
+            if dated.is_sure:
+                # The 3 of "3 March" is no number of anything.
+                rest = f"{rest[: dated.start]}{' ' * (dated.end - dated.start)}{rest[dated.end :]}"
         self._clocks.update((clock.hour, clock.minute) for clock in clocks_in(text))
+        self._values.update(exact_values(rest))
+        self._sorted = None
 
     def _add_day(self, day: date) -> None:
         self._days.add(Day(day.year, day.month, day.day))
