@@ -5,7 +5,7 @@ and nothing of what they do.
 """
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, closing
+from contextlib import ExitStack, asynccontextmanager, closing
 from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
@@ -18,7 +18,10 @@ from runax_cli.connections import open_catalog
 from runax_cli.events import EventSink
 from runax_cli.executor.call import Executor
 from runax_cli.executor.dataset import DatasetStore
+from runax_cli.executor.label import LabellerPrompts
+from runax_cli.executor.reader import Reader
 from runax_cli.executor.reduce import ReducerPrompts
+from runax_cli.executor.workbench import LabellerParts, Workbench
 from runax_cli.folders import state_folder
 from runax_cli.guard.policy import Approver
 from runax_cli.memory.journal import Journal
@@ -39,6 +42,11 @@ REDUCER_PROMPTS = ReducerPrompts(
 )
 
 
+LABELLER_PROMPTS = LabellerPrompts(
+    system=prompts.LABELLER_SYSTEM, user=prompts.LABELLER_USER, repair=prompts.LABELLER_REPAIR
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Runtime:
     """The running parts of one process."""
@@ -50,6 +58,7 @@ class Runtime:
     journal: Journal
     store: DatasetStore
     clock: Clock
+    lifetimes: ExitStack
 
     def session(
         self,
@@ -62,9 +71,11 @@ class Runtime:
     ) -> Session:
         """A conversation over these parts."""
         settings = self.configuration.settings
+        workbench = self._workbench()
         return Session(
             registry=self.registry,
-            executor=self.executor,
+            executor=workbench,
+            workbench=workbench,
             catalog=self.catalog,
             journal=self.journal,
             sink=sink,
@@ -76,6 +87,31 @@ class Runtime:
             settings={name: settings.shown(name) for name in FIELDS},
             notices=notices,
         )
+
+    def _workbench(self) -> Workbench:
+        """Where one session keeps its datasets; closed with the runtime."""
+        concurrency = self.configuration.settings.llm_concurrency
+        labeller = self.registry.config(Role.LABELLER)
+        workbench = Workbench(
+            self.executor,
+            self.store.folder,
+            self.journal,
+            reader=Reader(
+                self.registry.counter(Role.REDUCER),
+                prompts=REDUCER_PROMPTS,
+                effective_tokens=self.registry.config(Role.REDUCER).effective_tokens,
+                concurrency=concurrency,
+            ),
+            labels=LabellerParts(
+                counter=self.registry.counter(Role.LABELLER),
+                prompts=LABELLER_PROMPTS,
+                effective_tokens=labeller.effective_tokens,
+                concurrency=concurrency,
+            ),
+            clock=self.clock,
+        )
+        self.lifetimes.callback(workbench.close)
+        return workbench
 
 
 def limits_of(settings: Settings) -> TurnLimits:
@@ -103,7 +139,11 @@ async def open_runtime(
     settings = configuration.settings
     registry = ModelRegistry(roles, concurrency=settings.llm_concurrency, clock=clock, rules=RulesModel)
     try:
-        with closing(Journal.open(journal_path(root))) as journal, session_folder(root, token_hex(8)) as folder:
+        with (
+            closing(Journal.open(journal_path(root))) as journal,
+            session_folder(root, token_hex(8)) as folder,
+            ExitStack() as lifetimes,
+        ):
             async with open_catalog(configuration) as catalog:
                 store = DatasetStore(folder)
                 yield Runtime(
@@ -114,6 +154,7 @@ async def open_runtime(
                     journal=journal,
                     store=store,
                     clock=clock,
+                    lifetimes=lifetimes,
                 )
     finally:
         await registry.aclose()

@@ -5,7 +5,7 @@ a call leaves here as an exception: it is an envelope, and the turn goes on.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol, assert_never
 
@@ -43,6 +43,7 @@ class CallParts:
     """What the calls of a turn are run with. `question` and `need` stand in where a call does not say its own.
 
     `direct_limit` maps the room that is left, and the number of calls that share it, to the direct limit of one.
+    `datasets` are those that hold all records of a call, by the fingerprint of its data: shared by a session.
     """
 
     tools: Mapping[str, VisibleTool]
@@ -56,6 +57,8 @@ class CallParts:
     parallel_calls: int
     direct_limit: Callable[[int, int], int]
     measure: Callable[[str], Awaitable[int]]
+    labeller: Model | None = None
+    datasets: MutableMapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +155,7 @@ class TurnCalls:
                 waves.setdefault(decision.wave, []).append(item)
             else:
                 done[item.position] = self._denied(item)
-        return list(waves.values())
+        return _one_fetch_a_wave(list(waves.values()))
 
     def _not_run(self, item: _Valid, decision: Decision) -> RequestedCall:
         name, query = item.tool.spec.name, item.arguments.api
@@ -193,13 +196,24 @@ class TurnCalls:
             limit = self._parts.direct_limit(left, pending)
             async with asyncio.TaskGroup() as group:
                 for item in wave:
-                    code: GuardCode = "parallel" if len(wave) > 1 else "run"
-                    self._told(item.call_id, item.tool.spec.name, code, f"up to {limit} tokens may come as they are")
+                    self._tell_run(item, is_alone=len(wave) == 1, limit=limit)
                     self._running[item.call_id] = self._unfinished(item)
                     group.create_task(self._run_one(item, done, direct_limit=limit))
             for item in wave:
                 left -= await self._parts.measure(done[item.position].envelope.to_model_text())
             pending -= len(wave)
+
+    def _tell_run(self, item: _Valid, *, is_alone: bool, limit: int) -> None:
+        again = self._again(item)
+        code: GuardCode = "run" if is_alone else "parallel"
+        text = f"up to {limit} tokens may come as they are"
+        if again is not None:
+            code, text = "read_again", f"its records are there already, as {again}: nothing is fetched; {text}"
+        self._told(item.call_id, item.tool.spec.name, code, text)
+
+    def _again(self, item: _Valid) -> str | None:
+        """The dataset that has all records of this call already."""
+        return self._parts.datasets.get(item.data_key)
 
     async def _run_one(self, item: _Valid, done: dict[int, RequestedCall], *, direct_limit: int) -> None:
         async with self._slots:
@@ -209,6 +223,13 @@ class TurnCalls:
         is_success = call.envelope.status in _READ_SOMETHING
         before = self._past.get(item.key, Past())
         self._past[item.key] = before.after(is_success=is_success, dataset=call.envelope.dataset)
+        self._keep(item, call)
+
+    def _keep(self, item: _Valid, call: RequestedCall) -> None:
+        """Complete data is read again and not fetched again. One record is as cheap to fetch, and may have changed."""
+        outcome = call.outcome
+        if outcome is not None and outcome.dataset is not None and item.tool.virtual and outcome.coverage.is_complete:
+            self._parts.datasets.setdefault(item.data_key, outcome.dataset.name)
 
     async def _executed(self, item: _Valid, *, direct_limit: int) -> RequestedCall:
         parts, arguments = self._parts, item.arguments
@@ -219,9 +240,10 @@ class TurnCalls:
             focus=arguments.focus or parts.question,
             need=arguments.need or parts.need,
             at_most=arguments.at_most,
+            again=self._again(item),
         )
         emitter = parts.emitter.child(call_id=item.call_id)
-        scope = Scope(emitter=emitter, budget=parts.budget, reducer=parts.reducer)
+        scope = Scope(emitter=emitter, budget=parts.budget, reducer=parts.reducer, labeller=parts.labeller)
         try:
             outcome = await parts.executor.execute(decided, scope, direct_limit=direct_limit)
         except Exception as error:
@@ -265,3 +287,14 @@ class TurnCalls:
 
     def _told(self, call_id: str, name: str, code: GuardCode, text: str) -> None:
         self._parts.emitter.child(call_id=call_id).emit(GuardDecided(tool=name, code=code, text=text))
+
+
+def _one_fetch_a_wave(waves: Sequence[Sequence[_Valid]]) -> list[list[_Valid]]:
+    """Calls for data that another call of the same wave fetches wait for it, in a wave of their own."""
+    found: list[list[_Valid]] = []
+    for wave in waves:
+        first = {item.data_key: item.call_id for item in reversed(wave)}
+        found.append([item for item in wave if first[item.data_key] == item.call_id])
+        if rest := [item for item in wave if first[item.data_key] != item.call_id]:
+            found.append(rest)
+    return found

@@ -5,7 +5,7 @@ oldest results are folded into pointers until it fits. Decides by the counter's 
 nothing of what is said in a message.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from runax_cli.memory.history import Exchange, History
@@ -47,10 +47,13 @@ class Context:
         counter: CalibratedCounter,
         effective_tokens: int,
         run_id: str,
+        later: Callable[[], Sequence[ToolSchema]] = tuple,
+        to_come: Sequence[ToolSchema] = (),
     ) -> None:
+        """`later` are further tools that can be called at a moment, `to_come` those that there may be at most."""
         earlier = history.latest(effective_tokens // _HISTORY_SHARE, measure=counter.bound)
         self._head = (Message("system", system), *_messages(earlier), Message("user", question))
-        self._tools = tuple(tools)
+        self._tools, self._later, self._to_come = tuple(tools), later, tuple(to_come)
         self._counter = counter
         self._run_id = run_id
         self.effective_tokens = effective_tokens
@@ -63,7 +66,7 @@ class Context:
         limit = self.effective_tokens if most_tokens is None else min(self.effective_tokens, most_tokens)
         folded: list[str] = []
         while True:
-            request = self._request(working, tools=() if is_last else self._tools)
+            request = self._request(working, tools=() if is_last else (*self._tools, *self._later()))
             size = await measure_off_loop(request, self._counter)
             bound = size.bound(self._counter)
             is_fitting = bound + self.answer_reserve <= limit
@@ -75,7 +78,8 @@ class Context:
 
     async def room(self, working: WorkingMemory) -> int:
         """Tokens that results may still take before older ones have to be folded."""
-        size = await measure_off_loop(self._request(working, tools=self._tools), self._counter)
+        tools = (*self._tools, *(tuple(self._later()) or self._to_come))
+        size = await measure_off_loop(self._request(working, tools=tools), self._counter)
         return max(0, self.effective_tokens - self.answer_reserve - size.bound(self._counter))
 
     def direct_limit(self, room: int, n_calls: int) -> int:

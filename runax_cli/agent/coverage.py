@@ -6,13 +6,15 @@ Knows how coverages add up, and that a call made again takes the place of the on
 from collections.abc import Iterable, Sequence
 
 from runax_cli.agent.requested import RequestedCall
+from runax_cli.executor.outcome import CallOutcome
 from runax_cli.results import Coverage, Reason, ReasonCode, TotalIs
 
 
 def coverage_of(calls: Sequence[RequestedCall]) -> Coverage:
     """Sums over the calls that count; a total is None as soon as one is unknown."""
     counting = calls_that_count(calls)
-    parts = [call.outcome.coverage for call in counting if call.outcome is not None]
+    outcomes = [call.outcome for call in counting if call.outcome is not None]
+    parts = [outcome.coverage for outcome in outcomes] + [*_behind(outcomes)]
     reasons = [reason for part in parts for reason in part.reasons] + [*_unfinished(counting)]
     totals = [part.records_total for part in parts]
     return Coverage(
@@ -36,6 +38,15 @@ def calls_that_count(calls: Sequence[RequestedCall]) -> tuple[RequestedCall, ...
         for at, call in enumerate(ran)
         if _is_complete(call) or not any(later.data_key == call.data_key for later in ran[at + 1 :])
     )
+
+
+def _behind(outcomes: Sequence[CallOutcome]) -> Iterable[Coverage]:
+    """Datasets that were used and that none of these calls fetched: each once, as it was fetched in an earlier turn."""
+    fetched = {outcome.dataset.name for outcome in outcomes if outcome.dataset is not None and not outcome.behind}
+    used = {name: coverage for outcome in outcomes for name, coverage in outcome.behind.items()}
+    for name, coverage in used.items():
+        if name not in fetched:
+            yield coverage.model_copy(update={"selected": 0, "read_by_model": 0})
 
 
 def _is_complete(call: RequestedCall) -> bool:

@@ -3,13 +3,14 @@
 Puts a turn together for a sub-question. Knows nothing of the other parts, save the text that they left for this one.
 """
 
-from collections.abc import Mapping
+from collections.abc import MutableMapping
 from dataclasses import dataclass
 from functools import partial
 
 from runax_cli.agent import prompts
 from runax_cli.agent.calls import CallExecutor, CallParts, TurnCalls
 from runax_cli.agent.context import Context
+from runax_cli.agent.datatools import OfferedTools
 from runax_cli.agent.journalled import JournalledModel
 from runax_cli.agent.plan import SubQuestion
 from runax_cli.agent.streaming import AnswerStream
@@ -19,7 +20,6 @@ from runax_cli.budget import Budget
 from runax_cli.errors import RunaxError, StoreError
 from runax_cli.events import Emitter, Warned
 from runax_cli.guard.policy import WritePolicy
-from runax_cli.guard.virtual import VisibleTool
 from runax_cli.memory.history import History
 from runax_cli.memory.journal import Journal
 from runax_cli.models.base import Model, OnText, Role
@@ -35,7 +35,8 @@ class RunParts:
     today: str
     registry: ModelRegistry
     executor: CallExecutor
-    tools: Mapping[str, VisibleTool]
+    tools: OfferedTools
+    datasets: MutableMapping[str, str]
     journal: Journal
     history: History
     policy: WritePolicy
@@ -105,7 +106,9 @@ class Part:
             system=prompts.AGENT_SYSTEM.fill(today=run.today),
             question=self.asked.text,
             history=run.history,
-            tools=[tool.schema for tool in run.tools.values()],
+            tools=[tool.schema for tool in run.tools.sources.values()],
+            later=lambda: run.tools.later,
+            to_come=() if run.tools.data is None else run.tools.data.all,
             counter=registry.counter(Role.AGENT),
             effective_tokens=registry.config(Role.AGENT).effective_tokens,
             run_id=run.run_id,
@@ -125,6 +128,8 @@ class Part:
             parallel_calls=run.parallel_calls,
             direct_limit=context.direct_limit,
             measure=context.bound,
+            labeller=run.model(Role.LABELLER, budget=self.budget, emitter=self.emitter),
+            datasets=run.datasets,
         )
         return TurnCalls(parts)
 

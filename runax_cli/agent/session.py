@@ -17,6 +17,7 @@ from runax_cli.agent.answer import Records, ShownData, evidence_of, without_cert
 from runax_cli.agent.calls import CallExecutor
 from runax_cli.agent.combine import PartResult, combined_text, verdict_over
 from runax_cli.agent.coverage import coverage_of
+from runax_cli.agent.datatools import Datasets, DataTools, OfferedTools
 from runax_cli.agent.division import Division, plan_made, tell_repairs
 from runax_cli.agent.part import Asked, Part, RunParts, tell_lost
 from runax_cli.agent.plan import SubQuestion, plan_of, single
@@ -79,7 +80,7 @@ class Session:
     """One conversation. Questions are asked one after the other.
 
     `settings` are written to the journal and must be free of secrets; `notices` are told with every `run.started`;
-    `trace_of` tells where the events of a run are stored.
+    `trace_of` tells where the events of a run are stored; `workbench` is what keeps datasets, where something does.
     """
 
     registry: ModelRegistry
@@ -94,10 +95,12 @@ class Session:
     clock: Clock = field(default_factory=SystemClock)
     settings: Mapping[str, Any] = field(default_factory=dict)
     notices: tuple[str, ...] = ()
+    workbench: Datasets | None = None
     id: str = field(default_factory=lambda: _new_id(), init=False)
     history: History = field(default_factory=History, init=False)
     last_result: RunResult | None = field(default=None, init=False)
     _shown: ShownData = field(default_factory=ShownData, init=False)
+    _fetched: dict[str, str] = field(default_factory=dict, init=False)
 
     @property
     def datasets(self) -> Mapping[str, Records]:
@@ -154,7 +157,8 @@ class Session:
             today=self._now().date().isoformat(),
             registry=self.registry,
             executor=self.executor,
-            tools={spec.name: visible(spec) for spec in self.catalog.tools},
+            tools=self._tools(),
+            datasets=self._fetched,
             journal=self.journal,
             history=self.history,
             policy=WritePolicy(allow_writes=self.allow_writes, approver=self.approver),
@@ -165,12 +169,16 @@ class Session:
         )
         return _Run(question=question, started_s=self.clock.monotonic(), parts=parts, on_text=on_text)
 
+    def _tools(self) -> OfferedTools:
+        sources = {spec.name: visible(spec) for spec in self.catalog.tools}
+        return OfferedTools(sources, DataTools(self.workbench, taken=sources) if self.workbench is not None else None)
+
     def _planner(self, run: _Run) -> Planner:
         parts = run.parts
         return Planner(
             model=parts.model(Role.PLANNER, budget=parts.budget, emitter=run.emitter),
             history=self.history,
-            tools=[tool.schema for tool in parts.tools.values()],
+            tools=[tool.schema for tool in parts.tools.sources.values()],
             counter=self.registry.counter(Role.PLANNER),
             effective_tokens=self.registry.config(Role.PLANNER).effective_tokens,
             today=parts.today,

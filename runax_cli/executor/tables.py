@@ -29,10 +29,14 @@ _T = TypeVar("_T")
 
 @dataclass(slots=True)
 class Entry:
-    """A sealed dataset, how much of the data it holds, and the number of label tables that were made of it."""
+    """A sealed dataset, how much of the data it holds, and the number of label tables that were made of it.
+
+    `made_by` is the call that it came from, in words.
+    """
 
     dataset: Dataset
     coverage: Coverage
+    made_by: str = ""
     is_table: bool = False
     n_labels: int = 0
 
@@ -87,10 +91,11 @@ class Tables:
     _engine: Engine | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def register(self, dataset: Dataset, coverage: Coverage) -> None:
+    def register(self, dataset: Dataset, coverage: Coverage, *, made_by: str = "") -> None:
         """Remember a dataset that is sealed; one that could not be sealed cannot be computed over."""
-        if dataset.is_sealed and dataset.name not in self.entries:
-            self.entries[dataset.name] = Entry(dataset, coverage)
+        if dataset.is_sealed:
+            entry = self.entries.setdefault(dataset.name, Entry(dataset, coverage))
+            entry.made_by = entry.made_by or made_by
 
     async def add(self, dataset: Dataset, coverage: Coverage) -> str:
         """Make a sealed dataset a table, and tell it in a card. Raises QueryFailed where it is not sealed."""

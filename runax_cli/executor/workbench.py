@@ -14,6 +14,7 @@ from typing import Protocol, assert_never
 from adapters.clock import Clock
 from runax_cli.errors import StoreError
 from runax_cli.executor.asking import asked
+from runax_cli.executor.compact import compact
 from runax_cli.executor.datacall import DataCall, Ends, of_nothing_fetched
 from runax_cli.executor.envelope import Envelope, FaultCode, ToolFault
 from runax_cli.executor.label import Labeller, LabellerPrompts
@@ -29,6 +30,8 @@ from runax_cli.results import Reason, ReasonCode
 
 SOURCE = "datasets"
 """The source of the tools that work over datasets, as a call names it."""
+LISTED = 8
+LISTED_CHARS = 120
 
 
 class DataTool(StrEnum):
@@ -69,9 +72,10 @@ class Workbench:
         self.tables = Tables(folder, reader.counter)
 
     @property
-    def has_data(self) -> bool:
-        """Whether there is a dataset to work over."""
-        return bool(self.tables.entries)
+    def listing(self) -> str:
+        """The latest datasets with the calls they came from, in one line; "" while there is none."""
+        latest = list(self.tables.entries.items())[-LISTED:]
+        return "; ".join(f"{name} ({entry.coverage.records_read:,} of {entry.made_by})" for name, entry in latest)
 
     async def execute(self, call: DecidedCall, scope: Scope, *, direct_limit: int) -> CallOutcome:
         """Run a call, of a source or over datasets. Raises nothing but cancellation."""
@@ -81,7 +85,8 @@ class Workbench:
             return await self._guarded(call, scope, lambda begun: self._again(begun, direct_limit))
         outcome = await self._executor.execute(call, replace(scope, tables=self.tables), direct_limit=direct_limit)
         if outcome.dataset is not None:
-            self.tables.register(outcome.dataset, outcome.coverage)
+            made_by = f"{call.tool.name} {compact(call.arguments)}"[:LISTED_CHARS]
+            self.tables.register(outcome.dataset, outcome.coverage, made_by=made_by)
         return outcome
 
     def close(self) -> None:

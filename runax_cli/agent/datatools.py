@@ -1,0 +1,122 @@
+"""The three tools that work over datasets, as the main model sees them, and which tools it is offered when.
+
+Their wording is versioned like a prompt: a change of it is a change of VERSION. They are offered only while there is a
+dataset. Knows no engine: the workbench runs them.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from adapters.base import ToolSpec
+from runax_cli.executor.workbench import SOURCE, DataTool
+from runax_cli.guard.virtual import VisibleTool, visible
+from runax_cli.models.base import ToolSchema
+
+VERSION = 1
+
+_TEXT: dict[str, Any] = {"type": "string"}
+_WHERE: dict[str, Any] = {"type": "string", "description": "SQL condition that selects rows."}
+
+
+def _tool(name: str, what: DataTool, description: str, required: Iterable[str], **properties: Any) -> ToolSpec:
+    parameters = {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
+    return ToolSpec(
+        name=name, description=description, parameters=parameters, source=SOURCE, locator=what.value, noun="rows"
+    )
+
+
+QUERY = _tool(
+    "query_dataset",
+    DataTool.QUERY,
+    "Compute over datasets: one DuckDB SELECT; tables have the names of datasets, and can be joined.",
+    ["sql"],
+    sql=_TEXT,
+)
+LABEL = _tool(
+    "label_dataset",
+    DataTool.LABEL,
+    "Give each row a label by what its text means; the labels become a table to query. Only for what no SQL condition "
+    "can tell.",
+    ["dataset", "columns", "instruction"],
+    dataset=_TEXT,
+    columns={"type": "array", "items": _TEXT, "minItems": 1, "description": "The columns to read, as few as possible."},
+    instruction=_TEXT | {"description": "What to decide about each text."},
+    labels={"type": "array", "items": _TEXT, "description": "The allowed labels; add one for texts that fit none."},
+    schema={"type": "object", "description": "Instead of labels: a JSON Schema of scalar properties to fill."},
+    where=_WHERE,
+)
+READ = _tool(
+    "read_dataset",
+    DataTool.READ,
+    "Read what the records of a dataset say, with a focus; selected by a condition where possible.",
+    ["dataset", "focus"],
+    dataset=_TEXT,
+    focus=_TEXT | {"description": "What you need to learn, in the language of the question."},
+    where=_WHERE,
+)
+ALL = (QUERY, LABEL, READ)
+
+
+class Datasets(Protocol):
+    """Where datasets are kept."""
+
+    @property
+    def listing(self) -> str:
+        """The datasets that there are, in one line; "" while there is none."""
+
+
+class DataTools:
+    """The three tools beside those of sources: where a source has such a name, ours gets another."""
+
+    def __init__(self, datasets: Datasets, *, taken: Iterable[str]) -> None:
+        names = set(taken)
+        specs = [replace(spec, name=f"runax_{spec.name}") if spec.name in names else spec for spec in ALL]
+        self._tools = {spec.name: visible(replace(spec, returns_many=False)) for spec in specs}
+        self._datasets = datasets
+
+    @property
+    def all(self) -> tuple[ToolSchema, ...]:
+        """What they are offered as, at least; for measuring the room they will take."""
+        return tuple(tool.schema for tool in self._tools.values())
+
+    @property
+    def now(self) -> Mapping[str, VisibleTool]:
+        """The tools while there is a dataset, the first of them with their names; none before."""
+        listing = self._datasets.listing
+        if not listing:
+            return {}
+        return {name: _with_listing(tool, listing) for name, tool in self._tools.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedTools(Mapping[str, VisibleTool]):
+    """The tools that there are at this moment: those of the sources, and those over datasets once there is one."""
+
+    sources: Mapping[str, VisibleTool]
+    data: DataTools | None = None
+
+    def __getitem__(self, name: str) -> VisibleTool:
+        return self._now[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._now)
+
+    def __len__(self) -> int:
+        return len(self._now)
+
+    @property
+    def later(self) -> tuple[ToolSchema, ...]:
+        """The tools over datasets that can be called now."""
+        return () if self.data is None else tuple(tool.schema for tool in self.data.now.values())
+
+    @property
+    def _now(self) -> Mapping[str, VisibleTool]:
+        return self.sources if self.data is None else {**self.sources, **self.data.now}
+
+
+def _with_listing(tool: VisibleTool, listing: str) -> VisibleTool:
+    if tool.spec.locator != DataTool.QUERY.value:
+        return tool
+    schema = tool.schema
+    return replace(tool, schema=replace(schema, description=f"{schema.description} Datasets: {listing}"))
