@@ -3,7 +3,7 @@
 import pytest
 
 from adapters.pagination import Certainty
-from runax_cli.executor.coverage import TOLD_EACH, Announced, Fetched, Notes, compare, coverage_of
+from runax_cli.executor.coverage import TOLD_EACH, Announced, Fetched, Notes, Totals, compare, coverage_of
 from runax_cli.results import Coverage, ReasonCode
 
 
@@ -15,7 +15,6 @@ def judged(
     certainty: Certainty = Certainty.EXACT,
     at_most: int | None = None,
     failed: int = 0,
-    repeated: int = 0,
 ) -> Coverage:
     notes = Notes()
     if failed:
@@ -28,7 +27,6 @@ def judged(
         reached_end=reached_end,
         announced=announced,
         at_most=at_most,
-        repeated=repeated,
     )
     compare(fetched, notes, noun="tickets")
     return coverage_of(fetched, notes, read_by_model=records)
@@ -41,7 +39,7 @@ def judged(
         (judged(261, None), 261, "exact", True, []),
         (judged(261, 200), 261, "exact", True, ["beyond_total"]),
         (judged(261, 300), 300, "exact", False, ["total_mismatch"]),
-        (judged(261, 200, certainty=Certainty.AT_LEAST), 261, "exact", True, ["beyond_total"]),
+        (judged(261, 200, certainty=Certainty.AT_LEAST), 261, "exact", True, []),
         (judged(211, 261, failed=1, reached_end=False), 261, "exact", False, ["page_failed"]),
         (judged(211, None, failed=1, reached_end=False), 211, "at_least", False, ["page_failed"]),
         (judged(0, None, failed=1, reached_end=False), None, "unknown", False, ["page_failed"]),
@@ -49,8 +47,7 @@ def judged(
         (judged(10, None, at_most=10, reached_end=False), 10, "at_least", True, ["first_n"]),
         (judged(10, 10, at_most=10), 10, "exact", True, []),
         (judged(7, 7, at_most=10), 7, "exact", True, []),
-        (judged(262, 261, repeated=1), 262, "exact", True, ["records_repeated", "beyond_total"]),
-        (judged(261, 261, repeated=1), 261, "exact", False, ["records_repeated", "total_mismatch"]),
+        (judged(8, 261, at_most=10), 261, "exact", False, ["total_mismatch"]),
         (judged(0, 0), 0, "exact", True, []),
     ],
 )
@@ -60,6 +57,29 @@ def test_what_is_said_of_a_walk(
     assert (coverage.records_total, coverage.total_is.value) == (total, total_is)
     assert coverage.is_complete is is_complete
     assert [reason.code.value for reason in coverage.reasons] == codes
+
+
+@pytest.mark.parametrize(
+    ("said", "last", "is_short", "codes"),
+    [
+        ([261, 261, None, 261], 261, False, []),
+        ([261, 262, 262], 262, False, ["total_changed"]),
+        ([261, 262, 261, 262], 262, False, ["total_changed"]),
+        ([261, 260], 260, True, ["total_changed"]),
+        ([None, 261, 261], 261, False, []),
+    ],
+)
+def test_a_total_that_changes_is_told_and_one_that_sinks_is_doubted(
+    said: list[int | None], last: int, is_short: bool, codes: list[str]
+) -> None:
+    notes = Notes()
+    first = Announced(total=said[0], certainty=Certainty.EXACT if said[0] is not None else Certainty.UNKNOWN)
+    totals = Totals(first, notes)
+    for page, total in enumerate(said, start=1):
+        totals.saw(total, page=page)
+    assert totals.announced.total == last
+    assert notes.is_short is is_short
+    assert [reason.code.value for reason in notes.reasons] == codes
 
 
 def test_a_thousand_reasons_of_one_kind_are_told_in_a_dozen() -> None:
