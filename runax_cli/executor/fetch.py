@@ -8,8 +8,8 @@ import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
-from adapters.base import Convention, Json, PageAddress
-from adapters.errors import ForeignOrigin, HttpStatusError, SourceError
+from adapters.base import Convention, Json, PageAddress, Pagination
+from adapters.errors import ForeignOrigin, SourceError
 from adapters.pagination import Certainty, address, first_address, offset_address
 from adapters.probe import FirstPage, Probe
 from runax_cli.errors import BudgetExhausted, StoreError
@@ -18,7 +18,7 @@ from runax_cli.executor.arrivals import Arrivals
 from runax_cli.executor.coverage import Announced, Fetched, Notes, Totals
 from runax_cli.executor.dataset import Dataset
 from runax_cli.executor.ledger import Ledger, key_of
-from runax_cli.executor.mend import Asked, Mender
+from runax_cli.executor.mend import Asked, Mender, is_beyond_data
 from runax_cli.executor.outcome import DecidedCall
 from runax_cli.executor.page import Page, from_journal, page_of, page_of_reading, position_of, to_journal
 from runax_cli.executor.repetition import Repetitions
@@ -29,7 +29,6 @@ from runax_cli.results import ReasonCode
 
 REPEATED_PAGES = 2
 """So many pages may come a second time before the position counts as ignored."""
-_BEYOND_DATA = frozenset({400, 404, 416, 422})
 _FOLLOWED = (Convention.CURSOR, Convention.NEXT_URL, Convention.LINK_HEADER)
 
 
@@ -86,6 +85,8 @@ class Fetch:
         else:
             page = page_of_reading(given.reading, requests=0)
             await self._ledger.started(self._key(place), EntryKind.PAGE)
+        if self._pagination != Pagination():
+            page = await self._mender.distinct(page, place)
         if given is None and self._pagination.is_addressable:
             page = await self._mender.first(page, place, asked=self._size, total=self._totals.announced.total)
         self._walk.stride = self._stride(page)
@@ -169,12 +170,13 @@ class Fetch:
             await self._judged(index, page, place)
 
     async def _whole(self, index: int, place: PageAddress, *, asked_before: int = 0) -> Page:
-        page = await self._ask(place)
+        page = await self._mender.distinct(await self._ask(place), place)
         page.requests += asked_before
-        expected = self._expected(index, page)
-        if expected is None:
+        expected, is_sure = self._expected(index, page)
+        if page.held >= expected:
             return page
-        return await self._mender.filled(page, Asked(index, place, at=index * self._walk.stride, expected=expected))
+        asked = Asked(index, place, at=index * self._walk.stride, expected=expected, is_sure=is_sure)
+        return await self._mender.filled(page, asked)
 
     async def _judged(self, index: int, page: Page, place: PageAddress) -> None:
         twin = self._repetitions.twin(index, page)
@@ -189,12 +191,13 @@ class Fetch:
             name = self._pagination.position
             self._stop(ReasonCode.NO_PROGRESS, f"the API repeats its pages, as if it ignored '{name}'")
 
-    def _expected(self, index: int, page: Page) -> int | None:
-        """How many records page `index` should hold, where it holds fewer."""
+    def _expected(self, index: int, page: Page) -> tuple[int, bool]:
+        """How many records page `index` should hold, and whether that is sure."""
         expected = self._walk.expected(index)
-        if expected is None and page.has_more is True:
-            expected = self._walk.stride
-        return None if expected is None or page.held >= expected else expected
+        if expected is not None or page.has_more is True:
+            return expected or self._walk.stride, True
+        is_in_doubt = self._walk.announced is None and page.has_more is None and page.held > 0
+        return (self._walk.stride if is_in_doubt else 0), False
 
     async def _walk_by_received(self) -> None:
         """Offsets without a size: each page begins after the records received so far."""
@@ -233,7 +236,7 @@ class Fetch:
     async def _next_page(self, index: int, place: PageAddress) -> Page | None:
         """One page of a walk that cannot go on without it; None where the walk ends, which is noted."""
         try:
-            page = await self._ask(place)
+            page = await self._mender.distinct(await self._ask(place), place)
         except SourceError as error:
             self._missed(index, place, error)
             return None
@@ -321,9 +324,8 @@ class Fetch:
 
     def _missed(self, index: int, place: PageAddress, error: SourceError) -> None:
         """A page that could not be had; one beyond all announced records is the end of the data and no loss."""
-        is_refusal = isinstance(error, HttpStatusError) and error.status in _BEYOND_DATA
         is_beyond = self._pagination.is_addressable and self._walk.expected(index) is None
-        if is_beyond and (is_refusal or self._walk.announced is not None):
+        if is_beyond and (is_beyond_data(error) or self._walk.announced is not None):
             self._walk.missed(index, is_end=True)
             self._arrivals.settle(index, is_in=None)
             return

@@ -5,6 +5,7 @@ not unique must not cost a record. Memory: 64 bits a record that has an id.
 """
 
 import hashlib
+from collections.abc import Iterable
 
 from adapters.base import Json
 from runax_cli.executor.compact import compact_bytes
@@ -27,6 +28,12 @@ class Identities:
             return True
         self._seen.add(digest)
         return False
+
+
+def repeats_in(records: Iterable[Json]) -> int:
+    """How many of `records` are equal to one before them, id included."""
+    seen = Identities()
+    return sum(seen.is_repetition(record) for record in records)
 
 
 def id_of(record: Json) -> str | None:

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from adapters.base import Convention, PageAddress, Pagination
-from adapters.errors import SourceError
+from adapters.errors import HttpStatusError, SourceError
 from adapters.pagination import offset_address
 from runax_cli.errors import BudgetExhausted
 from runax_cli.executor.coverage import Notes
+from runax_cli.executor.identity import repeats_in
 from runax_cli.executor.page import Page
 from runax_cli.results import ReasonCode
 
@@ -20,17 +21,28 @@ ATTEMPTS = 3
 USUAL_CAPS = frozenset({10, 20, 25, 30, 50, 100, 200, 250, 500, 1000})
 """Sizes that servers cut pages at: a page of one of them is whole, and shows the server's cap."""
 
+_BEYOND_DATA = frozenset({400, 404, 416, 422})
+
 Ask: TypeAlias = Callable[[PageAddress | None], Awaitable[Page]]
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A page that was asked for: where it is, the records before it (`at`), and how many it should hold."""
+    """A page that was asked for: where it is, the records before it (`at`), and how many it should hold.
+
+    `is_sure` is False where nobody said how many: then a page that stays short is the last one, and no loss.
+    """
 
     index: int
     place: PageAddress
     at: int
     expected: int
+    is_sure: bool = True
+
+
+def is_beyond_data(error: Exception) -> bool:
+    """Whether a server refuses a position, as some do behind the last record."""
+    return isinstance(error, HttpStatusError) and error.status in _BEYOND_DATA
 
 
 class Mender:
@@ -38,6 +50,22 @@ class Mender:
 
     def __init__(self, ask: Ask, pagination: Pagination, notes: Notes) -> None:
         self._ask, self._pagination, self._notes = ask, pagination, notes
+        self._vain = 0
+
+    async def distinct(self, page: Page, place: PageAddress | None) -> Page:
+        """A page in which a record stands twice, asked for once more: the second may stand in place of another."""
+        repeats = repeats_in(page.records)
+        if not repeats or page.from_store or self._vain >= ATTEMPTS:
+            return page
+        try:
+            again = await self._ask(place)
+        except (SourceError, BudgetExhausted):
+            return page
+        is_better = again.held >= page.held and repeats_in(again.records) < repeats
+        self._vain += not is_better
+        better = again if is_better else page
+        better.requests = page.requests + again.requests
+        return better
 
     async def first(self, page: Page, place: PageAddress | None, *, asked: int | None, total: int | None) -> Page:
         """A first page that is shorter than `asked` although more may follow: the server's cap, or a page that was cut.
@@ -59,20 +87,21 @@ class Mender:
 
     async def filled(self, page: Page, asked: Asked) -> Page:
         """The page with what it lacks, as far as that can be had."""
-        why = "the rest of it did not come"
+        why, is_lost = "the rest of it did not come", asked.is_sure
         for _ in range(ATTEMPTS):
             if page.held >= asked.expected:
                 return page
             try:
                 is_longer = await self._lengthened(page, asked)
             except (SourceError, BudgetExhausted) as error:
-                why = str(error)
+                why, is_lost = str(error), asked.is_sure or not is_beyond_data(error)
                 break
             if not is_longer:
                 break
-        if page.held < asked.expected:
+        if page.held < asked.expected and is_lost:
             text = f"page {asked.index + 1} gave {page.held} of {asked.expected} records: {why}"
-            self._notes.note(ReasonCode.PAGE_SHORT, text)
+            tell = self._notes.note if asked.is_sure else self._notes.missing
+            tell(ReasonCode.PAGE_SHORT, text)
         return page
 
     async def _lengthened(self, page: Page, asked: Asked) -> bool:
@@ -82,6 +111,8 @@ class Mender:
             gap = offset_address(self._pagination, offset=asked.at + page.held, size=missing)
             more = await self._ask(gap)
             added = more.records[:missing]
+            if not asked.is_sure and any(record in page.records for record in added):
+                return False
             page.records += added
         else:
             more = await self._ask(asked.place)

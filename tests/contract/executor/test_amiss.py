@@ -191,14 +191,73 @@ async def test_a_short_page_whose_gap_cannot_be_had_keeps_its_records(make: Any)
     assert "page_short" in bench.codes(outcome)
 
 
-@pytest.mark.parametrize("pagination", [None, BY_PAGE])
-async def test_a_short_page_amid_others_is_told_where_no_total_was_announced(make: Any, pagination: Any) -> None:
-    chosen = {"pagination": pagination} if pagination else {}
-    bench = make(500, says_total=False, faults={150: [cut(7)] * 9}, **chosen)
+async def test_a_short_page_by_offset_is_filled_although_no_total_was_announced(make: Any) -> None:
+    bench = make(500, says_total=False, faults={150: [cut(7)] * 9})
+    outcome = await bench.call()
+    assert bench.ids(outcome) == [1000 + number for number in range(500)]
+    assert outcome.coverage.is_complete
+
+
+async def test_a_short_page_by_number_is_told_where_no_total_was_announced(make: Any) -> None:
+    bench = make(500, says_total=False, pagination=BY_PAGE, faults={150: [cut(7)] * 9})
     outcome = await bench.call()
     assert not outcome.coverage.is_complete
     assert "page_short" in bench.codes(outcome)
     assert max(bench.ids(outcome)) == 1499
+
+
+@pytest.mark.parametrize("pagination", [None, BY_PAGE])
+@pytest.mark.parametrize("start", [0, 250])
+async def test_a_page_cut_once_is_whole_in_the_end_although_no_total_was_announced(
+    make: Any, pagination: Any, start: int
+) -> None:
+    bench = make(290, says_total=False, faults={start: [cut(7)]}, **({"pagination": pagination} if pagination else {}))
+    outcome = await bench.call()
+    assert bench.ids(outcome) == [1000 + number for number in range(290)]
+    assert outcome.coverage.is_complete
+
+
+@pytest.mark.parametrize("convention", [Convention.OFFSET, Convention.PAGE])
+@pytest.mark.parametrize("faults", [{}, {0: [cut(7)]}], ids=["whole", "first page cut"])
+async def test_an_undeclared_cap_loses_nothing_where_no_total_was_announced(
+    make: Any, convention: Convention, faults: Any
+) -> None:
+    position = "offset" if convention is Convention.OFFSET else "page"
+    pagination = Pagination(
+        convention=convention, position=position, size="limit", min_size=1, first=int(position == "page")
+    )
+    bench = make(261, pagination=pagination, cap=30, says_total=False, effective=100_000, faults=dict(faults))
+    outcome = await bench.call()
+    assert any(int(asked["limit"]) > 30 for asked in bench.api.asked), "more was asked for than the server gives"
+    assert bench.ids(outcome) == ALL
+    assert outcome.coverage.is_complete
+
+
+@pytest.mark.parametrize("pagination", [None, BY_PAGE, BY_CURSOR])
+async def test_a_page_with_a_record_twice_is_asked_for_again(make: Any, pagination: Any) -> None:
+    def with_twin(api: Any, start: int, size: int) -> list[Any]:
+        page = api.records[start : start + size]
+        return [*page[:-1], page[0]]
+
+    bench = make(261, says_total=False, faults={100: [with_twin]}, **({"pagination": pagination} if pagination else {}))
+    outcome = await bench.call()
+    assert bench.ids(outcome) == ALL
+    assert outcome.coverage.is_complete
+
+
+async def test_a_total_that_sinks_while_pages_are_read_is_no_completeness(make: Any) -> None:
+    bench = make(261, concurrency=1)
+    inner = bench.api._result
+
+    def shrinking(records: list[Any], start: int) -> Any:
+        result = inner(records, start)
+        result.payload["total"] = 261 if start < 100 else 260
+        return result
+
+    bench.api._result = shrinking
+    outcome = await bench.call()
+    assert "total_changed" in bench.codes(outcome)
+    assert not outcome.coverage.is_complete
 
 
 async def test_an_empty_page_amid_others_is_asked_for_again(make: Any) -> None:
