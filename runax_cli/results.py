@@ -4,7 +4,7 @@ Knows the contract's fields and their meaning. Knows nothing of how they come ab
 """
 
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Any, Literal, assert_never
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -100,6 +100,19 @@ class Lineage(StrEnum):
     EXACT = "exact"
     BY_LABEL = "by_label"
     LOWER_BOUND = "lower_bound"
+
+
+def lineage_words(lineage: Lineage, agreement: float | None = None) -> str:
+    """As users read it: "exact", "by label (agreement 94 %)" or "at least"."""
+    match lineage:
+        case Lineage.EXACT:
+            return "exact"
+        case Lineage.BY_LABEL:
+            return "by label" if agreement is None else f"by label (agreement {agreement:.0%})".replace("%", " %")
+        case Lineage.LOWER_BOUND:
+            return "at least"
+        case _:
+            assert_never(lineage)
 
 
 class SqlResult(Stored):

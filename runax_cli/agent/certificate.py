@@ -1,12 +1,22 @@
 """The certificate: one line of figures under an answer, made from the result alone.
 
-`261/261 tickets fetched · 9 pages · 14 findings, 14 verified · 355k → 2.1k tokens · $0.004 · 6.2 s · run 7f3a`
+`261/261 tickets fetched · 9 pages · 14 findings, 14 verified · exact: 2 SQL results · 355k → 2.1k tokens · $0.004 ·
+6.2 s · run 7f3a`
 Pure; knows the result and nothing of where the line is printed.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from runax_cli.results import Coverage, EvidenceKind, RunResult, TotalIs
+from runax_cli.results import (
+    Coverage,
+    Evidence,
+    EvidenceKind,
+    Lineage,
+    RunResult,
+    SqlResult,
+    TotalIs,
+    lineage_words,
+)
 
 SHORT_ID = 4
 
@@ -45,10 +55,28 @@ def _data(result: RunResult) -> Iterator[str]:
 def _evidence(result: RunResult) -> Iterator[str]:
     records = [entry for entry in result.evidence if entry.kind is EvidenceKind.RECORD]
     verified = sum(entry.verified for entry in records)
-    yield f"{_counted(len(records), 'finding')}, {verified} verified" if records else "no findings cited"
-    exact = [entry for entry in result.evidence if entry.kind is EvidenceKind.SQL and entry.exact]
-    if exact:
-        yield f"exact: {_counted(len(exact), 'SQL result')}"
+    computed = [entry for entry in result.evidence if entry.kind is EvidenceKind.SQL]
+    if records or not computed:
+        yield f"{_counted(len(records), 'finding')}, {verified} verified" if records else "no findings cited"
+    yield from _computed(computed)
+    if unproven := len({figure for entry in result.evidence for figure in entry.unproven}):
+        yield f"{_counted(unproven, 'figure')} not proven"
+
+
+def _computed(computed: Sequence[Evidence]) -> Iterator[str]:
+    """How many results of queries the answer rests on, by what they rest on themselves; and what failed."""
+    proven = {query.id: query for entry in computed if entry.verified for query in entry.queries}
+    for lineage in Lineage:
+        of_kind = [query for query in proven.values() if query.lineage is lineage]
+        if of_kind:
+            yield f"{lineage_words(lineage, _least_agreement(of_kind))}: {_counted(len(of_kind), 'SQL result')}"
+    if failed := sum(not entry.verified for entry in computed):
+        yield f"{_counted(failed, 'SQL statement')} not verified"
+
+
+def _least_agreement(queries: Sequence[SqlResult]) -> float | None:
+    known = [query.agreement for query in queries if query.agreement is not None]
+    return min(known) if known else None
 
 
 def _total(coverage: Coverage) -> str:

@@ -11,7 +11,16 @@ from typing import Protocol, TypeAlias
 from rich.text import Text
 
 from runax_cli import events as ev
-from runax_cli.results import Evidence, EvidenceKind, RecordRef, RunResult, RunStatus
+from runax_cli.results import (
+    Evidence,
+    EvidenceKind,
+    Lineage,
+    RecordRef,
+    RunResult,
+    RunStatus,
+    SqlResult,
+    lineage_words,
+)
 from runax_cli.ui.console import STYLES, Environment, Outlet, StreamName, Tone, one_line, strip_control
 from runax_cli.ui.markdown import BlockStream, rendered
 
@@ -19,6 +28,7 @@ Certificate: TypeAlias = Callable[[RunResult], str]
 Paused: TypeAlias = Callable[[], AbstractContextManager[None]]
 _FOOTNOTES_SHOWN = 20
 _RECORDS_SHOWN = 8
+_ROWS_SHOWN = 5
 
 
 class Answer(Protocol):
@@ -36,7 +46,7 @@ def notes_of(result: RunResult, *, certificate: Certificate, has_evidence: bool)
     yield from _footnotes(result.evidence)
     yield from _without_proof(result.evidence)
     if has_evidence:
-        yield from _evidence(result.evidence)
+        yield from evidence_lines(result.evidence)
     yield from _state(result)
     yield one_line(certificate(result))
 
@@ -54,11 +64,16 @@ def _without_proof(evidence: tuple[Evidence, ...]) -> Iterator[str]:
     if bare:
         yield "Without proof:"
     for item in bare:
-        why = "inference" if item.kind is EvidenceKind.INFERENCE else "not confirmed by what it cites"
-        yield f"  - {one_line(item.statement)} ({why})"
+        yield f"  - {one_line(item.statement)} ({_why(item)})"
 
 
-def _evidence(evidence: tuple[Evidence, ...]) -> Iterator[str]:
+def _why(item: Evidence) -> str:
+    plain = "inference" if item.kind is EvidenceKind.INFERENCE else "not confirmed by what it cites"
+    return f"{plain}: {one_line(item.note)}" if item.note else plain
+
+
+def evidence_lines(evidence: tuple[Evidence, ...]) -> Iterator[str]:
+    """What stands behind each statement: records with their own ids, quotes, SQL with its first rows."""
     yield f"Evidence: {len(evidence)} statements" if evidence else "Evidence: none"
     for number, item in enumerate(evidence, 1):
         mark = "verified" if item.verified else "NOT VERIFIED"
@@ -67,12 +82,31 @@ def _evidence(evidence: tuple[Evidence, ...]) -> Iterator[str]:
             yield f"     records: {_references(item.records)}"
         if item.quote:
             yield f"     quote: “{one_line(item.quote)}”"
-        if item.sql:
+        if item.queries:
+            yield from (line for query in item.queries for line in _query(query))
+        elif item.sql:
             yield from (f"     sql: {line}" for line in strip_control(item.sql).splitlines() if line.strip())
+        if item.note and not item.verified:
+            yield f"     why not: {one_line(item.note)}"
+
+
+def _query(query: SqlResult) -> Iterator[str]:
+    """A query, what its figures rest on, and its first rows."""
+    yield f"     {query.id} ({lineage_words(query.lineage, query.agreement)}):"
+    yield from (f"       sql: {line}" for line in strip_control(query.sql).splitlines() if line.strip())
+    yield f"       {' | '.join(map(one_line, query.columns))}"
+    for row in query.rows[:_ROWS_SHOWN]:
+        yield f"       {' | '.join('' if cell is None else one_line(str(cell)) for cell in row)}"
+    if more := query.n_rows - len(query.rows[:_ROWS_SHOWN]):
+        yield f"       … {more:,} more rows"
 
 
 def _exactness(item: Evidence) -> str:
-    if item.kind is not EvidenceKind.SQL or item.exact is None:
+    """How far the figures can be trusted: the weakest lineage of the queries behind them."""
+    if item.queries:
+        weakest = max(item.queries, key=lambda query: list(Lineage).index(query.lineage))
+        return f", {lineage_words(weakest.lineage, weakest.agreement)}"
+    if item.exact is None or item.kind is EvidenceKind.INFERENCE:
         return ""
     return ", exact" if item.exact else ", not exact"
 

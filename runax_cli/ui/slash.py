@@ -11,6 +11,7 @@ from typing import Protocol
 
 from adapters.base import ToolSpec
 from runax_cli.results import RoleUsage, RunResult
+from runax_cli.ui.answer import evidence_lines
 from runax_cli.ui.console import one_line
 from runax_cli.ui.jsonl import to_json
 from runax_cli.ui.plain import usd
@@ -117,6 +118,15 @@ def _role_line(role: str, usage: RoleUsage) -> str:
     return f"{role}: {usage.requests} requests, {usage.input_tokens} tokens in, {usage.output_tokens} out"
 
 
+def _why(state: State, rest: str) -> Response:
+    if not state.results:
+        return _NO_RESULT
+    evidence = state.results[-1].evidence
+    if rest.isdigit() and 1 <= int(rest) <= len(evidence):
+        evidence = (evidence[int(rest) - 1],)
+    return Response("\n".join(evidence_lines(evidence)))
+
+
 def _trace(state: State, _rest: str) -> Response:
     if not state.results:
         return _NO_RESULT
@@ -142,6 +152,7 @@ _ALL: Sequence[SlashCommand] = (
     SlashCommand("/tools", "the tools; a word behind it filters by name", _tools),
     SlashCommand("/model", "the model of each role", _model),
     SlashCommand("/usage", "requests, tokens and cost of this conversation", _usage),
+    SlashCommand("/why", "what stands behind each statement of the last answer; a number behind it picks one", _why),
     SlashCommand("/trace", "where the events of the last run are stored", _trace),
     SlashCommand("/retry", "ask the last question again", _retry),
     SlashCommand("/json", "the last result as JSON", _json),

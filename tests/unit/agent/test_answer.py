@@ -1,5 +1,6 @@
 """Each statement of an answer is held against the records it cites."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from runax_cli.agent.support import record_id
 from runax_cli.errors import StoreError
 from runax_cli.executor.dataset import DatasetStore
 from runax_cli.executor.envelope import Envelope, EnvelopeStatus
-from runax_cli.executor.outcome import CallOutcome, Finding
+from runax_cli.executor.outcome import CallOutcome, Finding, Lineage, SqlEvidence
 from runax_cli.results import CallReport, Coverage, EvidenceKind, RecordRef, TotalIs
 
 
@@ -89,6 +90,101 @@ def test_a_number_of_records_is_held_against_the_total(sentence: str, kind: Evid
 def test_a_total_that_is_not_exact_proves_no_number() -> None:
     (evidence,) = evidence_of("There are 1261 [tickets_1].", shown(set()))
     assert (evidence.kind, evidence.verified, evidence.exact) == (EvidenceKind.RECORD, False, False)
+
+
+COUNTED = SqlEvidence(
+    id="q1",
+    sql="SELECT city, count(*) AS n FROM tickets_2 GROUP BY city",
+    columns=("city", "n"),
+    rows=(("Praha", 12034), ("Brno", 8120), *((f"Město {n}", n) for n in range(30))),
+    n_rows=32,
+    datasets=("tickets_2",),
+    lineage=Lineage.EXACT,
+)
+
+
+def computed(**changes: Any) -> ShownData:
+    data = ShownData()
+    data.queries["q1"] = replace(COUNTED, **changes)
+    return data
+
+
+def test_a_figure_of_a_query_is_proven_with_its_statement_and_first_rows() -> None:
+    (evidence,) = evidence_of("Praha has 12,034 [q1].", computed())
+    assert (evidence.kind, evidence.verified, evidence.exact) == (EvidenceKind.SQL, True, True)
+    assert evidence.sql == COUNTED.sql
+    (query,) = evidence.queries
+    assert (query.id, query.n_rows, len(query.rows), query.rows[0]) == ("q1", 32, 20, ("Praha", 12034))
+
+
+@pytest.mark.parametrize(
+    ("lineage", "agreement", "sentence", "is_verified", "note"),
+    [
+        (Lineage.BY_LABEL, 0.94, "Praha has 12,034 [q1].", True, None),
+        (Lineage.LOWER_BOUND, None, "Praha has at least 12,034 [q1].", True, None),
+        (Lineage.LOWER_BOUND, None, "Praha jich má alespoň 12 034 [q1].", True, None),
+        (Lineage.LOWER_BOUND, None, "Praha has 12,034 [q1].", False, "lower bound as exact"),
+    ],
+)
+def test_only_complete_data_gives_exact_figures(
+    lineage: Lineage, agreement: float | None, sentence: str, is_verified: bool, note: str | None
+) -> None:
+    (evidence,) = evidence_of(sentence, computed(lineage=lineage, agreement=agreement))
+    assert (evidence.kind, evidence.exact, evidence.verified) == (EvidenceKind.SQL, False, is_verified)
+    assert (evidence.queries[0].lineage, evidence.queries[0].agreement) == (lineage, agreement)
+    assert note is None or note in str(evidence.note)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "note"),
+    [
+        ("Praha has 12,043 [q1].", "12,043 does not stand in what it cites"),
+        ("Praha has 12,034 [q2].", "no query over the data is known as q2"),
+        ("Praha has 12,034 [q1, tickets_1#1].", "was not shown or does not exist"),
+    ],
+)
+def test_a_figure_that_its_query_does_not_bear_out_is_not_verified(sentence: str, note: str) -> None:
+    (evidence,) = evidence_of(sentence, computed())
+    assert (evidence.kind, evidence.verified) == (EvidenceKind.SQL, False)
+    assert note in str(evidence.note)
+
+
+def test_a_query_that_read_no_table_or_chose_its_figure_itself_proves_nothing() -> None:
+    (no_table,) = evidence_of("There are 12034 [q1].", computed(datasets=()))
+    (constant,) = evidence_of("There are 12034 [q1].", computed(sql="SELECT 12034 AS n FROM tickets_2"))
+    assert not no_table.verified
+    assert not constant.verified
+
+
+def test_a_figure_from_nowhere_makes_an_inference_of_a_statement_and_is_named() -> None:
+    (evidence,) = evidence_of("It broke 47 times [tickets_1#1].", shown({1}))
+    assert (evidence.kind, evidence.verified, evidence.unproven) == (EvidenceKind.INFERENCE, False, ("47",))
+    assert evidence.note == "47 stands in no evidence"
+    assert evidence.records[0].id == "501"
+
+
+def test_figures_of_headings_and_lead_ins_are_looked_at_too() -> None:
+    entries = evidence_of("# 77 complaints\n\nThere were 88 calls:\n\n- It broke [tickets_1#1]", shown({1}))
+    assert [(entry.statement, entry.unproven) for entry in entries] == [
+        ("It broke", ()),
+        ("77 complaints", ("77",)),
+        ("There were 88 calls:", ("88",)),
+    ]
+
+
+def test_a_total_at_least_may_be_told_as_such() -> None:
+    data = shown(set())
+    data.datasets["tickets_1"].read = 1261
+    (evidence,) = evidence_of("There are at least 1261 [tickets_1].", data)
+    assert (evidence.verified, evidence.exact) == (True, False)
+
+
+def test_rows_of_a_query_are_noted() -> None:
+    report = CallReport(tool="t", source="s", arguments={}, status="success")
+    envelope = Envelope(status=EnvelopeStatus.SUCCESS, data={"ref": "q1"}, next_action_hint="")
+    data = ShownData()
+    data.note(CallOutcome(envelope=envelope, report=report, coverage=Coverage(), dataset=None, sql=COUNTED))
+    assert data.queries == {"q1": COUNTED}
 
 
 def test_records_as_they_are_and_records_behind_findings_count_as_shown(tmp_path: Path) -> None:

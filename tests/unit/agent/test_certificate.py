@@ -3,7 +3,7 @@
 import pytest
 
 from runax_cli.agent.certificate import certificate_line, short_tokens
-from runax_cli.results import CallReport, Coverage, Evidence, EvidenceKind, RunResult, RunStatus, TotalIs
+from runax_cli.results import CallReport, Coverage, Evidence, EvidenceKind, RunResult, RunStatus, SqlResult, TotalIs
 
 PROVEN = Evidence(statement="s", kind=EvidenceKind.RECORD, verified=True)
 
@@ -41,6 +41,11 @@ def result(**changes: object) -> RunResult:
     return RunResult.model_validate(values | changes)
 
 
+def computed(query: str, *, is_verified: bool = True, **values: object) -> Evidence:
+    asked = SqlResult.model_validate({"id": query, "sql": "SELECT 1"} | values)
+    return Evidence(statement="s", kind=EvidenceKind.SQL, queries=(asked,), verified=is_verified)
+
+
 def test_the_line_is_as_users_know_it() -> None:
     assert certificate_line(result()) == (
         "261/261 tickets fetched · 9 pages · 14 findings, 14 verified · 355k → 2.1k tokens · $0.004 · 6.2 s · run 7f3a"
@@ -48,8 +53,27 @@ def test_the_line_is_as_users_know_it() -> None:
 
 
 def test_figures_computed_by_the_engine_are_named() -> None:
-    sql = Evidence(statement="s", kind=EvidenceKind.SQL, sql="SELECT 1", exact=True, verified=True)
-    assert " · exact: 2 SQL results · " in certificate_line(result(evidence=(PROVEN, sql, sql)))
+    line = certificate_line(result(evidence=(PROVEN, computed("q1"), computed("q2"), computed("q1"))))
+    assert " · 1 finding, 1 verified · exact: 2 SQL results · 355k" in line
+
+
+def test_figures_alone_need_no_findings() -> None:
+    assert " · 9 pages · exact: 1 SQL result · 355k" in certificate_line(result(evidence=(computed("q1"),)))
+
+
+def test_what_rests_on_labels_and_what_is_a_lower_bound_is_no_exact_result() -> None:
+    evidence = (
+        computed("q1", lineage="by_label", agreement=0.944),
+        computed("q2", lineage="lower_bound"),
+        computed("q3", is_verified=False),
+    )
+    said = " · by label (agreement 94 %): 1 SQL result · at least: 1 SQL result · 1 SQL statement not verified · "
+    assert said in certificate_line(result(evidence=evidence))
+
+
+def test_figures_that_stand_nowhere_are_counted() -> None:
+    guess = Evidence(statement="s", kind=EvidenceKind.INFERENCE, unproven=("47", "12 %"))
+    assert " · 1 finding, 1 verified · 2 figures not proven · " in certificate_line(result(evidence=(PROVEN, guess)))
 
 
 def test_an_answer_without_data_says_so() -> None:

@@ -4,7 +4,7 @@ import re
 import pytest
 
 from adapters.base import ToolSpec
-from runax_cli.results import RoleUsage, UsageReport
+from runax_cli.results import Evidence, RecordRef, RoleUsage, SqlResult, UsageReport
 from runax_cli.ui.slash import COMMANDS, After, State, is_slash, respond
 
 TOOLS = tuple(
@@ -34,7 +34,7 @@ def used(agent: int, reducer: int) -> UsageReport:
 
 
 def test_the_table_is_the_documented_one() -> None:
-    assert list(COMMANDS) == ["/help", "/tools", "/model", "/usage", "/trace", "/retry", "/json", "/quit"]
+    assert list(COMMANDS) == ["/help", "/tools", "/model", "/usage", "/why", "/trace", "/retry", "/json", "/quit"]
 
 
 def test_help_is_made_from_the_table() -> None:
@@ -72,6 +72,33 @@ def test_usage_sums_all_turns_and_admits_unknown_prices(result_of) -> None:
 def test_trace_names_the_file(result_of) -> None:
     assert respond("/trace", State(Talk(), (result_of(trace_path="/logs/x.jsonl"),))).text == "/logs/x.jsonl"
     assert "no trace" in respond("/trace", State(Talk(), (result_of(),))).text
+
+
+def test_why_lists_what_stands_behind_each_statement(result_of) -> None:
+    asked = SqlResult(id="q1", sql="SELECT n\nFROM t", columns=("city", "n"), rows=(("Praha", 12), (None, 3)), n_rows=9)
+    evidence = (
+        Evidence(statement="He paid", kind="record", records=(RecordRef(dataset="p_1", row=3, id="77"),), quote="paid"),
+        Evidence(statement="Praha has 12", kind="sql", queries=(asked,), exact=True, verified=True),
+        Evidence(statement="It was 47", kind="inference", unproven=("47",), note="47 stands in no evidence"),
+    )
+    lines = respond("/why", State(Talk(), (result_of(evidence=evidence),))).text.splitlines()
+    assert lines == [
+        "Evidence: 3 statements",
+        "  1. He paid (record, NOT VERIFIED)",
+        "     records: p_1#3 (id 77)",
+        "     quote: “paid”",
+        "  2. Praha has 12 (sql, verified, exact)",
+        "     q1 (exact):",
+        "       sql: SELECT n",
+        "       sql: FROM t",
+        "       city | n",
+        "       Praha | 12",
+        "        | 3",
+        "       … 7 more rows",
+        "  3. It was 47 (inference, NOT VERIFIED)",
+        "     why not: 47 stands in no evidence",
+    ]
+    assert "Praha has 12" in respond("/why 2", State(Talk(), (result_of(evidence=evidence),))).text
 
 
 def test_retry_asks_the_last_question_again() -> None:
