@@ -8,6 +8,9 @@ nothing of what is said in a message.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from runax_cli.agent import prompts
+from runax_cli.executor.fence import fenced
+from runax_cli.memory.entities import MOST_CHARS, ranked, told
 from runax_cli.memory.history import Exchange, History
 from runax_cli.memory.working import WorkingMemory
 from runax_cli.models.base import Message, ModelRequest, Role, ToolSchema
@@ -18,6 +21,7 @@ _HISTORY_SHARE = 8
 _ANSWER_SHARE = 8
 _DIRECT_SHARE = 4
 _LEAST_DIRECT_SHARE = 16
+_KNOWN_SHARE = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,7 @@ class Context:
         """`later` are further tools that can be called at a moment, `to_come` those that there may be at most."""
         earlier = history.latest(effective_tokens // _HISTORY_SHARE, measure=counter.bound)
         self._head = (Message("system", system), *_messages(earlier), Message("user", question))
+        self._question = question
         self._tools, self._later, self._to_come = tuple(tools), later, tuple(to_come)
         self._counter = counter
         self._run_id = run_id
@@ -66,7 +71,8 @@ class Context:
         limit = self.effective_tokens if most_tokens is None else min(self.effective_tokens, most_tokens)
         folded: list[str] = []
         while True:
-            request = self._request(working, tools=() if is_last else (*self._tools, *self._later()))
+            tools = () if is_last else (*self._tools, *self._later())
+            request = self._request(working, tools=tools)
             size = await measure_off_loop(request, self._counter)
             bound = size.bound(self._counter)
             is_fitting = bound + self.answer_reserve <= limit
@@ -106,11 +112,23 @@ class Context:
     def _request(self, working: WorkingMemory, *, tools: tuple[ToolSchema, ...]) -> ModelRequest:
         return ModelRequest(
             role=Role.AGENT,
-            messages=(*self._head, *working.messages),
+            messages=(*self._head, *self._with_known(working)),
             tools=tools,
             max_output_tokens=self.answer_reserve,
             run_id=self._run_id,
         )
+
+    def _with_known(self, working: WorkingMemory) -> tuple[Message, ...]:
+        """The messages of the turn, and behind them what results named that is not in view: the most relevant of it."""
+        most_chars = min(MOST_CHARS, self.effective_tokens // _KNOWN_SHARE)
+        entities = ranked(working.named, self._question, most_chars=most_chars)
+        if not entities:
+            return working.messages
+        known = prompts.AGENT_KNOWN.fill(entities=fenced(told(entities)))
+        *before, last = working.messages
+        if last.role == "user":
+            return (*before, Message("user", f"{last.content}\n\n{known}"))
+        return (*before, last, Message("user", known))
 
 
 def _messages(exchanges: Sequence[Exchange]) -> tuple[Message, ...]:

@@ -14,9 +14,9 @@ from runax_cli.agent.proof import Pool, folded
 from runax_cli.agent.shown import Shown
 from runax_cli.errors import StoreError
 from runax_cli.executor.outcome import SqlEvidence
+from runax_cli.memory.entities import record_id
 from runax_cli.results import RecordRef
 
-_OWN_IDS = ("id", "uuid", "guid", "key", "number", "code", "slug")
 _QUOTED = re.compile(r"[“„«\"]([^“”„\"«»]{3,1000})[”“\"»]")
 _LEAST_QUOTED_WORDS = 2
 _WORD = re.compile(r"[^\W\d_]{3,}")
@@ -163,19 +163,3 @@ def unfound(figures: Sequence[Figure], text: str, pools: Sequence[Pool]) -> tupl
 def _after(figure: Figure, text: str) -> str:
     end = figure.start + len(figure.text)
     return text[end : end + 12]
-
-
-def record_id(record: Mapping[str, Any], noun: str) -> str | None:
-    """The record's own id, by the names that ids have: `id`, `ticket_id` for tickets, `key`, a single `…_id`."""
-    singular = noun.removesuffix("s").replace("_", "").casefold()
-    by_folded = {name.replace("_", "").casefold(): value for name, value in record.items() if _is_scalar(value)}
-    names = [_OWN_IDS[0], f"{singular}id", f"{singular}key", *_OWN_IDS[1:]]
-    for name in names:
-        if (value := by_folded.get(name)) is not None:
-            return str(value)
-    others = [value for name, value in by_folded.items() if name.endswith("id")]
-    return str(others[0]) if len(others) == 1 else None
-
-
-def _is_scalar(value: Any) -> bool:
-    return isinstance(value, str | int) and not isinstance(value, bool) and value != ""

@@ -4,6 +4,7 @@ Each pass ends in a small value that says what comes next: run again, force the 
 things. Knows nothing of how a call runs, what an answer proves, and who listens.
 """
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, assert_never
@@ -11,6 +12,7 @@ from typing import Any, TypeAlias, assert_never
 from runax_cli.agent import prompts
 from runax_cli.agent.calls import TurnCalls
 from runax_cli.agent.context import Context
+from runax_cli.agent.naming import named_by
 from runax_cli.agent.requested import RequestedCall
 from runax_cli.agent.streaming import AnswerStream
 from runax_cli.agent.verdict import Answered, Limited, Stopped, TurnEnd
@@ -135,7 +137,7 @@ class Turn:
         calls = self._with_own_ids(reply.tool_calls)
         self._working.add(Message("assistant", reply.text, tool_calls=calls))
         result = await self._parts.calls.run(calls, room=await self._parts.context.room(self._working))
-        self._add_results(result.calls)
+        await self._add_results(result.calls)
         return RunAgain() if result.limit is None else ForceAnswer(result.limit)
 
     async def _forced(self, limit: BudgetExhausted) -> TurnEnd:
@@ -170,12 +172,13 @@ class Turn:
             owned.append(replace(call, id=f"{self._parts.call_prefix}_{self._n_calls}"))
         return tuple(owned)
 
-    def _add_results(self, calls: Sequence[RequestedCall]) -> None:
+    async def _add_results(self, calls: Sequence[RequestedCall]) -> None:
         for call in calls:
+            named, is_in_view = await asyncio.to_thread(named_by, call)
             hint = prompts.AGENT_FOLDED.fill(tool=call.report.tool)
             pointer = call.envelope.model_copy(update={"data": None, "next_action_hint": hint}).to_model_text()
             text = without_template_marks(call.envelope.to_model_text())
-            self._working.add_result(call.call_id, text, pointer=pointer)
+            self._working.add_result(call.call_id, text, pointer=pointer, named=named, is_in_view=is_in_view)
 
     def _keep_back_for_the_answer(self) -> Reservation | None:
         """A share of tokens and money that no call may use up, so that a limit still leaves an answer."""

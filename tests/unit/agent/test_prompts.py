@@ -17,6 +17,7 @@ FIELDS = {
     "agent_system": {"today"},
     "agent_forced": {"reason"},
     "agent_folded": {"tool"},
+    "agent_known": {"entities"},
     "reducer_user": {"focus", "records"},
     "reducer_repair": {"errors"},
     "merge_user": {"focus", "findings"},

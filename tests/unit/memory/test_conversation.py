@@ -1,5 +1,6 @@
 """History keeps questions and answers; working memory folds results and loses none."""
 
+from runax_cli.memory.entities import Entity
 from runax_cli.memory.history import Exchange, History
 from runax_cli.memory.working import WorkingMemory
 from runax_cli.models.base import Message
@@ -41,3 +42,14 @@ def test_results_are_folded_in_place() -> None:
         Message("tool", "short", tool_call_id="a"),
         Message("tool", "tiny", tool_call_id="b"),
     )
+
+
+def test_what_a_result_named_is_kept_when_it_is_folded() -> None:
+    memory = WorkingMemory()
+    seen, hidden = Entity("customers", "4", "Baláž"), Entity("tickets", "17")
+    memory.add_result("a", "a long result", pointer="short", named=[seen])
+    memory.add_result("b", "findings", pointer="p", named=[hidden], is_in_view=False)
+
+    assert memory.named == (hidden,), "what stands in the messages is not repeated"
+    memory.fold("a")
+    assert memory.named == (seen, hidden)
