@@ -6,9 +6,8 @@ request in flight: records go to disk as they arrive, and only page numbers are 
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 
-from adapters.base import Convention, Json, PageAddress, Pagination
+from adapters.base import Convention, Json, PageAddress
 from adapters.errors import ForeignOrigin, SourceError
 from adapters.pagination import Certainty, address, first_address, offset_address
 from adapters.probe import FirstPage, Probe
@@ -23,22 +22,13 @@ from runax_cli.executor.outcome import DecidedCall
 from runax_cli.executor.page import Page, from_journal, page_of, page_of_reading, position_of, to_journal
 from runax_cli.executor.repetition import Repetitions
 from runax_cli.executor.sender import Sender
-from runax_cli.executor.walk import PageFacts, Walk
+from runax_cli.executor.walk import FetchLimits, PageFacts, Walk
 from runax_cli.memory.journal import EntryKind
 from runax_cli.results import ReasonCode
 
 REPEATED_PAGES = 2
 """So many pages may come a second time before the position counts as ignored."""
 _FOLLOWED = (Convention.CURSOR, Convention.NEXT_URL, Convention.LINK_HEADER)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FetchLimits:
-    """Caps of one call."""
-
-    pages: int = 20_000
-    records: int = 10_000_000
-    n_bytes: int = 16 * 1024**3
 
 
 class Fetch:
@@ -62,7 +52,7 @@ class Fetch:
         self._call, self._dataset, self._send = call, dataset, send
         self._emitter, self._ledger, self._notes = emitter, ledger, notes
         self._pagination, self._path = probe.pagination, probe.records_path
-        self._given = first
+        self._given, self._has_sample = first, bool(probe.sample)
         self._size = size if first is None else first.size
         self._concurrency, self._limits = concurrency, limits or FetchLimits()
         self._totals = Totals(Announced(total=probe.total, certainty=probe.certainty), notes)
@@ -85,8 +75,9 @@ class Fetch:
         else:
             page = page_of_reading(given.reading, requests=0)
             await self._ledger.started(self._key(place), EntryKind.PAGE)
-        if self._pagination != Pagination():
-            page = await self._mender.distinct(page, place)
+        page = await self._mender.distinct(page, place)
+        if not page.held and self._has_sample:
+            page = await self._mender.refilled(page, place)
         if given is None and self._pagination.is_addressable:
             page = await self._mender.first(page, place, asked=self._size, total=self._totals.announced.total)
         self._walk.stride = self._stride(page)
@@ -182,21 +173,33 @@ class Fetch:
         twin = self._repetitions.twin(index, page)
         if twin is None:
             await self._keep(index, page, place)
-            return
+        elif self._is_behind_the_end(index):
+            # Some servers answer a position behind the last page with the last page.
+            self._walk.missed(index, is_end=True)
+            self._arrivals.settle(index, is_in=None)
+        else:
+            self._walk.missed(index)
+            self._arrivals.settle(index, is_in=False)
+            self._tell_repetition(f"page {index + 1} came as page {twin + 1} once more")
+
+    def _tell_repetition(self, text: str) -> None:
         self._repeated_pages += 1
-        self._walk.missed(index)
-        self._arrivals.settle(index, is_in=False)
-        self._notes.missing(ReasonCode.PAGE_REPEATED, f"page {index + 1} came as page {twin + 1} once more")
+        self._notes.missing(ReasonCode.PAGE_REPEATED, text)
         if self._repeated_pages >= REPEATED_PAGES:
-            name = self._pagination.position
+            name = self._pagination.position or "the position"
             self._stop(ReasonCode.NO_PROGRESS, f"the API repeats its pages, as if it ignored '{name}'")
+
+    def _is_behind_the_end(self, index: int) -> bool:
+        """All that was announced is in, and page `index` was asked for to be sure."""
+        is_extra = self._pagination.is_addressable and self._walk.expected(index) is None
+        return is_extra and not self._walk.is_contradicted
 
     def _expected(self, index: int, page: Page) -> tuple[int, bool]:
         """How many records page `index` should hold, and whether that is sure."""
         expected = self._walk.expected(index)
         if expected is not None or page.has_more is True:
             return expected or self._walk.stride, True
-        is_in_doubt = self._walk.announced is None and page.has_more is None and page.held > 0
+        is_in_doubt = page.has_more is None and page.held > 0
         return (self._walk.stride if is_in_doubt else 0), False
 
     async def _walk_by_received(self) -> None:
@@ -289,7 +292,10 @@ class Fetch:
     async def _keep(self, index: int, page: Page, place: PageAddress | None) -> None:
         """Check a page against the others, write it down, and let the walk know what it held."""
         self._totals.saw(page.total, page=index + 1)
-        kept = self._cut(index, self._repetitions.fresh(index, page))
+        fresh = self._repetitions.fresh(index, page)
+        if page.records and not fresh and not self._is_behind_the_end(index):
+            self._tell_repetition(f"page {index + 1} brought only records that had come before")
+        kept = self._cut(index, fresh)
         page.dropped += len(page.records) - len(kept)
         page.records = kept
         if (kept or index == 0) and not await self._write(index, page, place):
@@ -323,9 +329,9 @@ class Fetch:
         return True
 
     def _missed(self, index: int, place: PageAddress, error: SourceError) -> None:
-        """A page that could not be had; one beyond all announced records is the end of the data and no loss."""
-        is_beyond = self._pagination.is_addressable and self._walk.expected(index) is None
-        if is_beyond and (is_beyond_data(error) or self._walk.announced is not None):
+        """A page that could not be had; one behind all announced records is the end of the data and no loss."""
+        is_extra = self._pagination.is_addressable and self._walk.expected(index) is None
+        if self._is_behind_the_end(index) or (is_extra and is_beyond_data(error)):
             self._walk.missed(index, is_end=True)
             self._arrivals.settle(index, is_in=None)
             return

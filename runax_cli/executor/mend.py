@@ -54,8 +54,10 @@ class Mender:
 
     async def distinct(self, page: Page, place: PageAddress | None) -> Page:
         """A page in which a record stands twice, asked for once more: the second may stand in place of another."""
+        if place is None or page.from_store or self._vain >= ATTEMPTS:
+            return page
         repeats = repeats_in(page.records)
-        if not repeats or page.from_store or self._vain >= ATTEMPTS:
+        if not repeats:
             return page
         try:
             again = await self._ask(place)
@@ -66,6 +68,18 @@ class Mender:
         better = again if is_better else page
         better.requests = page.requests + again.requests
         return better
+
+    async def refilled(self, page: Page, place: PageAddress | None) -> Page:
+        """A first page without records although the probe saw one, asked for once more."""
+        try:
+            again = await self._ask(place)
+        except (SourceError, BudgetExhausted):
+            again = page
+        if not again.held:
+            text = "the first page came without records, and the probe had seen one"
+            self._notes.missing(ReasonCode.PAGE_SHORT, text)
+        again.requests += page.requests
+        return again
 
     async def first(self, page: Page, place: PageAddress | None, *, asked: int | None, total: int | None) -> Page:
         """A first page that is shorter than `asked` although more may follow: the server's cap, or a page that was cut.

@@ -14,6 +14,15 @@ FAILURES_BEYOND = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FetchLimits:
+    """Caps of one call."""
+
+    pages: int = 20_000
+    records: int = 10_000_000
+    n_bytes: int = 16 * 1024**3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PageFacts:
     """What is remembered of a page that came: how many records it gave, and whether it says that more follow."""
 
@@ -70,6 +79,11 @@ class Walk:
         """The page at which the data ends: the first that looks like an end and has no filled page after it."""
         ends = [index for index in self._ends if index >= self._last_filled]
         return min(ends) if ends else None
+
+    @property
+    def is_contradicted(self) -> bool:
+        """More records came than were announced, so that the announced total says nothing about the end."""
+        return self.announced is None or sum(facts.records for facts in self.seen.values()) > self.announced
 
     def expected(self, index: int) -> int | None:
         """Records that page `index` should give by the announced total; None where nothing says so."""
