@@ -3,16 +3,18 @@
 Knows the shape of `questions.yaml` and how each expectation follows from the records. Knows nothing of who answers.
 """
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from importlib.resources import files
+from typing import Any
 
 import yaml
 from pydantic import BaseModel, ConfigDict
 
 from mockdata import customers
 from mockdata.needles import needle
-from mockdata.tables import DEFAULT_SEED, Numbers, Table
+from mockdata.tables import DEFAULT_SEED, Filters, Numbers, Table
 
 FILE = "questions.yaml"
 UNKNOWN_CUSTOMER = 9999
@@ -35,13 +37,15 @@ class Kind(StrEnum):
     EMPTY = "empty"
     TWO_HOP = "two_hop"
     LARGE = "large"
+    FIGURE = "figure"
 
 
 class Expectation(Value):
     """What holds of a right answer.
 
     `must_contain` and `must_not_contain` are texts of the answer. The figures are those of the last call of `tool`;
-    `strategy` is named only where the size leaves no doubt for an effective context of 32,768 tokens.
+    `strategy` is named only where the size leaves no doubt for an effective context of 32,768 tokens. `min_figures` is
+    the number of statements that rest on SQL over complete data.
     """
 
     must_contain: tuple[str, ...]
@@ -52,6 +56,7 @@ class Expectation(Value):
     is_complete: bool = True
     strategy: str | None = None
     min_citations: int = 0
+    min_figures: int = 0
 
 
 class Question(Value):
@@ -259,8 +264,8 @@ def _large(tables: Mapping[str, Table]) -> tuple[Question, ...]:
         _ask(
             "wedding",
             Kind.LARGE,
-            "Which voucher was granted as compensation for the ruined live stream of the wedding? "
-            "Read the tickets of customer 4.",
+            "Which voucher was granted in the tickets of customer 4 as compensation for the ruined live stream of the "
+            "wedding?",
             _found("wedding", "list_tickets", 261, strategy="paginated_reduction"),
         ),
         _ask(
@@ -275,6 +280,57 @@ def _large(tables: Mapping[str, Table]) -> tuple[Question, ...]:
             "Which of all messages mentions the lighthouse museum?",
             _found("lighthouse", "list_messages", tables["messages"].count, strategy="paginated_reduction"),
         ),
+    )
+
+
+def _figures(tables: Mapping[str, Table]) -> tuple[Question, ...]:
+    overdue = _records(tables["payments"], {"customer_id": BALAZ, "status": "overdue"})
+    amounts = [record["amount"] for record in _records(tables["payments"], {"status": "overdue"})]
+    own = _records(tables["tickets"], {"customer_id": BALAZ})
+    chats = sum(record["channel"] == "chat" for record in own)
+    (category, count), *_ = Counter(record["category"] for record in own).most_common()
+    grave = Counter(record["device"] for record in _records(tables["events"], {"severity": "critical"}))
+    return (
+        _ask(
+            "sum-of-overdue",
+            Kind.FIGURE,
+            "What is the sum of the amount of the payments with status overdue of customer 4?",
+            _computed("list_payments", (f"{sum(r['amount'] for r in overdue):g}",), len(overdue), "direct_pass"),
+        ),
+        _ask(
+            "largest-overdue",
+            Kind.FIGURE,
+            "What is the highest amount of all payments with status overdue?",
+            _computed("list_payments", (f"{max(amounts):g}",), len(amounts), "table"),
+        ),
+        _ask(
+            "tickets-by-chat",
+            Kind.FIGURE,
+            "How many tickets of customer 4 have the channel chat?",
+            _computed("list_tickets", (str(chats),), 261, "table"),
+        ),
+        _ask(
+            "top-category",
+            Kind.FIGURE,
+            "What is the most common category of the tickets of customer 4?",
+            _computed("list_tickets", (category, str(count)), 261, "table"),
+        ),
+        _ask(
+            "devices-of-critical-events",
+            Kind.FIGURE,
+            "How many different devices have events with severity critical?",
+            _computed("list_events", (str(len(grave)),), grave.total(), "table"),
+        ),
+    )
+
+
+def _records(table: Table, filters: Filters) -> list[dict[str, Any]]:
+    return [table.record(number) for number in table.find(filters)]
+
+
+def _computed(tool: str, texts: tuple[str, ...], count: int, strategy: str) -> Expectation:
+    return Expectation(
+        must_contain=texts, tool=tool, records_read=count, records_total=count, strategy=strategy, min_figures=1
     )
 
 
@@ -327,4 +383,5 @@ _PARTS: tuple[Callable[[Mapping[str, Table]], tuple[Question, ...]], ...] = (
     _listings,
     _hops,
     _large,
+    _figures,
 )

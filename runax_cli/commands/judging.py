@@ -69,6 +69,9 @@ def _differences(expect: Expectation, result: RunResult) -> Iterator[str]:
     unproved = [item for item in result.evidence if item.kind is EvidenceKind.RECORD and not item.verified]
     if len(cited) < expect.min_citations:
         yield f"{len(cited)} records are cited, at least {expect.min_citations} were expected"
+    figures = sum(item.kind is EvidenceKind.SQL and item.verified and bool(item.exact) for item in result.evidence)
+    if figures < expect.min_figures:
+        yield f"{figures} figures rest on exact SQL, at least {expect.min_figures} were expected"
     if unproved:
         yield f"{len(unproved)} citations failed verification"
 

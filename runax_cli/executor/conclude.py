@@ -85,12 +85,15 @@ def hint(
     name, noun, read = call.tool.name, call.tool.noun, coverage.records_read
     again = f"do not call {name} again with these arguments"
     if strategy is Strategy.EMPTY and not coverage.is_complete:
-        return f"{_what_was_read(coverage, noun, strategy)} This is no empty result: no conclusion about the data follows."
+        return (
+            f"{_what_was_read(coverage, noun, strategy)} This is no empty result: no conclusion about the data follows."
+        )
     if strategy is Strategy.EMPTY:
         return f"There are no {noun} for these arguments; that is a fact. Answer so, or look with other arguments."
     sentences = [_what_was_read(coverage, noun, strategy), _how_to_use(strategy, dataset, coverage)]
     is_reduced = strategy in (Strategy.SINGLE_REDUCTION, Strategy.PAGINATED_REDUCTION)
-    if can_query and strategy is not Strategy.TABLE and (is_reduced or read > COUNTED_BY_EYE):
+    wants_figures = is_reduced or read > COUNTED_BY_EYE or call.need == "compute"
+    if can_query and strategy is not Strategy.TABLE and wants_figures:
         sentences.append(f"For figures over them use query_dataset on table {dataset}.")
     elif call.need == "compute" and is_reduced:
         sentences.append(

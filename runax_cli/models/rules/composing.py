@@ -3,6 +3,7 @@
 Knows envelopes as a model is shown them. States only what stands in one, with the references it was given.
 """
 
+import csv
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from runax_cli.models.rules.clues import Clues
 from runax_cli.models.rules.lexicon import words
 from runax_cli.models.rules.reading import brief, relevant
 
+QUERY = "query_dataset"
 MOST_LINES = 10
 NO_TOOL = "None of the tools fits this question. Ask about what they offer, in their words."
 
@@ -52,7 +54,7 @@ def _part(clues: Clues, call: Told) -> str:
     status = call.envelope.get("status")
     match status:
         case "success" | "partial":
-            return _found(clues, call)
+            return _figures(call) if call.tool == QUERY else _found(clues, call)
         case "empty":
             return f"No {_noun(call)} match ({_asked(call)})."
         case "duplicate_call_blocked" | "deferred":
@@ -60,6 +62,16 @@ def _part(clues: Clues, call: Told) -> str:
         case _:
             message = (call.envelope.get("error") or {}).get("message", status)
             return f"{call.tool} gave no data: {message}"
+
+
+def _figures(call: Told) -> str:
+    """A result of SQL: a single value with its name, or a line for each row."""
+    data = call.envelope.get("data") or {}
+    header, *rows = csv.reader(str(data.get("result", "")).splitlines())
+    ref = data.get("ref")
+    if len(rows) == 1 and len(header) == 1:
+        return f"{header[0].replace('_', ' ')}: {rows[0][0]} [{ref}]."
+    return "\n".join(f"- {_on_one_line(': '.join(row))} [{ref}]" for row in rows[:MOST_LINES]) or "No row fits."
 
 
 def _found(clues: Clues, call: Told) -> str:

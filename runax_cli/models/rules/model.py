@@ -9,13 +9,16 @@ from typing import Any
 
 from runax_cli.models.base import Message, ModelReply, ModelRequest, OnText, Role, ToolCall, ToolSchema, Usage
 from runax_cli.models.rules.clues import Clues, clues_of, topic_of
-from runax_cli.models.rules.composing import Told, answer, told_of
+from runax_cli.models.rules.composing import QUERY, Told, answer, told_of
+from runax_cli.models.rules.computing import sheet_of, statement
+from runax_cli.models.rules.labels import labelled
 from runax_cli.models.rules.planning import plan
 from runax_cli.models.rules.reading import MOST_FINDINGS, brief, fenced, focus_of, parsed, relevant
 from runax_cli.models.rules.selection import Entity, Wish, entities_of, next_calls
 
 NAME = "rules"
 NOTICE = "The model is 'rules': offline, matching words without understanding language. Set LLM_NAME for a real one."
+OVER_DATA = frozenset({QUERY, "label_dataset", "read_dataset"})
 _STREAM_CHARS = 80
 
 
@@ -41,7 +44,9 @@ class RulesModel:
                 return _said("\n".join(_brief_lines(request.messages)))
             case Role.PLANNER:
                 return _said(json.dumps(plan(request), ensure_ascii=False))
-            case Role.LABELLER | Role.AGENT:
+            case Role.LABELLER:
+                return _said(json.dumps(labelled(request.messages[-1].content), ensure_ascii=False))
+            case Role.AGENT:
                 return _agent(request)
 
     async def aclose(self) -> None:
@@ -58,7 +63,10 @@ def _agent(request: ModelRequest) -> ModelReply:
     told = _told(turn)
     entities = [e for call in told for e in entities_of(call.tool, [r for _, r in call.records], clues)]
     done = frozenset(Wish(call.tool, call.arguments).key for call in told)
-    wishes = next_calls(clues, request.tools, entities, done) if _goes_on(told, entities, request.tools) else []
+    tools = [tool for tool in request.tools if tool.name not in OVER_DATA]
+    wishes = next_calls(clues, tools, entities, done) if _goes_on(told, entities, tools) else []
+    if not wishes:
+        wishes = _figures(clues, told, request.tools)
     if wishes:
         calls = tuple(
             ToolCall(f"call_{len(told) + i}", w.tool, json.dumps(w.arguments, ensure_ascii=False))
@@ -66,6 +74,16 @@ def _agent(request: ModelRequest) -> ModelReply:
         )
         return _said("", calls)
     return _said(answer(clues, _that_matter(told, clues)))
+
+
+def _figures(clues: Clues, told: Sequence[Told], tools: Sequence[ToolSchema]) -> list[Wish]:
+    """A figure over what the last call left, where the question asks for one."""
+    if not told or not any(tool.name == QUERY for tool in tools):
+        return []
+    last = told[-1]
+    sheet = sheet_of(last.envelope)
+    sql = statement(clues.text, sheet, last.arguments) if sheet is not None else None
+    return [Wish(QUERY, {"sql": sql})] if sql else []
 
 
 def _goes_on(told: Sequence[Told], entities: Sequence[Entity], tools: Sequence[ToolSchema]) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 
 from runax_cli.models.base import ToolSchema
 from runax_cli.models.rules.clues import Clue, Clues
+from runax_cli.models.rules.computing import figure_of
 from runax_cli.models.rules.lexicon import READING_VERBS, fold, stem, stems, words
 
 _PLACES = {
@@ -236,6 +237,8 @@ def _wish(chosen: Match, clues: Clues) -> Wish:
     arguments = dict(chosen.arguments)
     if "focus" in properties:
         arguments["focus"] = clues.text
+    if "need" in properties:
+        arguments["need"] = "read" if figure_of(clues.text) is None else "compute"
     if "at_most" in properties and clues.first_n:
         arguments["at_most"] = clues.first_n
     return Wish(chosen.tool.name, arguments)
