@@ -16,7 +16,7 @@ from runax_cli.models.base import ToolSchema
 VERSION = 1
 
 _TEXT: dict[str, Any] = {"type": "string"}
-_WHERE: dict[str, Any] = {"type": "string", "description": "SQL condition that selects rows."}
+_WHERE: dict[str, Any] = {"type": "string", "description": "SQL condition"}
 
 
 def _tool(name: str, what: DataTool, description: str, required: Iterable[str], **properties: Any) -> ToolSpec:
@@ -29,30 +29,30 @@ def _tool(name: str, what: DataTool, description: str, required: Iterable[str], 
 QUERY = _tool(
     "query_dataset",
     DataTool.QUERY,
-    "Compute over datasets: one DuckDB SELECT; tables have the names of datasets, and can be joined.",
+    "Compute over datasets: one DuckDB SELECT; datasets are tables.",
     ["sql"],
     sql=_TEXT,
 )
 LABEL = _tool(
     "label_dataset",
     DataTool.LABEL,
-    "Give each row a label by what its text means; the labels become a table to query. Only for what no SQL condition "
-    "can tell.",
+    "Have each row's text read and given one of `labels` (or the properties of `schema`); labels become a table to "
+    "query. Only for what no SQL condition can tell.",
     ["dataset", "columns", "instruction"],
     dataset=_TEXT,
-    columns={"type": "array", "items": _TEXT, "minItems": 1, "description": "The columns to read, as few as possible."},
-    instruction=_TEXT | {"description": "What to decide about each text."},
-    labels={"type": "array", "items": _TEXT, "description": "The allowed labels; add one for texts that fit none."},
-    schema={"type": "object", "description": "Instead of labels: a JSON Schema of scalar properties to fill."},
+    columns={"type": "array", "items": _TEXT, "minItems": 1, "description": "text to read, as few as possible"},
+    instruction=_TEXT,
+    labels={"type": "array", "items": _TEXT, "description": "closed list, with one for none of them"},
+    schema={"type": "object", "description": "JSON Schema with scalar properties"},
     where=_WHERE,
 )
 READ = _tool(
     "read_dataset",
     DataTool.READ,
-    "Read what the records of a dataset say, with a focus; selected by a condition where possible.",
+    "Learn what records of a dataset say about `focus`.",
     ["dataset", "focus"],
     dataset=_TEXT,
-    focus=_TEXT | {"description": "What you need to learn, in the language of the question."},
+    focus=_TEXT,
     where=_WHERE,
 )
 ALL = (QUERY, LABEL, READ)
