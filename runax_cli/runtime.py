@@ -171,7 +171,6 @@ def _executor(
         counter=registry.counter(Role.REDUCER),
         effective_tokens=reducer.effective_tokens,
         prompts=REDUCER_PROMPTS,
-        reducer_model_name=reducer.name,
         api_concurrency=settings.api_concurrency,
         reducer_concurrency=settings.llm_concurrency,
     )

@@ -12,7 +12,7 @@ from adapters.errors import SourceError
 from adapters.pagination import Certainty
 from adapters.probe import Probe, Rung, probe
 from runax_cli.errors import BudgetExhausted, StoreError
-from runax_cli.events import FindingsMerged, Warned
+from runax_cli.events import Warned
 from runax_cli.executor import conclude
 from runax_cli.executor.compact import compact
 from runax_cli.executor.conclude import Figures
@@ -21,10 +21,10 @@ from runax_cli.executor.dataset import Dataset, DatasetStore
 from runax_cli.executor.envelope import Envelope, FaultCode, ToolFault
 from runax_cli.executor.fetch import Fetch
 from runax_cli.executor.ledger import Ledger
-from runax_cli.executor.merge import deduplicated
 from runax_cli.executor.outcome import CallOutcome, DecidedCall, Finding, Need, Scope
+from runax_cli.executor.reader import Reader
 from runax_cli.executor.reading import Reading
-from runax_cli.executor.reduce import Reducer, ReducerPrompts
+from runax_cli.executor.reduce import ReducerPrompts
 from runax_cli.executor.seal import seal
 from runax_cli.executor.sender import Sender, Source
 from runax_cli.executor.sizing import TOKENS_PER_BYTE, Estimate, corrected, forecast, page_size
@@ -35,8 +35,6 @@ from runax_cli.models.tokens import CalibratedCounter
 from runax_cli.results import Coverage, Reason, ReasonCode, TotalIs
 
 __all__ = ["CallOutcome", "DecidedCall", "Executor", "Finding", "Need", "Scope"]
-
-MERGE_SHARE = 4
 _SAMPLED = 256
 
 
@@ -52,16 +50,16 @@ class Executor:
         counter: CalibratedCounter,
         effective_tokens: int,
         prompts: ReducerPrompts,
-        reducer_model_name: str = "",
         api_concurrency: int = 4,
         reducer_concurrency: int = 8,
         max_attempts: int = 3,
         clock: Clock | None = None,
     ) -> None:
         self._catalog, self._store, self._journal = catalog, store, journal
-        self._counter, self._effective, self._prompts = counter, effective_tokens, prompts
-        self._reducer_model_name = reducer_model_name
-        self._api_concurrency, self._reducer_concurrency = api_concurrency, reducer_concurrency
+        self._counter, self._api_concurrency = counter, api_concurrency
+        self._reader = Reader(
+            counter, prompts=prompts, effective_tokens=effective_tokens, concurrency=reducer_concurrency
+        )
         self._max_attempts = max_attempts
         self._clock = clock or SystemClock()
         self._source_slots: dict[str, asyncio.Semaphore] = {}
@@ -102,20 +100,9 @@ class Executor:
             sender=Sender(self._catalog, call, scope=scope, slots=slots, max_attempts=self._max_attempts),
             ledger=ledger,
             notes=Notes(),
-            reducer=await asyncio.to_thread(self._reducer, call, scope, ledger),
+            reducer=await self._reader.reducer(call.focus, scope, ledger),
             direct_limit=direct_limit,
             began=self._clock.monotonic(),
-        )
-
-    def _reducer(self, call: DecidedCall, scope: Scope, ledger: Ledger) -> Reducer:
-        """Built off the event loop: it measures its prompt, and the first measurement loads the vocabulary."""
-        return Reducer(
-            scope.reducer,
-            self._counter,
-            prompts=self._prompts,
-            focus=call.focus,
-            effective_tokens=self._effective,
-            ledger=ledger,
         )
 
     async def _probed(self, run: Underway) -> Probe:
@@ -178,7 +165,7 @@ class Executor:
         run.tell_choice(self._readable(run, _size(estimate, run.call)))
         if run.computes:
             return await self._computed(run, fetch, dataset, estimate)
-        reading = self._reading(run, dataset, estimate, fetch)
+        reading = self._reading(run, dataset, estimate)
         async with asyncio.TaskGroup() as group:
             group.create_task(self._fetched_and_sealed(run, fetch, dataset))
             group.create_task(reading.pages(fetch.in_order()))
@@ -193,22 +180,15 @@ class Executor:
             run, fetch, dataset, Strategy.DIRECT_PASS, data=data, read_by_model=dataset.n_records
         )
 
-    def _reading(self, run: Underway, dataset: Dataset, estimate: Estimate, fetch: Fetch) -> Reading:
+    def _reading(self, run: Underway, dataset: Dataset, estimate: Estimate) -> Reading:
         expected = forecast(estimate, chunk_tokens=run.reducer.chunk_tokens, page_size=None, at_most=run.call.at_most)
 
         def may_pass(records: int, tokens: int) -> bool:
             size = Size(records=records, tokens=tokens, is_estimate=False)
             return self._choice(run, size).strategy in (Strategy.DIRECT_PASS, Strategy.EMPTY)
 
-        return Reading(
-            dataset,
-            run.reducer,
-            emitter=run.scope.emitter.child(role="reducer"),
-            notes=run.notes,
-            concurrency=self._reducer_concurrency,
-            expected_chunks=expected.chunks,
-            may_pass=may_pass,
-            on_stop=fetch.stop,
+        return self._reader.reading(
+            dataset, run.reducer, scope=run.scope, notes=run.notes, expected_chunks=expected.chunks, may_pass=may_pass
         )
 
     def _choice(self, run: Underway, size: Size) -> Choice:
@@ -226,7 +206,7 @@ class Executor:
                 read = dataset.n_records
                 return await self._concluded(run, fetch, dataset, choice.strategy, data=data, read_by_model=read)
         if dataset.n_records and not dataset.is_sealed:
-            reading = self._reading(run, dataset, estimate, fetch)
+            reading = self._reading(run, dataset, estimate)
             await reading.rows(range(1, dataset.n_records + 1))
             return await self._reduced(run, fetch, dataset, reading)
         run.tell_choice(Choice(Strategy.TABLE, choice.why))
@@ -261,7 +241,9 @@ class Executor:
         run.tell_choice(Choice(way, f"{size}: read in {result.chunks:,} chunks"))
         if run.call.need == "compute":
             run.notes.note(ReasonCode.NOT_COMPUTED, "figures over the records were not computed")
-        findings, kept_back = await self._merged(run, reading)
+        findings, kept_back = await self._reader.merged(
+            run.reducer, result, scope=run.scope, direct_limit=run.direct_limit
+        )
         return await self._concluded(
             run,
             fetch,
@@ -272,19 +254,6 @@ class Executor:
             findings=findings,
             kept_back=kept_back,
         )
-
-    async def _merged(self, run: Underway, reading: Reading) -> tuple[tuple[Finding, ...], int]:
-        """Findings within the merge budget, and how many of them have to be kept back all the same."""
-        raw = reading.result.all_findings()
-        findings = deduplicated(raw)
-        run.tell(FindingsMerged(level=0, before=len(raw), after=len(findings)))
-        budget = max(1, min(self._effective // MERGE_SHARE, run.direct_limit or self._effective))
-        merged = await run.reducer.merge(findings, budget_tokens=budget)
-        if len(merged) != len(findings):
-            run.tell(FindingsMerged(level=1, before=len(findings), after=len(merged)))
-        weighed = [len(compact(conclude.findings_data("x" * 12, [finding]))) for finding in merged]
-        fitting = run.reducer.fitting(merged, budget_tokens=budget) if sum(weighed) > budget else len(merged)
-        return merged, len(merged) - max(1, fitting) if merged else 0
 
     async def _fetched_and_sealed(self, run: Underway, fetch: Fetch, dataset: Dataset) -> None:
         """Sealing needs no model: it goes on beside the reducers. A failure is told, and costs no answer."""

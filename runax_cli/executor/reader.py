@@ -4,6 +4,7 @@ Knows reducers, merging and budgets of findings. Knows no page, no request to a 
 """
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 
 from runax_cli.events import FindingsMerged
@@ -12,13 +13,14 @@ from runax_cli.executor.compact import compact
 from runax_cli.executor.coverage import Notes
 from runax_cli.executor.dataset import Dataset
 from runax_cli.executor.ledger import Ledger
-from runax_cli.executor.merge import deduplicated
+from runax_cli.executor.merge import deduplicated, fitting_prefix
 from runax_cli.executor.outcome import Finding, Scope
-from runax_cli.executor.reading import Read, Reading
+from runax_cli.executor.reading import MayPass, Read, Reading, nothing_passes
 from runax_cli.executor.reduce import Reducer, ReducerPrompts
 from runax_cli.models.tokens import CalibratedCounter
 
 MERGE_SHARE = 4
+_LONG_NAME = "x" * 24
 
 
 class Reader:
@@ -47,7 +49,14 @@ class Reader:
         return await asyncio.to_thread(built)
 
     def reading(
-        self, dataset: Dataset, reducer: Reducer, *, scope: Scope, notes: Notes, expected_chunks: int | None
+        self,
+        dataset: Dataset,
+        reducer: Reducer,
+        *,
+        scope: Scope,
+        notes: Notes,
+        expected_chunks: int | None,
+        may_pass: MayPass = nothing_passes,
     ) -> Reading:
         """One reading of `dataset`, told as the reducer's doing."""
         told = replace(scope, emitter=scope.emitter.child(role="reducer"))
@@ -58,6 +67,7 @@ class Reader:
             notes=notes,
             concurrency=self._concurrency,
             expected_chunks=expected_chunks,
+            may_pass=may_pass,
         )
 
     async def merged(
@@ -71,6 +81,12 @@ class Reader:
         merged = await reducer.merge(findings, budget_tokens=budget)
         if len(merged) != len(findings):
             scope.emitter.emit(FindingsMerged(level=1, before=len(findings), after=len(merged)))
-        weighed = [len(compact(conclude.findings_data("x" * 12, [finding]))) for finding in merged]
-        fitting = reducer.fitting(merged, budget_tokens=budget) if sum(weighed) > budget else len(merged)
-        return merged, len(merged) - max(1, fitting) if merged else 0
+        if not merged:
+            return (), 0
+        fitting = await asyncio.to_thread(self._fitting, merged, budget)
+        return merged, len(merged) - max(1, fitting)
+
+    def _fitting(self, findings: Sequence[Finding], budget_tokens: int) -> int:
+        """How many of the first findings fit as they are shown, references and quotes included."""
+        shown = (compact(conclude.findings_data(_LONG_NAME, [finding])) for finding in findings)
+        return fitting_prefix([self.counter.bound(text) for text in shown], budget=budget_tokens)

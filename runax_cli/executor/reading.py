@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from runax_cli.errors import BudgetExhausted, ModelRefused
 from runax_cli.events import ChunkFailed, ChunkPacked, ChunkReduced, Emitter
-from runax_cli.executor.chunks import Chunk, Load, Packer, Unit, units_of
+from runax_cli.executor.chunks import Chunk, Load, Packer, Unit, units_of, weigh
 from runax_cli.executor.coverage import Notes
 from runax_cli.executor.dataset import Dataset
 from runax_cli.executor.fence import fenced
@@ -22,6 +22,10 @@ from runax_cli.results import ReasonCode
 
 SLICE = 256
 """So many records are measured at once, off the event loop."""
+NO_ROOM = (
+    "prompt and reply leave no room for records in the effective context; raise LLM_MAX_CONTEXT or "
+    "LLM_CONTEXT_UTILIZATION"
+)
 _PREVIEW_CHARS = 300
 _NAMED_ROWS = 8
 
@@ -54,7 +58,7 @@ class Reading:
     """One reading of a dataset (or of some of its rows) for one focus.
 
     Chunks wait for as long as `may_pass` says of the records and tokens so far that they may reach the main model as
-    they are: it may be that nothing has to be reduced at all. `on_stop` is called once no further chunk can be read.
+    they are: it may be that nothing has to be reduced at all.
     """
 
     def __init__(
@@ -67,13 +71,12 @@ class Reading:
         concurrency: int,
         expected_chunks: int | None = None,
         may_pass: MayPass = nothing_passes,
-        on_stop: Callable[[], None] | None = None,
     ) -> None:
         self._dataset, self._reducer, self._emitter, self._notes = dataset, reducer, emitter, notes
         self._slots = asyncio.Semaphore(concurrency)
         self._packer = Packer(reducer.fits)
         self._expected = expected_chunks
-        self._may_pass, self._on_stop = may_pass, on_stop
+        self._may_pass = may_pass
         self._held: list[Chunk] = []
         self._parts_read: dict[int, int] = {}
         self._row = 0
@@ -143,7 +146,9 @@ class Reading:
 
     async def _reduced(self, chunk: Chunk, of: int | None) -> None:
         try:
-            if self.result.stopped is None:
+            if not self._reducer.has_room:
+                outcome = ChunkOutcome(failed=list(chunk.units), why=NO_ROOM)
+            elif self.result.stopped is None:
                 outcome = await self._reducer.reduce(chunk)
             else:
                 stopped = self.result.stopped
@@ -209,4 +214,7 @@ class Reading:
 
     def _units(self, line: bytes, *, row: int, page: int) -> Sequence[Unit]:
         text = fenced(line.decode("utf-8", "replace"))
+        if not self._reducer.has_room:
+            load = weigh(text, self._reducer.measure)
+            return [Unit(row=row, page=page, text=text, load=load, whole_chars=len(text))]
         return list(units_of(text, row=row, page=page, measure=self._reducer.measure, fits=self._reducer.fits))

@@ -14,7 +14,7 @@ from runax_cli.executor import replies
 from runax_cli.executor.chunks import Chunk, Load, Unit, halves
 from runax_cli.executor.fence import fenced
 from runax_cli.executor.ledger import Ledger, key_of
-from runax_cli.executor.merge import WORTH_CONDENSING, applied, fitting_prefix, groups, renumbered
+from runax_cli.executor.merge import WORTH_CONDENSING, applied, groups, renumbered
 from runax_cli.executor.outcome import Finding
 from runax_cli.memory.journal import EntryKind
 from runax_cli.models.base import Message, Model, ModelRequest, OutputSchema, Prompt, Role
@@ -181,10 +181,6 @@ class Reducer:
                 break
             current = condensed_now
         return renumbered(current)
-
-    def fitting(self, findings: Sequence[Finding], *, budget_tokens: int) -> int:
-        """How many of the first findings fit into `budget_tokens`."""
-        return fitting_prefix([self._weight([finding]) for finding in findings], budget=budget_tokens)
 
     def _weight(self, findings: Sequence[Finding]) -> int:
         return self._counter.bound("\n".join(_line(finding) for finding in findings))

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -107,7 +108,6 @@ async def session_over(folder: Path, serve: Any, sink: CollectingSink) -> tuple[
             merge_system=prompts.MERGE_SYSTEM,
             merge_user=prompts.MERGE_USER,
         ),
-        reducer_model_name="scripted",
         api_concurrency=4,
         reducer_concurrency=4,
     )
@@ -166,3 +166,20 @@ async def test_no_request_of_either_role_passes_the_effective_context(tmp_path: 
     sizes = [event.body.tokens_in for event in sink.events if event.body.type == "model.requested"]
     assert len(sizes) > 3
     assert max(sizes) <= 6_000
+
+
+async def test_data_that_changed_while_it_was_read_is_told(tmp_path: Path) -> None:
+    def growing(arguments: Mapping[str, Any], page: PageAddress | None) -> CallResult:
+        result = served(arguments, page)
+        is_over = page is not None and page.arguments.get("limit") == 1 and growing.asked  # type: ignore[attr-defined]
+        growing.asked = True  # type: ignore[attr-defined]
+        return replace(result, payload=result.payload | {"total": N_TICKETS + 2}) if is_over else result
+
+    growing.asked = False  # type: ignore[attr-defined]
+    session, _ = await session_over(tmp_path, growing, CollectingSink())
+
+    result = await session.ask("Jaké výpadky měl zákazník 4?")
+
+    assert (result.status, result.exit_code) == (RunStatus.INCOMPLETE, 7)
+    assert (result.coverage.records_read, result.coverage.records_total) == (N_TICKETS, N_TICKETS + 2)
+    assert [reason.code for reason in result.coverage.reasons] == [ReasonCode.TOTAL_CHANGED]

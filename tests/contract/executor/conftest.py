@@ -235,7 +235,6 @@ def make(tmp_path: Path) -> MakeBench:
             counter=counter,
             effective_tokens=effective,
             prompts=PROMPTS,
-            reducer_model_name="scripted",
             api_concurrency=concurrency,
             reducer_concurrency=4,
             max_attempts=3,
