@@ -73,6 +73,23 @@ async def probe(tool: ToolSpec, send: Send) -> Probe:
     return await _Ladder(tool, send).climb()
 
 
+async def total_again(tool: ToolSpec, send: Send) -> int | None:
+    """The exact total by one cheap request, the metadata flag or the smallest page; None where that cannot tell it.
+
+    Raises SourceError.
+    """
+    pagination = tool.pagination
+    if pagination.metadata:
+        figures = read_metadata(await send(metadata_address(pagination)))
+        return figures.total if figures is not None and figures.certainty is Certainty.EXACT else None
+    size = _probe_size(pagination)
+    if size is None or pagination.convention is Convention.SINGLE:
+        return None
+    result = await send(first_address(pagination, size=size))
+    reading = read_page(result, pagination, records_path=tool.records_path, size=size)
+    return reading.total if reading.certainty is Certainty.EXACT else None
+
+
 @dataclass
 class _Ladder:
     """One probe under way: what was sent and noticed so far."""

@@ -6,7 +6,7 @@ interrupted. Every question gets exactly one `run.started` and one `run.finished
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
 from uuid import uuid4
@@ -22,10 +22,13 @@ from runax_cli.agent.division import Division, plan_made, tell_repairs
 from runax_cli.agent.part import Asked, Part, RunParts, tell_lost
 from runax_cli.agent.plan import SubQuestion, plan_of, single
 from runax_cli.agent.planner import Planner
+from runax_cli.agent.requested import RequestedCall
 from runax_cli.agent.verdict import Stopped, TurnEnd, verdict_of
 from runax_cli.budget import Budget, Limits
 from runax_cli.errors import RunaxError, StoreError, TurnTimedOut
 from runax_cli.events import AnswerDelta, Emitter, EventSink, RunFinished, RunStarted
+from runax_cli.executor.outcome import Scope
+from runax_cli.executor.recheck import Change, changes, worth_checking
 from runax_cli.guard.policy import AlwaysDeny, Approver, WritePolicy
 from runax_cli.guard.virtual import visible
 from runax_cli.memory.history import History
@@ -65,10 +68,15 @@ class _Run:
     parts: RunParts
     on_text: OnText | None
     division: Division | None = None
+    changes: Mapping[str, Change] = field(default_factory=dict)
 
     @property
     def emitter(self) -> Emitter:
         return self.parts.emitter
+
+    def made_by(self, part: Part) -> tuple[RequestedCall, ...]:
+        """The calls of a part; of those whose data has changed since, that is told."""
+        return tuple(_with_change(call, self.changes.get(call.call_id)) for call in part.calls.made)
 
     def begin(self, asked: Asked, budget: Budget) -> Part:
         """One part. Only that which is the whole question streams as it comes."""
@@ -143,6 +151,24 @@ class Session:
             plan=plan, begin=run.begin, budget=run.parts.budget, planner=planner, emitter=run.emitter
         )
         await run.division.run()
+        await self._ask_again(run)
+
+    async def _ask_again(self, run: _Run) -> None:
+        """Whether the totals still are what they were; a change is told with the coverage of its call."""
+        made = tuple(call for part in (run.division.begun if run.division else ()) for call in part.calls.made)
+        reads = [
+            read
+            for call in made
+            if call.outcome is not None
+            and (read := worth_checking(call.outcome, call_id=call.call_id, tool=self.catalog.find(call.report.tool)))
+        ]
+        parts = run.parts
+        scope = Scope(
+            emitter=run.emitter,
+            budget=parts.budget,
+            reducer=parts.model(Role.REDUCER, budget=parts.budget, emitter=run.emitter),
+        )
+        run.changes = await changes(reads, self.catalog, scope=scope)
 
     def _begin(self, question: str, on_text: OnText | None) -> _Run:
         run_id = _new_id()
@@ -189,18 +215,19 @@ class Session:
         """Every part of the question in order, with what its answer rests on; blocking."""
         division = run.division
         begun = division.begun if division is not None else ()
-        for call in (call for part in begun for call in part.calls.made):
+        for call in (call for part in begun for call in run.made_by(part)):
             if call.outcome is not None:
                 self._shown.note(call.outcome)
         plan = single(run.question) if division is None else division.plan
         parts = {} if division is None else division.parts
-        return tuple(self._result_of(plan.part(n), parts.get(n), error) for n in plan.numbers)
+        return tuple(self._result_of(run, plan.part(n), parts.get(n), error) for n in plan.numbers)
 
-    def _result_of(self, sub: SubQuestion, part: Part | None, error: BaseException | None) -> PartResult:
+    def _result_of(self, run: _Run, sub: SubQuestion, part: Part | None, error: BaseException | None) -> PartResult:
         end = _end_of(part, error)
         answer = without_certificates(end.text)
-        calls = () if part is None else part.calls.made
-        coverage, evidence = coverage_of(calls), evidence_of(answer, self._shown)
+        calls = () if part is None else run.made_by(part)
+        given = "\n".join([*(one.question for one in self.history.exchanges), run.question, run.parts.today])
+        coverage, evidence = coverage_of(calls), evidence_of(answer, self._shown, question=given)
         verdict = verdict_of(end, calls=calls, coverage=coverage, evidence=evidence)
         return PartResult(sub=sub, answer=answer, calls=calls, coverage=coverage, evidence=evidence, verdict=verdict)
 
@@ -223,7 +250,7 @@ class Session:
 
     def _result(self, run: _Run, parts: Sequence[PartResult], error: BaseException | None) -> RunResult:
         made = tuple(call for part in parts for call in part.calls)
-        void = tuple(call for part in (run.division.replaced if run.division else ()) for call in part.calls.made)
+        void = tuple(call for part in (run.division.replaced if run.division else ()) for call in run.made_by(part))
         coverage = coverage_of(made)
         verdict = verdict_over(parts, error, coverage=coverage)
         meter = run.parts.meter
@@ -270,3 +297,10 @@ def _end_of(part: Part | None, error: BaseException | None) -> TurnEnd:
 
 def _new_id() -> str:
     return uuid4().hex[:_ID_CHARS]
+
+
+def _with_change(call: RequestedCall, change: Change | None) -> RequestedCall:
+    if change is None or call.outcome is None:
+        return call
+    outcome = change.applied_to(call.outcome)
+    return replace(call, outcome=outcome, report=outcome.report)
