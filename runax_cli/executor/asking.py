@@ -4,6 +4,7 @@ Knows results, what they rest on and how that is said. Knows no engine by itself
 """
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,11 +38,11 @@ class Figures:
         return told if shown == self.evidence.n_rows else told | {"shown": shown}
 
 
-async def asked(data_call: DataCall, tables: Tables, *, ref: str) -> CallOutcome:
-    """Run the statement of a call; `ref` is what its figures are cited by."""
+async def asked(data_call: DataCall, tables: Tables, *, new_ref: Callable[[], str]) -> CallOutcome:
+    """Run the statement of a call; `new_ref` gives what the figures of one that succeeds are cited by."""
     sql = str(data_call.arguments["sql"])
     try:
-        found = await figures(data_call, tables, await tables.select(sql), ref=ref)
+        found = await figures(data_call, tables, await tables.select(sql), new_ref=new_ref)
     except QueryFailed as error:
         data_call.scope.emitter.emit(DatasetQueried(ref="", sql=sql, error=str(error)))
         return await data_call.refused(error)
@@ -49,14 +50,16 @@ async def asked(data_call: DataCall, tables: Tables, *, ref: str) -> CallOutcome
         status=EnvelopeStatus.SUCCESS,
         tool=data_call.call.tool.name,
         data=found.data,
-        next_action_hint=" ".join([*([_NO_ROWS] * (not found.evidence.n_rows)), said_of(found.basis, tables, ref)]),
+        next_action_hint=" ".join(
+            [*([_NO_ROWS] * (not found.evidence.n_rows)), said_of(found.basis, tables, found.evidence.id)]
+        ),
     )
     behind = by_name(tables.entries, found.basis.datasets)
     ends = Ends(coverage=of_nothing_fetched(), name=next(iter(behind), None), sql=found.evidence, behind=behind)
     return await data_call.ended(sent, ends)
 
 
-async def figures(data_call: DataCall, tables: Tables, result: QueryResult, *, ref: str) -> Figures:
+async def figures(data_call: DataCall, tables: Tables, result: QueryResult, *, new_ref: Callable[[], str]) -> Figures:
     """A result as evidence, with those rows that can be shown. It is told."""
     basis = tables.basis(result.tables)
     rows = [tuple(plain(value) for value in row) for row in result.rows]
@@ -66,7 +69,7 @@ async def figures(data_call: DataCall, tables: Tables, result: QueryResult, *, r
 
     text, shown = await asyncio.to_thread(fitting, result.columns, rows, fits)
     evidence = SqlEvidence(
-        id=ref,
+        id=new_ref(),
         sql=result.sql,
         columns=result.columns,
         rows=tuple(rows[:shown]),

@@ -7,7 +7,7 @@ joined to the dataset. Knows tables, labellers and files. Knows no prompt.
 import asyncio
 import contextlib
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -59,8 +59,10 @@ class _Given:
         return sorted(row for rows, label in pairs if label is None for row in rows)
 
 
-async def label_rows(data_call: DataCall, tables: Tables, labeller: Labeller, *, ref: str) -> CallOutcome:
-    """Label the rows that `where` selects; the counts of the labels are the result `ref`. Raises StoreError."""
+async def label_rows(
+    data_call: DataCall, tables: Tables, labeller: Labeller, *, new_ref: Callable[[], str]
+) -> CallOutcome:
+    """Label the rows that `where` selects; the counts of the labels are a result of SQL. Raises StoreError."""
     arguments = data_call.arguments
     name, columns, where = str(arguments["dataset"]), list(arguments["columns"]), arguments.get("where")
     try:
@@ -71,7 +73,7 @@ async def label_rows(data_call: DataCall, tables: Tables, labeller: Labeller, *,
     labelled = await labeller.label(list(texts.rows_of), task)
     given = await _kept(tables, name, task, texts, labelled)
     _tell(data_call, given)
-    found = await figures(data_call, tables, await tables.select(_counting(given.table.name, task)), ref=ref)
+    found = await figures(data_call, tables, await tables.select(_counting(given.table.name, task)), new_ref=new_ref)
     return await _ended(data_call, tables, given, found)
 
 

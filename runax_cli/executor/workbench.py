@@ -97,9 +97,9 @@ class Workbench:
         tool = DataTool(begun.call.tool.locator)
         match tool:
             case DataTool.QUERY:
-                return await asked(begun, self.tables, ref=self._ref())
+                return await asked(begun, self.tables, new_ref=self._ref)
             case DataTool.LABEL:
-                return await label_rows(begun, self.tables, self._labeller(begun.scope), ref=self._ref())
+                return await label_rows(begun, self.tables, self._labeller(begun.scope), new_ref=self._ref)
             case DataTool.READ:
                 return await read_rows(begun, self.tables, self._reader, self._journal, direct_limit=direct_limit)
             case _:

@@ -37,7 +37,9 @@ def truth(text: str) -> str:
     return next(label for label in LABELS if label in text)
 
 
-RECORDS = [{"id": 100 + n, "city": ["Brno", "Plzeň", "Zlín"][n % 3], "text": text_of(n)} for n in range(N)]
+RECORDS: list[dict[str, Any]] = [
+    {"id": 100 + n, "city": ["Brno", "Plzeň", "Zlín"][n % 3], "text": text_of(n)} for n in range(N)
+]
 
 
 class Knower:
