@@ -5,10 +5,12 @@ not unique must not cost a record. Memory: 64 bits a record that has an id.
 """
 
 import hashlib
+import json
 from collections.abc import Iterable
 
+import orjson
+
 from adapters.base import Json
-from runax_cli.executor.compact import compact_bytes
 
 ID_NAMES = ("id", "_id", "uuid", "guid", "key", "ID", "Id")
 
@@ -23,11 +25,19 @@ class Identities:
         """Whether an equal record with the same id came before; takes note of this one."""
         if id_of(record) is None:
             return False
-        digest = int.from_bytes(hashlib.blake2b(compact_bytes(record), digest_size=8).digest())
+        digest = int.from_bytes(hashlib.blake2b(_canonical(record), digest_size=8).digest())
         if digest in self._seen:
             return True
         self._seen.add(digest)
         return False
+
+
+def _canonical(record: Json) -> bytes:
+    """Some servers write the names of an object in another order each time."""
+    try:
+        return orjson.dumps(record, option=orjson.OPT_SORT_KEYS)
+    except TypeError:
+        return json.dumps(record, sort_keys=True, default=str).encode()
 
 
 def repeats_in(records: Iterable[Json]) -> int:

@@ -68,7 +68,9 @@ def page_size(pagination: Pagination, estimate: Estimate, *, chunk_tokens: int, 
         return None
     cap = pagination.max_size or max(UNKNOWN_CAP, pagination.default_size or 0)
     per_record = estimate.tokens_per_record
-    wanted = cap if per_record is None else int(chunk_tokens * HEADROOM_BEFORE / max(per_record, 1.0))
+    wanted = (
+        cap if per_record is None or chunk_tokens <= 0 else int(chunk_tokens * HEADROOM_BEFORE / max(per_record, 1.0))
+    )
     if pagination.convention is Convention.SINGLE:
         wanted = cap
     if at_most is not None:
@@ -86,7 +88,7 @@ def forecast(estimate: Estimate, *, chunk_tokens: int, page_size: int | None, at
         records_per_chunk=max(1, int(chunk_tokens / per_record)) if per_record else 1,
         page_size=page_size,
         pages=None if records is None or not page_size else max(1, math.ceil(records / page_size)),
-        chunks=None if tokens is None else max(1, math.ceil(tokens / chunk_tokens)),
+        chunks=None if tokens is None or chunk_tokens <= 0 else max(1, math.ceil(tokens / chunk_tokens)),
     )
 
 
