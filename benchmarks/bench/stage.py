@@ -1,0 +1,152 @@
+"""The stage of a bench: the data behind the mock API, the model server, and a conversation with runax over both.
+
+Everything is real but the model's knowledge: HTTP on loopback, the OpenAPI document, the openai SDK, the session.
+Knows servers, settings and one question at a time.
+"""
+
+import tempfile
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pydantic import SecretStr
+
+from benchmarks.bench.judged import Asked, fault_of, golds_of
+from benchmarks.bench.knowing import Knowing
+from benchmarks.questions import Compound, LabelQuestion, Question, World
+from mock_api.app import create_app
+from mock_api.llm_server import create_llm_app
+from mock_api.serving import serve
+from runax_cli.agent.certificate import certificate_line
+from runax_cli.commands.conversation import Conversation, open_conversation
+from runax_cli.commands.config import configuration_of
+from runax_cli.commands.demo import TOKEN, demo_configuration
+from runax_cli.commands.interruption import run_turn
+from runax_cli.commands.options import Common
+from runax_cli.commands.printing import environment_of
+from runax_cli.guard.virtual import visible
+from runax_cli.models.base import ModelRequest, Role
+from runax_cli.models.tokens import O200kCounter, request_text
+from runax_cli.settings_load import Configuration
+from runax_cli.ui.views import build_view
+
+MODEL = "knowing"
+_ROLES_WITH_TOOLS = ("agent",)
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A conversation over both servers. `tools_tokens` is what the list of the sources' tools costs a request."""
+
+    conversation: Conversation
+    world: World
+    api_url: str
+    configuration: Configuration
+    tools_tokens: int
+
+    def anew(self) -> "Stage":
+        """The same with a conversation that has no datasets and no history."""
+        return replace(self, conversation=self.conversation.anew())
+
+    async def ask(self, question: Question | Compound | LabelQuestion) -> Asked:
+        """Ask, and hold the answer against gold."""
+        began = time.perf_counter()
+        result = await run_turn(self.conversation.ask(question.text), before_abort=lambda: None)
+        seconds = time.perf_counter() - began
+        usage = result.usage
+        with_tools = sum(usage.by_role[role].requests for role in _ROLES_WITH_TOOLS if role in usage.by_role)
+        return Asked(
+            id=question.id,
+            kind=_kind_of(question),
+            n_sources=1 if isinstance(question, Compound) else len(question.fetches),
+            why=fault_of(golds_of(question, self.world), result),
+            tokens=usage.input_tokens + usage.output_tokens,
+            tool_list_tokens=with_tools * self.tools_tokens,
+            requests=usage.requests,
+            seconds=seconds,
+            result=result,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a stage is set up with: `common` names a model where it is not the knowing one."""
+
+    common: Common
+    world: World
+    knowing: Knowing
+
+    @property
+    def is_knowing(self) -> bool:
+        """Whether the answers come from the knowing model."""
+        return self.common.answer.model is None
+
+    @property
+    def model(self) -> str:
+        """The model's name."""
+        return self.common.answer.model or MODEL
+
+
+@asynccontextmanager
+async def stage_of(setting: Setting, *, is_hiding: bool = False) -> AsyncIterator[Stage]:
+    """A stage over the data of `setting`; `is_hiding` leaves out what would give labels away."""
+    with setting.world.resources(is_hiding=is_hiding) as resources:
+        async with (
+            serve(create_app(resources, token=TOKEN), port=0) as api_url,
+            stage_over(api_url, setting) as stage,
+        ):
+            yield stage
+
+
+@asynccontextmanager
+async def stage_over(api_url: str, setting: Setting) -> AsyncIterator[Stage]:
+    """A stage over an API that is served already. Its state is thrown away: nothing is known from an earlier run."""
+    common = setting.common
+    view = build_view("text", environment_of(common), certificate=certificate_line, quiet=True, verbose=False)
+    with tempfile.TemporaryDirectory(prefix="runax-bench-") as folder:
+        async with serve(create_llm_app(setting.knowing.answer, model=MODEL), port=0) as model_url:
+            configuration = _configuration(setting, api_url, model_url, Path(folder))
+            state = Path(folder) / "state"
+            async with open_conversation(configuration, common, view, state=state) as conversation:
+                tools = _tools_tokens(conversation)
+                yield Stage(conversation, setting.world, api_url, configuration, tools)
+
+
+def _configuration(setting: Setting, api_url: str, model_url: str, folder: Path) -> Configuration:
+    """The knowing model needs no settings; another takes those in force, over the bench's data alone."""
+    if setting.is_knowing:
+        served = {"llm_name": MODEL, "llm_api_base_url": f"{model_url}/v1", "log_dir": folder / "logs"}
+        return demo_configuration(api_url, **served)
+    given = configuration_of(setting.common)
+    ours = {"base_api_url": api_url, "base_api_token": SecretStr(TOKEN), "openapi_spec": None, "mcp_url": None}
+    settings = given.settings.model_copy(update=ours | {"log_dir": folder / "logs"})
+    structure = given.structure.model_copy(update={"sources": {}, "tools": ()})
+    return replace(given, settings=settings, structure=structure, flags=frozenset())
+
+
+def _tools_tokens(conversation: Conversation) -> int:
+    tools = tuple(visible(spec).schema for spec in conversation.tools)
+    return O200kCounter().count(request_text(ModelRequest(role=Role.AGENT, messages=(), tools=tools)))
+
+
+def _kind_of(question: Question | Compound | LabelQuestion) -> str:
+    match question:
+        case Question():
+            return question.kind.value
+        case Compound():
+            return f"{len(question.parts)} parts"
+        case LabelQuestion():
+            return "label"
+
+
+def askable(questions: Sequence[Question | Compound | LabelQuestion], world: World) -> Sequence[str]:
+    """Why some questions cannot be asked here: the reasons, each once."""
+    return sorted({why for question in questions if (why := lacking(question, world))})
+
+
+def lacking(question: Question | Compound | LabelQuestion, world: World) -> str | None:
+    """Why a question cannot be asked here; None where it can."""
+    parts = question.parts if isinstance(question, Compound) else (question,)
+    return next((why for part in parts if (why := world.lacks(part.fetches))), None)
