@@ -8,7 +8,7 @@ import sys
 from collections.abc import Coroutine
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -39,7 +39,7 @@ runs_app = typer.Typer(
     name="runs",
     invoke_without_command=True,
     callback=_group,
-    help="Past runs: list, show, prune; the schema of results.",
+    help="Past runs: list, show, export, prune; the schema of results.",
 )
 config_app = typer.Typer(
     name="config", invoke_without_command=True, callback=_group, help="The settings: show, check, init."
@@ -118,6 +118,21 @@ def chat(*, common: Common) -> ExitCode:
     return _wait(command.run(common))
 
 
+@app.command()
+@with_options("source", "answer", "call", "output")
+def plan(
+    question: Annotated[
+        str | None, typer.Argument(help="The question; '-' reads standard input.", metavar="QUESTION")
+    ] = None,
+    *,
+    common: Common,
+) -> ExitCode:
+    """Show what a question will take: parts, calls, pages, requests, tokens, price and time. Only lookups are run."""
+    from runax_cli.commands import plan as command
+
+    return _wait(command.run(question, common))
+
+
 @tools_app.command("list")
 @with_options("source", "output")
 def list_tools(*, common: Common) -> ExitCode:
@@ -170,6 +185,25 @@ def show_run(run: Annotated[str, typer.Argument(help="Beginning of the run's id.
     from runax_cli.commands import runs
 
     return runs.show_run(run, common)
+
+
+@runs_app.command("export")
+@with_options("output")
+def export_run(
+    run: Annotated[str, typer.Argument(help="Beginning of the run's id.")],
+    *,
+    form: Annotated[
+        Literal["parquet", "ndjson", "csv"],
+        typer.Option("--format", help="Form of the files.", metavar="parquet|ndjson|csv"),
+    ] = "parquet",
+    out: Annotated[Path, typer.Option("--out", help="Folder to write to.", metavar="DIR")] = Path(),
+    common: Common,
+) -> ExitCode:
+    """Write the datasets of a past run as Parquet, NDJSON or CSV files."""
+    from runax_cli.commands import runs_export
+    from runax_cli.executor.export import ExportFormat
+
+    return runs_export.run(run, common, form=ExportFormat(form), out=out)
 
 
 @runs_app.command("schema")

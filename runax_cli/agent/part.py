@@ -3,7 +3,7 @@
 Puts a turn together for a sub-question. Knows nothing of the other parts, save the text that they left for this one.
 """
 
-from collections.abc import MutableMapping
+from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -13,6 +13,7 @@ from runax_cli.agent.context import Context
 from runax_cli.agent.datatools import OfferedTools
 from runax_cli.agent.journalled import JournalledModel
 from runax_cli.agent.plan import SubQuestion
+from runax_cli.agent.planner import Planner
 from runax_cli.agent.streaming import AnswerStream
 from runax_cli.agent.turn import Turn, TurnParts
 from runax_cli.agent.verdict import Stopped, TurnEnd
@@ -29,7 +30,10 @@ from runax_cli.models.registry import ModelRegistry
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunParts:
-    """What all parts of a run work with. `parallel_calls` holds for each part."""
+    """What all parts of a run work with. `parallel_calls` holds for each part.
+
+    `halted` ends a part, by its number, after a step with calls: where it gives a text, that is its answer.
+    """
 
     run_id: str
     today: str
@@ -44,6 +48,20 @@ class RunParts:
     emitter: Emitter
     budget: Budget
     parallel_calls: int
+    halted: Callable[[int | None], str | None] = lambda _number: None
+
+    def planner(self) -> Planner:
+        """The planner of this run, over the whole of its budget."""
+        config = self.registry.config(Role.PLANNER)
+        return Planner(
+            model=self.model(Role.PLANNER, budget=self.budget, emitter=self.emitter),
+            history=self.history,
+            tools=[tool.schema for tool in self.tools.sources.values()],
+            counter=self.registry.counter(Role.PLANNER),
+            effective_tokens=config.effective_tokens,
+            today=self.today,
+            run_id=self.run_id,
+        )
 
     def model(self, role: Role, *, budget: Budget, emitter: Emitter) -> Model:
         """The model of a role, bound to a budget and journalled."""
@@ -145,6 +163,7 @@ class Part:
             stream=self._stream,
             is_calibrated=lambda: counter.is_calibrated,
             call_prefix="call" if number is None else f"part{number}_call",
+            halted=lambda: self._run.halted(number),
         )
 
 

@@ -21,7 +21,6 @@ from runax_cli.agent.datatools import Datasets, DataTools, OfferedTools
 from runax_cli.agent.division import Division, plan_made, tell_repairs
 from runax_cli.agent.part import Asked, Part, RunParts, tell_lost
 from runax_cli.agent.plan import SubQuestion, plan_of, single
-from runax_cli.agent.planner import Planner
 from runax_cli.agent.requested import RequestedCall
 from runax_cli.agent.verdict import Stopped, TurnEnd, verdict_of
 from runax_cli.budget import Budget, Limits
@@ -115,6 +114,11 @@ class Session:
         """Datasets that were read in this session, by name."""
         return {name: shown.dataset for name, shown in self._shown.datasets.items()}
 
+    @property
+    def today(self) -> str:
+        """The date that models are told."""
+        return self._now().date().isoformat()
+
     async def ask(self, question: str, *, on_text: OnText | None = None) -> RunResult:
         """Answer a question. `on_text` gets the answer as it streams, before it is verified.
 
@@ -143,7 +147,7 @@ class Session:
         return None
 
     async def _answered(self, run: _Run) -> None:
-        planner = self._planner(run)
+        planner = run.parts.planner()
         plan = plan_of(run.question) or await planner.plan(run.question)
         run.emitter.emit(plan_made(plan))
         tell_repairs(plan, run.emitter)
@@ -180,7 +184,7 @@ class Session:
             tell_lost(emitter, error)
         parts = RunParts(
             run_id=run_id,
-            today=self._now().date().isoformat(),
+            today=self.today,
             registry=self.registry,
             executor=self.executor,
             tools=self._tools(),
@@ -198,18 +202,6 @@ class Session:
     def _tools(self) -> OfferedTools:
         sources = {spec.name: visible(spec) for spec in self.catalog.tools}
         return OfferedTools(sources, DataTools(self.workbench, taken=sources) if self.workbench is not None else None)
-
-    def _planner(self, run: _Run) -> Planner:
-        parts = run.parts
-        return Planner(
-            model=parts.model(Role.PLANNER, budget=parts.budget, emitter=run.emitter),
-            history=self.history,
-            tools=[tool.schema for tool in parts.tools.sources.values()],
-            counter=self.registry.counter(Role.PLANNER),
-            effective_tokens=self.registry.config(Role.PLANNER).effective_tokens,
-            today=parts.today,
-            run_id=parts.run_id,
-        )
 
     def _results(self, run: _Run, error: BaseException | None) -> tuple[PartResult, ...]:
         """Every part of the question in order, with what its answer rests on; blocking."""

@@ -46,7 +46,8 @@ StepOutcome: TypeAlias = RunAgain | ForceAnswer | TurnEnd
 class TurnParts:
     """What a turn works with. `is_calibrated` says whether the bound of a request is already better than its bytes.
 
-    `call_prefix` begins the ids of its calls, which are unique in the run.
+    `call_prefix` begins the ids of its calls, which are unique in the run. `halted` is asked after each step with
+    calls: where it gives a text, that is the end.
     """
 
     model: Model
@@ -57,6 +58,7 @@ class TurnParts:
     stream: AnswerStream
     is_calibrated: Callable[[], bool]
     call_prefix: str = "call"
+    halted: Callable[[], str | None] = lambda: None
 
 
 class Turn:
@@ -138,6 +140,8 @@ class Turn:
         self._working.add(Message("assistant", reply.text, tool_calls=calls))
         result = await self._parts.calls.run(calls, room=await self._parts.context.room(self._working))
         await self._add_results(result.calls)
+        if (text := self._parts.halted()) is not None:
+            return Answered(text)
         return RunAgain() if result.limit is None else ForceAnswer(result.limit)
 
     async def _forced(self, limit: BudgetExhausted) -> TurnEnd:

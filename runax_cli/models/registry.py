@@ -90,6 +90,10 @@ class ModelRegistry:
         ratio = 1.0 if _counts_like_us(config) else None
         return self._counters.setdefault(_place(config), CalibratedCounter(O200kCounter(), ratio=ratio))
 
+    def price(self, role: Role) -> Price:
+        """What the role's model costs."""
+        return _price(self.config(role))
+
     def bind(self, role: Role, *, budget: Budget, emitter: Emitter, meter: UsageMeter) -> Model:
         """The role's model for one turn.
 

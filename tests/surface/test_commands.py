@@ -44,12 +44,12 @@ COMMANDS = dict(commands("", ROOT))
 
 def test_the_commands_are_those_of_the_design() -> None:
     assert set(COMMANDS) == {
-        "query", "chat", "tools list", "tools show", "tools call", "runs list", "runs show", "runs schema",
+        "query", "chat", "plan", "tools list", "tools show", "tools call", "runs list", "runs show", "runs export", "runs schema",
         "runs prune", "mock", "demo", "smoke", "config show", "config check", "config init", "doctor",
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["query", "chat"])
+@pytest.mark.parametrize("name", ["query", "chat", "plan"])
 def test_a_question_takes_every_common_option(name: str) -> None:
     taken = {option for parameter in COMMANDS[name].params for option in parameter.opts}
     assert taken >= COMMON

@@ -1,0 +1,162 @@
+"""What answering will take, worked out from what is known before: requests, tokens, money and time.
+
+Pure arithmetic over steps that were made and calls that were looked at. The constants are averages of replies of
+real models; everything else is measured. Knows no event, no probe and no price list.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from runax_cli.executor.strategy import Strategy
+
+ANSWER_TOKENS = 180
+QUERY_TOKENS = 90
+QUERY_RESULT_TOKENS = 220
+CARD_TOKENS = 650
+ENVELOPE_TOKENS = 150
+REFERENCE_TOKENS = 9
+FINDINGS_TOKENS = 280
+MERGE_SHARE = 4
+RUNS_OFF = 0.25
+"""A forecast is given as a range of so much around what is expected."""
+SLOWEST, FASTEST = 2.0, 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """Input and output of so many requests to models."""
+
+    input: int = 0
+    output: int = 0
+    requests: int = 0
+
+    def __add__(self, other: "Tokens") -> "Tokens":
+        return Tokens(self.input + other.input, self.output + other.output, self.requests + other.requests)
+
+    @property
+    def total(self) -> int:
+        """Input and output together."""
+        return self.input + self.output
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ahead:
+    """A call that will be made. `tokens` are those of its records; None where nobody knows how many there are.
+
+    `overhead` are the tokens of a reducer's request without records.
+    """
+
+    strategy: Strategy
+    records: int | None
+    tokens: int | None
+    chunks: int | None
+    overhead: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartForecast:
+    """Tokens of one part: of the main model, and of readers. Less than all where a size is not known (`is_known`)."""
+
+    agent: Tokens
+    reducer: Tokens
+    is_known: bool = True
+
+    @property
+    def total(self) -> int:
+        """All tokens of the part."""
+        return self.agent.total + self.reducer.total
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Range:
+    """From a good case to a bad one."""
+
+    low: float
+    high: float
+
+
+def reading(call: Ahead) -> Tokens:
+    """What reducers will read and write for a call."""
+    match call.strategy:
+        case Strategy.SINGLE_REDUCTION | Strategy.PAGINATED_REDUCTION:
+            chunks = max(1, call.chunks or 1)
+            references = (call.records or 0) * REFERENCE_TOKENS // 2
+            read = (call.tokens or 0) + references + chunks * call.overhead
+            return Tokens(read, chunks * FINDINGS_TOKENS, chunks)
+        case Strategy.EMPTY | Strategy.DIRECT_PASS | Strategy.TABLE:
+            return Tokens()
+
+
+def to_model(call: Ahead, *, effective_tokens: int) -> int:
+    """What the main model will be shown of a call."""
+    match call.strategy:
+        case Strategy.EMPTY:
+            return ENVELOPE_TOKENS
+        case Strategy.DIRECT_PASS:
+            return ENVELOPE_TOKENS + (call.tokens or 0) + (call.records or 0) * REFERENCE_TOKENS
+        case Strategy.SINGLE_REDUCTION | Strategy.PAGINATED_REDUCTION:
+            found = max(1, call.chunks or 1) * FINDINGS_TOKENS
+            return ENVELOPE_TOKENS + min(found, effective_tokens // MERGE_SHARE)
+        case Strategy.TABLE:
+            return ENVELOPE_TOKENS + CARD_TOKENS
+
+
+def of_part(
+    steps: Sequence[Tokens], ahead: Sequence[Ahead], *, effective_tokens: int, tools_to_come: int = 0
+) -> PartForecast:
+    """The tokens of a part: the steps that were made, and those that its calls `ahead` make necessary.
+
+    Each later step sends everything again that was said before it. `tools_to_come` are tokens of tools that are offered
+    once there is a dataset. A part without calls ahead has had its last step.
+    """
+    made = sum(steps, Tokens())
+    if not ahead:
+        return PartForecast(agent=made, reducer=Tokens())
+    last = steps[-1] if steps else Tokens()
+    shown = sum(to_model(call, effective_tokens=effective_tokens) for call in ahead)
+    context = last.total + shown + tools_to_come
+    later = Tokens()
+    if any(call.strategy is Strategy.TABLE for call in ahead):
+        later += Tokens(context, QUERY_TOKENS, 1)
+        context += QUERY_TOKENS + QUERY_RESULT_TOKENS
+    later += Tokens(context, ANSWER_TOKENS, 1)
+    is_known = all(call.strategy is Strategy.EMPTY or call.tokens is not None for call in ahead)
+    readers = sum((reading(call) for call in ahead), Tokens())
+    return PartForecast(agent=made + later, reducer=readers, is_known=is_known)
+
+
+def around(expected: float, *, is_known: bool = True) -> Range:
+    """The range around what is expected. Where sizes are unknown there is no upper end."""
+    return Range(low=expected * (1 - RUNS_OFF), high=expected * (1 + RUNS_OFF) if is_known else math.inf)
+
+
+def price(costs: Sequence[tuple[Tokens, Callable[[Tokens], float | None]]]) -> float | None:
+    """The sum over roles; None as soon as the price of one that is used is not known."""
+    known = [cost(tokens) for tokens, cost in costs if tokens.requests]
+    return None if any(one is None for one in known) else sum(one for one in known if one is not None)
+
+
+def seconds(
+    parts: Sequence[PartForecast],
+    *,
+    requests: int,
+    request_s: float,
+    model_s: float,
+    api_concurrency: int,
+    model_concurrency: int,
+) -> Range:
+    """Wall time: the steps of the longest part one after the other, pages and chunks as many at once as is allowed."""
+    steps = max((part.agent.requests for part in parts), default=0)
+    chunks = sum(part.reducer.requests for part in parts)
+    expected = (
+        steps * model_s
+        + math.ceil(chunks / max(1, model_concurrency)) * model_s
+        + math.ceil(requests / max(1, api_concurrency)) * request_s
+    )
+    return Range(low=expected * FASTEST, high=expected * SLOWEST)
+
+
+def off_by(*, forecast: float, used: float) -> float | None:
+    """How far a forecast was off, as a share of what was used: 0.1 is ten percent too much. None where nothing was."""
+    return None if used <= 0 else (forecast - used) / used

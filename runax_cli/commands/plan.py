@@ -1,0 +1,170 @@
+"""`runax plan`: what a question will take, before it is asked.
+
+Knows the command: it puts a lookout before the executor, makes the report of what was seen, and prints it.
+"""
+
+from collections.abc import Callable, Iterator
+
+from runax_cli.agent.forecast import Range, Tokens, around, price, seconds
+from runax_cli.agent.foresight import Foreseen, Foresight, PartSeen, leads_on
+from runax_cli.commands.config import configuration_of
+from runax_cli.commands.conversation import Conversation, open_conversation, view_of
+from runax_cli.commands.forecast_text import text_of
+from runax_cli.commands.options import Common
+from runax_cli.commands.printing import Printer, environment_of
+from runax_cli.commands.question import question_of
+from runax_cli.executor.look import Lookout, Sight
+from runax_cli.executor.strategy import Strategy
+from runax_cli.exits import ExitCode, exit_code_of
+from runax_cli.forecasts import CallForecast, PartForecast, QuestionForecast, RoleForecast, Span
+from runax_cli.models.base import Role, Usage
+from runax_cli.runtime import REDUCER_PROMPTS, Runtime
+from runax_cli.settings_load import Configuration
+from runax_cli.ui.interrupt import run_interruptible
+
+
+async def run(argument: str | None, common: Common) -> ExitCode:
+    """Forecast the question of the argument and the pipe."""
+    env = environment_of(common)
+    printer = Printer(env, common.output.form)
+    question = question_of(argument, env.stdin, is_terminal=env.is_stdin_terminal, note=printer.note)
+    return await forecast(question, common, configuration_of(common))
+
+
+async def forecast(question: str, common: Common, configuration: Configuration) -> ExitCode:
+    """Print the forecast of a question."""
+    view = view_of(common)
+    async with open_conversation(configuration, common, view) as conversation:
+        seen = await run_interruptible(_looked(question, conversation))
+        report = conversation.redactor.model(report_of(question, seen, conversation.runtime))
+    printer = Printer(environment_of(common), common.output.form)
+    printer.one(report.model_dump(mode="json"), text=text_of(report))
+    return ExitCode(report.exit_code)  # type: ignore[call-arg]  # a lookup, and not the making of a member
+
+
+async def _looked(question: str, conversation: Conversation) -> Foreseen:
+    session, runtime = conversation.session, conversation.runtime
+    lookout = Lookout(
+        session.executor,
+        runtime.catalog,
+        counter=runtime.registry.counter(Role.REDUCER),
+        effective_tokens=runtime.registry.config(Role.REDUCER).effective_tokens,
+        prompts=REDUCER_PROMPTS,
+        leads_on=leads_on(session),
+        clock=runtime.clock,
+        concurrency=runtime.configuration.settings.api_concurrency,
+    )
+    return await Foresight(session=session, lookout=lookout).of(question)
+
+
+def report_of(question: str, seen: Foreseen, runtime: Runtime) -> QuestionForecast:
+    """The report: figures of the parts together, with ranges."""
+    by_role = {Role.PLANNER: seen.planner, Role.AGENT: seen.agent, Role.REDUCER: seen.reducer}
+    used = {role: tokens for role, tokens in by_role.items() if tokens.requests}
+    is_known = all(part.forecast.is_known and part.error is None for part in seen.parts)
+    expected = price([(tokens, _cost(runtime, role)) for role, tokens in used.items()])
+    total = sum(tokens.total for tokens in used.values())
+    return QuestionForecast(
+        question=question,
+        rule=seen.plan.rule,
+        exit_code=int(_exit_code(seen)),
+        parts=tuple(_part(part, seen) for part in seen.parts),
+        pages=_sum([sight.pages for sight in _sights(seen) if sight.is_open]),
+        requests=_sum([sight.requests for sight in _sights(seen) if sight.error is None]),
+        tokens=total,
+        tokens_range=_span(around(total, is_known=is_known)),
+        by_role={role.value: _role(tokens) for role, tokens in used.items()},
+        price_usd=None if expected is None else _span(around(expected, is_known=is_known)),
+        duration_s=_span(_duration(seen, runtime), is_known=is_known),
+        is_known=is_known,
+        spent=seen.meter.report(),
+        spent_usd=seen.meter.cost_usd,
+    )
+
+
+def _part(part: PartSeen, seen: Foreseen) -> PartForecast:
+    sub = seen.plan.part(part.number)
+    return PartForecast(
+        question=sub.question,
+        need=sub.need,
+        after=sub.after,
+        calls=tuple(_call(sight) for sight in part.sights),
+        tokens=part.forecast.total,
+        is_known=part.forecast.is_known and part.error is None,
+        error=None if part.error is None else str(part.error),
+    )
+
+
+def _call(sight: Sight) -> CallForecast:
+    call, choice = sight.call, sight.choice
+    is_read = choice is not None and choice.strategy in (Strategy.SINGLE_REDUCTION, Strategy.PAGINATED_REDUCTION)
+    return CallForecast(
+        tool=call.tool.name,
+        source=call.tool.source,
+        arguments=call.arguments,
+        focus=call.focus,
+        need=call.need,
+        at_most=call.at_most,
+        is_lookup=sight.outcome is not None,
+        dataset=None if sight.outcome is None else sight.outcome.report.dataset,
+        records_total=sight.total,
+        total_is=sight.total_is,
+        tokens_raw=sight.tokens,
+        strategy=None if choice is None else choice.strategy.value,
+        why=None if choice is None else choice.why,
+        pages=sight.pages,
+        page_size=sight.page_size,
+        chunks=sight.chunks if is_read else None,
+        requests=sight.requests,
+        model_requests=(sight.chunks if is_read else 0) if sight.error is None else None,
+        error=sight.error,
+    )
+
+
+def _sights(seen: Foreseen) -> Iterator[Sight]:
+    for part in seen.parts:
+        yield from part.sights
+
+
+def _exit_code(seen: Foreseen) -> ExitCode:
+    """What could not be foreseen tells by the code of its failure; a part of it by that of incomplete data."""
+    errors = [part.error for part in seen.parts if part.error is not None]
+    failed = [sight for sight in _sights(seen) if sight.error is not None]
+    if errors:
+        return exit_code_of(errors[0])
+    if failed:
+        is_all = all(sight.error is not None for sight in _sights(seen))
+        return ExitCode.SOURCE_FAILED if is_all else ExitCode.INCOMPLETE
+    return ExitCode.COMPLETE
+
+
+def _duration(seen: Foreseen, runtime: Runtime) -> Range:
+    settings, sights = runtime.configuration.settings, [*_sights(seen)]
+    took = [sight.request_s for sight in sights if sight.request_s]
+    return seconds(
+        [part.forecast for part in seen.parts],
+        requests=sum(sight.requests or 1 for sight in sights),
+        request_s=sum(took) / len(took) if took else 0.0,
+        model_s=seen.step_s,
+        api_concurrency=settings.api_concurrency,
+        model_concurrency=settings.llm_concurrency,
+    )
+
+
+def _cost(runtime: Runtime, role: Role) -> Callable[[Tokens], float | None]:
+    listed = runtime.registry.price(role)
+    return lambda tokens: listed.cost_usd(Usage(tokens.input, tokens.output))
+
+
+def _role(tokens: Tokens) -> RoleForecast:
+    return RoleForecast(requests=tokens.requests, input_tokens=tokens.input, output_tokens=tokens.output)
+
+
+def _span(range_: Range, *, is_known: bool = True) -> Span:
+    is_open = not is_known or range_.high == float("inf")
+    return Span(low=round(range_.low, 6), high=None if is_open else round(range_.high, 6))
+
+
+def _sum(values: list[int | None]) -> int | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if len(known) == len(values) else None

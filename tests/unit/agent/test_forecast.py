@@ -1,0 +1,132 @@
+"""The arithmetic of forecasts: it adds up, never shrinks with more to read, and says when a size is not known."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runax_cli.agent.forecast import (
+    ANSWER_TOKENS,
+    FINDINGS_TOKENS,
+    Ahead,
+    PartForecast,
+    Tokens,
+    around,
+    of_part,
+    off_by,
+    price,
+    reading,
+    seconds,
+    to_model,
+)
+from runax_cli.executor.strategy import Strategy
+
+EFFECTIVE = 32_768
+amounts = st.integers(min_value=0, max_value=10**7)
+steps = st.lists(st.builds(Tokens, amounts, amounts, st.just(1)), max_size=4)
+aheads = st.builds(
+    Ahead,
+    strategy=st.sampled_from(Strategy),
+    records=st.none() | amounts,
+    tokens=st.none() | amounts,
+    chunks=st.none() | st.integers(min_value=0, max_value=500),
+    overhead=st.integers(min_value=0, max_value=2000),
+)
+
+
+def ahead(strategy: Strategy, *, records: int = 100, tokens: int = 5000, chunks: int = 3, overhead: int = 600) -> Ahead:
+    return Ahead(strategy=strategy, records=records, tokens=tokens, chunks=chunks, overhead=overhead)
+
+
+@given(steps, st.lists(aheads, max_size=3), amounts)
+def test_a_part_takes_no_less_than_what_it_took_already(made: list[Tokens], calls: list[Ahead], to_come: int) -> None:
+    told = of_part(made, calls, effective_tokens=EFFECTIVE, tools_to_come=to_come)
+    assert told.agent.total >= sum(step.total for step in made)
+    assert told.agent.requests >= len(made) + (1 if calls else 0)
+    assert told.total == told.agent.total + told.reducer.total
+
+
+@given(steps, st.lists(aheads, max_size=3), aheads)
+def test_one_call_more_never_takes_less(made: list[Tokens], calls: list[Ahead], more: Ahead) -> None:
+    before = of_part(made, calls, effective_tokens=EFFECTIVE)
+    after = of_part(made, [*calls, more], effective_tokens=EFFECTIVE)
+    assert after.total >= before.total
+    assert after.is_known <= before.is_known or not calls
+
+
+@given(aheads, amounts)
+def test_more_records_never_take_less(call: Ahead, more: int) -> None:
+    larger = Ahead(
+        strategy=call.strategy,
+        records=(call.records or 0) + more,
+        tokens=(call.tokens or 0) + more,
+        chunks=call.chunks,
+        overhead=call.overhead,
+    )
+    assert reading(larger).total >= reading(call).total
+    assert to_model(larger, effective_tokens=EFFECTIVE) >= to_model(call, effective_tokens=EFFECTIVE)
+
+
+@pytest.mark.parametrize("strategy", [Strategy.EMPTY, Strategy.DIRECT_PASS, Strategy.TABLE])
+def test_only_reductions_ask_readers(strategy: Strategy) -> None:
+    assert reading(ahead(strategy)) == Tokens()
+
+
+def test_readers_read_every_record_and_their_prompt_for_each_chunk() -> None:
+    read = reading(ahead(Strategy.PAGINATED_REDUCTION))
+    assert read == Tokens(5000 + 450 + 3 * 600, 3 * FINDINGS_TOKENS, 3)
+
+
+def test_a_table_is_the_same_for_a_thousand_and_for_a_million_records() -> None:
+    small = of_part([Tokens(2000, 50, 1)], [ahead(Strategy.TABLE)], effective_tokens=EFFECTIVE)
+    large = of_part(
+        [Tokens(2000, 50, 1)],
+        [ahead(Strategy.TABLE, records=10**6, tokens=10**9, chunks=40_000)],
+        effective_tokens=EFFECTIVE,
+    )
+    assert small == large
+    assert small.agent.requests == 3
+
+
+def test_a_part_without_calls_ahead_had_its_last_step() -> None:
+    assert of_part([Tokens(10, 2, 1)], [], effective_tokens=EFFECTIVE).agent == Tokens(10, 2, 1)
+
+
+def test_a_later_step_sends_again_what_was_said_before() -> None:
+    told = of_part([Tokens(1000, 50, 1)], [ahead(Strategy.EMPTY)], effective_tokens=EFFECTIVE)
+    assert told.agent == Tokens(1000 + 1050 + 150, 50 + ANSWER_TOKENS, 2)
+
+
+def test_an_unknown_size_is_told_and_has_no_upper_end() -> None:
+    call = Ahead(strategy=Strategy.PAGINATED_REDUCTION, records=None, tokens=None, chunks=None)
+    assert not of_part([], [call], effective_tokens=EFFECTIVE).is_known
+    assert around(100, is_known=False).high == math.inf
+
+
+@given(st.floats(min_value=0, max_value=1e9))
+def test_a_range_holds_what_is_expected(expected: float) -> None:
+    spread = around(expected)
+    assert spread.low <= expected <= spread.high
+
+
+def test_a_price_is_unknown_as_soon_as_one_is() -> None:
+    used, unused = Tokens(100, 10, 1), Tokens()
+    assert price([(used, lambda tokens: tokens.total / 100), (used, lambda _: 0.5)]) == pytest.approx(1.6)
+    assert price([(used, lambda _: 1.0), (used, lambda _: None)]) is None
+    assert price([(used, lambda _: 1.0), (unused, lambda _: None)]) == 1.0
+
+
+@given(st.integers(min_value=1, max_value=50), st.integers(min_value=0, max_value=500))
+def test_what_runs_at_the_same_time_takes_no_longer_one_by_one(at_once: int, chunks: int) -> None:
+    part = PartForecast(agent=Tokens(1, 1, 2), reducer=Tokens(1, 1, chunks))
+    figures = {"requests": 40, "request_s": 0.1, "model_s": 2.0}
+    many = seconds([part], **figures, api_concurrency=at_once, model_concurrency=at_once)
+    one = seconds([part], **figures, api_concurrency=1, model_concurrency=1)
+    assert many.high <= one.high
+    assert many.low <= many.high
+
+
+def test_how_far_a_forecast_was_off_is_a_share_of_what_was_used() -> None:
+    assert off_by(forecast=110, used=100) == pytest.approx(0.1)
+    assert off_by(forecast=110, used=0) is None
