@@ -1,390 +1,95 @@
 """Everything a user may see, as typed events in one stream.
 
 The console, the JSONL stream, the log file, metrics and traces only listen. Knows what can happen and the context it
-happens in (`Stamp`). Knows nothing of how it is shown. Secrets are masked before an event is made.
+happens in (`Stamp`); the bodies themselves are `happenings`. Knows nothing of how it is shown.
 """
 
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal, Protocol
+from typing import Any, Protocol
 from uuid import uuid4
 
-from pydantic import BaseModel, ConfigDict, Field
+from runax_cli.happenings import (
+    AnswerDelta,
+    AnyBody,
+    Body,
+    BudgetNoted,
+    CallFinished,
+    CallProbed,
+    ChunkFailed,
+    ChunkingPlanned,
+    ChunkPacked,
+    ChunkReduced,
+    ContextMeasured,
+    DatasetLabelled,
+    DatasetQueried,
+    DatasetSealed,
+    FindingsMerged,
+    GuardCode,
+    GuardDecided,
+    ModelReplied,
+    ModelRequested,
+    PageFailed,
+    PageFetched,
+    PagingDetected,
+    PlanMade,
+    Resumed,
+    RetryScheduled,
+    RunFinished,
+    RunStarted,
+    SourceRequested,
+    StrategyChosen,
+    StructureSeen,
+    TokensChanged,
+    ToolSelected,
+    Warned,
+)
 
-from runax_cli.results import Coverage, RunResult, TotalIs
+__all__ = [
+    "EVENT_VERSION",
+    "AnswerDelta",
+    "AnyBody",
+    "Body",
+    "BudgetNoted",
+    "CallFinished",
+    "CallProbed",
+    "ChunkFailed",
+    "ChunkPacked",
+    "ChunkReduced",
+    "ChunkingPlanned",
+    "CollectingSink",
+    "ContextMeasured",
+    "DatasetLabelled",
+    "DatasetQueried",
+    "DatasetSealed",
+    "Emitter",
+    "Event",
+    "EventSink",
+    "FindingsMerged",
+    "GuardCode",
+    "GuardDecided",
+    "ModelReplied",
+    "ModelRequested",
+    "PageFailed",
+    "PageFetched",
+    "PagingDetected",
+    "PlanMade",
+    "Resumed",
+    "RetryScheduled",
+    "RunFinished",
+    "RunStarted",
+    "SourceRequested",
+    "Stamp",
+    "StrategyChosen",
+    "StructureSeen",
+    "TokensChanged",
+    "ToolSelected",
+    "Warned",
+]
 
 EVENT_VERSION = 1
-
-
-class Body(BaseModel):
-    """What happened; every body has a `type` from a closed list."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class RunStarted(Body):
-    """A question was taken up."""
-
-    type: Literal["run.started"] = "run.started"
-    question: str
-    model: str
-    reducer_model: str
-    effective_tokens: int
-    counter: str
-    notices: tuple[str, ...] = ()
-
-
-class RunFinished(Body):
-    """The run is over; exactly one, last."""
-
-    type: Literal["run.finished"] = "run.finished"
-    result: RunResult
-
-
-class PlanMade(Body):
-    """The question was taken apart, or found to be single; `rule` says who decided.
-
-    `after` has, for each part, the numbers (from 1) of the parts that it waits for. A plan that is revised after a
-    result is told once more.
-    """
-
-    type: Literal["plan.made"] = "plan.made"
-    sub_questions: tuple[str, ...]
-    needs: tuple[Literal["read", "compute"], ...]
-    rule: str
-    after: tuple[tuple[int, ...], ...] = ()
-    is_revised: bool = False
-
-
-class ModelRequested(Body):
-    """A request leaves for a model."""
-
-    type: Literal["model.requested"] = "model.requested"
-    model: str
-    tokens_in: int
-    n_messages: int
-    n_tools: int
-    preview: str
-
-
-class ModelReplied(Body):
-    """A model's reply arrived. `cost_usd` is None where no price is known."""
-
-    type: Literal["model.replied"] = "model.replied"
-    model: str
-    input_tokens: int
-    output_tokens: int
-    cost_usd: float | None
-    duration_s: float
-    first_token_s: float | None
-    preview: str
-
-
-class AnswerDelta(Body):
-    """A piece of the answer as it streams. Views that print after verification ignore it."""
-
-    type: Literal["answer.delta"] = "answer.delta"
-    text: str
-
-
-class ToolSelected(Body):
-    """The main model asked for a call."""
-
-    type: Literal["tool.selected"] = "tool.selected"
-    tool: str
-    arguments: dict[str, Any]
-    focus: str | None = None
-    need: str | None = None
-
-
-GuardCode = Literal[
-    "run",
-    "parallel",
-    "deferred",
-    "suppressed_duplicate",
-    "read_again",
-    "unknown_tool",
-    "invalid_json",
-    "invalid_arguments",
-    "write_denied",
-    "over_limit",
-    "no_progress",
-]
-
-
-class GuardDecided(Body):
-    """The guard decided what becomes of a requested call."""
-
-    type: Literal["guard.decided"] = "guard.decided"
-    tool: str
-    code: GuardCode
-    text: str
-
-
-class PagingDetected(Body):
-    """What the end-point supports: convention, hidden parameters."""
-
-    type: Literal["paging.detected"] = "paging.detected"
-    tool: str
-    convention: str
-    hidden: tuple[str, ...]
-    has_metadata: bool
-
-
-class SourceRequested(Body):
-    """A request leaves for a source; `location` has its secrets masked."""
-
-    type: Literal["source.requested"] = "source.requested"
-    source: str
-    location: str
-
-
-class CallProbed(Body):
-    """The probe's figures. A total that is unknown is None and never zero."""
-
-    type: Literal["call.probed"] = "call.probed"
-    tool: str
-    total_items: int | None
-    total_is: TotalIs
-    total_tokens_est: int | None
-    rung: str
-    records_path: str
-
-
-class StrategyChosen(Body):
-    """How the call's result will reach the model, and why."""
-
-    type: Literal["strategy.chosen"] = "strategy.chosen"
-    strategy: Literal["empty", "direct_pass", "single_reduction", "paginated_reduction", "table"]
-    why: str
-
-
-class ChunkingPlanned(Body):
-    """The forecast of pages and chunks; sent again, corrected, after the first page."""
-
-    type: Literal["chunking.planned"] = "chunking.planned"
-    budget_tokens: int
-    avg_tokens_per_item: float
-    items_per_chunk: int
-    page_size: int | None
-    pages: int | None
-    chunks: int | None
-    is_corrected: bool
-
-
-class PageFetched(Body):
-    """A page is on disk. `index` counts from 1; `of` is None where the number of pages is unknown."""
-
-    type: Literal["page.fetched"] = "page.fetched"
-    index: int
-    of: int | None
-    position: str
-    limit: int | None
-    items: int
-    retries: int
-    from_store: bool = False
-
-
-class PageFailed(Body):
-    """A page could not be had, after its retries."""
-
-    type: Literal["page.failed"] = "page.failed"
-    index: int
-    of: int | None
-    position: str
-    why: str
-
-
-class ChunkPacked(Body):
-    """Records were packed for one reducer request; `pages` are the page indices (from 1) they come from."""
-
-    type: Literal["chunk.packed"] = "chunk.packed"
-    index: int
-    of: int | None
-    records: int
-    tokens: int
-    pages: tuple[int, ...] = ()
-
-
-class ChunkReduced(Body):
-    """A reducer's findings of one chunk were checked and kept."""
-
-    type: Literal["chunk.reduced"] = "chunk.reduced"
-    index: int
-    of: int | None
-    findings: int
-    tokens: int
-    preview: str
-    pages: tuple[int, ...] = ()
-    from_store: bool = False
-
-
-class ChunkFailed(Body):
-    """A chunk, or what was left of it after a repair and a split, could not be reduced."""
-
-    type: Literal["chunk.failed"] = "chunk.failed"
-    index: int
-    of: int | None
-    records: int
-    why: str
-    pages: tuple[int, ...] = ()
-
-
-class FindingsMerged(Body):
-    """Findings were merged; `level` 0 is by code, higher levels compressed by a reducer."""
-
-    type: Literal["findings.merged"] = "findings.merged"
-    level: int
-    before: int
-    after: int
-
-
-class TokensChanged(Body):
-    """How many tokens a reduction saved."""
-
-    type: Literal["tokens.changed"] = "tokens.changed"
-    before: int
-    after: int
-
-
-class DatasetSealed(Body):
-    """All records of a call are in one Parquet file."""
-
-    type: Literal["dataset.sealed"] = "dataset.sealed"
-    dataset: str
-    records: int
-    n_bytes: int
-    duration_s: float
-
-
-class DatasetQueried(Body):
-    """A SELECT ran over datasets, or was refused (`error`; its `ref` is then empty). `preview` is what it gave."""
-
-    type: Literal["dataset.queried"] = "dataset.queried"
-    ref: str
-    sql: str
-    n_rows: int = 0
-    lineage: str | None = None
-    duration_s: float = 0.0
-    preview: str = ""
-    error: str | None = None
-
-
-class DatasetLabelled(Body):
-    """Texts of a dataset got labels; `agreement` is that of a second labelling of `n_sample` texts."""
-
-    type: Literal["dataset.labelled"] = "dataset.labelled"
-    dataset: str
-    table: str
-    rows: int
-    texts: int
-    unusable: int
-    agreement: float | None
-    n_sample: int
-    requests: int
-    from_store: int
-
-
-class StructureSeen(Body):
-    """The structure of a response and the types of its items."""
-
-    type: Literal["structure.seen"] = "structure.seen"
-    tool: str
-    text: str
-
-
-class CallFinished(Body):
-    """A call is over, and this is what the main model gets."""
-
-    type: Literal["call.finished"] = "call.finished"
-    tool: str
-    status: str
-    strategy: str | None
-    dataset: str | None
-    coverage: Coverage
-    tokens_to_model: int
-    preview: str
-
-
-class RetryScheduled(Body):
-    """A request to a source or a model will be repeated after `wait_s` seconds."""
-
-    type: Literal["retry.scheduled"] = "retry.scheduled"
-    what: str
-    attempt: int
-    wait_s: float
-    why: str
-
-
-class BudgetNoted(Body):
-    """A budget was touched in a way the user should see: near its limit, or at it."""
-
-    type: Literal["budget.noted"] = "budget.noted"
-    resource: str
-    used: float
-    limit: float
-    is_exhausted: bool
-    text: str
-
-
-class ContextMeasured(Body):
-    """How much of the effective context the next request uses."""
-
-    type: Literal["context.measured"] = "context.measured"
-    used_tokens: int
-    effective_tokens: int
-
-
-class Resumed(Body):
-    """Work that is stored already was taken over instead of done again."""
-
-    type: Literal["resumed"] = "resumed"
-    text: str
-
-
-class Warned(Body):
-    """Something is not as it should be, and the run goes on."""
-
-    type: Literal["warned"] = "warned"
-    code: str
-    text: str
-
-
-AnyBody = Annotated[
-    RunStarted
-    | RunFinished
-    | PlanMade
-    | ModelRequested
-    | ModelReplied
-    | AnswerDelta
-    | ToolSelected
-    | GuardDecided
-    | PagingDetected
-    | SourceRequested
-    | CallProbed
-    | StrategyChosen
-    | ChunkingPlanned
-    | PageFetched
-    | PageFailed
-    | ChunkPacked
-    | ChunkReduced
-    | ChunkFailed
-    | FindingsMerged
-    | TokensChanged
-    | DatasetSealed
-    | DatasetQueried
-    | DatasetLabelled
-    | StructureSeen
-    | CallFinished
-    | RetryScheduled
-    | BudgetNoted
-    | ContextMeasured
-    | Resumed
-    | Warned,
-    Field(discriminator="type"),
-]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
