@@ -134,7 +134,7 @@ class Tables:
         entry = self.entry(name)
         if where is None:
             return list(range(1, entry.dataset.n_records + 1))
-        found = await self._all(f"SELECT row FROM {quoted(name)} WHERE (\n{where}\n) ORDER BY row", name)  # noqa: S608
+        found = await self._all(f"SELECT row FROM {quoted(name)}{_chosen(name, where)} ORDER BY row", name)  # noqa: S608
         return [int(row) for (row,) in found.rows]
 
     async def texts(self, name: str, columns: Sequence[str], where: str | None) -> list[tuple[int, str | None]]:
@@ -144,8 +144,7 @@ class Tables:
         def statement() -> str:
             table = self._with([name]).tables[name]
             shown = ", ".join(_as_text(_column(column, table.columns)) for column in columns)
-            chosen = "" if where is None else f" WHERE (\n{where}\n)"
-            return f"SELECT row, {shown} FROM {quoted(name)}{chosen} ORDER BY row"  # noqa: S608
+            return f"SELECT row, {shown} FROM {quoted(name)}{_chosen(name, where)} ORDER BY row"  # noqa: S608
 
         found = await self._all(await self._off_loop(statement), name)
         return [(int(row), _joined(values)) for row, *values in found.rows]
@@ -232,6 +231,13 @@ def _column(name: str, columns: Sequence[Column]) -> tuple[str, Column]:
         return ".".join(quoted(part) for part in (head, *tail.split("."))), known[head]
     near = get_close_matches(name, known, n=5, cutoff=0.4) or list(known)[:12]
     raise QueryFailed(f"there is no column '{name}'. Nearest columns: {', '.join(near)}.")
+
+
+def _chosen(name: str, where: str | None) -> str:
+    """The rows that a condition selects. Whatever it is made of, it can choose among rows and add none."""
+    if where is None:
+        return ""
+    return f" WHERE row IN (SELECT row FROM {quoted(name)} WHERE (\n{where}\n))"  # noqa: S608
 
 
 def _as_text(found: tuple[str, Column]) -> str:

@@ -1,0 +1,115 @@
+"""Tables of a session: what figures rest on, and which rows are chosen."""
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runax_cli.executor.dataset import DatasetStore
+from runax_cli.executor.outcome import Lineage
+from runax_cli.executor.query import QueryFailed
+from runax_cli.executor.reread import runs
+from runax_cli.executor.seal import seal
+from runax_cli.executor.tables import LabelTable, Tables
+from runax_cli.models.base import ByteCounter
+from runax_cli.results import Coverage, Reason, ReasonCode
+
+WHOLE = Coverage(records_read=3, records_total=3)
+SHORT = WHOLE.model_copy(update={"is_complete": False, "records_total": 9})
+FIRST_N = WHOLE.model_copy(update={"reasons": (Reason(code=ReasonCode.FIRST_N, text="the first 3"),)})
+
+
+@pytest.fixture
+def tables(tmp_path: Path) -> Tables:
+    """A whole dataset `a_1`, an incomplete one `b_1`, the first three of more as `c_1`."""
+    store, made = DatasetStore(tmp_path), Tables(tmp_path, ByteCounter())
+    for noun, coverage in (("a", WHOLE), ("b", SHORT), ("c", FIRST_N)):
+        dataset = store.create(noun)
+        dataset.add_page(0, [{"id": n, "city": "Brno", "at": {"zip": n}} for n in range(3)], position="all")
+        seal(dataset)
+        made.register(dataset, coverage)
+    return made
+
+
+def labels(of: str, *, agreement: float | None = 1.0, n_unusable: int = 0) -> dict[str, LabelTable]:
+    name, joined = f"{of}_labels_1", f"{of}_labelled_1"
+    table = LabelTable(name=name, joined=joined, of=of, agreement=agreement, n_sample=5, n_unusable=n_unusable)
+    return {name: table, joined: table}
+
+
+@pytest.mark.parametrize(
+    ("read", "lineage", "datasets"),
+    [
+        (["a_1"], Lineage.EXACT, ("a_1",)),
+        (["a_1", "b_1"], Lineage.LOWER_BOUND, ("a_1", "b_1")),
+        (["c_1"], Lineage.LOWER_BOUND, ("c_1",)),
+        (["a_1_labelled_1"], Lineage.BY_LABEL, ("a_1",)),
+        (["a_1", "a_1_labels_1"], Lineage.BY_LABEL, ("a_1",)),
+        (["b_1_labels_1"], Lineage.LOWER_BOUND, ("b_1",)),
+        (["a_1", "c_1_labels_1"], Lineage.LOWER_BOUND, ("a_1", "c_1")),
+    ],
+)
+def test_a_figure_is_as_good_as_the_worst_of_what_it_rests_on(
+    tables: Tables, read: list[str], lineage: Lineage, datasets: tuple[str, ...]
+) -> None:
+    for name in "abc":
+        tables.labels |= labels(f"{name}_1")
+    basis = tables.basis(read)
+    assert (basis.lineage, basis.datasets) == (lineage, datasets)
+
+
+def test_labels_that_are_missing_make_a_lower_bound(tables: Tables) -> None:
+    tables.labels |= labels("a_1", n_unusable=1)
+    assert tables.basis(["a_1_labels_1"]).lineage is Lineage.LOWER_BOUND
+
+
+def test_the_lowest_agreement_counts(tables: Tables) -> None:
+    tables.labels |= labels("a_1", agreement=0.9) | labels("b_1", agreement=0.7) | labels("c_1", agreement=None)
+    assert tables.basis(["a_1_labels_1", "b_1_labels_1", "c_1_labels_1"]).agreement == 0.7
+    assert tables.basis(["a_1"]).agreement is None
+
+
+async def test_a_card_says_how_much_of_the_data_it_is_about(tables: Tables) -> None:
+    assert "complete: 3 of 3 records" in await tables.card("a_1")
+    assert "INCOMPLETE: 3 of 9 records" in await tables.card("b_1")
+
+
+async def test_a_dataset_becomes_a_table_when_something_is_asked_of_it(tables: Tables) -> None:
+    await tables.select("SELECT count(*) FROM A_1")
+    assert [entry.is_table for entry in tables.entries.values()] == [True, False, False]
+
+
+async def test_an_unknown_table_is_told_with_those_that_there_are(tables: Tables) -> None:
+    with pytest.raises(QueryFailed, match="a_1, b_1, c_1"):
+        await tables.select("SELECT count(*) FROM a_2")
+
+
+async def test_rows_are_chosen_by_condition_and_cannot_be_invented(tables: Tables) -> None:
+    assert await tables.rows("a_1", None) == [1, 2, 3]
+    assert await tables.rows("a_1", "id > 0 -- but the first") == [2, 3]
+    assert await tables.rows("a_1", "id > 1) UNION (SELECT 99") == [3]
+    with pytest.raises(QueryFailed):
+        await tables.rows("a_1", "true) UNION SELECT 99 -- ")
+
+
+async def test_texts_come_of_one_column_or_of_several_and_of_members(tables: Tables) -> None:
+    assert await tables.texts("a_1", ["city"], "row = 1") == [(1, "Brno")]
+    assert await tables.texts("a_1", ["city", "at.zip"], "row = 2") == [(2, '["Brno","1"]')]
+    assert await tables.texts("a_1", ["at"], "row = 3") == [(3, '{"zip":2}')]
+
+
+@given(st.sets(st.integers(1, 200)))
+def test_runs_are_the_rows_and_no_run_touches_the_next(rows: set[int]) -> None:
+    found = list(runs(sorted(rows)))
+    assert [row for start, stop in found for row in range(start, stop)] == sorted(rows)
+    assert all(before[1] < after[0] for before, after in pairwise(found))
+
+
+async def test_a_dataset_that_is_not_sealed_is_no_table(tmp_path: Path) -> None:
+    made: Any = Tables(tmp_path, ByteCounter())
+    made.register(DatasetStore(tmp_path).create("x"), WHOLE)
+    with pytest.raises(QueryFailed, match="none yet"):
+        await made.card("x_1")

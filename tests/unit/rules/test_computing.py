@@ -1,0 +1,69 @@
+"""Figures by the offline model: what it computes is what the words say, and else nothing."""
+
+import pytest
+
+from runax_cli.models.rules.computing import Figure, Sheet, figure_of, sheet_of, statement
+from runax_cli.models.rules.labels import labelled
+
+CARD = """\
+Table tickets_1: 261 rows; complete: 261 of 261 records.
+Columns (name type; nulls; values):
+row BIGINT; the row number, for citations
+id BIGINT; 2 … 3021; 261 distinct
+status VARCHAR; closed (175), in_progress (11), open (15)
+price_num DOUBLE; "price" read as number; 1.0 … 9.5
+"Due Date" DATE; 12% null; 2024-01-01 … 2024-12-31
+Sample: {"row":1,"id":2}"""
+SHEET = Sheet(
+    "tickets_1",
+    {"row": "BIGINT", "id": "BIGINT", "status": "VARCHAR", "price_num": "DOUBLE", "Due Date": "DATE"},
+    {"status": ["closed", "in_progress", "open"]},
+)
+
+
+def test_a_card_is_read_back_as_columns_and_values() -> None:
+    assert sheet_of({"dataset": "tickets_1", "strategy": "table", "data": CARD}) == SHEET
+
+
+@pytest.mark.parametrize(
+    ("question", "figure"),
+    [
+        ("How many tickets are there?", Figure.COUNT),
+        ("How many different cities are there?", Figure.DISTINCT),
+        ("What is the number of the permit?", None),
+        ("What is the average price?", Figure.AVERAGE),
+        ("How many tickets per status?", Figure.EACH),
+        ("Which status is the most common?", Figure.TOP),
+        ("What do they say?", None),
+    ],
+)
+def test_a_figure_is_told_by_its_words(question: str, figure: Figure | None) -> None:
+    assert figure_of(question) is figure
+
+
+@pytest.mark.parametrize(
+    ("question", "sql"),
+    [
+        ("How many tickets have the status in progress?", "WHERE \"status\" = 'in_progress'"),
+        ("What is the sum of the price?", 'SELECT sum("price_num") AS "sum_of_price_num" FROM tickets_1'),
+        ("How many different statuses?", None),
+        ("How many tickets per status?", "GROUP BY 1 ORDER BY n DESC, 1"),
+        ("Why is that?", None),
+    ],
+)
+def test_one_select_says_what_the_question_asks(question: str, sql: str | None) -> None:
+    made = statement(question, SHEET, {})
+    assert (made is None) if sql is None else (made is not None and sql in made)
+
+
+def test_a_filter_that_the_call_was_made_with_is_not_repeated() -> None:
+    question = "How many tickets have the status open?"
+    assert statement(question, SHEET, {"status": "open"}) == "SELECT count(*) AS n FROM tickets_1"
+
+
+def test_labels_are_the_values_whose_words_a_text_has() -> None:
+    message = (
+        "INSTRUCTION:\nTopic?\n\nFIELDS:\nlabel: slow_speed | router | other\n\n<texts>\n[1] My routers are broken\n"
+        '[2] "Speed\\nis slow"\n[3] Hello\n</texts>'
+    )
+    assert [entry["label"] for entry in labelled(message)["labels"]] == ["router", "slow_speed", "other"]
