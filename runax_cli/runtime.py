@@ -31,7 +31,7 @@ from runax_cli.models.rules import RulesModel
 from runax_cli.roles import role_configs
 from runax_cli.settings import FIELDS, Settings
 from runax_cli.settings_load import Configuration
-from runax_cli.state import journal_path, session_folder
+from runax_cli.state import journal_path, mark_session, session_folder
 
 REDUCER_PROMPTS = ReducerPrompts(
     system=prompts.REDUCER_SYSTEM,
@@ -72,7 +72,7 @@ class Runtime:
         """A conversation over these parts."""
         settings = self.configuration.settings
         workbench = self._workbench()
-        return Session(
+        session = Session(
             registry=self.registry,
             executor=workbench,
             workbench=workbench,
@@ -87,6 +87,8 @@ class Runtime:
             settings={name: settings.shown(name) for name in FIELDS},
             notices=notices,
         )
+        mark_session(self.store.folder, session.id)
+        return session
 
     def _workbench(self) -> Workbench:
         """Where one session keeps its datasets; closed with the runtime."""

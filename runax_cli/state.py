@@ -12,11 +12,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from runax_cli.errors import StoreError
 from runax_cli.folders import ensure_private
 
 _DATASETS = "datasets"
 _JOURNAL = "journal.sqlite"
 _LOCK = ".in_use"
+_MARK = ".session_"
 
 
 def journal_path(root: Path) -> Path:
@@ -39,6 +41,24 @@ def session_folder(root: Path, session_id: str) -> Iterator[Path]:
         yield folder
     finally:
         os.close(descriptor)
+
+
+def mark_session(folder: Path, session_id: str) -> None:
+    """Note that the datasets of a conversation stand in this folder. Raises StoreError."""
+    path = folder / f"{_MARK}{session_id}"
+    try:
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
+    except OSError as error:
+        raise StoreError(
+            f"'{path}' cannot be written: {error.strerror or error}. Free some space or point XDG_STATE_HOME to "
+            "another disk.",
+            path=str(path),
+        ) from error
+
+
+def datasets_of(root: Path, session_id: str) -> Path | None:
+    """The folder with the datasets of a conversation; None where they were removed."""
+    return next((mark.parent for mark in (root / _DATASETS).glob(f"*/{_MARK}{session_id}")), None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,12 +55,7 @@ def _row(run: StoredRun) -> Row:
 
 def show_run(prefix: str, common: Common) -> ExitCode:
     """Print the result of one run as it was printed then; the exit code is that of this command."""
-    journal = _journal()
-    stored = None if journal is None else journal.run(prefix)
-    if journal is not None:
-        journal.close()
-    if stored is None:
-        raise UsageError(f"no stored run has an id that begins with '{prefix}'. `runax runs list` shows the ids.")
+    stored = stored_run(prefix)
     if stored.result is None:
         Printer(environment_of(common), common.output.form).one(
             _row(stored), text=f"The run '{stored.run_id}' has no result: it is still running, or its process ended."
@@ -75,6 +70,17 @@ def show_run(prefix: str, common: Common) -> ExitCode:
         evidence=common.answer.evidence,
     ).print_result(stored.result)
     return ExitCode.COMPLETE
+
+
+def stored_run(prefix: str) -> StoredRun:
+    """The run whose id begins so. Raises UsageError where none or several do."""
+    journal = _journal()
+    stored = None if journal is None else journal.run(prefix)
+    if journal is not None:
+        journal.close()
+    if stored is None:
+        raise UsageError(f"no stored run has an id that begins with '{prefix}'. `runax runs list` shows the ids.")
+    return stored
 
 
 def show_schema(common: Common) -> ExitCode:

@@ -54,6 +54,20 @@ class Spool:
         self._told = 0
         self._writing = threading.Lock()
 
+    def reopen(self) -> None:
+        """Take up the pages of an earlier process. Raises OSError, and ValueError where the manifest is no manifest."""
+        for line in self._manifest.read_bytes().splitlines(keepends=True):
+            if not line.endswith(b"\n"):
+                return
+            try:
+                told = orjson.loads(line)
+                entry = PageEntry(**told | {"marks": tuple(told["marks"])})
+            except (KeyError, TypeError) as error:
+                raise ValueError(f"'{self._manifest}' has a line that tells no page") from error
+            self._told += len(line)
+            self._end = max(self._end, entry.offset + entry.n_bytes)
+            self._take(entry)
+
     def write(self, index: int, lines: Sequence[bytes], *, position: str) -> PageEntry:
         """Append a page; raises StoreError where the disk does not take it (the file is cut back to whole pages)."""
         body = b"".join(line + b"\n" for line in lines)
@@ -88,6 +102,9 @@ class Spool:
             ) from error
         self._end += len(body)
         self._told += len(told)
+        self._take(entry)
+
+    def _take(self, entry: PageEntry) -> None:
         before = self.entries.get(entry.index)
         self.n_records += entry.records - (before.records if before else 0)
         self.entries[entry.index] = entry

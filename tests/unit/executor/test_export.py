@@ -1,0 +1,74 @@
+"""Datasets of a past session are written out whole, in order, in three forms."""
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from runax_cli.errors import StoreError
+from runax_cli.executor.dataset import Dataset, DatasetStore
+from runax_cli.executor.export import ExportFormat, export, reopened
+from runax_cli.executor.seal import seal
+
+RECORDS: list[dict[str, Any]] = [
+    {"id": n, "name": f'Žluťoučký, "kůň" {n}', "tags": ["a", str(n)], "address": {"city": "Brno"}} for n in range(7)
+]
+
+
+@pytest.fixture
+def dataset(tmp_path: Path) -> Dataset:
+    made = DatasetStore(tmp_path / "state").create("tickets")
+    made.add_page(1, RECORDS[3:], position="offset=3")
+    made.add_page(0, RECORDS[:3], position="offset=0")
+    return made
+
+
+@pytest.mark.parametrize("is_sealed", [True, False])
+@pytest.mark.parametrize("form", list(ExportFormat))
+def test_every_record_is_written_in_its_order(
+    dataset: Dataset, tmp_path: Path, form: ExportFormat, is_sealed: bool
+) -> None:
+    if is_sealed:
+        seal(dataset)
+    target = tmp_path / f"out.{form.value}"
+    export(reopened(dataset.folder), target, form)
+    match form:
+        case ExportFormat.NDJSON:
+            assert [json.loads(line) for line in target.read_text(encoding="utf-8").splitlines()] == RECORDS
+        case ExportFormat.PARQUET:
+            rows = duckdb.sql(f"SELECT id, name, address.city FROM read_parquet('{target}')").fetchall()
+            assert rows == [(one["id"], one["name"], "Brno") for one in RECORDS]
+        case ExportFormat.CSV:
+            with target.open(encoding="utf-8", newline="") as file:
+                rows = list(csv.DictReader(file))
+            assert [row["name"] for row in rows] == [one["name"] for one in RECORDS]
+            assert json.loads(rows[2]["tags"]) == ["a", "2"]
+            assert json.loads(rows[2]["address"]) == {"city": "Brno"}
+
+
+def test_a_reopened_dataset_has_its_rows(dataset: Dataset) -> None:
+    again = reopened(dataset.folder)
+    assert again.n_records == len(RECORDS)
+    assert again.record(5) == RECORDS[4]
+
+
+def test_a_manifest_that_cannot_be_read_is_named(dataset: Dataset, tmp_path: Path) -> None:
+    (dataset.folder / "manifest.jsonl").write_bytes(b'{"index": 0}\n')
+    with pytest.raises(StoreError, match="cannot be read"):
+        reopened(dataset.folder)
+    with pytest.raises(StoreError, match="cannot be read"):
+        reopened(tmp_path / "nothing_1")
+
+
+def test_half_a_file_is_never_left(dataset: Dataset, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    with pytest.raises(StoreError, match="--out"):
+        export(dataset, out / "tickets_1.ndjson", ExportFormat.NDJSON)
+    out.mkdir()
+    dataset.spool.path.unlink()
+    with pytest.raises(StoreError):
+        export(dataset, out / "tickets_1.ndjson", ExportFormat.NDJSON)
+    assert list(out.iterdir()) == []
