@@ -250,7 +250,7 @@ async def test_the_same_labels_in_a_later_run_cost_nothing(desk: Any) -> None:
         ({"dataset": "ticket_1"}, "Datasets: tickets_1"),
         ({"columns": ["txt"]}, "Nearest columns: text"),
         ({"where": "citty = 'Brno'"}, "Nearest columns: city"),
-        ({"where": "1 = 1); DROP TABLE tickets_1; SELECT (1"}, "one statement at a time"),
+        ({"where": "1 = 1); DROP TABLE tickets_1; SELECT (1"}, "statement"),
         ({"labels": None}, "either 'labels'"),
         ({"labels": None, "schema": {"properties": {"row": {"type": "integer"}}}}, "'row'"),
     ],

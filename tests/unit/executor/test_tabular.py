@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from runax_cli.executor.tabular import cell, fitting, line, plain
 
-TEXTS = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\r\n\x00"), max_size=40)
+TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\n\x00"), max_size=40)
 
 
 @given(st.lists(st.lists(TEXTS, min_size=2, max_size=4), min_size=1, max_size=8))
