@@ -10,6 +10,14 @@ from runax_cli.results import Stored, TotalIs, UsageReport
 FORECAST_VERSION = 1
 
 
+class ForecastCheck(Stored):
+    """A run against what its probes foretold; `off_by` 0.1 is ten percent more than was used, None of nothing."""
+
+    tokens_forecast: int
+    tokens_used: int
+    off_by: float | None
+
+
 class Span(Stored):
     """From a good case to a bad one; `high` None has no upper end, because the size of a call is not known."""
 

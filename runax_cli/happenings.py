@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from runax_cli.forecasts import ForecastCheck
 from runax_cli.results import Coverage, RunResult, TotalIs
 
 
@@ -30,10 +31,11 @@ class RunStarted(Body):
 
 
 class RunFinished(Body):
-    """The run is over; exactly one, last."""
+    """The run is over; exactly one, last. `forecast` says how far off the probes were, where any call was probed."""
 
     type: Literal["run.finished"] = "run.finished"
     result: RunResult
+    forecast: ForecastCheck | None = None
 
 
 class PlanMade(Body):

@@ -12,6 +12,7 @@ from adapters.base import ToolSpec
 from runax_cli.executor.workbench import SOURCE, DataTool
 from runax_cli.guard.virtual import VisibleTool, visible
 from runax_cli.models.base import ToolSchema
+from runax_cli.models.tokens import CalibratedCounter, compact_json
 
 VERSION = 1
 
@@ -87,6 +88,11 @@ class DataTools:
         if not listing:
             return {}
         return {name: _with_listing(tool, listing) for name, tool in self._tools.items()}
+
+
+def tokens_of(tools: Iterable[ToolSchema], counter: CalibratedCounter) -> int:
+    """What tools take in each request that offers them. Blocking."""
+    return sum(counter.count(compact_json([tool.name, tool.description, tool.parameters])) for tool in tools)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,8 @@ ENVELOPE_TOKENS = 150
 REFERENCE_TOKENS = 9
 FINDINGS_TOKENS = 280
 MERGE_SHARE = 4
+READER_OVERHEAD = 700
+"""Of a reducer's request without records, where nobody measured it."""
 RUNS_OFF = 0.25
 """A forecast is given as a range of so much around what is expected."""
 SLOWEST, FASTEST = 2.0, 0.6

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from uuid import uuid4
 
 from adapters.base import ToolSpec
-from runax_cli.agent.datatools import DataTools, OfferedTools
+from runax_cli.agent.datatools import DataTools, OfferedTools, tokens_of
 from runax_cli.agent.division import Division, plan_made, tell_repairs
 from runax_cli.agent.forecast import Ahead, PartForecast, Tokens, of_part
 from runax_cli.agent.part import Asked, Part, RunParts
@@ -27,7 +27,6 @@ from runax_cli.guard.virtual import visible
 from runax_cli.memory.journal import MemoryJournal
 from runax_cli.models.base import Role
 from runax_cli.models.metered import UsageMeter
-from runax_cli.models.tokens import CalibratedCounter, compact_json
 
 HELD = "Not answered: this is a forecast, and the calls of this part were looked at only."
 
@@ -144,7 +143,7 @@ class Foresight:
     def _foreseen(self, division: Division, run: RunParts, made: Sequence[Step]) -> Foreseen:
         """Blocking: tokens of tools are counted."""
         counter, effective = run.registry.counter(Role.AGENT), run.registry.config(Role.AGENT).effective_tokens
-        to_come = 0 if run.tools.data is None or run.tools.later else _tokens_of(run.tools.data, counter)
+        to_come = 0 if run.tools.data is None or run.tools.later else tokens_of(run.tools.data.all, counter)
         seen = tuple(
             self._part(number, division, made, effective_tokens=effective, tools_to_come=to_come)
             for number in division.plan.numbers
@@ -190,8 +189,3 @@ def _ahead(sight: Sight) -> Ahead:
         chunks=sight.chunks,
         overhead=sight.overhead,
     )
-
-
-def _tokens_of(data: DataTools, counter: CalibratedCounter) -> int:
-    sent = [[tool.name, tool.description, tool.parameters] for tool in data.all]
-    return counter.count(compact_json(sent))

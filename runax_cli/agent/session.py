@@ -17,8 +17,9 @@ from runax_cli.agent.answer import Records, ShownData, evidence_of, without_cert
 from runax_cli.agent.calls import CallExecutor
 from runax_cli.agent.combine import PartResult, combined_text, verdict_over
 from runax_cli.agent.coverage import coverage_of
-from runax_cli.agent.datatools import Datasets, DataTools, OfferedTools
+from runax_cli.agent.datatools import Datasets, DataTools, OfferedTools, tokens_of
 from runax_cli.agent.division import Division, plan_made, tell_repairs
+from runax_cli.agent.foretold import Foretold
 from runax_cli.agent.part import Asked, Part, RunParts, tell_lost
 from runax_cli.agent.plan import SubQuestion, plan_of, single
 from runax_cli.agent.requested import RequestedCall
@@ -28,6 +29,7 @@ from runax_cli.errors import RunaxError, StoreError, TurnTimedOut
 from runax_cli.events import AnswerDelta, Emitter, EventSink, RunFinished, RunStarted
 from runax_cli.executor.outcome import Scope
 from runax_cli.executor.recheck import Change, changes, worth_checking
+from runax_cli.forecasts import ForecastCheck
 from runax_cli.guard.policy import AlwaysDeny, Approver, WritePolicy
 from runax_cli.guard.virtual import visible
 from runax_cli.memory.history import History
@@ -65,6 +67,7 @@ class _Run:
     question: str
     started_s: float
     parts: RunParts
+    foretold: Foretold
     on_text: OnText | None
     division: Division | None = None
     changes: Mapping[str, Change] = field(default_factory=dict)
@@ -176,7 +179,8 @@ class Session:
 
     def _begin(self, question: str, on_text: OnText | None) -> _Run:
         run_id = _new_id()
-        emitter = Emitter.for_run(self.sink, run_id=run_id, session_id=self.id, now=self._now)
+        foretold = Foretold(self.sink)
+        emitter = Emitter.for_run(foretold, run_id=run_id, session_id=self.id, now=self._now)
         emitter.emit(self._run_started(question))
         try:
             self.journal.begin_run(run_id, self.id, question=question, settings=self.settings, started_at=self._now())
@@ -197,7 +201,8 @@ class Session:
             budget=self.limits.budget(),
             parallel_calls=self.limits.parallel_calls,
         )
-        return _Run(question=question, started_s=self.clock.monotonic(), parts=parts, on_text=on_text)
+        started_s = self.clock.monotonic()
+        return _Run(question=question, started_s=started_s, parts=parts, foretold=foretold, on_text=on_text)
 
     def _tools(self) -> OfferedTools:
         sources = {spec.name: visible(spec) for spec in self.catalog.tools}
@@ -234,11 +239,20 @@ class Session:
             self.journal.finish_run(result)
         except StoreError as lost:
             tell_lost(run.emitter, lost)
-        run.emitter.emit(RunFinished(result=result))
+        run.emitter.emit(RunFinished(result=result, forecast=self._checked(run, result)))
         self.last_result = result
         if result.status in _REMEMBERED:
             self.history.add(result.question, result.answer)
         return result
+
+    def _checked(self, run: _Run, result: RunResult) -> ForecastCheck | None:
+        """How far the forecast of the probes was off."""
+        if not run.foretold.has_probed:
+            return None
+        data, registry = run.parts.tools.data, self.registry
+        to_come = 0 if data is None else tokens_of(data.all, registry.counter(Role.AGENT))
+        effective_tokens = registry.config(Role.AGENT).effective_tokens
+        return run.foretold.check(result.usage, effective_tokens=effective_tokens, tools_to_come=to_come)
 
     def _result(self, run: _Run, parts: Sequence[PartResult], error: BaseException | None) -> RunResult:
         made = tuple(call for part in parts for call in part.calls)

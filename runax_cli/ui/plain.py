@@ -151,7 +151,15 @@ def _run_finished(body: ev.RunFinished, _actor: Actor) -> tuple[Stage, ...]:
     why = f"{result.error.type}: {result.error.message}" if result.error else ""
     head = f"RUN FINISHED: {result.status} exit_code={result.exit_code} duration={result.duration_s:.1f} s"
     usage = _tokens(f"tokens={result.usage.input_tokens + result.usage.output_tokens}")
-    return _stage(head, usage, _coverage(result.coverage), why, body=result.answer)
+    return _stage(head, usage, _forecast(body), _coverage(result.coverage), why, body=result.answer)
+
+
+def _forecast(body: ev.RunFinished) -> str | Span:
+    """How far the forecast of the probes was off: what was foretold, and the difference as a share of what was used."""
+    if body.forecast is None:
+        return ""
+    off = "" if body.forecast.off_by is None else f" ({body.forecast.off_by:+.1%})"
+    return _tokens(f"forecast={body.forecast.tokens_forecast}{off}")
 
 
 @stages.register

@@ -21,6 +21,7 @@ from runax_cli.memory.journal import MemoryJournal
 from runax_cli.models.base import ModelReply, ModelRequest, Role, ScriptedModel, ToolCall, Usage
 from runax_cli.models.registry import ModelRegistry, RoleConfig
 from runax_cli.results import EvidenceKind, ReasonCode, RunStatus
+from runax_cli.ui.plain import line_of
 
 N_TICKETS = 120
 TICKETS = [
@@ -146,6 +147,17 @@ async def test_rows_are_the_records_in_the_order_of_the_api_however_pages_arrive
     assert [dataset.record(row) for row in range(1, N_TICKETS + 1)] == TICKETS
     assert [event.body.text for event in sink.events if event.body.type == "warned"] == []
     assert result.coverage.reasons == ()
+
+
+async def test_every_run_tells_how_far_the_forecast_of_its_probes_was_off(tmp_path: Path) -> None:
+    sink = CollectingSink()
+    session, _ = await session_over(tmp_path, served, sink)
+    result = await session.ask("Jaké výpadky měl zákazník 4?")
+    check = sink.events[-1].body.forecast
+    assert check.tokens_used == result.usage.input_tokens + result.usage.output_tokens
+    assert check.off_by == pytest.approx((check.tokens_forecast - check.tokens_used) / check.tokens_used, abs=1e-4)
+    assert abs(check.off_by) < 0.5
+    assert f"forecast={check.tokens_forecast} (" in (line_of(sink.events[-1]) or "")
 
 
 async def test_a_page_that_cannot_be_had_is_named_and_the_answer_is_incomplete(tmp_path: Path) -> None:
