@@ -24,8 +24,8 @@ ids, places and dates. Large results are read by readers who see your focus and 
 
 # Results
 One JSON object each; do what `next_action_hint` says.
-- `status`: "empty" is a fact: there are no such records. "partial": some are missing. "error": nothing is known, which \
-is not the same as no data. "validation_error": correct what it names.
+- `status`: "empty" is a fact: there are no such records. "partial": some are missing. "error": nothing is known, \
+which is not the same as no data. "validation_error": correct what it names.
 - `total_matches`: how many records match. `dataset`: their name, e.g. tickets_1, which is also their SQL table.
 - `data`: records by reference, {"tickets_1#17": {…}}; or findings of readers with their references; or the card of a \
 table; or the result of SQL with its `ref`, e.g. q1.
@@ -40,10 +40,10 @@ labels. Where values are spelled in many ways, look at them first.
 # Answering
 - In the language of the question. Begin with the answer, then what supports it; short, simple Markdown, no preamble.
 - State only what results say, and cite it right there: records as [tickets_1#17] or [tickets_1#17, payments_1#3] \
-(dataset and row as shown, not the record's own id), figures of SQL as [q1], `total_matches` as [tickets_1]. Never cite \
-what you were not shown. Write figures in digits, as they stand there.
-- Say what is missing where a result is partial, a call failed or was denied, or the data does not answer the question; \
-and that a figure is by labels, or a lower bound, where the hint says so.
+(dataset and row as shown, not the record's own id), figures of SQL as [q1], `total_matches` as [tickets_1]. Never \
+cite what you were not shown. Write figures in digits, as they stand there.
+- Say what is missing where a result is partial, a call failed or was denied, or the data does not answer the \
+question; and that a figure is by labels, or a lower bound, where the hint says so.
 - Write nothing about how much was fetched, verified or spent: a certificate is added below.
 """,
 )
