@@ -317,3 +317,11 @@ async def test_a_budget_of_requests_ends_a_walk_and_keeps_its_pages(convention: 
     assert "budget" in result.codes
     assert result.coverage.records_total == 500
     assert len(result.server.asked) == 5
+
+
+async def test_a_first_page_that_stays_short_shows_by_the_fuller_ones_after_it() -> None:
+    server = Server(90, 20, Convention.PAGE, faults={0: (CUT, 99)})
+    result = await fetched(server, size=20)
+    assert result.ids == [number for number in range(90) if number != 19]
+    assert result.codes == {"page_short"}
+    assert not result.coverage.is_complete
