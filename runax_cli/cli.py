@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from runax_cli import __version__
-from runax_cli.commands.options import Common, MockOptions
+from runax_cli.commands.options import BenchOptions, Common, MockOptions
 from runax_cli.commands.signature import with_options
 from runax_cli.ending import ended, prepare_process
 from runax_cli.exits import ExitCode
@@ -303,6 +303,15 @@ def smoke(
     from runax_cli.commands import smoke as command
 
     return _wait(command.run(common, json_file=json_file, junit_file=junit_file, only=only or ()))
+
+
+@app.command()
+@with_options("answer", "output")
+def bench(options: BenchOptions, *, common: Common) -> ExitCode:
+    """Ask the question bench from a checkout, by a model that knows the answers; --model takes a real one."""
+    from runax_cli.commands import bench as command
+
+    return _wait(command.run(options, common))
 
 
 app.add_typer(tools_app)

@@ -14,7 +14,7 @@ from benchmarks.bench.truth import Truth
 from mock_api.llm_server import WireReply, WireRequest
 from runax_cli.models.tokens import O200kCounter, compact_json
 
-PLAIN_ROLE = "plain"
+_NOTHING = '{"findings":[],"nothing_relevant":true}'
 _PROSE_CHARS = 600
 
 
@@ -52,9 +52,8 @@ class Knowing:
             case "labeller":
                 return WireReply(text=self.truth.reply(last))
             case "reducer":
-                return WireReply(text='{"findings":[],"nothing_relevant":true}')
-            case role if role == PLAIN_ROLE:
-                return WireReply(text=_prose(last))
+                # The plain way asks for prose, runax for findings in a schema.
+                return WireReply(text=_prose(last) if wire.output_schema is None else _NOTHING)
             case _:
                 move = move_of(wire, self.scripts)
                 return WireReply(text=move.text, tool_calls=move.calls)

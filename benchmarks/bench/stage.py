@@ -6,7 +6,7 @@ Knows servers, settings and one question at a time.
 
 import tempfile
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,13 +15,15 @@ from pydantic import SecretStr
 
 from benchmarks.bench.judged import Asked, fault_of, golds_of
 from benchmarks.bench.knowing import Knowing
+from benchmarks.bench.script import folded
 from benchmarks.questions import Compound, LabelQuestion, Question, World
 from mock_api.app import create_app
 from mock_api.llm_server import create_llm_app
 from mock_api.serving import serve
 from runax_cli.agent.certificate import certificate_line
-from runax_cli.commands.conversation import Conversation, open_conversation
+from runax_cli.agent.planner import MOST_TOOLS, TOOL_CHARS
 from runax_cli.commands.config import configuration_of
+from runax_cli.commands.conversation import Conversation, open_conversation
 from runax_cli.commands.demo import TOKEN, demo_configuration
 from runax_cli.commands.interruption import run_turn
 from runax_cli.commands.options import Common
@@ -29,26 +31,34 @@ from runax_cli.commands.printing import environment_of
 from runax_cli.guard.virtual import visible
 from runax_cli.models.base import ModelRequest, Role
 from runax_cli.models.tokens import O200kCounter, request_text
+from runax_cli.results import RunResult
 from runax_cli.settings_load import Configuration
 from runax_cli.ui.views import build_view
 
 MODEL = "knowing"
-_ROLES_WITH_TOOLS = ("agent",)
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A conversation over both servers. `tools_tokens` is what the list of the sources' tools costs a request."""
+    """A conversation over both servers.
+
+    `tools_tokens` is what the list of the sources' tools costs a request, by the role that is sent it.
+    """
 
     conversation: Conversation
     world: World
     api_url: str
     configuration: Configuration
-    tools_tokens: int
+    tools_tokens: Mapping[str, int]
 
     def anew(self) -> "Stage":
         """The same with a conversation that has no datasets and no history."""
         return replace(self, conversation=self.conversation.anew())
+
+    def tool_list_tokens(self, result: RunResult) -> int:
+        """What the list of the sources' tools cost in a run."""
+        roles = result.usage.by_role
+        return sum(roles[role].requests * tokens for role, tokens in self.tools_tokens.items() if role in roles)
 
     async def ask(self, question: Question | Compound | LabelQuestion) -> Asked:
         """Ask, and hold the answer against gold."""
@@ -56,14 +66,13 @@ class Stage:
         result = await run_turn(self.conversation.ask(question.text), before_abort=lambda: None)
         seconds = time.perf_counter() - began
         usage = result.usage
-        with_tools = sum(usage.by_role[role].requests for role in _ROLES_WITH_TOOLS if role in usage.by_role)
         return Asked(
             id=question.id,
             kind=_kind_of(question),
             n_sources=1 if isinstance(question, Compound) else len(question.fetches),
             why=fault_of(golds_of(question, self.world), result),
             tokens=usage.input_tokens + usage.output_tokens,
-            tool_list_tokens=with_tools * self.tools_tokens,
+            tool_list_tokens=self.tool_list_tokens(result),
             requests=usage.requests,
             seconds=seconds,
             result=result,
@@ -77,6 +86,7 @@ class Setting:
     common: Common
     world: World
     knowing: Knowing
+    seed: int = 1
 
     @property
     def is_knowing(self) -> bool:
@@ -126,9 +136,15 @@ def _configuration(setting: Setting, api_url: str, model_url: str, folder: Path)
     return replace(given, settings=settings, structure=structure, flags=frozenset())
 
 
-def _tools_tokens(conversation: Conversation) -> int:
+def _tools_tokens(conversation: Conversation) -> dict[str, int]:
+    """The main model is sent the tools with their schemas, the planner their names and first sentences."""
     tools = tuple(visible(spec).schema for spec in conversation.tools)
-    return O200kCounter().count(request_text(ModelRequest(role=Role.AGENT, messages=(), tools=tools)))
+    whole = request_text(ModelRequest(role=Role.AGENT, messages=(), tools=tools))
+    named = [
+        f"- {tool.name}: {folded(tool.description).partition('. ')[0][:TOOL_CHARS]}" for tool in tools[:MOST_TOOLS]
+    ]
+    counter = O200kCounter()
+    return {"agent": counter.count(whole), "planner": counter.count("\n".join(named))}
 
 
 def _kind_of(question: Question | Compound | LabelQuestion) -> str:
@@ -139,11 +155,6 @@ def _kind_of(question: Question | Compound | LabelQuestion) -> str:
             return f"{len(question.parts)} parts"
         case LabelQuestion():
             return "label"
-
-
-def askable(questions: Sequence[Question | Compound | LabelQuestion], world: World) -> Sequence[str]:
-    """Why some questions cannot be asked here: the reasons, each once."""
-    return sorted({why for question in questions if (why := lacking(question, world))})
 
 
 def lacking(question: Question | Compound | LabelQuestion, world: World) -> str | None:

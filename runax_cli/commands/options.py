@@ -153,6 +153,40 @@ class MockOptions(Options):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BenchOptions(Options):
+    """What `runax bench` asks, over how much, and how the model that knows behaves."""
+
+    sections: Annotated[
+        list[str],
+        typer.Option(
+            "--section",
+            help="Only this section: exact, repaired, plain, scale, compound, labels, noise or forecast; repeatable.",
+            metavar="NAME",
+        ),
+    ] = field(default_factory=list)
+    only: Annotated[
+        list[str], typer.Option("--only", help="Only questions whose ids match; repeatable.", metavar="GLOB")
+    ] = field(default_factory=list)
+    events: Annotated[
+        int | None,
+        typer.Option(
+            "--events", help="Most monitoring events in the section scale.", metavar="N", min=1, max=1_000_000
+        ),
+    ] = None
+    p: Annotated[
+        float, typer.Option("--p", help="Probability of a right label in the section noise.", metavar="P", min=0, max=1)
+    ] = 0.9
+    seed: Annotated[int, typer.Option("--seed", help="Seed of wrong labels and useless replies.", metavar="N")] = 1
+    latency: Annotated[
+        float, typer.Option("--latency", help="Seconds that the model that knows waits.", metavar="SECONDS", min=0)
+    ] = 0.0
+    is_plain: Annotated[
+        bool, typer.Option("--plain", metavar="", help="Compare with the plain way: page by page, in prose.")
+    ] = False
+    json_file: Annotated[Path | None, typer.Option("--json", help="Write all figures as JSON.", metavar="FILE")] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Common:
     """The groups that a command took, each completed by the options of the root."""
 

@@ -1,0 +1,52 @@
+"""What a section of the bench comes to: a table, and claims that held or did not.
+
+Knows rows and sentences. Knows no question.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One target: what was found, in words with its figures; `holds` is None where it could not be judged."""
+
+    text: str
+    holds: bool | None
+
+    @property
+    def mark(self) -> str:
+        """As it is printed."""
+        return "not judged" if self.holds is None else "reached" if self.holds else "MISSED"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """A section that was run: the columns that its table shows, all figures of each row, claims and notes."""
+
+    name: str
+    columns: tuple[str, ...]
+    rows: Sequence[dict[str, Any]]
+    claims: tuple[Claim, ...]
+    notes: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """As it is written."""
+        claims = [{"text": claim.text, "holds": claim.holds} for claim in self.claims]
+        return {"name": self.name, "claims": claims, "notes": list(self.notes), "rows": list(self.rows)}
+
+
+def all_right(name: str, rights: Sequence[bool]) -> Claim:
+    """The claim that every one of `rights` is true, with "N of N"."""
+    return Claim(f"{name}: {sum(rights)} of {len(rights)}", all(rights) if rights else None)
+
+
+def at_most(name: str, found: Sequence[int], most: int) -> Claim:
+    """The claim that no figure is above `most` tokens; the median and the largest are told."""
+    if not found:
+        return Claim(f"{name}: none was asked", None)
+    middle = sorted(found)[len(found) // 2]
+    over = sum(value > most for value in found)
+    told = f"{name}: at most {max(found):,} tokens, median {middle:,} (target {most:,})"
+    return Claim(told + (f"; {over} of {len(found)} above" if over else ""), not over)

@@ -1,0 +1,69 @@
+"""How far the forecast of `runax plan` is off from the tokens that the questions really used.
+
+Knows forecasts and answers. Fetches nothing but what a forecast does.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from benchmarks.bench.claims import Claim, Section
+from benchmarks.bench.judged import Asked
+from benchmarks.bench.sections import AnyQuestion, Tell
+from benchmarks.bench.stage import Setting, Stage, stage_of
+from benchmarks.questions import COMPOUNDS, EXACT, LABELS
+from runax_cli.agent.foresight import Foresight, leads_on
+from runax_cli.commands.plan import report_of
+from runax_cli.executor.look import Lookout
+from runax_cli.models.base import Role
+from runax_cli.runtime import REDUCER_PROMPTS
+
+MOST_OFF_PERCENT, LEAST_SHARE = 25.0, 0.9
+
+
+async def foreseen(setting: Setting, answered: Sequence[Asked], tell: Tell) -> Section:
+    """The forecast of every question that was answered, made afterwards, against what it took."""
+    questions: list[AnyQuestion] = [*EXACT, *COMPOUNDS, *LABELS]
+    by_id = {question.id: question for question in questions}
+    rows: list[dict[str, Any]] = []
+    for is_hiding in (False, True):
+        some = [asked for asked in answered if (asked.kind == "label") is is_hiding]
+        if some:
+            async with stage_of(setting, is_hiding=is_hiding) as stage:
+                # The first request of a process is another than all later ones: its counter is not calibrated.
+                await stage.anew().ask(by_id[some[0].id])
+                rows += [await _row(stage, asked, by_id[asked.id]) for asked in some]
+        tell(f"forecasts of {len(some)} questions made")
+    columns = ("id", "forecast", "used", "off_percent", "why")
+    return Section(name="forecast", columns=columns, rows=rows, claims=(_claim(rows),))
+
+
+def _claim(rows: Sequence[Mapping[str, Any]]) -> Claim:
+    near = sum(row["off_percent"] is not None and abs(row["off_percent"]) <= MOST_OFF_PERCENT for row in rows)
+    text = f"forecast within {MOST_OFF_PERCENT:g} % of the tokens used: {near} of {len(rows)} (target nine of ten)"
+    return Claim(text, near >= LEAST_SHARE * len(rows) if rows else None)
+
+
+async def _row(stage: Stage, asked: Asked, question: AnyQuestion) -> dict[str, Any]:
+    conversation = stage.anew().conversation
+    session, runtime = conversation.session, conversation.runtime
+    lookout = Lookout(
+        session.executor,
+        runtime.catalog,
+        counter=runtime.registry.counter(Role.REDUCER),
+        effective_tokens=runtime.registry.config(Role.REDUCER).effective_tokens,
+        prompts=REDUCER_PROMPTS,
+        leads_on=leads_on(session),
+        clock=runtime.clock,
+        concurrency=runtime.configuration.settings.api_concurrency,
+    )
+    report = report_of(question.text, await Foresight(session=session, lookout=lookout).of(question.text), runtime)
+    errors = [str(part.error) for part in report.parts if part.error]
+    off = round(100 * (report.tokens - asked.tokens) / asked.tokens, 1) if asked.tokens else None
+    return {
+        "id": asked.id,
+        "kind": asked.kind,
+        "forecast": report.tokens,
+        "used": asked.tokens,
+        "off_percent": off,
+        "why": "; ".join(errors),
+    }

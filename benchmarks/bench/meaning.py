@@ -1,0 +1,220 @@
+"""The section of labels: counting by meaning with a labeller that is right with a known probability.
+
+With p = 1 every answer is exact. With p < 1 every count has to be the one that the labels as they were given come to,
+and its error one that p alone explains: both are held against a simulation. Knows labels and chance.
+"""
+
+import random
+import statistics
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from benchmarks.bench.claims import Claim, Section, all_right
+from benchmarks.bench.judged import Asked
+from benchmarks.bench.script import scripts_of
+from benchmarks.bench.sections import COLUMNS, Tell, asked_all, chosen
+from benchmarks.bench.stage import Setting, stage_of
+from benchmarks.bench.truth import Truth, shown, truth_of
+from benchmarks.questions import LABELS, LabelQuestion, World
+from benchmarks.questions.check import true_labels
+from runax_cli.executor.fence import fenced
+from runax_cli.executor.labelling import Field, Task
+from runax_cli.models.tokens import O200kCounter, compact_json
+from runax_cli.results import EvidenceKind, RunResult
+from runax_cli.runtime import LABELLER_PROMPTS
+
+MOST_SHARE, TOKENS_A_LABEL = 1.2, 12
+SIMULATIONS = 200
+LIMIT_SD = 4.0
+"""A count further from what p leads to expect, in standard deviations, is not explained by p: 1 in 15,000 by chance."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chance:
+    """The count of one label: true, as given, answered, and what p alone leads to."""
+
+    task: str
+    label: str
+    n_true: int
+    n_given: int
+    n_answered: int | None
+    expected: float
+    sd: float
+
+    @property
+    def deviations(self) -> float:
+        """How far the answer is from what p leads to expect, in standard deviations."""
+        if self.n_answered is None:
+            return float("inf")
+        return abs(self.n_answered - self.expected) / self.sd if self.sd else float(self.n_answered != self.expected)
+
+    def as_row(self) -> dict[str, Any]:
+        """As it is listed."""
+        return {
+            "id": self.task,
+            "label": self.label,
+            "true": self.n_true,
+            "as_labelled": self.n_given,
+            "answered": self.n_answered,
+            "simulated": f"{self.expected:.0f} ± {self.sd:.1f}",
+            "deviations": round(self.deviations, 2),
+        }
+
+
+async def labelled(setting: Setting, only: Sequence[str], tell: Tell) -> tuple[Section, list[Asked]]:
+    """Every question of meaning, each with a model that knows the true labels; also the answers."""
+    questions, notes = chosen(LABELS, setting.world, only)
+    asked: list[Asked] = []
+    for question in questions:
+        # In a stage of its own, or labels of an earlier question would be taken from the store.
+        async with stage_of(setting, is_hiding=True) as stage:
+            asked += await asked_all(stage, [question], tell)
+    by_id = {question.id: question for question in questions if isinstance(question, LabelQuestion)}
+    prices = [_price(one, by_id[one.id], setting.world) for one in asked]
+    shares = [price["share"] for price in prices]
+    rows = [one.as_row() | price for one, price in zip(asked, prices, strict=True)]
+    worst = f"{max(shares):.2f}" if shares else "none"
+    claims = (
+        all_right("labels right with p = 1: exact", [one.is_right for one in asked]),
+        Claim(
+            f"labeller's tokens beside prompts: at most {worst} times (distinct text + {TOKENS_A_LABEL} each), "
+            f"target {MOST_SHARE}",
+            all(share <= MOST_SHARE for share in shares) if shares else None,
+        ),
+        _no_request_more(asked, by_id),
+    )
+    columns = (*COLUMNS[:-1], "texts", "text_tokens", "label_tokens", "share", "why")
+    return Section(name="labels", columns=columns, rows=rows, claims=claims, notes=tuple(notes)), asked
+
+
+def _price(asked: Asked, question: LabelQuestion, world: World) -> dict[str, Any]:
+    """What labelling cost beside its prompts, against the distinct texts and 12 tokens for each."""
+    counter = O200kCounter()
+    texts = [shown(text) for text in true_labels(question, world)]
+    text_tokens = sum(map(counter.count, texts))
+    usage = asked.result.usage.by_role.get("labeller")
+    spent = 0
+    if usage is not None:
+        spent = usage.input_tokens + usage.output_tokens - usage.requests * _prompt_tokens(question, counter)
+    fair = text_tokens + TOKENS_A_LABEL * len(texts)
+    return {"texts": len(texts), "text_tokens": text_tokens, "label_tokens": spent, "share": round(spent / fair, 3)}
+
+
+def _prompt_tokens(question: LabelQuestion, counter: O200kCounter) -> int:
+    """What a labeller's request costs before its texts."""
+    task = Task(question.instruction, (Field("label", "string", question.labels),))
+    fields = "\n".join(map(str, task.fields))
+    user = LABELLER_PROMPTS.user.fill(instruction=fenced(task.instruction), fields=fields, texts="")
+    parts = (f"system\n{LABELLER_PROMPTS.system.text}\nuser\n{user}", compact_json(task.output.schema))
+    return sum(map(counter.count, parts))
+
+
+def _no_request_more(asked: Sequence[Asked], questions: Mapping[str, LabelQuestion]) -> Claim:
+    """Pairs, joins and rankings over the same labels take as many of the labeller's requests as their count does."""
+    requests: dict[tuple[Any, ...], set[int]] = {}
+    for one in asked:
+        question = questions[one.id]
+        key = (question.fetches[0].resource, str(question.fetches[0].arguments), question.column, question.instruction)
+        usage = one.result.usage.by_role.get("labeller")
+        requests.setdefault(key, set()).add(0 if usage is None else usage.requests)
+    differing = sum(len(numbers) > 1 for numbers in requests.values())
+    text = f"pairs, joins and rankings take as many requests for labels as a count: {len(requests) - differing} of "
+    return Claim(f"{text}{len(requests)} tasks", not differing if requests else None)
+
+
+async def counted(setting: Setting, only: Sequence[str], p: float, tell: Tell) -> Section:
+    """Every label's count where labels are right with probability p, and some replies are of no use."""
+    tasks = list(_tasks([q for q in chosen(LABELS, setting.world, only)[0] if isinstance(q, LabelQuestion)]))
+    chances: list[Chance] = []
+    for task in tasks:
+        truth = truth_of([task], setting.world, p=p, invalid=setting.knowing.truth.invalid, seed=setting.seed)
+        knowing = replace(setting.knowing, scripts=scripts_of([task]), truth=truth)
+        async with stage_of(replace(setting, knowing=knowing), is_hiding=True) as stage:
+            (asked,) = await asked_all(stage, [task], lambda _line: None)
+        found = list(_chances(task, asked.result, truth, setting.world, seed=setting.seed))
+        tell(f"{task.id}: labels right with p = {p:g}, {max(c.deviations for c in found):.1f} deviations at most")
+        chances += found
+    exact = [chance.n_answered == chance.n_given for chance in chances]
+    furthest = max((chance.deviations for chance in chances), default=0.0)
+    mean = statistics.fmean(chance.deviations for chance in chances) if chances else 0.0
+    claims = (
+        all_right(f"p = {p:g}: counts are those of the labels as given, nothing added", exact),
+        Claim(
+            f"p = {p:g}: counts are {mean:.2f} standard deviations from the simulation on average, {furthest:.2f} at "
+            f"most (limit {LIMIT_SD:g})",
+            furthest <= LIMIT_SD if chances else None,
+        ),
+    )
+    columns = ("id", "label", "true", "as_labelled", "answered", "simulated", "deviations")
+    return Section(name="noise", columns=columns, rows=[c.as_row() for c in chances], claims=claims)
+
+
+def _tasks(questions: Sequence[LabelQuestion]) -> Iterator[LabelQuestion]:
+    """One question for each column and instruction: how often every label was given."""
+    seen = set()
+    for question in questions:
+        first = question.fetches[0]
+        key = (first.resource, str(first.arguments), question.column, question.instruction)
+        if key in seen:
+            continue
+        seen.add(key)
+        yield replace(
+            question,
+            id=f"{first.resource}-{question.column}-{len(seen)}".casefold(),
+            text=f"How many {first.resource} are there of each label, going by their {question.column}?",
+            fetches=question.fetches[:1],
+            sql="SELECT label, count(*) AS n FROM {labels} GROUP BY 1",
+            gold=lambda records, truth=question.truth: list(Counter(map(truth, records)).items()),
+            is_ranked=False,
+        )
+
+
+def _chances(task: LabelQuestion, result: RunResult, truth: Truth, world: World, *, seed: int) -> Iterator[Chance]:
+    records = list(world.raw(task.fetches[0]))
+    instruction = fenced(task.instruction)
+    weights = Counter(record[task.column] for record in records)
+    right = true_labels(task, world)
+    given = Counter[str]()
+    for text, weight in weights.items():
+        given[truth.given.get((instruction, shown(text)), "")] += weight
+    answered = _answered(result)
+    simulated = _simulated(weights, right, task.labels, p=truth.p, seed=seed)
+    n_true = Counter(map(task.truth, records))
+    for label in task.labels:
+        counts = simulated[label]
+        yield Chance(
+            task=task.id,
+            label=label,
+            n_true=n_true[label],
+            n_given=given[label],
+            n_answered=None if answered is None else answered.get(label, 0),
+            expected=statistics.fmean(counts),
+            sd=statistics.stdev(counts),
+        )
+
+
+def _answered(result: RunResult) -> dict[str, int] | None:
+    """The counts behind the answer; None where there are none."""
+    queries = [
+        q for entry in result.evidence if entry.kind is EvidenceKind.SQL and entry.verified for q in entry.queries
+    ]
+    return {str(row[0]): int(row[1]) for row in queries[0].rows} if queries else None
+
+
+def _simulated(
+    weights: Mapping[str, int], right: Mapping[str, str], labels: Sequence[str], *, p: float, seed: int
+) -> dict[str, list[int]]:
+    """Counts of each label in many labellings by chance, where each distinct text is labelled once."""
+    dice = random.Random(seed)
+    others = {label: [other for other in labels if other != label] for label in labels}
+    drawn: dict[str, list[int]] = {label: [] for label in labels}
+    for _ in range(SIMULATIONS):
+        counts = dict.fromkeys(labels, 0)
+        for text, weight in weights.items():
+            label = right[text]
+            counts[label if dice.random() < p else dice.choice(others[label])] += weight
+        for label, count in counts.items():
+            drawn[label].append(count)
+    return drawn
