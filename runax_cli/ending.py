@@ -4,6 +4,7 @@ Knows errors and streams. The table of codes is `exits`; no other place maps an 
 """
 
 import asyncio
+import errno
 import os
 import signal
 import sys
@@ -18,6 +19,8 @@ import typer
 
 from runax_cli.errors import RunaxError
 from runax_cli.exits import ExitCode, exit_code_of
+
+_OUTPUT_LOST = frozenset({errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EFBIG})
 
 
 @dataclass(slots=True)
@@ -34,6 +37,8 @@ def ended(*, is_debug: bool) -> Iterator[Ending]:
     try:
         yield ending
         sys.stdout.flush()
+        if ending.code == ExitCode.COMPLETE and (failure := _lost_output()) is not None:
+            raise failure
     except BrokenPipeError:
         # The reader has what it wanted. Python would complain when it flushes the stream at exit.
         _point_to_nowhere(sys.stdout)
@@ -47,7 +52,15 @@ def ended(*, is_debug: bool) -> Iterator[Ending]:
         ending.code = _told(_first_cause(error))
 
 
+def _lost_output() -> OSError | None:
+    """Why the standard output could not be written, if it could not. Without a view nothing was written by one."""
+    console = sys.modules.get("runax_cli.ui.console")
+    return console.Outlet.lost_output if console is not None else None
+
+
 def _code_of_exit(leaving: typer.Exit | SystemExit) -> int:
+    if isinstance(leaving.__context__, BrokenPipeError):
+        return ExitCode.COMPLETE
     code = leaving.exit_code if isinstance(leaving, typer.Exit) else leaving.code
     return code if isinstance(code, int) else ExitCode.COMPLETE
 
@@ -67,6 +80,11 @@ def _told(error: BaseException) -> int:
         return _usage(error, format_message())
     if isinstance(error, RunaxError):
         _say(f"error: {error}")
+    elif isinstance(error, OSError) and error.errno in _OUTPUT_LOST:
+        _say(
+            f"error: the standard output cannot be written: {error.strerror}. Point it elsewhere; `runax runs show` "
+            "prints an answer again."
+        )
     else:
         _say(f"internal error: {type(error).__name__}: {error}. Run it again with --debug and report the traceback.")
     return exit_code_of(error)
@@ -127,4 +145,11 @@ def prepare_process() -> None:
         # Typer would colour help in a pipe wherever GITHUB_ACTIONS is set.
         os.environ["_TYPER_FORCE_DISABLE_TERMINAL"] = "1"
     # A container is stopped by SIGTERM: it ends a turn as Ctrl-C does.
-    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    signal.signal(signal.SIGTERM, lambda *_: _interrupt())
+
+
+def _interrupt() -> None:
+    """As Ctrl-C. A job in the background of a script inherits SIGINT as ignored: raising it alone would do nothing."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.raise_signal(signal.SIGINT)

@@ -142,7 +142,7 @@ async def open_runtime(
     registry = ModelRegistry(roles, concurrency=settings.llm_concurrency, clock=clock, rules=RulesModel)
     try:
         with (
-            closing(Journal.open(journal_path(root))) as journal,
+            closing(Journal.open(journal_path(root), secrets=configuration.secrets())) as journal,
             session_folder(root, token_hex(8)) as folder,
             ExitStack() as lifetimes,
         ):

@@ -11,7 +11,7 @@ import json
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -27,6 +27,8 @@ from runax_cli.results import RunResult, RunStatus
 
 SCHEMA_VERSION = 1
 BUSY_TIMEOUT_S = 10.0
+MASK = "***"
+_SHORTEST_SECRET = 4
 _IN_MEMORY = ":memory:"
 _SCHEMA = """
 CREATE TABLE runs (
@@ -83,14 +85,18 @@ class Journal:
     Every method raises StoreError where the disk is full or read-only or the file is damaged.
     """
 
-    def __init__(self, connection: sqlite3.Connection, *, path: str) -> None:
+    def __init__(self, connection: sqlite3.Connection, *, path: str, secrets: Iterable[str] = ()) -> None:
         self._connection = connection
+        self._secrets = _spellings(secrets)
         self._lock = threading.Lock()
         self.path = path
 
     @classmethod
-    def open(cls, path: Path | str) -> "Journal":
-        """Open or create the file (0600, its folder 0700); ":memory:" is a journal that dies with the process."""
+    def open(cls, path: Path | str, *, secrets: Iterable[str] = ()) -> "Journal":
+        """Open or create the file (0600, its folder 0700); ":memory:" is a journal that dies with the process.
+
+        Whatever is written later, none of `secrets` is: a model or a source may have echoed one.
+        """
         name = str(path)
         with _told_as_store_error(name):
             if name != _IN_MEMORY:
@@ -103,18 +109,19 @@ class Journal:
             except BaseException:
                 connection.close()
                 raise
-        return cls(connection, path=name)
+        return cls(connection, path=name, secrets=secrets)
 
     def begin_run(
         self, run_id: str, session_id: str, *, question: str, settings: Mapping[str, Any], started_at: datetime
     ) -> None:
         """Write that a run began. `settings` must be free of secrets."""
-        row = (run_id, session_id, question, json.dumps(dict(settings), ensure_ascii=False), started_at.isoformat())
+        told = json.dumps(dict(settings), ensure_ascii=False)
+        row = (run_id, session_id, self._masked(question), self._masked(told), started_at.isoformat())
         self._write("INSERT INTO runs (run_id, session_id, question, settings, started_at) VALUES (?, ?, ?, ?, ?)", row)
 
     def finish_run(self, result: RunResult) -> None:
         """Write how a run ended."""
-        row = (_now(), result.status.value, result.exit_code, result.model_dump_json(), result.run_id)
+        row = (_now(), result.status.value, result.exit_code, self._masked(result.model_dump_json()), result.run_id)
         self._write("UPDATE runs SET finished_at=?, status=?, exit_code=?, result=? WHERE run_id=?", row)
 
     def runs(self, limit: int) -> tuple[StoredRun, ...]:
@@ -143,6 +150,7 @@ class Journal:
 
     def done(self, key: str, payload: bytes) -> None:
         """Write the result of a unit that was `started`; ValueError where it was not."""
+        payload = self._masked_bytes(payload)
         row = (_now(), payload, hashlib.sha256(payload).digest(), key)
         if self._write("UPDATE units SET done_at=?, payload=?, checksum=? WHERE key=?", row) == 0:
             raise ValueError(f"the unit '{key}' is done but was never started")
@@ -170,9 +178,10 @@ class Journal:
     def store(self, kind: EntryKind, run_id: str, entries: Mapping[str, bytes]) -> None:
         """Write many units that are done, in one transaction: all of them are there afterwards, or none."""
         now = _now()
+        masked = {key: self._masked_bytes(payload) for key, payload in entries.items()}
         rows = [
             (key, kind.value, run_id, now, now, payload, hashlib.sha256(payload).digest())
-            for key, payload in entries.items()
+            for key, payload in masked.items()
         ]
         with self._lock, _told_as_store_error(self.path):
             self._connection.execute("BEGIN IMMEDIATE")
@@ -193,6 +202,16 @@ class Journal:
         with self._lock, _told_as_store_error(self.path):
             self._connection.close()
 
+    def _masked(self, text: str) -> str:
+        for secret in self._secrets:
+            text = text.replace(secret, MASK)
+        return text
+
+    def _masked_bytes(self, payload: bytes) -> bytes:
+        for secret in self._secrets:
+            payload = payload.replace(secret.encode(), MASK.encode())
+        return payload
+
     def _write(self, statement: str, row: tuple[Any, ...]) -> int:
         with self._lock, _told_as_store_error(self.path):
             return self._connection.execute(statement, row).rowcount
@@ -209,6 +228,13 @@ class MemoryJournal(Journal):
         connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         _prepare(connection, path=path)
         super().__init__(connection, path=path)
+
+
+def _spellings(secrets: Iterable[str]) -> tuple[str, ...]:
+    """Each secret as it is, and as it stands inside JSON; longer ones first. What is too short would mask words."""
+    long = [secret for secret in secrets if len(secret) >= _SHORTEST_SECRET]
+    spelled = {spelling for secret in long for spelling in (secret, json.dumps(secret)[1:-1])}
+    return tuple(sorted(spelled, key=len, reverse=True))
 
 
 def _stored_run(row: tuple[Any, ...]) -> StoredRun:

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import IO, Literal, TextIO
+from typing import IO, ClassVar, Literal, TextIO
 
 from rich.console import Console
 
@@ -82,8 +82,12 @@ def one_line(text: str, *, limit: int | None = None) -> str:
 class Outlet:
     """A stream that never raises: whoever reads it may go away, and its encoding may lack a character.
 
-    After the first failure nothing more is written, and `is_broken` says so. Has what Rich needs of a file.
+    After the first failure nothing more is written, and `is_broken` says so. A standard output that failed otherwise
+    than by its reader going away (a full disk) is kept in `lost_output`, for the end of the process to tell. Has what
+    Rich needs of a file.
     """
+
+    lost_output: ClassVar[OSError | None] = None
 
     def __init__(self, stream: IO[str]) -> None:
         self._stream = stream
@@ -122,9 +126,18 @@ class Outlet:
                 self._stream.flush()
             else:
                 self._stream.write(text)
-        except (OSError, ValueError):
-            self.is_broken = True
-            self._forget_rest()
+        except BrokenPipeError:
+            self._break()
+        except OSError as error:
+            if self._stream is sys.stdout:
+                Outlet.lost_output = error
+            self._break()
+        except ValueError:
+            self._break()
+
+    def _break(self) -> None:
+        self.is_broken = True
+        self._forget_rest()
 
     def _forget_rest(self) -> None:
         """Point the descriptor of a broken standard stream to nowhere: the interpreter flushes it when it ends."""

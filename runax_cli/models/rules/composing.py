@@ -77,10 +77,10 @@ def _figures(call: Told) -> str:
 def _found(clues: Clues, call: Told) -> str:
     envelope = call.envelope
     total, read = envelope.get("total_matches"), envelope.get("records_read")
-    asked = _asked(call)
-    head = f"{total if total is not None else read} {_noun(call)} match ({asked}) [{envelope.get('dataset')}]."
+    asked, dataset = _asked(call), envelope.get("dataset")
+    head = f"{total if total is not None else read} {_noun(call)} match ({asked}){f' [{dataset}]' if dataset else ''}."
     if not envelope.get("is_complete", True):
-        head += f" The data is incomplete: {read} of them were read."
+        head += f" The data is incomplete: {read} of them were fetched."
     return "\n".join([head, *_lines(clues, call)])
 
 

@@ -13,7 +13,7 @@ from runax_cli.models.rules.composing import QUERY, Told, answer, told_of
 from runax_cli.models.rules.computing import sheet_of, statement
 from runax_cli.models.rules.labels import labelled
 from runax_cli.models.rules.planning import plan
-from runax_cli.models.rules.reading import MOST_FINDINGS, brief, fenced, focus_of, parsed, relevant
+from runax_cli.models.rules.reading import MOST_FINDINGS, brief, fenced, focus_of, records_of, relevant
 from runax_cli.models.rules.selection import Entity, Wish, entities_of, next_calls
 
 NAME = "rules"
@@ -122,7 +122,7 @@ def _reduced(request: ModelRequest) -> dict[str, Any]:
     message = next((m.content for m in request.messages if m.role == "user"), "")
     if request.output is not None and request.output.name == "merged_findings":
         return _merged(message)
-    records = [(ref, parsed(text)) for ref, text in fenced(message, "records")]
+    records = records_of(message)
     focus = focus_of(message)
     found = relevant(focus, records)[:MOST_FINDINGS]
     findings = [{"statement": p.statement, "records": [int(p.ref)], "quote": p.quote} for p in found]

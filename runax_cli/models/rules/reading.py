@@ -19,6 +19,9 @@ MOST_FINDINGS = 12
 _RELEVANT_SHARE = 0.5
 _LINE = re.compile(r"^\[(\w+)(?: part \d+/\d+)?\] (.*)$")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
+_EMPTY_COLUMNS = re.compile(r" \(empty in all: .*\)$")
+_JSON_CELLS = frozenset('"{[')
+_DECODER = json.JSONDecoder()
 _WORD = re.compile(r"[^\W_]+")
 _BRIEF_FIRST = (
     "id",
@@ -52,6 +55,30 @@ def fenced(message: str, fence: str) -> Iterator[tuple[str, str]]:
         matched = _LINE.match(line)
         if matched:
             yield matched[1], matched[2]
+
+
+def records_of(message: str) -> list[tuple[str, Any]]:
+    """The records of a reducer's message: each its JSON, or the values of its columns, or the text of a part."""
+    found = list(fenced(message, "records"))
+    if not found or found[0][0] != "columns":
+        return [(ref, parsed(text)) for ref, text in found]
+    columns = [str(name) for name in values_of(_EMPTY_COLUMNS.sub("", found[0][1]))]
+    return [(ref, dict(zip(columns, values_of(row), strict=False))) for ref, row in found[1:]]
+
+
+def values_of(row: str) -> list[Any]:
+    """The cells of a row of values: JSON where it begins like a text in quotes, an object or a list; else plain text."""
+    values: list[Any] = []
+    at = 0
+    while at <= len(row):
+        if row[at : at + 1] in _JSON_CELLS:
+            value, at = _DECODER.raw_decode(row, at)
+        else:
+            stop = row.find(",", at)
+            value, at = row[at : None if stop < 0 else stop] or None, len(row) if stop < 0 else stop
+        values.append(value)
+        at += 1
+    return values
 
 
 def focus_of(message: str) -> str:
