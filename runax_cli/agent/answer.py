@@ -24,10 +24,10 @@ from runax_cli.agent.shown import Records as Records
 from runax_cli.agent.shown import Shown as Shown
 from runax_cli.agent.shown import ShownData as ShownData
 from runax_cli.agent.support import (
+    Neighbours,
     Support,
     add_rows,
     cited_record,
-    is_about_another,
     named_in,
     quotes_in,
     says_none,
@@ -72,13 +72,14 @@ def without_certificates(answer: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Judge:
-    """What holds for every statement: `given` needs no reference, `anywhere` is all that the answer may draw on."""
+    """What holds for every statement: `given` needs no reference, `anywhere` holds all that the answer may draw on."""
 
     shown: ShownData
     supports: Mapping[Statement, Support]
     given: Pool
     computed: Pool
-    anywhere: Pool
+    anywhere: Sequence[Pool]
+    neighbours: Neighbours
     n_statements: int
 
     @classmethod
@@ -94,8 +95,8 @@ class _Judge:
         for query in shown.queries.values():
             add_rows(anywhere, query)
             anywhere.add(query.sql)
-        anywhere.add_all(record.record for support in supports.values() for record in support.records)
-        return cls(shown, supports, given, computed, anywhere, len(made))
+        pools = (anywhere, *(support.in_records for support in supports.values()))
+        return cls(shown, supports, given, computed, pools, Neighbours(shown.datasets), len(made))
 
     def evidence(self, statement: Statement) -> Evidence:
         """What one statement rests on."""
@@ -135,7 +136,7 @@ class _Judge:
             return entry.model_copy(update={"note": f"“{wrong}” does not stand in what it cites"})
         figures = figures_in(statement.text)
         is_borne_out = len(unfound(figures, statement.text, (support.in_records,))) < len(figures)
-        if not is_borne_out and is_about_another(statement.text, statement.citations, self.shown.datasets):
+        if not is_borne_out and self.neighbours.has_better(statement.text, statement.citations):
             return entry.model_copy(update={"note": "what it says stands in another record than the one it cites"})
         return entry.model_copy(update={"verified": True})
 
@@ -192,7 +193,7 @@ class _Judge:
 
     def _nowhere(self, figures: Sequence[Figure], text: str) -> tuple[Figure, ...]:
         """Figures that stand in no evidence at all, and count nothing in the answer itself."""
-        found = unfound(figures, text, (self.given, self.anywhere, self.computed))
+        found = unfound(figures, text, (self.given, *self.anywhere, self.computed))
         counts = {self.n_statements} if self.n_statements <= _COUNTABLE else set()
         return tuple(figure for figure in found if not any(_is_said(count, (figure,)) for count in counts))
 

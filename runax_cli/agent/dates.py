@@ -92,11 +92,12 @@ class Clock:
 def dates_in(text: str) -> tuple[Dated, ...]:
     """The dates of a text from left to right, none within another."""
     found: list[Dated] = []
+    taken = bytearray(len(text))
     for number, pattern in enumerate(_PATTERNS):
         for match in pattern.finditer(text):
-            is_free = all(match.end() <= other.start or other.end <= match.start() for other in found)
             readings = tuple(day for day in _readings(match) if day.is_possible)
-            if is_free and readings:
+            if readings and not any(taken[match.start() : match.end()]):
+                taken[match.start() : match.end()] = b"\1" * (match.end() - match.start())
                 # "12.5." may be a sum at the end of a sentence, and "12 may" the begin of a verb.
                 is_sure = number < len(_PATTERNS) - 1 and not re.fullmatch(r"\d+\s+may", match[0], re.IGNORECASE)
                 found.append(Dated(match.start(), match.end(), readings, is_sure=is_sure))

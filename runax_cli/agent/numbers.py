@@ -56,6 +56,7 @@ _WORDED = {
     for name in names.split()
 }
 _LOOK_BACK = 24
+_MOST_PARTS = 50
 _WORD = re.compile(r"[^\W\d_]+")
 
 
@@ -116,7 +117,7 @@ def _number(match: re.Match[str], before: str) -> Number:
     ]
     if is_percent:
         readings += [Interval(one.low / 100, one.high / 100) for one in readings]
-    pieces = re.split(r"[^\d]+", body)
+    pieces = re.split(r"[^\d]+", body)[:_MOST_PARTS]
     parts = tuple(_piece(piece, match.start()) for piece in pieces) if len(pieces) > 1 and _may_be_a_list(body) else ()
     return Number(match[0], match.start(), match.end(), tuple(readings), parts, is_percent)
 

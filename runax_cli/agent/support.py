@@ -13,6 +13,7 @@ from runax_cli.agent.figures import Figure
 from runax_cli.agent.proof import Pool, folded
 from runax_cli.agent.shown import Shown
 from runax_cli.errors import StoreError
+from runax_cli.executor.compact import compact
 from runax_cli.executor.outcome import SqlEvidence
 from runax_cli.memory.entities import record_id
 from runax_cli.results import RecordRef
@@ -21,7 +22,9 @@ _QUOTED = re.compile(r"[“„«\"]([^“”„\"«»]{3,1000})[”“\"»]")
 _LEAST_QUOTED_WORDS = 2
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _CELL_CHARS = 80
-_MOST_OTHERS = 300
+_MOST_OTHERS = 100
+_SHARED_WORDS = 2
+_CHARS_COMPARED = 5000
 _IN_TIME_UNITS = re.compile(
     r"(?:_m?s|sec|min|hour|duration|elapsed|time|_h|days?)(?:_|\b)|latency|uptime", re.IGNORECASE
 )
@@ -131,28 +134,38 @@ def quotes_in(text: str) -> tuple[str, ...]:
     return tuple(quote for quote in _QUOTED.findall(text) if len(quote.split()) >= _LEAST_QUOTED_WORDS)
 
 
-def is_about_another(text: str, citations: Sequence[Citation], datasets: Mapping[str, Shown]) -> bool:
-    """Whether nothing of a statement stands in the records it cites, and a good deal in another one that was shown.
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """Which of the records that were shown share words with a statement. Texts are read once for a whole answer.
 
-    Looks at findings too, since these are in the language of the answer. Blocking.
+    Findings count too, since these are in the language of the answer. Blocking.
     """
-    words = frozenset(word[:5] for word in _WORD.findall(folded(text)) if len(word) > 3)
-    if not words or any(_common(words, citation, datasets) for citation in citations):
-        return False
-    others = (
-        Citation(name, row)
-        for name in dict.fromkeys(citation.dataset for citation in citations)
-        for row in sorted(datasets[name].rows)[:_MOST_OTHERS]
-    )
-    return any(_common(words, other, datasets) >= 2 for other in others)
 
+    datasets: Mapping[str, Shown]
+    texts: dict[Citation, str] = field(default_factory=dict)
 
-def _common(words: frozenset[str], citation: Citation, datasets: Mapping[str, Shown]) -> int:
-    shown = datasets[citation.dataset]
-    pool = Pool()
-    pool.add(cited_record(citation, shown).record)
-    pool.add_all(shown.said.get(citation.row, ()))
-    return sum(any(word in text for text in pool.texts) for word in words)
+    def has_better(self, text: str, citations: Sequence[Citation]) -> bool:
+        """Whether nothing of a statement stands in the records it cites, and a good deal in another one."""
+        words = frozenset(word[:5] for word in _WORD.findall(folded(text)) if len(word) > 3)
+        if not words or any(self._common(words, citation) for citation in citations):
+            return False
+        others = (
+            Citation(name, row)
+            for name in dict.fromkeys(citation.dataset for citation in citations)
+            for row in sorted(self.datasets[name].rows)[:_MOST_OTHERS]
+        )
+        return any(self._common(words, other) >= _SHARED_WORDS for other in others)
+
+    def _common(self, words: frozenset[str], citation: Citation) -> int:
+        if citation not in self.texts:
+            self.texts[citation] = self._text(citation)
+        return sum(word in self.texts[citation] for word in words)
+
+    def _text(self, citation: Citation) -> str:
+        shown = self.datasets[citation.dataset]
+        record = cited_record(citation, shown).record
+        said = " ".join(shown.said.get(citation.row, ()))
+        return folded(f"{compact(record)[:_CHARS_COMPARED]} {said}" if record is not None else said)
 
 
 def unfound(figures: Sequence[Figure], text: str, pools: Sequence[Pool]) -> tuple[Figure, ...]:
