@@ -51,7 +51,7 @@ class Arrivals:
     async def turn(self, index: int) -> None:
         """Wait until every page before `index` is settled.
 
-        Pages are judged and written in order: which of two equal pages is the repetition must not depend on the network.
+        Pages are judged and written in order: which of two equal ones repeats the other must not depend on the net.
         """
         while self._front < index:
             await self.news()
