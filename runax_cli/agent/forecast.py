@@ -46,7 +46,7 @@ class Tokens:
 class Ahead:
     """A call that will be made. `tokens` are those of its records; None where nobody knows how many there are.
 
-    `overhead` are the tokens of a reducer's request without records.
+    `overhead` are the tokens of a reducer's request without records. `is_computed`: figures over them are wanted.
     """
 
     strategy: Strategy
@@ -54,6 +54,12 @@ class Ahead:
     tokens: int | None
     chunks: int | None
     overhead: int = 0
+    is_computed: bool = False
+
+    @property
+    def is_queried(self) -> bool:
+        """A query will follow: even over the few records that pass as they are, no figure is made by eye."""
+        return self.strategy is Strategy.TABLE or (self.is_computed and self.strategy is Strategy.DIRECT_PASS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,9 +123,10 @@ def of_part(
         return PartForecast(agent=made, reducer=Tokens())
     last = steps[-1] if steps else Tokens()
     shown = sum(to_model(call, effective_tokens=effective_tokens) for call in ahead)
-    context = last.total + shown + tools_to_come
+    has_dataset = any(call.strategy is not Strategy.EMPTY for call in ahead)
+    context = last.total + shown + (tools_to_come if has_dataset else 0)
     later = Tokens()
-    if any(call.strategy is Strategy.TABLE for call in ahead):
+    if any(call.is_queried for call in ahead):
         later += Tokens(context, QUERY_TOKENS, 1)
         context += QUERY_TOKENS + QUERY_RESULT_TOKENS
     later += Tokens(context, ANSWER_TOKENS, 1)

@@ -167,13 +167,18 @@ class Foresight:
 
 
 def leads_on(session: Session) -> Callable[[ToolSpec], bool]:
-    """Whether the ids of records of a noun are arguments of some tool: "customers" lead on to `customer_id`."""
-    names = {
-        name.replace("_", "").casefold()
+    """Whether the ids that a tool returns are arguments of tools for other things: "customers" lead on to tickets."""
+    takers = {
+        (name.replace("_", "").casefold(), _singular(spec.noun))
         for spec in session.catalog.tools
         for name in spec.parameters.get("properties") or {}
     }
-    return lambda spec: f"{_singular(spec.noun)}id" in names
+
+    def leads(spec: ToolSpec) -> bool:
+        own = _singular(spec.noun)
+        return any(name == f"{own}id" and noun != own for name, noun in takers)
+
+    return leads
 
 
 def _singular(noun: str) -> str:
@@ -188,4 +193,5 @@ def _ahead(sight: Sight) -> Ahead:
         tokens=sight.tokens,
         chunks=sight.chunks,
         overhead=sight.overhead,
+        is_computed=sight.call.need == "compute" and bool(sight.records and sight.records > 1),
     )

@@ -31,7 +31,7 @@ class _Probed:
         if tokens is not None and self.chunks is not None and self.chunk_tokens is not None:
             tokens = min(tokens, self.chunks * self.chunk_tokens)
         return Ahead(
-            strategy=self.strategy or Strategy.EMPTY,
+            strategy=Strategy.EMPTY if self.records == 0 or self.strategy is None else self.strategy,
             records=self.records,
             tokens=tokens,
             chunks=self.chunks,

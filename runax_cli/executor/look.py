@@ -30,6 +30,8 @@ from runax_cli.models.tokens import CalibratedCounter, measure
 from runax_cli.results import CallReport, Coverage, TotalIs
 
 SIZED_RECORDS = 20
+LOOKUP_SHARE = 4
+"""A lookup takes no more than this part of the direct limit: it must not be read by a reducer after all."""
 _FEW = 5
 
 
@@ -115,7 +117,7 @@ class Lookout:
         except SourceError as error:
             self.sights.append(Sight(call=call, part=part, error=str(error)))
             return _failed(call, error)
-        if _is_small(seen) and (part in self.awaited or self._leads_on(call.tool)):
+        if _is_small(seen, direct_limit) and (part in self.awaited or self._leads_on(call.tool)):
             outcome = await self._runs.execute(call, scope, direct_limit=direct_limit)
             self.sights.append(replace(seen, outcome=outcome))
             return outcome
@@ -177,6 +179,7 @@ class Lookout:
 
     def _measured(self, found: Probe, sample: tuple[Json, ...], call: DecidedCall) -> tuple[Estimate, int]:
         """Blocking: the first measurement loads the vocabulary."""
+        is_all = found.total is not None and len(sample) >= found.total
         text = "\n".join(compact(record) for record in sample)
         n_bytes = len(text.encode("utf-8", "replace"))
         counted = self._counter.count(text) if sample else 0
@@ -184,7 +187,7 @@ class Lookout:
             records=found.total if found.total is not None else (len(sample) if found.first is not None else None),
             bytes_per_record=n_bytes / len(sample) if sample else found.bytes_per_record,
             tokens_per_byte=counted / n_bytes if n_bytes else TOKENS_PER_BYTE,
-            announced_tokens=found.tokens_estimation,
+            announced_tokens=None if is_all else found.tokens_estimation,
         )
         return estimate, self._overhead(call.focus)
 
@@ -252,10 +255,11 @@ def _tokens(estimate: Estimate, records: int | None) -> int | None:
     return None if per_record is None or records is None else int(per_record * records)
 
 
-def _is_small(seen: Sight) -> bool:
-    """Passed on as it is, and so few that a model sees each of them."""
-    is_direct = seen.choice is not None and seen.choice.strategy is Strategy.DIRECT_PASS
-    return is_direct and seen.records is not None and seen.records <= COUNTED_BY_EYE
+def _is_small(seen: Sight, direct_limit: int) -> bool:
+    """Few records, and few tokens of them."""
+    if seen.records is None or seen.tokens is None:
+        return False
+    return 0 < seen.records <= COUNTED_BY_EYE and seen.tokens <= direct_limit // LOOKUP_SHARE
 
 
 def _not_run(call: DecidedCall) -> CallOutcome:

@@ -68,10 +68,11 @@ class Stage:
 def lines_of(event: ev.Event, *, is_verbose: bool = False) -> tuple[Line, ...]:
     """The log lines of an event, none for a piece of the streaming answer; bodies only where `is_verbose`."""
     actor = _actor(event)
+    part = "" if event.stamp.sub_question is None else f" · part {event.stamp.sub_question}"
     call = f" · call {one_line(event.stamp.call_id)}" if is_verbose and event.stamp.call_id else ""
     return tuple(
         Line(
-            (Span(f"[{actor}] "), *stage.spans, *((Span(call, Tone.ASIDE),) if call else ())),
+            (Span(f"[{actor}] "), *stage.spans, *((Span(part + call, Tone.ASIDE),) if part or call else ())),
             strip_control(stage.body).strip("\n") if is_verbose else "",
         )
         for stage in stages(event.body, actor)

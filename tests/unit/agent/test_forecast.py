@@ -98,6 +98,20 @@ def test_a_later_step_sends_again_what_was_said_before() -> None:
     assert told.agent == Tokens(1000 + 1050 + 150, 50 + ANSWER_TOKENS, 2)
 
 
+def test_figures_over_a_few_records_are_queried_too() -> None:
+    read = Ahead(strategy=Strategy.DIRECT_PASS, records=5, tokens=100, chunks=1)
+    computed = Ahead(strategy=Strategy.DIRECT_PASS, records=5, tokens=100, chunks=1, is_computed=True)
+    requests = [of_part([], [call], effective_tokens=EFFECTIVE).agent.requests for call in (read, computed)]
+    assert requests == [1, 2]
+
+
+def test_tools_over_datasets_are_offered_only_where_there_will_be_one() -> None:
+    nothing = of_part([], [ahead(Strategy.EMPTY)], effective_tokens=EFFECTIVE, tools_to_come=500)
+    assert nothing == of_part([], [ahead(Strategy.EMPTY)], effective_tokens=EFFECTIVE)
+    table = of_part([], [ahead(Strategy.TABLE)], effective_tokens=EFFECTIVE, tools_to_come=500)
+    assert table.total - of_part([], [ahead(Strategy.TABLE)], effective_tokens=EFFECTIVE).total == 1000
+
+
 def test_an_unknown_size_is_told_and_has_no_upper_end() -> None:
     call = Ahead(strategy=Strategy.PAGINATED_REDUCTION, records=None, tokens=None, chunks=None)
     assert not of_part([], [call], effective_tokens=EFFECTIVE).is_known

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from runax_cli import events as ev
-from runax_cli.results import Coverage, RunResult, TotalIs
+from runax_cli.forecasts import ForecastCheck
+from runax_cli.results import Coverage, RunResult, RunStatus, TotalIs
 from runax_cli.ui.console import Tone
 from runax_cli.ui.plain import PREVIEW_LIMIT, line_of, lines_of, stages, usd
 
@@ -239,3 +240,19 @@ def test_a_long_preview_is_cut(event_of) -> None:
 )
 def test_what_was_spent_is_never_shown_as_nothing(amount: float, text: str) -> None:
     assert usd(amount) == text
+
+
+def test_lines_of_parts_that_run_side_by_side_say_whose_they_are() -> None:
+    sink = ev.CollectingSink()
+    root = ev.Emitter.for_run(sink, run_id="r", session_id="s")
+    root.emit(ev.Warned(code="c", text="t"))
+    root.child(sub_question=2).emit(ev.Warned(code="c", text="t"))
+    assert [line_of(event) for event in sink.events] == ["[agent] [WARNING] c: t", "[agent] [WARNING] c: t · part 2"]
+
+
+def test_the_end_of_a_run_tells_how_far_its_forecast_was_off() -> None:
+    result = RunResult(run_id="r", session_id="s", status=RunStatus.COMPLETE, exit_code=0, question="q", answer="a")
+    check = ForecastCheck(tokens_forecast=110, tokens_used=100, off_by=0.1)
+    sink = ev.CollectingSink()
+    ev.Emitter.for_run(sink, run_id="r", session_id="s").emit(ev.RunFinished(result=result, forecast=check))
+    assert "forecast=110 (+10.0%)" in (line_of(sink.events[0]) or "")
