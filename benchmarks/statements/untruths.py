@@ -128,6 +128,19 @@ OUT_OF_NOWHERE = (
     "Revenue fell by 5.5 million.",
 )
 
+OF_ANOTHER = (
+    "Brno has 12,034 tickets [q1].",
+    "Ostrava má 8 120 tiketů [q1].",
+    "- Praha: 977 [q1]",
+    "| Ostrava | 12,034 [q1] |",
+    "Praha (47), Brno (30) [q1].",
+    "Praha má 47krát víc [q1].",
+    "Brno has the most tickets [q1].",
+    "317 tickets are calm [q4].",
+    "olt-brno-03 was down for 1.5 hours on average [q6].",
+    "The tickets by city [q1]:\n\n- Praha: 8,120\n",
+)
+
 TOLD_AS_EXACT = (
     "4,381 events were critical [q5].",
     "Exactly 4,381 events were critical [q5].",
@@ -141,4 +154,5 @@ def lies() -> Iterator[str]:
     yield from WRONG_REFERENCES
     yield from ALTERED_QUOTATIONS
     yield from OUT_OF_NOWHERE
+    yield from OF_ANOTHER
     yield from TOLD_AS_EXACT

@@ -28,6 +28,7 @@ from runax_cli.agent.support import (
     Support,
     add_rows,
     cited_record,
+    is_of_another_row,
     named_in,
     quotes_in,
     says_none,
@@ -162,6 +163,9 @@ class _Judge:
             return entry.model_copy(update={"note": said, "unproven": nowhere})
         if wrong := _wrong_quote(statement.text, (support.in_rows, support.in_records, support.filters, self.given)):
             return entry.model_copy(update={"note": f"“{wrong}” does not stand in what it cites"})
+        apart = unfound(figures_in(statement.text), statement.text, (support.in_records, support.filters, self.given))
+        if strange := is_of_another_row(apart, statement.text, support.queries):
+            return entry.model_copy(update={"note": f"{strange.text} stands in a row of something else"})
         if not _draws_on(statement.text, support):
             return self._inference(statement, (), entry, note="no figure and no name of the query's rows stands in it")
         if any(q.lineage is Lineage.LOWER_BOUND for q in support.queries) and not _SAYS_AT_LEAST.search(statement.text):

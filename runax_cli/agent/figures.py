@@ -21,9 +21,9 @@ _NAMES = re.compile(
     rf"|\b(?:{_OCTET}\.){{3}}{_OCTET}(?:/\d+)?(?::\d+)?\b"  # IPv4
     r"|\b(?:[0-9A-Fa-f]{2}:){3,7}[0-9A-Fa-f]{2}\b"  # MAC
     r"|(?<![\w.,])(?!\d{1,3}(?:\.\d{3})+(?![\w.]))\d+(?:\.\d+){2,}(?!\w)"  # versions
-    r"|[^\W\d_][^\W_]*(?:[-_./][^\W_]+)*-?\d[\w-]*(?:[./_-]\w+)*"  # RUN-17, v1.2, IPv6, Q3
-    rf"|(?<![\w.,])\d+(?!(?:{_UNIT})\b)[^\W\d_]\w*(?:-\w+)*"  # 5G, 1st, 2FA, 9f3a-…
-    r"|\b24/7\b|\b50/50\b|(?<=\()\d{1,2}(?=\))|(?<=#)\d{1,2}\b",
+    r"|[^\W\d_][^\W_]*(?:[-_][^\W_]+)*-?\d[\w-]*(?:[./_-]\w+)*"  # RUN-17, v1.2, IPv6, Q3
+    rf"|(?<![\w.,])\d+(?!(?:{_UNIT})\b)(?:(?:st|nd|rd|th)\b|[A-Z]\w*|[a-z]+\d\w*)(?:-\w+)*"  # 1st, 5G, 9f3a-…
+    r"|\b24/7\b|\b50/50\b|(?<=#)\d{1,2}\b",
 )
 _COUNTED_PARTS = re.compile(
     r"\b(?:steps?|options?|parts?|points?|phases?|levels?|pages?|chapters?|sections?|version|release|windows|android|ios|"
@@ -34,6 +34,7 @@ _COUNTED_PARTS = re.compile(
     re.IGNORECASE,
 )
 _ORDINAL = re.compile(r"(?<![\w.,])\d{1,2}\.(?=\s+[^\W\d_A-ZÁČĎÉĚÍŇÓŘŠŤÚŮÝŽ])|^\d{1,2}[.)](?=\s)")
+_ENUMERATED = re.compile(r"\(\d{1,2}\)")
 _FRACTION = re.compile(r"(?<=\d)/(?=\d)")
 
 
@@ -79,7 +80,8 @@ def _number(text: str) -> Number | None:
 
 def _without_names(text: str) -> str:
     """The text with blanks where names, ordinals and numbers of parts stand; positions stay."""
-    for pattern in (_NAMES, _ORDINAL):
+    enumerators = (_ENUMERATED,) if "(1)" in text else ()
+    for pattern in (_NAMES, _ORDINAL, *enumerators):
         text = pattern.sub(lambda match: " " * len(match[0]), text)
     return _COUNTED_PARTS.sub(lambda match: " " * len(match[0]), _FRACTION.sub(";", text))
 

@@ -6,7 +6,7 @@ Knows outcomes of calls and where their records stand. Which entities a model is
 from collections.abc import Iterator
 from itertools import islice
 
-from runax_cli.agent.citations import citations_in
+from runax_cli.agent.references import citations_in
 from runax_cli.agent.requested import RequestedCall
 from runax_cli.errors import StoreError
 from runax_cli.executor.outcome import CallOutcome

@@ -66,6 +66,7 @@ class Pool:
             case time():
                 self._clocks.add((value.hour, value.minute))
             case timedelta():
+                self.is_in_time_units = True
                 self._add_number(value.total_seconds())
             case str():
                 self._add_text(value)

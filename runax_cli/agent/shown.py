@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from runax_cli.agent.citations import citations_in
+from runax_cli.agent.references import citations_in
 from runax_cli.executor.outcome import CallOutcome, SqlEvidence
 from runax_cli.results import TotalIs
 

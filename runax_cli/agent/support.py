@@ -5,12 +5,12 @@ Knows cited records and cited query results. Decides no kind of evidence and no 
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from runax_cli.agent.citations import Citation
 from runax_cli.agent.figures import Figure
 from runax_cli.agent.proof import Pool, folded
+from runax_cli.agent.references import Citation
 from runax_cli.agent.shown import Shown
 from runax_cli.errors import StoreError
 from runax_cli.executor.compact import compact
@@ -23,6 +23,7 @@ _LEAST_QUOTED_WORDS = 2
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _CELL_CHARS = 80
 _MOST_OTHERS = 100
+_ROWS_COMPARED = 200
 _SHARED_WORDS = 2
 _CHARS_COMPARED = 5000
 _IN_TIME_UNITS = re.compile(
@@ -62,10 +63,8 @@ class Support:
 
     @property
     def names(self) -> Iterator[str]:
-        """Short texts in the rows of cited queries."""
-        for query in self.queries:
-            for row in query.rows:
-                yield from (cell for cell in row if isinstance(cell, str) and 0 < len(cell) <= _CELL_CHARS)
+        """Short texts in the first row of each cited query: what a ranking puts first, or the one thing asked for."""
+        return (name for query in self.queries for row in query.rows[:1] for name in _names(row))
 
 
 def cited_record(citation: Citation, shown: Shown | None) -> CitedRecord:
@@ -119,6 +118,26 @@ def named_in(text: str, names: Iterable[str]) -> bool:
 def _is_alike(one: str, other: str) -> bool:
     common = max(3, min(len(one), len(other)) - 2)
     return one[:common] == other[:common] and abs(len(one) - len(other)) <= 4
+
+
+def is_of_another_row(figures: Sequence[Figure], text: str, queries: Sequence[SqlEvidence]) -> Figure | None:
+    """A figure that stands only in rows whose names are not in the text, while names of other rows are."""
+    for query in queries:
+        named = [row for row in query.rows[:_ROWS_COMPARED] if named_in(text, _names(row))]
+        others = [row for row in query.rows[:_ROWS_COMPARED] if _names(row) and row not in named]
+        if len(named) + len(others) == len(query.rows) and named and others:
+            mine, theirs = Pool(), Pool()
+            add_rows(mine, replace(query, rows=tuple(named)))
+            add_rows(theirs, replace(query, rows=tuple(others)))
+            strange = unfound(figures, text, (mine,))
+            found = next((figure for figure in strange if theirs.has(figure)), None)
+            if found is not None:
+                return found
+    return None
+
+
+def _names(row: Sequence[Any]) -> list[str]:
+    return [cell for cell in row if isinstance(cell, str) and 0 < len(cell) <= _CELL_CHARS]
 
 
 def says_none(text: str, queries: Sequence[SqlEvidence]) -> bool:

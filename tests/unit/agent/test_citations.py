@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runax_cli.agent.citations import Citation, Statement, citations_in, statements, without_citations
+from runax_cli.agent.citations import Statement, asides, statements
+from runax_cli.agent.references import Citation, citations_in, without_references
 
 T17, T18, P3 = Citation("tickets_1", 17), Citation("tickets_1", 18), Citation("payments_1", 3)
 
@@ -115,7 +116,7 @@ def test_a_dataset_alone_cites_its_number_of_records() -> None:
 
 
 def test_other_brackets_stay() -> None:
-    assert without_citations("see [1] and [issue #5 is open] [tickets_1#17].") == "see [1] and [issue #5 is open]."
+    assert without_references("see [1] and [issue #5 is open] [tickets_1#17].") == "see [1] and [issue #5 is open]."
 
 
 @given(st.text(alphabet="ab1.! #[]【】-\n_,", max_size=60))
@@ -131,3 +132,47 @@ def test_sentences_come_back_whole_and_in_order(parts: list[str]) -> None:
     assert statements(answer) == tuple(
         Statement(f"{part}.", (Citation("tickets_1", n),)) for n, part in enumerate(parts, 1)
     )
+
+
+@pytest.mark.parametrize(
+    ("answer", "cited"),
+    [
+        ("Tickets by city [q1]:\n\n- Praha: 12\n- Brno: 8 [q2]\n\nThat is all there is.", [("q1",), ("q2",), ()]),
+        ("| City | Tickets [q1] |\n|---|---|\n| Praha | 12 |\n| Brno | 8 |", [("q1",), ("q1",)]),
+        ("| City | n |\n|---|---|\n| Praha | 12 |\n| Brno | 8 |\n\nSource: [q1]", [("q1",), ("q1",)]),
+        ("- Praha: 12\n- Brno: 8\n\n[q1]", [("q1",), ("q1",)]),
+        ("## Cities [q1]\n\n1. Praha: 12\n2. Brno: 8", [("q1",), ("q1",)]),
+        ("Tickets by city [tickets_1#1]:\n\n- Praha: 12", [(), ()]),
+        ("There are 3 cities [q1].\n\n- Praha: 12", [("q1",), ()]),
+    ],
+)
+def test_a_query_that_is_cited_once_for_a_list_is_cited_by_every_item(
+    answer: str, cited: list[tuple[str, ...]]
+) -> None:
+    assert [statement.queries for statement in statements(answer)] == cited
+
+
+def test_what_leads_to_a_list_is_no_statement_of_its_own() -> None:
+    answer = "Tickets by city [q1]:\n\n- Praha: 12"
+    assert [aside.text for aside in asides(answer)] == ["Tickets by city:"]
+
+
+def test_a_cell_that_counts_the_rows_is_left_out() -> None:
+    answer = "| # | City | n |\n|---|---|---|\n| 1 | Praha | 12 |\n| 2. | Brno | 8 |\n| 7 | Ostrava | 3 |"
+    assert [statement.text for statement in statements(answer)] == ["Praha 12", "Brno 8", "7 Ostrava 3"]
+
+
+def test_queries_are_cited_alone_together_and_with_records() -> None:
+    assert statements("It is so [q1, tickets_1#17; tickets_1].") == (
+        Statement("It is so.", (T17,), ("tickets_1",), ("q1",)),
+    )
+    assert statements("It is so [q1-3] [Q7].")[0].queries == ("q1", "q2", "q3", "q7")
+    assert statements("It is so [quarter 1] [q].")[0].queries == ()
+
+
+def test_a_quotation_of_several_sentences_is_not_taken_apart() -> None:
+    answer = "He wrote “It broke. Nobody came.” [tickets_1#17]. Then “Enough.” he said."
+    assert [statement.text for statement in statements(answer)] == [
+        "He wrote “It broke. Nobody came.”.",
+        "Then “Enough.” he said.",
+    ]
