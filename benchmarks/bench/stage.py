@@ -6,7 +6,7 @@ Knows servers, settings and one question at a time.
 
 import tempfile
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,6 +18,7 @@ from benchmarks.bench.knowing import Knowing
 from benchmarks.bench.script import folded
 from benchmarks.questions import Compound, LabelQuestion, Question, World
 from mock_api.app import create_app
+from mock_api.data import Resource
 from mock_api.llm_server import create_llm_app
 from mock_api.serving import serve
 from runax_cli.agent.certificate import certificate_line
@@ -104,7 +105,7 @@ async def stage_of(setting: Setting, *, is_hiding: bool = False) -> AsyncIterato
     """A stage over the data of `setting`; `is_hiding` leaves out what would give labels away."""
     with setting.world.resources(is_hiding=is_hiding) as resources:
         async with (
-            serve(create_app(resources, token=TOKEN), port=0) as api_url,
+            serve(create_app([_ready(resource) for resource in resources], token=TOKEN), port=0) as api_url,
             stage_over(api_url, setting) as stage,
         ):
             yield stage
@@ -122,6 +123,18 @@ async def stage_over(api_url: str, setting: Setting) -> AsyncIterator[Stage]:
             async with open_conversation(configuration, common, view, state=state) as conversation:
                 tools = _tools_tokens(conversation)
                 yield Stage(conversation, setting.world, api_url, configuration, tools)
+
+
+def _ready(resource: Resource) -> Resource:
+    """The resource with its records kept as they are made: the bench asks for the same ones again and again."""
+    records: dict[int, bytes] = {}
+
+    def read(positions: Sequence[int]) -> list[bytes]:
+        missing = [at for at in positions if at not in records]
+        records.update(zip(missing, resource.read(missing), strict=True))
+        return [records[at] for at in positions]
+
+    return replace(resource, read=read)
 
 
 def _configuration(setting: Setting, api_url: str, model_url: str, folder: Path) -> Configuration:

@@ -1,0 +1,52 @@
+"""`runax bench` as a process: one question end to end, and what is said where it cannot run."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runax_cli.commands import bench
+from runax_cli.commands.options import BenchOptions, Common
+from runax_cli.errors import UsageError
+
+Run = Callable[..., Any]
+ONE = ("bench", "--section", "exact", "--only", "customers-active")
+
+
+def test_one_question_goes_through_all_of_runax_and_is_exact(runax: Run, tmp_path: Path) -> None:
+    file = tmp_path / "bench.json"
+    done = runax(*ONE, "--json", str(file))
+    assert done.code == 0, done.err
+    assert "reached: exact: 1 of 1" in done.out
+    (section,) = json.loads(file.read_text())["sections"]
+    (row,) = section["rows"]
+    assert row["right"] is True
+    assert row["answer"].startswith("443 [q1]")
+    assert 1000 < row["tokens"] < 5000
+    assert row["tool_list_tokens"] > 1000
+
+
+def test_json_is_the_only_thing_on_standard_output(runax: Run) -> None:
+    done = runax(*ONE, "-o", "json", "-q")
+    assert json.loads(done.out)["exit_code"] == done.code == 0
+    assert "customers-active" not in done.err
+
+
+def test_nothing_to_judge_is_inconclusive(runax: Run) -> None:
+    done = runax("bench", "--section", "exact", "--only", "no-such-question", "-q")
+    assert (done.code, "not judged: exact" in done.out) == (11, True)
+
+
+def test_a_section_that_does_not_exist_is_named_with_those_that_do(runax: Run) -> None:
+    done = runax("bench", "--section", "exat")
+    assert done.code == 2
+    assert "'exat'" in done.err
+    assert "exact, repaired" in done.err
+
+
+async def test_without_a_checkout_it_says_that_it_needs_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench, "_PACKAGE", "benchmarks_that_are_absent")
+    with pytest.raises(UsageError, match="runs from a checkout"):
+        await bench.run(BenchOptions(), Common())
