@@ -84,11 +84,12 @@ AGENT_CALIBRATION = Prompt("agent_calibration", 1, "Reply with the single word O
 
 REDUCER_SYSTEM = Prompt(
     "reducer_system",
-    2,
+    3,
     """\
 You read records and write down what matters to a focus. The message gives you the FOCUS and, between <records> and \
-</records>, one record a line: its reference in brackets, then its JSON. "[3 part 2/5]" is a piece of a record that is \
-too long for one message; its reference is 3.
+</records>, one record a line: its reference in brackets, then its JSON; or, where the first line is "[columns] …", \
+its values in the order of these columns, separated by commas (none between two commas: no value). "[3 part 2/5]" is a \
+piece of a record that is too long for one message; its reference is 3.
 
 Reply with JSON only: {"findings": [{"statement": "…", "records": [1, 4], "quote": "…" or null}], "nothing_relevant": \
 false}

@@ -13,6 +13,7 @@ from runax_cli.errors import BudgetExhausted, ContextTooLong, ModelError, ModelR
 from runax_cli.executor import replies
 from runax_cli.executor.chunks import Chunk, Load, Unit, halves
 from runax_cli.executor.fence import fenced
+from runax_cli.executor.layout import laid_out
 from runax_cli.executor.ledger import Ledger, key_of
 from runax_cli.executor.merge import WORTH_CONDENSING, applied, groups, renumbered
 from runax_cli.executor.outcome import Finding
@@ -137,7 +138,7 @@ class Reducer:
 
     async def _asked(self, chunk: Chunk) -> tuple[str, tuple[Finding, ...] | None, str]:
         """The reply that is kept, and its findings; None for them where the repaired reply is no better."""
-        request = self._request(fenced(chunk.text()))
+        request = self._request(fenced(await asyncio.to_thread(laid_out, chunk)))
         first = (await self._model.complete(request)).text
         checked = replies.check(first, chunk)
         if not checked.errors:

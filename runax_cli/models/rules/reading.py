@@ -67,7 +67,7 @@ def records_of(message: str) -> list[tuple[str, Any]]:
 
 
 def values_of(row: str) -> list[Any]:
-    """The cells of a row of values: JSON where it begins like a text in quotes, an object or a list; else plain text."""
+    """The cells of a row of values: JSON where it begins with a quote, brace or bracket; else plain text."""
     values: list[Any] = []
     at = 0
     while at <= len(row):

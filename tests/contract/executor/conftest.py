@@ -137,7 +137,7 @@ def http_error(status: int, *, is_retryable: bool = False) -> HttpStatusError:
 def lines_of(request: ModelRequest) -> list[tuple[int, int, str]]:
     """Reference, part (0 for a whole record) and text of every record line of a reducer request."""
     inside = request.messages[1].content.partition("<records>\n")[2].rpartition("\n</records>")[0]
-    found = [LINE.match(line) for line in inside.split("\n")]
+    found = [LINE.match(line) for line in inside.split("\n") if not line.startswith("[columns]")]
     assert all(found), inside[:500]
     return [(int(m[1]), int(m[2] or 0), m[4]) for m in found if m]
 

@@ -20,7 +20,7 @@ def finding(*refs: int, quote: str | None = None, statement: str = "It is so.") 
 
 def n_records(request: ModelRequest) -> int:
     inside = request.messages[1].content.partition("<records>\n")[2].rpartition("\n</records>")[0]
-    return len(inside.split("\n"))
+    return sum(not line.startswith("[columns]") for line in inside.split("\n"))
 
 
 @pytest.mark.parametrize("kind", ["cut off", "too long"])

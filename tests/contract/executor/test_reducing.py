@@ -73,7 +73,7 @@ async def test_what_stays_invalid_is_split_in_two_and_read_in_halves(make: Any) 
 
 async def test_what_still_fails_is_named_and_the_rest_counts(make: Any) -> None:
     def model(request: ModelRequest) -> ModelReply:
-        return said(text="no") if any('"id":1004,' in text for _, _, text in lines(request)) else said(finding(1))
+        return said(text="no") if any("1004," in text[:10] for _, _, text in lines(request)) else said(finding(1))
 
     bench = make(12, reducer=model)
     outcome = await bench.call(direct_limit=100)
@@ -280,7 +280,7 @@ async def test_data_can_neither_close_the_fence_nor_speak_as_a_template(make: An
     assert len(re.findall(r"<\s*/\s*records", content, re.IGNORECASE)) == 1
     assert "<|im_start|>" not in content
     assert "[INST]" not in content
-    assert [json.loads(text)["id"] for _, _, text in lines(bench.reducer.requests[0])] == list(range(9))
+    assert [int(text.partition(",")[0]) for _, _, text in lines(bench.reducer.requests[0])] == list(range(9))
 
 
 async def test_reductions_of_the_same_content_are_not_paid_twice(make: Any) -> None:
