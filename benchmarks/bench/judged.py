@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.questions import Answer, Compound, LabelQuestion, Question, World, agrees, is_stated
-from runax_cli.results import EvidenceKind, RunResult, SqlResult
+from runax_cli.results import EvidenceKind, RunResult, RunStatus, SqlResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +43,14 @@ class Asked:
         return not self.why
 
     @property
+    def has_failed(self) -> bool:
+        """Whether the run failed as a whole, an endpoint that is not there say."""
+        return self.result.status is RunStatus.FAILED
+
+    @property
     def own_tokens(self) -> int:
         """Tokens without the list of the sources' tools."""
-        return self.tokens - self.tool_list_tokens
+        return max(0, self.tokens - self.tool_list_tokens)
 
     def as_row(self) -> dict[str, Any]:
         """As it is listed and written."""

@@ -14,7 +14,7 @@ from typing import Any
 from benchmarks.bench.claims import Claim, Section, all_right
 from benchmarks.bench.judged import Asked
 from benchmarks.bench.script import scripts_of
-from benchmarks.bench.sections import COLUMNS, Tell, asked_all, chosen
+from benchmarks.bench.sections import COLUMNS, Tell, asked_all, chosen, rightness
 from benchmarks.bench.stage import Setting, stage_of
 from benchmarks.bench.truth import Truth, shown, truth_of
 from benchmarks.questions import LABELS, LabelQuestion, World
@@ -77,7 +77,7 @@ async def labelled(setting: Setting, only: Sequence[str], tell: Tell) -> tuple[S
     rows = [one.as_row() | price for one, price in zip(asked, prices, strict=True)]
     worst = f"{max(shares):.2f}" if shares else "none"
     claims = (
-        all_right("labels right with p = 1: exact", [one.is_right for one in asked]),
+        rightness("labels right with p = 1: exact", asked),
         Claim(
             f"labeller's tokens beside prompts: at most {worst} times (distinct text + {TOKENS_A_LABEL} each), "
             f"target {MOST_SHARE}",

@@ -40,6 +40,14 @@ async def asked_all(stage: Stage, questions: Sequence[AnyQuestion], tell: Tell) 
     return answered
 
 
+def rightness(name: str, answered: Sequence[Asked]) -> Claim:
+    """The claim that all are right; where every run failed as a whole nothing can be judged."""
+    claim = all_right(name, [asked.is_right for asked in answered])
+    if answered and all(asked.has_failed for asked in answered):
+        return Claim(f"{claim.text}; every run failed, the first one: {answered[0].why}", None)
+    return claim
+
+
 def told(asked: Asked) -> str:
     """One question in one line."""
     mark = "right" if asked.is_right else f"WRONG ({asked.why})"
@@ -51,10 +59,11 @@ async def exact(setting: Setting, only: Sequence[str], tell: Tell) -> tuple[Sect
     questions, notes = chosen(EXACT, setting.world, only)
     async with stage_of(setting) as stage:
         answered = await asked_all(stage, questions, tell)
-    single = [asked.own_tokens for asked in answered if asked.n_sources == 1]
-    joins = [asked.own_tokens for asked in answered if asked.n_sources > 1]
+    ended = [asked for asked in answered if not asked.has_failed]
+    single = [asked.own_tokens for asked in ended if asked.n_sources == 1]
+    joins = [asked.own_tokens for asked in ended if asked.n_sources > 1]
     claims = (
-        all_right("exact", [asked.is_right for asked in answered]),
+        rightness("exact", answered),
         at_most("a question over one dataset, without the sources' tool list", single, MOST_TOKENS),
         at_most("a join of two, without the sources' tool list", joins, MOST_TOKENS_OF_A_JOIN),
     )
@@ -66,7 +75,7 @@ async def compound(setting: Setting, only: Sequence[str], tell: Tell) -> tuple[S
     questions, notes = chosen(COMPOUNDS, setting.world, only)
     async with stage_of(setting) as stage:
         answered = await asked_all(stage, questions, tell)
-    claims = (all_right("compound, every part right", [asked.is_right for asked in answered]),)
+    claims = (rightness("compound, every part right", answered),)
     return _section("compound", answered, claims, notes), answered
 
 
