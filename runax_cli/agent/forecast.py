@@ -18,6 +18,8 @@ ENVELOPE_TOKENS = 150
 REFERENCE_TOKENS = 9
 FINDINGS_TOKENS = 280
 MERGE_SHARE = 4
+READ_SHARE = 0.9
+"""What the short form of records leaves of their tokens, where nobody measured it: of long texts all, of fields 0.75."""
 READER_OVERHEAD = 700
 """Of a reducer's request without records, where nobody measured it."""
 RUNS_OFF = 0.25
@@ -46,7 +48,8 @@ class Tokens:
 class Ahead:
     """A call that will be made. `tokens` are those of its records; None where nobody knows how many there are.
 
-    `overhead` are the tokens of a reducer's request without records. `is_computed`: figures over them are wanted.
+    `overhead` are the tokens of a reducer's request without records, `read_share` is what the short form leaves of
+    the records. `is_computed`: figures over them are wanted.
     """
 
     strategy: Strategy
@@ -54,6 +57,7 @@ class Ahead:
     tokens: int | None
     chunks: int | None
     overhead: int = 0
+    read_share: float = READ_SHARE
     is_computed: bool = False
 
     @property
@@ -90,7 +94,7 @@ def reading(call: Ahead) -> Tokens:
         case Strategy.SINGLE_REDUCTION | Strategy.PAGINATED_REDUCTION:
             chunks = max(1, call.chunks or 1)
             references = (call.records or 0) * REFERENCE_TOKENS // 2
-            read = (call.tokens or 0) + references + chunks * call.overhead
+            read = int((call.tokens or 0) * call.read_share) + references + chunks * call.overhead
             return Tokens(read, chunks * FINDINGS_TOKENS, chunks)
         case Strategy.EMPTY | Strategy.DIRECT_PASS | Strategy.TABLE:
             return Tokens()

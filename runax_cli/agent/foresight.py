@@ -193,5 +193,6 @@ def _ahead(sight: Sight) -> Ahead:
         tokens=sight.tokens,
         chunks=sight.chunks,
         overhead=sight.overhead,
+        read_share=sight.read_share,
         is_computed=sight.call.need == "compute" and bool(sight.records and sight.records > 1),
     )

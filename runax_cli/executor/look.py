@@ -16,8 +16,10 @@ from adapters.pagination import first_address, read_page
 from adapters.probe import Probe, probe
 from runax_cli.events import CallProbed, ChunkingPlanned, PagingDetected, StrategyChosen
 from runax_cli.executor import conclude
+from runax_cli.executor.chunks import Chunk, Load, Unit
 from runax_cli.executor.compact import compact
 from runax_cli.executor.envelope import Envelope
+from runax_cli.executor.layout import laid_out
 from runax_cli.executor.outcome import CallOutcome, DecidedCall, Scope
 from runax_cli.executor.reduce import LEAST_OUTPUT_TOKENS, MOST_OUTPUT_TOKENS, ReducerPrompts
 from runax_cli.executor.replies import FINDINGS
@@ -47,7 +49,8 @@ class Sight:
     """What a look saw. Tokens are those of the records as a model would read them; None is unknown, and never zero.
 
     `outcome` is set where the call was run, as a small lookup; `error` where its source failed. `overhead` are the
-    tokens of a reducer's request without records; `request_s` what one request to the source took on average.
+    tokens of a reducer's request without records, and `read_share` what the form in which it gets them leaves of their
+    tokens; `request_s` is what one request to the source took on average.
     """
 
     call: DecidedCall
@@ -61,6 +64,7 @@ class Sight:
     page_size: int | None = None
     chunks: int | None = None
     overhead: int = 0
+    read_share: float = 1.0
     probe_requests: int = 0
     request_s: float = 0.0
     outcome: CallOutcome | None = None
@@ -138,6 +142,7 @@ class Lookout:
         sample = await self._sample(found, sender)
         took = self._clock.monotonic() - began
         estimate, overhead = await asyncio.to_thread(self._measured, found, sample, call)
+        read_share = await asyncio.to_thread(self._read_share, sample)
         bound = replace(estimate, tokens_per_byte=estimate.tokens_per_byte * self._bound_ratio())
         chunk_tokens = max(1, self._effective - _output_tokens(self._effective) - overhead)
         wanted = estimate.records if call.at_most is None else min(estimate.records or call.at_most, call.at_most)
@@ -159,6 +164,7 @@ class Lookout:
             page_size=at_once,
             chunks=told.chunks,
             overhead=overhead,
+            read_share=read_share,
             probe_requests=sender.requests if found.first is None else 0,
             request_s=took / max(1, sender.requests),
         )
@@ -190,6 +196,12 @@ class Lookout:
             announced_tokens=None if is_all else found.tokens_estimation,
         )
         return estimate, self._overhead(call.focus)
+
+    def _read_share(self, sample: tuple[Json, ...]) -> float:
+        """Blocking. Long texts stay what they are, and short fields cost little more than their values."""
+        units = (Unit(row=n, page=0, text=compact(r), load=Load(), whole_chars=0) for n, r in enumerate(sample, 1))
+        chunk = Chunk(index=1, units=tuple(units))
+        return self._counter.count(laid_out(chunk)) / max(1, self._counter.count(chunk.text()))
 
     def _overhead(self, focus: str) -> int:
         user = self._prompts.user.fill(focus=focus, records="")

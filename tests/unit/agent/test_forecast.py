@@ -75,7 +75,7 @@ def test_only_reductions_ask_readers(strategy: Strategy) -> None:
 
 def test_readers_read_every_record_and_their_prompt_for_each_chunk() -> None:
     read = reading(ahead(Strategy.PAGINATED_REDUCTION))
-    assert read == Tokens(5000 + 450 + 3 * 600, 3 * FINDINGS_TOKENS, 3)
+    assert read == Tokens(4500 + 450 + 3 * 600, 3 * FINDINGS_TOKENS, 3)
 
 
 def test_a_table_is_the_same_for_a_thousand_and_for_a_million_records() -> None:
