@@ -16,7 +16,7 @@ HEAD = "[columns]"
 FEWEST_RECORDS = 2
 WORTH_IT = 0.95
 """Records stay as they are where the other form has more than this share of their characters."""
-_MISREAD = re.compile(r'[,\n\r]|^["{\[]|^\s|\s$|^$')
+_MISREAD = re.compile(r'[,\x00-\x1f\x7f]|^["{\[]|^\s|\s$|^$')
 
 
 def laid_out(chunk: Chunk) -> str:
