@@ -69,7 +69,8 @@ async def labelled(setting: Setting, only: Sequence[str], tell: Tell) -> tuple[S
     asked: list[Asked] = []
     for question in questions:
         # In a stage of its own, or labels of an earlier question would be taken from the store.
-        async with stage_of(setting, is_hiding=True) as stage:
+        knowing = replace(setting.knowing, truth=setting.knowing.truth.afresh())
+        async with stage_of(replace(setting, knowing=knowing), is_hiding=True) as stage:
             asked += await asked_all(stage, [question], tell)
     by_id = {question.id: question for question in questions if isinstance(question, LabelQuestion)}
     prices = [_price(one, by_id[one.id], setting.world) for one in asked]

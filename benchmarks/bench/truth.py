@@ -35,6 +35,10 @@ class Truth:
     _readings: Counter[tuple[str, str]] = field(default_factory=Counter)
     _requests: Counter[str] = field(default_factory=Counter)
 
+    def afresh(self) -> "Truth":
+        """The same, with nothing read yet."""
+        return Truth(labels=self.labels, allowed=self.allowed, p=self.p, invalid=self.invalid, seed=self.seed)
+
     def reply(self, request: str) -> str:
         """The reply to a labeller's request."""
         instruction = _between(request, "INSTRUCTION:\n", "\n\nFIELDS:")
