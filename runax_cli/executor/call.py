@@ -108,7 +108,7 @@ class Executor:
     async def _probed(self, run: Underway) -> Probe:
         """The probe without the page it may have brought, which the call holds until it is on disk."""
         found = await probe(run.call.tool, run.sender)
-        run.first = found.first
+        run.first = None if _is_too_small_to_begin_with(found) else found.first
         estimate = self._estimate(found)
         run.tell_probe(found, estimate)
         return replace(found, first=None)
@@ -349,6 +349,14 @@ class Executor:
 def _is_surely_empty(found: Probe) -> bool:
     """A page was seen and held nothing. Zero from a metadata flag alone is checked by a page."""
     return found.total == 0 and found.certainty is Certainty.EXACT and found.rung is not Rung.METADATA
+
+
+def _is_too_small_to_begin_with(found: Probe) -> bool:
+    """The smallest page is full: if there is more than was announced, the whole walk would go in steps of its size."""
+    first = found.first
+    if first is None or first.size is None or found.rung is not Rung.SMALLEST_PAGE:
+        return False
+    return len(first.reading.records) >= first.size and first.reading.has_more is not False
 
 
 def _size(estimate: Estimate, call: DecidedCall) -> Size:

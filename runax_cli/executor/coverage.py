@@ -13,6 +13,9 @@ TOLD_EACH = 12
 """So many reasons of one code are told one by one; the rest of them in one sentence."""
 
 
+_DOUBTS = (ReasonCode.RECORDS_REPEATED, ReasonCode.PAGE_SHORT)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Announced:
     """The total as the API named it."""
@@ -98,6 +101,10 @@ class Fetched:
 def compare(fetched: Fetched, notes: Notes, *, noun: str) -> None:
     """Compare what was read with what was announced, and note what does not fit."""
     total = fetched.announced.total
+    is_counted = total is not None and fetched.records <= total and not is_first_n(fetched)
+    if not is_counted and (doubt := next((code for code in _DOUBTS if notes.has(code)), None)):
+        text = f"a page was not as it should be, and no count of {noun} tells whether others were passed over for that"
+        notes.missing(doubt, text)
     if is_first_n(fetched):
         of = "a total that is not known" if total is None else f"{total:,}"
         notes.note(ReasonCode.FIRST_N, f"the first {fetched.records:,} {noun} of {of} were asked for and read")

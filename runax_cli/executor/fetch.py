@@ -366,7 +366,8 @@ class Fetch:
         count, total = page.held, self._totals.announced.total
         if self._size is None:
             return max(1, count)
-        may_be_cut = page.has_more is not False if total is None else page.has_more is True or total > count
+        is_told = total is not None and total >= count
+        may_be_cut = page.has_more is True or total != count if is_told else page.has_more is not False
         return count if 0 < count < self._size and may_be_cut else max(self._size, count)
 
     @property

@@ -21,7 +21,8 @@ ATTEMPTS = 3
 USUAL_CAPS = frozenset({10, 20, 25, 30, 50, 100, 200, 250, 500, 1000})
 """Sizes that servers cut pages at: a page of one of them is whole, and shows the server's cap."""
 
-_BEYOND_DATA = frozenset({400, 404, 416, 422})
+_BEYOND_DATA = frozenset({404, 416})
+"""No such page; range not satisfiable. A 400 is no end: services whose window ends at 10,000 say so in mid-data."""
 
 Ask: TypeAlias = Callable[[PageAddress | None], Awaitable[Page]]
 
@@ -82,22 +83,32 @@ class Mender:
         return again
 
     async def first(self, page: Page, place: PageAddress | None, *, asked: int | None, total: int | None) -> Page:
-        """A first page that is shorter than `asked` although more may follow: the server's cap, or a page that was cut.
+        """A first page that is shorter than `asked` although more may follow: the end, the server's cap, or cut short.
 
-        By offset nothing is lost either way where no total says how much it should be: the walk goes on behind it.
+        By number it is asked for again. By offset what follows it is: nothing is the end, no more than it held is the
+        cap, and more than that shows that the first page was cut short, and fills it.
         """
         count = page.held
-        is_in_doubt = self._pagination.convention is Convention.PAGE and page.has_more is not False
-        is_short = asked is not None and 0 < count < asked and (is_in_doubt if total is None else count < total)
-        if not is_short or count in USUAL_CAPS or count == self._pagination.default_size:
+        may_follow = page.has_more is not False if total is None or total < count else count < total
+        if asked is None or not 0 < count < asked or not may_follow or self._is_usual(count):
             return page
+        is_by_offset = self._pagination.convention is Convention.OFFSET
         try:
-            again = await self._ask(place)
-        except (SourceError, BudgetExhausted):
+            other = await self._ask(self._behind(count, asked) if is_by_offset else place)
+        except (SourceError, BudgetExhausted) as error:
+            if not is_beyond_data(error):
+                text = f"page 1 gave {count} records and not {asked}, and asking again failed: {error}"
+                self._notes.note(ReasonCode.PAGE_SHORT, text)
             return page
-        longer = again if again.held > count else page
-        longer.requests = page.requests + again.requests
-        return longer
+        mended = _with_following(page, other, asked) if is_by_offset else max(other, page, key=lambda one: one.held)
+        mended.requests = page.requests + other.requests
+        return mended
+
+    def _is_usual(self, count: int) -> bool:
+        return count in USUAL_CAPS or count == self._pagination.default_size
+
+    def _behind(self, count: int, size: int) -> PageAddress:
+        return offset_address(self._pagination, offset=count, size=size)
 
     async def filled(self, page: Page, asked: Asked) -> Page:
         """The page with what it lacks, as far as that can be had."""
@@ -134,3 +145,11 @@ class Mender:
             page.records = more.records if added else page.records
         page.requests += more.requests
         return bool(added)
+
+
+def _with_following(page: Page, following: Page, asked: int) -> Page:
+    if not following.held and page.total is None:
+        page.has_more = False
+    elif following.held > page.held:
+        page.records += following.records[: asked - page.held]
+    return page

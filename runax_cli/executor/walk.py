@@ -149,7 +149,7 @@ class Walk:
             return True
         if index < self.planned - 1:
             return False
-        is_as_announced = self.announced is not None and index == self.planned - 1 and facts.records < self.stride
+        is_as_announced = facts.records < self.stride and facts.records == self.expected(index)
         return facts.has_more is False or (is_as_announced and facts.has_more is None)
 
     def _horizon(self) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from runax_cli.errors import StoreError
@@ -37,7 +37,7 @@ def fresh(tmp: Path, noun: str = "tickets") -> Dataset:
 
 
 @given(st.lists(st.lists(records, max_size=6), min_size=1, max_size=5), st.randoms())
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])
 def test_records_come_back_as_they_were_in_page_order(
     tmp_path_factory: pytest.TempPathFactory, pages: list[list[dict[str, Any]]], random: Any
 ) -> None:
@@ -58,7 +58,7 @@ def test_records_come_back_as_they_were_in_page_order(
 
 
 @given(st.lists(st.lists(records, min_size=1, max_size=6), min_size=1, max_size=4), st.randoms())
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 def test_whatever_the_records_are_sealing_keeps_them_all(
     tmp_path_factory: pytest.TempPathFactory, pages: list[list[dict[str, Any]]], random: Any
 ) -> None:
