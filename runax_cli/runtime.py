@@ -15,6 +15,7 @@ from adapters.combine import Catalog
 from runax_cli.agent import prompts
 from runax_cli.agent.session import Session, TraceOf, TurnLimits
 from runax_cli.connections import open_catalog
+from runax_cli.errors import ConfigurationError
 from runax_cli.events import EventSink
 from runax_cli.executor.call import Executor
 from runax_cli.executor.dataset import DatasetStore
@@ -147,6 +148,7 @@ async def open_runtime(
             ExitStack() as lifetimes,
         ):
             async with open_catalog(configuration) as catalog:
+                _require_tools(catalog, configuration)
                 store = DatasetStore(folder)
                 yield Runtime(
                     configuration=configuration,
@@ -160,6 +162,20 @@ async def open_runtime(
                 )
     finally:
         await registry.aclose()
+
+
+def _require_tools(catalog: Catalog, configuration: Configuration) -> None:
+    """A question over no tool at all could only be answered by making something up."""
+    if catalog.tools:
+        return
+    if globs := configuration.structure.tools:
+        named = ", ".join(f"'{glob}'" for glob in globs)
+        raise ConfigurationError(f"no tool matches {named}. `runax tools list` shows all of them.", setting="tools")
+    why = f" ({catalog.left_out[0].path}: {catalog.left_out[0].why})" if catalog.left_out else ""
+    raise ConfigurationError(
+        f"the sources have no tool that can be used{why}. `runax tools list` says what was left out.",
+        setting="OPENAPI_SPEC",
+    )
 
 
 def _executor(

@@ -5,8 +5,9 @@ Knows names, types and limits. Knows nothing of where a value comes from (`setti
 
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
+from urllib.parse import urlsplit
 
-from pydantic import BeforeValidator, Field, SecretStr
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 ModelApi: TypeAlias = Literal["auto", "responses", "chat"]
@@ -18,9 +19,15 @@ def _none_by_word(value: Any) -> Any:
     return None if isinstance(value, str) and value.strip().lower() == "none" else value
 
 
+def _with_possible_port(url: str) -> str:
+    """The URL as it is; ValueError where its port is no port."""
+    urlsplit(url).port  # noqa: B018  the property checks
+    return url
+
+
 Count: TypeAlias = Annotated[int, Field(ge=1)]
 Seconds: TypeAlias = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-Url: TypeAlias = Annotated[str, Field(pattern=r"^https?://[^\s/]+")]
+Url: TypeAlias = Annotated[str, Field(pattern=r"^https?://[^\s/]+"), AfterValidator(_with_possible_port)]
 OrNone = BeforeValidator(_none_by_word)
 
 

@@ -17,7 +17,7 @@ from runax_cli.commands.config import configuration_of
 from runax_cli.commands.options import Common
 from runax_cli.commands.printing import Printer, environment_of
 from runax_cli.connections import as_runax_error, open_source
-from runax_cli.errors import RunaxError, SourceUnavailable
+from runax_cli.errors import ConfigurationError, RunaxError
 from runax_cli.events import CollectingSink, Emitter
 from runax_cli.exits import ExitCode, exit_code_of
 from runax_cli.folders import ensure_private, state_folder
@@ -98,7 +98,9 @@ async def _vocabulary() -> str:
 
 
 async def _no_source() -> str:
-    raise SourceUnavailable("no source is configured. Set BASE_API_URL or OPENAPI_SPEC, or give --openapi or --mcp.")
+    raise ConfigurationError(
+        "no source is configured. Set BASE_API_URL or OPENAPI_SPEC, or give --openapi or --mcp.", setting="BASE_API_URL"
+    )
 
 
 async def _source(name: str, part: OpenApiPart | McpPart, configuration: Configuration) -> str:

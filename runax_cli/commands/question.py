@@ -22,13 +22,22 @@ def question_of(argument: str | None, stdin: TextIO, *, is_terminal: bool, note:
     """
     is_asked_for = argument == STANDARD_INPUT
     piped = _read(stdin, note) if is_asked_for else "" if is_terminal else piped_text(stdin, note=note)
-    spoken = "" if argument is None or is_asked_for else argument.strip()
+    spoken = "" if argument is None or is_asked_for else _text(argument)
     question = "\n\n".join(part for part in (piped, spoken) if part)
     if not question:
         raise UsageError(
             'there is no question. Write it as an argument, `runax query "…"`, or pipe text into the command.'
         )
     return question
+
+
+def _text(argument: str) -> str:
+    """The argument; bytes that are no text reach Python as lone surrogates."""
+    try:
+        argument.encode()
+    except UnicodeEncodeError as error:
+        raise UsageError(f"the question is not text in UTF-8 (at character {error.start + 1}).") from error
+    return argument.strip()
 
 
 def piped_text(stdin: TextIO, *, note: Callable[[str], None]) -> str:
