@@ -19,7 +19,7 @@ REFERENCE_TOKENS = 9
 FINDINGS_TOKENS = 280
 MERGE_SHARE = 4
 READ_SHARE = 0.9
-"""What the short form of records leaves of their tokens, where nobody measured it: 1.0 of long texts, 0.75 of fields."""
+"""What the short form of records leaves of their tokens, where nobody measured it: 1.0 of texts, 0.75 of fields."""
 READER_OVERHEAD = 700
 """Of a reducer's request without records, where nobody measured it."""
 RUNS_OFF = 0.25
