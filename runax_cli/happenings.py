@@ -204,7 +204,7 @@ class ChunkPacked(Body):
 
 
 class ChunkReduced(Body):
-    """A reducer's findings of one chunk were checked and kept."""
+    """A reducer's findings of one chunk were checked and kept; `saved_chars`: by the short form of its records."""
 
     type: Literal["chunk.reduced"] = "chunk.reduced"
     index: int
@@ -214,6 +214,7 @@ class ChunkReduced(Body):
     preview: str
     pages: tuple[int, ...] = ()
     from_store: bool = False
+    saved_chars: int = 0
 
 
 class ChunkFailed(Body):

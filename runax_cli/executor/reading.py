@@ -187,6 +187,7 @@ class Reading:
                 preview=said[:_PREVIEW_CHARS],
                 pages=chunk.pages,
                 from_store=outcome.from_store,
+                saved_chars=outcome.saved_chars,
             )
         )
 

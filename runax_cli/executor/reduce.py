@@ -61,10 +61,12 @@ class ChunkOutcome:
     why: str = ""
     stops: BudgetExhausted | ModelRefused | None = None
     from_store: bool = False
+    saved_chars: int = 0
 
     def absorb(self, other: "ChunkOutcome") -> None:
         """Add the outcome of another part."""
         self.findings += other.findings
+        self.saved_chars += other.saved_chars
         self.read += other.read
         self.failed += other.failed
         self.why = self.why or other.why
@@ -121,8 +123,9 @@ class Reducer:
         if stored is not None and (kept := replies.check(stored.decode(), chunk)).is_usable:
             return ChunkOutcome(findings=list(kept.findings), read=list(chunk.units), from_store=True)
         await self._ledger.started(key, EntryKind.REDUCTION, reserved_tokens=self.bound_of(chunk.load))
+        shown = await asyncio.to_thread(laid_out, chunk)
         try:
-            text, found, why = await self._asked(chunk)
+            text, found, why = await self._asked(chunk, shown)
         except (RequestTooLarge, ContextTooLong) as error:
             return await self._split(chunk, str(error), depth=depth, deepest=DEEPEST_SPLIT)
         except (BudgetExhausted, ModelRefused) as error:
@@ -134,11 +137,11 @@ class Reducer:
         if found is None:
             return await self._split(chunk, why, depth=depth, deepest=INVALID_SPLIT)
         await self._ledger.done(key, text.encode("utf-8", "replace"))
-        return ChunkOutcome(findings=list(found), read=list(chunk.units))
+        return ChunkOutcome(findings=list(found), read=list(chunk.units), saved_chars=len(chunk.text()) - len(shown))
 
-    async def _asked(self, chunk: Chunk) -> tuple[str, tuple[Finding, ...] | None, str]:
+    async def _asked(self, chunk: Chunk, shown: str) -> tuple[str, tuple[Finding, ...] | None, str]:
         """The reply that is kept, and its findings; None for them where the repaired reply is no better."""
-        request = self._request(fenced(await asyncio.to_thread(laid_out, chunk)))
+        request = self._request(fenced(shown))
         first = (await self._model.complete(request)).text
         checked = replies.check(first, chunk)
         if not checked.errors:

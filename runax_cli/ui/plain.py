@@ -287,6 +287,7 @@ def _chunk_packed(body: ev.ChunkPacked, _actor: Actor) -> tuple[Stage, ...]:
 def _chunk_reduced(body: ev.ChunkReduced, _actor: Actor) -> tuple[Stage, ...]:
     head = Span(f"[REDUCER] preview={_preview(body.preview)}", Tone.REDUCER_RESPONSE)
     fields = f"| chunk={body.index}/{_of(body.of)} findings={body.findings}"
+    fields += f" saved_chars={body.saved_chars}" if body.saved_chars else ""
     stored = "(from store)" if body.from_store else ""
     return _stage(head, fields, _tokens(f"tokens={body.tokens}"), stored, body=body.preview)
 
