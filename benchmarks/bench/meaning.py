@@ -181,7 +181,7 @@ def _chances(task: LabelQuestion, result: RunResult, truth: Truth, world: World,
     for text, weight in weights.items():
         given[truth.given.get((instruction, shown(text)), "")] += weight
     answered = _answered(result)
-    simulated = _simulated(weights, right, task.labels, p=truth.p, seed=seed)
+    simulated = simulated(weights, right, task.labels, p=truth.p, seed=seed)
     n_true = Counter(map(task.truth, records))
     for label in task.labels:
         counts = simulated[label]
@@ -204,7 +204,7 @@ def _answered(result: RunResult) -> dict[str, int] | None:
     return {str(row[0]): int(row[1]) for row in queries[0].rows} if queries else None
 
 
-def _simulated(
+def simulated(
     weights: Mapping[str, int], right: Mapping[str, str], labels: Sequence[str], *, p: float, seed: int
 ) -> dict[str, list[int]]:
     """Counts of each label in many labellings by chance, where each distinct text is labelled once."""
