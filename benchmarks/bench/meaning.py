@@ -181,10 +181,10 @@ def _chances(task: LabelQuestion, result: RunResult, truth: Truth, world: World,
     for text, weight in weights.items():
         given[truth.given.get((instruction, shown(text)), "")] += weight
     answered = _answered(result)
-    simulated = simulated(weights, right, task.labels, p=truth.p, seed=seed)
+    drawn = simulated(weights, right, task.labels, p=truth.p, seed=seed)
     n_true = Counter(map(task.truth, records))
     for label in task.labels:
-        counts = simulated[label]
+        counts = drawn[label]
         yield Chance(
             task=task.id,
             label=label,
