@@ -89,7 +89,7 @@ def _refuse(constant: str) -> None:
 
 
 def _violations(value: Any, schema: dict[str, Any]) -> tuple[str, ...]:
-    from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+    from jsonschema import Draft202012Validator
 
     errors = sorted(Draft202012Validator(schema).iter_errors(value), key=lambda error: list(map(str, error.path)))
     return tuple(f"{error.json_path}: {_short(error.message)}" for error in errors[:_MOST_VIOLATIONS])
