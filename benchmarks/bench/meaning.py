@@ -26,41 +26,64 @@ from runax_cli.results import EvidenceKind, RunResult
 from runax_cli.runtime import LABELLER_PROMPTS
 
 MOST_SHARE, TOKENS_A_LABEL = 1.2, 12
-SIMULATIONS = 200
-LIMIT_SD = 4.0
-"""A count further from what p leads to expect, in standard deviations, is not explained by p: 1 in 15,000 by chance."""
+SIMULATIONS = 1000
+RAREST = 0.001
+"""Where fewer of the simulated labellings are as far off as the answer, p does not explain it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chance:
-    """The count of one label: true, as given, answered, and what p alone leads to."""
+    """The counts of a task's labels: true, as given, as answered, and in many labellings by chance alone."""
 
     task: str
-    label: str
-    n_true: int
-    n_given: int
-    n_answered: int | None
-    expected: float
-    sd: float
+    true: Mapping[str, int]
+    given: Mapping[str, int]
+    answered: Mapping[str, int] | None
+    simulated: Sequence[Mapping[str, int]]
 
     @property
-    def deviations(self) -> float:
-        """How far the answer is from what p leads to expect, in standard deviations."""
-        if self.n_answered is None:
-            return float("inf")
-        return abs(self.n_answered - self.expected) / self.sd if self.sd else float(self.n_answered != self.expected)
+    def error(self) -> int:
+        """How many records the answer counts under a wrong label, at least."""
+        return _error(self.answered or {}, self.true)
 
-    def as_row(self) -> dict[str, Any]:
-        """As it is listed."""
-        return {
-            "id": self.task,
-            "label": self.label,
-            "true": self.n_true,
-            "as_labelled": self.n_given,
-            "answered": self.n_answered,
-            "simulated": f"{self.expected:.0f} ± {self.sd:.1f}",
-            "deviations": round(self.deviations, 2),
-        }
+    @property
+    def expected_error(self) -> float:
+        """The same by chance alone, on average."""
+        return statistics.fmean(_error(counts, self.true) for counts in self.simulated)
+
+    @property
+    def as_far(self) -> float:
+        """The share of labellings by chance that are at least as far off as the answer; 0 without an answer."""
+        if self.answered is None:
+            return 0.0
+        return statistics.fmean(_error(counts, self.true) >= self.error for counts in self.simulated)
+
+    @property
+    def is_as_given(self) -> bool:
+        """Whether the answer is what the labels come to as they were given."""
+        return self.answered is not None and all(
+            self.answered.get(label, 0) == self.given[label] for label in self.true
+        )
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Each label as it is listed."""
+        for label, n_true in self.true.items():
+            counts = [simulation[label] for simulation in self.simulated]
+            yield {
+                "id": self.task,
+                "label": label,
+                "true": n_true,
+                "as_labelled": self.given[label],
+                "answered": None if self.answered is None else self.answered.get(label, 0),
+                "simulated": f"{statistics.fmean(counts):.0f} ± {statistics.pstdev(counts):.1f}",
+                "error_of_task": self.error,
+                "expected_error": round(self.expected_error),
+                "as_far_by_chance": f"{self.as_far:.1%}",
+            }
+
+
+def _error(counts: Mapping[str, int], true: Mapping[str, int]) -> int:
+    return sum(abs(counts.get(label, 0) - n) for label, n in true.items()) // 2
 
 
 async def labelled(setting: Setting, only: Sequence[str], tell: Tell) -> tuple[Section, list[Asked]]:
@@ -134,22 +157,28 @@ async def counted(setting: Setting, only: Sequence[str], p: float, tell: Tell) -
         knowing = replace(setting.knowing, scripts=scripts_of([task]), truth=truth)
         async with stage_of(replace(setting, knowing=knowing), is_hiding=True) as stage:
             (asked,) = await asked_all(stage, [task], lambda _line: None)
-        found = list(_chances(task, asked.result, truth, setting.world, seed=setting.seed))
-        tell(f"{task.id}: labels right with p = {p:g}, {max(c.deviations for c in found):.1f} deviations at most")
-        chances += found
-    exact = [chance.n_answered == chance.n_given for chance in chances]
-    furthest = max((chance.deviations for chance in chances), default=0.0)
-    mean = statistics.fmean(chance.deviations for chance in chances) if chances else 0.0
+        chances.append(chance := _chance(task, asked.result, truth, setting.world, seed=setting.seed))
+        tell(f"{task.id}: labels right with p = {p:g}, {chance.as_far:.1%} of chance as far off")
     claims = (
-        all_right(f"p = {p:g}: counts are those of the labels as given, nothing added", exact),
-        Claim(
-            f"p = {p:g}: counts are {mean:.2f} standard deviations from the simulation on average, {furthest:.2f} at "
-            f"most (limit {LIMIT_SD:g})",
-            furthest <= LIMIT_SD if chances else None,
+        all_right(
+            f"p = {p:g}: counts are those of the labels as given, nothing added", [c.is_as_given for c in chances]
         ),
+        _explained(chances, p),
     )
-    columns = ("id", "label", "true", "as_labelled", "answered", "simulated", "deviations")
-    return Section(name="noise", columns=columns, rows=[c.as_row() for c in chances], claims=claims)
+    columns = ("id", "label", "true", "as_labelled", "answered", "simulated", "error_of_task", "as_far_by_chance")
+    return Section(name="noise", columns=columns, rows=[row for c in chances for row in c.rows()], claims=claims)
+
+
+def _explained(chances: Sequence[Chance], p: float) -> Claim:
+    if not chances:
+        return Claim(f"p = {p:g}: no task was asked", None)
+    errors = sum(chance.error for chance in chances), sum(chance.expected_error for chance in chances)
+    rarest = min(chance.as_far for chance in chances)
+    text = (
+        f"p = {p:g}: records under a wrong label {errors[0]:,} in all, {errors[1]:,.0f} by chance alone; in each of "
+        f"{len(chances)} tasks at least {rarest:.1%} of simulated labellings are as far off (limit {RAREST:.1%})"
+    )
+    return Claim(text, rarest >= RAREST)
 
 
 def _tasks(questions: Sequence[LabelQuestion]) -> Iterator[LabelQuestion]:
@@ -172,28 +201,20 @@ def _tasks(questions: Sequence[LabelQuestion]) -> Iterator[LabelQuestion]:
         )
 
 
-def _chances(task: LabelQuestion, result: RunResult, truth: Truth, world: World, *, seed: int) -> Iterator[Chance]:
+def _chance(task: LabelQuestion, result: RunResult, truth: Truth, world: World, *, seed: int) -> Chance:
     records = list(world.raw(task.fetches[0]))
     instruction = fenced(task.instruction)
     weights = Counter(record[task.column] for record in records)
-    right = true_labels(task, world)
-    given = Counter[str]()
+    true, given = Counter(map(task.truth, records)), Counter[str]()
     for text, weight in weights.items():
         given[truth.given.get((instruction, shown(text)), "")] += weight
-    answered = _answered(result)
-    drawn = simulated(weights, right, task.labels, p=truth.p, seed=seed)
-    n_true = Counter(map(task.truth, records))
-    for label in task.labels:
-        counts = drawn[label]
-        yield Chance(
-            task=task.id,
-            label=label,
-            n_true=n_true[label],
-            n_given=given[label],
-            n_answered=None if answered is None else answered.get(label, 0),
-            expected=statistics.fmean(counts),
-            sd=statistics.stdev(counts),
-        )
+    return Chance(
+        task=task.id,
+        true={label: true[label] for label in task.labels},
+        given=given,
+        answered=_answered(result),
+        simulated=simulated(weights, true_labels(task, world), task.labels, p=truth.p, seed=seed),
+    )
 
 
 def _answered(result: RunResult) -> dict[str, int] | None:
@@ -206,16 +227,15 @@ def _answered(result: RunResult) -> dict[str, int] | None:
 
 def simulated(
     weights: Mapping[str, int], right: Mapping[str, str], labels: Sequence[str], *, p: float, seed: int
-) -> dict[str, list[int]]:
-    """Counts of each label in many labellings by chance, where each distinct text is labelled once."""
+) -> list[dict[str, int]]:
+    """Counts of labels in many labellings by chance, where each distinct text is labelled once."""
     dice = random.Random(seed)
     others = {label: [other for other in labels if other != label] for label in labels}
-    drawn: dict[str, list[int]] = {label: [] for label in labels}
+    drawn = []
     for _ in range(SIMULATIONS):
         counts = dict.fromkeys(labels, 0)
         for text, weight in weights.items():
             label = right[text]
             counts[label if dice.random() < p else dice.choice(others[label])] += weight
-        for label, count in counts.items():
-            drawn[label].append(count)
+        drawn.append(counts)
     return drawn

@@ -11,7 +11,7 @@ import pytest
 from benchmarks.bench.claims import all_right, at_most
 from benchmarks.bench.judged import Gold, fault_of, golds_of
 from benchmarks.bench.knowing import Knowing
-from benchmarks.bench.meaning import LIMIT_SD, Chance, simulated
+from benchmarks.bench.meaning import RAREST, Chance, simulated
 from benchmarks.bench.moves import answer_of, move_of
 from benchmarks.bench.plain_way import Measured, fewer
 from benchmarks.bench.script import folded, scripts_of, with_wrong_columns
@@ -171,15 +171,25 @@ def test_the_exit_code_is_that_of_the_claims() -> None:
     assert exit_code([None]) is exit_code([]) is ExitCode.SMOKE_INCONCLUSIVE
 
 
+WEIGHTS = {f"text {i}": 2 for i in range(500)}
+RIGHT = {f"text {i}": LABELS[i % 2] for i in range(500)}
+
+
+def chance(answered: dict[str, int] | None) -> Chance:
+    drawn = simulated(WEIGHTS, RIGHT, LABELS, p=0.9, seed=1)
+    true, given = {"red": 500, "green": 500, "blue": 0}, {"red": 478, "green": 474, "blue": 48}
+    return Chance(task="t", true=true, given=given, answered=answered, simulated=drawn)
+
+
 def test_simulated_counts_are_around_what_chance_leads_to() -> None:
-    weights, right = {f"text {i}": 2 for i in range(500)}, {f"text {i}": LABELS[i % 2] for i in range(500)}
-    drawn = simulated(weights, right, LABELS, p=0.9, seed=1)
-    assert abs(statistics.fmean(drawn["red"]) - (0.9 * 500 + 0.05 * 500)) < 3
-    assert abs(statistics.fmean(drawn["blue"]) - 0.1 * 0.5 * 1000) < 3
-    assert set(map(sum, zip(*drawn.values(), strict=True))) == {1000}
+    drawn = simulated(WEIGHTS, RIGHT, LABELS, p=0.9, seed=1)
+    assert abs(statistics.fmean(counts["red"] for counts in drawn) - (0.9 * 500 + 0.05 * 500)) < 3
+    assert abs(statistics.fmean(counts["blue"] for counts in drawn) - 0.1 * 0.5 * 1000) < 3
+    assert {sum(counts.values()) for counts in drawn} == {1000}
 
 
-@pytest.mark.parametrize(("n_answered", "is_explained"), [(478, True), (560, False), (None, False)])
-def test_a_count_that_chance_does_not_explain_is_seen(n_answered: int | None, is_explained: bool) -> None:
-    chance = Chance(task="t", label="red", n_true=500, n_given=478, n_answered=n_answered, expected=475, sd=9.0)
-    assert (chance.deviations <= LIMIT_SD) is is_explained
+def test_counts_that_chance_explains_are_told_from_others() -> None:
+    likely, unlikely = chance({"red": 478, "green": 474, "blue": 48}), chance({"red": 378, "green": 474, "blue": 148})
+    assert likely.as_far > 0.2 > RAREST > unlikely.as_far == chance(None).as_far == 0
+    assert (likely.is_as_given, unlikely.is_as_given, chance(None).is_as_given) == (True, False, False)
+    assert (likely.error, unlikely.error) == (48, 148)
