@@ -123,6 +123,8 @@ def _state(result: RunResult) -> Iterator[str]:
             return
         case RunStatus.LIMIT:
             yield "PARTIAL: a budget stopped the run"
+        case RunStatus.INCOMPLETE if result.coverage.is_complete and result.error is None:
+            yield "INCOMPLETE: the data was read, but not every statement is confirmed by what it cites"
         case RunStatus.INCOMPLETE | RunStatus.INTERRUPTED | RunStatus.FAILED:
             yield result.status.value.upper()
     for reason in result.coverage.reasons:
