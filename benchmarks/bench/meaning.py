@@ -28,7 +28,7 @@ from runax_cli.runtime import LABELLER_PROMPTS
 MOST_SHARE, TOKENS_A_LABEL = 1.2, 12
 SIMULATIONS = 1000
 RAREST = 0.001
-"""Where fewer of the simulated labellings are as far off as the answer, p does not explain it."""
+"""Where fewer of the simulated benches are as far off as the answers, p does not explain them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,12 +173,28 @@ def _explained(chances: Sequence[Chance], p: float) -> Claim:
     if not chances:
         return Claim(f"p = {p:g}: no task was asked", None)
     errors = sum(chance.error for chance in chances), sum(chance.expected_error for chance in chances)
-    rarest = min(chance.as_far for chance in chances)
+    as_far = as_far_together(chances)
     text = (
-        f"p = {p:g}: records under a wrong label {errors[0]:,} in all, {errors[1]:,.0f} by chance alone; in each of "
-        f"{len(chances)} tasks at least {rarest:.1%} of simulated labellings are as far off (limit {RAREST:.1%})"
+        f"p = {p:g}: records under a wrong label {errors[0]:,} in all, {errors[1]:,.0f} by chance alone; of "
+        f"{SIMULATIONS:,} simulated benches {as_far:.1%} are as far off (limit {RAREST:.1%})"
     )
-    return Claim(text, rarest >= RAREST)
+    return Claim(text, as_far >= RAREST)
+
+
+def as_far_together(chances: Sequence[Chance]) -> float:
+    """The share of simulated benches whose tasks together are at least as far off as the answers.
+
+    Each task counts by its error relative to what chance leads to, so that none weighs more for having more records.
+    """
+    if any(chance.answered is None for chance in chances):
+        return 0.0
+    scales = [max(1.0, chance.expected_error) for chance in chances]
+    found = sum(chance.error / scale for chance, scale in zip(chances, scales, strict=True))
+    errors = [
+        [_error(counts, chance.true) / scale for counts in chance.simulated]
+        for chance, scale in zip(chances, scales, strict=True)
+    ]
+    return statistics.fmean(sum(bench) >= found for bench in zip(*errors, strict=True))
 
 
 def _tasks(questions: Sequence[LabelQuestion]) -> Iterator[LabelQuestion]:
@@ -213,7 +229,7 @@ def _chance(task: LabelQuestion, result: RunResult, truth: Truth, world: World, 
         true={label: true[label] for label in task.labels},
         given=given,
         answered=_answered(result),
-        simulated=simulated(weights, true_labels(task, world), task.labels, p=truth.p, seed=seed),
+        simulated=simulated(weights, true_labels(task, world), task.labels, p=truth.p, seed=f"{seed} {task.id}"),
     )
 
 
@@ -226,7 +242,7 @@ def _answered(result: RunResult) -> dict[str, int] | None:
 
 
 def simulated(
-    weights: Mapping[str, int], right: Mapping[str, str], labels: Sequence[str], *, p: float, seed: int
+    weights: Mapping[str, int], right: Mapping[str, str], labels: Sequence[str], *, p: float, seed: int | str
 ) -> list[dict[str, int]]:
     """Counts of labels in many labellings by chance, where each distinct text is labelled once."""
     dice = random.Random(seed)

@@ -11,7 +11,7 @@ import pytest
 from benchmarks.bench.claims import all_right, at_most
 from benchmarks.bench.judged import Gold, fault_of, golds_of
 from benchmarks.bench.knowing import Knowing
-from benchmarks.bench.meaning import RAREST, Chance, simulated
+from benchmarks.bench.meaning import RAREST, Chance, as_far_together, simulated
 from benchmarks.bench.moves import answer_of, move_of
 from benchmarks.bench.plain_way import Measured, fewer
 from benchmarks.bench.script import folded, scripts_of, with_wrong_columns
@@ -191,5 +191,7 @@ def test_simulated_counts_are_around_what_chance_leads_to() -> None:
 def test_counts_that_chance_explains_are_told_from_others() -> None:
     likely, unlikely = chance({"red": 478, "green": 474, "blue": 48}), chance({"red": 378, "green": 474, "blue": 148})
     assert likely.as_far > 0.2 > RAREST > unlikely.as_far == chance(None).as_far == 0
+    assert as_far_together([likely, likely]) > RAREST > as_far_together([likely, unlikely])
+    assert as_far_together([likely, chance(None)]) == 0
     assert (likely.is_as_given, unlikely.is_as_given, chance(None).is_as_given) == (True, False, False)
     assert (likely.error, unlikely.error) == (48, 148)
