@@ -23,7 +23,7 @@ from runax_cli.agent.foretold import Foretold
 from runax_cli.agent.part import Asked, Part, RunParts, tell_lost
 from runax_cli.agent.plan import SubQuestion, plan_of, single
 from runax_cli.agent.requested import RequestedCall
-from runax_cli.agent.verdict import Stopped, TurnEnd, verdict_of
+from runax_cli.agent.verdict import Stopped, TurnEnd, coverage_under, verdict_of
 from runax_cli.budget import Budget, Limits
 from runax_cli.errors import RunaxError, StoreError, TurnTimedOut
 from runax_cli.events import AnswerDelta, Emitter, EventSink, RunFinished, RunStarted
@@ -268,7 +268,7 @@ class Session:
             question=run.question,
             answer=combined_text(parts, question=run.question),
             sub_questions=tuple(part.report() for part in parts),
-            coverage=coverage,
+            coverage=coverage_under(verdict, coverage),
             calls=tuple(call.report for call in (*made, *void)),
             evidence=tuple(entry for part in parts for entry in part.evidence),
             usage=meter.report(),

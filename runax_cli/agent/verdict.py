@@ -22,7 +22,7 @@ from runax_cli.agent.requested import RequestedCall
 from runax_cli.errors import BudgetExhausted, TurnTimedOut
 from runax_cli.executor.envelope import EnvelopeStatus
 from runax_cli.exits import ExitCode, exit_code_of
-from runax_cli.results import Coverage, ErrorReport, Evidence, EvidenceKind, ReasonCode, RunStatus
+from runax_cli.results import Coverage, ErrorReport, Evidence, EvidenceKind, Reason, ReasonCode, RunStatus
 
 _BROUGHT_SOMETHING = (EnvelopeStatus.SUCCESS, EnvelopeStatus.EMPTY, EnvelopeStatus.PARTIAL)
 
@@ -75,6 +75,26 @@ def verdict_of(
             return _answered(calls, coverage, evidence)
         case _:
             assert_never(end)
+
+
+def coverage_under(verdict: Verdict, coverage: Coverage) -> Coverage:
+    """The coverage of a run that ended so: what was stopped or failed did not look at all it would have looked at."""
+    match verdict.status:
+        case RunStatus.COMPLETE | RunStatus.INCOMPLETE:
+            return coverage
+        case RunStatus.LIMIT:
+            code = ReasonCode.BUDGET
+        case RunStatus.INTERRUPTED:
+            code = ReasonCode.INTERRUPTED
+        case RunStatus.FAILED:
+            return coverage.model_copy(update={"is_complete": False})
+        case _:
+            assert_never(verdict.status)
+    if any(reason.code is code for reason in coverage.reasons):
+        return coverage.model_copy(update={"is_complete": False})
+    why = verdict.error.message if verdict.error is not None else "a limit stopped the run"
+    reasons = (*coverage.reasons, Reason(code=code, text=why))
+    return coverage.model_copy(update={"is_complete": False, "reasons": reasons})
 
 
 def _stopped(error: BaseException, coverage: Coverage) -> Verdict:

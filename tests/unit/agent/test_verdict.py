@@ -7,10 +7,11 @@ import pytest
 
 from runax_cli.agent.coverage import coverage_of
 from runax_cli.agent.requested import RequestedCall
-from runax_cli.agent.verdict import Answered, Limited, Stopped, TurnEnd, Verdict, verdict_of
+from runax_cli.agent.verdict import Answered, Limited, Stopped, TurnEnd, Verdict, coverage_under, verdict_of
 from runax_cli.errors import BudgetExhausted, ConfigurationError, ModelError, TurnTimedOut
 from runax_cli.executor.envelope import EnvelopeStatus
-from runax_cli.results import Evidence, EvidenceKind, ReasonCode, RunStatus
+from runax_cli.exits import ExitCode
+from runax_cli.results import Coverage, Evidence, EvidenceKind, ReasonCode, RunStatus
 
 MakeCall = Callable[..., RequestedCall]
 LIMIT = BudgetExhausted(resource="steps", owner="turn", limit=2, used=2, asked=1)
@@ -118,3 +119,21 @@ def test_an_end_from_outside_has_its_own_code(error: BaseException, expected: tu
     verdict = judge(Stopped(error, "half an ans"))
     assert of(verdict) == expected
     assert verdict.error is not None
+
+
+@pytest.mark.parametrize(
+    ("status", "code"),
+    [(RunStatus.LIMIT, ReasonCode.BUDGET), (RunStatus.INTERRUPTED, ReasonCode.INTERRUPTED), (RunStatus.FAILED, None)],
+)
+def test_a_run_that_was_stopped_or_failed_never_calls_its_coverage_complete(
+    status: RunStatus, code: ReasonCode | None
+) -> None:
+    under = coverage_under(Verdict(status, ExitCode.INTERNAL), Coverage())
+    assert not under.is_complete
+    assert [reason.code for reason in under.reasons] == ([code] if code else [])
+
+
+@pytest.mark.parametrize("status", [RunStatus.COMPLETE, RunStatus.INCOMPLETE])
+def test_the_coverage_of_an_answered_run_stays_what_was_measured(status: RunStatus) -> None:
+    coverage = Coverage(records_read=3)
+    assert coverage_under(Verdict(status, ExitCode.COMPLETE), coverage) is coverage
