@@ -29,7 +29,7 @@ async def run(options: BenchOptions, common: Common) -> ExitCode:
         common=common,
         sections=options.sections or tuple(name for name in bench.SECTIONS if name != "plain" or options.is_plain),
         only=options.only,
-        events=options.events or bench.Course.events,
+        events=options.events,
         p=options.p,
         seed=options.seed,
         latency_s=options.latency,

@@ -168,11 +168,11 @@ class BenchOptions(Options):
         list[str], typer.Option("--only", help="Only questions whose ids match; repeatable.", metavar="GLOB")
     ] = field(default_factory=list)
     events: Annotated[
-        int | None,
+        int,
         typer.Option(
             "--events", help="Most monitoring events in the section scale.", metavar="N", min=1, max=1_000_000
         ),
-    ] = None
+    ] = 1_000_000
     p: Annotated[
         float, typer.Option("--p", help="Probability of a right label in the section noise.", metavar="P", min=0, max=1)
     ] = 0.9

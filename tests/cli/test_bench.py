@@ -46,6 +46,15 @@ def test_a_section_that_does_not_exist_is_named_with_those_that_do(runax: Run) -
     assert "exact, repaired" in done.err
 
 
+def test_many_events_are_asked_in_a_process_whose_memory_is_known(runax: Run) -> None:
+    done = runax("bench", "--section", "scale", "--events", "300", "-o", "json", "-q")
+    assert done.code == 0, done.out + done.err
+    (section,) = json.loads(done.out)["sections"]
+    (row,) = section["rows"]
+    assert (row["events"], row["peak_mb"] > 50) == (300, True)
+    assert row["right"] == "10 of 10"  # one of them has no single answer over so few
+
+
 async def test_without_a_checkout_it_says_that_it_needs_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bench, "_PACKAGE", "benchmarks_that_are_absent")
     with pytest.raises(UsageError, match="runs from a checkout"):
