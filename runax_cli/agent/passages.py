@@ -18,6 +18,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?…])[\"”“')*_]*\s+(?=\S)")
 _REFERENCES = re.compile(r"(?:[,;]?\s?[\[【][^\[\]【】]*(?:#|_\d|\b[qQ]\d)[^\[\]【】]*[\]】])+[.;,]?")
 _NUMBERED = re.compile(r"(?:^|[^\w])\d{1,2}\.$")
 _LOOK_AHEAD = 400
+_LOOK_BEHIND = 600
 _ABBREVIATED = re.compile(
     r"(?:^|[\s(\"„“'])(?:e\.g|i\.e|vs|etc|approx|no|nr|mr|mrs|ms|dr|ing|mgr|st|č|čp|tj|tzv|tzn|např|resp|cca|apod|atd|"
     r"min|max|mil|mld|tis|hod|[^\W\d_])\.$",
@@ -90,7 +91,9 @@ def _sentences(paragraph: str) -> Iterator[str]:
     start = 0
     for end in _SENTENCE_END.finditer(paragraph):
         after = without_references(paragraph[end.end() : end.end() + _LOOK_AHEAD])
-        if end.start() < start or not _is_end(paragraph[start : end.start()], after):
+        # Only what is near decides: without a bound, a reply of megabytes that never ends a sentence takes minutes.
+        before = paragraph[max(start, end.start() - _LOOK_BEHIND) : end.start()]
+        if end.start() < start or not _is_end(before, after):
             continue
         trailing = _REFERENCES.match(paragraph, end.end())
         stop = trailing.end() if trailing and without_references(trailing[0]) != trailing[0] else end.start()
@@ -102,12 +105,10 @@ def _sentences(paragraph: str) -> Iterator[str]:
 
 def _is_end(before: str, after: str) -> bool:
     """Not after an abbreviation, in a quotation or a date, or before a small letter ("21. 11.", "21. listopadu")."""
-    if _ABBREVIATED.search(before) or _is_quoting(before, after):
-        return False
     head = after.lstrip(" \"„“'([【*_")[:1]
-    if _NUMBERED.search(before):
-        return head.isupper()
-    return not head.islower()
+    if head.islower() or _ABBREVIATED.search(before) or _is_quoting(before, after):
+        return False
+    return head.isupper() or not _NUMBERED.search(before)
 
 
 def _is_quoting(before: str, after: str) -> bool:

@@ -176,3 +176,7 @@ def test_a_quotation_of_several_sentences_is_not_taken_apart() -> None:
         "He wrote “It broke. Nobody came.”.",
         "Then “Enough.” he said.",
     ]
+
+
+def test_a_reply_of_a_megabyte_that_never_ends_a_sentence_is_one_statement() -> None:
+    assert len(statements("word word. " * 100_000)) == 1
