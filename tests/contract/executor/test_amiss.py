@@ -360,6 +360,13 @@ async def test_requests_stop_where_their_budget_does_and_the_data_is_kept(make: 
     assert outcome.dataset.is_sealed
 
 
+async def test_what_was_reserved_and_not_used_is_given_back(make: Any) -> None:
+    bench = make(261, faults={100: [failure()]})
+    outcome = await bench.call()
+    assert bench.budget.reserved == Amount()
+    assert bench.budget.spent.requests == outcome.report.requests == len(bench.api.asked) + 2, "a failure took three"
+
+
 async def test_a_call_without_any_budget_sends_nothing(make: Any) -> None:
     bench = make(261, limits=Limits(requests=0))
     outcome = await bench.call()
