@@ -33,7 +33,8 @@ _FILLERS = (
 )
 _BINDING = r"(?:and|or|but|plus|then|a|i|ale|nebo|pak|potom|pote)"
 _SECOND_ASKED = re.compile(
-    rf"\b{_BINDING}\W+{_FILLERS}(?!tell|give|rekni|uved){_ASKS}\b|,\s*{_FILLERS}(?:how (?:many|much|often)|kolik\w*)\b"
+    rf"\b{_BINDING}\W+{_FILLERS}(?!tell|give|rekni|uved){_ASKS}\b"
+    rf"|\b{_ASKS}\b[^?]*,\s*{_FILLERS}(?:how (?:many|much|often)|kolik\w*)\b"
 )
 _ADDITION = re.compile(
     r"\b(and also|and then|after that|as well as|in addition|additionally|besides that|furthermore|moreover"
@@ -86,7 +87,7 @@ def why_several(question: str) -> str | None:
     for pattern, what in ((_ADDITION, "adds a part"), (_COMPARISON, "compares"), (_SECOND_ASKED, "asks once more")):
         if found := pattern.search(text):
             return f"'{_shown(found[0])}' {what}"
-    if re.search(r"\?[^\w(]*[^\W_]{2}", text):
+    if re.search(r"\?.*\?", text, re.DOTALL):
         return "there is more than one question mark"
     if re.search(r"\w\W*;\W*\w", text):
         return "';' separates parts"

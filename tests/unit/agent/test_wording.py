@@ -120,3 +120,15 @@ def test_names_and_numbers_must_not_get_lost() -> None:
 @pytest.mark.parametrize(("text", "expected"), [("Kolik je hodin", True), ("Příšera", True), ("How many?", False)])
 def test_czech_is_told_by_letters_or_words(text: str, expected: bool) -> None:
     assert is_czech(text) is expected
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What percentage of the outbound messages has been read? Two decimals.",
+        "For each tariff code, how many customers are there?",
+        "In the SSH log, how many lines mention root?",
+    ],
+)
+def test_a_wish_for_a_form_and_a_lead_in_are_no_second_question(question: str) -> None:
+    assert why_several(question) is None
