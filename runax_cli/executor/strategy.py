@@ -9,7 +9,9 @@ from enum import StrEnum
 from runax_cli.executor.outcome import Need
 
 COUNTED_BY_EYE = 20
-"""So many records may be passed on as they are although figures are needed: a model can count them."""
+"""So many records may be passed on as they are although figures are needed: a model can look them over."""
+PASSED_FOR_FIGURES = 1000
+"""And so many tokens: from there on the card of the table costs less, and SQL computes the figure in either case."""
 
 
 class Strategy(StrEnum):
@@ -60,4 +62,7 @@ def choose(size: Size, need: Need, *, direct_limit: int, chunk_tokens: int) -> C
 
 
 def _may_pass(size: Size, need: Need) -> bool:
-    return need == "read" or (size.records is not None and size.records <= COUNTED_BY_EYE)
+    if need == "read" or size.records == 1:
+        return True
+    is_short = size.tokens is not None and size.tokens <= PASSED_FOR_FIGURES
+    return is_short and size.records is not None and size.records <= COUNTED_BY_EYE

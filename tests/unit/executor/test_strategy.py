@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runax_cli.executor.strategy import COUNTED_BY_EYE, Size, Strategy, choose
+from runax_cli.executor.strategy import COUNTED_BY_EYE, PASSED_FOR_FIGURES, Size, Strategy, choose
 
 
 @pytest.mark.parametrize(
@@ -52,3 +52,12 @@ def test_why_names_the_figures_and_says_what_is_a_guess() -> None:
     exact = Size(records=261, tokens=355_000, is_estimate=False)
     assert "about" not in choose(exact, "read", direct_limit=1000, chunk_tokens=27_000).why
     assert COUNTED_BY_EYE == 20
+
+
+@pytest.mark.parametrize(
+    ("records", "tokens", "wanted"),
+    [(12, PASSED_FOR_FIGURES, "direct_pass"), (12, PASSED_FOR_FIGURES + 1, "table"), (1, 5000, "direct_pass")],
+)
+def test_a_few_long_records_are_computed_over_and_one_alone_is_shown(records: int, tokens: int, wanted: str) -> None:
+    size = Size(records=records, tokens=tokens)
+    assert choose(size, "compute", direct_limit=8000, chunk_tokens=27_000).strategy == wanted
