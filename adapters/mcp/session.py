@@ -32,6 +32,8 @@ from adapters.mcp.failures import Circumstances, connection_failed, failure_of, 
 _LOG = logging.getLogger(__name__)
 _CONNECTING = "connecting"
 _LAST_WORDS = 1000
+_STOPPING_S = 6.0
+"""The SDK gives a server process 2 s to end by itself and 2 s to end when told, before it is killed."""
 _READ_S = 300.0
 _T = TypeVar("_T")
 
@@ -92,7 +94,7 @@ class Connection:
         return await self._bounded(sent, f"tools/call {name}")
 
     async def aclose(self) -> None:
-        """Close in the owner's task and wait for it, twice the time limit at most. Raises nothing of the SDK's."""
+        """Close in the owner's task and wait for it, as long as a process may take to stop. Raises nothing."""
         self.is_lost = True
         self._closing.set()
         owner = self._owner
@@ -101,7 +103,7 @@ class Connection:
         if not self._settled.is_set():
             self._scope.cancel()
         for _ in range(2):
-            await asyncio.wait({owner}, timeout=self.settings.timeout_s)
+            await asyncio.wait({owner}, timeout=max(_STOPPING_S, self.settings.timeout_s))
             if owner.done():
                 return
             self._scope.cancel()

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import os
 import sys
 from pathlib import Path
 
@@ -68,11 +69,14 @@ async def test_the_time_limit_of_a_call_is_kept() -> None:
         await source.aclose()
 
 
-async def test_a_server_that_never_answers_is_given_up_and_stopped() -> None:
-    silent = McpSettings(name="silent", command=(sys.executable, "-c", "import time; time.sleep(60)"), timeout_s=0.3)
-    async with asyncio.timeout(15):
+async def test_a_server_that_never_answers_is_given_up_and_stopped(tmp_path: Path) -> None:
+    program = f"import os, time; open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid())); time.sleep(60)"
+    silent = McpSettings(name="silent", command=(sys.executable, "-c", program), timeout_s=0.5)
+    async with asyncio.timeout(25):
         with pytest.raises(SourceError, match="MCP server 'silent', connecting"):
             await McpSource.open(silent)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)
 
 
 async def test_a_command_that_does_not_exist_is_named() -> None:
