@@ -36,6 +36,17 @@ _SECOND_ASKED = re.compile(
     rf"\b{_BINDING}\W+{_FILLERS}(?!tell|give|rekni|uved){_ASKS}\b"
     rf"|\b{_ASKS}\b[^?]*,\s*{_FILLERS}(?:how (?:many|much|often)|kolik\w*)\b"
 )
+_WHICH = re.compile(
+    r"\W*(?:(?:in|from|on|for|at|v|ve|z|ze|u)\s+)?(?:which|what|who|kter\w+|kdo|co)\b(?!.*\bhow\b.*\bhow\b)"
+)
+_OF_THEM = (
+    r"(?:they|them|it|each|there|are|is|does|do|have|has|from|of|in|per|cent|percent|to|two|decimals?|times"
+    r"|jich|kazd\w+|ma|maji|je)"
+)
+_AND_HOW_MANY = re.compile(
+    rf",?\s*\b(?:and|a)\s+(?:how (?:many|much|often|large|long|high|big)|kolik)(?:[\s,]+{_OF_THEM}\b)*\s*\?"
+)
+_FORM_WANTED = re.compile(r"(?<=[?.!])\s+(?:give|list them|state|write|round|uved|vypis je)\b[^?.!]*(?:[.!]|$)")
 _ADDITION = re.compile(
     r"\b(and also|and then|after that|as well as|in addition|additionally|besides that|furthermore|moreover"
     r"|respectively|a take|a taky|a dale|a pak|a potom|a pote|a zaroven|jakoz i|krome toho|navic|dale pak)\b"
@@ -83,7 +94,7 @@ def why_several(question: str) -> str | None:
 
     Doubt counts as several: a needless plan costs one small request, a part that is overlooked costs its answer.
     """
-    text = _marked(question)
+    text = _without_details(_marked(question))
     for pattern, what in ((_ADDITION, "adds a part"), (_COMPARISON, "compares"), (_SECOND_ASKED, "asks once more")):
         if found := pattern.search(text):
             return f"'{_shown(found[0])}' {what}"
@@ -99,6 +110,13 @@ def why_several(question: str) -> str | None:
     if len(asking) > 1:
         return "more than one sentence asks"
     return "it is long" if len(text) > _LONG_CHARS else None
+
+
+def _without_details(text: str) -> str:
+    """The text without what only says more of the one thing asked for: "and how many?", "Give its id."."""
+    if _WHICH.match(text):
+        text = _AND_HOW_MANY.sub("?", text, count=1)
+    return _FORM_WANTED.sub("", text)
 
 
 def is_czech(text: str) -> bool:

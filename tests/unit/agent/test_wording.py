@@ -128,7 +128,22 @@ def test_czech_is_told_by_letters_or_words(text: str, expected: bool) -> None:
         "What percentage of the outbound messages has been read? Two decimals.",
         "For each tariff code, how many customers are there?",
         "In the SSH log, how many lines mention root?",
+        "Which metric has the most critical events, and how many?",
+        "Kterým třem pracovníkům je přiděleno nejvíc požadavků a kolik jich každý má?",
+        "What was the last event of the device olt-brno-03? Give its id.",
     ],
 )
-def test_a_wish_for_a_form_and_a_lead_in_are_no_second_question(question: str) -> None:
+def test_a_wish_for_a_form_a_lead_in_and_a_detail_are_no_second_question(question: str) -> None:
     assert why_several(question) is None
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Which tariff does Tomáš Baláž have, and how many messages were exchanged with him?",
+        "How many tickets are there and how many are open?",
+        "Which metric has the most critical events? List the devices of rack R7.",
+    ],
+)
+def test_a_detail_about_something_else_is_a_second_question(question: str) -> None:
+    assert why_several(question) is not None
