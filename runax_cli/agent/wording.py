@@ -32,8 +32,13 @@ _FILLERS = (
     r"|take|taky|pak|potom|dale|prosim|u|v|z|s)\W+)*"
 )
 _BINDING = r"(?:and|or|but|plus|then|a|i|ale|nebo|pak|potom|pote)"
+_PREDICATE = (
+    r"(?:is|are|was|were|has|have)\s+"
+    r"(?!(?:there|the|any|all|they|it|he|she|we|his|her|its|their|this|that|these|a|an)\b)"
+)
+"""As in "events that come from R7 and are errors": what goes on is no question."""
 _SECOND_ASKED = re.compile(
-    rf"\b{_BINDING}\W+{_FILLERS}(?!tell|give|rekni|uved){_ASKS}\b"
+    rf"\b{_BINDING}\W+{_FILLERS}(?!tell|give|rekni|uved|{_PREDICATE}){_ASKS}\b"
     rf"|\b{_ASKS}\b[^?]*,\s*{_FILLERS}(?:how (?:many|much|often)|kolik\w*)\b"
 )
 _WHICH = re.compile(

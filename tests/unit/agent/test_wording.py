@@ -131,6 +131,7 @@ def test_czech_is_told_by_letters_or_words(text: str, expected: bool) -> None:
         "Which metric has the most critical events, and how many?",
         "Kterým třem pracovníkům je přiděleno nejvíc požadavků a kolik jich každý má?",
         "What was the last event of the device olt-brno-03? Give its id.",
+        "How many events come from equipment in the rack R7 and are errors or critical?",
     ],
 )
 def test_a_wish_for_a_form_a_lead_in_and_a_detail_are_no_second_question(question: str) -> None:
@@ -142,6 +143,7 @@ def test_a_wish_for_a_form_a_lead_in_and_a_detail_are_no_second_question(questio
     [
         "Which tariff does Tomáš Baláž have, and how many messages were exchanged with him?",
         "How many tickets are there and how many are open?",
+        "How many tickets has customer 4 and are the invoices paid?",
         "Which metric has the most critical events? List the devices of rack R7.",
     ],
 )
