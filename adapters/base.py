@@ -29,7 +29,12 @@ class Effect(StrEnum):
 
 
 class Convention(StrEnum):
-    """How a tool's results are divided into pages. Members are added as readers for them are written."""
+    """How a tool's results are divided into pages.
+
+    `KEYSET` pages begin after the last record read, whose key becomes an argument; `RANGE` pages are asked for by the
+    header `Range: items=0-24` (RFC 9110, section 14). JSON:API, OData, SCIM, search engines and AWS-like services are
+    spellings of these.
+    """
 
     SINGLE = "single"
     OFFSET = "offset"
@@ -37,46 +42,78 @@ class Convention(StrEnum):
     CURSOR = "cursor"
     NEXT_URL = "next_url"
     LINK_HEADER = "link_header"
+    KEYSET = "keyset"
+    RANGE = "range"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pagination:
     """How one tool pages: its convention, and the arguments (by their name in the tool) that take part in it.
 
-    `position` is the argument that says where a page begins (offset, page number, cursor), `size` how many records
-    it may hold, `metadata` a flag that asks for figures in place of records. `first` is the position of the first
-    page. Sizes are None where the document says nothing. `is_declared` is False for a guess from names alone.
+    An argument may lie inside another one: `page/limit` is the member `limit` of the object `page`.
+
+    `position` is the argument that says where a page begins (offset, page number, cursor, key of the last record),
+    `size` how many records it may hold (`sizes`: the only ones allowed, ascending, where the document lists them).
+    `metadata` is a flag that asks for figures in place of records, by the value `metadata_value`; `totals` are
+    arguments that make a page tell the total as well (`$count=true`). `count_operation` names another tool of the same
+    source that tells the total of this one, `next_operation` one that gives the pages after the first (a scroll).
+    `is_total_by_head` says that the document has a HEAD of the same path.
+
+    `first` is the position of the first page. Sizes are None where the document says nothing. `window` is the number
+    of records that can be reached at most. `key` is the dotted path inside a record of what a KEYSET page begins
+    after. `next_path` and `total_path` are dotted paths in a response ("" is none), known only where a document's
+    annotation or the user says so. `is_declared` is False for a guess from names alone.
     """
 
     convention: Convention = Convention.SINGLE
     position: str | None = None
     size: str | None = None
     metadata: str | None = None
+    metadata_value: Json = True
+    totals: tuple[tuple[str, Json], ...] = ()
+    count_operation: str | None = None
+    next_operation: str | None = None
+    is_total_by_head: bool = False
     first: int = 0
     min_size: int | None = None
     max_size: int | None = None
     default_size: int | None = None
+    sizes: tuple[int, ...] = ()
+    window: int | None = None
+    key: str | None = None
+    next_path: str | None = None
+    total_path: str | None = None
     is_declared: bool = False
     other_hidden: tuple[str, ...] = ()
 
     @property
     def hidden(self) -> tuple[str, ...]:
         """Names of the arguments that the model does not see."""
-        named = (self.position, self.size, self.metadata)
-        return tuple(name for name in named if name) + self.other_hidden
+        named = (self.position, self.size, self.metadata, *(name for name, _ in self.totals))
+        return tuple(dict.fromkeys(name for name in named if name)) + self.other_hidden
 
     @property
     def is_addressable(self) -> bool:
         """Whether any page can be asked for without having read the one before."""
+        if self.convention is Convention.RANGE:
+            return True
         return self.convention in (Convention.OFFSET, Convention.PAGE) and self.position is not None
 
 
 @dataclass(frozen=True, slots=True)
 class PageAddress:
-    """Where one page is: arguments to add to the call's own, or a URL that replaces the request's."""
+    """Where one page is: arguments to add to the call's own, headers to send, or a URL that replaces the request's.
+
+    The argument `page/limit` goes into the object `page`. `operation` names another tool of the same source that is
+    asked in place of the call's own: it gets those of the call's arguments that it knows. `is_head` asks by HEAD: the
+    answer has headers and no payload.
+    """
 
     arguments: Mapping[str, Json] = field(default_factory=_nothing)
     url: str | None = None
+    headers: Mapping[str, str] = field(default_factory=_nothing)
+    operation: str | None = None
+    is_head: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

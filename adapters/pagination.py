@@ -8,12 +8,14 @@ from adapters.paging.address import address, first_address, metadata_address, of
 from adapters.paging.detect import detect
 from adapters.paging.reading import Metadata, PageReading, fingerprint, read_metadata, read_page
 from adapters.paging.records import at_path
+from adapters.paging.response import ResponseShape
 from adapters.paging.totals import Certainty
 
 __all__ = [
     "Certainty",
     "Metadata",
     "PageReading",
+    "ResponseShape",
     "address",
     "at_path",
     "detect",

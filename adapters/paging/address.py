@@ -17,14 +17,21 @@ def address(pagination: Pagination, *, page_index: int, size: int | None) -> Pag
             return offset_address(pagination, offset=page_index * size, size=size)
         case Convention.PAGE:
             return _with_position(pagination, pagination.first + page_index, size)
-        case Convention.SINGLE | Convention.CURSOR | Convention.NEXT_URL | Convention.LINK_HEADER:
+        case Convention.RANGE:
+            if size is None:
+                raise ValueError("pages by range need a size")
+            return offset_address(pagination, offset=page_index * size, size=size)
+        case Convention.SINGLE | Convention.CURSOR | Convention.NEXT_URL | Convention.LINK_HEADER | Convention.KEYSET:
             raise ValueError(f"pages of convention '{pagination.convention}' have no address; follow what they name")
         case _:
             assert_never(pagination.convention)
 
 
 def offset_address(pagination: Pagination, *, offset: int, size: int | None) -> PageAddress:
-    """The page that begins after `offset` records. Raises ValueError for other conventions than OFFSET."""
+    """The page that begins after `offset` records. Raises ValueError for other conventions than OFFSET and RANGE."""
+    if pagination.convention is Convention.RANGE:
+        last = "" if size is None else str(offset + size - 1)
+        return PageAddress(headers={"Range-Unit": "items", "Range": f"items={offset}-{last}"})
     if pagination.convention is not Convention.OFFSET:
         raise ValueError(f"convention '{pagination.convention}' has no offset")
     return _with_position(pagination, pagination.first + offset, size)
@@ -32,6 +39,8 @@ def offset_address(pagination: Pagination, *, offset: int, size: int | None) -> 
 
 def first_address(pagination: Pagination, *, size: int | None) -> PageAddress:
     """The first page: by its position where pages have one, else by its size alone."""
+    if pagination.convention is Convention.RANGE:
+        return PageAddress() if size is None else offset_address(pagination, offset=0, size=size)
     return _with_position(pagination, pagination.first if pagination.is_addressable else None, size)
 
 
@@ -39,7 +48,7 @@ def metadata_address(pagination: Pagination) -> PageAddress:
     """The request for figures in place of records. Raises ValueError where the tool has no such flag."""
     if pagination.metadata is None:
         raise ValueError("the tool has no metadata flag")
-    return PageAddress({pagination.metadata: True})
+    return PageAddress({pagination.metadata: pagination.metadata_value})
 
 
 def _with_position(pagination: Pagination, position: int | None, size: int | None) -> PageAddress:

@@ -28,7 +28,7 @@ from runax_cli.results import ReasonCode
 
 REPEATED_PAGES = 2
 """So many pages may come a second time before the position counts as ignored."""
-_FOLLOWED = (Convention.CURSOR, Convention.NEXT_URL, Convention.LINK_HEADER)
+_FOLLOWED = (Convention.CURSOR, Convention.NEXT_URL, Convention.LINK_HEADER, Convention.KEYSET)
 
 
 class Fetch:
