@@ -5,10 +5,13 @@ Pure; nothing here sends a request.
 """
 
 from adapters.paging.address import address, first_address, metadata_address, offset_address
+from adapters.paging.annotations import annotated
 from adapters.paging.detect import detect
+from adapters.paging.members import flattened
 from adapters.paging.reading import Metadata, PageReading, fingerprint, read_metadata, read_page
 from adapters.paging.records import at_path
 from adapters.paging.response import ResponseShape
+from adapters.paging.siblings import counting
 from adapters.paging.totals import Certainty
 
 __all__ = [
@@ -17,10 +20,13 @@ __all__ = [
     "PageReading",
     "ResponseShape",
     "address",
+    "annotated",
     "at_path",
+    "counting",
     "detect",
     "fingerprint",
     "first_address",
+    "flattened",
     "metadata_address",
     "offset_address",
     "read_metadata",

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from adapters.base import Convention, Json, JsonObject, Pagination
 from adapters.paging import names
 from adapters.paging.names import PositionRow, plain
+from adapters.paging.response import ResponseShape
 
 _TRUE_LIKE = frozenset({"boolean"})
 _FIRST_SENTENCE = re.compile(r"[.!?](?:\s|$)|\n\s*\n")
@@ -55,10 +56,16 @@ class Parameter:
         return bool(names.NOT_PAGING.search(_FIRST_SENTENCE.split(self.text, maxsplit=1)[0]))
 
 
-def detect(parameters: Mapping[str, JsonObject], *, description: str = "") -> Pagination:
-    """How the tool with these parameters (flat name -> JSON Schema) seems to page.
+def detect(
+    parameters: Mapping[str, JsonObject],
+    *,
+    description: str = "",
+    response: ResponseShape | None = None,  # noqa: ARG001 - the shape comes to bear with the rules over responses
+) -> Pagination:
+    """How the tool with these parameters (flat name -> JSON Schema, `flattened` where objects are to count) pages.
 
     `description` is the tool's own; it can supply the words that a bare parameter lacks, never take one away.
+    `response` is what the document says of the answers.
     """
     known = [_parameter(name, schema) for name, schema in parameters.items()]
     metadata = next((p.name for p in known if p.plain in names.METADATA_FLAGS and _is_flag(p)), None)

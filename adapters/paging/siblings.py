@@ -1,0 +1,68 @@
+"""Tools that count what another tool lists.
+
+Knows names, locators and visible arguments of the tools of one source. Knows no document and no request. A count is of
+use only where every filter of the list is one of the count too: else it would count something larger.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+
+from adapters.base import Effect, Json, ToolSpec
+from adapters.paging.names import plain
+
+_COUNT_SEGMENT = re.compile(r"/(?:\$count|_?count|counts|total)/?$", re.IGNORECASE)
+_COUNT_WORD = re.compile(r"(?:^|_)(?:get_|fetch_|read_)?(?:count|counts|total|number_of|num)(?:_|$)")
+_READS = re.compile(r"^(?:list|get|search|find|query|fetch|read|all)_")
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+
+def counting(specs: Iterable[ToolSpec]) -> Mapping[str, str]:
+    """The name of the tool that counts for each tool that has one: `/x/count`, `/x/$count`, `countX`, `getXCount`."""
+    known = [spec for spec in specs if spec.effect is Effect.READ]
+    counts = [spec for spec in known if _counted(spec) is not None]
+    found: dict[str, str] = {}
+    for spec in known:
+        match = next((one for one in counts if one is not spec and _is_count_of(one, spec)), None)
+        if match is not None and _counted(spec) is None:
+            found[spec.name] = match.name
+    return found
+
+
+def _is_count_of(count: ToolSpec, listing: ToolSpec) -> bool:
+    if count.source != listing.source or not listing.returns_many or count.pagination.position is not None:
+        return False
+    return _counted(count) == _subject(listing) and _has_filters_of(count, listing)
+
+
+def _counted(spec: ToolSpec) -> str | None:
+    """What a tool counts: the path of the list without its last segment, or the words of its name; None: no count."""
+    method, _, path = spec.locator.partition(" ")
+    if path:
+        bare = _COUNT_SEGMENT.sub("", path)
+        return f"{method} {bare}" if bare != path else None
+    words = _snake(spec.locator)
+    bare = _COUNT_WORD.sub("_", words).strip("_")
+    return _stem(bare) if bare and bare != words else None
+
+
+def _subject(spec: ToolSpec) -> str:
+    return spec.locator.rstrip("/") if " " in spec.locator else _stem(_snake(spec.locator))
+
+
+def _stem(words: str) -> str:
+    return plain(_READS.sub("", words)).removesuffix("s")
+
+
+def _snake(name: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "_", _HUMP.sub("_", name).lower()).strip("_")
+
+
+def _has_filters_of(count: ToolSpec, listing: ToolSpec) -> bool:
+    """Whether what the list can be narrowed by can narrow the count as well, and the count needs nothing more."""
+    asked = set(count.parameters.get("required") or ())
+    return set(_arguments(listing)) <= set(_arguments(count)) and asked <= set(_arguments(listing))
+
+
+def _arguments(spec: ToolSpec) -> Iterable[str]:
+    properties: Json = spec.parameters.get("properties")
+    return properties if isinstance(properties, dict) else ()
