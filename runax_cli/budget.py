@@ -81,6 +81,10 @@ class Budget:
             budget.reserved = budget.reserved + amount
         return Reservation(self, amount)
 
+    def charge(self, amount: Amount) -> None:
+        """Count what was used before this budget was made, even where that is above a limit."""
+        self.spent = self.spent + amount
+
     @contextmanager
     def reserved_for(self, amount: Amount) -> Iterator[Reservation]:
         """Reserve for a block. A block that leaves without settling has used the worst case."""

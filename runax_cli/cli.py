@@ -39,7 +39,7 @@ runs_app = typer.Typer(
     name="runs",
     invoke_without_command=True,
     callback=_group,
-    help="Past runs: list, show, export, prune; the schema of results.",
+    help="Past runs: list, show, resume, export, prune; the schema of results.",
 )
 config_app = typer.Typer(
     name="config", invoke_without_command=True, callback=_group, help="The settings: show, check, init."
@@ -185,6 +185,15 @@ def show_run(run: Annotated[str, typer.Argument(help="Beginning of the run's id.
     from runax_cli.commands import runs
 
     return runs.show_run(run, common)
+
+
+@runs_app.command("resume")
+@with_options("source", "answer", "call", "output")
+def resume_run(run: Annotated[str, typer.Argument(help="Beginning of the run's id.")], *, common: Common) -> ExitCode:
+    """Go on with a run that was cut off or stopped: what is stored is neither fetched nor paid for again."""
+    from runax_cli.commands import runs_resume
+
+    return _wait(runs_resume.run(run, common))
 
 
 @runs_app.command("export")

@@ -85,7 +85,8 @@ class Runtime:
             approver=approver,
             clock=self.clock,
             trace_of=trace_of,
-            settings={name: settings.shown(name) for name in FIELDS},
+            settings={name: settings.shown(name) for name in FIELDS}
+            | {"invocation": self.configuration.invocation.stored()},
             notices=notices,
         )
         mark_session(self.store.folder, session.id)

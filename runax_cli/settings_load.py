@@ -57,6 +57,25 @@ class Layer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Invocation:
+    """What a configuration was made from besides files and environment; enough to make it again.
+
+    `flags` are values by field, `folder` is where the files were looked for.
+    """
+
+    flags: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    config: Path | None = None
+    tools: Globs = ()
+    folder: Path = Path()
+
+    def stored(self) -> dict[str, Any]:
+        """As it may be written down: without secrets."""
+        flags = {name: value for name, value in self.flags.items() if name not in SECRETS}
+        config = None if self.config is None else str(self.config.resolve())
+        return {"flags": flags, "config": config, "tools": list(self.tools), "folder": str(self.folder)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Configuration:
     """The settings in force, where each came from, and the variables that `auth` entries may name.
 
@@ -68,6 +87,7 @@ class Configuration:
     origins: Mapping[str, str]
     flags: frozenset[str] = frozenset()
     variables: Mapping[str, str] = field(default_factory=dict, repr=False)
+    invocation: Invocation = field(default_factory=Invocation)
 
     def sources(self) -> dict[str, OpenApiPart | McpPart]:
         """Every source by name: those of the files, and `api` and `mcp` from the settings of these names."""
@@ -148,6 +168,7 @@ def load(
         origins={name: _origin(layers, name) for name in FIELDS},
         flags=frozenset(given),
         variables=_variables(dotenvs),
+        invocation=Invocation(flags=given, config=config, tools=tools, folder=here),
     )
 
 

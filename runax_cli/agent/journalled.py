@@ -1,31 +1,54 @@
 """A model whose requests are written to the journal: what was asked, what came back, what it cost.
 
-Steps of the main model are units of work, keyed by their request; of any other role only the spend is written here.
-A journal that cannot be written costs its notes and not the answer: that is told once. Knows no prompt.
+Requests of the main model and the planner are units of work, keyed by their run, what is sent, and how often it was
+sent before. A run that goes on gets the replies that it already paid for from the journal, and sends only what was not
+answered. Of any other role only the spend is written here. A journal that cannot be written costs its notes and not
+the answer: that is told once. Knows no prompt.
 """
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict
+
+from pydantic import TypeAdapter, ValidationError
 
 from runax_cli.errors import StoreError
 from runax_cli.memory.journal import EntryKind, Journal
 from runax_cli.models.base import Model, ModelReply, ModelRequest, OnText, Role
 
 Lost = Callable[[StoreError], None]
+Replayed = Callable[[ModelRequest, ModelReply], None]
+_REPLY = TypeAdapter(ModelReply)
+_STEPS = frozenset({Role.AGENT, Role.PLANNER, Role.SUMMARIZER})
+
+
+def _nobody(_request: ModelRequest, _reply: ModelReply) -> None:
+    """Nobody needs to know."""
 
 
 class JournalledModel:
-    """Wraps the model of one role for one run. `on_lost` hears of the first note that could not be written."""
+    """Wraps the model of one role for one run.
 
-    def __init__(self, inner: Model, *, role: Role, journal: Journal, run_id: str, on_lost: Lost) -> None:
-        self._inner = inner
-        self._role = role
-        self._journal = journal
-        self._run_id = run_id
-        self._on_lost = on_lost
+    `on_lost` hears of the first note that could not be written, `on_replayed` of every reply that came from the
+    journal in place of the model.
+    """
+
+    def __init__(
+        self,
+        inner: Model,
+        *,
+        role: Role,
+        journal: Journal,
+        run_id: str,
+        on_lost: Lost,
+        on_replayed: Replayed = _nobody,
+    ) -> None:
+        self._inner, self._role, self._journal, self._run_id = inner, role, journal, run_id
+        self._on_lost, self._on_replayed = on_lost, on_replayed
         self._is_lost = False
+        self._sent: Counter[str] = Counter()
 
     @property
     def name(self) -> str:
@@ -34,19 +57,57 @@ class JournalledModel:
 
     async def complete(self, request: ModelRequest, *, on_text: OnText | None = None) -> ModelReply:
         """See `Model.complete`."""
-        key = _key(self.name, request) if self._role is Role.AGENT else None
-        if key is not None:
-            reserved = request.max_output_tokens
-            self._note(lambda: self._journal.started(key, EntryKind.STEP, self._run_id, reserved_tokens=reserved))
-        reply = await self._inner.complete(request, on_text=on_text)
-        if key is not None:
-            self._note(lambda: self._journal.done(key, _payload(reply)))
+        if self._role not in _STEPS:
+            reply = await self._inner.complete(request, on_text=on_text)
+        else:
+            key = self._key(request)
+            stored = self._found(key)
+            if stored is not None:
+                return self._replayed(request, stored, on_text)
+            reply = await self._paid(key, request, on_text)
         self._note(lambda: self._spend(reply))
         return reply
 
     async def aclose(self) -> None:
         """Close the model behind."""
         await self._inner.aclose()
+
+    async def _paid(self, key: str, request: ModelRequest, on_text: OnText | None) -> ModelReply:
+        reserved = request.max_output_tokens
+        self._note(lambda: self._journal.started(key, EntryKind.STEP, self._run_id, reserved_tokens=reserved))
+        try:
+            reply = await self._inner.complete(request, on_text=on_text)
+        except Exception:
+            self._note(lambda: self._journal.failed(key))
+            raise
+        self._note(lambda: self._journal.done(key, _payload(reply)))
+        return reply
+
+    def _replayed(self, request: ModelRequest, reply: ModelReply, on_text: OnText | None) -> ModelReply:
+        if on_text is not None and reply.text:
+            on_text(reply.text)
+        self._on_replayed(request, reply)
+        return reply
+
+    def _key(self, request: ModelRequest) -> str:
+        """Of the run, everything that is sent, and how often the same was sent before: a repeated question is meant."""
+        sent = _digest(self._role, self.name, request)
+        self._sent[sent] += 1
+        return f"step:{sent}:{self._sent[sent]}"
+
+    def _found(self, key: str) -> ModelReply | None:
+        """A stored reply; one that another version wrote, or that masking changed, is no reply."""
+        if self._is_lost:
+            return None
+        try:
+            payload = self._journal.found(key)
+            return None if payload is None else _REPLY.validate_json(payload)
+        except StoreError as error:
+            self._is_lost = True
+            self._on_lost(error)
+        except ValidationError:
+            return None
+        return None
 
     def _spend(self, reply: ModelReply) -> None:
         usage, cost_usd = reply.usage, reply.cost_usd
@@ -62,11 +123,17 @@ class JournalledModel:
             self._on_lost(error)
 
 
-def _key(model: str, request: ModelRequest) -> str:
-    """Of the run and everything that is sent: within a run no step is sent twice."""
-    sent = {"model": model, "run": request.run_id, "messages": [asdict(message) for message in request.messages]}
-    text = json.dumps(sent | {"tools": [asdict(tool) for tool in request.tools]}, sort_keys=True, default=str)
-    return "step:" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+def _digest(role: Role, model: str, request: ModelRequest) -> str:
+    sent = {
+        "role": role.value,
+        "model": model,
+        "run": request.run_id,
+        "messages": [asdict(message) for message in request.messages],
+        "tools": [asdict(tool) for tool in request.tools],
+        "output": None if request.output is None else asdict(request.output),
+    }
+    text = json.dumps(sent, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _payload(reply: ModelReply) -> bytes:

@@ -14,6 +14,7 @@ from runax_cli.agent.datatools import OfferedTools
 from runax_cli.agent.journalled import JournalledModel
 from runax_cli.agent.plan import SubQuestion
 from runax_cli.agent.planner import Planner
+from runax_cli.agent.resuming import replayed
 from runax_cli.agent.streaming import AnswerStream
 from runax_cli.agent.turn import Turn, TurnParts
 from runax_cli.agent.verdict import Stopped, TurnEnd
@@ -66,8 +67,15 @@ class RunParts:
     def model(self, role: Role, *, budget: Budget, emitter: Emitter) -> Model:
         """The model of a role, bound to a budget and journalled."""
         model = self.registry.bind(role, budget=budget, emitter=emitter, meter=self.meter)
-        tell = partial(tell_lost, emitter)
-        return JournalledModel(model, role=role, journal=self.journal, run_id=self.run_id, on_lost=tell)
+        counter = self.registry.counter(role)
+        return JournalledModel(
+            model,
+            role=role,
+            journal=self.journal,
+            run_id=self.run_id,
+            on_lost=partial(tell_lost, emitter),
+            on_replayed=partial(replayed, emitter, counter),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,6 +23,7 @@ from runax_cli.agent.foretold import Foretold
 from runax_cli.agent.part import Asked, Part, RunParts, tell_lost
 from runax_cli.agent.plan import SubQuestion, plan_of, single
 from runax_cli.agent.requested import RequestedCall
+from runax_cli.agent.resuming import taken_up
 from runax_cli.agent.verdict import Stopped, TurnEnd, coverage_under, verdict_of
 from runax_cli.budget import Budget, Limits
 from runax_cli.errors import RunaxError, StoreError, TurnTimedOut
@@ -33,7 +34,7 @@ from runax_cli.forecasts import ForecastCheck
 from runax_cli.guard.policy import AlwaysDeny, Approver, WritePolicy
 from runax_cli.guard.virtual import visible
 from runax_cli.memory.history import History
-from runax_cli.memory.journal import Journal
+from runax_cli.memory.journal import Journal, StoredRun
 from runax_cli.models.base import OnText, Role
 from runax_cli.models.metered import UsageMeter
 from runax_cli.models.registry import ModelRegistry
@@ -128,7 +129,21 @@ class Session:
         Failures of sources and models, limits and timeouts are in the result. Cancellation and faults of runax itself
         are put in a result, told as `run.finished`, and raised again.
         """
-        run = self._begin(question, on_text)
+        return await self._run(self._begin(question, on_text))
+
+    async def resume(self, stored: StoredRun, *, on_text: OnText | None = None) -> RunResult:
+        """Go on with a run that did not end well, as the first turn of this session, on the day that it began.
+
+        Whatever the journal has of it is taken over: replies of models, pages, reductions, labels. What it used counts
+        in its limits. Ends as `ask` does; raises StoreError where the journal cannot be read.
+        """
+        self.id = stored.session_id
+        for run in self.journal.runs_before(stored):
+            if run.result is not None and run.result.status in _REMEMBERED:
+                self.history.add(run.question, run.result.answer)
+        return await self._run(self._begin(stored.question, on_text, resumed=stored))
+
+    async def _run(self, run: _Run) -> RunResult:
         try:
             stopped = await self._until_timeout(run)
             results = await asyncio.to_thread(self._results, run, stopped)
@@ -177,18 +192,24 @@ class Session:
         )
         run.changes = await changes(reads, self.catalog, scope=scope)
 
-    def _begin(self, question: str, on_text: OnText | None) -> _Run:
-        run_id = _new_id()
+    def _begin(self, question: str, on_text: OnText | None, *, resumed: StoredRun | None = None) -> _Run:
+        run_id = resumed.run_id if resumed else _new_id()
         foretold = Foretold(self.sink)
         emitter = Emitter.for_run(foretold, run_id=run_id, session_id=self.id, now=self._now)
         emitter.emit(self._run_started(question))
+        meter, budget = UsageMeter(), self.limits.budget()
         try:
-            self.journal.begin_run(run_id, self.id, question=question, settings=self.settings, started_at=self._now())
+            if resumed is None:
+                self.journal.begin_run(
+                    run_id, self.id, question=question, settings=self.settings, started_at=self._now()
+                )
+            else:
+                taken_up(resumed, self.journal, emitter=emitter, meter=meter, budget=budget)
         except StoreError as error:
             tell_lost(emitter, error)
         parts = RunParts(
             run_id=run_id,
-            today=self.today,
+            today=resumed.started_at.date().isoformat() if resumed else self.today,
             registry=self.registry,
             executor=self.executor,
             tools=self._tools(),
@@ -196,9 +217,9 @@ class Session:
             journal=self.journal,
             history=self.history,
             policy=WritePolicy(allow_writes=self.allow_writes, approver=self.approver),
-            meter=UsageMeter(),
+            meter=meter,
             emitter=emitter,
-            budget=self.limits.budget(),
+            budget=budget,
             parallel_calls=self.limits.parallel_calls,
         )
         started_s = self.clock.monotonic()

@@ -15,6 +15,7 @@ from runax_cli.agent.session import Session
 from runax_cli.commands.approval import approver_of
 from runax_cli.commands.options import Common
 from runax_cli.commands.printing import environment_of
+from runax_cli.memory.journal import StoredRun
 from runax_cli.models.base import Role
 from runax_cli.models.rules.model import NOTICE
 from runax_cli.results import RunResult
@@ -56,6 +57,10 @@ class Conversation:
     async def ask(self, question: str) -> RunResult:
         """Answer one question. When it is cancelled, `last_result` holds what there was."""
         return self.redactor.model(await self.session.ask(question))
+
+    async def resume(self, stored: StoredRun) -> RunResult:
+        """Go on with a stored run, as the first turn of this conversation."""
+        return self.redactor.model(await self.session.resume(stored))
 
     @property
     def last_result(self) -> RunResult | None:

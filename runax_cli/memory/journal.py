@@ -79,6 +79,24 @@ class StoredRun:
     result: RunResult | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class InFlight:
+    """A unit of work that began and has no result: its request may have been billed."""
+
+    kind: EntryKind
+    reserved_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What requests of one role to one model used so far; `cost_usd` is None where a price is not known."""
+
+    role: Role
+    usage: Usage
+    requests: int
+    cost_usd: float | None
+
+
 class Journal:
     """One journal file. Every write is one transaction, on disk when the method returns; safe to use from threads.
 
@@ -124,6 +142,18 @@ class Journal:
         row = (_now(), result.status.value, result.exit_code, self._masked(result.model_dump_json()), result.run_id)
         self._write("UPDATE runs SET finished_at=?, status=?, exit_code=?, result=? WHERE run_id=?", row)
 
+    def begin_again(self, run_id: str) -> None:
+        """Write that a run that had ended, or whose process died, is under way again."""
+        self._write("UPDATE runs SET finished_at=NULL, status=NULL, exit_code=NULL WHERE run_id=?", (run_id,))
+
+    def runs_before(self, run: StoredRun) -> tuple[StoredRun, ...]:
+        """Runs of the same session that began before it, the earliest first."""
+        rows = self._read(
+            "SELECT * FROM runs WHERE session_id=? AND started_at<? ORDER BY started_at, rowid",
+            (run.session_id, run.started_at.isoformat()),
+        )
+        return tuple(_stored_run(row) for row in rows)
+
     def runs(self, limit: int) -> tuple[StoredRun, ...]:
         """The latest runs, newest first, each with its result."""
         rows = self._read("SELECT * FROM runs ORDER BY started_at DESC, rowid DESC LIMIT ?", (limit,))
@@ -154,6 +184,24 @@ class Journal:
         row = (_now(), payload, hashlib.sha256(payload).digest(), key)
         if self._write("UPDATE units SET done_at=?, payload=?, checksum=? WHERE key=?", row) == 0:
             raise ValueError(f"the unit '{key}' is done but was never started")
+
+    def failed(self, key: str) -> None:
+        """Write that a unit which was `started` came to nothing, and is no longer in flight."""
+        self._write("DELETE FROM units WHERE key=? AND payload IS NULL", (key,))
+
+    def in_flight(self, run_id: str) -> tuple[InFlight, ...]:
+        """Units of a run that began and have no result."""
+        statement = "SELECT kind, reserved_tokens FROM units WHERE run_id=? AND payload IS NULL"
+        return tuple(InFlight(EntryKind(kind), tokens) for kind, tokens in self._read(statement, (run_id,)))
+
+    def spent(self, run_id: str) -> tuple[Spent, ...]:
+        """What a run has used so far, by role."""
+        statement = (
+            "SELECT role, sum(input_tokens), sum(output_tokens), count(*), "
+            "CASE WHEN count(cost_usd)=count(*) THEN sum(cost_usd) END FROM spend WHERE run_id=? GROUP BY role"
+        )
+        rows = self._read(statement, (run_id,))
+        return tuple(Spent(Role(role), Usage(into, out), n, cost) for role, into, out, n, cost in rows)
 
     def found(self, key: str) -> bytes | None:
         """The stored result of a unit, or None: not there, not done, or damaged (its checksum does not fit)."""

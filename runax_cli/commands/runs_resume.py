@@ -1,0 +1,76 @@
+"""`runax runs resume`: go on with a run that did not end well.
+
+Knows how a stored run tells what it was asked with. What is taken over is decided where it was stored.
+"""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+from runax_cli.commands.conversation import Conversation, open_conversation, view_of
+from runax_cli.commands.interruption import run_turn
+from runax_cli.commands.options import Common
+from runax_cli.commands.printing import Printer, environment_of
+from runax_cli.commands.runs import show_run, stored_run
+from runax_cli.exits import ExitCode
+from runax_cli.memory.journal import StoredRun
+from runax_cli.results import RunResult, RunStatus
+from runax_cli.settings_load import Configuration, load
+from runax_cli.ui.views import View
+
+
+async def run(prefix: str, common: Common) -> ExitCode:
+    """Resume a run; one that is complete is shown again, and costs nothing."""
+    stored = stored_run(prefix)
+    note = Printer(environment_of(common), common.output.form).note
+    if stored.status is RunStatus.COMPLETE and stored.result is not None:
+        note(f"The run '{stored.run_id}' is complete; this is its answer. To ask anew: runax query \"…\"")
+        return show_run(stored.run_id, common)
+    configuration = configuration_for(stored, common)
+    view = view_of(common)
+    async with open_conversation(configuration, common, view) as conversation:
+        for change in changes(stored, configuration):
+            note(change)
+        result = await _until_interrupted(conversation, stored, view)
+        view.print_result(result)
+    return ExitCode(result.exit_code)  # type: ignore[call-arg]  # a lookup, and not the making of a member
+
+
+async def _until_interrupted(conversation: Conversation, stored: StoredRun, view: View) -> RunResult:
+    try:
+        return await run_turn(conversation.resume(stored), before_abort=view.close)
+    except asyncio.CancelledError:
+        if conversation.last_result is None:
+            raise
+        return conversation.last_result
+
+
+def configuration_for(stored: StoredRun, common: Common) -> Configuration:
+    """The settings as the run was asked with, seen from its folder; what the command line gives now goes before."""
+    asked = _invocation(stored)
+    given = {name: value for name, value in common.flags().items() if value is not None}
+    folder = Path(asked.get("folder") or Path.cwd())
+    config = common.source.config or (Path(asked["config"]) if asked.get("config") else None)
+    return load(
+        {**asked.get("flags", {}), **given},
+        config=config,
+        tools=tuple(common.source.tools or asked.get("tools", ())),
+        folder=folder if folder.is_dir() else None,
+    )
+
+
+def changes(stored: StoredRun, configuration: Configuration) -> list[str]:
+    """What is not as it was in what decides over stored work: the sources and the models."""
+    before = stored.settings
+    watched = ("base_api_url", "openapi_spec", "mcp_url", "llm_name", "llm_reducer_name", "llm_api_base_url")
+    now = {name: configuration.settings.shown(name) for name in watched}
+    return [
+        f"{name.upper()} was '{before[name]}' and is '{now[name]}': what was stored under it is not used again."
+        for name in watched
+        if name in before and before[name] != now[name]
+    ]
+
+
+def _invocation(stored: StoredRun) -> dict[str, Any]:
+    asked = stored.settings.get("invocation")
+    return asked if isinstance(asked, dict) else {}
