@@ -2,11 +2,18 @@
 
 The door to `adapters.paging`: detection from a document (`detect`), addresses of pages, and readings of responses.
 Pure; nothing here sends a request.
+
+To walk: ask for `first_address`, read each answer with `read_page(…, asked=its address)`. Where `is_followed`, the next
+page is at `reading.next` (a cursor, a URL, the key of the last record, another operation) until that is None; an
+address that comes twice is a standstill, unless `may_repeat_address`. Where pages have addresses (offset, number,
+range), `address` and `offset_address` tell them, and `marked` how to go on by what the pages name if the source
+ignores them.
 """
 
 from adapters.paging.address import address, first_address, metadata_address, offset_address
 from adapters.paging.annotations import annotated
 from adapters.paging.detect import detect
+from adapters.paging.going_on import is_followed, marked, may_repeat_address
 from adapters.paging.members import flattened
 from adapters.paging.reading import Metadata, PageReading, fingerprint, read_metadata, read_page
 from adapters.paging.records import at_path
@@ -27,6 +34,9 @@ __all__ = [
     "fingerprint",
     "first_address",
     "flattened",
+    "is_followed",
+    "marked",
+    "may_repeat_address",
     "metadata_address",
     "offset_address",
     "read_metadata",

@@ -1,16 +1,19 @@
-"""What a response says about the page after it: cursor, URL, Link header, flags.
+"""What a response says about the page after it: cursor, URL, Link header, flags, the key of its last record.
 
 Knows spellings and their precedence. An empty marker is an end, and so is a flag that says so, whatever marker stands
 beside it. Knows nothing of pages read before: repeated cursors are for the walker to notice.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from adapters.base import CallResult, Convention, Json, PageAddress, Pagination
 from adapters.paging import names
 from adapters.paging.envelope import Envelope, as_count
+from adapters.paging.keyset import next_key
 from adapters.paging.links import absolute, link_with, looks_like_url, parse_links
 
+_BY_ARGUMENT = frozenset({Convention.CURSOR, Convention.KEYSET})
 _BY_MARKER = frozenset({Convention.CURSOR, Convention.NEXT_URL, Convention.LINK_HEADER})
 
 
@@ -36,21 +39,64 @@ class _Marks:
     is_ended: bool
 
 
-def read_next(result: CallResult, envelope: Envelope, pagination: Pagination, *, size: int | None) -> Next:
+def read_next(
+    result: CallResult,
+    envelope: Envelope,
+    pagination: Pagination,
+    *,
+    records: Sequence[Json],
+    size: int | None,
+    asked: PageAddress | None = None,
+) -> Next:
     """What `result` says about the next page. `size` is repeated in a cursor's address: a walk keeps its size."""
     flag = _flag(envelope, pagination)
     marks = _marks(result, envelope)
     if flag is False:
         return Next(None, has_more=False, kind=marks.kind)
-    if marks.cursor is not None and pagination.convention is Convention.CURSOR and pagination.position:
-        arguments = {pagination.position: marks.cursor} | _size(pagination, size)
-        return Next(PageAddress(arguments), has_more=True, kind=Convention.CURSOR)
+    if pagination.convention is Convention.KEYSET and marks.cursor is None and marks.url is None:
+        return _by_key(records, pagination, flag=flag, size=size, asked=asked)
+    if marks.cursor is not None and pagination.convention in _BY_ARGUMENT and pagination.position:
+        if pagination.next_operation is not None and not records:
+            return Next(None, has_more=False, kind=Convention.CURSOR)
+        return Next(_with_cursor(marks.cursor, pagination, size), has_more=True, kind=Convention.CURSOR)
     if marks.url is not None:
         return Next(PageAddress(url=absolute(marks.url, result.location)), has_more=True, kind=marks.kind)
     if marks.cursor is not None:
         return Next(None, has_more=True, kind=Convention.CURSOR)
     is_end = marks.is_ended or pagination.convention in _BY_MARKER
     return Next(None, has_more=flag if flag is not None else False if is_end else None, kind=marks.kind)
+
+
+def _with_cursor(cursor: Json, pagination: Pagination, size: int | None) -> PageAddress:
+    """Another operation gets the cursor alone: it has no size of its own, and goes on as the first page began."""
+    arguments = {pagination.position or "": cursor}
+    if pagination.next_operation is not None:
+        return PageAddress(arguments, operation=pagination.next_operation)
+    return PageAddress(arguments | _size(pagination, size))
+
+
+def _by_key(
+    records: Sequence[Json],
+    pagination: Pagination,
+    *,
+    flag: bool | None,
+    size: int | None,
+    asked: PageAddress | None,
+) -> Next:
+    """The page after the last record.
+
+    Only an empty page, or one that repeats the key asked with, is surely an end: a short one may have been cut by the
+    server. A full page whose records have no key goes on, and nobody knows where.
+    """
+    key = next_key(records, pagination)
+    before = asked.arguments.get(pagination.position or "") if asked else None
+    if not records or (key is not None and key == before and len(records) == 1):
+        return Next(None, has_more=False, kind=Convention.KEYSET)
+    if key is None or key == before:
+        is_full = size is None or len(records) >= size
+        return Next(None, has_more=True if flag is None and is_full else flag, kind=Convention.KEYSET)
+    arguments = {pagination.position or "": key} | _size(pagination, size)
+    return Next(PageAddress(arguments), has_more=flag, kind=Convention.KEYSET)
 
 
 def _size(pagination: Pagination, size: int | None) -> dict[str, Json]:

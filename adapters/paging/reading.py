@@ -21,11 +21,13 @@ from adapters.paging.totals import Certainty, read_total, total_in
 class PageReading:
     """What a page holds and says.
 
-    `next` is the address that the response itself names (cursor, URL); addressable conventions need none and compute
-    theirs. `has_more` is None where the response does not say. `total` with certainty UNKNOWN was announced and is
-    contradicted by the page itself. `is_list` is False where one object was taken as one record. `position` is where
-    the response says that it stands (offset or page number), `has_previous` whether there is a page before it.
-    `kind` is the convention by which the response names its next page, where it does.
+    `next` is the address that the response itself names (cursor, URL) or that follows from its last record (KEYSET);
+    addressable conventions need none and compute theirs. With KEYSET, `next` beside `has_more` None is the usual case,
+    and the walk ends at a page without `next`, which is an empty one. `has_more` is None where the response does not
+    say. `total` with certainty UNKNOWN was announced and is contradicted by the page itself. `is_list` is False where
+    one object was taken as one record. `position` is where the response says that it stands (offset or page number),
+    `has_previous` whether there is a page before it. `kind` is the convention by which the response names its next
+    page, where it does.
     """
 
     records: list[Json]
@@ -52,13 +54,21 @@ class Metadata:
 
 
 def read_page(
-    result: CallResult, pagination: Pagination, *, records_path: str | None = None, size: int | None = None
+    result: CallResult,
+    pagination: Pagination,
+    *,
+    records_path: str | None = None,
+    size: int | None = None,
+    asked: PageAddress | None = None,
 ) -> PageReading:
-    """Read one page. `records_path` is where earlier pages (or the document) had the records; `size` what was asked."""
+    """Read one page. `records_path` is where earlier pages (or the document) had the records; `size` what was asked.
+
+    `asked` is the page's own address: a marker that only repeats it names no next page.
+    """
     found = find_records(result.payload, declared=records_path, is_paged=pagination != Pagination())
     envelope = envelope_of(result.payload, found)
     total = read_total(envelope, result.headers, n_records=len(found.records), pagination=pagination, size=size)
-    following = read_next(result, envelope, pagination, size=size)
+    following = read_next(result, envelope, pagination, records=found.records, size=size, asked=asked)
     return PageReading(
         records=found.records,
         records_path=found.path,
