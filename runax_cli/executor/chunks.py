@@ -85,18 +85,31 @@ class Chunk:
 
 
 class Packer:
-    """Packs units in the order they come. A chunk is closed by the first unit that no longer fits."""
+    """Packs units in the order they come. A chunk is closed by the first unit that no longer fits.
+
+    Where it is known how many units the same chunk had when it was read before, it gets as many again: what fits is
+    a matter of how well the counter is calibrated, and a chunk cut elsewhere would be read, and paid for, again.
+    """
 
     def __init__(self, fits: Fits) -> None:
         self._fits = fits
         self._open: list[Unit] = []
         self._load = Load()
+        self._known: int | None = None
         self.closed = 0
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether the open chunk has its first unit and no other."""
+        return len(self._open) == 1
+
+    def expect(self, units: int | None) -> None:
+        """So many units made up the open chunk when it was read before; None where it was not."""
+        self._known = units
 
     def add(self, unit: Unit) -> Chunk | None:
         """Take a unit that fits a chunk by itself; the chunk that it closed, if it did."""
-        grown = self._load + unit.load
-        closed = self._close() if self._open and not self._fits(grown) else None
+        closed = self._close() if self._open and self._is_full(unit) else None
         self._open.append(unit)
         self._load = self._load + unit.load
         return closed
@@ -105,10 +118,15 @@ class Packer:
         """The last chunk, which nothing closed."""
         return self._close() if self._open else None
 
+    def _is_full(self, unit: Unit) -> bool:
+        if self._known is not None:
+            return len(self._open) >= self._known
+        return not self._fits(self._load + unit.load)
+
     def _close(self) -> Chunk:
         self.closed += 1
         chunk = Chunk(index=self.closed, units=tuple(self._open))
-        self._open, self._load = [], Load()
+        self._open, self._load, self._known = [], Load(), None
         return chunk
 
 

@@ -43,6 +43,10 @@ class Ledger:
         """Write a unit's result."""
         await self._guarded(lambda: self._journal.done(key, payload))
 
+    async def failed(self, key: str) -> None:
+        """Write that a unit came to nothing, and is not in flight any more."""
+        await self._guarded(lambda: self._journal.failed(key))
+
     async def found_all(self, keys: Sequence[str]) -> dict[str, bytes]:
         """The stored results of many units, by key."""
         return await self._guarded(lambda: self._journal.found_all(keys)) or {}

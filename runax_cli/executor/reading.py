@@ -131,6 +131,8 @@ class Reading:
             self.result.rows += unit.part <= 1
             if chunk := self._packer.add(unit):
                 self._held.append(chunk)
+            if self._packer.is_fresh:
+                self._packer.expect(await self._reducer.units_before(unit))
         if self._held and not self.is_held:
             await self._start_held(group)
 

@@ -123,6 +123,16 @@ class Reducer:
         if stored is not None and (kept := replies.check(stored.decode(), chunk)).is_usable:
             return ChunkOutcome(findings=list(kept.findings), read=list(chunk.units), from_store=True)
         await self._ledger.started(key, EntryKind.REDUCTION, reserved_tokens=self.bound_of(chunk.load))
+        outcome = await self._read(chunk, key, depth=depth)
+        await self._ledger.failed(key)
+        return outcome
+
+    async def units_before(self, first: Unit) -> int | None:
+        """How many units the chunk that begins with `first` had when it was read before; None where it was not."""
+        stored = await self._ledger.found(self._boundary(first))
+        return int(stored) if stored is not None and stored.isdigit() else None
+
+    async def _read(self, chunk: Chunk, key: str, *, depth: int) -> ChunkOutcome:
         shown = await asyncio.to_thread(laid_out, chunk)
         try:
             text, found, why = await self._asked(chunk, shown)
@@ -137,6 +147,9 @@ class Reducer:
         if found is None:
             return await self._split(chunk, why, depth=depth, deepest=INVALID_SPLIT)
         await self._ledger.done(key, text.encode("utf-8", "replace"))
+        if depth == 0:
+            boundary = {self._boundary(chunk.units[0]): str(len(chunk.units)).encode()}
+            await self._ledger.store(EntryKind.REDUCTION, boundary)
         return ChunkOutcome(findings=list(found), read=list(chunk.units), saved_chars=len(chunk.text()) - len(shown))
 
     async def _asked(self, chunk: Chunk, shown: str) -> tuple[str, tuple[Finding, ...] | None, str]:
@@ -209,6 +222,7 @@ class Reducer:
             try:
                 text = (await self._model.complete(self._merge_request(lines))).text
             except (ModelError, BudgetExhausted):
+                await self._ledger.failed(key)
                 return findings
         made = applied(replies.merged(text) or (), findings)
         if made is not None and stored is None:
@@ -257,6 +271,10 @@ class Reducer:
 
     def _key(self, chunk: Chunk) -> str:
         return self._key_of("reduction", chunk.text(), self._prompts.system, self._prompts.user)
+
+    def _boundary(self, first: Unit) -> str:
+        where = f"{first.part} {first.text}"
+        return self._key_of("boundary", where, self._prompts.system, self._prompts.user)
 
     def _key_of(self, kind: str, text: str, *prompts: Prompt) -> str:
         """By content: the same text, focus, prompts and model need not be paid twice."""

@@ -186,7 +186,7 @@ class Journal:
             raise ValueError(f"the unit '{key}' is done but was never started")
 
     def failed(self, key: str) -> None:
-        """Write that a unit which was `started` came to nothing, and is no longer in flight."""
+        """Write that a unit which was `started` came to nothing; one that has its result keeps it."""
         self._write("DELETE FROM units WHERE key=? AND payload IS NULL", (key,))
 
     def in_flight(self, run_id: str) -> tuple[InFlight, ...]:
