@@ -11,6 +11,7 @@ import json
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict
+from typing import assert_never
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -57,14 +58,10 @@ class JournalledModel:
 
     async def complete(self, request: ModelRequest, *, on_text: OnText | None = None) -> ModelReply:
         """See `Model.complete`."""
-        if self._role not in _STEPS:
-            reply = await self._inner.complete(request, on_text=on_text)
-        else:
-            key = self._key(request)
-            stored = self._found(key)
-            if stored is not None:
-                return self._replayed(request, stored, on_text)
-            reply = await self._paid(key, request, on_text)
+        key = self._key(request)
+        if self._role in _STEPS and (stored := self._found(key)) is not None:
+            return self._replayed(request, stored, on_text)
+        reply = await self._paid(key, request, on_text)
         self._note(lambda: self._spend(reply))
         return reply
 
@@ -73,14 +70,20 @@ class JournalledModel:
         await self._inner.aclose()
 
     async def _paid(self, key: str, request: ModelRequest, on_text: OnText | None) -> ModelReply:
-        reserved = request.max_output_tokens
-        self._note(lambda: self._journal.started(key, EntryKind.STEP, self._run_id, reserved_tokens=reserved))
+        """The model's own reply. While it is awaited the request is in flight, and is left so by a cancellation."""
+        kind, reserved = _kind(self._role), request.max_output_tokens
+        if kind is None:
+            return await self._inner.complete(request, on_text=on_text)
+        self._note(lambda: self._journal.started(key, kind, self._run_id, reserved_tokens=reserved))
         try:
             reply = await self._inner.complete(request, on_text=on_text)
         except Exception:
             self._note(lambda: self._journal.failed(key))
             raise
-        self._note(lambda: self._journal.done(key, _payload(reply)))
+        if self._role in _STEPS:
+            self._note(lambda: self._journal.done(key, _payload(reply)))
+        else:
+            self._note(lambda: self._journal.failed(key))
         return reply
 
     def _replayed(self, request: ModelRequest, reply: ModelReply, on_text: OnText | None) -> ModelReply:
@@ -93,7 +96,7 @@ class JournalledModel:
         """Of the run, everything that is sent, and how often the same was sent before: a repeated question is meant."""
         sent = _digest(self._role, self.name, request)
         self._sent[sent] += 1
-        return f"step:{sent}:{self._sent[sent]}"
+        return f"{self._role.value}:{sent}:{self._sent[sent]}"
 
     def _found(self, key: str) -> ModelReply | None:
         """A stored reply; one that another version wrote, or that masking changed, is no reply."""
@@ -121,6 +124,19 @@ class JournalledModel:
         except StoreError as error:
             self._is_lost = True
             self._on_lost(error)
+
+
+def _kind(role: Role) -> EntryKind | None:
+    """What a request of a role is in the journal; reductions write themselves down."""
+    match role:
+        case Role.AGENT | Role.PLANNER | Role.SUMMARIZER:
+            return EntryKind.STEP
+        case Role.LABELLER:
+            return EntryKind.LABEL
+        case Role.REDUCER:
+            return None
+        case _:
+            assert_never(role)
 
 
 def _digest(role: Role, model: str, request: ModelRequest) -> str:
