@@ -1,12 +1,14 @@
 """Budgets: reserve the worst case, then settle what was really used.
 
 Check-then-spend overshoots under concurrency; a reservation cannot. A budget may have a parent, and a reservation
-then counts in every ancestor. Knows amounts and limits only: no clock, no prices, no I/O.
+then counts in every ancestor; what the last of them shares with other processes is behind a seam. Knows amounts and
+limits only: no clock, no prices, no I/O.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, fields
+from typing import Protocol
 
 from runax_cli.errors import BudgetExhausted
 
@@ -39,6 +41,26 @@ class Limits:
     usd: float | None = None
 
 
+class Hold(Protocol):
+    """A worst case that is set aside where other processes see it."""
+
+    def settle(self, actual: Amount) -> None:
+        """Replace it by what was really used. Never blocks and never raises: what is not settled stays set aside."""
+
+
+class Shared(Protocol):
+    """Limits that other processes use up as well."""
+
+    def rest(self, resource: str) -> float | None:
+        """What was left of `resource` when it was last looked; None where nothing limits it. Advice only."""
+
+    async def refresh(self) -> None:
+        """Look what is left. Raises BudgetExhausted where that cannot be learnt and a limit depends on it."""
+
+    async def reserve(self, amount: Amount) -> Hold:
+        """Set `amount` aside, or raise BudgetExhausted and change nothing."""
+
+
 class Reservation:
     """A worst case that is set aside. Settle it once with what was really used; leaving it unsettled keeps it."""
 
@@ -46,32 +68,71 @@ class Reservation:
         self._budget = budget
         self.amount = amount
         self.is_open = True
+        self.hold: Hold | None = None
 
     def settle(self, actual: Amount) -> None:
         """Replace the reservation by `actual`. A second call changes nothing."""
         if self.is_open:
             self.is_open = False
             self._budget._settle(self.amount, actual)
+            if self.hold is not None:
+                self.hold.settle(actual)
 
 
 class Budget:
-    """Limits of one owner ("turn", "session", …), with what is spent and what is reserved."""
+    """Limits of one owner ("turn", "session", …), with what is spent and what is reserved.
 
-    def __init__(self, limits: Limits, *, owner: str, parent: "Budget | None" = None) -> None:
+    `shared` are limits beyond this process, which `take` and `held` observe; `reserve` stays inside of it.
+    """
+
+    def __init__(
+        self, limits: Limits, *, owner: str, parent: "Budget | None" = None, shared: Shared | None = None
+    ) -> None:
         self.limits = limits
         self.owner = owner
         self.spent = Amount()
         self.reserved = Amount()
         self._parent = parent
+        self._shared: Shared | None = parent._shared if parent is not None else shared
 
     def child(self, limits: Limits, *, owner: str) -> "Budget":
         """A budget whose reservations count here too."""
         return Budget(limits, owner=owner, parent=self)
 
     def remaining(self, resource: str) -> float | None:
-        """What may still be reserved of `resource` here and in every ancestor; None where nothing limits it."""
+        """What may still be reserved of `resource` here and in every ancestor; None where nothing limits it.
+
+        What is left of limits that other processes use up too is as it was when last looked at.
+        """
         rests = [rest for budget in self._chain() if (rest := budget._rest(resource)) is not None]
+        if self._shared is not None and (common := self._shared.rest(resource)) is not None:
+            rests.append(common)
         return min(rests) if rests else None
+
+    async def refresh(self) -> None:
+        """Learn what other processes have left. Raises BudgetExhausted where that is not to be learnt."""
+        if self._shared is not None:
+            await self._shared.refresh()
+
+    async def take(self, amount: Amount) -> Reservation:
+        """Set `amount` aside here, in all ancestors and among all processes, or raise BudgetExhausted."""
+        reservation = self.reserve(amount)
+        if self._shared is not None:
+            try:
+                reservation.hold = await self._shared.reserve(amount)
+            except BaseException:
+                reservation.settle(Amount())
+                raise
+        return reservation
+
+    @asynccontextmanager
+    async def held(self, amount: Amount) -> AsyncIterator[Reservation]:
+        """Take for a block. A block that leaves without settling has used the worst case."""
+        reservation = await self.take(amount)
+        try:
+            yield reservation
+        finally:
+            reservation.settle(amount)
 
     def reserve(self, amount: Amount) -> Reservation:
         """Set `amount` aside in this budget and all its ancestors, or raise BudgetExhausted and change nothing."""

@@ -22,14 +22,34 @@ class ConfigurationError(RunaxError):
 
 
 class BudgetExhausted(RunaxError):
-    """A reservation would pass a limit: `resource` of `owner` has `limit`, of which `used` is spent or reserved."""
+    """A reservation would pass a limit: `resource` of `owner` has `limit`, of which `used` is spent or reserved.
 
-    def __init__(self, *, resource: str, owner: str, limit: float, used: float, asked: float) -> None:
+    `flag` is the option that raises it, where that is not the one for a turn.
+    """
+
+    def __init__(
+        self, *, resource: str, owner: str, limit: float, used: float, asked: float, flag: str | None = None
+    ) -> None:
+        flag = flag or f"--max-{resource.replace('_', '-')}"
         super().__init__(
             f"the budget '{resource}' of the {owner} is {limit:g}; {used:g} is spent or reserved and {asked:g} more "
-            f"was asked for. Raise it with --max-{resource.replace('_', '-')} or ask a narrower question."
+            f"was asked for. Raise it with {flag} or ask a narrower question."
         )
         self.resource, self.owner, self.limit, self.used, self.asked = resource, owner, limit, used, asked
+
+
+class LedgerClosed(BudgetExhausted):
+    """What all processes have used together cannot be learnt: then nothing more may be used. `path` is the ledger."""
+
+    def __init__(self, why: str, *, path: str) -> None:
+        super().__init__(resource="ledger", owner="day", limit=0, used=0, asked=0)
+        text = (
+            f"the ledger '{path}' of what a day has used cannot be read or written: {why}. A limit of the day or the "
+            "tenant rests on it, so nothing more is sent. Free some space, make the folder writable, or move the file "
+            "away to begin a new one."
+        )
+        self.args = (text,)
+        self.path = path
 
 
 class SourceUnavailable(RunaxError):

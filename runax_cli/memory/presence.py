@@ -1,0 +1,60 @@
+"""Which processes are alive: each holds a lock on a file of its own for as long as it lives.
+
+The system takes the lock away however a process ends, so that no clock, process number or heartbeat has to be trusted.
+Knows files and locks. Knows nothing of what the processes do.
+"""
+
+import fcntl
+import os
+from pathlib import Path
+from uuid import uuid4
+
+_SUFFIX = ".alive"
+
+
+class Presence:
+    """The mark of this process in a folder, from the moment it is made until `leave`."""
+
+    def __init__(self, folder: Path) -> None:
+        """Make the mark. Raises OSError."""
+        self._folder = folder
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self.name, self._descriptor = _marked(folder)
+
+    def is_alive(self, name: str) -> bool:
+        """Whether the process of that mark still runs; the mark of one that does not is removed. Raises OSError."""
+        if name == self.name:
+            return True
+        path = self._folder / f"{name}{_SUFFIX}"
+        try:
+            descriptor = os.open(path, os.O_RDWR)
+        except FileNotFoundError:
+            return False
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        else:
+            path.unlink(missing_ok=True)
+            return False
+        finally:
+            os.close(descriptor)
+
+    def leave(self) -> None:
+        """Take the mark away. A second call changes nothing."""
+        if self._descriptor >= 0:
+            (self._folder / f"{self.name}{_SUFFIX}").unlink(missing_ok=True)
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
+def _marked(folder: Path) -> tuple[str, int]:
+    """A new file with a lock on it. Another process may take it for a dead one's between the two: then once more."""
+    while True:
+        name = uuid4().hex
+        path = folder / f"{name}{_SUFFIX}"
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        if path.exists():
+            return name, descriptor
+        os.close(descriptor)

@@ -1,0 +1,308 @@
+"""What all processes of a user may use together in a day."""
+
+import asyncio
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adapters.clock import ManualClock
+from runax_cli.budget import Amount, Budget, Limits
+from runax_cli.errors import BudgetExhausted, LedgerClosed
+from runax_cli.memory.ledger import LedgerLimits, SharedLedger
+
+NOON = 1_800_000_000.0
+DAY = 86_400.0
+MakeLedger = Callable[..., SharedLedger]
+
+
+@pytest.fixture
+async def make(tmp_path: Path) -> AsyncIterator[MakeLedger]:
+    """Ledgers over one file, each as another process would have it."""
+    async with AsyncExitStack() as opened:
+
+        def one(
+            *, day: Limits | None = None, tenant: Limits | None = None, name: str = "", wall: float = NOON
+        ) -> SharedLedger:
+            limits = LedgerLimits(day=day or Limits(), tenant=tenant or Limits(), name=name)
+            ledger = SharedLedger(tmp_path / "ledger.sqlite", limits, ManualClock(wall))
+            opened.callback(ledger.close)
+            return ledger
+
+        yield one
+
+
+async def test_two_processes_share_one_limit(make: MakeLedger) -> None:
+    one, other = make(day=Limits(tokens=100)), make(day=Limits(tokens=100))
+    hold = await one.reserve(Amount(tokens=80))
+    with pytest.raises(BudgetExhausted, match=r"'tokens' of the day is 100; 80 .*--max-day-tokens"):
+        await other.reserve(Amount(tokens=30))
+
+    hold.settle(Amount(tokens=50))
+    await one.refresh()
+    assert await other.reserve(Amount(tokens=50))
+
+
+async def test_what_was_used_is_booked_also_where_nothing_is_limited(make: MakeLedger) -> None:
+    free = make(name="acme")
+    (await free.reserve(Amount(tokens=900, usd=0.25))).settle(Amount(tokens=700, usd=0.1))
+    (booked,) = await free.used()
+    assert (booked.tenant, booked.amount) == ("acme", Amount(tokens=700, usd=0.1))
+    with pytest.raises(BudgetExhausted):
+        await make(day=Limits(tokens=1_000)).reserve(Amount(tokens=301))
+
+
+async def test_a_tenant_has_a_limit_of_its_own_within_the_day(make: MakeLedger) -> None:
+    acme = make(day=Limits(usd=10), tenant=Limits(usd=1), name="acme")
+    (await acme.reserve(Amount(usd=1))).settle(Amount(usd=1))
+    with pytest.raises(BudgetExhausted, match=r"tenant 'acme' today is 1.*--max-tenant-usd"):
+        await acme.reserve(Amount(usd=0.01))
+
+    other = make(day=Limits(usd=10), tenant=Limits(usd=20), name="other")
+    await other.refresh()
+    assert other.rest("usd") == pytest.approx(9)
+    with pytest.raises(BudgetExhausted, match="of the day"):
+        await other.reserve(Amount(usd=9.5))
+
+
+async def test_a_new_day_begins_with_nothing_used(make: MakeLedger) -> None:
+    today = make(day=Limits(tokens=10))
+    (await today.reserve(Amount(tokens=10))).settle(Amount(tokens=10))
+    assert await make(day=Limits(tokens=10), wall=NOON + DAY).reserve(Amount(tokens=10))
+
+
+@pytest.mark.parametrize("back", [1, 3, 400])
+async def test_a_clock_that_is_put_back_opens_nothing(make: MakeLedger, back: int) -> None:
+    today = make(day=Limits(tokens=10))
+    (await today.reserve(Amount(tokens=10))).settle(Amount(tokens=10))
+    await today.refresh()
+    with pytest.raises(BudgetExhausted):
+        await make(day=Limits(tokens=10), wall=NOON - back * DAY).reserve(Amount(tokens=1))
+
+
+async def test_a_request_over_midnight_counts_on_the_day_it_was_reserved(make: MakeLedger) -> None:
+    ledger = make(day=Limits(tokens=10))
+    hold = await ledger.reserve(Amount(tokens=10))
+    assert isinstance(ledger.clock, ManualClock)
+    await ledger.clock.sleep(DAY)
+    hold.settle(Amount(tokens=7))
+    assert await ledger.reserve(Amount(tokens=10))
+    days = [used.day for used in await ledger.used()]
+    assert days == ["2027-01-15"]
+
+
+@pytest.mark.parametrize("damage", ["garbage", "directory", "other version"])
+async def test_a_ledger_that_cannot_be_read_closes_the_gate(make: MakeLedger, tmp_path: Path, damage: str) -> None:
+    path = tmp_path / "ledger.sqlite"
+    if damage == "directory":
+        path.mkdir()
+    elif damage == "garbage":
+        path.write_bytes(b"no database at all " * 100)
+    else:
+        connection = sqlite3.connect(path)
+        connection.execute("PRAGMA user_version=77")
+        connection.close()
+    limited = make(day=Limits(tokens=1_000_000))
+    with pytest.raises(LedgerClosed, match=r"ledger\.sqlite.*nothing more is sent"):
+        await limited.reserve(Amount(tokens=1))
+    with pytest.raises(LedgerClosed):
+        await limited.refresh()
+
+
+async def test_a_ledger_that_cannot_be_read_is_told_once_where_no_limit_rests_on_it(
+    make: MakeLedger, tmp_path: Path
+) -> None:
+    (tmp_path / "ledger.sqlite").write_bytes(b"no database at all " * 100)
+    free, told = make(), []
+    free.on_lost = told.append
+    for _ in range(3):
+        (await free.reserve(Amount(tokens=1))).settle(Amount(tokens=1))
+    free.close()
+    assert len(told) == 1
+
+
+async def test_a_settlement_that_cannot_be_written_leaves_the_worst_case_set_aside(
+    make: MakeLedger, tmp_path: Path
+) -> None:
+    ledger = make(day=Limits(tokens=100))
+    hold = await ledger.reserve(Amount(tokens=80))
+    connection = sqlite3.connect(tmp_path / "ledger.sqlite", isolation_level=None)
+    connection.execute("ALTER TABLE used RENAME TO gone")
+    hold.settle(Amount(tokens=1))
+    with pytest.raises(LedgerClosed):
+        await ledger.refresh()
+    connection.execute("ALTER TABLE gone RENAME TO used")
+    connection.close()
+    with pytest.raises(BudgetExhausted, match="80 is spent or reserved"):
+        await ledger.reserve(Amount(tokens=30))
+
+
+async def test_a_reservation_that_is_cancelled_is_given_back(make: MakeLedger) -> None:
+    ledger = make(day=Limits(tokens=100))
+    waiting = asyncio.ensure_future(ledger.reserve(Amount(tokens=100)))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    assert await ledger.reserve(Amount(tokens=100))
+
+
+async def test_the_files_are_private(make: MakeLedger, tmp_path: Path) -> None:
+    await make(day=Limits(tokens=1)).reserve(Amount(tokens=1))
+    assert modes_in(tmp_path) == {0o600}
+
+
+def modes_in(folder: Path) -> set[int]:
+    return {path.stat().st_mode & 0o777 for path in folder.rglob("*") if path.is_file()}
+
+
+def started(script: str, *arguments: str) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        [sys.executable, "-c", script, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+
+
+HOLDER = """
+import asyncio, sys
+from pathlib import Path
+from runax_cli.budget import Amount, Limits
+from runax_cli.memory.ledger import LedgerLimits, SharedLedger
+
+async def main():
+    ledger = SharedLedger(Path(sys.argv[1]), LedgerLimits(day=Limits(tokens=100)))
+    await ledger.reserve(Amount(tokens=100))
+    print("held", flush=True)
+    await asyncio.Event().wait()
+
+asyncio.run(main())
+"""
+
+
+async def test_what_a_killed_process_had_set_aside_is_given_back_and_told(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.sqlite"
+    ledger = SharedLedger(path, LedgerLimits(day=Limits(tokens=100)))
+    holder = started(HOLDER, str(path))
+    try:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
+        with pytest.raises(BudgetExhausted):
+            await ledger.reserve(Amount(tokens=1))
+        os.kill(holder.pid, signal.SIGKILL)
+    finally:
+        holder.kill()
+        holder.communicate()
+    assert await ledger.reserve(Amount(tokens=100))
+    (booked,) = await ledger.used()
+    assert (booked.amount.tokens, booked.perhaps.tokens) == (0, 100)
+    ledger.close()
+
+
+SPENDER = """
+import asyncio, random, sys
+from pathlib import Path
+from runax_cli.budget import Amount, Budget, Limits
+from runax_cli.errors import BudgetExhausted
+from runax_cli.memory.ledger import LedgerLimits, SharedLedger
+
+async def spend(budget, draw):
+    total, refused = 0, 0
+    while refused < 3:
+        worst = draw.randint(1, 400)
+        try:
+            async with budget.held(Amount(tokens=worst, usd=worst / 1000)) as reservation:
+                used = draw.randint(0, worst)
+                await asyncio.sleep(0)
+                reservation.settle(Amount(tokens=used, usd=used / 1000))
+            total += used
+        except BudgetExhausted:
+            refused += 1
+    return total
+
+async def main():
+    seed = int(sys.argv[2])
+    ledger = SharedLedger(Path(sys.argv[1]), LedgerLimits(day=Limits(tokens=50_000, usd=50.0)))
+    print("ready", flush=True)
+    sys.stdin.readline()
+    budget = Budget(Limits(), owner="session", shared=ledger)
+    print(sum(await asyncio.gather(*(spend(budget, random.Random(seed * 10 + n)) for n in range(3)))))
+    ledger.close()
+
+asyncio.run(main())
+"""
+
+
+async def test_eight_processes_at_the_limit_of_one_day_never_pass_it(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.sqlite"
+    spenders = [started(SPENDER, str(path), str(seed)) for seed in range(8)]
+    for spender in spenders:
+        assert spender.stdout is not None
+        assert spender.stdout.readline() == "ready\n"
+    for spender in spenders:
+        assert spender.stdin is not None
+        spender.stdin.write("go\n")
+        spender.stdin.flush()
+    spent = [int(spender.communicate(timeout=100)[0]) for spender in spenders]
+    assert [spender.returncode for spender in spenders] == [0] * 8
+
+    ledger = SharedLedger(path, LedgerLimits(day=Limits(tokens=50_000)))
+    (booked,) = await ledger.used()
+    ledger.close()
+    assert sum(spent) == booked.amount.tokens
+    assert 49_000 <= sum(spent) <= 50_000
+    assert min(spent) > 0, "all of them took part"
+    assert booked.amount.usd == pytest.approx(sum(spent) / 1000)
+
+
+@given(st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)), max_size=12))
+def test_a_budget_over_a_ledger_never_uses_more_than_both_allow(steps: list[tuple[int, int]]) -> None:
+    asyncio.run(_within_both(steps))
+
+
+async def _within_both(steps: list[tuple[int, int]]) -> None:
+    ledger = _InMemory(100)
+    budget = Budget(Limits(tokens=80), owner="session", shared=ledger).child(Limits(), owner="turn")
+    for worst, part in steps:
+        try:
+            async with budget.held(Amount(tokens=worst)) as reservation:
+                reservation.settle(Amount(tokens=min(part, worst)))
+        except BudgetExhausted:
+            assert worst > min(budget.remaining("tokens") or 0, 100)
+        assert budget.spent.tokens == ledger.used <= 80
+    assert budget.reserved == Amount()
+
+
+class _InMemory:
+    """A ledger that only this process uses."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit, self.used, self.reserved = limit, 0, 0
+
+    def rest(self, resource: str) -> float | None:
+        return self.limit - self.used - self.reserved if resource == "tokens" else None
+
+    async def refresh(self) -> None:
+        """Nothing to look up."""
+
+    async def reserve(self, amount: Amount) -> "_MemoryHold":
+        rest = self.rest("tokens") or 0
+        if amount.tokens > rest:
+            raise BudgetExhausted(resource="tokens", owner="day", limit=self.limit, used=self.used, asked=amount.tokens)
+        self.reserved += amount.tokens
+        return _MemoryHold(self, amount)
+
+
+class _MemoryHold:
+    def __init__(self, ledger: _InMemory, amount: Amount) -> None:
+        self.ledger, self.amount = ledger, amount
+
+    def settle(self, actual: Amount) -> None:
+        self.ledger.reserved -= self.amount.tokens
+        self.ledger.used += actual.tokens
