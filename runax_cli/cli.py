@@ -72,7 +72,7 @@ def _show_version(is_asked: bool) -> None:  # noqa: FBT001  Typer calls it with 
 
 
 @app.callback(invoke_without_command=True)
-@with_options("source", "answer", "call", "output")
+@with_options("source", "answer", "limits", "call", "output")
 def root(
     context: typer.Context,
     *,
@@ -95,7 +95,7 @@ def root(
 
 
 @app.command()
-@with_options("source", "answer", "call", "output")
+@with_options("source", "answer", "limits", "call", "output")
 def query(
     question: Annotated[
         str | None, typer.Argument(help="The question; '-' reads standard input.", metavar="QUESTION")
@@ -110,7 +110,7 @@ def query(
 
 
 @app.command()
-@with_options("source", "answer", "call", "output")
+@with_options("source", "answer", "limits", "call", "output")
 def chat(*, common: Common) -> ExitCode:
     """Ask one question after another: history, completion, slash commands."""
     from runax_cli.commands import chat as command
@@ -119,7 +119,7 @@ def chat(*, common: Common) -> ExitCode:
 
 
 @app.command()
-@with_options("source", "answer", "call", "output")
+@with_options("source", "answer", "limits", "call", "output")
 def plan(
     question: Annotated[
         str | None, typer.Argument(help="The question; '-' reads standard input.", metavar="QUESTION")
@@ -179,7 +179,7 @@ def list_runs(
 
 
 @runs_app.command("show")
-@with_options("answer", "output")
+@with_options("answer", "limits", "output")
 def show_run(run: Annotated[str, typer.Argument(help="Beginning of the run's id.")], *, common: Common) -> ExitCode:
     """Show one run again: answer, certificate, evidence."""
     from runax_cli.commands import runs
@@ -188,7 +188,7 @@ def show_run(run: Annotated[str, typer.Argument(help="Beginning of the run's id.
 
 
 @runs_app.command("resume")
-@with_options("source", "answer", "call", "output")
+@with_options("source", "answer", "limits", "call", "output")
 def resume_run(run: Annotated[str, typer.Argument(help="Beginning of the run's id.")], *, common: Common) -> ExitCode:
     """Go on with a run that was cut off or stopped: what is stored is neither fetched nor paid for again."""
     from runax_cli.commands import runs_resume
@@ -238,7 +238,7 @@ def prune_runs(
 
 
 @config_app.command("show")
-@with_options("source", "answer", "call", "output")
+@with_options("source", "answer", "limits", "call", "output")
 def show_config(
     *,
     has_origin: Annotated[bool, typer.Option("--origin", metavar="", help="Say where each value came from.")] = False,
@@ -251,7 +251,7 @@ def show_config(
 
 
 @config_app.command("check")
-@with_options("source", "answer", "call", "output")
+@with_options("source", "answer", "limits", "call", "output")
 def check_config(*, common: Common) -> ExitCode:
     """Check the settings without any connection."""
     from runax_cli.commands import config
@@ -269,7 +269,7 @@ def init_config(*, common: Common) -> ExitCode:
 
 
 @app.command()
-@with_options("source", "answer", "output")
+@with_options("source", "answer", "limits", "output")
 def doctor(*, common: Common) -> ExitCode:
     """Check that everything is reachable and usable; the model gets one tiny request."""
     from runax_cli.commands import doctor as command
@@ -315,7 +315,7 @@ def smoke(
 
 
 @app.command()
-@with_options("answer", "output")
+@with_options("answer", "limits", "output")
 def bench(options: BenchOptions, *, common: Common) -> ExitCode:
     """Ask the question bench from a checkout, by a model that knows the answers; --model takes a real one."""
     from runax_cli.commands import bench as command

@@ -10,6 +10,8 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from runax_cli.limits import LIMIT_SETTINGS, TENANT_TEXT
+
 ModelApi: TypeAlias = Literal["auto", "responses", "chat"]
 RULES_MODEL = "rules"
 MASK = "********"
@@ -29,6 +31,16 @@ Count: TypeAlias = Annotated[int, Field(ge=1)]
 Seconds: TypeAlias = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Url: TypeAlias = Annotated[str, Field(pattern=r"^https?://[^\s/]+"), AfterValidator(_with_possible_port)]
 OrNone = BeforeValidator(_none_by_word)
+CountOrNone: TypeAlias = Annotated[Count | None, OrNone]
+SecondsOrNone: TypeAlias = Annotated[Seconds | None, OrNone]
+MoneyOrNone: TypeAlias = Annotated[Annotated[float, Field(ge=0, allow_inf_nan=False)] | None, OrNone]
+
+
+def _limit(field: str) -> Any:
+    """A field whose default and meaning are those of the table of limits."""
+    setting = LIMIT_SETTINGS[field]
+    is_whole = setting.is_whole and setting.default is not None
+    return Field(int(setting.default or 0) if is_whole else setting.default, description=setting.text)
 
 
 class Settings(BaseSettings):
@@ -72,16 +84,30 @@ class Settings(BaseSettings):
     api_concurrency: Count = Field(4, description="Requests to a source at once.")
     api_timeout: Seconds = Field(30.0, description="Seconds until a request to a source is given up.")
 
-    max_steps: Count = Field(12, description="Replies of the main model in one turn.")
-    max_calls: Count = Field(24, description="Calls in one turn.")
-    max_parallel_calls: Count = Field(4, description="Calls at once.")
-    max_tokens: Annotated[Count | None, OrNone] = Field(
-        2_000_000, description="Tokens of all models together in one turn."
-    )
-    max_usd: Annotated[Annotated[float, Field(ge=0)] | None, OrNone] = Field(
-        None, description="Money that the models of one turn may cost, in US dollars."
-    )
-    timeout: Annotated[Seconds | None, OrNone] = Field(None, description="Seconds that one turn may take.")
+    max_steps: Count = _limit("max_steps")
+    max_calls: Count = _limit("max_calls")
+    max_parallel_calls: Count = _limit("max_parallel_calls")
+    max_requests: CountOrNone = _limit("max_requests")
+    max_tokens: CountOrNone = _limit("max_tokens")
+    max_usd: MoneyOrNone = _limit("max_usd")
+    timeout: SecondsOrNone = _limit("timeout")
+    max_session_steps: CountOrNone = _limit("max_session_steps")
+    max_session_calls: CountOrNone = _limit("max_session_calls")
+    max_session_requests: CountOrNone = _limit("max_session_requests")
+    max_session_tokens: CountOrNone = _limit("max_session_tokens")
+    max_session_usd: MoneyOrNone = _limit("max_session_usd")
+    session_timeout: SecondsOrNone = _limit("session_timeout")
+    max_day_steps: CountOrNone = _limit("max_day_steps")
+    max_day_calls: CountOrNone = _limit("max_day_calls")
+    max_day_requests: CountOrNone = _limit("max_day_requests")
+    max_day_tokens: CountOrNone = _limit("max_day_tokens")
+    max_day_usd: MoneyOrNone = _limit("max_day_usd")
+    tenant: str | None = Field(None, description=TENANT_TEXT)
+    max_tenant_steps: CountOrNone = _limit("max_tenant_steps")
+    max_tenant_calls: CountOrNone = _limit("max_tenant_calls")
+    max_tenant_requests: CountOrNone = _limit("max_tenant_requests")
+    max_tenant_tokens: CountOrNone = _limit("max_tenant_tokens")
+    max_tenant_usd: MoneyOrNone = _limit("max_tenant_usd")
 
     log_dir: Path = Field(Path("logs"), description="Folder of the log files, one of each kind a run.")
     state_max_gb: Annotated[float, Field(gt=0)] = Field(

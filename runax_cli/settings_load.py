@@ -16,6 +16,7 @@ from pydantic_settings import DotEnvSettingsSource, EnvSettingsSource
 
 from runax_cli.errors import ConfigurationError, UsageError
 from runax_cli.folders import config_folder, upward
+from runax_cli.limits import LIMIT_SETTINGS, TENANT
 from runax_cli.settings import FIELDS, MASK, SECRETS, Settings, default_of, name_of
 from runax_cli.settings_files import (
     FILE_ONLY_KEYS,
@@ -32,18 +33,13 @@ from runax_cli.settings_files import (
 PROJECT_FILE = "runax.yaml"
 USER_FILE = "config.yaml"
 DEFAULT_ORIGIN = "default"
-LIMITS = ("max_steps", "max_calls", "max_parallel_calls", "max_tokens", "max_usd", "timeout")
 FLAGS = {
     "openapi_spec": "--openapi",
     "base_api_url": "--base-url",
     "mcp_url": "--mcp",
     "llm_name": "--model",
-    "max_steps": "--max-steps",
-    "max_calls": "--max-calls",
-    "max_tokens": "--max-tokens",
-    "max_usd": "--max-usd",
-    "timeout": "--timeout",
-}
+    TENANT: "--tenant",
+} | {setting.field: setting.flag for setting in LIMIT_SETTINGS.values()}
 OPENAPI_FIELDS = ("openapi_spec", "base_api_url")
 
 

@@ -3,12 +3,15 @@
 Knows names, types and help texts. Imports nothing heavy: `runax --help` reads this module.
 """
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, make_dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 import typer
 
+from runax_cli.limits import LIMIT_SETTINGS, TENANT, TENANT_TEXT, TIMEOUT, LimitScope
+
+SHARED_PANEL = "Limits of session and day"
 Output: TypeAlias = Literal["text", "json", "jsonl"]
 Color: TypeAlias = Literal["auto", "always", "never"]
 _Options = TypeVar("_Options", bound="Options")
@@ -33,6 +36,13 @@ def _is_unset(value: Any) -> bool:
 
 def _option(*names: str, text: str, panel: str, metavar: str = "") -> Any:
     return typer.Option(*names, help=text, rich_help_panel=panel, metavar=metavar, show_default=False)
+
+
+def _limit(name: str) -> Any:
+    """The flag of a limit."""
+    setting = LIMIT_SETTINGS[name]
+    panel = "Limits" if setting.scope is LimitScope.TURN else SHARED_PANEL
+    return _option(setting.flag, text=setting.text, panel=panel, metavar=setting.metavar)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,23 +72,13 @@ class SourceOptions(Options):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerOptions(Options):
-    """Which model answers, within which limits."""
+    """Which model answers, and how much of its proof is shown."""
 
     model: Annotated[
         str | None,
         _option("--model", "-m", text="Model; 'rules' is the offline rules model.", panel="Answer", metavar="NAME"),
     ] = None
     evidence: Annotated[bool, _option("--evidence", text="Show what every statement rests on.", panel="Answer")] = False
-    max_steps: Annotated[
-        int | None, _option("--max-steps", text="Replies of the main model.", panel="Limits", metavar="N")
-    ] = None
-    max_calls: Annotated[int | None, _option("--max-calls", text="Calls of tools.", panel="Limits", metavar="N")] = None
-    max_tokens: Annotated[
-        int | None, _option("--max-tokens", text="Tokens of all models together.", panel="Limits", metavar="N")
-    ] = None
-    max_usd: Annotated[
-        float | None, _option("--max-usd", text="Money for models, in US dollars.", panel="Limits", metavar="USD")
-    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,9 +88,30 @@ class CallOptions(Options):
     allow_writes: Annotated[
         bool, _option("--allow-writes", text="Let tools change data, after asking.", panel="Limits")
     ] = False
-    timeout: Annotated[
-        float | None, _option("--timeout", text="Seconds that a turn may take.", panel="Limits", metavar="SECONDS")
-    ] = None
+    timeout: Annotated[float | None, _limit(TIMEOUT)] = None
+
+
+def _limit_options() -> "type[Options]":
+    """A flag for every limit of the table, but for the one that calls without a model have too."""
+    given = [
+        (setting.field, Annotated[(int if setting.is_whole else float) | None, _limit(setting.field)])
+        for setting in LIMIT_SETTINGS.values()
+        if setting.field != TIMEOUT
+    ]
+    tenant = (TENANT, Annotated[str | None, _option("--tenant", text=TENANT_TEXT, panel=SHARED_PANEL, metavar="NAME")])
+    fields_of = [(name, kind, field(default=None)) for name, kind in (*given, tenant)]
+    return make_dataclass(
+        "LimitOptions",
+        fields_of,
+        bases=(Options,),
+        namespace={"__doc__": "How much may be used: by a turn, a session, a day and a tenant."},
+        frozen=True,
+        slots=True,
+        kw_only=True,
+    )
+
+
+LimitOptions = _limit_options()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,20 +213,17 @@ class Common:
 
     source: SourceOptions = field(default_factory=SourceOptions)
     answer: AnswerOptions = field(default_factory=AnswerOptions)
+    limits: Options = field(default_factory=LimitOptions)
     call: CallOptions = field(default_factory=CallOptions)
     output: OutputOptions = field(default_factory=OutputOptions)
 
     def flags(self) -> dict[str, Any]:
         """What the command line gives, by the field of the settings that it overrides."""
-        source, answer = self.source, self.answer
-        return {
+        source, limits = self.source, {item.name: getattr(self.limits, item.name) for item in fields(self.limits)}
+        return limits | {
             "openapi_spec": source.openapi,
             "base_api_url": source.base_url,
             "mcp_url": source.mcp,
-            "llm_name": answer.model,
-            "max_steps": answer.max_steps,
-            "max_calls": answer.max_calls,
-            "max_tokens": answer.max_tokens,
-            "max_usd": answer.max_usd,
-            "timeout": self.call.timeout,
+            "llm_name": self.answer.model,
+            TIMEOUT: self.call.timeout,
         }

@@ -10,10 +10,24 @@ from typing import Any, TypeAlias
 
 import typer
 
-from runax_cli.commands.options import AnswerOptions, CallOptions, Common, Options, OutputOptions, SourceOptions
+from runax_cli.commands.options import (
+    AnswerOptions,
+    CallOptions,
+    Common,
+    LimitOptions,
+    Options,
+    OutputOptions,
+    SourceOptions,
+)
 from runax_cli.exits import ExitCode
 
-GROUPS = {"source": SourceOptions, "answer": AnswerOptions, "call": CallOptions, "output": OutputOptions}
+GROUPS: dict[str, type[Options]] = {
+    "source": SourceOptions,
+    "answer": AnswerOptions,
+    "limits": LimitOptions,
+    "call": CallOptions,
+    "output": OutputOptions,
+}
 _CONTEXT = "context"
 Command: TypeAlias = Callable[..., ExitCode]
 

@@ -3,8 +3,9 @@
 import pytest
 from typer.testing import CliRunner
 
-from runax_cli.commands.options import AnswerOptions, Common, OutputOptions, SourceOptions
-from runax_cli.settings import FIELDS
+from runax_cli.commands.options import AnswerOptions, Common, LimitOptions, OutputOptions, SourceOptions
+from runax_cli.limits import LIMIT_SETTINGS
+from runax_cli.settings import FIELDS, Settings
 from runax_cli.settings_load import FLAGS
 
 
@@ -14,8 +15,17 @@ def test_every_flag_overrides_a_setting() -> None:
 
 
 def test_options_after_the_command_win_over_those_before() -> None:
-    mine, root = AnswerOptions(model="a"), AnswerOptions(model="b", max_steps=3, evidence=True)
-    assert mine.over(root) == AnswerOptions(model="a", max_steps=3, evidence=True)
+    mine, root = AnswerOptions(model="a"), AnswerOptions(model="b", evidence=True)
+    assert mine.over(root) == AnswerOptions(model="a", evidence=True)
+    limits, of_root = LimitOptions(max_day_usd=2.5), LimitOptions(max_day_usd=9, max_steps=3)
+    assert limits.over(of_root) == LimitOptions(max_day_usd=2.5, max_steps=3)
+
+
+def test_every_limit_has_a_setting_a_flag_and_a_meaning_from_the_one_table() -> None:
+    for setting in LIMIT_SETTINGS.values():
+        field = Settings.model_fields[setting.field]
+        assert (field.default, field.description) == (setting.default, setting.text)
+        assert FLAGS[setting.field] == setting.flag
 
 
 def test_lists_are_taken_whole() -> None:
