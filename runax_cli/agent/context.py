@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from runax_cli.agent import prompts
+from runax_cli.agent.summarize import cut_of, most_tokens
 from runax_cli.executor.fence import fenced
 from runax_cli.memory.entities import MOST_CHARS, ranked, told
 from runax_cli.memory.history import Exchange, History
@@ -38,6 +39,16 @@ class Fitted:
     is_fitting: bool
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Older:
+    """The older part of a conversation, where it stood, and the tokens of all that is said."""
+
+    messages: tuple[Message, ...]
+    n_history: int
+    n_working: int
+    used_tokens: int
+
+
 class Context:
     """The fixed parts of a turn, and the arithmetic of what is left beside them. All sizes are in tokens."""
 
@@ -53,11 +64,18 @@ class Context:
         run_id: str,
         later: Callable[[], Sequence[ToolSchema]] = tuple,
         to_come: Sequence[ToolSchema] = (),
+        can_summarize: bool = False,
     ) -> None:
-        """`later` are further tools that can be called at a moment, `to_come` those that there may be at most."""
+        """`later` are further tools that can be called at a moment, `to_come` those that there may be at most.
+
+        `can_summarize` is set where somebody makes summaries of what is older.
+        """
         earlier = history.latest(effective_tokens // _HISTORY_SHARE, measure=counter.bound)
-        self._head = (Message("system", system), *_messages(earlier), Message("user", question))
+        self._system, self._asked = Message("system", system), Message("user", question)
+        self._summary: tuple[Message, ...] = ()
+        self._history = _messages(earlier)
         self._question = question
+        self._summary_tokens = most_tokens(effective_tokens) if can_summarize else None
         self._tools, self._later, self._to_come = tuple(tools), later, tuple(to_come)
         self._counter = counter
         self._run_id = run_id
@@ -82,6 +100,29 @@ class Context:
             working.fold(oldest)
             folded.append(oldest)
 
+    async def older(self, working: WorkingMemory) -> Older | None:
+        """What a summary should stand for now; None where the conversation is short, or has no older part."""
+        if self._summary_tokens is None:
+            return None
+        used = (await measure_off_loop(self._request(working, tools=()), self._counter)).estimate(self._counter)
+        if used <= self._summary_tokens:
+            return None
+        before = (*self._summary, *self._history)
+        cut = cut_of((*before, self._asked, *working.messages))
+        n_history = max(0, min(cut, len(before)) - len(self._summary)) // 2 * 2
+        n_working = max(0, cut - len(before) - 1)
+        if not n_history and not n_working:
+            return None
+        said = (*self._summary, *self._history[:n_history], *working.messages[:n_working])
+        return Older(messages=said, n_history=n_history, n_working=n_working, used_tokens=used)
+
+    async def summarized(self, older: Older, block: Message, working: WorkingMemory) -> tuple[int, tuple[str, ...]]:
+        """Put `block` in the place of what is older: the tokens then used, and the calls whose results went."""
+        self._summary, self._history = (block,), self._history[older.n_history :]
+        dropped = working.drop_first(older.n_working)
+        size = await measure_off_loop(self._request(working, tools=()), self._counter)
+        return size.estimate(self._counter), dropped
+
     async def room(self, working: WorkingMemory) -> int:
         """Tokens that results may still take before older ones have to be folded."""
         tools = (*self._tools, *(tuple(self._later()) or self._to_come))
@@ -104,7 +145,7 @@ class Context:
         """A request without tools that is worth sending only for the usage that its reply reports."""
         return ModelRequest(
             role=Role.AGENT,
-            messages=(self._head[0], Message("user", prompt)),
+            messages=(self._system, Message("user", prompt)),
             max_output_tokens=self.answer_reserve,
             run_id=self._run_id,
         )
@@ -112,7 +153,7 @@ class Context:
     def _request(self, working: WorkingMemory, *, tools: tuple[ToolSchema, ...]) -> ModelRequest:
         return ModelRequest(
             role=Role.AGENT,
-            messages=(*self._head, *self._with_known(working)),
+            messages=(self._system, *self._summary, *self._history, self._asked, *self._with_known(working)),
             tools=tools,
             max_output_tokens=self.answer_reserve,
             run_id=self._run_id,

@@ -16,6 +16,7 @@ from runax_cli.agent.plan import SubQuestion
 from runax_cli.agent.planner import Planner
 from runax_cli.agent.resuming import replayed
 from runax_cli.agent.streaming import AnswerStream
+from runax_cli.agent.summarizer import Summarizer
 from runax_cli.agent.turn import Turn, TurnParts
 from runax_cli.agent.verdict import Stopped, TurnEnd
 from runax_cli.budget import Budget
@@ -138,6 +139,7 @@ class Part:
             counter=registry.counter(Role.AGENT),
             effective_tokens=registry.config(Role.AGENT).effective_tokens,
             run_id=run.run_id,
+            can_summarize=not registry.config(Role.AGENT).is_rules,
         )
 
     def _calls(self, context: Context) -> TurnCalls:
@@ -170,8 +172,23 @@ class Part:
             emitter=self.emitter,
             stream=self._stream,
             is_calibrated=lambda: counter.is_calibrated,
+            summarizer=self._summarizer(),
             call_prefix="call" if number is None else f"part{number}_call",
             halted=lambda: self._run.halted(number),
+        )
+
+    def _summarizer(self) -> Summarizer | None:
+        """The rules model understands results and no summaries of them: with it, results are folded."""
+        run, registry = self._run, self._run.registry
+        if registry.config(Role.AGENT).is_rules:
+            return None
+        return Summarizer(
+            run.model(Role.SUMMARIZER, budget=self.budget, emitter=self.emitter),
+            registry.counter(Role.SUMMARIZER),
+            question=self.asked.text,
+            effective_tokens=registry.config(Role.SUMMARIZER).effective_tokens,
+            emitter=self.emitter,
+            run_id=run.run_id,
         )
 
 

@@ -15,9 +15,10 @@ from runax_cli.agent.context import Context
 from runax_cli.agent.naming import named_by
 from runax_cli.agent.requested import RequestedCall
 from runax_cli.agent.streaming import AnswerStream
+from runax_cli.agent.summarizer import Summarizer
 from runax_cli.agent.verdict import Answered, Limited, Stopped, TurnEnd
 from runax_cli.budget import Amount, Budget, Reservation
-from runax_cli.errors import BudgetExhausted, ConfigurationError, ModelError, ModelReplyInvalid
+from runax_cli.errors import BudgetExhausted, ConfigurationError, ContextTooLong, ModelError, ModelReplyInvalid
 from runax_cli.events import BudgetNoted, ContextMeasured, Emitter, Warned
 from runax_cli.executor.fence import without_template_marks
 from runax_cli.memory.working import WorkingMemory
@@ -57,6 +58,7 @@ class TurnParts:
     emitter: Emitter
     stream: AnswerStream
     is_calibrated: Callable[[], bool]
+    summarizer: Summarizer | None = None
     call_prefix: str = "call"
     halted: Callable[[], str | None] = lambda: None
 
@@ -70,6 +72,7 @@ class Turn:
         self._empty_replies = 0
         self._n_calls = 0
         self._kept_back: Reservation | None = None
+        self._was_refused = False
 
     async def run(self) -> TurnEnd:
         """Until the end. Raises ConfigurationError where the tools alone are too much for the context.
@@ -159,6 +162,18 @@ class Turn:
         return Limited(reply.text, limit)
 
     async def _reply(self, *, is_last: bool) -> ModelReply:
+        """The model's reply. What the endpoint refuses as too long is shortened and sent once more."""
+        try:
+            return await self._sent(is_last=is_last)
+        except ContextTooLong as error:
+            if self._was_refused:
+                raise
+            self._was_refused = True
+            self._parts.emitter.emit(Warned(code="context_too_long", text=f"shortened and sent again: {error}"))
+            return await self._sent(is_last=is_last)
+
+    async def _sent(self, *, is_last: bool) -> ModelReply:
+        await self._shorten()
         most = self._parts.budget.remaining("tokens") if is_last else None
         fitted = await self._parts.context.fitted(self._working, is_last=is_last, most_tokens=most)
         for call_id in fitted.folded:
@@ -167,6 +182,12 @@ class Turn:
         request = fitted.request if most is None else _with_less_output(fitted.request, most - fitted.bound_tokens)
         self._parts.stream.begin()
         return await self._parts.model.complete(request, on_text=self._parts.stream.take)
+
+    async def _shorten(self) -> None:
+        if self._parts.summarizer is None:
+            return
+        for call_id in await self._parts.summarizer.shorten(self._parts.context, self._working):
+            self._parts.calls.forget(call_id)
 
     def _with_own_ids(self, calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
         """Ids that are unique in the run: some endpoints send none, or the same one twice."""

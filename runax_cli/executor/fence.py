@@ -5,7 +5,7 @@ Knows the marks that frames and chat templates are made of. Knows nothing of wha
 
 import re
 
-_CLOSING = re.compile(r"<(\s*)/(?=\s*(?:records|findings|texts|parts|known)\b)", re.IGNORECASE)
+_CLOSING = re.compile(r"<(\s*)/(?=\s*(?:records|findings|texts|parts|known|summary|conversation)\b)", re.IGNORECASE)
 _TEMPLATE = re.compile(
     r"<(?=[|\uFF5C][^<>|\uFF5C\s]{1,40}[|\uFF5C]>)"
     r"|<(?=(?:start_of_turn|end_of_turn|bos|eos|/?s)>)"

@@ -64,3 +64,14 @@ class WorkingMemory:
             if result.call_id == call_id and not result.is_folded:
                 self._messages[result.position] = Message("tool", result.pointer, tool_call_id=call_id)
                 result.is_folded, result.is_in_view = True, False
+
+    def drop_first(self, count: int) -> tuple[str, ...]:
+        """Take the first messages out: something else stands for them now. The ids of the calls whose results went."""
+        self._messages = self._messages[count:]
+        dropped: list[str] = []
+        for result in self._results:
+            if 0 <= result.position < count:
+                dropped.append(result.call_id)
+                result.is_folded, result.is_in_view = True, False
+            result.position -= count
+        return tuple(dropped)

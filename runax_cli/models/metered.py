@@ -6,7 +6,7 @@ Wraps a model; one request here is one attempt there. Knows sizes, amounts and e
 from dataclasses import dataclass, field, replace
 
 from runax_cli.budget import Amount, Budget, Reservation
-from runax_cli.errors import ModelRefused
+from runax_cli.errors import ContextTooLong, ModelRefused
 from runax_cli.events import Emitter, ModelReplied, ModelRequested
 from runax_cli.models.base import Model, ModelReply, ModelRequest, OnText, Role, Usage
 from runax_cli.models.limiter import PrioritySlots, priority_of
@@ -120,8 +120,10 @@ class MeteredModel:
         try:
             reply = await self._inner.complete(request, on_text=None if heard is None else heard.take)
             reply = await self._with_usage(reply, size)
-        except ModelRefused:
+        except ModelRefused as error:
             self._settle(reservation, Usage())
+            if isinstance(error, ContextTooLong):
+                self._to.counter.refused(size.counted, self._to.effective_tokens)
             raise
         except BaseException as error:
             self._settle(reservation, self._perhaps_billed(error, size, heard))

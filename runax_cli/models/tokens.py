@@ -45,6 +45,8 @@ MESSAGE_OVERHEAD = 8
 _HEADROOM = 1.05
 _RATIO_FLOOR, _RATIO_CEILING = 0.3, 4.0
 _SMALLEST_SAMPLE = 100
+_REFUSED_EXCESS = 1.25
+"""By how much a refused request is taken to exceed what was allowed: the next one is shorter by a fifth at least."""
 _RECENT = 16
 
 
@@ -164,6 +166,10 @@ class CalibratedCounter:
             return
         if _RATIO_FLOOR <= reported / counted <= _RATIO_CEILING:
             self._samples.append((counted, reported))
+
+    def refused(self, counted: int, effective_tokens: int) -> None:
+        """Take note of a request that the endpoint refused as too long: by its count it is well above what is allowed."""
+        self.observe(counted, round(effective_tokens * _REFUSED_EXCESS))
 
     def counted(self, text: str) -> int:
         """Tokens by the inner counter, uncorrected: what `observe` wants."""

@@ -12,7 +12,8 @@ from adapters.base import Effect
 from adapters.errors import TimedOut
 from runax_cli.agent.session import TurnLimits
 from runax_cli.budget import Amount
-from runax_cli.errors import ModelError, StoreError
+from runax_cli.errors import ContextTooLong, ModelError, StoreError
+from runax_cli.exits import ExitCode
 from runax_cli.guard.policy import AlwaysAllow
 from runax_cli.memory.journal import Journal, MemoryJournal
 from runax_cli.models.base import Role, Usage
@@ -539,3 +540,27 @@ async def test_every_request_carries_the_run_and_stays_under_the_context(stage: 
     result = await bench.session.ask("q")
     assert {request.run_id for request in bench.model.requests} == {result.run_id}
     assert {request.role for request in bench.model.requests} == {Role.AGENT}
+
+
+async def test_a_request_that_the_endpoint_finds_too_long_is_shortened_and_sent_once_more(stage: Any) -> None:
+    long = [{"id": n, "text": "long story " * 60} for n in range(30)]
+    refused = ContextTooLong("too long", model="scripted", retryable=False)
+    script = [
+        stage.calls(("get_tickets", {"focus": "all", "need": "read"})),
+        refused,
+        stage.says("Read [tickets_1#1]."),
+    ]
+    bench = await stage.start(script, {"get_tickets": lambda _call: long}, max_context=60_000)
+    result = await bench.session.ask("What do the tickets say?")
+    sizes = [sum(len(m.content) for m in request.messages) for request in bench.model.requests]
+    assert "Read" in result.answer
+    assert sizes[2] < sizes[1]
+    assert [body.code for body in bench.bodies("warned")].count("context_too_long") == 1
+
+
+async def test_a_request_that_stays_too_long_ends_the_turn_and_is_not_sent_a_third_time(stage: Any) -> None:
+    refused = ContextTooLong("too long", model="scripted", retryable=False)
+    bench = await stage.start([refused, refused, refused], {"get_tickets": tickets})
+    result = await bench.session.ask("What do the tickets say?")
+    assert result.exit_code == ExitCode.MODEL_FAILED
+    assert len(bench.model.requests) == 2

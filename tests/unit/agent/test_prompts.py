@@ -18,6 +18,8 @@ FIELDS = {
     "agent_forced": {"reason"},
     "agent_folded": {"tool"},
     "agent_known": {"entities"},
+    "summary_user": {"question", "conversation"},
+    "summary_block": {"mark", "summary", "kept"},
     "reducer_user": {"focus", "records"},
     "reducer_repair": {"errors"},
     "merge_user": {"focus", "findings"},
