@@ -5,8 +5,10 @@ is needed, `NotLoaded` leaves and the same step is taken again when the file is 
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from adapters.base import Effect, LeftOut
+from adapters.openapi.answer import Answers
 from adapters.openapi.document import BrokenReference, Document, Node, NotLoaded
 from adapters.openapi.names import tool_names
 from adapters.openapi.operation import Entry, Operation, entries
@@ -16,6 +18,7 @@ from adapters.openapi.server import Base, Servers
 from adapters.openapi.settings import OpenApiSettings, ToolOverride
 from adapters.openapi.shape import shape_of
 from adapters.openapi.tool import Tool, ToolContext, build_tool
+from adapters.pagination import counting
 
 _READS = frozenset({"GET", "HEAD"})
 _NO_OVERRIDE = ToolOverride()
@@ -30,6 +33,7 @@ class ToolBuilder:
         self.servers = Servers(document, settings.base_url, self.left_out)
         self.security: Security = read_security(document, settings.credentials, self.left_out)
         self.reader = OperationReader(document, self.left_out)
+        self._answers = Answers(document, self.reader)
         self.tools: dict[str, Tool] = {}
         self._entries: dict[str, Entry] = {}
         self._names: dict[str, str] = {}
@@ -55,6 +59,22 @@ class ToolBuilder:
         for name in list(self._entries):
             self._add(name, self._entries[name])
             del self._entries[name]
+        self._relate()
+
+    def _relate(self) -> None:
+        """Name the tools that count what others list, or give their further pages; the user's word goes first."""
+        counts = counting(tool.spec for tool in self.tools.values())
+        keys = {key: name for name, tool in self.tools.items() for key in _keys(name, tool.operation.entry)}
+        for name, tool in self.tools.items():
+            paging = tool.spec.pagination
+            stated = keys.get(paging.count_operation or "")
+            related = replace(
+                paging,
+                count_operation=stated or counts.get(name),
+                next_operation=keys.get(paging.next_operation or ""),
+            )
+            if related != paging:
+                self.tools[name] = replace(tool, spec=replace(tool.spec, pagination=related))
 
     def _find(self, path: str, item: Node) -> None:
         try:
@@ -94,7 +114,7 @@ class ToolBuilder:
             name,
             operation,
             context,
-            shape=shape_of(self._document, self.reader, entry),
+            shape=shape_of(self._document, self.reader, entry, answers=self._answers),
             effect=self._effect(name, entry),
             override=_said(self._settings.overrides, name, entry) or _NO_OVERRIDE,
         )

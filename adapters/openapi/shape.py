@@ -8,10 +8,12 @@ import re
 from dataclasses import dataclass
 
 from adapters.base import JsonObject
+from adapters.openapi.answer import Answers
 from adapters.openapi.document import BrokenReference, Document, Node
 from adapters.openapi.names import _VERSION
 from adapters.openapi.operation import Entry
 from adapters.openapi.reader import OperationReader
+from adapters.pagination import ResponseShape
 
 _VERBS = frozenset(
     "search list query find export all filter lookup browse get fetch read by self me current count".split()
@@ -32,22 +34,27 @@ _DEPTH = 2
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """`records_path` is dotted, "" for the payload itself, None where the document does not tell."""
+    """`records_path` is dotted, "" for the payload itself, None where the document does not tell.
+
+    `response` is what the document says of the answer's members and headers.
+    """
 
     noun: str
     returns_many: bool
     records_path: str | None
+    response: ResponseShape | None = None
 
 
-def shape_of(document: Document, reader: OperationReader, entry: Entry) -> Shape:
+def shape_of(document: Document, reader: OperationReader, entry: Entry, *, answers: Answers) -> Shape:
     """The shape of an operation's success. Raises NotLoaded where another file is needed."""
     schema = success_schema(document, reader, entry)
     noun = noun_of(entry.path)
+    response = answers.shape(entry, schema)
     if schema is None:
-        return Shape(noun, returns_many=True, records_path=None)
+        return Shape(noun, returns_many=True, records_path=None, response=response)
     path = _records_path(document, schema, entry.path)
     is_single = path is None and bool(_members(document, schema)) and not _is_open(schema.fields)
-    return Shape(noun, returns_many=not is_single, records_path=path)
+    return Shape(noun, returns_many=not is_single, records_path=path, response=response)
 
 
 def success_schema(document: Document, reader: OperationReader, entry: Entry) -> Node | None:

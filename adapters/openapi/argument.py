@@ -1,0 +1,103 @@
+"""The flat arguments of one operation: its parameters, and its body as a whole or member by member.
+
+Knows schemas and where an argument belongs. Knows no paging, no name that a tool gives it, and no value.
+"""
+
+import re
+from dataclasses import dataclass
+
+from adapters.base import JsonObject, LeftOut
+from adapters.openapi.document import Document, Node
+from adapters.openapi.inline import inline
+from adapters.openapi.names import Wire
+from adapters.openapi.operation import Body, Location, Operation, Parameter
+from adapters.openapi.schema import Direction
+
+BODY = "body"
+_TAG = re.compile(r"</?[A-Za-z][^<>]*>")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Argument:
+    """One argument; `parameter` is None for the body and its members."""
+
+    wire: Wire
+    schema: JsonObject
+    is_required: bool
+    parameter: Parameter | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """All arguments of an operation, the parameters first; `is_flat` if members of the body are among them."""
+
+    all: tuple[Argument, ...]
+    is_flat: bool = False
+
+
+def arguments_of(
+    operation: Operation, document: Document, left_out: list[LeftOut], *, provided: frozenset[tuple[Location, str]]
+) -> Arguments:
+    """The arguments, without those that credentials fill (`provided`, in lower case). Raises NotLoaded."""
+    parameters = [one for one in operation.parameters if (one.location, one.name.lower()) not in provided]
+    body = operation.body
+    nodes = [_schema_node(one, operation.entry.operation) for one in parameters]
+    nodes += [body.schema or operation.entry.operation.replaced({})] if body else []
+    schemas, broken = inline(document, nodes, Direction.REQUEST)
+    left_out.extend(LeftOut(error.path, f"{error.why}; any value is allowed") for error in broken)
+    found = [_of_parameter(one, schema) for one, schema in zip(parameters, schemas, strict=False)]
+    if body is None:
+        return Arguments(tuple(found))
+    if not is_flat(schemas[-1], body):
+        return Arguments((*found, _of_whole(body, schemas[-1])))
+    return Arguments((*found, *_of_members(body, schemas[-1])), is_flat=True)
+
+
+def _schema_node(parameter: Parameter, place: Node) -> Node:
+    return parameter.schema if parameter.schema is not None else place.replaced({})
+
+
+def _of_parameter(parameter: Parameter, schema: JsonObject) -> Argument:
+    if parameter.description:
+        schema = schema | {"description": parameter.description}
+    is_required = parameter.is_required and "default" not in schema
+    return Argument(
+        wire=Wire(parameter.location, parameter.name),
+        schema=_readable(schema),
+        is_required=is_required,
+        parameter=parameter,
+    )
+
+
+def is_flat(schema: JsonObject, body: Body) -> bool:
+    """Whether each member of the body can be an argument: an object of known members and no alternatives."""
+    is_object = schema.get("type") == "object" and bool(schema.get("properties"))
+    is_closed = not schema.get("additionalProperties") and not schema.get("patternProperties")
+    kind = body.media_type.split(";")[0].lower()
+    is_writable = "json" in kind or "form" in kind or "*" in kind
+    return is_object and is_closed and is_writable and not any(key in schema for key in ("allOf", "anyOf", "oneOf"))
+
+
+def _of_whole(body: Body, schema: JsonObject) -> Argument:
+    words = schema.get("description") or f"The request body, {body.media_type}."
+    schema = _readable(schema | {"description": words})
+    return Argument(wire=Wire(BODY, BODY), schema=schema, is_required=body.is_required)
+
+
+def _of_members(body: Body, schema: JsonObject) -> list[Argument]:
+    required = schema.get("required", ()) if body.is_required else ()
+    return [
+        Argument(wire=Wire(BODY, name), schema=_readable(inner), is_required=name in required)
+        for name, inner in schema["properties"].items()
+    ]
+
+
+def _readable(schema: JsonObject) -> JsonObject:
+    """The schema with its own description free of markup."""
+    words = schema.get("description")
+    return schema | {"description": without_markup(words)} if isinstance(words, str) else schema
+
+
+def without_markup(text: str) -> str:
+    """The words of a text, its tags and line breaks gone."""
+    return " ".join(_TAG.sub(" ", text).split())

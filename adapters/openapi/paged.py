@@ -1,0 +1,130 @@
+"""How one operation's tool pages, in the names of the tool's arguments, and what the model sees without it.
+
+Knows which arguments can take part in paging, annotations, overrides and the rewriting of names. Knows no convention:
+`adapters.pagination` finds it.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from adapters.base import Convention, Json, JsonObject, Pagination
+from adapters.openapi.argument import BODY, Argument, without_markup
+from adapters.openapi.names import Wire
+from adapters.openapi.operation import Location, Operation
+from adapters.openapi.settings import ToolOverride
+from adapters.pagination import ResponseShape, annotated, detect, flattened
+
+_PAGED = (Location.QUERY, Location.HEADER, BODY)
+_PARTS = ("allOf", "anyOf", "oneOf")
+_USUAL_SIZE = 100
+
+
+def pagination_of(
+    arguments: Iterable[Argument],
+    named: Mapping[Wire, str],
+    operation: Operation,
+    *,
+    response: ResponseShape | None,
+    override: ToolOverride,
+) -> Pagination:
+    """How the tool pages: what the user says, else an annotation, else what parameters and answers show."""
+    paged = [one for one in arguments if one.wire.place in _PAGED]
+    by_wire = {one.wire.name: named[one.wire] for one in reversed(paged)}
+    found = override.pagination or _found(paged, operation, response)
+    found = _renamed(found, by_wire)
+    if "head" in operation.entry.item.fields and operation.entry.method == "GET":
+        found = replace(found, is_total_by_head=True)
+    if override.page_size is not None:
+        found = replace(found, max_size=min(override.page_size, found.max_size or override.page_size))
+    return found
+
+
+def _found(paged: list[Argument], operation: Operation, response: ResponseShape | None) -> Pagination:
+    schemas = {one.wire.name: one.schema for one in reversed(paged)}
+    parameters = flattened(dict(reversed(schemas.items())))
+    description = without_markup(operation.description)
+    extensions = {key: value for key, value in operation.entry.operation.fields.items() if key.startswith("x-")}
+    if extensions:
+        declared = annotated(extensions, parameters, description=description, response=response)
+        if declared is not None:
+            return declared
+    return detect(parameters, description=description, response=response)
+
+
+def _renamed(found: Pagination, names: Mapping[str, str]) -> Pagination:
+    return replace(
+        found,
+        position=_name(found.position, names),
+        size=_name(found.size, names),
+        metadata=_name(found.metadata, names),
+        totals=tuple((names_of(name, names), value) for name, value in found.totals),
+        other_hidden=tuple(names_of(name, names) for name in found.other_hidden),
+    )
+
+
+def _name(name: str | None, names: Mapping[str, str]) -> str | None:
+    return None if name is None else names_of(name, names)
+
+
+def names_of(path: str, names: Mapping[str, str]) -> str:
+    """An argument's name in the tool by that in the document; of `object/member` the first part is renamed."""
+    if path in names:
+        return names[path]
+    head, slash, rest = path.partition("/")
+    return names.get(head, head) + slash + rest
+
+
+def shown(schemas: Mapping[str, JsonObject], hidden: Iterable[str]) -> dict[str, JsonObject]:
+    """The arguments that the model sees: hidden ones are gone, hidden members are gone from theirs.
+
+    An object that has nothing but hidden members is gone as well.
+    """
+    left = dict(schemas)
+    for path in hidden:
+        name, _, rest = path.partition("/")
+        if path in left:
+            del left[path]
+        elif rest and name in left:
+            left[name] = without(left[name], rest.split("/"))
+            if not _has_members(left[name]):
+                del left[name]
+    return left
+
+
+def without(schema: JsonObject, path: list[str]) -> JsonObject:
+    """The schema without the member that lies at a path inside it, wherever it is declared."""
+    name, *rest = path
+    out = dict(schema)
+    for key in _PARTS:
+        if isinstance(schema.get(key), list):
+            out[key] = [without(part, path) if isinstance(part, dict) else part for part in schema[key]]
+    members: Json = schema.get("properties")
+    if not isinstance(members, dict) or name not in members:
+        return out
+    inner = without(members[name], rest) if rest else {}
+    kept = dict(members) | {name: inner} if _has_members(inner) else {k: v for k, v in members.items() if k != name}
+    out["properties"] = kept
+    if name not in kept and name in schema.get("required", ()):
+        out["required"] = [one for one in schema["required"] if one != name]
+    return out
+
+
+def _has_members(schema: JsonObject) -> bool:
+    """Whether an object has members left to fill in; any other schema has itself."""
+    if schema.get("properties") or schema.get("additionalProperties"):
+        return True
+    parts = [part for key in _PARTS for part in schema.get(key) or () if isinstance(part, dict)]
+    if parts:
+        return any(_has_members(part) for part in parts if part.get("type") != "null")
+    return bool(schema) and "properties" not in schema
+
+
+def page_defaults(pagination: Pagination) -> JsonObject:
+    """Values of a position and a size for a request that names no page: an API may require them."""
+    found: JsonObject = {}
+    if pagination.convention in (Convention.OFFSET, Convention.PAGE) and pagination.position is not None:
+        found[pagination.position] = pagination.first
+    if pagination.size is not None:
+        usual = pagination.default_size or min(pagination.max_size or _USUAL_SIZE, _USUAL_SIZE)
+        found[pagination.size] = max(usual, pagination.min_size or 1)
+    return found
