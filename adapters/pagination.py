@@ -15,17 +15,26 @@ from adapters.paging.annotations import annotated
 from adapters.paging.detect import detect
 from adapters.paging.going_on import is_followed, marked, may_repeat_address
 from adapters.paging.members import flattened
-from adapters.paging.reading import Metadata, PageReading, fingerprint, read_metadata, read_page
+from adapters.paging.reading import (
+    Metadata,
+    PageReading,
+    fingerprint,
+    read_count,
+    read_headers,
+    read_metadata,
+    read_page,
+)
 from adapters.paging.records import at_path
 from adapters.paging.response import ResponseShape
 from adapters.paging.siblings import counting
-from adapters.paging.totals import Certainty
+from adapters.paging.totals import Certainty, Total
 
 __all__ = [
     "Certainty",
     "Metadata",
     "PageReading",
     "ResponseShape",
+    "Total",
     "address",
     "annotated",
     "at_path",
@@ -39,6 +48,8 @@ __all__ = [
     "may_repeat_address",
     "metadata_address",
     "offset_address",
+    "read_count",
+    "read_headers",
     "read_metadata",
     "read_page",
 ]

@@ -4,13 +4,20 @@ Knows syntax. Whether a link may be followed (same origin) is for the source to 
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-from urllib.parse import parse_qs, urljoin, urlsplit
+from urllib.parse import parse_qs, parse_qsl, quote, urljoin, urlsplit
+
+from adapters.base import Json
 
 _LINK = re.compile(r"<([^>]*)>((?:[^,\"<]|\"(?:[^\"\\]|\\.)*\")*)")
 _PARAMETER = re.compile(r";\s*([\w!#$&+\-.^`|~*]+)\s*(?:=\s*(?:\"((?:[^\"\\]|\\.)*)\"|([^\s;,\"]*)))?")
 _ESCAPED = re.compile(r"\\(.)")
 _URL = re.compile(r"https?://\S+", re.IGNORECASE)
+_TEMPLATE = re.compile(r"\{[?&#/.;+][^{}]*\}")
+_TARGETS = ("href", "url", "uri", "link", "target")
+_RELATIONS = ("rel", "relation", "relationship", "name", "type", "label", "title", "key")
+_SHORT_NUMBER = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,18 +50,88 @@ def _parameters(text: str) -> dict[str, str]:
     return found
 
 
-def absolute(url: str, location: str) -> str:
-    """`url` resolved against the URL in `location` (`GET https://…`); unchanged where there is none."""
+def target(value: Json) -> str | None:
+    """The URL in a link, which is a text or an object with `href`, `url` or the like; a template without its slots."""
+    if isinstance(value, dict):
+        value = next((inner for name in _TARGETS if isinstance(inner := value.get(name), str) and inner), None)
+    return _TEMPLATE.sub("", value) if isinstance(value, str) and value else None
+
+
+def related(links: Json, relation: str) -> Json:
+    """The link of that relation in a list of link objects, whatever they call it; None where there is none."""
+    if not isinstance(links, list):
+        return None
+    return next((link for link in links if isinstance(link, dict) and relation in _relations(link)), None)
+
+
+def _relations(link: dict[str, Json]) -> frozenset[str]:
+    for name in _RELATIONS:
+        told = link.get(name)
+        if isinstance(told, str):
+            return frozenset(told.lower().split())
+        if isinstance(told, list):
+            return frozenset(str(one).lower() for one in told)
+    return frozenset()
+
+
+def url_in(location: str) -> str | None:
+    """The URL in a location (`GET https://…`); None for a source without URLs."""
     base = _URL.search(location)
-    return urljoin(base.group(), url) if base else url
+    return base.group() if base else None
+
+
+def absolute(url: str, location: str) -> str:
+    """`url` resolved against the URL in `location`; unchanged where there is none."""
+    base = url_in(location)
+    return urljoin(base, url) if base else url
 
 
 def looks_like_url(text: str) -> bool:
     """Whether a text is a URL, or a relative one that begins with a path or a query."""
-    return bool(_URL.match(text)) or text.startswith(("/", "?"))
+    return bool(_URL.match(text)) or text.startswith(("/", "?", "./", "../"))
+
+
+def query_of(url: str) -> dict[str, str]:
+    """The parameters of a URL's query; of a repeated one the last value."""
+    return dict(parse_qsl(urlsplit(url).query, keep_blank_values=True))
 
 
 def query_integer(url: str, name: str) -> int | None:
     """The whole number that a URL's query gives to `name`."""
     values = parse_qs(urlsplit(url).query).get(name, [])
     return int(values[0]) if values and values[0].isascii() and values[0].isdigit() else None
+
+
+def is_same_place(url: str, other: str) -> bool:
+    """Whether two absolute URLs differ in their query at most."""
+    mine, yours = urlsplit(url), urlsplit(other)
+    return (mine.netloc.lower(), mine.path.rstrip("/")) == (yours.netloc.lower(), yours.path.rstrip("/"))
+
+
+def completed(url: str, location: str, *, apart: frozenset[str]) -> str:
+    """A next page's URL with the request's own parameters that it lacks, where it needs them.
+
+    A server that puts an opaque token into the URL remembers the request, and some refuse anything beside it. One that
+    only counts on (`?page=2`) and drops a filter or the size would go on in other data. So parameters are added back
+    only to a URL of the request's own path whose query is nothing but short numbers and the request's own values.
+    `apart` are positions, by their plain names; what the location masks cannot be added.
+    """
+    base = url_in(location)
+    if base is None or not is_same_place(url, base):
+        return url
+    mine, theirs = query_of(base), query_of(url)
+    if not theirs or not all(_is_plain(value, mine.get(name)) for name, value in theirs.items()):
+        return url
+    lacking = "&".join(_lacking(base, theirs, apart))
+    return f"{url}&{lacking}" if lacking and not urlsplit(url).fragment else url
+
+
+def _lacking(base: str, theirs: dict[str, str], apart: frozenset[str]) -> Iterator[str]:
+    for name, value in parse_qsl(urlsplit(base).query, keep_blank_values=True):
+        if name not in theirs and value != "***" and "".join(filter(str.isalnum, name.lower())) not in apart:
+            yield f"{quote(name, safe='[]$')}={quote(value, safe='')}"
+
+
+def _is_plain(value: str, own: str | None) -> bool:
+    is_short_number = value.isascii() and value.isdigit() and len(value) <= _SHORT_NUMBER
+    return is_short_number or value == own

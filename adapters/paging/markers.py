@@ -1,178 +1,233 @@
-"""What a response says about the page after it: cursor, URL, Link header, flags, the key of its last record.
+"""What in a response names the page after it: a URL, or a cursor.
 
-Knows spellings and their precedence. An empty marker is an end, and so is a flag that says so, whatever marker stands
-beside it. Knows nothing of pages read before: repeated cursors are for the walker to notice.
+Knows where such markers stand, by the tables of names first, then by words inside names, by the name of the argument
+that takes the cursor, and last by structure: the only opaque value beside the records, the only URL that leads on from
+the request's own. A marker found in one of the later ways is a guess (`is_sure` False): whoever walks fixes its place
+(`Pagination.next_path`) with the first page, so that no other value is taken for it later on.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 from adapters.base import CallResult, Convention, Json, PageAddress, Pagination
-from adapters.paging import names
-from adapters.paging.envelope import Envelope, as_count
-from adapters.paging.keyset import next_key
-from adapters.paging.links import absolute, link_with, looks_like_url, parse_links
+from adapters.paging import names, vocabulary
+from adapters.paging.envelope import HEADER, Envelope, Member, as_count
+from adapters.paging.links import (
+    absolute,
+    is_same_place,
+    link_with,
+    looks_like_url,
+    parse_links,
+    query_of,
+    related,
+    target,
+    url_in,
+)
+from adapters.paging.names import plain
+from adapters.paging.records import at_path
 
 _BY_ARGUMENT = frozenset({Convention.CURSOR, Convention.KEYSET})
-_BY_MARKER = frozenset({Convention.CURSOR, Convention.NEXT_URL, Convention.LINK_HEADER})
+_OPAQUE = re.compile(r"(?=.*[\d=_+/.:-]|.*[a-z].*[A-Z]|.*[A-Z].*[a-z])[^\s<>\"{}]{6,4096}", re.DOTALL)
+_NO_CURSOR = re.compile(r"\d{4}-\d\d-\d\d|v?\d+(?:\.\d+)+$|[\w.+-]+@[\w-]+\.|[a-z]+/[a-z.+-]+$", re.IGNORECASE)
+_NO_CURSOR_WORDS = frozenset(
+    "request trace correlation etag hash checksum digest session signature version time date timestamp created updated "
+    "modified generated self status message type kind locale currency name title description query sort order lang "
+    "language server host user account transaction api id uuid guid revision sha md5 prev previous before first "
+    "back start".split()
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Next:
-    """The next page's address where the response names one, and whether there is one (None: it does not say).
+class Mark:
+    """A marker: a URL or a cursor, the place where it stands (None: the `Link` header), and whether that is sure."""
 
-    `kind` is the convention that the response was found to follow.
-    """
-
-    address: PageAddress | None
-    has_more: bool | None
-    kind: Convention | None = None
+    value: Json
+    kind: Convention
+    path: str | None = None
+    is_sure: bool = True
 
 
 @dataclass(frozen=True, slots=True)
-class _Marks:
-    """Markers found; `is_ended` is True where a marker's place is there and empty."""
+class Marks:
+    """The markers of a page. `is_ended` is True where a marker's place is there and empty."""
 
-    url: str | None
-    kind: Convention | None
-    cursor: Json
-    is_ended: bool
-
-
-def read_next(
-    result: CallResult,
-    envelope: Envelope,
-    pagination: Pagination,
-    *,
-    records: Sequence[Json],
-    size: int | None,
-    asked: PageAddress | None = None,
-) -> Next:
-    """What `result` says about the next page. `size` is repeated in a cursor's address: a walk keeps its size."""
-    flag = _flag(envelope, pagination)
-    marks = _marks(result, envelope)
-    if flag is False:
-        return Next(None, has_more=False, kind=marks.kind)
-    if pagination.convention is Convention.KEYSET and marks.cursor is None and marks.url is None:
-        return _by_key(records, pagination, flag=flag, size=size, asked=asked)
-    if marks.cursor is not None and pagination.convention in _BY_ARGUMENT and pagination.position:
-        if pagination.next_operation is not None and not records:
-            return Next(None, has_more=False, kind=Convention.CURSOR)
-        return Next(_with_cursor(marks.cursor, pagination, size), has_more=True, kind=Convention.CURSOR)
-    if marks.url is not None:
-        return Next(PageAddress(url=absolute(marks.url, result.location)), has_more=True, kind=marks.kind)
-    if marks.cursor is not None:
-        return Next(None, has_more=True, kind=Convention.CURSOR)
-    is_end = marks.is_ended or pagination.convention in _BY_MARKER
-    return Next(None, has_more=flag if flag is not None else False if is_end else None, kind=marks.kind)
+    url: Mark | None = None
+    cursor: Mark | None = None
+    is_ended: bool = False
 
 
-def _with_cursor(cursor: Json, pagination: Pagination, size: int | None) -> PageAddress:
-    """Another operation gets the cursor alone: it has no size of its own, and goes on as the first page began."""
-    arguments = {pagination.position or "": cursor}
-    if pagination.next_operation is not None:
-        return PageAddress(arguments, operation=pagination.next_operation)
-    return PageAddress(arguments | _size(pagination, size))
+def marks_of(result: CallResult, envelope: Envelope, pagination: Pagination, *, asked: PageAddress | None) -> Marks:
+    """The markers of a page; `asked` is the page's own address, which is no next one."""
+    if pagination.next_path:
+        return _at_known_place(result, envelope, pagination.next_path)
+    links = parse_links(result.headers.get("link", ""))
+    if (link := link_with(links, "next")) is not None:
+        is_empty = link.parameters.get("results", "").lower() == "false"
+        return Marks(None if is_empty else Mark(link.url, Convention.LINK_HEADER), is_ended=is_empty)
+    url = next(_urls(result, envelope), None)
+    cursor = next(_cursors(result, envelope, pagination, asked), None)
+    if url is None and cursor is None and not pagination.is_addressable:
+        url = _url_by_structure(result, envelope)
+    is_paged_by_links = any(link.relations & {"first", "prev", "previous", "last"} for link in links)
+    is_ended = url is None and cursor is None and (is_paged_by_links or _has_empty_marker(envelope))
+    return Marks(url, cursor, is_ended)
 
 
-def _by_key(
-    records: Sequence[Json],
-    pagination: Pagination,
-    *,
-    flag: bool | None,
-    size: int | None,
-    asked: PageAddress | None,
-) -> Next:
-    """The page after the last record.
-
-    Only an empty page, or one that repeats the key asked with, is surely an end: a short one may have been cut by the
-    server. A full page whose records have no key goes on, and nobody knows where.
-    """
-    key = next_key(records, pagination)
-    before = asked.arguments.get(pagination.position or "") if asked else None
-    if not records or (key is not None and key == before and len(records) == 1):
-        return Next(None, has_more=False, kind=Convention.KEYSET)
-    if key is None or key == before:
-        is_full = size is None or len(records) >= size
-        return Next(None, has_more=True if flag is None and is_full else flag, kind=Convention.KEYSET)
-    arguments = {pagination.position or "": key} | _size(pagination, size)
-    return Next(PageAddress(arguments), has_more=flag, kind=Convention.KEYSET)
+def _at_known_place(result: CallResult, envelope: Envelope, path: str) -> Marks:
+    """What stands at the known place; where that is missing altogether, what certainly is a marker counts as well."""
+    if path.startswith(HEADER):
+        value: Json = result.headers.get(path.removeprefix(HEADER))
+        exists = value is not None
+    else:
+        exists, value = at_path(result.payload, path)
+    if not exists:
+        url = next((mark for mark in _urls(result, envelope) if mark.is_sure), None)
+        cursor = next(_known_cursors(result, envelope), None)
+        return Marks(url, cursor, is_ended=url is None and cursor is None)
+    url_text = target(value)
+    if url_text is not None and (isinstance(value, dict) or looks_like_url(url_text)):
+        return Marks(url=Mark(url_text, Convention.NEXT_URL, path))
+    if _is_cursor(value) or (isinstance(value, dict | list) and value):
+        return Marks(cursor=Mark(value, Convention.CURSOR, path))
+    return Marks(is_ended=True)
 
 
-def _size(pagination: Pagination, size: int | None) -> dict[str, Json]:
-    return {pagination.size: size} if pagination.size and size is not None else {}
+def _urls(result: CallResult, envelope: Envelope) -> Iterator[Mark]:
+    for name in names.NEXT_HEADERS:
+        if header := result.headers.get(name):
+            yield Mark(header, Convention.NEXT_URL)
+    named = ((member, target(member.value)) for member in envelope.named(names.NEXT_URLS, is_anywhere=True))
+    unclear = ((member, _clear_target(member)) for member in envelope.named(names.NEXT_ANY, is_anywhere=True))
+    listed = ((member, target(related(member.value, "next"))) for member in envelope.named(names.LINK_LISTS))
+    for member, url in chain(named, unclear, listed):
+        if url is not None:
+            yield Mark(url, Convention.NEXT_URL, member.path)
+    for member in chain(envelope.saying(vocabulary.says_next), _headers(envelope, vocabulary.NEXT)):
+        if (url := _clear_target(member)) is not None:
+            yield Mark(url, Convention.NEXT_URL, member.path, is_sure=False)
 
 
-def _flag(envelope: Envelope, pagination: Pagination) -> bool | None:
-    """What flags say, else what page numbers say."""
-    more = envelope.flag(names.MORE_FLAGS)
-    if more is not None:
-        return more
-    last = envelope.flag(names.LAST_FLAGS)
-    if last is not None:
-        return not last
-    return _flag_by_pages(envelope, pagination) if pagination.convention is Convention.PAGE else None
+def _clear_target(member: Member) -> str | None:
+    """The URL in a member whose name alone does not say that it is one."""
+    url = target(member.value)
+    return url if url is not None and (isinstance(member.value, dict) or looks_like_url(url)) else None
 
 
-def _flag_by_pages(envelope: Envelope, pagination: Pagination) -> bool | None:
-    """Whether the page's own number is below the number of pages.
-
-    That is never an end: a number of pages is advice like any total, and some servers count the page that they tell
-    otherwise than the page that they are asked for.
-    """
-    page, pages = envelope.integer(names.PAGE_POSITIONS), envelope.integer(names.TOTAL_PAGES)
-    is_below = page is not None and pages is not None and page + 1 - pagination.first < pages
-    return True if is_below else None
+def _headers(envelope: Envelope, words: frozenset[str]) -> Iterator[Member]:
+    for member in envelope.headers:
+        own = vocabulary.words_of(member.name)
+        if own & words and not own & vocabulary.BACK and member.path != f"{HEADER}link":
+            yield member
 
 
-def _marks(result: CallResult, envelope: Envelope) -> _Marks:
-    link = link_with(parse_links(result.headers.get("link", "")), "next")
-    if link is not None:
-        is_ended = link.parameters.get("results", "").lower() == "false"
-        return _Marks(None if is_ended else link.url, Convention.LINK_HEADER, None, is_ended)
-    url = next((u for name in names.NEXT_HEADERS if (u := result.headers.get(name))), None) or _next_url(envelope)
-    cursor = _next_cursor(envelope)
-    is_ended = url is None and cursor is None and _has_empty_marker(envelope)
-    kind = Convention.NEXT_URL if url else Convention.CURSOR if cursor is not None else None
-    return _Marks(url, kind, cursor, is_ended)
+def _cursors(
+    result: CallResult, envelope: Envelope, pagination: Pagination, asked: PageAddress | None
+) -> Iterator[Mark]:
+    """Cursors, the surest first; what is only alike counts where an argument waits for a cursor."""
+    yield from _known_cursors(result, envelope)
+    if pagination.convention not in _BY_ARGUMENT or pagination.position is None:
+        yield from _guesses(envelope.saying(vocabulary.says_next), frozenset())
+        return
+    sent = frozenset(map(_text, _sent(result, pagination, asked)))
+    position = pagination.position.rpartition("/")[2]
+    for says in (vocabulary.says_next, _like(position), vocabulary.says_cursor):
+        yield from _guesses(envelope.saying(says), sent)
+    yield from _guesses(_headers(envelope, vocabulary.NEXT | vocabulary.CURSOR), sent)
+    if pagination.convention is Convention.CURSOR:
+        yield from _by_structure(envelope, sent)
 
 
-def _next_url(envelope: Envelope) -> str | None:
-    for value in envelope.values(names.NEXT_URLS):
-        if (target := _target(value)) is not None:
-            return target
-    for value in envelope.values(names.NEXT_ANY):
-        target = _target(value)
-        if target is not None and (isinstance(value, dict) or looks_like_url(target)):
-            return target
-    for links in envelope.values(names.words("links _links")):
-        if isinstance(links, list):
-            hits = [link for link in links if isinstance(link, dict) and str(link.get("rel", "")).lower() == "next"]
-            return _target(hits[0]) if hits else None
-    return None
+def _like(position: str) -> Callable[[str], bool]:
+    """Whether a name is that of the argument, a usual one, or shares a word with the argument's."""
+
+    def says(name: str) -> bool:
+        is_back = bool(vocabulary.words_of(name) & vocabulary.BACK)
+        is_known = plain(name) == plain(position) or plain(name) in names.WEAK_CURSORS
+        return is_known or (vocabulary.is_alike(name, position) and not is_back)
+
+    return says
 
 
-def _target(value: Json) -> str | None:
-    """The URL in a link, which is a text or an object with `href`, `url` or `uri`."""
-    if isinstance(value, dict):
-        value = value.get("href") or value.get("url") or value.get("uri")
-    return value if isinstance(value, str) and value else None
+def _known_cursors(result: CallResult, envelope: Envelope) -> Iterator[Mark]:
+    for name in names.CURSOR_HEADERS:
+        if value := result.headers.get(name):
+            yield Mark(value, Convention.CURSOR, HEADER + name)
+    for member in envelope.named(names.NEXT_CURSORS, is_anywhere=True):
+        if _is_cursor(member.value) or (isinstance(member.value, dict | list) and member.value):
+            yield Mark(member.value, Convention.CURSOR, member.path)
+    for member in envelope.named(names.NEXT_ANY):
+        if _is_cursor(member.value):
+            yield Mark(member.value, Convention.CURSOR, member.path)
 
 
-def _next_cursor(envelope: Envelope) -> Json:
-    for table in (names.NEXT_CURSORS, names.NEXT_ANY, names.WEAK_CURSORS):
-        for value in envelope.values(table):
-            if _is_cursor(value):
-                return value
-    return None
+def _guesses(members: Iterator[Member], sent: frozenset[str]) -> Iterator[Mark]:
+    for member in members:
+        if _is_cursor(member.value) and _text(member.value) not in sent:
+            yield Mark(member.value, Convention.CURSOR, member.path, is_sure=False)
+
+
+def _by_structure(envelope: Envelope, sent: frozenset[str]) -> Iterator[Mark]:
+    """The only opaque value beside the records, whatever it is called."""
+    found = [
+        member
+        for member in (*envelope.near, *envelope.far)
+        if isinstance(member.value, str) and _is_opaque(member) and member.value not in sent
+    ]
+    if len({member.value for member in found}) == 1:
+        yield Mark(found[0].value, Convention.CURSOR, found[0].path, is_sure=False)
+
+
+def _is_opaque(member: Member) -> bool:
+    is_side = member.plain in names.SIDE_VALUES or vocabulary.words_of(member.name) & _NO_CURSOR_WORDS
+    text = member.value
+    return not is_side and not looks_like_url(text) and bool(_OPAQUE.fullmatch(text)) and not _NO_CURSOR.match(text)
+
+
+def _url_by_structure(result: CallResult, envelope: Envelope) -> Mark | None:
+    """The only URL that leads on from the request's own: the same path, another query, and no smaller number in it."""
+    own = url_in(result.location)
+    if own is None:
+        return None
+    found = {}
+    for member in (*envelope.near, *envelope.far):
+        url = target(member.value)
+        is_other = vocabulary.words_of(member.name) & (vocabulary.BACK | vocabulary.LAST)
+        if url is None or not looks_like_url(url) or is_other:
+            continue
+        there = absolute(url, result.location)
+        if is_same_place(there, own) and _leads_on(query_of(own), query_of(there)):
+            found.setdefault(there, Mark(url, Convention.NEXT_URL, member.path, is_sure=False))
+    return next(iter(found.values())) if len(found) == 1 else None
+
+
+def _leads_on(own: dict[str, str], there: dict[str, str]) -> bool:
+    changed = {name: value for name, value in there.items() if own.get(name) != value and value != "***"}
+    steps = [(as_count(own.get(name, "0")), as_count(value)) for name, value in changed.items()]
+    is_back = any(before is not None and after is not None and after <= before for before, after in steps)
+    return bool(changed) and not is_back
+
+
+def _sent(result: CallResult, pagination: Pagination, asked: PageAddress | None) -> Iterator[Json]:
+    """What the request itself said: a response that repeats it names no next page by that."""
+    if asked is not None and pagination.position in asked.arguments:
+        yield asked.arguments[pagination.position]
+    if (own := url_in(result.location)) is not None:
+        yield from query_of(own).values()
+
+
+def _text(value: Json) -> str:
+    return str(value)
 
 
 def _is_cursor(value: Json) -> bool:
+    """Text that is no URL, or a number above zero: zero is how some say that the walk is over."""
     if isinstance(value, str):
-        return bool(value) and not looks_like_url(value)
-    return as_count(value) is not None
+        return bool(value) and value != "0" and not looks_like_url(value) and value.lower() not in ("null", "none")
+    return bool(as_count(value))
 
 
 def _has_empty_marker(envelope: Envelope) -> bool:
     table = names.NEXT_CURSORS | names.NEXT_URLS | names.NEXT_ANY
-    return any(value is None or value in ("", False) for value in envelope.values(table))
+    return any(value is None or value in ("", False, 0, "0", "null") for value in envelope.values(table))

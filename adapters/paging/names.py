@@ -177,8 +177,8 @@ RECORD_LISTS = words(
 )
 NEVER_RECORD_LISTS = words("links _links errors warnings")
 RARELY_RECORD_LISTS = words(
-    "schemas included facets aggregations aggs sort sorts order fields columns headers notices suggestions filters "
-    "breadcrumbs scopes debug"
+    "schemas included link facets aggregations aggs sort sorts order fields columns headers notices suggestions "
+    "filters breadcrumbs scopes debug"
 )
 CONTAINERS = words(
     "meta metadata _meta pagination paging paginator page page_info pageinfo response_metadata cursor cursors links "
@@ -194,8 +194,10 @@ TOTALS = words(
     "total_number total_entries total_matches total_objects total_documents totals number_matched num_found nb_hits "
     "record_count records_total row_count item_count items_count count_total total_available total_found hit_count "
     "result_count results_count full_count filtered_table_rows_count odata.count records_filtered number_of_results "
-    "total_number_of_results total_number_of_records estimated_total grand_total_count matches_count"
+    "total_number_of_results total_number_of_records estimated_total grand_total_count matches_count "
+    "result_size_estimate"
 )
+LINK_LISTS = words("links _links link")
 WEAK_TOTALS = words("count size length num matches available found hits n results")
 TOTAL_PAGES = words("total_pages pages page_count last_page num_pages number_of_pages pages_total total_page_count")
 PAGE_POSITIONS = words("page current_page page_number number page_no page_num page_index")
@@ -213,18 +215,28 @@ TOTAL_HEADERS = (
     "x-pagination-total",
     "x-result-count",
     "pagination-count",
+    "opc-total-items",
 )
 
 NEXT_URLS = words(
-    "next_url next_link next_page_url next_page_link next_href next_uri next_page_uri odata.next_link next_results_url"
+    "next_url next_link next_page_url next_page_link next_href next_uri next_page_uri odata.next_link next_results_url "
+    "@next_link next_records_url"
 )
-NEXT_HEADERS = ("next-page",)
+NEXT_HEADERS = ("next-page", "x-next-url", "x-next-link", "x-next-page-url")
+CURSOR_HEADERS = (
+    "x-next-cursor",
+    "x-next-page-token",
+    "x-next-token",
+    "x-ms-continuation",
+    "x-continuation-token",
+    "opc-next-page",
+)
 NEXT_CURSORS = words(
     "next_cursor next_page_token next_token next_page_cursor continuation_token next_continuation_token continuation "
     "continue next_marker end_cursor next_key pagination_token last_evaluated_key next_start next_page_key "
-    "next_page_start next_page_id next_bookmark"
+    "next_page_start next_page_id next_bookmark _scroll_id scroll_id next_scroll_id next_search_after"
 )
-NEXT_ANY = words("next next_page after")
+NEXT_ANY = words("next next_page after next_records next_results")
 WEAK_CURSORS = words("cursor marker page_token bookmark token")
 MORE_FLAGS = words(
     "has_more has_next has_next_page more has_more_items more_items is_truncated has_more_results has_additional "

@@ -4,17 +4,19 @@ Knows how the parts fit together. A reading is advice about everything but its r
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import orjson
 
 from adapters.base import CallResult, Convention, Json, PageAddress, Pagination
 from adapters.paging import names
-from adapters.paging.envelope import Envelope, envelope_of
-from adapters.paging.markers import read_next
+from adapters.paging.envelope import Envelope, as_count, envelope_of
+from adapters.paging.flags import has_previous
+from adapters.paging.following import Asked, read_next
+from adapters.paging.links import parse_links
 from adapters.paging.records import Found, find_records, normal_path
-from adapters.paging.totals import Certainty, read_total, total_in
+from adapters.paging.totals import Certainty, PageSeen, Total, content_range, read_total, total_in
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +29,8 @@ class PageReading:
     say. `total` with certainty UNKNOWN was announced and is contradicted by the page itself. `is_list` is False where
     one object was taken as one record. `position` is where the response says that it stands (offset or page number),
     `has_previous` whether there is a page before it. `kind` is the convention by which the response names its next
-    page, where it does.
+    page, where it does; `marker` the dotted path of what names it, where that was guessed: a walk keeps to it
+    (`Pagination.next_path`), lest another value be taken for it on a later page.
     """
 
     records: list[Json]
@@ -41,6 +44,7 @@ class PageReading:
     position: int | None = None
     has_previous: bool | None = None
     kind: Convention | None = None
+    marker: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,9 +70,18 @@ def read_page(
     `asked` is the page's own address: a marker that only repeats it names no next page.
     """
     found = find_records(result.payload, declared=records_path, is_paged=pagination != Pagination())
-    envelope = envelope_of(result.payload, found)
-    total = read_total(envelope, result.headers, n_records=len(found.records), pagination=pagination, size=size)
-    following = read_next(result, envelope, pagination, records=found.records, size=size, asked=asked)
+    envelope = envelope_of(result.payload, found, result.headers)
+    following = read_next(result, envelope, pagination, records=found.records, asked=Asked(address=asked, size=size))
+    seen = PageSeen(
+        n_records=len(found.records),
+        pagination=pagination,
+        size=size,
+        next_url=following.address.url if following.address else None,
+        has_more=following.has_more,
+        is_first=_is_first(asked, pagination),
+    )
+    total = read_total(result, envelope, seen)
+    relations = frozenset(rel for link in parse_links(result.headers.get("link", "")) for rel in link.relations)
     return PageReading(
         records=found.records,
         records_path=found.path,
@@ -78,19 +91,21 @@ def read_page(
         has_more=following.has_more,
         tokens_estimation=envelope.integer(names.TOKENS),
         is_list=found.is_list,
-        position=_position(envelope, pagination),
-        has_previous=_has_previous(envelope),
+        position=_position(result, envelope, pagination),
+        has_previous=has_previous(envelope, relations=relations),
         kind=following.kind,
+        marker=following.marker,
     )
 
 
 def read_metadata(result: CallResult) -> Metadata | None:
     """The figures of a metadata answer; None where the server sent records, or nothing that can be read."""
     if not isinstance(result.payload, dict):
-        return None
-    envelope = envelope_of(result.payload, Found([], "", is_list=True))
+        return _bare_count(result)
+    envelope = envelope_of(result.payload, Found([], "", is_list=True), result.headers)
     path = next((value for value in envelope.values(names.DATA_PATHS) if isinstance(value, str)), None)
-    has_records = find_records(result.payload).is_list
+    inside = find_records(result.payload)
+    has_records = inside.is_list and bool(inside.records)
     total = total_in(envelope)
     if (path is None and has_records) or total is None:
         return None
@@ -102,6 +117,34 @@ def read_metadata(result: CallResult) -> Metadata | None:
     )
 
 
+def read_count(result: CallResult) -> Total | None:
+    """The total in the answer of an operation that counts, by any name or as a bare number; None without one."""
+    if result.payload is None or isinstance(result.payload, list):
+        return read_headers(result.headers)
+    figures = read_metadata(result)
+    if figures is not None and figures.total is not None:
+        return Total(figures.total, figures.certainty)
+    if isinstance(result.payload, dict) and len(result.payload) == 1:
+        only = as_count(next(iter(result.payload.values())))
+        return None if only is None else Total(only, Certainty.EXACT)
+    return read_headers(result.headers)
+
+
+def read_headers(headers: Mapping[str, str]) -> Total | None:
+    """The total that headers alone tell, as in the answer to a HEAD."""
+    result = CallResult(payload=None, location="", headers=headers)
+    seen = PageSeen(n_records=0, pagination=Pagination(), size=None)
+    total = read_total(result, envelope_of(None, Found([], "", is_list=True), headers), seen)
+    return None if total.value is None or total.certainty is Certainty.UNKNOWN else total
+
+
+def _bare_count(result: CallResult) -> Metadata | None:
+    count = as_count(result.payload.strip() if isinstance(result.payload, str) else result.payload)
+    if count is None:
+        return None
+    return Metadata(total=count, certainty=Certainty.EXACT, records_path=None, tokens_estimation=None)
+
+
 def fingerprint(records: Sequence[Json]) -> str:
     """A digest of a page's records, equal for equal records in equal order; tells a repeated page from a new one."""
     try:
@@ -111,22 +154,24 @@ def fingerprint(records: Sequence[Json]) -> str:
     return hashlib.sha256(text).hexdigest()
 
 
-def _position(envelope: Envelope, pagination: Pagination) -> int | None:
+def _position(result: CallResult, envelope: Envelope, pagination: Pagination) -> int | None:
     match pagination.convention:
         case Convention.PAGE:
             return envelope.integer(names.PAGE_POSITIONS)
         case Convention.OFFSET:
             return envelope.integer(names.OFFSET_POSITIONS)
+        case Convention.RANGE:
+            ranged = content_range(result.headers)
+            return None if ranged is None else ranged.first
         case _:
             return None
 
 
-def _has_previous(envelope: Envelope) -> bool | None:
-    flag = envelope.flag(names.PREVIOUS_FLAGS)
-    if flag is not None:
-        return flag
-    is_first = envelope.flag(names.FIRST_FLAGS)
-    if is_first is not None:
-        return not is_first
-    marks = list(envelope.values(names.PREVIOUS_MARKS))
-    return any(bool(mark) for mark in marks) if marks else None
+def _is_first(asked: PageAddress | None, pagination: Pagination) -> bool:
+    """Whether a page is the first of its walk, as far as its address tells."""
+    if asked is None:
+        return True
+    if asked.url is not None:
+        return False
+    at = asked.arguments.get(pagination.position or "")
+    return at is None or at == pagination.first

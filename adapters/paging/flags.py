@@ -1,0 +1,89 @@
+"""Whether further pages follow, by what a response says in so many words.
+
+Knows flags, page numbers and counts of what is left. Knows no marker: a flag says whether, never where.
+"""
+
+from dataclasses import dataclass
+
+from adapters.base import CallResult, Convention, Pagination
+from adapters.paging import names, vocabulary
+from adapters.paging.envelope import Envelope, as_count, first_count, first_flag
+from adapters.paging.totals import content_range
+
+_PARTIAL_CONTENT = 206
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """`has_more` is None where nothing is said; `is_sure` False where it rests on words in a name."""
+
+    has_more: bool | None
+    is_sure: bool = True
+
+
+def read_flag(result: CallResult, envelope: Envelope, pagination: Pagination) -> Flag:
+    """What flags say, else the range, else page numbers, else words."""
+    for has_more in (_told(envelope), _by_range(result, pagination), _by_pages(envelope, pagination)):
+        if has_more is not None:
+            return Flag(has_more)
+    return Flag(_by_words(envelope), is_sure=False)
+
+
+def has_previous(envelope: Envelope, *, relations: frozenset[str]) -> bool | None:
+    """Whether a page says that there is one before it; `relations` are those of its links."""
+    flag = first_flag(envelope.named(names.PREVIOUS_FLAGS))
+    if flag is not None:
+        return flag
+    is_first = first_flag(envelope.named(names.FIRST_FLAGS))
+    if is_first is not None:
+        return not is_first
+    if relations:
+        return bool(relations & {"prev", "previous"})
+    marks = list(envelope.values(names.PREVIOUS_MARKS))
+    return any(bool(mark) for mark in marks) if marks else None
+
+
+def _told(envelope: Envelope) -> bool | None:
+    for member in envelope.named(names.MORE_FLAGS, is_anywhere=True):
+        if (flag := first_flag((member,))) is not None:
+            return flag
+        if (count := as_count(member.value)) is not None:
+            return count > 0
+    last = first_flag(envelope.named(names.LAST_FLAGS))
+    return None if last is None else not last
+
+
+def _by_range(result: CallResult, pagination: Pagination) -> bool | None:
+    """By `Content-Range`; an answer without one that is no partial one is everything there is."""
+    if pagination.convention is not Convention.RANGE:
+        return None
+    ranged = content_range(result.headers)
+    if ranged is None:
+        return None if result.status is None else result.status == _PARTIAL_CONTENT
+    if ranged.total is None or ranged.last is None:
+        return False if ranged.total == 0 else None
+    return ranged.last + 1 < ranged.total
+
+
+def _by_pages(envelope: Envelope, pagination: Pagination) -> bool | None:
+    """Whether the page's own number is below the number of pages.
+
+    That is never an end: a number of pages is advice like any total, and some servers count the page that they tell
+    otherwise than the page that they are asked for.
+    """
+    if pagination.convention is not Convention.PAGE:
+        return None
+    page, pages = envelope.integer(names.PAGE_POSITIONS), envelope.integer(names.TOTAL_PAGES)
+    is_below = page is not None and pages is not None and page + 1 - pagination.first < pages
+    return True if is_below else None
+
+
+def _by_words(envelope: Envelope) -> bool | None:
+    more = first_flag(envelope.saying(vocabulary.says_more))
+    if more is not None:
+        return more
+    last = first_flag(envelope.saying(vocabulary.says_last, is_anywhere=False))
+    if last is not None:
+        return not last
+    left = first_count(envelope.saying(vocabulary.says_remaining))
+    return None if left is None else left > 0

@@ -1,0 +1,110 @@
+"""Where the page after this one is, as far as the response decides it.
+
+Knows how flags, markers and keys go together. An empty marker is an end, and so is a flag that says so, whatever marker
+stands beside it. Knows nothing of pages read before: repeated cursors are for the walker to notice.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from adapters.base import CallResult, Convention, Json, PageAddress, Pagination
+from adapters.paging.envelope import Envelope
+from adapters.paging.flags import Flag, read_flag
+from adapters.paging.keyset import next_key
+from adapters.paging.links import absolute, completed
+from adapters.paging.markers import Mark, Marks, marks_of
+from adapters.paging.names import plain
+
+_BY_ARGUMENT = frozenset({Convention.CURSOR, Convention.KEYSET})
+_BY_MARKER = frozenset({Convention.CURSOR, Convention.NEXT_URL, Convention.LINK_HEADER})
+
+
+@dataclass(frozen=True, slots=True)
+class Next:
+    """The next page's address where the response names one, and whether there is one (None: it does not say).
+
+    `kind` is the convention that the response was found to follow; `marker` is the place of what named the next page,
+    where that place was guessed and is to be kept to.
+    """
+
+    address: PageAddress | None
+    has_more: bool | None
+    kind: Convention | None = None
+    marker: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What was asked for: the address of the page (None: unknown, or nothing but the call itself) and its size."""
+
+    address: PageAddress | None = None
+    size: int | None = None
+
+
+def read_next(
+    result: CallResult, envelope: Envelope, pagination: Pagination, *, records: Sequence[Json], asked: Asked
+) -> Next:
+    """What `result` says about the next page. The size is repeated in a cursor's address: a walk keeps its size."""
+    flag = read_flag(result, envelope, pagination)
+    marks = marks_of(result, envelope, pagination, asked=asked.address)
+    mark = _chosen(marks, pagination, flag, is_full=asked.size is None or len(records) >= asked.size)
+    kind = mark.kind if mark else None
+    if flag.has_more is False and (flag.is_sure or mark is None):
+        return Next(None, has_more=False, kind=kind)
+    if pagination.convention is Convention.KEYSET and (mark is None or not mark.is_sure):
+        return _by_key(records, pagination, flag=flag.has_more, asked=asked)
+    if mark is None:
+        is_end = marks.is_ended or pagination.convention in _BY_MARKER
+        return Next(None, has_more=flag.has_more if flag.has_more is not None else False if is_end else None)
+    if pagination.next_operation is not None and not records:
+        return Next(None, has_more=False, kind=kind)
+    place = _place(mark, result, pagination, asked.size)
+    return Next(place, has_more=True, kind=kind, marker=None if mark.is_sure else mark.path)
+
+
+def _chosen(marks: Marks, pagination: Pagination, flag: Flag, *, is_full: bool) -> Mark | None:
+    """The cursor where an argument takes it, else the URL. A guess needs a page that may have a successor."""
+    takes_cursor = pagination.convention in _BY_ARGUMENT and pagination.position is not None
+    order = (marks.cursor, marks.url) if takes_cursor else (marks.url, marks.cursor)
+    sure = [mark for mark in order if mark is not None and mark.is_sure]
+    guessed = [mark for mark in order if mark is not None and not mark.is_sure]
+    if takes_cursor and marks.cursor in sure and marks.cursor is not None:
+        return marks.cursor
+    if sure:
+        return sure[0]
+    return guessed[0] if guessed and (is_full or flag.has_more is True) else None
+
+
+def _place(mark: Mark, result: CallResult, pagination: Pagination, size: int | None) -> PageAddress | None:
+    if mark.kind is not Convention.CURSOR:
+        url = absolute(str(mark.value), result.location)
+        apart = (pagination.position, *pagination.other_hidden)
+        positions = frozenset(plain(name.rpartition("/")[2]) for name in apart if name)
+        return PageAddress(url=completed(url, result.location, apart=positions))
+    if pagination.convention not in _BY_ARGUMENT or pagination.position is None:
+        return None
+    arguments = {pagination.position: mark.value}
+    if pagination.next_operation is not None:
+        return PageAddress(arguments, operation=pagination.next_operation)
+    return PageAddress(arguments | _size(pagination, size))
+
+
+def _by_key(records: Sequence[Json], pagination: Pagination, *, flag: bool | None, asked: Asked) -> Next:
+    """The page after the last record.
+
+    Only an empty page, or one that repeats the key asked with, is surely an end: a short one may have been cut by the
+    server. A full page whose records have no key goes on, and nobody knows where.
+    """
+    position = pagination.position or ""
+    key = next_key(records, pagination)
+    before = asked.address.arguments.get(position) if asked.address else None
+    if not records or (key is not None and key == before and len(records) == 1):
+        return Next(None, has_more=False, kind=Convention.KEYSET)
+    if key is None or key == before:
+        is_full = asked.size is None or len(records) >= asked.size
+        return Next(None, has_more=True if flag is None and is_full else flag, kind=Convention.KEYSET)
+    return Next(PageAddress({position: key} | _size(pagination, asked.size)), has_more=flag, kind=Convention.KEYSET)
+
+
+def _size(pagination: Pagination, size: int | None) -> dict[str, Json]:
+    return {pagination.size: size} if pagination.size and size is not None else {}
