@@ -105,6 +105,9 @@ def compare(fetched: Fetched, notes: Notes, *, noun: str) -> None:
     if not is_counted and (doubt := next((code for code in _DOUBTS if notes.has(code)), None)):
         text = f"a page was not as it should be, and no count of {noun} tells whether others were passed over for that"
         notes.missing(doubt, text)
+    is_enough = fetched.at_most is not None and fetched.records >= fetched.at_most
+    if not fetched.reached_end and not notes.is_short and not is_enough:
+        notes.missing(ReasonCode.PAGINATION_UNKNOWN, f"reading ended before the end of the {noun} was seen")
     if is_first_n(fetched):
         of = "a total that is not known" if total is None else f"{total:,}"
         notes.note(ReasonCode.FIRST_N, f"the first {fetched.records:,} {noun} of {of} were asked for and read")

@@ -4,17 +4,17 @@ Knows how much a page should hold. What cannot be mended stays as it is and is n
 given up for those that did not.
 """
 
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TypeAlias
 
-from adapters.base import Convention, PageAddress, Pagination
+from adapters.base import Convention, PageAddress
 from adapters.errors import HttpStatusError, SourceError
 from adapters.pagination import offset_address
 from runax_cli.errors import BudgetExhausted
 from runax_cli.executor.coverage import Notes
 from runax_cli.executor.identity import repeats_in
 from runax_cli.executor.page import Page
+from runax_cli.executor.pages import Pages
+from runax_cli.executor.sizing import legal_size
 from runax_cli.results import ReasonCode
 
 ATTEMPTS = 3
@@ -24,7 +24,8 @@ USUAL_CAPS = frozenset({10, 20, 25, 30, 50, 100, 200, 250, 500, 1000})
 _BEYOND_DATA = frozenset({404, 416})
 """No such page; range not satisfiable. A 400 is no end: services whose window ends at 10,000 say so in mid-data."""
 
-Ask: TypeAlias = Callable[[PageAddress | None], Awaitable[Page]]
+BY_OFFSET = frozenset({Convention.OFFSET, Convention.RANGE})
+"""Where a page may begin anywhere, so that what is missing of one can be asked for alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +50,8 @@ def is_beyond_data(error: Exception) -> bool:
 class Mender:
     """Asks again for one call's pages, at most `ATTEMPTS` times a page and only while that brings records."""
 
-    def __init__(self, ask: Ask, pagination: Pagination, notes: Notes) -> None:
-        self._ask, self._pagination, self._notes = ask, pagination, notes
+    def __init__(self, pages: Pages, notes: Notes) -> None:
+        self._pages, self._notes = pages, notes
         self._vain = 0
 
     async def distinct(self, page: Page, place: PageAddress | None) -> Page:
@@ -61,25 +62,25 @@ class Mender:
         if not repeats:
             return page
         try:
-            again = await self._ask(place)
+            again = await self._pages.ask(place)
         except (SourceError, BudgetExhausted):
             return page
         is_better = again.held >= page.held and repeats_in(again.records) < repeats
         self._vain += not is_better
         better = again if is_better else page
-        better.requests = page.requests + again.requests
+        better.requests, better.ways = page.requests + again.requests, page.ways
         return better
 
     async def refilled(self, page: Page, place: PageAddress | None) -> Page:
         """A first page without records although the probe saw one, asked for once more."""
         try:
-            again = await self._ask(place)
+            again = await self._pages.ask(place)
         except (SourceError, BudgetExhausted):
             again = page
         if not again.held:
             text = "the first page came without records, and the probe had seen one"
             self._notes.missing(ReasonCode.PAGE_SHORT, text)
-        again.requests += page.requests
+        again.requests, again.ways = again.requests + page.requests, again.ways or page.ways
         return again
 
     async def first(self, page: Page, place: PageAddress | None, *, asked: int | None, total: int | None) -> Page:
@@ -92,23 +93,23 @@ class Mender:
         may_follow = page.has_more is not False if total is None or total < count else count < total
         if asked is None or not 0 < count < asked or not may_follow or self._is_usual(count):
             return page
-        is_by_offset = self._pagination.convention is Convention.OFFSET
+        is_by_offset = self._pages.pagination.convention in BY_OFFSET
         try:
-            other = await self._ask(self._behind(count, asked) if is_by_offset else place)
+            other = await self._pages.ask(self._behind(count, asked) if is_by_offset else place)
         except (SourceError, BudgetExhausted) as error:
             if not is_beyond_data(error):
                 text = f"page 1 gave {count} records and not {asked}, and asking again failed: {error}"
                 self._notes.note(ReasonCode.PAGE_SHORT, text)
             return page
         mended = _with_following(page, other, asked) if is_by_offset else max(other, page, key=lambda one: one.held)
-        mended.requests = page.requests + other.requests
+        mended.requests, mended.ways = page.requests + other.requests, page.ways
         return mended
 
     def _is_usual(self, count: int) -> bool:
-        return count in USUAL_CAPS or count == self._pagination.default_size
+        return count in USUAL_CAPS or count == self._pages.pagination.default_size
 
     def _behind(self, count: int, size: int) -> PageAddress:
-        return offset_address(self._pagination, offset=count, size=size)
+        return offset_address(self._pages.pagination, offset=count, size=size)
 
     async def filled(self, page: Page, asked: Asked) -> Page:
         """The page with what it lacks, as far as that can be had."""
@@ -132,15 +133,16 @@ class Mender:
     async def _lengthened(self, page: Page, asked: Asked) -> bool:
         """By offset the gap is asked for, by number the page once more."""
         missing = asked.expected - page.held
-        if self._pagination.convention is Convention.OFFSET:
-            gap = offset_address(self._pagination, offset=asked.at + page.held, size=missing)
-            more = await self._ask(gap)
+        if self._pages.pagination.convention in BY_OFFSET:
+            size = legal_size(self._pages.pagination, missing)
+            gap = offset_address(self._pages.pagination, offset=asked.at + page.held, size=size)
+            more = await self._pages.ask(gap)
             added = more.records[:missing]
             if not asked.is_sure and any(record in page.records for record in added):
                 return False
             page.records += added
         else:
-            more = await self._ask(asked.place)
+            more = await self._pages.ask(asked.place)
             added = more.records[page.held :]
             page.records = more.records if added else page.records
         page.requests += more.requests

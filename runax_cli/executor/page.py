@@ -10,10 +10,11 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from adapters.base import CallResult, Json, PageAddress, Pagination
+from adapters.base import CallResult, Convention, Json, PageAddress, Pagination
 from adapters.pagination import Certainty, PageReading, read_page
 from runax_cli.executor.compact import parsed
 from runax_cli.executor.spool import PageEntry
+from runax_cli.executor.ways import Way
 from runax_cli.results import Stored
 
 _SHOWN_POSITION = 60
@@ -23,7 +24,8 @@ _SHOWN_POSITION = 60
 class Page:
     """`total` is what the page announces with certainty, else None; `requests` counts retries and repetitions.
 
-    `dropped` records were held by the page and are not kept: repetitions, and what goes beyond the first n.
+    `dropped` records were held by the page and are not kept: repetitions, and what goes beyond the first n. `kind` is
+    the convention by which the page names its next one. `ways` are other ways to go on from it, known of a first page.
     """
 
     records: list[Json]
@@ -33,6 +35,8 @@ class Page:
     total: int | None = None
     requests: int = 1
     from_store: bool = False
+    kind: Convention | None = None
+    ways: tuple[Way, ...] = ()
 
     @property
     def held(self) -> int:
@@ -51,12 +55,21 @@ class StoredPage(Stored):
     has_more: bool | None = None
     next_url: str | None = None
     next_arguments: dict[str, Json] | None = None
+    next_operation: str | None = None
+    kind: Convention | None = None
     total: int | None = None
 
 
-def page_of(result: CallResult, pagination: Pagination, *, records_path: str, size: int | None) -> Page:
-    """Read a response as a page."""
-    reading = read_page(result, pagination, records_path=records_path, size=size)
+def page_of(
+    result: CallResult,
+    pagination: Pagination,
+    *,
+    records_path: str,
+    size: int | None,
+    asked: PageAddress | None = None,
+) -> Page:
+    """Read a response as a page; `asked` is its address."""
+    reading = read_page(result, pagination, records_path=records_path, size=size, asked=asked)
     return page_of_reading(reading, requests=result.requests)
 
 
@@ -68,6 +81,7 @@ def page_of_reading(reading: PageReading, *, requests: int) -> Page:
         next=reading.next,
         total=reading.total if reading.certainty is Certainty.EXACT else None,
         requests=requests,
+        kind=reading.kind,
     )
 
 
@@ -75,6 +89,8 @@ def position_of(place: PageAddress | None, pagination: Pagination, *, index: int
     """Where a page stands, for the log; the query of a URL may hold secrets and is left out."""
     if place is not None and place.url is not None:
         return place.url.split("?", 1)[0]
+    if place is not None and "Range" in place.headers:
+        return place.headers["Range"][:_SHOWN_POSITION]
     name = pagination.position
     if place is not None and name is not None and name in place.arguments:
         return f"{name}={place.arguments[name]}"[:_SHOWN_POSITION]
@@ -92,6 +108,8 @@ def to_journal(page: Page, entry: PageEntry, spool: Path) -> bytes:
         has_more=page.has_more,
         next_url=page.next.url if page.next else None,
         next_arguments=dict(page.next.arguments) if page.next else None,
+        next_operation=page.next.operation if page.next else None,
+        kind=page.kind,
         total=page.total,
     )
     return stored.model_dump_json(exclude_none=True).encode()
@@ -110,7 +128,7 @@ def from_journal(payload: bytes) -> Page | None:
         return None
     following = None
     if stored.next_url is not None or stored.next_arguments is not None:
-        following = PageAddress(stored.next_arguments or {}, url=stored.next_url)
+        following = PageAddress(stored.next_arguments or {}, url=stored.next_url, operation=stored.next_operation)
     return Page(
         records=[parsed(line) for line in body.splitlines()],
         dropped=stored.dropped,
@@ -119,4 +137,5 @@ def from_journal(payload: bytes) -> Page | None:
         total=stored.total,
         requests=0,
         from_store=True,
+        kind=stored.kind,
     )

@@ -44,22 +44,19 @@ class Sender:
 
     async def __call__(self, page: PageAddress | None) -> CallResult:
         """The response to one page's request. Raises SourceError, and BudgetExhausted before anything is sent."""
-        async with self._slots:
-            with self._scope.budget.reserved_for(self._worst) as reservation:
-                used = 0
-                try:
-                    result = await self._source.call(
-                        self._call.tool.name, self._call.arguments, page, observer=self._tell
-                    )
-                    used = result.requests
-                except SourceError as error:
-                    used = error.requests
-                    raise
-                finally:
-                    self.requests += used
-                    if used:
-                        reservation.settle(Amount(requests=used))
-                return result
+        async with self._slots, self._scope.budget.held(self._worst) as reservation:
+            used = 0
+            try:
+                result = await self._source.call(self._call.tool.name, self._call.arguments, page, observer=self._tell)
+                used = result.requests
+            except SourceError as error:
+                used = error.requests
+                raise
+            finally:
+                self.requests += used
+                if used:
+                    reservation.settle(Amount(requests=used))
+            return result
 
     def _tell(self, notice: Notice) -> None:
         emit = self._scope.emitter.emit

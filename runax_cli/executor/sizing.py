@@ -64,7 +64,7 @@ def corrected(estimate: Estimate, *, records: int, n_bytes: int, tokens: int) ->
 
 def page_size(pagination: Pagination, estimate: Estimate, *, chunk_tokens: int, at_most: int | None) -> int | None:
     """Records to ask for in a page: about a chunk, within the API's cap; None where the tool has no size."""
-    if pagination.size is None:
+    if pagination.size is None and pagination.convention is not Convention.RANGE:
         return None
     cap = pagination.max_size or max(UNKNOWN_CAP, pagination.default_size or 0)
     per_record = estimate.tokens_per_record
@@ -75,7 +75,21 @@ def page_size(pagination: Pagination, estimate: Estimate, *, chunk_tokens: int, 
         wanted = cap
     if at_most is not None:
         wanted = min(wanted, at_most)
-    return max(pagination.min_size or 1, min(wanted, cap), 1)
+    return _listed(pagination, max(pagination.min_size or 1, min(wanted, cap), 1))
+
+
+def legal_size(pagination: Pagination, wanted: int) -> int:
+    """The smallest size that may be asked for and is not below `wanted`; the largest where there is none."""
+    if pagination.sizes:
+        return next((size for size in pagination.sizes if size >= wanted), pagination.sizes[-1])
+    return max(wanted, pagination.min_size or 1)
+
+
+def _listed(pagination: Pagination, wanted: int) -> int:
+    """The largest of the sizes that the document lists which is not above `wanted`."""
+    if not pagination.sizes:
+        return wanted
+    return max((size for size in pagination.sizes if size <= wanted), default=pagination.sizes[0])
 
 
 def forecast(estimate: Estimate, *, chunk_tokens: int, page_size: int | None, at_most: int | None) -> Forecast:

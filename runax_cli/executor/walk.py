@@ -14,15 +14,6 @@ FAILURES_BEYOND = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FetchLimits:
-    """Caps of one call."""
-
-    pages: int = 20_000
-    records: int = 10_000_000
-    n_bytes: int = 16 * 1024**3
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class PageFacts:
     """What is remembered of a page that came: how many records it gave, and whether it says that more follow."""
 
@@ -35,13 +26,15 @@ class Walk:
     """One walk in steps of `stride` records. Pages count from 0 and may come in any order.
 
     `announced` is the total that the API named, None where it named none; `at_most` the records that suffice;
-    `max_pages` a cap.
+    `max_pages` a cap; `window` how many records can be reached, of which a page takes a part where `is_window_split`.
     """
 
     stride: int
     announced: int | None = None
     at_most: int | None = None
     max_pages: int = 20_000
+    window: int | None = None
+    is_window_split: bool = True
     seen: dict[int, PageFacts] = field(default_factory=dict)
     failed: set[int] = field(default_factory=set)
     given_up: bool = False
@@ -60,7 +53,7 @@ class Walk:
     def limit(self) -> int:
         """The number of pages that is never passed."""
         needed = self.max_pages if self.at_most is None else -(-self.at_most // self.stride)
-        return min(self.max_pages, needed)
+        return min(self.max_pages, needed, self._window_pages or needed)
 
     @property
     def pages_expected(self) -> int | None:
@@ -73,6 +66,16 @@ class Walk:
     def is_cut_by_cap(self) -> bool:
         """The cap of pages ended the walk, and not the data."""
         return self._next >= self.max_pages and self.end is None
+
+    @property
+    def is_cut_by_window(self) -> bool:
+        """The window ended the walk, and not the data."""
+        return self._window_pages is not None and self._next >= self._window_pages and self.end is None
+
+    @property
+    def next_index(self) -> int:
+        """A number above those of all pages that were asked for."""
+        return max([self._next, *(index + 1 for index in self.seen)])
 
     @property
     def end(self) -> int | None:
@@ -143,6 +146,12 @@ class Walk:
         return tuple(
             index for index, facts in sorted(self.seen.items()) if facts.records < full and index < self._last_filled
         )
+
+    @property
+    def _window_pages(self) -> int | None:
+        if self.window is None:
+            return None
+        return max(1, -(-self.window // self.stride) if self.is_window_split else self.window // self.stride)
 
     def _looks_like_end(self, index: int, facts: PageFacts) -> bool:
         if facts.records == 0:

@@ -24,7 +24,7 @@ from runax_cli.executor.fetch import Fetch
 from runax_cli.executor.ledger import Ledger
 from runax_cli.executor.outcome import DecidedCall, Scope
 from runax_cli.executor.sender import Sender
-from runax_cli.executor.walk import FetchLimits
+from runax_cli.executor.caps import FetchLimits
 from runax_cli.memory.journal import MemoryJournal
 from runax_cli.models.base import ScriptedModel
 from runax_cli.results import Coverage
@@ -71,7 +71,7 @@ class Server:
     def _start(self, given_: Mapping[str, Any], size: int) -> int:
         match self.convention:
             case Convention.PAGE:
-                return (int(given_.get("page", 1)) - 1) * size
+                return max(0, int(given_.get("page", 1)) - 1) * size
             case Convention.CURSOR:
                 return int(str(given_.get("cursor", "c0"))[1:])
             case _:

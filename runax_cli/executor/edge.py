@@ -1,0 +1,28 @@
+"""The edge of what positions reach: services give the first 1,000 or 10,000 records and refuse what lies behind.
+
+Knows errors and round numbers. Knows no walk.
+"""
+
+from adapters.errors import HttpStatusError, InvalidRequest, SourceError, ToolFailed
+
+_REFUSALS = frozenset({400, 403, 413, 414, 422, 501})
+_USUAL = frozenset(digit * 10**power for digit in (1, 2, 5) for power in (3, 4, 5, 6))
+_STEP = 1000
+
+
+def is_refusal(error: SourceError) -> bool:
+    """Whether a source objects to what it was asked, so that asking again is vain."""
+    if isinstance(error, HttpStatusError):
+        return error.status in _REFUSALS
+    return isinstance(error, InvalidRequest | ToolFailed)
+
+
+def is_at_edge(records: int) -> bool:
+    """Whether so many records may be all that a source gives rather than all that it has."""
+    return records in _USUAL
+
+
+def reach(start: int, size: int) -> int | None:
+    """The round number amid a page of `size` records from `start` on, up to which a source may give records."""
+    edge = (start + size) // _STEP * _STEP
+    return edge if start < edge < start + size else None
