@@ -21,6 +21,7 @@ from starlette.types import Receive, Scope, Send
 
 from mock_api import paging
 from mock_api.arguments import PYTHON_TYPES, Argument, JsonObject, Scalar
+from mock_api.conventions import Collection, add_conventions, document_paths
 from mock_api.data import Positions, Resource, estimated_tokens, from_tables
 from mock_api.faults import Fault, FaultKind, FaultPlan, misstated, tampered
 from mock_api.paging import CursorInvalid, Page, Style, Window
@@ -40,9 +41,10 @@ _ABSENT = _skip[None]  # a query has no null: what is optional is left out, and 
 class MockApi(FastAPI):
     """A FastAPI app whose document holds the schemas of its resources."""
 
-    def __init__(self, resources: Sequence[Resource], **settings: Any) -> None:
+    def __init__(self, resources: Sequence[Resource], collections: Sequence[Collection], **settings: Any) -> None:
         super().__init__(**settings)
         self._resources = resources
+        self._collections = collections
 
     def openapi(self) -> JsonObject:
         """The document, made once."""
@@ -53,6 +55,7 @@ class MockApi(FastAPI):
             schemas = document.setdefault("components", {}).setdefault("schemas", {})
             for resource in self._resources:
                 schemas.update(resource.definitions)
+            document["paths"].update(document_paths(self._collections))
             self.openapi_schema = document
         return self.openapi_schema
 
@@ -84,12 +87,14 @@ def create_app(
     has_total: bool = True,
     total_header: bool = False,
     max_limit: int = paging.MAX_LIMIT,
+    collections: Sequence[Collection] = (),
 ) -> FastAPI:
     """The API over `resources` (default: the made-up provider).
 
     `styles` gives resources another style than "offset" by name; `token` is the bearer token that every request then
     needs; `has_metadata` offers `meta_only`, `has_total` says the total in the body, `total_header` in
-    `X-Total-Count` too. Raises ValueError for a style or a resource in `styles` that does not exist.
+    `X-Total-Count` too. `collections` are served beside the resources, under `/by/`.
+    Raises ValueError for a style or a resource in `styles` that does not exist.
     """
     served = default_resources() if resources is None else tuple(resources)
     chosen = _styles(served, styles or {})
@@ -98,6 +103,7 @@ def create_app(
     )
     app = MockApi(
         served,
+        collections,
         title="Mock API",
         version="1.0",
         description="Data to try runax on. " + " ".join(resource.description for resource in served),
@@ -107,6 +113,7 @@ def create_app(
         _add_list(app, resource, chosen[resource.name], settings)
         if resource.singular:
             _add_get(app, resource, resource.singular, settings)
+    add_conventions(app, collections)
     return app
 
 

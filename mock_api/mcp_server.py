@@ -21,6 +21,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from mock_api import paging
 from mock_api.app import default_resources
 from mock_api.arguments import Argument, ArgumentsInvalid, JsonObject, Scalar, filled
+from mock_api.conventions import Collection
+from mock_api.conventions.tools import ConventionTools
 from mock_api.data import Resource, estimated_tokens
 from mock_api.paging import Page, Style
 
@@ -71,18 +73,26 @@ def _tools(resources: Sequence[Resource]) -> dict[str, _Tool]:
     return {tool.name: tool for tool in tools}
 
 
-def create_mcp_server(resources: Sequence[Resource] | None = None) -> Server[Any]:
-    """A server over `resources` (default: the made-up provider); the SDK's client also takes it in process."""
+def create_mcp_server(
+    resources: Sequence[Resource] | None = None, *, collections: Sequence[Collection] = ()
+) -> Server[Any]:
+    """A server over `resources` (default: the made-up provider), with the tools of `collections` beside them.
+
+    The SDK's client also takes it in process.
+    """
+    conventions = ConventionTools(collections)
     tools = _tools(default_resources() if resources is None else resources)
 
     async def list_tools(
         _context: ServerRequestContext[Any], _params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[tool.described() for tool in tools.values()])
+        return types.ListToolsResult(tools=[*(tool.described() for tool in tools.values()), *conventions.described()])
 
     async def call_tool(
         _context: ServerRequestContext[Any], params: types.CallToolRequestParams
     ) -> types.CallToolResult:
+        if params.name in conventions.names:
+            return conventions.call(params)
         if params.name not in tools:
             return _failure(f"there is no tool '{params.name}'; there are {', '.join(tools)}")
         try:
@@ -135,13 +145,19 @@ def _list(resource: Resource, given: Mapping[str, Scalar | None]) -> bytes:
 
 
 def create_mcp_app(
-    resources: Sequence[Resource] | None = None, *, token: str | None = None, host: str = "127.0.0.1"
+    resources: Sequence[Resource] | None = None,
+    *,
+    token: str | None = None,
+    host: str = "127.0.0.1",
+    collections: Sequence[Collection] = (),
 ) -> ASGIApp:
     """The server over Streamable HTTP at `/mcp`, with and without sessions; `host` is where it will listen.
 
     With `token` every request needs that bearer token.
     """
-    app = create_mcp_server(resources).streamable_http_app(streamable_http_path=PATH, host=host)
+    app = create_mcp_server(resources, collections=collections).streamable_http_app(
+        streamable_http_path=PATH, host=host
+    )
     return app if token is None else _bearer_only(app, token)
 
 
@@ -161,9 +177,9 @@ def _bearer_only(app: ASGIApp, token: str) -> ASGIApp:
     return guarded
 
 
-async def serve_stdio(resources: Sequence[Resource] | None = None) -> None:
+async def serve_stdio(resources: Sequence[Resource] | None = None, *, collections: Sequence[Collection] = ()) -> None:
     """Serve one client over standard input and output, until it goes."""
-    server = create_mcp_server(resources)
+    server = create_mcp_server(resources, collections=collections)
     async with stdio_server() as (incoming, outgoing):
         await server.run(incoming, outgoing, server.create_initialization_options())
 

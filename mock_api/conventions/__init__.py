@@ -1,7 +1,7 @@
 """Every convention of pagination on a route and a tool of its own, honest or lying in one way.
 
-The door: what is served is a `Collection`; `create_conventions_app` serves it over HTTP, `create_conventions_mcp` over
-MCP, and the `Log` keeps what was given out.
+The door: what is served is a `Collection`; `create_conventions_app` serves it over HTTP, and the `Log` keeps what
+was given out. The same over MCP is in `mock_api.conventions.tools`, apart since it loads the SDK.
 """
 
 from mock_api.conventions.lying import lies_of

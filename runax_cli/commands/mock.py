@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from starlette.types import ASGIApp
 
 from mock_api.app import create_app, default_resources
+from mock_api.conventions import Collection, every_style
 from mock_api.data import Resource
 from mock_api.faults import FaultsInvalid, parse
 from mock_api.files import DataFileInvalid, open_files
@@ -31,7 +32,7 @@ async def run(options: MockOptions, common: Common) -> ExitCode:
         raise UsageError("'--mcp' and '--llm' cannot be served on one port. Start two of them, with --port.")
     with _resources(options) as resources:
         if options.is_stdio:
-            await serve_stdio(resources)
+            await serve_stdio(resources, collections=_collections(options))
             return ExitCode.COMPLETE
         app = _app(options, resources)
         await _serve(app, options, Printer(environment_of(common), "text"), is_quiet=common.output.quiet)
@@ -67,18 +68,23 @@ def _app(options: MockOptions, resources: Sequence[Resource]) -> ASGIApp:
     if options.is_llm:
         return create_llm_app(answer, model=LLM_MODEL, token=options.token)
     if options.is_mcp:
-        return create_mcp_app(resources, token=options.token, host=options.host)
+        return create_mcp_app(resources, token=options.token, host=options.host, collections=_collections(options))
     try:
         return create_app(
             resources,
             styles=dict(map(_style, options.styles)),
             token=options.token,
             faults=parse(options.faults, seed=options.seed or 0),
+            collections=_collections(options),
         )
     except FaultsInvalid as error:
         raise UsageError(f"'--faults {options.faults}': {error}.") from error
     except ValueError as error:
         raise UsageError(f"'--style': {error}.") from error
+
+
+def _collections(options: MockOptions) -> Sequence[Collection]:
+    return every_style() if options.has_conventions else ()
 
 
 def _style(text: str) -> tuple[str, str]:

@@ -156,6 +156,12 @@ class MockOptions(Options):
     is_llm: Annotated[
         bool, typer.Option("--llm", metavar="", help="Serve a model endpoint with the rules model behind it.")
     ] = False
+    has_conventions: Annotated[
+        bool,
+        typer.Option(
+            "--conventions", metavar="", help="Serve every convention of pagination too: a route /by/NAME, a tool each."
+        ),
+    ] = False
     seed: Annotated[int | None, typer.Option("--seed", help="Seed of data and faults.", metavar="N")] = None
     events: Annotated[
         int | None, typer.Option("--events", help="How many monitoring events there are.", metavar="N", min=0)

@@ -10,6 +10,7 @@ import jsonschema
 import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
+from mock_api.app import create_app
 from mock_api.conventions import (
     SPELLINGS,
     Collection,
@@ -291,3 +292,13 @@ async def test_the_window_ends_with_400_or_in_silence() -> None:
     assert refused.status_code == 400
     assert len(ids) == 40
     assert body["totalResults"] == 60
+
+
+async def test_beside_the_resources_of_the_mock_api_they_need_its_token() -> None:
+    app = create_app((), token="secret", collections=every_style())
+    async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app=app), base_url="http://mock") as client:
+        refused = await client.get("/by/offset")
+        given = await client.get("/by/offset", headers={"Authorization": "Bearer secret"})
+        document = (await client.get("/openapi.json", headers={"Authorization": "Bearer secret"})).json()
+    assert (refused.status_code, given.status_code) == (401, 200)
+    assert {collection.path for collection in every_style()} <= set(document["paths"])
