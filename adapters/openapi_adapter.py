@@ -16,6 +16,7 @@ from adapters.base import (
     CallResult,
     Effect,
     Json,
+    JsonObject,
     Observer,
     PageAddress,
     SourceWarning,
@@ -35,6 +36,7 @@ from adapters.masking import Mask
 from adapters.openapi.catalog import ToolBuilder
 from adapters.openapi.document import Document, NotLoaded
 from adapters.openapi.fetch import MAX_DOCUMENT_BYTES, DocumentFetcher
+from adapters.openapi.nested import NoObject, with_members
 from adapters.openapi.request import BuiltRequest, Refused, build_request, with_credentials
 from adapters.openapi.security import Credential, MissingScheme
 from adapters.openapi.server import configured_url
@@ -125,25 +127,29 @@ class OpenApiSource:
 
         Raises SourceError: InvalidRequest where nothing was sent, ForeignOrigin where a page is elsewhere.
         """
-        known = await self._tool(tool)
         place = page or PageAddress()
+        known = await self._tool(place.operation or tool)
         credentials = self._credentials(known)
-        built = self._built(known, {**arguments, **place.arguments}, credentials)
+        built = self._built(known, self._placed(known, arguments, place), credentials)
         if place.url is None:
             url = built.url
             await self._check_request(known, built, observer)
         else:
             url = self._page_url(known, built, place.url, credentials)
-        request = HttpRequest(
-            method=built.method,
-            url=url,
-            headers=built.headers,
-            body=built.body,
-            is_repeatable=known.spec.effect is Effect.READ,
-        )
-        result = await self._transport.send(request, observer=observer)
-        await self._check_response(known, result, observer)
+        result = await self._transport.send(_request(known, built, url, place), observer=observer)
+        if not place.is_head:
+            await self._check_response(known, result, observer)
         return result
+
+    def _placed(self, tool: Tool, arguments: Mapping[str, Json], place: PageAddress) -> JsonObject:
+        """The call's arguments with those of the page; another operation gets the ones that it knows."""
+        own = dict(arguments)
+        if place.operation is not None:
+            own = {name: value for name, value in own.items() if name in tool.binding.arguments}
+        try:
+            return with_members(own, place.arguments, known=tool.binding.arguments)
+        except NoObject as error:
+            raise self._invalid(tool, (f"{error}: it must be an object, since the page is said inside it",)) from None
 
     async def aclose(self) -> None:
         """Close the connections that were opened here."""
@@ -214,6 +220,19 @@ class OpenApiSource:
     def _tell(self, tool: Tool, remark: Remark | None, observer: Observer) -> None:
         if remark is not None:
             observer(SourceWarning(self.name, tool.spec.name, remark.code, self._mask.text(remark.text)))
+
+
+def _request(tool: Tool, built: BuiltRequest, url: httpx2.URL, place: PageAddress) -> HttpRequest:
+    """The request of one page: by HEAD it has no body, and its own headers go before those of the arguments."""
+    own = {name.lower() for name in place.headers}
+    headers = tuple(header for header in built.headers if header[0].lower() not in own)
+    return HttpRequest(
+        method="HEAD" if place.is_head else built.method,
+        url=url,
+        headers=(*headers, *place.headers.items()),
+        body=None if place.is_head else built.body,
+        is_repeatable=tool.spec.effect is Effect.READ,
+    )
 
 
 def is_web_page(result: CallResult) -> bool:
