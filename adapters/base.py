@@ -203,7 +203,18 @@ class SourceWarning:
     text: str
 
 
-Notice: TypeAlias = RequestSent | RetryPlanned | SourceWarning
+@dataclass(frozen=True, slots=True)
+class ProgressTold:
+    """A request under way tells how far it is: `done` of `total` (None where it does not say), in its own units."""
+
+    source: str
+    location: str
+    done: float
+    total: float | None = None
+    text: str = ""
+
+
+Notice: TypeAlias = RequestSent | RetryPlanned | SourceWarning | ProgressTold
 Observer: TypeAlias = Callable[[Notice], None]
 
 

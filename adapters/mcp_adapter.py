@@ -7,11 +7,10 @@ way when a connection broke may have happened, and is left to whoever asked for 
 
 import asyncio
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from difflib import get_close_matches
 
-import orjson
-from mcp.types import CallToolResult, Tool
+from mcp.types import Tool
 
 from adapters.base import (
     CallResult,
@@ -21,6 +20,7 @@ from adapters.base import (
     LeftOut,
     Observer,
     PageAddress,
+    ProgressTold,
     RequestSent,
     RetryPlanned,
     SourceWarning,
@@ -29,15 +29,18 @@ from adapters.base import (
     nobody,
 )
 from adapters.clock import Clock, SystemClock
-from adapters.errors import ConnectionFailed, InvalidRequest, SourceError, UnknownTool
+from adapters.errors import ConnectionFailed, InvalidRequest, SourceError, ToolFailed, UnknownTool
 from adapters.mcp.config import McpSettings
 from adapters.mcp.failures import Circumstances, mask_of, tool_failed
-from adapters.mcp.results import n_unread, payload_of, texts_of
-from adapters.mcp.session import Connection
-from adapters.mcp.tools import specs_of
+from adapters.mcp.mending import cursor_of, listed, unusable_tools, usable_tools
+from adapters.mcp.results import Read, asks_for_input, is_error, read_result, texts_of
+from adapters.mcp.session import Connection, ToolPage
+from adapters.mcp.shape import placed
+from adapters.mcp.tools import LIST_RESOURCES, READ_RESOURCE, resource_specs, specs_of
 
 _MAX_LIST_PAGES = 1000
-_LARGE_BYTES = 1_000_000
+_TELLING_S = 0.5
+_LARGE_CHARS = 500_000
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 0.5, 10.0
 
 
@@ -70,8 +73,12 @@ class McpSource:
         return self._settings.name
 
     async def list_tools(self) -> ToolList:
-        """All tools, page by page. A cursor that comes back ends the list and is told in `left_out`."""
-        if self._listed is None:
+        """All tools, page by page, anew where the server says that they changed.
+
+        A list that does not end is cut where it brings nothing new, which is told in `left_out`.
+        """
+        connection = self._connection
+        if self._listed is None or (connection is not None and connection.is_list_stale):
             self._listed = await self._list()
         return self._listed
 
@@ -85,21 +92,20 @@ class McpSource:
     ) -> CallResult:
         """Call a tool once, or, where it only reads, until it answers or the attempts are used up."""
         spec = await self._spec(tool)
-        if page is not None and page.url is not None:
-            raise InvalidRequest(
-                f"tool '{tool}' names a next page by URL, which an MCP server cannot be asked for",
-                source=self.name,
-                location=spec.locator,
-                violations=(f"page: {mask_of(self._settings).text(page.url)}",),
-            )
-        sent = {**arguments, **(page.arguments if page else {})}
+        sent: JsonObject = dict(arguments)
+        if page is not None:
+            self._refuse_foreign(spec, page)
+            if page.operation is not None:
+                spec = await self._spec(page.operation)
+                sent = {name: value for name, value in sent.items() if name in spec.parameters.get("properties", ())}
+            sent = placed(sent, page.arguments, spec.parameters)
         started = self._clock.monotonic()
-        result, attempts = await self._attempts(spec, sent, observer)
-        payload, n_bytes = await self._read(spec, result, observer)
+        raw, attempts = await self._attempts(spec, sent, observer)
+        read = await self._read(spec, raw, observer)
         return CallResult(
-            payload=payload,
-            location=f"tools/call {spec.locator}",
-            n_bytes=n_bytes,
+            payload=read.payload,
+            location=_location(spec),
+            n_bytes=read.n_bytes,
             duration_s=self._clock.monotonic() - started,
             requests=attempts,
         )
@@ -121,42 +127,83 @@ class McpSource:
                 self._connection = await Connection.open(self._settings)
             return self._connection
 
+    def _refuse_foreign(self, spec: ToolSpec, page: PageAddress) -> None:
+        """Raise for a page that only HTTP could ask for."""
+        if page.url is None and not page.headers and not page.is_head:
+            return
+        where = mask_of(self._settings).text(page.url or "headers")
+        raise InvalidRequest(
+            f"tool '{spec.name}' names a next page by URL or headers, which an MCP server cannot be asked for",
+            source=self.name,
+            location=spec.locator,
+            violations=(f"page: {where}",),
+        )
+
     async def _list(self) -> ToolList:
         connection = await self._connected()
-        if not connection.offers_tools:
-            return ToolList((), (LeftOut("tools", f"MCP server '{self.name}' offers no tools"),))
-        tools: list[Tool] = []
-        seen: set[str] = set()
+        connection.is_list_stale = False
+        try:
+            pages, cut = await self._tool_pages(connection)
+        except ToolFailed as error:
+            pages, cut = [], [LeftOut("tools/list", f"MCP server '{self.name}' lists no tools: {error}")]
+        tools = _once_each([tool for page in pages for tool in page.tools])
+        usable = specs_of(tools, source=self.name, read_tools=self._settings.read_tools)
+        specs = list(usable.tools)
+        if await self._has_resources(connection):
+            specs += resource_specs(source=self.name, taken={spec.name for spec in specs})
+        flawed = [part for page in pages for part in _flawed(page)]
+        return ToolList(tuple(specs), (*usable.left_out, *flawed, *cut))
+
+    async def _has_resources(self, connection: Connection) -> bool:
+        """Whether there is any resource to read; many servers say that they have some and have none."""
+        if not connection.offers_resources:
+            return False
+        try:
+            return bool(listed(await connection.list_resources(None), "resources"))
+        except SourceError:
+            return False
+
+    async def _tool_pages(self, connection: Connection) -> tuple[list[ToolPage], list[LeftOut]]:
+        """Every page of the list, until it ends, repeats a cursor, or brings no tool that is new."""
+        pages: list[ToolPage] = []
+        cursors: set[str] = set()
+        names: set[str] = set()
         cursor: str | None = None
         for _ in range(_MAX_LIST_PAGES):
             page = await connection.list_tools(cursor)
-            tools += page.tools
-            cursor = page.next_cursor or None
-            if cursor is None or cursor in seen:
+            cursor = cursor_of(page.raw)
+            new = {tool["name"] for tool in usable_tools(page.raw)} - names
+            if new or not pages:
+                pages.append(page)
+            if cursor is None:
+                return pages, []
+            if cursor in cursors or not new:
                 break
-            seen.add(cursor)
-        listed = specs_of(tools, source=self.name, read_tools=self._settings.read_tools)
-        if cursor is None:
-            return listed
-        cut = LeftOut("tools/list", f"the list does not end: cursor '{cursor}' came again, or pages have no end")
-        return ToolList(listed.tools, (*listed.left_out, cut))
+            names |= new
+            cursors.add(cursor)
+        why = f"the list of tools does not end: cursor '{cursor}' brings nothing new; {len(names)} tools were read"
+        return pages, [LeftOut("tools/list", why)]
 
     async def _spec(self, tool: str) -> ToolSpec:
-        by_name = {spec.name: spec for spec in (await self.list_tools()).tools}
+        """The tool of that name; where there is none, the server may have changed its list."""
+        known = self._listed or await self.list_tools()
+        by_name = {spec.name: spec for spec in known.tools}
+        if tool not in by_name:
+            by_name = {spec.name: spec for spec in (await self.list_tools()).tools}
         if tool in by_name:
             return by_name[tool]
         near = get_close_matches(tool, by_name, n=1)
         hint = f"; did you mean '{near[0]}'?" if near else ""
         raise UnknownTool(f"there is no tool '{tool}' in '{self.name}'{hint}", source=self.name, requests=0)
 
-    async def _attempts(self, spec: ToolSpec, arguments: JsonObject, observer: Observer) -> tuple[CallToolResult, int]:
-        """The result and the number of requests it took."""
+    async def _attempts(self, spec: ToolSpec, arguments: JsonObject, observer: Observer) -> tuple[JsonObject, int]:
+        """The raw result and the number of requests it took."""
         limit = self._settings.max_attempts if spec.effect is Effect.READ else 1
         attempt = 1
         while True:
-            observer(RequestSent(self.name, f"tools/call {spec.locator}"))
+            observer(RequestSent(self.name, _location(spec)))
             try:
-                return await self._once(spec, arguments), attempt
+                return await self._once(spec, arguments, observer), attempt
             except SourceError as error:
                 error.requests = attempt
                 if not error.is_retryable or attempt >= limit:
@@ -164,20 +211,42 @@ class McpSource:
                 wait_s = self._wait_s(error, attempt)
                 why = f"{error.kind}: {error}"
             attempt += 1
-            observer(RetryPlanned(self.name, f"tools/call {spec.locator}", attempt, wait_s, why))
+            observer(RetryPlanned(self.name, _location(spec), attempt, wait_s, why))
             await self._clock.sleep(wait_s)
 
-    async def _once(self, spec: ToolSpec, arguments: JsonObject) -> CallToolResult:
+    async def _once(self, spec: ToolSpec, arguments: JsonObject, observer: Observer) -> JsonObject:
         connection = await self._connected()
         try:
-            result = await connection.call_tool(spec.locator, arguments)
+            raw = await self._asked(connection, spec, arguments, observer)
         except ConnectionFailed:
             connection.is_lost = True
             raise
-        if result.is_error:
-            around = Circumstances(settings=self._settings, location=f"tools/call {spec.locator}")
-            raise tool_failed(around, "\n".join(texts_of(result.content)))
-        return result
+        around = Circumstances(settings=self._settings, location=_location(spec))
+        if is_error(raw):
+            raise tool_failed(around, "\n".join(texts_of(raw)))
+        if asks_for_input(raw):
+            raise tool_failed(around, "the server asks for more input before it answers, which nobody here can give")
+        return raw
+
+    def _asked(
+        self, connection: Connection, spec: ToolSpec, arguments: JsonObject, observer: Observer
+    ) -> Awaitable[JsonObject]:
+        latest = -_TELLING_S
+
+        def told(done: float, total: float | None, text: str | None) -> None:
+            nonlocal latest
+            now = self._clock.monotonic()
+            if now - latest < _TELLING_S and done != total:
+                return
+            latest = now
+            said = mask_of(self._settings).text(text or "")
+            observer(ProgressTold(self.name, _location(spec), done, total, said))
+
+        if spec.locator == LIST_RESOURCES:
+            return connection.list_resources(cursor_of({"nextCursor": arguments.get("cursor")}))
+        if spec.locator == READ_RESOURCE:
+            return connection.read_resource(str(arguments.get("uri", "")))
+        return connection.call_tool(spec.locator, arguments, told)
 
     def _wait_s(self, error: SourceError, attempt: int) -> float:
         """Full jitter over a doubling limit; what the server asked for goes first, within reason."""
@@ -186,18 +255,34 @@ class McpSource:
         limit_s: float = min(_LONGEST_WAIT_S, _FIRST_WAIT_S * 2 ** (attempt - 1))
         return limit_s * self._jitter()
 
-    async def _read(self, spec: ToolSpec, result: CallToolResult, observer: Observer) -> tuple[Json, int]:
-        """The payload and its size; a large text is read off the loop."""
-        n_bytes = sum(len(text.encode()) for text in texts_of(result.content))
-        if n_unread(result.content):
-            self._warn(spec, "content_not_text", f"tool '{spec.name}' returned content that is no text", observer)
-        if n_bytes > _LARGE_BYTES:
-            payload = await asyncio.to_thread(payload_of, result)
-        else:
-            payload = payload_of(result)
-        return payload, n_bytes or len(orjson.dumps(payload, default=str))
+    async def _read(self, spec: ToolSpec, raw: JsonObject, observer: Observer) -> Read:
+        """The payload and its size; a large result is read off the loop."""
+        is_large = sum(map(len, texts_of(raw))) > _LARGE_CHARS
+        read = await asyncio.to_thread(read_result, raw) if is_large else read_result(raw)
+        for code, text in read.oddities:
+            self._warn(spec, code, f"tool '{spec.name}' {text}", observer)
+        return read
 
     def _warn(self, spec: ToolSpec, code: str, text: str, observer: Observer) -> None:
         if (spec.name, code) not in self._warned:
             self._warned.add((spec.name, code))
             observer(SourceWarning(self.name, spec.name, code, text))
+
+
+def _location(spec: ToolSpec) -> str:
+    """What is asked for, as messages and the log name it."""
+    return spec.locator if spec.locator in (LIST_RESOURCES, READ_RESOURCE) else f"tools/call {spec.locator}"
+
+
+def _once_each(tools: Sequence[Tool]) -> list[Tool]:
+    """The tools without those that a later page repeats word for word."""
+    first: dict[str, Tool] = {}
+    return [tool for tool in tools if first.setdefault(tool.name, tool) is tool or first[tool.name] != tool]
+
+
+def _flawed(page: ToolPage) -> list[LeftOut]:
+    """What of a page is of no use: tools that are none, and those that the SDK refused."""
+    taken = {tool.name for tool in page.tools}
+    refused = [tool["name"] for tool in usable_tools(page.raw) if tool["name"] not in taken]
+    why = "its arguments ask for HTTP headers in a form that the protocol forbids (x-mcp-header)"
+    return [*unusable_tools(page.raw), *(LeftOut(name, why) for name in refused)]

@@ -314,6 +314,17 @@ class RetryScheduled(Body):
     why: str
 
 
+class SourceProgressed(Body):
+    """A request under way says how far it is: `done` of `total`, in units of its own."""
+
+    type: Literal["source.progressed"] = "source.progressed"
+    source: str
+    location: str
+    done: float
+    total: float | None = None
+    text: str = ""
+
+
 class BudgetNoted(Body):
     """A budget was touched in a way the user should see: near its limit, or at it."""
 
@@ -375,6 +386,7 @@ AnyBody = Annotated[
     | StructureSeen
     | CallFinished
     | RetryScheduled
+    | SourceProgressed
     | BudgetNoted
     | ContextMeasured
     | Resumed

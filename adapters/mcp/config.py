@@ -3,9 +3,11 @@
 Knows the shape of settings and of those files. Opens nothing, and imports no SDK, so that settings stay cheap to read.
 """
 
+import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import MappingProxyType
 
 from adapters.base import JsonObject
@@ -23,7 +25,8 @@ class McpSettings:
     `env` is added to the few variables that a server inherits. `token` goes out as `Authorization: Bearer` to `url` and
     nowhere else; `headers` go with it. `timeout_s` bounds each step: connecting, listing, a call, closing.
     `max_attempts` counts the first one and holds for tools that only read. `read_tools` are tools that the user
-    vouches for as reading, whatever their names and hints say.
+    vouches for as reading, whatever their names and hints say. `cwd` is where a command is started. What the server
+    writes to stderr goes into a file `mcp_<name>.log` in `log_folder`, where one is given.
     """
 
     name: str
@@ -35,6 +38,13 @@ class McpSettings:
     timeout_s: float = 30.0
     max_attempts: int = 2
     read_tools: frozenset[str] = frozenset()
+    cwd: str | None = None
+    log_folder: Path | None = None
+
+    @property
+    def file_name(self) -> str:
+        """The name in letters that any file system takes."""
+        return re.sub(r"[^A-Za-z0-9_.-]", "_", self.name)[:60]
 
     def __post_init__(self) -> None:
         if (self.url is None) == (not self.command):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import anyio
 import httpx2
 from mcp import MCPError
-from mcp.types import CONNECTION_CLOSED, INTERNAL_ERROR, METHOD_NOT_FOUND, REQUEST_TIMEOUT
+from mcp.types import INTERNAL_ERROR, METHOD_NOT_FOUND, REQUEST_TIMEOUT
 from pydantic import ValidationError
 
 from adapters.errors import (
@@ -26,7 +26,11 @@ from adapters.mcp.config import McpSettings
 
 _BY_STATUS = frozenset({INTERNAL_ERROR, METHOD_NOT_FOUND})
 _STAND_INS = ("server returned an error response", "not found")
-_SESSION_GONE = ("session terminated", "session not found", "connection closed")
+_GONE = (
+    "session terminated", "session not found", "connection closed", "valid session id", "invalid session",
+    "session expired", "unknown session", "not initialized", "sse stream ended", "sse stream failed",
+)  # fmt: skip
+"""What servers and the SDK say when the connection or its session is gone; no code is reserved for it."""
 _LOST = (anyio.ClosedResourceError, anyio.BrokenResourceError, anyio.EndOfStream, httpx2.TransportError, OSError)
 _LATER = frozenset({408, 429, 500, 502, 503, 504})
 _EXCERPT = 2000
@@ -98,7 +102,7 @@ def _of_protocol(error: MCPError, around: Circumstances) -> SourceError:
     said = error.message.lower()
     if error.code == REQUEST_TIMEOUT:
         return timed_out(around)
-    if error.code == CONNECTION_CLOSED or any(mark in said for mark in _SESSION_GONE):
+    if any(mark in said for mark in _GONE):
         return connection_failed(around, error.message)
     if around.status is not None and error.code in _BY_STATUS and said in _STAND_INS:
         return _of_status(around.status, around)

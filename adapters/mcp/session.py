@@ -1,60 +1,91 @@
 """One connection to one MCP server: opened and closed in a task of its own, used from any.
 
-Knows the SDK's client and its two transports. Knows no tools, no retries and no results. The client holds task groups,
-which only the task that opened them may close: `_own` is that task. Requests are made by the tasks that want them, so
-that cancelling a caller cancels its request, at the server too, and nobody else's.
+Knows the SDK's client. Knows no tools, no retries and no payloads. The client holds task groups, which only the task
+that opened them may close: `_own` is that task. Requests are made by the tasks that want them, so that cancelling a
+caller cancels its request, at the server too, and nobody else's.
 """
 
 import asyncio
 import contextlib
 import logging
-import os
-import tempfile
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
-from typing import IO, TypeVar
+from typing import Any, TypeVar
 
 import anyio
 import httpx2
-from mcp import Client, StdioServerParameters
-from mcp.client import Transport
-from mcp.client.stdio import stdio_client
-from mcp.client.streamable_http import streamable_http_client
-from mcp.types import CallToolRequest, CallToolRequestParams, CallToolResult, Implementation, ListToolsResult
+from mcp import Client
+from mcp.types import (
+    CallToolRequest,
+    CallToolRequestParams,
+    CallToolResult,
+    Implementation,
+    ListResourcesRequest,
+    ListResourcesResult,
+    PaginatedRequestParams,
+    ReadResourceRequest,
+    ReadResourceRequestParams,
+    ReadResourceResult,
+    Tool,
+    ToolListChangedNotification,
+)
 
 from adapters.base import JsonObject
-from adapters.errors import SourceError
-from adapters.masking import quiet_http_logs
+from adapters.errors import HttpStatusError, SourceError
 from adapters.mcp.config import McpSettings
-from adapters.mcp.failures import Circumstances, connection_failed, failure_of, timed_out
+from adapters.mcp.failures import Circumstances, connection_failed, failure_of, mask_of, timed_out
+from adapters.mcp.stderr import ServerWords
+from adapters.mcp.transports import Way, transport_to, ways_to
+from adapters.mcp.wire import Wire, raw_of
 
 _LOG = logging.getLogger(__name__)
 _CONNECTING = "connecting"
-_LAST_WORDS = 1000
 _STOPPING_S = 6.0
 """The SDK gives a server process 2 s to end by itself and 2 s to end when told, before it is killed."""
-_READ_S = 300.0
+_PATIENCE = 20
+"""How many time limits a call may take that goes on telling of progress."""
+_STATELESS = "2026"
 _T = TypeVar("_T")
+
+Progress = Callable[[float, float | None, str | None], None]
 
 logging.getLogger("mcp").addHandler(logging.NullHandler())
 """Without a handler of its own, the SDK's log would reach the terminal by way of logging's last resort."""
 
 
+@dataclass(frozen=True, slots=True)
+class ToolPage:
+    """One page of the tool list: the tools that the SDK took, and the result as it came."""
+
+    tools: tuple[Tool, ...]
+    raw: JsonObject
+
+
 @dataclass(eq=False)
 class Connection:
-    """A connection, from `open` to `aclose`. Once `is_lost`, every further request fails: open another one."""
+    """A connection, from `open` to `aclose`. Once `is_lost`, every further request fails: open another one.
+
+    `is_list_stale` turns True when the server says that its tools have changed.
+    """
 
     settings: McpSettings
     is_lost: bool = False
+    is_list_stale: bool = False
     _client: Client | None = None
     _owner: asyncio.Task[None] | None = None
     _scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
     _settled: asyncio.Event = field(default_factory=asyncio.Event)
     _closing: asyncio.Event = field(default_factory=asyncio.Event)
     _failure: SourceError | None = None
-    _stderr: IO[str] | None = None
+    _wire: Wire | None = None
+    _words: ServerWords = field(init=False)
     _status: int | None = None
+
+    def __post_init__(self) -> None:
+        settings = self.settings
+        path = settings.log_folder / f"mcp_{settings.file_name}.log" if settings.log_folder else None
+        self._words = ServerWords(settings.name, mask_of(settings), path)
 
     @classmethod
     async def open(cls, settings: McpSettings) -> "Connection":
@@ -79,19 +110,47 @@ class Connection:
         return connection
 
     @property
-    def offers_tools(self) -> bool:
-        """Whether the server says that it has tools at all."""
-        return self._open_client.server_capabilities.tools is not None
+    def offers_resources(self) -> bool:
+        """Whether the server says that it has resources."""
+        return self._open_client.server_capabilities.resources is not None
 
-    async def list_tools(self, cursor: str | None) -> ListToolsResult:
+    async def list_tools(self, cursor: str | None) -> ToolPage:
         """One page of the tool list."""
-        return await self._bounded(self._open_client.list_tools(cursor=cursor), "tools/list")
+        page = await self._bounded(self._open_client.list_tools(cursor=cursor), "tools/list")
+        return ToolPage(tuple(page.tools), raw_of(page))
 
-    async def call_tool(self, name: str, arguments: JsonObject) -> CallToolResult:
-        """Call a tool. The result is not measured against the tool's output schema: data that breaks it is data."""
+    async def call_tool(self, name: str, arguments: JsonObject, told: Progress | None = None) -> JsonObject:
+        """Call a tool and return its raw result, whatever its schema says: data that breaks it is data.
+
+        Every sign of progress gives the call its time limit anew, up to 20 of them in all.
+        """
         request = CallToolRequest(params=CallToolRequestParams(name=name, arguments=arguments))
-        sent = self._open_client.session.send_request(request, CallToolResult)
-        return await self._bounded(sent, f"tools/call {name}")
+        limit_s, now = self.settings.timeout_s, asyncio.get_running_loop().time
+        latest = now() + _PATIENCE * limit_s
+        deadline = asyncio.timeout(limit_s)
+
+        async def heard(progress: float, total: float | None, message: str | None) -> None:
+            if not deadline.expired():
+                deadline.reschedule(min(now() + limit_s, latest))
+            if told is not None:
+                told(progress, total, message)
+
+        sent = self._open_client.session.send_request(
+            request, CallToolResult, request_read_timeout_seconds=_PATIENCE * limit_s, progress_callback=heard
+        )
+        return raw_of(await self._bounded(sent, f"tools/call {name}", deadline=deadline))
+
+    async def read_resource(self, uri: str) -> JsonObject:
+        """The raw contents of a resource."""
+        request = ReadResourceRequest(params=ReadResourceRequestParams(uri=uri))
+        sent = self._open_client.session.send_request(request, ReadResourceResult)
+        return raw_of(await self._bounded(sent, f"resources/read {uri}"))
+
+    async def list_resources(self, cursor: str | None) -> JsonObject:
+        """One raw page of the list of resources."""
+        request = ListResourcesRequest(params=PaginatedRequestParams(cursor=cursor))
+        sent = self._open_client.session.send_request(request, ListResourcesResult)
+        return raw_of(await self._bounded(sent, "resources/list"))
 
     async def aclose(self) -> None:
         """Close in the owner's task and wait for it, as long as a process may take to stop. Raises nothing."""
@@ -119,60 +178,73 @@ class Connection:
         """The owner: everything of the SDK that must be entered and left in one task."""
         try:
             with self._scope:
-                async with contextlib.AsyncExitStack() as stack:
-                    transport = await self._transport(stack)
-                    self._client = await stack.enter_async_context(self._sdk_client(transport))
-                    self._settled.set()
-                    await self._closing.wait()
-        except Exception as error:
-            self._failure = failure_of(error, self._around(_CONNECTING))
-            _LOG.info("connection to MCP server '%s' ended: %s", self.settings.name, self._failure)
+                for way in ways_to(self.settings):
+                    failure = await self._serve(way)
+                    self._failure = self._failure or failure
+                    if self._settled.is_set() or failure is None or not _is_unknown_way(failure):
+                        break
         finally:
             self.is_lost, self._client = True, None
             self._settled.set()
-            if self._stderr is not None:
-                self._stderr.close()
 
-    async def _transport(self, stack: contextlib.AsyncExitStack) -> Transport:
-        settings = self.settings
-        if settings.command:
-            self._stderr = tempfile.TemporaryFile(mode="w+", encoding="utf-8", errors="replace")  # noqa: SIM115
-            program, *args = settings.command
-            server = StdioServerParameters(command=program, args=args, env=dict(settings.env))
-            return stdio_client(server, errlog=self._stderr)
-        return streamable_http_client(
-            settings.url or "", http_client=await stack.enter_async_context(self._http()), max_sse_event_size=None
-        )
+    async def _serve(self, way: Way) -> SourceError | None:
+        """Connect by one way and stay until the end; the failure that ended it."""
+        try:
+            async with contextlib.AsyncExitStack() as stack:
+                transport = await transport_to(
+                    self.settings, way, stack=stack, words=self._words, heard=self._note_status
+                )
+                self._wire = Wire(transport)
+                self._client = await stack.enter_async_context(self._sdk_client(self._wire))
+                async with anyio.create_task_group() as group:
+                    group.start_soon(self._listen)
+                    self._failure = None
+                    self._settled.set()
+                    await self._closing.wait()
+                    group.cancel_scope.cancel()
+        except Exception as error:
+            failure = failure_of(error, self._around(_CONNECTING))
+            _LOG.info("connection to MCP server '%s' ended: %s", self.settings.name, failure)
+            return failure
+        return None
 
-    def _http(self) -> httpx2.AsyncClient:
-        """The HTTP client; the SDK follows redirects by itself, and within the origin only, so the token stays there.
+    async def _listen(self) -> None:
+        """Hear of changed tools from a stateless server; where that fails, they are listed again at the next chance."""
+        client = self._client
+        tools = client.server_capabilities.tools if client is not None else None
+        if client is None or tools is None or not tools.list_changed or client.protocol_version < _STATELESS:
+            return
+        try:
+            async with client.listen(tools_list_changed=True) as changes:
+                async for _ in changes:
+                    self.is_list_stale = True
+        except Exception as error:
+            self.is_list_stale = True
+            _LOG.info("MCP server '%s' tells no more of changed tools: %s", self.settings.name, error)
 
-        Reading may take long because a session keeps a stream open; every request has its own limit.
-        """
-        quiet_http_logs()
-        headers = dict(self.settings.headers)
-        if self.settings.token is not None:
-            headers["Authorization"] = f"Bearer {self.settings.token}"
-        limits = httpx2.Timeout(self.settings.timeout_s, read=max(_READ_S, self.settings.timeout_s))
-        return httpx2.AsyncClient(headers=headers, timeout=limits, event_hooks={"response": [self._note_status]})
+    async def _hear(self, message: Any) -> None:
+        """Hear of changed tools from a server with sessions."""
+        if isinstance(message, ToolListChangedNotification):
+            self.is_list_stale = True
 
     async def _note_status(self, response: httpx2.Response) -> None:
         if response.status_code >= httpx2.codes.BAD_REQUEST:
             self._status = response.status_code
 
-    def _sdk_client(self, transport: Transport) -> Client:
+    def _sdk_client(self, wire: Wire) -> Client:
         return Client(
-            transport,
+            wire,
             mode="auto",
             read_timeout_seconds=self.settings.timeout_s,
             client_info=Implementation(name="runax", version=_version()),
+            message_handler=self._hear,
             cache=None,
         )
 
-    async def _bounded(self, request: Awaitable[_T], location: str) -> _T:
+    async def _bounded(self, request: Awaitable[_T], location: str, *, deadline: asyncio.Timeout | None = None) -> _T:
         """Wait for a reply within the time limit, and translate how it fails."""
         try:
-            async with asyncio.timeout(self.settings.timeout_s):
+            async with deadline or asyncio.timeout(self.settings.timeout_s):
                 return await request
         except asyncio.CancelledError:
             task = asyncio.current_task()
@@ -193,12 +265,17 @@ class Connection:
         )
 
     def _last_words(self) -> str:
-        """The end of what the server wrote to stderr."""
-        if self._stderr is None or self._stderr.closed:
-            return ""
-        descriptor = self._stderr.fileno()
-        start = max(0, os.fstat(descriptor).st_size - _LAST_WORDS)
-        return os.pread(descriptor, _LAST_WORDS, start).decode("utf-8", "replace")
+        """The end of what the server wrote to stderr, and what it wrote to stdout beside its messages."""
+        wire = self._wire
+        if wire is None or not wire.n_spoiled:
+            return self._words.last
+        noise = f"({wire.n_spoiled} lines on stdout were no messages, the last: {wire.last_spoiled[:200]})"
+        return f"{self._words.last} {noise}"
+
+
+def _is_unknown_way(failure: SourceError) -> bool:
+    """Whether a server refused Streamable HTTP as one does that never heard of it."""
+    return isinstance(failure, HttpStatusError) and failure.status in (400, 404, 405, 406)
 
 
 def _version() -> str:

@@ -6,13 +6,16 @@ more dangerous than its name, and never less. Knows no session.
 
 import re
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 from mcp.types import Tool
 
-from adapters.base import Effect, Json, JsonObject, LeftOut, Pagination, ToolList, ToolSpec
-from adapters.pagination import detect
+from adapters.base import Convention, Effect, JsonObject, LeftOut, Pagination, ToolList, ToolSpec
+from adapters.mcp.shape import arguments_of, response_of, without
+from adapters.pagination import counting, detect
 from adapters.toolnames import tool_name
 
+LIST_RESOURCES, READ_RESOURCE = "resources/list", "resources/read"
 READING = frozenset(
     {"get", "list", "search", "find", "read", "count", "query", "fetch", "show", "describe", "lookup", "browse"}
 )
@@ -26,6 +29,8 @@ _WRITING = frozenset(
         "transfer", "trigger", "truncate", "update", "upload", "upsert", "write",
     }
 )  # fmt: skip
+_WRAPPERS = frozenset({"result", "content", "text", "data", "output"})
+"""Members under which servers wrap text of any length."""
 _LINKING = frozenset({"by", "for", "of", "in", "with", "from", "to", "all"})
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
@@ -40,7 +45,7 @@ def specs_of(tools: Sequence[Tool], *, source: str, read_tools: Collection[str] 
             continue
         spec = _spec_of(tool, source=source, taken=specs, is_vouched=tool.name in read_tools)
         specs[spec.name] = spec
-    return ToolList(tuple(specs.values()), tuple(left_out))
+    return ToolList(_with_counts(tuple(specs.values())), tuple(left_out))
 
 
 def effect_of(tool: Tool) -> Effect:
@@ -68,12 +73,44 @@ def noun_of(name: str) -> str:
     return "_".join(words[:cut]) or "records"
 
 
+def resource_specs(*, source: str, taken: Collection[str]) -> tuple[ToolSpec, ToolSpec]:
+    """Tools for the resources of a server: their list, and the contents of one, read when somebody asks for it."""
+    listing = ToolSpec(
+        name=tool_name("list_resources", taken=taken),
+        description=f"The resources (documents, files) that the server '{source}' offers, by URI.",
+        parameters={"type": "object", "properties": {}},
+        source=source,
+        locator=LIST_RESOURCES,
+        pagination=Pagination(
+            convention=Convention.CURSOR, position="cursor", next_path="nextCursor", is_declared=True
+        ),
+        noun="resources",
+        records_path="resources",
+    )
+    reading = ToolSpec(
+        name=tool_name("read_resource", taken=taken),
+        description=f"The contents of one resource of the server '{source}', such as a link in a result of its tools.",
+        parameters={
+            "type": "object",
+            "properties": {"uri": {"type": "string", "description": "The resource's URI, as listed or linked."}},
+            "required": ["uri"],
+        },
+        source=source,
+        locator=READ_RESOURCE,
+        noun="contents",
+    )
+    return listing, reading
+
+
 def _spec_of(tool: Tool, *, source: str, taken: Collection[str], is_vouched: bool) -> ToolSpec:
-    pagination = detect(_flat(tool.input_schema), description=tool.description or "")
+    description = (tool.description or tool.title or "").strip()
+    pagination = detect(
+        arguments_of(tool.input_schema), description=description, response=response_of(tool.output_schema)
+    )
     return ToolSpec(
         name=tool_name(tool.name, taken=taken),
-        description=(tool.description or tool.title or "").strip(),
-        parameters=_without(tool.input_schema, pagination.hidden),
+        description=description,
+        parameters=without(tool.input_schema, pagination.hidden),
         source=source,
         locator=tool.name,
         effect=Effect.READ if is_vouched else effect_of(tool),
@@ -83,37 +120,21 @@ def _spec_of(tool: Tool, *, source: str, taken: Collection[str], is_vouched: boo
     )
 
 
-def _flat(schema: JsonObject) -> dict[str, JsonObject]:
-    """Arguments by name, each with a reference inside the schema followed once."""
-    properties = schema.get("properties")
-    if not isinstance(properties, dict):
-        return {}
-    return {name: _resolved(value, schema) for name, value in properties.items() if isinstance(value, dict)}
-
-
-def _resolved(value: JsonObject, root: JsonObject) -> JsonObject:
-    reference = value.get("$ref")
-    if not isinstance(reference, str) or not reference.startswith("#/"):
-        return value
-    node: Json = root
-    for key in reference[2:].split("/"):
-        node = node.get(key.replace("~1", "/").replace("~0", "~")) if isinstance(node, dict) else None
-    return node | {k: v for k, v in value.items() if k != "$ref"} if isinstance(node, dict) else value
-
-
-def _without(schema: JsonObject, hidden: Collection[str]) -> JsonObject:
-    """The schema without the hidden arguments, of type object whatever the server left unsaid."""
-    properties = schema.get("properties")
-    kept = {name: value for name, value in properties.items() if name not in hidden} if properties else {}
-    visible: JsonObject = {**schema, "type": "object", "properties": kept}
-    required = [name for name in schema.get("required") or () if name not in hidden]
-    return {**visible, "required": required} if "required" in schema else visible
+def _with_counts(specs: Sequence[ToolSpec]) -> tuple[ToolSpec, ...]:
+    """The tools, those whose records another tool counts with the name of that one."""
+    counts = counting(specs)
+    return tuple(
+        replace(spec, pagination=replace(spec.pagination, count_operation=counts[spec.name]))
+        if spec.name in counts
+        else spec
+        for spec in specs
+    )
 
 
 def _is_surely_one(output: JsonObject | None) -> bool:
     """Whether the declared output is one object of known members, none of which is a list."""
     properties = (output or {}).get("properties")
-    if not isinstance(properties, dict) or not properties or set(properties) == {"result"}:
+    if not isinstance(properties, dict) or not properties or set(properties) <= _WRAPPERS:
         return False
     return all(
         isinstance(value, dict) and value.get("type") in {"string", "integer", "number", "boolean", "null"}

@@ -8,10 +8,20 @@ import asyncio
 from collections.abc import Mapping
 from typing import Protocol, assert_never
 
-from adapters.base import CallResult, Json, Notice, Observer, PageAddress, RequestSent, RetryPlanned, SourceWarning
+from adapters.base import (
+    CallResult,
+    Json,
+    Notice,
+    Observer,
+    PageAddress,
+    ProgressTold,
+    RequestSent,
+    RetryPlanned,
+    SourceWarning,
+)
 from adapters.errors import SourceError
 from runax_cli.budget import Amount
-from runax_cli.events import RetryScheduled, SourceRequested, Warned
+from runax_cli.events import RetryScheduled, SourceProgressed, SourceRequested, Warned
 from runax_cli.executor.outcome import DecidedCall, Scope
 
 
@@ -65,6 +75,8 @@ class Sender:
                 emit(SourceRequested(source=notice.source, location=notice.location))
             case RetryPlanned():
                 emit(RetryScheduled(what=notice.location, attempt=notice.attempt, wait_s=notice.wait_s, why=notice.why))
+            case ProgressTold(source, location, done, total, text):
+                emit(SourceProgressed(source=source, location=location, done=done, total=total, text=text))
             case SourceWarning():
                 emit(Warned(code=notice.code, text=f"{notice.tool}: {notice.text}"))
             case _:

@@ -359,6 +359,12 @@ def _retry_scheduled(body: ev.RetryScheduled, _actor: Actor) -> tuple[Stage, ...
 
 
 @stages.register
+def _source_progressed(body: ev.SourceProgressed, _actor: Actor) -> tuple[Stage, ...]:
+    share = f"{body.done:g}" if body.total is None else f"{body.done:g}/{body.total:g}"
+    return _stage(f"[PROGRESS] {body.location} {share} {body.text}".rstrip())
+
+
+@stages.register
 def _budget_noted(body: ev.BudgetNoted, _actor: Actor) -> tuple[Stage, ...]:
     state = " EXHAUSTED" if body.is_exhausted else ""
     return _stage(f"[BUDGET] {body.resource} {body.used:g}/{body.limit:g}{state}: {body.text}")

@@ -90,7 +90,7 @@ async def test_content_that_is_no_text_is_described_and_warned_of_once(servers: 
     notices: list[object] = []
     for _ in range(2):
         result = await servers["stdio"].call("get_picture", {}, observer=notices.append)
-    assert result.payload == [{"type": "image", "mime_type": "image/png", "n_base64": 4}]
+    assert result.payload == [{"type": "image", "mimeType": "image/png", "n_bytes": 3}]
     assert [type(notice) for notice in notices] == [RequestSent, SourceWarning, RequestSent]
 
 

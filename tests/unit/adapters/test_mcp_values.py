@@ -3,57 +3,18 @@
 from typing import Any
 
 import pytest
-from mcp.types import CallToolResult, TextContent, Tool, ToolAnnotations
+from mcp.types import Tool, ToolAnnotations
 
 from adapters.base import Effect
 from adapters.errors import DocumentError
 from adapters.mcp.config import McpSettings, settings_in, settings_of
 from adapters.mcp.failures import mask_of
-from adapters.mcp.results import parsed, payload_of
 from adapters.mcp.tools import effect_of, noun_of, specs_of
 from adapters.toolnames import tool_name
 
 
 def tool(name: str, description: str = "", schema: Any = None, **more: Any) -> Tool:
     return Tool(name=name, description=description, input_schema=schema or {"type": "object"}, **more)
-
-
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ('[{"a": 1}]', [{"a": 1}]),
-        ("[{'a': None, 'b': (1, 2)}]", [{"a": None, "b": [1, 2]}]),
-        ('{"a": NaN, "b": 1}', None),
-        ("[1, 2", "[1, 2"),
-        ("42", "42"),
-        ("(see the manual)", "(see the manual)"),
-        ("[__import__('os')]", "[__import__('os')]"),
-        ("[" * 5000, "[" * 5000),
-        ("{'a': 1j}", "{'a': 1j}"),
-    ],
-)
-def test_text_is_read_as_json_then_as_python_and_else_kept(text: str, value: Any) -> None:
-    found = parsed(text)
-    if value is None:
-        assert found["b"] == 1
-    else:
-        assert found == value
-
-
-def test_structured_content_wins_over_text_and_is_unwrapped() -> None:
-    block = TextContent(type="text", text="something else")
-    assert payload_of(CallToolResult(content=[block], structured_content={"result": [1]})) == [1]
-    assert payload_of(CallToolResult(content=[block], structured_content={"result": '{"a": 1}'})) == {"a": 1}
-    assert payload_of(CallToolResult(content=[block], structured_content={"result": 1, "n": 2})) == {
-        "result": 1,
-        "n": 2,
-    }
-
-
-def test_text_of_several_blocks_that_is_no_json_is_one_text() -> None:
-    blocks = [TextContent(type="text", text=text) for text in ("one", "two")]
-    assert payload_of(CallToolResult(content=blocks)) == "one\ntwo"
-    assert payload_of(CallToolResult(content=[])) is None
 
 
 @pytest.mark.parametrize(

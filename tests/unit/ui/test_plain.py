@@ -110,6 +110,10 @@ LINES = [
         ev.RetryScheduled(what="GET /t", attempt=2, wait_s=1.5, why="429"),
         "[agent] [RETRY] GET /t attempt=2 wait=1.5 s why=429",
     ),
+    (
+        ev.SourceProgressed(source="s", location="tools/call t", done=2, total=5, text="reading"),
+        "[agent] [PROGRESS] tools/call t 2/5 reading",
+    ),
     (ev.Resumed(text="5 pages are here"), "[agent] [RESUME] 5 pages are here"),
     (ev.Warned(code="schema", text="extra field"), "[agent] [WARNING] schema: extra field"),
     (ev.ContextMeasured(used_tokens=8192, effective_tokens=32768), "[agent] [CONTEXT] 8192/32768 tokens (25.0%)"),

@@ -1,0 +1,211 @@
+"""From the text of a tool's result to the data in it.
+
+Knows how tools print data: JSON, lines of JSON, Python, a fenced block, JSON after some words, JSON inside the text of
+JSON. Knows no wire. Words beside the data are kept beside it; text without data stays text; data that ends too early
+is text too, and is told by a reason.
+"""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import orjson
+
+from adapters.base import Json, JsonObject
+from adapters.mcp.nearly import NotNearly, read_nearly
+
+_OPENING = ("{", "[", "(")
+_FENCE = re.compile(r"^[ \t]*(```+|~~~+)[ \t]*([\w+-]*)[ \t]*\n(.*?)^[ \t]*\1[ \t]*$", re.DOTALL | re.MULTILINE)
+_STARTS = re.compile(r"(?:^[ \t]*|(?<=:)[ \t]+)(?=\{\s*[\"'\w$}]|\[\s*[\[{(\"'])", re.MULTILINE)
+_LABEL = re.compile(r"\[[A-Za-z][A-Za-z ]*\]")
+_FACT = re.compile(r"^\W*([A-Za-z][A-Za-z _-]{1,30}?)\s*[:=]\s*[\"'`]?([^\s\"'`]+?)[\"'`]?[.,;]?\s*$", re.MULTILINE)
+_WRAPPERS = frozenset({"result", "content", "text", "data", "output", "response", "body", "items", "results"})
+_SOLE = frozenset({"result", "content"})
+"""Names under which servers put a whole text; any other name may be the name of a fact."""
+_MOST_WORDS = 600
+_FIRST_SPOILED = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What a text holds: `value` (the text itself where it holds no data), and the words and facts around it.
+
+    `flaw` says why text that looks like data could not be read as such.
+    """
+
+    value: Json
+    words: str = ""
+    facts: JsonObject = field(default_factory=dict)
+    flaw: str = ""
+
+    @property
+    def is_data(self) -> bool:
+        """Whether the value was read from the text, and is not the text."""
+        return isinstance(self.value, dict | list)
+
+
+def read_text(text: str) -> Content:
+    """The object or list that a text holds, else the text."""
+    bare = text.strip().removeprefix("\ufeff").lstrip()
+    if not any(sign in bare for sign in _OPENING):
+        return Content(text)
+    if bare.startswith(_OPENING):
+        value = _value(bare)
+        if value is not None:
+            return Content(unwrapped(value))
+    for read in (_fenced, _lines, _after_words):
+        content = read(bare)
+        if content is not None:
+            return content
+    return Content(text, flaw=_flaw(bare))
+
+
+def unwrapped(value: Json) -> Json:
+    """The value inside `{"result": …}` or `{"content": "…"}`, and every text that is a whole object read as one."""
+    if isinstance(value, list):
+        return _objects(value)
+    if not isinstance(value, dict):
+        return value
+    opened = {name: _opened(name, inner) for name, inner in value.items()}
+    if len(opened) != 1:
+        return opened
+    name, inner = next(iter(opened.items()))
+    if name not in _SOLE:
+        return opened if inner is value[name] else inner
+    if isinstance(inner, str):
+        return read_text(inner).value
+    return inner if name == "result" or inner is not value[name] else opened
+
+
+def _opened(name: str, inner: Json) -> Json:
+    if name.lower() not in _WRAPPERS:
+        return inner
+    if isinstance(inner, str) and inner.lstrip().startswith(_OPENING):
+        content = read_text(inner)
+        return content.value if content.is_data else inner
+    return _objects(inner) if isinstance(inner, list) else inner
+
+
+def _objects(items: list[Json]) -> list[Json]:
+    """The items, where all of them are texts of objects as those objects."""
+    if not items or not all(isinstance(item, str) and item.lstrip().startswith("{") for item in items):
+        return items
+    values = [_value(item.strip()) for item in items]
+    return values if all(isinstance(value, dict) for value in values) else items
+
+
+def _value(text: str) -> Json:
+    """The object or list that is the whole text, in any spelling; None where it is none."""
+    for read in (orjson.loads, _lenient_json, _whole_nearly):
+        try:
+            value = read(text)
+        except (ValueError, RecursionError):
+            continue
+        return value if isinstance(value, dict | list) else None
+    return None
+
+
+def _lenient_json(text: str) -> Json:
+    """JSON with line breaks inside of texts, and with numbers that the fast parser refuses."""
+    return json.loads(text, strict=False, parse_constant=lambda _: None)
+
+
+def _whole_nearly(text: str) -> Json:
+    value, end = read_nearly(text)
+    if text[end:].strip(" \t\r\n;."):
+        raise NotNearly("more follows")
+    return value
+
+
+def _fenced(text: str) -> Content | None:
+    """Data in fenced blocks, one or several."""
+    blocks = list(_FENCE.finditer(text))
+    values = [_value(block[3].strip()) for block in blocks]
+    if not blocks or any(value is None for value in values):
+        return None
+    return _with_words(_together(values), _FENCE.sub("", text))
+
+
+def _lines(text: str) -> Content | None:
+    """A JSON object a line."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    if len(lines) < 2 or not lines[0].lstrip().startswith("{"):
+        return None
+    values = []
+    for line in lines:
+        try:
+            values.append(orjson.loads(line))
+        except orjson.JSONDecodeError:
+            return None
+    return Content(values) if all(isinstance(value, dict) for value in values) else None
+
+
+def _after_words(text: str) -> Content | None:
+    """One value with words before or behind it: few words, so that a report with an example stays a report.
+
+    Only where the first thing that looks like data is data: behind the start of a cut value, its parts are not looked
+    for.
+    """
+    match = _STARTS.search(text)
+    if match is None or (match.end() > 0 and text.startswith(_OPENING) and not _LABEL.match(text)):
+        return None
+    start = match.end()
+    try:
+        value, end = _value_at(text, start)
+    except (ValueError, RecursionError):
+        return None
+    words = f"{text[:start].strip()}\n{text[end:].strip()}".strip()
+    is_beside = len(words) <= max(_MOST_WORDS, (end - start) // 4) and _STARTS.search(text, end) is None
+    return _with_words(unwrapped(value), words) if is_beside and _is_substantial(value) else None
+
+
+def _value_at(text: str, start: int) -> tuple[Json, int]:
+    try:
+        return json.JSONDecoder(strict=False).raw_decode(text, start)
+    except ValueError:
+        return read_nearly(text, start)
+
+
+def _is_substantial(value: Json) -> bool:
+    """Whether a value is data and not a mark such as `[1]` or `{}` in a sentence."""
+    if isinstance(value, list):
+        return any(isinstance(item, dict | list) for item in value)
+    return isinstance(value, dict) and bool(value)
+
+
+def _with_words(value: Json, words: str) -> Content:
+    words = words.strip()
+    return Content(value, words, facts_in(words))
+
+
+def facts_in(words: str) -> JsonObject:
+    """Lines such as `Total: 261` or `next_cursor = "abc"` as members, whole numbers as numbers."""
+    return {
+        re.sub(r"[ -]+", "_", name.strip().lower()): int(value) if value.isascii() and value.isdigit() else value
+        for name, value in _FACT.findall(words)
+    }
+
+
+def _together(values: Sequence[Json]) -> Json:
+    """The one value; of several, one list."""
+    if len(values) == 1:
+        return unwrapped(values[0])
+    if all(isinstance(value, list) for value in values):
+        return [item for value in values for item in value]
+    return list(values)
+
+
+def _flaw(text: str) -> str:
+    """Why text that begins as data could not be read; empty where it never looked like data."""
+    if _STARTS.match(text) is None:
+        return ""
+    try:
+        json.loads(text)
+    except json.JSONDecodeError as error:
+        about = "it ends too early" if error.pos >= len(text) - 1 else error.msg
+        place = text[max(0, error.pos - 20) : error.pos + _FIRST_SPOILED - 20]
+        return f"{about} at character {error.pos} of {len(text)}, near {place!r}"
+    except (ValueError, RecursionError) as error:
+        return str(error)
+    return ""
