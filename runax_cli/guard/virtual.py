@@ -9,26 +9,14 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, cast
 
 from adapters.base import Effect, JsonObject, ToolSpec
+from runax_cli.guard.brief import TOOL_CHARS, brief, briefly
 from runax_cli.models.base import ToolSchema
 
 Need: TypeAlias = Literal["read", "compute"]
 
-_FOCUS: JsonObject = {
-    "type": "string",
-    "description": "What you need to learn from this data, in one or two sentences, in the language of the question. A "
-    "large result is read for you with exactly this in mind: name every aspect that you need.",
-}
-_NEED: JsonObject = {
-    "type": "string",
-    "enum": ["read", "compute"],
-    "description": "read: to learn what the records say. compute: figures over many records (counts, sums, averages, "
-    "rankings).",
-}
-_AT_MOST: JsonObject = {
-    "type": "integer",
-    "minimum": 1,
-    "description": "Only where the first n records in the API's order suffice. Leave it out to cover all records.",
-}
+_FOCUS: JsonObject = {"type": "string", "description": "all you need to learn from the records, in words"}
+_NEED: JsonObject = {"type": "string", "enum": ["read", "compute"]}
+_AT_MOST: JsonObject = {"type": "integer", "minimum": 1, "description": "only the first n records"}
 _VIRTUAL: Mapping[str, JsonObject] = {"focus": _FOCUS, "need": _NEED, "at_most": _AT_MOST}
 _CHANGES_DATA = "Changes data: runs only with the user's approval. "
 
@@ -53,13 +41,17 @@ class SplitArguments:
 
 
 def visible(spec: ToolSpec) -> VisibleTool:
-    """The tool for the model; virtual parameters only where the result may be many records."""
+    """The tool for the model, in few words; virtual parameters only where the result may be many records.
+
+    What these mean is said once, in the prompt of the main model, and not with every tool.
+    """
     own: Mapping[str, Any] = spec.parameters.get("properties") or {}
     virtual = virtual_names(own) if spec.returns_many and spec.effect is Effect.READ else {}
     properties = dict(own) | {virtual[name]: schema for name, schema in _VIRTUAL.items() if name in virtual}
-    parameters = {"type": "object"} | spec.parameters | {"properties": properties}
+    parameters = briefly({"type": "object"} | spec.parameters | {"properties": properties})
     warning = "" if spec.effect is Effect.READ else _CHANGES_DATA
-    return VisibleTool(spec, ToolSchema(spec.name, warning + spec.description, parameters), virtual)
+    description = warning + brief(spec.description, TOOL_CHARS)
+    return VisibleTool(spec, ToolSchema(spec.name, description, parameters), virtual)
 
 
 def virtual_names(own: Iterable[str]) -> dict[str, str]:

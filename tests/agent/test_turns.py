@@ -472,8 +472,13 @@ async def test_old_results_make_room_for_new_ones_and_may_then_be_asked_for_agai
     assert result.exit_code == 0
 
 
+def worded(n: int) -> dict[str, Any]:
+    """A schema with so many words that cannot be shortened."""
+    return {"type": "object", "properties": {"kind": {"enum": ["word " * n]}}}
+
+
 async def test_tools_that_do_not_fit_the_context_are_a_matter_of_settings(stage: Any) -> None:
-    huge = stage.tool("get_tickets", description="word " * 9000)
+    huge = stage.tool("get_tickets", parameters=worded(9000))
     bench = await stage.start([], {"get_tickets": tickets}, specs=[huge], max_context=24_000)
     result = await bench.session.ask("q")
     assert (result.status, result.exit_code) == (RunStatus.FAILED, 3)
@@ -494,7 +499,7 @@ async def test_an_endpoint_that_was_never_measured_is_measured_by_a_small_reques
         reported = Usage(input_tokens=measure(request, CalibratedCounter(O200kCounter())).counted, output_tokens=5)
         return replace(stage.says("OK, done."), usage=reported)
 
-    wordy = stage.tool("get_tickets", description="word " * 1000)
+    wordy = stage.tool("get_tickets", parameters=worded(1000))
     bench = await stage.start(script, {"get_tickets": tickets}, specs=[wordy], max_context=24_000, registry=Unmeasured)
     result = await bench.session.ask("q")
 
