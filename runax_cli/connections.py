@@ -154,9 +154,22 @@ def _pagination(part: PaginationPart) -> Pagination:
         position=part.position,
         size=part.size,
         metadata=part.metadata,
+        metadata_value=part.metadata_value,
+        totals=tuple(part.totals.items()),
+        count_operation=part.count,
+        next_operation=part.next,
+        is_total_by_head=part.total_by_head,
         first=part.first,
+        min_size=part.min_size,
         max_size=part.max_size,
+        default_size=part.default_size,
+        sizes=tuple(sorted(part.sizes)),
+        window=part.window,
+        key=part.key,
+        next_path=part.next_path,
+        total_path=part.total_path,
         is_declared=True,
+        other_hidden=part.hidden,
     )
 
 

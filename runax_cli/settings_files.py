@@ -26,14 +26,34 @@ class Part(BaseModel):
 
 
 class PaginationPart(Part):
-    """How one operation pages, where the document does not tell or is wrong; names are the operation's arguments."""
+    """How one operation pages, where the document does not tell or is wrong.
 
-    convention: Literal["single", "offset", "page", "cursor", "next_url", "link_header"]
+    Names are those of the operation's parameters as the document spells them; `page/limit` is the member `limit` of
+    the object `page`. `totals` are parameters and the values by which a page tells the total as well. `count` and
+    `next` name other operations: one that tells the total, one that gives the further pages. `next_path`,
+    `total_path` and `key` are dotted paths, the last one inside a record. `window` is the number of records that can
+    be reached at most. `hidden` are further parameters that the model is not to see.
+    """
+
+    convention: Literal["single", "offset", "page", "cursor", "next_url", "link_header", "keyset", "range"]
     position: str | None = None
     size: str | None = None
-    metadata: str | None = None
     first: int = 0
+    min_size: Annotated[int, Field(ge=0)] | None = None
     max_size: Count | None = None
+    default_size: Count | None = None
+    sizes: tuple[Count, ...] = ()
+    window: Count | None = None
+    key: str | None = None
+    next_path: str | None = None
+    total_path: str | None = None
+    metadata: str | None = None
+    metadata_value: Any = True
+    totals: dict[str, Any] = Field(default_factory=dict)
+    count: str | None = None
+    next: str | None = None
+    total_by_head: bool = False
+    hidden: tuple[str, ...] = ()
 
 
 class OperationPart(Part):

@@ -67,14 +67,20 @@ class ToolBuilder:
         keys = {key: name for name, tool in self.tools.items() for key in _keys(name, tool.operation.entry)}
         for name, tool in self.tools.items():
             paging = tool.spec.pagination
-            stated = keys.get(paging.count_operation or "")
             related = replace(
                 paging,
-                count_operation=stated or counts.get(name),
-                next_operation=keys.get(paging.next_operation or ""),
+                count_operation=self._known(paging.count_operation, keys, tool) or counts.get(name),
+                next_operation=self._known(paging.next_operation, keys, tool),
             )
             if related != paging:
                 self.tools[name] = replace(tool, spec=replace(tool.spec, pagination=related))
+
+    def _known(self, wanted: str | None, keys: Mapping[str, str], tool: Tool) -> str | None:
+        """The name of the tool that is meant; one that does not exist is left out by name."""
+        if wanted is not None and wanted not in keys:
+            why = f"'{tool.spec.name}' is said to page with the operation '{wanted}', which is no tool"
+            self.left_out.append(LeftOut(self._document.path_of(tool.operation.entry.operation), why))
+        return keys.get(wanted or "")
 
     def _find(self, path: str, item: Node) -> None:
         try:

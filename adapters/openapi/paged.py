@@ -104,9 +104,8 @@ def without(schema: JsonObject, path: list[str]) -> JsonObject:
     inner = without(members[name], rest) if rest else {}
     kept = dict(members) | {name: inner} if _has_members(inner) else {k: v for k, v in members.items() if k != name}
     out["properties"] = kept
-    if name not in kept and name in schema.get("required", ()):
-        out["required"] = [one for one in schema["required"] if one != name]
-    return out
+    required = [one for one in schema.get("required", ()) if one in kept or one != name]
+    return out | {"required": required} if required else {key: out[key] for key in out if key != "required"}
 
 
 def _has_members(schema: JsonObject) -> bool:

@@ -1,11 +1,14 @@
 """Which sources the settings make: from the environment, from files, from flags."""
 
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
+from adapters.base import Convention, Pagination
+from runax_cli.connections import openapi_settings
 from runax_cli.errors import ConfigurationError
-from runax_cli.settings_files import McpPart, OpenApiPart
+from runax_cli.settings_files import McpPart, OpenApiPart, PaginationPart
 from runax_cli.settings_load import load
 
 YAML = """
@@ -109,3 +112,50 @@ def test_a_bad_entry_names_its_place(entry: str, place: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
         load()
     assert caught.value.setting.startswith(place)
+
+
+PAGING = """
+sources:
+  s:
+    kind: openapi
+    document: d.json
+    operations:
+      search:
+        pagination:
+          convention: keyset
+          position: page/after
+          size: page/limit
+          sizes: [50, 10]
+          key: meta.id
+          total_path: meta.n
+          totals: {$count: true}
+          count: countThings
+          total_by_head: true
+          hidden: [direction]
+"""
+
+
+def test_a_settings_file_can_say_everything_about_how_an_operation_pages() -> None:
+    write("runax.yaml", PAGING)
+    configuration = load()
+    part = configuration.sources()["s"]
+    assert isinstance(part, OpenApiPart)
+    found = openapi_settings("s", part, configuration).overrides["search"].pagination
+    assert found == Pagination(
+        convention=Convention.KEYSET,
+        position="page/after",
+        size="page/limit",
+        sizes=(10, 50),
+        key="meta.id",
+        total_path="meta.n",
+        totals=(("$count", True),),
+        count_operation="countThings",
+        is_total_by_head=True,
+        is_declared=True,
+        other_hidden=("direction",),
+    )
+
+
+def test_every_convention_can_be_named_in_a_settings_file() -> None:
+    named = PaginationPart.model_fields["convention"].annotation
+    assert set(get_args(named)) == {convention.value for convention in Convention}
