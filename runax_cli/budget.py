@@ -86,10 +86,18 @@ class Budget:
     """
 
     def __init__(
-        self, limits: Limits, *, owner: str, parent: "Budget | None" = None, shared: Shared | None = None
+        self,
+        limits: Limits,
+        *,
+        owner: str,
+        parent: "Budget | None" = None,
+        shared: Shared | None = None,
+        flags: str = "--max-",
     ) -> None:
+        """`flags` is how the options begin that raise these limits."""
         self.limits = limits
         self.owner = owner
+        self.flags = flags
         self.spent = Amount()
         self.reserved = Amount()
         self._parent = parent
@@ -179,7 +187,12 @@ class Budget:
                 given: float | None = getattr(self.limits, field.name)
                 limit = self._used(field.name) + rest if given is None else given
                 raise BudgetExhausted(
-                    resource=field.name, owner=self.owner, limit=limit, used=limit - rest, asked=asked
+                    resource=field.name,
+                    owner=self.owner,
+                    limit=limit,
+                    used=limit - rest,
+                    asked=asked,
+                    flag=self.flags + field.name,
                 )
 
     def _settle(self, reserved: Amount, actual: Amount) -> None:

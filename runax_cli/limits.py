@@ -1,11 +1,14 @@
 """Every limit that a user can set: name, flag, default and meaning, each defined here and nowhere else.
 
-Settings, flags, help texts and budgets are made of this table. Knows names and words. Knows no value in force.
+Settings, flags, help texts and budgets are made of this table. Knows names and words. Knows nothing of where a value
+comes from.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+
+from runax_cli.budget import Limits
 
 PARALLEL_CALLS = "max_parallel_calls"
 SESSION_TIMEOUT = "session_timeout"
@@ -98,6 +101,7 @@ LIMIT_SETTINGS: dict[str, LimitSetting] = {setting.field: setting for setting in
 TENANT_TEXT = "Name on whose account a run is booked; the limits of a tenant hold for it."
 
 
-def counted_in(scope: LimitScope) -> Iterator[LimitSetting]:
-    """The limits of resources in a scope."""
-    return (setting for setting in LIMIT_SETTINGS.values() if setting.resource and setting.scope is scope)
+def limits_in(scope: LimitScope, settings: object) -> Limits:
+    """What the settings allow in a scope."""
+    counted = (setting for setting in LIMIT_SETTINGS.values() if setting.resource and setting.scope is scope)
+    return Limits(**{setting.resource: getattr(settings, setting.field) for setting in counted})

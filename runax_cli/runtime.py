@@ -4,8 +4,9 @@ Owns every lifetime: sources, model connections, journal, the folder of the data
 and nothing of what they do.
 """
 
-from collections.abc import AsyncIterator
-from contextlib import ExitStack, asynccontextmanager, closing
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import ExitStack, asynccontextmanager, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
@@ -14,6 +15,7 @@ from adapters.clock import Clock, SystemClock
 from adapters.combine import Catalog
 from runax_cli.agent import prompts
 from runax_cli.agent.session import Session, TraceOf, TurnLimits
+from runax_cli.budget import Budget, Limits
 from runax_cli.connections import open_catalog
 from runax_cli.errors import ConfigurationError
 from runax_cli.events import EventSink
@@ -25,14 +27,16 @@ from runax_cli.executor.reduce import ReducerPrompts
 from runax_cli.executor.workbench import LabellerParts, Workbench
 from runax_cli.folders import state_folder
 from runax_cli.guard.policy import Approver
+from runax_cli.limits import LimitScope, limits_in
 from runax_cli.memory.journal import Journal
+from runax_cli.memory.ledger import LedgerLimits, SharedLedger
 from runax_cli.models.base import Role
 from runax_cli.models.registry import ModelRegistry
 from runax_cli.models.rules import RulesModel
 from runax_cli.roles import role_configs
 from runax_cli.settings import FIELDS, Settings
 from runax_cli.settings_load import Configuration
-from runax_cli.state import journal_path, mark_session, session_folder
+from runax_cli.state import journal_path, ledger_path, mark_session, session_folder
 
 REDUCER_PROMPTS = ReducerPrompts(
     system=prompts.REDUCER_SYSTEM,
@@ -50,7 +54,7 @@ LABELLER_PROMPTS = LabellerPrompts(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Runtime:
-    """The running parts of one process."""
+    """The running parts of one process. `budget` makes that of a session."""
 
     configuration: Configuration
     catalog: Catalog
@@ -59,6 +63,7 @@ class Runtime:
     journal: Journal
     store: DatasetStore
     clock: Clock
+    budget: Callable[[], Budget]
     lifetimes: ExitStack
 
     def session(
@@ -81,6 +86,7 @@ class Runtime:
             journal=self.journal,
             sink=sink,
             limits=limits_of(settings),
+            budget=self.budget(),
             allow_writes=allow_writes,
             approver=approver,
             clock=self.clock,
@@ -124,19 +130,51 @@ def limits_of(settings: Settings) -> TurnLimits:
         steps=settings.max_steps,
         calls=settings.max_calls,
         parallel_calls=settings.max_parallel_calls,
+        requests=settings.max_requests,
         tokens=settings.max_tokens,
         usd=settings.max_usd,
         timeout_s=settings.timeout,
+        session_timeout_s=settings.session_timeout,
     )
+
+
+@contextmanager
+def session_budgets(
+    settings: Settings, root: Path, *, clock: Clock, warn: Callable[[str], None]
+) -> Iterator[Callable[[], Budget]]:
+    """What makes the budget of a session, within that of the day. `warn` is told where use can't be booked."""
+    loop = asyncio.get_running_loop()
+    limits = LedgerLimits(
+        day=limits_in(LimitScope.DAY, settings),
+        tenant=limits_in(LimitScope.TENANT, settings),
+        name=settings.tenant or "",
+    )
+    if limits.tenant != Limits() and not limits.name:
+        raise ConfigurationError(
+            "a limit of a tenant is set, and no tenant is named. Give --tenant, or set TENANT.", setting="TENANT"
+        )
+    of_session = limits_in(LimitScope.SESSION, settings)
+
+    def lost(why: str) -> None:
+        loop.call_soon_threadsafe(warn, why)
+
+    ledger = SharedLedger(ledger_path(root), limits, clock, on_lost=lost)
+    with closing(ledger):
+        yield lambda: Budget(of_session, owner="session", shared=ledger, flags="--max-session-")
 
 
 @asynccontextmanager
 async def open_runtime(
-    configuration: Configuration, *, state: Path | None = None, clock: Clock | None = None
+    configuration: Configuration,
+    *,
+    state: Path | None = None,
+    clock: Clock | None = None,
+    warn: Callable[[str], None] = lambda _text: None,
 ) -> AsyncIterator[Runtime]:
     """Open everything that a conversation needs; leaving the block closes it.
 
-    `state` takes the place of the user's state folder. Raises ConfigurationError, SourceUnavailable, StoreError.
+    `state` takes the place of the user's state folder; `warn` is told what is amiss and stops nothing. Raises
+    ConfigurationError, SourceUnavailable, StoreError.
     """
     clock, root = clock or SystemClock(), state or state_folder()
     roles = role_configs(configuration)
@@ -146,6 +184,7 @@ async def open_runtime(
         with (
             closing(Journal.open(journal_path(root), secrets=configuration.secrets())) as journal,
             session_folder(root, token_hex(8)) as folder,
+            session_budgets(settings, root, clock=clock, warn=warn) as budget,
             ExitStack() as lifetimes,
         ):
             async with open_catalog(configuration) as catalog:
@@ -159,6 +198,7 @@ async def open_runtime(
                     journal=journal,
                     store=store,
                     clock=clock,
+                    budget=budget,
                     lifetimes=lifetimes,
                 )
     finally:

@@ -17,6 +17,7 @@ from runax_cli.folders import ensure_private
 
 _DATASETS = "datasets"
 _JOURNAL = "journal.sqlite"
+_LEDGER = "ledger.sqlite"
 _LOCK = ".in_use"
 _MARK = ".session_"
 
@@ -24,6 +25,11 @@ _MARK = ".session_"
 def journal_path(root: Path) -> Path:
     """The journal's file under the state folder `root`, which is made where it is missing."""
     return ensure_private(root) / _JOURNAL
+
+
+def ledger_path(root: Path) -> Path:
+    """The file of what all processes use in a day, under the state folder `root`, which is made where it is missing."""
+    return ensure_private(root) / _LEDGER
 
 
 def has_journal(root: Path) -> bool:

@@ -216,9 +216,8 @@ class TurnCalls:
         return self._parts.datasets.get(item.data_key)
 
     async def _run_one(self, item: _Valid, done: dict[int, RequestedCall], *, direct_limit: int) -> None:
-        async with self._slots:
-            with self._parts.budget.reserved_for(Amount(calls=1)):
-                call = await self._executed(item, direct_limit=direct_limit)
+        async with self._slots, self._parts.budget.held(Amount(calls=1)):
+            call = await self._executed(item, direct_limit=direct_limit)
         done[item.position] = self._running[item.call_id] = call
         is_success = call.envelope.status in _READ_SOMETHING
         before = self._past.get(item.key, Past())

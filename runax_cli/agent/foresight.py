@@ -135,7 +135,7 @@ class Foresight:
             policy=WritePolicy(allow_writes=False, approver=AlwaysDeny()),
             meter=UsageMeter(),
             emitter=Emitter.for_run(sink, run_id=run_id, session_id=session.id),
-            budget=session.limits.budget(),
+            budget=session.limits.budget(session.budget),
             parallel_calls=session.limits.parallel_calls,
             halted=lambda number: HELD if self.lookout.holds(number) else None,
         )

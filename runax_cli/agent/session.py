@@ -52,13 +52,24 @@ class TurnLimits:
     steps: int | None = 12
     calls: int | None = 24
     parallel_calls: int = 4
+    requests: int | None = None
     tokens: int | None = 2_000_000
     usd: float | None = None
     timeout_s: float | None = None
+    session_timeout_s: float | None = None
 
-    def budget(self) -> Budget:
-        """A fresh budget for one turn."""
-        return Budget(Limits(steps=self.steps, calls=self.calls, tokens=self.tokens, usd=self.usd), owner="turn")
+    def budget(self, session: Budget) -> Budget:
+        """A fresh budget for one turn of a session."""
+        limits = Limits(steps=self.steps, calls=self.calls, requests=self.requests, tokens=self.tokens, usd=self.usd)
+        return session.child(limits, owner="turn")
+
+    def time_left(self, spent_s: float) -> tuple[float | None, str]:
+        """Seconds that a turn may take after turns of `spent_s`, and the flag that says so."""
+        if self.session_timeout_s is None:
+            return self.timeout_s, "--timeout"
+        left_s = max(0.0, self.session_timeout_s - spent_s)
+        is_shorter = self.timeout_s is None or left_s < self.timeout_s
+        return (left_s, "--session-timeout") if is_shorter else (self.timeout_s, "--timeout")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -100,6 +111,7 @@ class Session:
     journal: Journal
     sink: EventSink
     limits: TurnLimits = TurnLimits()
+    budget: Budget = field(default_factory=lambda: Budget(Limits(), owner="session"))
     allow_writes: bool = False
     approver: Approver = field(default_factory=AlwaysDeny)
     trace_of: TraceOf = field(default=lambda _run_id: None)
@@ -112,6 +124,7 @@ class Session:
     last_result: RunResult | None = field(default=None, init=False)
     _shown: ShownData = field(default_factory=ShownData, init=False)
     _fetched: dict[str, str] = field(default_factory=dict, init=False)
+    _spent_s: float = field(default=0.0, init=False)
 
     @property
     def datasets(self) -> Mapping[str, Records]:
@@ -154,14 +167,18 @@ class Session:
 
     async def _until_timeout(self, run: _Run) -> BaseException | None:
         """What ended the run from outside of its parts, or None."""
-        timeout_s = self.limits.timeout_s
+        timeout_s, flag = self.limits.time_left(self._spent_s)
+        if timeout_s == 0:
+            return TurnTimedOut(f"the wall time of the session is used up. Raise it with {flag}.")
         try:
             async with asyncio.timeout(timeout_s) as deadline:
                 await self._answered(run)
         except TimeoutError:
             if not deadline.expired():
                 raise
-            return TurnTimedOut(f"the wall time of {timeout_s:g} s is used up. Raise it with --timeout.")
+            return TurnTimedOut(f"the wall time of {timeout_s:g} s is used up. Raise it with {flag}.")
+        finally:
+            self._spent_s += self.clock.monotonic() - run.started_s
         return None
 
     async def _answered(self, run: _Run) -> None:
@@ -197,7 +214,7 @@ class Session:
         foretold = Foretold(self.sink)
         emitter = Emitter.for_run(foretold, run_id=run_id, session_id=self.id, now=self._now)
         emitter.emit(self._run_started(question))
-        meter, budget = UsageMeter(), self.limits.budget()
+        meter, budget = UsageMeter(), self.limits.budget(self.budget)
         try:
             if resumed is None:
                 self.journal.begin_run(

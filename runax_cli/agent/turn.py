@@ -79,7 +79,6 @@ class Turn:
 
         Cancellation passes through; errors of the model and limits are ends.
         """
-        self._kept_back = self._keep_back_for_the_answer()
         try:
             outcome: StepOutcome = await self._begin()
             while True:
@@ -97,6 +96,10 @@ class Turn:
 
     async def _begin(self) -> StepOutcome:
         """See that the first request fits; an endpoint that was never measured is measured by a small one first."""
+        try:
+            self._kept_back = await self._keep_back_for_the_answer()
+        except BudgetExhausted as limit:
+            return ForceAnswer(limit)
         context = self._parts.context
         first = await context.fitted(self._working)
         if not first.is_fitting and not self._parts.is_calibrated():
@@ -116,7 +119,7 @@ class Turn:
 
     async def _step(self) -> StepOutcome:
         try:
-            with self._parts.budget.reserved_for(Amount(steps=1)):
+            async with self._parts.budget.held(Amount(steps=1)):
                 reply = await self._reply(is_last=False)
         except BudgetExhausted as limit:
             return ForceAnswer(limit)
@@ -205,15 +208,16 @@ class Turn:
             text = without_template_marks(call.envelope.to_model_text())
             self._working.add_result(call.call_id, text, pointer=pointer, named=named, is_in_view=is_in_view)
 
-    def _keep_back_for_the_answer(self) -> Reservation | None:
+    async def _keep_back_for_the_answer(self) -> Reservation:
         """A share of tokens and money that no call may use up, so that a limit still leaves an answer."""
         budget, share = self._parts.budget, _ANSWER_SHARE_OF_BUDGET
+        await budget.refresh()
         tokens, usd = budget.remaining("tokens"), budget.remaining("usd")
         amount = Amount(
             tokens=0 if tokens is None else min(self._parts.context.effective_tokens, int(tokens) // share),
             usd=0.0 if usd is None else usd / share,
         )
-        return budget.reserve(amount)
+        return await budget.take(amount)
 
     def _release(self) -> None:
         if self._kept_back is not None:

@@ -87,7 +87,7 @@ async def open_conversation(
     redactor = Redactor(configuration.secrets())
     recorder = Recorder(configuration.settings.log_dir, line_of=line_of, redactor=redactor, on_failure=view.warn)
     try:
-        async with open_runtime(configuration, state=state) as runtime:
+        async with open_runtime(configuration, state=state, warn=view.warn) as runtime:
             begin = partial(
                 runtime.session,
                 sink=FanOutSink([RedactingSink(view, redactor), recorder]),

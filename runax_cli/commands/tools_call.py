@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from secrets import token_hex
 
 from adapters.base import ToolSpec
+from adapters.clock import SystemClock
 from adapters.combine import Catalog
 from runax_cli.agent.certificate import certificate_line
-from runax_cli.budget import Budget, Limits
 from runax_cli.commands.approval import approver_of
 from runax_cli.commands.config import configuration_of
 from runax_cli.commands.interruption import run_turn
@@ -30,10 +30,11 @@ from runax_cli.exits import ExitCode
 from runax_cli.folders import state_folder
 from runax_cli.guard.policy import WritePolicy
 from runax_cli.guard.virtual import SplitArguments, split, visible
+from runax_cli.limits import LimitScope, limits_in
 from runax_cli.memory.journal import Journal
 from runax_cli.models.rules import RulesModel
 from runax_cli.models.tokens import CalibratedCounter, O200kCounter
-from runax_cli.runtime import REDUCER_PROMPTS
+from runax_cli.runtime import REDUCER_PROMPTS, session_budgets
 from runax_cli.settings import Settings
 from runax_cli.settings_load import Configuration
 from runax_cli.state import journal_path, session_folder
@@ -74,10 +75,15 @@ async def _opened(configuration: Configuration, view: View) -> AsyncIterator[_Pa
     emitter = Emitter.for_run(RedactingSink(view, redactor), run_id=run_id, session_id=run_id)
     root = state_folder()
     try:
-        with closing(Journal.open(journal_path(root))) as journal, session_folder(root, run_id) as folder:
+        with (
+            closing(Journal.open(journal_path(root))) as journal,
+            session_folder(root, run_id) as folder,
+            session_budgets(configuration.settings, root, clock=SystemClock(), warn=view.warn) as budget,
+        ):
             async with open_catalog(configuration) as catalog:
                 # No request goes to a model, so any model will do.
-                scope = Scope(emitter=emitter, budget=Budget(Limits(), owner="call"), reducer=RulesModel())
+                limits = limits_in(LimitScope.TURN, configuration.settings)
+                scope = Scope(emitter=emitter, budget=budget().child(limits, owner="call"), reducer=RulesModel())
                 executor = _executor(catalog, DatasetStore(folder), journal, settings=configuration.settings)
                 yield _Parts(catalog=catalog, executor=executor, scope=scope)
     finally:

@@ -129,9 +129,9 @@ class SharedLedger:
             await self._in_thread(self._looked)
 
     async def reserve(self, amount: Amount) -> _Hold:
-        """See `budget.Shared.reserve`. What no limit holds is not set aside, only booked when it was used."""
+        """See `budget.Shared.reserve`. Where nothing is limited, only what was used is booked."""
         day = self._today()
-        if not any(True for _ in self._limited(amount)):
+        if not self.limits.is_any:
             return _Hold(self, day, None)
         hold = _Hold(self, day, uuid4().hex)
         try:

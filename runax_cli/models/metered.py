@@ -105,7 +105,7 @@ class MeteredModel:
         async with self._to.slots.slot(priority_of(self._to.role)):
             # Other replies may have recalibrated the counter while this request was queueing.
             self._require_fit(size)
-            reservation = self._to.budget.reserve(self._worst(size, request))
+            reservation = await self._to.budget.take(self._worst(size, request))
             self._tell_request(request, size)
             return await self._attempt(request, size, reservation, on_text)
 

@@ -12,7 +12,7 @@ from adapters.base import CallResult, Convention, Effect, MemorySource, PageAddr
 from adapters.combine import Catalog
 from adapters.errors import SourceError
 from runax_cli.agent.session import Session, TurnLimits
-from runax_cli.budget import Amount
+from runax_cli.budget import Amount, Budget, Limits
 from runax_cli.events import CollectingSink
 from runax_cli.executor.dataset import DatasetStore
 from runax_cli.executor.envelope import Envelope, EnvelopeStatus, FaultCode, ToolFault
@@ -172,6 +172,7 @@ class Stage:
         journal: Journal | None = None,
         executor: Any = None,
         registry: type[ModelRegistry] = ModelRegistry,
+        budget: Budget | None = None,
     ) -> Bench:
         """Make a bench: a script for the main model, and behaviours of tools by name."""
         behaviours = behaviours or {}
@@ -189,6 +190,7 @@ class Stage:
             journal=journal,
             sink=sink,
             limits=limits or TurnLimits(),
+            budget=budget or Budget(Limits(), owner="session"),
             allow_writes=allow_writes,
             approver=approver or AlwaysDeny(),
         )
