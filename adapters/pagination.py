@@ -10,10 +10,10 @@ range), `address` and `offset_address` tell them, and `marked` how to go on by w
 ignores them.
 """
 
-from adapters.paging.address import address, first_address, metadata_address, offset_address
+from adapters.paging.address import address, first_address, metadata_address, offset_address, smallest_size
 from adapters.paging.annotations import annotated
 from adapters.paging.detect import detect
-from adapters.paging.going_on import is_followed, marked, may_repeat_address
+from adapters.paging.going_on import Correction, corrected, is_followed, marked, may_repeat_address
 from adapters.paging.members import flattened
 from adapters.paging.reading import (
     Metadata,
@@ -31,6 +31,7 @@ from adapters.paging.totals import Certainty, Total
 
 __all__ = [
     "Certainty",
+    "Correction",
     "Metadata",
     "PageReading",
     "ResponseShape",
@@ -38,6 +39,7 @@ __all__ = [
     "address",
     "annotated",
     "at_path",
+    "corrected",
     "counting",
     "detect",
     "fingerprint",
@@ -52,4 +54,5 @@ __all__ = [
     "read_headers",
     "read_metadata",
     "read_page",
+    "smallest_size",
 ]

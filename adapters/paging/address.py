@@ -3,6 +3,7 @@
 Knows conventions and arithmetic. Knows no response.
 """
 
+from dataclasses import replace
 from typing import assert_never
 
 from adapters.base import Convention, Json, PageAddress, Pagination
@@ -37,11 +38,30 @@ def offset_address(pagination: Pagination, *, offset: int, size: int | None) -> 
     return _with_position(pagination, pagination.first + offset, size)
 
 
-def first_address(pagination: Pagination, *, size: int | None) -> PageAddress:
-    """The first page: by its position where pages have one, else by its size alone."""
+def first_address(pagination: Pagination, *, size: int | None, with_totals: bool = False) -> PageAddress:
+    """The first page: by its position where pages have one, else by its size alone.
+
+    `with_totals` adds what makes the page tell the total: the flags the document has for it, and for pages by range
+    the preference that asks for an exact count (RFC 7240; a server that does not know it ignores it).
+    """
     if pagination.convention is Convention.RANGE:
-        return PageAddress() if size is None else offset_address(pagination, offset=0, size=size)
-    return _with_position(pagination, pagination.first if pagination.is_addressable else None, size)
+        place = PageAddress() if size is None else offset_address(pagination, offset=0, size=size)
+        prefer = {"Prefer": "count=exact"} if with_totals and not pagination.totals else {}
+        place = replace(place, headers={**place.headers, **prefer})
+    else:
+        place = _with_position(pagination, pagination.first if pagination.is_addressable else None, size)
+    if not with_totals or not pagination.totals:
+        return place
+    return replace(place, arguments={**place.arguments, **dict(pagination.totals)})
+
+
+def smallest_size(pagination: Pagination) -> int | None:
+    """The smallest page that is surely legal, never an empty one; None where sizes cannot be chosen."""
+    if pagination.convention is not Convention.RANGE and pagination.size is None:
+        return None
+    if pagination.sizes:
+        return min((size for size in pagination.sizes if size > 0), default=None)
+    return max(1, pagination.min_size or 1)
 
 
 def metadata_address(pagination: Pagination) -> PageAddress:

@@ -1,14 +1,27 @@
 """How a walk goes on when pages are not where they were thought to be.
 
-Knows conventions and what a page says of its successor. Decides nothing: the walker asks here what it could do.
+Knows conventions and what a page says of its successor. Sends nothing: the probe corrects a tool's pagination by its
+first answer, and the walker asks here what else it could do when pages repeat.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from adapters.base import Convention, Pagination
+from adapters.paging.keyset import key_path
+from adapters.paging.links import query_of
+from adapters.paging.names import plain
 from adapters.paging.reading import PageReading
 
 _MARKED = frozenset({Convention.CURSOR, Convention.NEXT_URL, Convention.LINK_HEADER, Convention.KEYSET})
+_BY_URL = frozenset({Convention.NEXT_URL, Convention.LINK_HEADER})
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """A pagination as the answer showed it, and what is to be told of the change (None: nothing changed)."""
+
+    pagination: Pagination
+    note: str | None = None
 
 
 def is_followed(pagination: Pagination) -> bool:
@@ -30,7 +43,61 @@ def marked(pagination: Pagination, reading: PageReading) -> Pagination | None:
     For a walk by offset, number or range that got the same page again: what the page says is followed instead, from
     the first page on, by `reading.next`. A cursor without an argument for it cannot be followed.
     """
-    if reading.next is None or reading.next.url is None or reading.kind not in _MARKED:
+    if reading.next is None or reading.next.url is None or reading.kind not in _BY_URL:
         return None
-    hidden = pagination.other_hidden + ((pagination.position,) if pagination.position else ())
-    return replace(pagination, convention=reading.kind, position=None, other_hidden=hidden)
+    return _by_url(pagination, reading.kind, reading)
+
+
+def corrected(pagination: Pagination, reading: PageReading) -> Correction:
+    """The pagination as the first answer shows it.
+
+    What the answer says outranks the document: a URL of the next page, where pages have no address of their own or
+    where the URL says nothing of the position; a cursor, where the last record's key was to be the position; the key,
+    where there are more records and no cursor came. A tool that knows of no pages is corrected without a note.
+    """
+    was = pagination.convention
+    url = reading.next.url if reading.next else None
+    if url is not None and reading.kind in _BY_URL and not (pagination.is_addressable and _counts_on(url, pagination)):
+        other = _by_url(pagination, reading.kind, reading)
+        is_news = was not in (Convention.SINGLE, reading.kind)
+        return Correction(other, f"pages are named by URLs, and not found by {_way(pagination)}" if is_news else None)
+    if was is Convention.KEYSET and reading.kind is Convention.CURSOR:
+        text = f"a cursor came for '{pagination.position}', which was taken for the key of a record"
+        return Correction(replace(pagination, convention=Convention.CURSOR, next_path=reading.marker), text)
+    if was is Convention.CURSOR and reading.next is None and reading.has_more is True:
+        return _by_key(pagination, reading)
+    if was is Convention.KEYSET and pagination.key is None:
+        return Correction(replace(pagination, key=key_path(reading.records, pagination.position or "")))
+    if reading.marker is not None and pagination.next_path is None:
+        text = f"'{reading.marker}' is taken for what names the next page"
+        return Correction(replace(pagination, next_path=reading.marker), text)
+    return Correction(pagination)
+
+
+def _by_url(pagination: Pagination, kind: Convention, reading: PageReading) -> Pagination:
+    hidden = pagination.other_hidden
+    if pagination.position and pagination.position not in hidden:
+        hidden = (*hidden, pagination.position)
+    path = reading.marker or pagination.next_path
+    return replace(pagination, convention=kind, position=None, other_hidden=hidden, next_path=path)
+
+
+def _by_key(pagination: Pagination, reading: PageReading) -> Correction:
+    """More records and no cursor: the position takes the last record's key, if the records have one."""
+    key = key_path(reading.records, pagination.position or "")
+    if key is None:
+        return Correction(pagination)
+    text = f"no cursor came: pages go on after the last record's '{key}'"
+    return Correction(replace(pagination, convention=Convention.KEYSET, key=key, next_path=None), text)
+
+
+def _counts_on(url: str, pagination: Pagination) -> bool:
+    """Whether a URL tells the position by the argument known for it: then any page can be asked for."""
+    if pagination.position is None:
+        return pagination.convention is Convention.RANGE
+    known = {plain(pagination.position), plain(pagination.position.rpartition("/")[2])}
+    return any(plain(name) in known for name in query_of(url))
+
+
+def _way(pagination: Pagination) -> str:
+    return f"'{pagination.position}'" if pagination.position else f"the convention '{pagination.convention.value}'"

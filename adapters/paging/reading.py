@@ -15,6 +15,7 @@ from adapters.paging.envelope import Envelope, as_count, envelope_of
 from adapters.paging.flags import has_previous
 from adapters.paging.following import Asked, read_next
 from adapters.paging.links import parse_links
+from adapters.paging.names import plain
 from adapters.paging.records import Found, find_records, normal_path
 from adapters.paging.totals import Certainty, PageSeen, Total, content_range, read_total, total_in
 
@@ -26,11 +27,12 @@ class PageReading:
     `next` is the address that the response itself names (cursor, URL) or that follows from its last record (KEYSET);
     addressable conventions need none and compute theirs. With KEYSET, `next` beside `has_more` None is the usual case,
     and the walk ends at a page without `next`, which is an empty one. `has_more` is None where the response does not
-    say. `total` with certainty UNKNOWN was announced and is contradicted by the page itself. `is_list` is False where
-    one object was taken as one record. `position` is where the response says that it stands (offset or page number),
-    `has_previous` whether there is a page before it. `kind` is the convention by which the response names its next
-    page, where it does; `marker` the dotted path of what names it, where that was guessed: a walk keeps to it
-    (`Pagination.next_path`), lest another value be taken for it on a later page.
+    say. `total` with certainty UNKNOWN was announced and is contradicted by the page itself, or an estimate. `is_list`
+    is False where one object was taken as one record. `position` is where the response says that it stands (offset or
+    page number; `is_own_position` where it calls that as the request does), `has_previous` whether there is a page
+    before it. `kind` is the convention by which the response names its next page, where it does; `marker` the dotted
+    path of what names it, where that was guessed: a walk keeps to it (`Pagination.next_path`), lest another value be
+    taken for it on a later page.
     """
 
     records: list[Json]
@@ -45,6 +47,7 @@ class PageReading:
     has_previous: bool | None = None
     kind: Convention | None = None
     marker: str | None = None
+    is_own_position: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +98,8 @@ def read_page(
         has_previous=has_previous(envelope, relations=relations),
         kind=following.kind,
         marker=following.marker,
+        is_own_position=pagination.position is not None
+        and any(envelope.named(frozenset({plain(pagination.position.rpartition("/")[2])}))),
     )
 
 

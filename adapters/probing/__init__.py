@@ -1,0 +1,1 @@
+"""The cheap look before a call, in parts; its door is `adapters.probe`."""
