@@ -33,18 +33,23 @@ _GONE = (
 """What servers and the SDK say when the connection or its session is gone; no code is reserved for it."""
 _LOST = (anyio.ClosedResourceError, anyio.BrokenResourceError, anyio.EndOfStream, httpx2.TransportError, OSError)
 _LATER = frozenset({408, 429, 500, 502, 503, 504})
+_SESSION_UNKNOWN = frozenset({400, 404})
 _EXCERPT = 2000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Circumstances:
-    """What was being done when it failed, the last HTTP status of 400 or more, and the end of the server's stderr."""
+    """What was being done when it failed, the last HTTP status of 400 or more, and the end of the server's stderr.
+
+    `has_session` says that the server may forget who is asking: it keeps sessions, over HTTP.
+    """
 
     settings: McpSettings
     location: str
     status: int | None = None
     last_words: str = ""
     is_connecting: bool = False
+    has_session: bool = False
 
 
 def mask_of(settings: McpSettings) -> Mask:
@@ -112,6 +117,8 @@ def _of_protocol(error: MCPError, around: Circumstances) -> SourceError:
 
 def _of_status(status: int, around: Circumstances) -> SourceError:
     settings = around.settings
+    if status in _SESSION_UNKNOWN and around.has_session:
+        return connection_failed(around, f"the server answered with HTTP {status}: it may have forgotten the session")
     if status in (401, 403) and settings.token is None and not settings.headers:
         return MissingCredential(
             _told(around, f"the server asks for a credential (HTTP {status}); set a token for this source"),

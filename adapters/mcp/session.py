@@ -169,6 +169,11 @@ class Connection:
         _LOG.warning("MCP server '%s' could not be closed", self.settings.name)
 
     @property
+    def _has_session(self) -> bool:
+        client = self._client
+        return bool(self.settings.url and client is not None and client.protocol_version < _STATELESS)
+
+    @property
     def _open_client(self) -> Client:
         if self._client is None or self.is_lost:
             raise connection_failed(self._around("sending"), "the connection is closed")
@@ -262,6 +267,7 @@ class Connection:
             status=self._status,
             last_words=self._last_words(),
             is_connecting=location == _CONNECTING,
+            has_session=self._has_session,
         )
 
     def _last_words(self) -> str:
