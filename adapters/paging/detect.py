@@ -1,180 +1,168 @@
-"""How a tool pages, as far as its parameters tell.
+"""How a tool pages, as far as its document tells.
 
-Knows names, types and descriptions of parameters. Knows no response: a server is free to page otherwise, and the
-probe looks. Care is for what only looks like paging, since a parameter taken for paging is hidden from the model:
-
-- `limit` alone is hidden only if it is a number and nothing says that it limits something else (credit, speed); a
-  weak size name alone (`count`, `size`, `top`, `max`, `first`) is a filter.
-- `page` as text is a page's title, and a description such as "ID of the page" makes it an identifier.
-- `start` beside `end`, `from` beside `to`, and whatever has a date format or is text, is a range.
-- `offset` alone needs a description that speaks of records; one that speaks of time zones, seconds or bytes rules
-  it out. `first` is a position beside `max` only, and elsewhere a size.
-- `token` is a credential and never a cursor; `after`, `next`, `marker` need a description that says cursor.
+Knows the order in which claims are believed. Knows no response: a server is free to page otherwise, and the probe
+looks. What an answer's description rules out (one record, a stream, an acknowledgement with nothing to follow) is
+never paged, whatever the parameters are called.
 """
 
-import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from adapters.base import Convention, Json, JsonObject, Pagination
-from adapters.paging import names
-from adapters.paging.names import PositionRow, plain
+from adapters.base import Convention, JsonObject, Pagination
+from adapters.paging import names, spelling, wording
+from adapters.paging.answers import Answer
+from adapters.paging.claims import Claim, Company, claims
+from adapters.paging.figures import metadata_flag, total_flags
+from adapters.paging.members import flattened
+from adapters.paging.parameters import Parameter, parameter_of
 from adapters.paging.response import ResponseShape
+from adapters.paging.sizes import bounds, size_alone, size_as_text, size_beside
 
-_TRUE_LIKE = frozenset({"boolean"})
-_FIRST_SENTENCE = re.compile(r"[.!?](?:\s|$)|\n\s*\n")
-
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """One parameter, flattened: `types` without null; `numbers` are its bounds; `text` is what its document says."""
-
-    name: str
-    types: frozenset[str]
-    schema: JsonObject
-    text: str
-
-    @property
-    def plain(self) -> str:
-        """The name as the tables have it."""
-        return plain(self.name)
-
-    def fits(self, types: frozenset[str]) -> bool:
-        """Whether a value of one of `types` may stand here; a parameter without a type fits all."""
-        return not self.types or bool(self.types & types)
-
-    def number(self, key: str) -> int | None:
-        """A whole number that the schema states under `key`."""
-        value = self.schema.get(key)
-        if isinstance(value, str) and value.isascii() and value.isdigit():
-            return int(value)
-        return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-    @property
-    def is_something_else(self) -> bool:
-        """Whether its first sentence speaks of time, money or identity; later ones may mention anything."""
-        return bool(names.NOT_PAGING.search(_FIRST_SENTENCE.split(self.text, maxsplit=1)[0]))
+_SCIM = names.words("resources schemas items_per_page")
+_KEY_MEMBERS = ("id", "_id", "uuid", "key")
 
 
 def detect(
     parameters: Mapping[str, JsonObject],
     *,
     description: str = "",
-    response: ResponseShape | None = None,  # noqa: ARG001 - the shape comes to bear with the rules over responses
+    response: ResponseShape | None = None,
 ) -> Pagination:
-    """How the tool with these parameters (flat name -> JSON Schema, `flattened` where objects are to count) pages.
+    """How the tool with these parameters (name -> JSON Schema, objects are opened to `object/member`) pages.
 
     `description` is the tool's own; it can supply the words that a bare parameter lacks, never take one away.
-    `response` is what the document says of the answers.
+    `response` is what the document says of the answers. The headers `Range`, `Range-Unit` and `Prefer` may stand among
+    the parameters.
     """
-    known = [_parameter(name, schema) for name, schema in parameters.items()]
-    metadata = next((p.name for p in known if p.plain in names.METADATA_FLAGS and _is_flag(p)), None)
-    found = [hit for row in names.POSITIONS for hit in _positions(row, known, description)]
-    if not found:
-        return _size_alone(known, metadata)
-    row, position = found[0]
-    size = _size_beside(row, position, known)
-    taken = {position.name, size.name if size else None, metadata}
-    others = dict.fromkeys(p.name for _, p in found[1:] if p.name not in taken)
+    known = [parameter_of(name, schema) for name, schema in flattened(parameters).items()]
+    answer = Answer(response)
+    flag = metadata_flag(known)
+    if answer.is_surely_one:
+        return _with_flag(Pagination(), flag)
+    found = _paged(Company(known, description, answer))
+    if found.convention is not Convention.SINGLE or found.size is not None:
+        has_range = found.convention is Convention.RANGE
+        found = replace(found, totals=total_flags((p for p in known if not _takes(found, p)), has_range=has_range))
+    return _with_flag(found, flag)
+
+
+def _with_flag(found: Pagination, flag: tuple[str, object] | None) -> Pagination:
+    if flag is None or flag[0] in found.hidden:
+        return (
+            found if flag is None else replace(_without_total(found, flag[0]), metadata=flag[0], metadata_value=flag[1])
+        )
+    return replace(found, metadata=flag[0], metadata_value=flag[1])
+
+
+def _without_total(found: Pagination, name: str) -> Pagination:
+    return replace(found, totals=tuple(pair for pair in found.totals if pair[0] != name))
+
+
+def _takes(found: Pagination, parameter: Parameter) -> bool:
+    return parameter.name in (found.position, found.size)
+
+
+def _paged(company: Company) -> Pagination:
+    """By the surest claim, else by what the answer names, else by ranges of a header; else a size alone."""
+    found = _ordered(claims(company))
+    if found and not _is_ungivable(found[0], company):
+        return _by_position(found, company)
+    is_listing = company.answer.is_collection or bool(found)
+    if is_listing and (convention := _by_answer(company.answer)) is not None:
+        size = size_beside(None, _plain_names(company.parameters))
+        hidden = tuple(dict.fromkeys(claim.parameter.name for claim in found))
+        return Pagination(convention=convention, other_hidden=hidden, **bounds(size))
+    if found:
+        return _by_position(found, company)
+    return _by_range(company) or Pagination(**bounds(size_alone(company.parameters)))
+
+
+def _ordered(found: Sequence[Claim]) -> list[Claim]:
+    """Claims that are sure before those that are not; a key that is not sure is a filter beside anything else."""
+    sure = [claim for claim in found if claim.is_sure]
+    return sure or list(found)
+
+
+def _is_ungivable(claim: Claim, company: Company) -> bool:
+    """Whether a cursor cannot be read from the answer, which has the address of the next page instead."""
+    if claim.convention is not Convention.CURSOR or company.answer.next_url is None:
+        return False
+    return not company.answer.returns(claim.parameter.name) and not company.answer.markers - names.NEXT_URLS
+
+
+def _by_position(found: Sequence[Claim], company: Company) -> Pagination:
+    claim = found[0]
+    position = claim.parameter
+    size = size_beside(position, company.parameters)
+    taken = {position.name, size.name if size else None}
+    text_size = None if size else size_as_text(company.parameters)
+    further = [*(claim.parameter for claim in found[1:]), *((text_size,) if text_size else ())]
+    others = dict.fromkeys(one.name for one in further if one.name not in taken)
     return Pagination(
-        convention=row.convention,
+        convention=claim.convention,
         position=position.name,
-        metadata=metadata,
-        first=_first(row, position),
+        first=_first(claim, company.answer),
+        window=_window(position, size) if claim.convention is Convention.OFFSET else None,
+        key=_key(claim, company.answer),
         other_hidden=tuple(others),
-        **_sizes(size),
+        **bounds(size),
     )
 
 
-def _parameter(name: str, schema: JsonObject) -> Parameter:
-    """Flatten `anyOf: [{…}, {type: null}]`, by which frameworks write an optional parameter."""
-    flat = dict(schema)
-    branches = [b for key in ("anyOf", "oneOf", "allOf") for b in schema.get(key, ()) if isinstance(b, dict)]
-    real = [b for b in branches if b.get("type") != "null"]
-    if len(real) == 1:
-        flat = real[0] | flat
-    types = flat.get("type")
-    listed = [types] if isinstance(types, str) else types if isinstance(types, list) else [b.get("type") for b in real]
-    text = " ".join(str(flat[key]) for key in ("title", "description") if flat.get(key))
-    known = {kind for kind in listed if isinstance(kind, str) and kind != "null"}
-    is_number_as_text = isinstance(flat.get("default"), str) and flat["default"].isdigit()
-    return Parameter(name, frozenset(known | names.INTEGER if is_number_as_text else known), flat, text)
+def _by_answer(answer: Answer) -> Convention | None:
+    """Where the answer names the next page: in its body, in a header of its own, or in `Link`."""
+    if answer.next_url is not None or answer.next_header is not None:
+        return Convention.NEXT_URL
+    return Convention.LINK_HEADER if answer.has_header("link") else None
 
 
-def _positions(row: PositionRow, known: Iterable[Parameter], description: str) -> list[tuple[PositionRow, Parameter]]:
-    present = {p.plain for p in known}
-    if row.rivals & present:
-        return []
-    return [(row, p) for p in known if p.plain in row.names and _is_position(row, p, known, description)]
+def _by_range(company: Company) -> Pagination | None:
+    """The header `Range`, where it counts records and not bytes, or an answer that tells a range."""
+    asked = [one for one in company.parameters if one.forms & spelling.RANGE_HEADERS]
+    ranges = [one for one in asked if one.is_named(frozenset({"range"})) and not one.says(wording.BYTES)]
+    has_unit = any(one.is_named(frozenset({"rangeunit"})) for one in asked)
+    is_told = company.answer.has_header("content-range") and company.answer.is_collection
+    if not ranges or not (has_unit or is_told or any(one.says(names.ABOUT_PAGING) for one in ranges)):
+        return None
+    size = size_beside(None, _plain_names(company.parameters))
+    hidden = tuple(one.name for one in asked)
+    return Pagination(convention=Convention.RANGE, other_hidden=hidden, **bounds(size))
 
 
-def _is_position(row: PositionRow, parameter: Parameter, known: Iterable[Parameter], description: str) -> bool:
-    if not parameter.fits(row.types) or parameter.schema.get("format") in {"date", "date-time", "time"}:
-        return False
-    if parameter.is_something_else and not names.SAYS_PAGINATION.search(parameter.text):
-        return False
-    has_size = _size_beside(row, parameter, known) is not None
-    about = names.ABOUT_CURSOR if row.convention is Convention.CURSOR else names.ABOUT_PAGING
-    has_words = bool(about.search(parameter.text)) or (not parameter.text and bool(about.search(description)))
-    if row.either:
-        return has_size or has_words
-    return (has_size or not row.needs_size) and (has_words or not row.needs_words)
+def _plain_names(known: Sequence[Parameter]) -> list[Parameter]:
+    """Parameters whose size can be believed without a position beside them, since the answer pages surely."""
+    return [one for one in known if not spelling.parent(one.name) and not one.is_named(spelling.OFFSETS)]
 
 
-def _size_beside(row: PositionRow, position: Parameter, known: Iterable[Parameter]) -> Parameter | None:
-    """The size parameter beside a position: the strongest name first, then the document's order."""
-    fitting = [p for p in known if p.name != position.name and p.plain in row.sizes and _is_size(p, known)]
-    return min(fitting, key=lambda p: p.plain not in names.SIZES_ALONE, default=None)
-
-
-def _is_size(parameter: Parameter, known: Iterable[Parameter]) -> bool:
-    is_value_range = parameter.plain == "max" and any(p.plain == "min" for p in known)
-    is_limit_of_something_else = parameter.is_something_else and not names.ABOUT_SIZE.search(parameter.text)
-    return parameter.fits(names.INTEGER) and not is_value_range and not is_limit_of_something_else
-
-
-def _size_alone(known: Iterable[Parameter], metadata: str | None) -> Pagination:
-    """A limit without a position: one page at most, unless a response names a next one."""
-    strong = [p for p in known if p.plain in names.SIZES_ALONE and p.types & names.INTEGER and _is_size(p, known)]
-    spoken = [p for p in strong if not p.text or names.ABOUT_PAGING.search(p.text)]
-    return Pagination(metadata=metadata, **_sizes(spoken[0] if spoken else None))
-
-
-def _sizes(size: Parameter | None) -> dict[str, Json]:
-    if size is None:
-        return {}
-    allowed = [v for v in size.schema.get("enum") or () if isinstance(v, int) and not isinstance(v, bool)]
-    lowest, highest = size.number("minimum"), size.number("maximum")
-    below, above = size.number("exclusiveMinimum"), size.number("exclusiveMaximum")
-    stated = names.STATED_MAXIMUM.search(size.text)
-    return {
-        "size": size.name,
-        "min_size": min(allowed) if allowed else below + 1 if below is not None else lowest,
-        "max_size": _largest(allowed, highest, above, int(stated.group(1).replace(",", "")) if stated else None),
-        "default_size": size.number("default"),
-    }
-
-
-def _largest(allowed: list[int], highest: int | None, above: int | None, stated: int | None) -> int | None:
-    """The cap of a page: by enumeration, by the schema, else by what the description says."""
-    if allowed:
-        return max(allowed)
-    if highest is not None:
-        return highest
-    return above - 1 if above is not None else stated
-
-
-def _first(row: PositionRow, position: Parameter) -> int:
+def _first(claim: Claim, answer: Answer) -> int:
     """The position of the first page: what a request without it gets (default), the lowest legal one, or the words."""
-    if row.convention is Convention.CURSOR:
+    position = claim.parameter
+    if claim.convention not in (Convention.OFFSET, Convention.PAGE):
         return 0
     for stated in (position.number("default"), position.number("minimum")):
         if stated in (0, 1):
             return stated
-    if names.ONE_BASED.search(position.text):
+    if names.ONE_BASED.search(position.text) or wording.SAYS_SCIM.search(position.text):
         return 1
-    return 0 if names.ZERO_BASED.search(position.text) else row.first
+    if names.ZERO_BASED.search(position.text):
+        return 0
+    is_scim = position.is_named(names.words("start_index")) and answer.has_member(_SCIM)
+    return 1 if is_scim or claim.convention is Convention.PAGE else 0
 
 
-def _is_flag(parameter: Parameter) -> bool:
-    return parameter.fits(_TRUE_LIKE)
+def _window(position: Parameter, size: Parameter | None) -> int | None:
+    """How many records can be reached, where the description of the position or the size says so."""
+    for one in (position, size):
+        stated = wording.WINDOW.search(one.text) if one is not None else None
+        if stated is not None:
+            return int(stated.group(1).replace(",", "").replace(".", ""))
+    return None
+
+
+def _key(claim: Claim, answer: Answer) -> str | None:
+    """What a keyset page begins after: the last hit's `sort`, or the one identifier that a record is known to have."""
+    if claim.convention is not Convention.KEYSET or answer.shape is None:
+        return None
+    if claim.parameter.is_named(spelling.SEARCH_AFTER):
+        return "sort"
+    return next((name for name in _KEY_MEMBERS if name in answer.shape.item_members), None)

@@ -1,0 +1,163 @@
+"""What the description of an answer proves or rules out about paging.
+
+Knows names, types and places of members. Knows no parameter but by its name, and no value.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from adapters.paging import names, spelling
+from adapters.paging.names import plain
+from adapters.paging.response import ResponseShape
+
+_IDENTIFIERS = names.words("id _id uuid guid sid arn webid href_self")
+_ACKNOWLEDGEMENTS = names.words("ok success status message error errors code result_code response_metadata warning")
+_MARKS = frozenset(
+    "token cursor marker position bookmark continuation scroll page key iterator offset next start".split()
+)
+_HANDED_BACK = frozenset("token cursor marker bookmark continuation scroll iterator".split())
+_FORWARD = frozenset("next last evaluated end ending following continuation".split())
+_STARTING = frozenset("exclusive start starting from after begin beginning".split())
+_NO_PLACE = frozenset("date time timestamp day month year hour at version".split())
+_COUNTERS = frozenset("id ids count total date time number size run runs execution".split())
+_OPEN = frozenset({"", "object"})
+_LINKS = names.words("links _links paging pagination page pages meta link navigation page_info response_metadata")
+_NEXT_IN_LINKS = names.words("next next_page next_link")
+_TEXT = frozenset({"", "string", "object"})
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A described answer; every claim is False where nothing is described."""
+
+    shape: ResponseShape | None
+
+    @cached_property
+    def leaves(self) -> dict[str, str]:
+        """Member paths by type."""
+        return dict(self.shape.members) if self.shape is not None else {}
+
+    @cached_property
+    def has_list(self) -> bool:
+        """Whether records can be in it: it is a list, has one, or has a member that may be one."""
+        if self.shape is None or self.shape.is_list:
+            return True
+        return any(kind == "array" for kind in self.leaves.values()) or any(map(self._may_be_list, self.leaves))
+
+    def _can_hand_back(self, asked: frozenset[str]) -> bool:
+        """Whether a member of the same name can be what follows, and not a value that is told again."""
+        is_following = "next" in asked and bool(asked & ((_MARKS | {"id"}) - {"next"}))
+        return is_following or (self.has_near_list and bool(asked & _HANDED_BACK))
+
+    @cached_property
+    def has_near_list(self) -> bool:
+        """Whether records can lie at its top or one below, and not merely inside of what it is about."""
+        near = [path for path in self.leaves if path.count(".") <= 1]
+        is_list = self.shape is not None and self.shape.is_list
+        return is_list or any(self.leaves[path] == "array" or self._may_be_list(path) for path in near)
+
+    def _may_be_list(self, path: str) -> bool:
+        leaf = path.rpartition(".")[2]
+        is_described = any(other.startswith(f"{path}.") for other in self.leaves)
+        is_plural = leaf.lower().endswith("s") and not leaf.lower().endswith(("ss", "us", "is"))
+        kind = self.leaves[path]
+        return kind in _OPEN and not is_described and (kind == "" or is_plural or plain(leaf) in names.RECORD_LISTS)
+
+    @cached_property
+    def is_surely_one(self) -> bool:
+        """Whether it is described, holds no list and names nothing that follows."""
+        top = {plain(path) for path in self.leaves if "." not in path}
+        if self.shape is None or self.shape.is_list or not top or top <= _ACKNOWLEDGEMENTS:
+            return False
+        return not self.has_list and not self.markers and not self.has_more and self.next_url is None
+
+    @cached_property
+    def is_collection(self) -> bool:
+        """Whether it is surely a list of records, and not one record that has lists inside."""
+        if self.shape is None or self.shape.is_list:
+            return self.shape is not None
+        top = {path: kind for path, kind in self.leaves.items() if "." not in path}
+        lists = [path for path, kind in top.items() if kind == "array" and plain(path) not in names.NEVER_RECORD_LISTS]
+        is_known = any(plain(path) in names.RECORD_LISTS for path in lists)
+        is_one = any(plain(path) in _IDENTIFIERS or path in {"key", "name"} for path in top)
+        return bool(lists) and (is_known or len(lists) == 1) and not is_one
+
+    @cached_property
+    def markers(self) -> frozenset[str]:
+        """Plain names of members that name what follows: tokens, cursors, next positions."""
+        return frozenset(plain(leaf) for leaf in map(_leaf, self.leaves) if _is_marker(leaf))
+
+    @cached_property
+    def has_more(self) -> bool:
+        """Whether it says that more follow (`has_more`, `IsTruncated`)."""
+        return any(plain(_leaf(path)) in names.MORE_FLAGS for path in self.leaves)
+
+    @cached_property
+    def next_url(self) -> str | None:
+        """The path of the address of the next page, if the answer has one: by its name, or as `next` among links."""
+        for path, kind in self.leaves.items():
+            above, _, leaf = path.rpartition(".")
+            holder = plain(above.rpartition(".")[2]) if above else ""
+            if kind in _TEXT and plain(leaf) in names.NEXT_URLS:
+                return path
+            if kind in _TEXT and plain(leaf) in _NEXT_IN_LINKS and holder in _LINKS:
+                return path
+        return self._next_beside_previous()
+
+    def _next_beside_previous(self) -> str | None:
+        top = {plain(path): path for path in self.leaves if "." not in path}
+        if "next" in top and top.keys() & (names.PREVIOUS_MARKS | {"count"}) and self.leaves[top["next"]] in _TEXT:
+            return top["next"]
+        return None
+
+    @cached_property
+    def next_header(self) -> str | None:
+        """A header that names the next page."""
+        headers = self.shape.headers if self.shape is not None else frozenset()
+        return next((name for name in sorted(headers) if name in names.NEXT_HEADERS), None)
+
+    def has_header(self, name: str) -> bool:
+        """Whether the header is declared."""
+        return self.shape is not None and name in self.shape.headers
+
+    def has_member(self, table: frozenset[str]) -> bool:
+        """Whether any member, at any place, is called so."""
+        return any(plain(_leaf(path)) in table for path in self.leaves)
+
+    @cached_property
+    def is_described(self) -> bool:
+        """Whether anything is known of its members."""
+        return bool(self.leaves) or (self.shape is not None and self.shape.is_list)
+
+    def returns(self, name: str) -> bool:
+        """Whether what is asked for by `name` is handed out here: `marker` by `NextMarker`, `startKey` by `lastKey`."""
+        own = plain(_leaf(name.replace("/", ".")))
+        asked = frozenset(spelling.pieces(name.rpartition("/")[2]))
+        if not asked - _COUNTERS or asked & _NO_PLACE:
+            return False
+        for leaf in map(_leaf, self.leaves):
+            given = frozenset(spelling.pieces(leaf))
+            is_same = plain(leaf) == own and (
+                own.startswith("next") or (self.has_near_list and bool(asked & _HANDED_BACK))
+            )
+            is_next = plain(leaf) in {f"next{own}", f"next{own.removeprefix('start')}", f"{own}next"}
+            is_pair = bool(asked & _STARTING and given & _FORWARD and _core(asked) and _core(asked) == _core(given))
+            if is_same or is_next or (is_pair and (given & {"next", "evaluated"} or _core(asked) & _MARKS)):
+                return True
+        return False
+
+
+def _core(pieces: frozenset[str]) -> frozenset[str]:
+    return pieces - _FORWARD - _STARTING
+
+
+def _leaf(path: str) -> str:
+    return path.rpartition(".")[2]
+
+
+def _is_marker(leaf: str) -> bool:
+    own = plain(leaf)
+    if own in names.NEXT_CURSORS or own in names.NEXT_URLS:
+        return True
+    found = spelling.pieces(leaf)
+    return len(found) > 1 and found[0] == "next" and found[-1] in _MARKS | {"id", "link", "url", "uri", "state"}

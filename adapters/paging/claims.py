@@ -1,0 +1,189 @@
+"""Which parameter says where a page begins: claims, from the surest kind of paging to the least.
+
+Knows one parameter at a time beside its company, and the described answer. Knows nothing of sizes but whether there is
+one. A parameter taken for paging is hidden from the model, so a name that can mean something else needs a second
+witness: a size beside it, words in its description, or a member of the answer that hands it out.
+
+- `page` as text is a title, and a description such as "ID of the page" makes it an identifier.
+- `start` beside `end`, `from` beside `to`, and whatever is a date or text, is a range.
+- `offset` of a time zone, in seconds or bytes, is none. `first` is a position beside `max` only, and elsewhere a size.
+- `scroll_id` beside `scroll` goes on with the list of another tool, and is the caller's to give.
+- `token` is a credential, unless it is handed out by the answer; `after`, `next`, `marker` need words that say cursor.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from adapters.base import Convention
+from adapters.paging import names, spelling, wording
+from adapters.paging.answers import Answer
+from adapters.paging.parameters import Parameter, dated
+from adapters.paging.sizes import size_beside
+
+_SHORT_TEXT = 400
+_SCROLL_IDS = names.words("scroll_id")
+_SCROLLS = names.words("scroll")
+_OFFSET_MAX_COMPANY = names.words("max max_results")
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One parameter as the position of one convention. `is_sure` is False where another kind is believed first."""
+
+    convention: Convention
+    parameter: Parameter
+    is_sure: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Company:
+    """What stands beside a parameter: the other parameters, the tool's own description, and the described answer."""
+
+    parameters: Sequence[Parameter]
+    description: str
+    answer: Answer
+
+    def has(self, table: frozenset[str]) -> bool:
+        """Whether a parameter has one of these names."""
+        return any(one.is_named(table) for one in self.parameters)
+
+    def has_size(self, position: Parameter) -> bool:
+        """Whether one of the others can be the size of a page."""
+        return size_beside(position, self.parameters) is not None
+
+
+def claims(company: Company) -> list[Claim]:
+    """Every claim, the most preferred first, in the order of the document within a kind."""
+    found: list[Claim] = []
+    for convention, judge in _JUDGES:
+        for one in company.parameters:
+            if (is_sure := judge(one, company)) is not None:
+                found.append(Claim(convention, one, is_sure))
+    return found
+
+
+def _cursor(one: Parameter, company: Company) -> bool | None:
+    if spelling.parent(one.name) and not spelling.is_of_paging(one.name):
+        return None
+    if one.is_named(spelling.BACKWARD) or (one.says(wording.NO_CURSOR) and not one.says(wording.SAYS_PAGING)):
+        return None
+    if one.is_named(_SCROLL_IDS) and company.has(_SCROLLS):
+        return None
+    is_returned = company.answer.returns(one.name) and not dated(one)
+    if not one.is_text:
+        return True if is_returned and _is_cursor_object(one) else None
+    if one.is_named(spelling.CURSORS):
+        return True
+    if dated(one) or spelling.is_no_cursor(one.name):
+        return None
+    if is_returned or spelling.has_cursor_words(one.name):
+        return True
+    return _cursor_by_words(one, company)
+
+
+def _is_cursor_object(one: Parameter) -> bool:
+    """A cursor may be an object (a key) or a number, if a name in the answer says so."""
+    is_counted = one.is_named(spelling.OFFSETS, spelling.PAGES) or spelling.has_offset_words(one.name)
+    return bool(one.types & {"object", "integer", "number"}) and not is_counted
+
+
+def _cursor_by_words(one: Parameter, company: Company) -> bool | None:
+    is_weak = one.is_named(spelling.WEAK_CURSORS)
+    if is_weak and one.is_named(frozenset({"continue"})) and company.has_size(one):
+        return True
+    says_cursor = one.says(wording.SAYS_CURSOR) or (
+        not one.text and bool(wording.SAYS_CURSOR.search(company.description))
+    )
+    if is_weak and says_cursor and not one.is_something_else:
+        return None if _is_key(one, company) else True
+    if _has_prefix_of_size(one, company):
+        return True
+    is_short = len(one.text) <= _SHORT_TEXT
+    return True if is_short and one.says(wording.IS_CURSOR) and not one.is_something_else else None
+
+
+def _has_prefix_of_size(one: Parameter, company: Company) -> bool:
+    """`_token` beside `_limit`: marks of the framework, and not of the resource."""
+    if one.name[:1] not in {"_", "$"} or not one.is_named(frozenset({"token"})):
+        return False
+    return any(other.name[:1] == one.name[:1] and other.is_named(spelling.SIZES) for other in company.parameters)
+
+
+def _keyset(one: Parameter, company: Company) -> bool | None:
+    if one.is_named(spelling.SEARCH_AFTER):
+        return False
+    if not (one.is_text or one.is_number) or dated(one) or spelling.parent(one.name):
+        return None
+    has_record_key = one.says(wording.SAYS_KEY)
+    if one.is_named(spelling.KEYS) and not _is_key_range(one, company):
+        is_witnessed = has_record_key or company.answer.has_more or one.says(wording.SAYS_CURSOR)
+        return is_witnessed if is_witnessed or company.has_size(one) else None
+    if one.is_named(spelling.WEAK_KEYS) and has_record_key and company.answer.has_list:
+        return company.answer.has_more or company.has_size(one)
+    return True if _is_key(one, company) else None
+
+
+def _is_key(one: Parameter, company: Company) -> bool:
+    """Whether the words name the key of the last record, and the answer hands out nothing else to go on with."""
+    is_hint = one.is_named(spelling.WEAK_KEYS, spelling.KEYS) and one.says(wording.SAYS_KEY)
+    return is_hint and not company.answer.markers and not one.says(wording.NAMES_CURSOR)
+
+
+def _is_key_range(one: Parameter, company: Company) -> bool:
+    """`from_id` beside `to_id`."""
+    partners = {"fromid": "toid", "maxid": "minid", "sinceid": "untilid", "afterid": "beforeid"}
+    return any(partners.get(form, "-") in other.forms for form in one.forms for other in company.parameters)
+
+
+def _offset(one: Parameter, company: Company) -> bool | None:
+    if not _is_numeric_place(one) or one.is_named(spelling.SIZES_ALONE):
+        return None
+    has_size = company.has_size(one)
+    has_words = one.says(names.ABOUT_PAGING) or (not one.text and bool(names.ABOUT_PAGING.search(company.description)))
+    if one.is_named(spelling.OFFSETS):
+        return True if has_size or has_words else None
+    if one.is_named(frozenset({"first"})):
+        return True if _is_first_of_max(one, company) else None
+    if one.is_named(spelling.WEAK_OFFSETS):
+        return True if has_size and not company.has(spelling.RANGE_ENDS) else None
+    if one.says(wording.SAYS_SIZE) and not one.says(wording.SAYS_OFFSET):
+        return None
+    says_offset = bool(wording.SAYS_OFFSET.search(one.opening))
+    return True if has_size and (says_offset or spelling.has_offset_words(one.name)) else None
+
+
+def _is_first_of_max(one: Parameter, company: Company) -> bool:
+    rivals = names.words("last after before min")
+    others = [other for other in company.parameters if other is not one]
+    return company.has(_OFFSET_MAX_COMPANY) and not any(other.is_named(rivals) for other in others)
+
+
+def _page(one: Parameter, company: Company) -> bool | None:
+    if not _is_numeric_place(one):
+        return None
+    if one.is_named(spelling.PAGES):
+        return True
+    has_size = company.has_size(one)
+    if one.is_named(spelling.WEAK_PAGES):
+        return True if has_size and (one.is_named(frozenset({"p"})) or one.says(wording.SAYS_PAGE)) else None
+    if bool(wording.SAYS_PAGE.search(one.opening)) and not one.says(wording.SAYS_SIZE):
+        return True if has_size or company.answer.has_member(names.TOTAL_PAGES | names.MORE_FLAGS) else None
+    return True if has_size and spelling.has_page_words(one.name) else None
+
+
+def _is_numeric_place(one: Parameter) -> bool:
+    """A number that may count records or pages, in an object of paging or in none."""
+    if not one.is_number or dated(one) or one.schema.get("format") in {"date", "date-time", "time"}:
+        return False
+    if spelling.parent(one.name) and not spelling.is_of_paging(one.name):
+        return False
+    return not one.is_something_else or one.says(names.SAYS_PAGINATION)
+
+
+_JUDGES: tuple[tuple[Convention, Callable[[Parameter, Company], bool | None]], ...] = (
+    (Convention.CURSOR, _cursor),
+    (Convention.KEYSET, _keyset),
+    (Convention.OFFSET, _offset),
+    (Convention.PAGE, _page),
+)
+"""In order of preference: an opaque cursor survives changes of the data, an offset is finer than a page number."""

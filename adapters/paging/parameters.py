@@ -1,0 +1,124 @@
+"""Parameters as detection sees them: a name, types, bounds, and what their document says.
+
+Knows JSON Schemas whose references are followed. Knows no convention.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+
+from adapters.base import JsonObject
+from adapters.paging import names, spelling, wording
+
+INTEGER = frozenset({"integer", "number"})
+TEXT = frozenset({"string"})
+_MARKUP = re.compile(r"<[^<>]*>")
+_SPACE = re.compile(r"\s+")
+_SENTENCE_END = re.compile(r"[.!?](?:\s|$)|\n\s*\n")
+_DIGITS = re.compile(r"^\^?\(?(?:\[0-9\]|\\d)[+*]?")
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter, flattened: `types` without null; `text` is what its document says of it."""
+
+    name: str
+    types: frozenset[str]
+    schema: JsonObject
+    text: str
+
+    @cached_property
+    def forms(self) -> frozenset[str]:
+        """The names as the tables have them."""
+        return spelling.forms(self.name)
+
+    @cached_property
+    def opening(self) -> str:
+        """The first sentence: it says what a parameter is; later ones may mention anything."""
+        return _SENTENCE_END.split(self.text.strip(), maxsplit=1)[0]
+
+    @property
+    def is_number(self) -> bool:
+        """Whether a whole number may stand here; a parameter without a type takes anything."""
+        return not self.types or bool(self.types & INTEGER)
+
+    @property
+    def is_text(self) -> bool:
+        """Whether free text may stand here."""
+        is_choice = bool(self.schema.get("enum")) or self.schema.get("format") in {
+            "date",
+            "date-time",
+            "time",
+            "binary",
+        }
+        return (not self.types or bool(self.types & TEXT)) and not is_choice
+
+    @property
+    def is_flag(self) -> bool:
+        """Whether it is a truth value."""
+        return not self.types or "boolean" in self.types
+
+    @cached_property
+    def is_something_else(self) -> bool:
+        """Whether its first sentence speaks of time, money or identity."""
+        return bool(names.NOT_PAGING.search(self.opening))
+
+    def is_named(self, *tables: frozenset[str]) -> bool:
+        """Whether one of its spellings is in a table."""
+        return any(self.forms & table for table in tables)
+
+    def says(self, pattern: re.Pattern[str]) -> bool:
+        """Whether its document's words match."""
+        return bool(pattern.search(self.text))
+
+    def number(self, key: str) -> int | None:
+        """A whole number that the schema states under `key`."""
+        value = self.schema.get(key)
+        if isinstance(value, str) and value.isascii() and value.isdigit():
+            return int(value)
+        return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+    @property
+    def choices(self) -> tuple[int, ...]:
+        """The whole numbers that are allowed, ascending, where the schema lists them."""
+        listed = self.schema.get("enum")
+        values = listed if isinstance(listed, list) else ()
+        return tuple(sorted({v for v in values if isinstance(v, int) and not isinstance(v, bool)}))
+
+
+def parameter_of(name: str, schema: JsonObject) -> Parameter:
+    """Flatten `anyOf: [{…}, {type: null}]`, by which frameworks write an optional parameter, and `allOf`."""
+    flat = dict(schema)
+    branches = [b for key in ("anyOf", "oneOf", "allOf") for b in schema.get(key) or () if isinstance(b, dict)]
+    real = [b for b in branches if b.get("type") != "null"]
+    if len(real) == 1:
+        flat = real[0] | flat
+    elif schema.get("allOf"):
+        flat = {k: v for b in reversed(real) for k, v in b.items()} | flat
+    types = flat.get("type")
+    listed = [types] if isinstance(types, str) else types if isinstance(types, list) else [b.get("type") for b in real]
+    text = " ".join(str(flat[key]) for key in ("title", "description") if flat.get(key))
+    known = {kind for kind in listed if isinstance(kind, str) and kind != "null"}
+    return Parameter(name, frozenset(known | _numbers_as_text(flat)), flat, _readable(text))
+
+
+def _numbers_as_text(schema: JsonObject) -> frozenset[str]:
+    """Numbers that a document calls text: by their default, example, pattern or format."""
+    if schema.get("type") != "string":
+        return frozenset()
+    samples = (schema.get("default"), schema.get("example"))
+    is_digits = any(isinstance(value, str) and value.isascii() and value.isdigit() for value in samples)
+    is_pattern = isinstance(schema.get("pattern"), str) and bool(_DIGITS.search(schema["pattern"]))
+    is_format = schema.get("format") in {"int32", "int64", "integer", "uint32", "uint64"}
+    is_number = any(isinstance(value, int) and not isinstance(value, bool) for value in samples)
+    return INTEGER if is_digits or is_pattern or is_format or is_number else frozenset()
+
+
+def _readable(text: str) -> str:
+    return _SPACE.sub(" ", _MARKUP.sub(" ", text)).strip() if "<" in text else text
+
+
+def dated(parameter: Parameter) -> bool:
+    """Whether it is a point in time."""
+    has_format = parameter.schema.get("format") in {"date", "date-time", "time"}
+    return has_format or bool(wording.DATES.search(parameter.opening))

@@ -1,0 +1,82 @@
+"""How many records a page may hold: which parameter says it, and its bounds.
+
+Knows parameters and their words. Knows no position but the one it stands beside. A size without a position is believed
+only under a name that means nothing else, since a weak name (`count`, `top`, `max`) alone is a filter.
+"""
+
+from collections.abc import Iterable
+
+from adapters.base import Json
+from adapters.paging import names, spelling, wording
+from adapters.paging.parameters import INTEGER, Parameter
+
+
+def size_beside(position: Parameter | None, known: Iterable[Parameter]) -> Parameter | None:
+    """The size parameter beside a position: the strongest name first, then words, then the document's order."""
+    others = list(known)
+    ranked = [
+        (rank, one) for one in others if one is not position and (rank := _rank(one, others, position)) is not None
+    ]
+    return min(ranked, key=lambda pair: pair[0], default=(0, None))[1]
+
+
+def size_as_text(known: Iterable[Parameter]) -> Parameter | None:
+    """A size that a document calls text: it is of no use for choosing a page, and none of the model's business."""
+    strong = [one for one in known if one.is_named(spelling.SIZES_ALONE) and one.types and one.is_text]
+    return next((one for one in strong if one.says(names.ABOUT_PAGING) and not one.is_number), None)
+
+
+def size_alone(known: Iterable[Parameter]) -> Parameter | None:
+    """A limit without a position: one page at most, unless a response names a next one."""
+    others = list(known)
+    strong = [one for one in others if one.is_named(spelling.SIZES_ALONE) and one.types & INTEGER]
+    fitting = [one for one in strong if not spelling.parent(one.name) and not _limits_something_else(one, others)]
+    return next((one for one in fitting if not one.text or one.says(names.ABOUT_PAGING)), None)
+
+
+def bounds(size: Parameter | None) -> dict[str, Json]:
+    """The fields of a Pagination that tell of the size."""
+    if size is None:
+        return {}
+    lowest, highest = size.number("minimum"), size.number("maximum")
+    below, above = size.number("exclusiveMinimum"), size.number("exclusiveMaximum")
+    stated = names.STATED_MAXIMUM.search(size.text)
+    cap = int(stated.group(1).replace(",", "")) if stated else None
+    return {
+        "size": size.name,
+        "sizes": size.choices,
+        "min_size": min(size.choices) if size.choices else below + 1 if below is not None else lowest,
+        "max_size": _largest(size.choices, highest, above, cap or None),
+        "default_size": size.number("default"),
+    }
+
+
+def _rank(one: Parameter, known: list[Parameter], position: Parameter | None) -> tuple[int, int] | None:
+    """How surely a parameter is the size, the smaller the surer; None where it is none."""
+    if not one.is_number or (one.types and not one.types & INTEGER) or _limits_something_else(one, known):
+        return None
+    is_near = position is not None and spelling.parent(one.name) == spelling.parent(position.name)
+    if spelling.parent(one.name) and not spelling.is_of_paging(one.name) and not is_near:
+        return None
+    checks = (
+        one.is_named(spelling.SIZES_ALONE),
+        one.is_named(spelling.SIZES),
+        one.says(wording.SAYS_SIZE) and not one.says(wording.SAYS_OFFSET),
+        spelling.has_size_words(one.name),
+    )
+    rank = next((number for number, is_met in enumerate(checks) if is_met), None)
+    return None if rank is None else (rank, 0 if is_near else 1)
+
+
+def _limits_something_else(one: Parameter, known: list[Parameter]) -> bool:
+    is_value_range = one.is_named(frozenset({"max"})) and any(other.is_named(frozenset({"min"})) for other in known)
+    return is_value_range or (one.is_something_else and not one.says(names.ABOUT_SIZE))
+
+
+def _largest(choices: tuple[int, ...], highest: int | None, above: int | None, stated: int | None) -> int | None:
+    """The cap of a page: by enumeration, by the schema, else by what the description says."""
+    if choices:
+        return max(choices)
+    if highest is not None:
+        return highest
+    return above - 1 if above is not None else stated

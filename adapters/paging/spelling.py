@@ -1,0 +1,141 @@
+"""How the parameters of requests are spelled that take part in paging.
+
+Knows names and the words they are made of. Knows no type, no description and no rule about their company. Names are
+compared after `plain`, so `per_page`, `perPage` and `$per-page` are one name; what no table has is looked at word by
+word, since `firstRow`, `pgNo` and `recordsToSkip` are made of the same few words. Sources: the counts over 2,638 public
+documents, botocore's paginators and the documentation of the services named in the tables.
+"""
+
+import re
+
+from adapters.paging.names import plain, words
+
+_PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_SEGMENT = re.compile(r"[/\[\].]+")
+
+SIZES_ALONE = words("limit page_size per_page max_results results_per_page items_per_page max_items page_limit")
+SIZES = SIZES_ALONE | words(
+    "count size rows top take max maximum max_count max_records max_size num num_results number_of_results "
+    "number_of_items nb n hits_per_page records_per_page page_count items results entries_per_page batch_size max_keys "
+    "page[size] page[limit] psize ps rpp n_per_page max_page_size fetch_size first length amount per quantity pp"
+)
+CURSORS = words(
+    "cursor next_cursor start_cursor page_cursor page[cursor] page_token next_page_token next_token continuation_token "
+    "continuation pagination_token starting_token pagination_key skip_token skiptoken page_state paging_state "
+    "resumption_token resume_token list_token next_page_cursor pager_token after_cursor cursor_mark"
+)
+WEAK_CURSORS = words(
+    "marker next after start_after exclusive_start_key bookmark page page[after] after_key position continue token "
+    "from next_page next_marker iterator last start offset scroll_id next_id page_key next_key starting_position "
+    "starting_point"
+)
+BACKWARD = words("before prev previous ending_before end_before page[before] before_cursor previous_cursor prev_cursor")
+KEYS = words(
+    "starting_after after_id since_id max_id last_id last_seen last_seen_id id_after start_after_id last_key until_id "
+    "before_id start_after last_evaluated_id from_id"
+)
+WEAK_KEYS = words("after last since start_after before next from_key last_item")
+OFFSETS = words(
+    "offset page[offset] start_at start_index first_result result_offset record_offset start_record start_offset"
+)
+WEAK_OFFSETS = words("skip start from start_row row_start begin start_from first starting_at start_position")
+PAGES = words(
+    "page page_number page_no page_num page[number] page_index current_page page_nr p_page paged pg result_page pageidx"
+)
+WEAK_PAGES = words("p number")
+RANGE_ENDS = words(
+    "to end until till stop end_date end_time ends_at to_date date_to end_at to_time min_date finish last end_ts"
+)
+SEARCH_AFTER = words("search_after")
+RANGE_HEADERS = frozenset({"range", "rangeunit"})
+
+_NO_CURSOR = frozenset(
+    "change lock update checkpoint oauth oidc client idempotency auth authentication authorization access security "
+    "session csrf xsrf api sync refresh bearer secret device id_token request trace upload push version etag previous "
+    "prev before stop end email user public".split()
+)
+_CURSOR = frozenset("cursor continuation bookmark skiptoken nexttoken pagetoken resumption".split())
+_MARKS = frozenset("token key marker cursor state bookmark".split())
+_PAGING = frozenset(
+    "page paging pagination pager next continue continuation resume resumption starting paginator".split()
+)
+_SKIPS = frozenset("offset skip skipped skipping".split())
+_STARTS = frozenset("start starting first begin beginning from initial".split())
+_PLACES = frozenset("index row record item at pos position result number no num element entry hit doc document".split())
+_NO_PLACES = frozenset(
+    "time date id name key token hour minute second day month year line byte bytes lat lng lon timezone utc x y "
+    "address ip port price amount version cursor zone z pixel char character range".split()
+)
+_PAGE = frozenset("page pg".split())
+_NO_PAGE = frozenset(
+    "size limit count per len length max min total token cursor key marker id ids name title url uri slug type kind "
+    "after before state info format width height break content path body home landing pages only range to end from "
+    "last previous prev next views view template language layout order orientation rank".split()
+)
+_AMOUNTS = frozenset("limit size max maximum count take top per amount quantity how many".split())
+_COUNTED = frozenset(
+    "page results result records record items item rows row entries entry hits objects elements limit docs documents "
+    "batch fetch response list listing".split()
+)
+PARENTS = words(
+    "page paging pagination pager page_info cursor page_request page_options list_options options query params params "
+    "input request search_params paginator page_params variables page_filter search page_spec paging_info"
+)
+
+
+def pieces(name: str) -> tuple[str, ...]:
+    """The words of a name in lower case: `pageSize`, `page_size` and `page[size]` have two."""
+    return tuple(piece.lower() for piece in _PIECE.findall(name))
+
+
+def forms(name: str) -> frozenset[str]:
+    """The plain spellings of a name: itself and, inside an object of paging (`page/size`), its last parts."""
+    segments = [segment for segment in _SEGMENT.split(name) if segment]
+    if len(segments) < 2:
+        return frozenset({plain(name)})
+    found = {plain(name)} if "/" not in name else set()
+    if is_of_paging(name):
+        found |= {plain(segments[-1]), plain("".join(segments[-2:]))}
+    return frozenset(found)
+
+
+def parent(name: str) -> str:
+    """The object that a member lies in, as a path; "" for an argument of its own."""
+    return name.rpartition("/")[0]
+
+
+def is_of_paging(name: str) -> bool:
+    """Whether the object around a member is one of paging: its name is `page`, `pagination`, `options`, ...."""
+    segments = [plain(segment) for segment in _SEGMENT.split(name) if segment]
+    return len(segments) > 1 and (segments[-2] in PARENTS or "pag" in segments[-2][:3])
+
+
+def has_cursor_words(name: str) -> bool:
+    """`resultsContinuationToken`, `nextPageKey`."""
+    own = set(pieces(name))
+    return bool(own & _CURSOR or (own & _MARKS and own & _PAGING)) and not own & _NO_CURSOR
+
+
+def is_no_cursor(name: str) -> bool:
+    """`clientToken`, `access_token`: a token, and no place in a list."""
+    return bool(set(pieces(name)) & _NO_CURSOR)
+
+
+def has_offset_words(name: str) -> bool:
+    """`recordsToSkip`, `firstRow`, `result_offset`."""
+    own = set(pieces(name))
+    return bool(own & _SKIPS or (own & _STARTS and own & _PLACES)) and not own & _NO_PLACES
+
+
+def has_page_words(name: str) -> bool:
+    """`pgNo`, `requestedPage`."""
+    own = set(pieces(name))
+    return bool(own & _PAGE) and not own & _NO_PAGE
+
+
+def has_size_words(name: str) -> bool:
+    """`maxEntries`, `rowLimit`, `hits_per_page`."""
+    own = set(pieces(name))
+    if own & {"max", "maximum"} and "number" in own:
+        return True
+    return bool(own & _AMOUNTS) and bool((own - {"max", "maximum"}) & _COUNTED) and not own & {"number", "index", "min"}

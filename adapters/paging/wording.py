@@ -1,0 +1,114 @@
+"""How documents describe paging, whatever its parameters are called.
+
+Knows phrases of English descriptions. Knows no name, no type and no response. Each phrase was read in public documents;
+they are written loosely between the words that carry the meaning, and narrowly at those words.
+"""
+
+import re
+
+_THINGS = r"(?:[\w'’/-]+ ){0,5}?"  # noqa: RUF001 - documents have typographic apostrophes
+_RETURNED = r"(?:return|retriev|fetch|get|list|show|display|includ|obtain|send|sent|deliver|load|give|output|read)\w*"
+_SKIPPED = r"(?:skip|omit|jump|bypass|ignor|leave out|pass over|discard)\w*"
+_RECORDS = r"(?:results|records|items|entries|rows|objects|hits|elements|count)"
+_EARLIER = r"(?:previous|prior|preceding|last|earlier|former)(?:ly)?"
+_ANSWER = r"(?:response|call|request|page|results?|query|answer|reply|operation|invocation|set|batch|list\w*|output)"
+
+
+def _any(*phrases: str) -> re.Pattern[str]:
+    return re.compile("|".join(phrases), re.IGNORECASE)
+
+
+SAYS_SIZE = _any(
+    rf"\b(?:number|amount|count|quantity|maximum|max) (?:of |number of )?{_THINGS}(?:to|that (?:can|will) be|that are|"
+    rf"being|should be|you want to|which) {_THINGS}{_RETURNED}\b",
+    rf"\b(?:number|amount|count|quantity|maximum|max|limit) (?:of |on )?{_THINGS}(?:per|on (?:a|one|each|every)"
+    rf"|in (?:a|one|each|every|the)) (?:single )?{_ANSWER}\b",
+    rf"\bhow many {_THINGS}(?:to {_RETURNED}|per page|(?:on|in|at) (?:a|one|each) \w+|(?:should|will|may) be)\b",
+    r"\b(?:page|batch|chunk|slice|window) ?size\b",
+    r"\bsize of (?:the |a |an |each |one |every )?(?:\w+ )?(?:page|batch|slice|chunk|result|window)s?\b",
+    rf"\bmax(?:imum)?(?:imal)? (?:number of )?(?:\w+ )?{_RECORDS}\b",
+    rf"\b{_RECORDS} (?:{_THINGS})?(?:per page|returned|to {_RETURNED})\b",
+    r"\blimit(?:s|ing)? (?:the )?(?:number|results|records|items|amount|size)\b",
+    r"\bpag(?:e|ing|ination) limit\b|\bat most this many\b",
+)
+SAYS_OFFSET = _any(
+    rf"\b(?:number|amount|count|quantity) of {_THINGS}(?:to|that are|that (?:should|will) be|being) "
+    rf"(?:be )?{_SKIPPED}\b",
+    rf"\bhow many {_THINGS}(?:to|should be|are|will be|must be) {_SKIPPED}\b",
+    rf"\b{_SKIPPED} (?:over )?(?:the )?(?:first |this |that |a |an |\w+ )?(?:number|many|specified|given|\d+|n) ",
+    r"\b(?:index|position|offset|ordinal|rank|number|row) of (?:the )?(?:first|starting|initial) (?:\w+ )?\w+",
+    r"\b(?:start(?:ing)?|beginning|initial|first) (?:index|position|offset|row|record|item|result|entry|element|hit)\b",
+    r"\bstarting point (?:for|of|in) (?:the )?(?:\w+ ){0,3}(?:results|list|page|records|search)",
+    r"\b(?:pag(?:e|ing|ination)|results?|record|row|item|list) (?:start )?offset\b",
+    r"\boffset (?:for|of|in|into|from|to) (?:the |a )?(?:\w+ ){0,3}(?:pag\w*|results?|records?|items?|list|set)\b",
+)
+SAYS_PAGE = _any(
+    r"\bpage[- ](?:number|no\b|num\b|index)",
+    rf"\bpage (?:of \w+ )?(?:to|you want to|that you want to|should be|that is) (?:be )?{_RETURNED}\b",
+    r"\bpage (?:of \w+ )?to (?:request|query|view|open|start)\b",
+    r"\bwhich ['\"`]?page\b",
+    r"\b(?:number|index) of (?:the |a )?(?:\w+ ){0,2}page\b",
+    r"\b(?:current|requested|desired|result|results) page\b(?! size)",
+)
+SAYS_CURSOR = _any(
+    r"\b(?:paginat\w+|paging|page|continuation|next|cursor)[- ]?(?:token|cursor|marker|key)s?\b",
+    rf"\b(?:token|cursor|marker|value|key|string|id|identifier|bookmark|pointer|handle|name|arn)\b[^.;]{{0,100}}"
+    rf"\b{_EARLIER} (?:\w+ ){{0,3}}{_ANSWER}\b",
+    rf"\b{_EARLIER} (?:\w+ ){{0,3}}{_ANSWER}\b[^.;]{{0,60}}\b(?:token|cursor|marker|truncated|incomplete)\b",
+    r"\bcursors?\b|\bopaque\b|\bpaginat\w+|\bpaging\b|\bpaged\b|\bnexttoken\b",
+    r"\b(?:token|cursor|marker|value|key|bookmark|id|identifier)\b[^.;]{0,60}"
+    r"\b(?:next|subsequent|following|more|remaining|additional|further) "
+    r"(?:page|set|batch|group|chunk|portion|slice|results?|records?|items?|entries|list)\b",
+    r"\b(?:begin|start|resum|continu)\w* (?:returning|listing|reading|the list\w*|from where|where)\b",
+    r"\b(?:next|subsequent|following) (?:page|batch|chunk|slice) of\b",
+    r"\bpoint (?:to|at) (?:resume|continue)\b|\bcontinu\w+\b[^.;]{0,40}\b(?:token|list|results?|enumerat\w+)",
+)
+SAYS_KEY = _any(
+    rf"\b(?:id|identifier|key|name|item|record|object|entry|sku|code|\w+ id)\b[^.;]{{0,60}}"
+    rf"\blast (?:\w+ ){{0,3}}(?:of|from|in|on|returned|received|seen|read|by)\b[^.;]{{0,60}}\b{_EARLIER}\b",
+    rf"\blast (?:\w+ ){{0,4}}(?:of|from|in|on|returned (?:in|by|on)|received (?:in|from|on)|seen (?:in|on)) "
+    rf"(?:the |your |a )?(?:{_EARLIER}|fetched|current)\b",
+    r"\b(?:after|beyond|following) (?:the |this |that )?(?:specified |given )?(?:\w+ )?(?:id|identifier|key)\b",
+    r"\bwith (?:an? )?(?:ids?|identifiers?|keys?|numbers?) (?:strictly )?"
+    r"(?:greater|less|lower|higher|larger|smaller|more recent|older|newer|after|beyond)\b",
+    r"\bobject id that defines your place\b|\blexically after\b",
+    r"\bids? (?:greater|less|lower|higher|larger|smaller) than\b|\bids? (?:strictly )?(?:after|before) (?:this|the)\b",
+)
+NO_CURSOR = _any(
+    r"\bidempoten|\bauthenticat|\bauthori[sz]|\bcredential|\baccess[- ]token|\bsecurity[- ]token|\bcsrf\b|\bpassword"
+    r"|\bsync(?:hroni[sz]ation)?[- ]?token|\bsynctoken|\bsigned?ature|\bapi[- ]key\b|\bbearer\b|\bsecret\b"
+    r"|\bcase[- ]sensitive,? (?:\w+ )?(?:string|token) that you"
+)
+DATES = _any(r"\b(?:date|time|timestamp|iso ?8601|rfc ?3339|unix|epoch|yyyy)\b")
+WINDOW = _any(
+    r"(?:more than|beyond|first|up to|exceed\w*|greater than|over|limited to|maximum offset:?) (?:the first )?"
+    r"(\d{1,3}(?:[,.]\d{3})+|\d{4,}) (?:hits|results|records|items|entries|documents|rows)"
+)
+INSTEAD = _any(
+    r"\b(?:count|number|total|metadata|figures?)\b[^.;]{0,40}\binstead of\b|\bonly (?:return |the )?(?:\w+ )?"
+    r"(?:count|total|number of|metadata)\b|\b(?:count|total|metadata) only\b"
+    r"|\bwithout (?:any |the |returning )*(?:records|items|results|data|rows)\b"
+)
+SAYS_TOTAL = _any(
+    r"\btotal[_ ]?(?:number|count|items|results|records|pages|hits|rows|size|of)?\b"
+    r"|\b(?:count|number) of (?:all |matching )+\w+"
+)
+ASKS_TOTAL = _any(
+    r"\b(?:whether|if|set|includ\w*|return\w*|show\w*|add\w*|comput\w*|calculat\w*|request\w*)\b[^.;]{0,60}"
+    r"\b(?:total|overall|full) (?:\w+ ){0,2}(?:count|number|items|pages|results|records|amount of)\b"
+    r"|\b(?:whether|if|set|includ\w*|return\w*|show\w*|add\w*)\b[^.;]{0,60}\btotal[_ ](?:pages|items|count|results)\b"
+)
+NAMES_CURSOR = _any(r"\bcursors?\b|\btokens?\b|\bopaque\b")
+SAYS_PAGING = _any(r"\bpaginat\w+|\bpaging\b|\bnext page\b|\bpage of results\b")
+IS_CURSOR = _any(
+    r"\b(?:paginat\w+|paging|page|continuation|next[- ]?page|cursor)[- ]?(?:token|cursor|marker|key|bookmark)\b",
+    rf"\b(?:token|cursor|marker|value|string|bookmark|pointer|handle)\b[^.;]{{0,60}}\b(?:return|receiv|obtain|retriev|given"
+    rf"|provid|taken|from|of|in)\w*\b[^.;]{{0,40}}\b{_EARLIER} (?:\w+ ){{0,3}}{_ANSWER}\b",
+    r"\bcursor (?:for|of|from|to|that|returned|value|string|position|used|into)\b|^(?:an? |the )?(?:opaque )?cursor\b",
+    r"\bopaque (?:\w+ ){0,3}(?:that|used|for|from|which|token|value|string|marker|returned)\b",
+    r"\b(?:token|value|key|marker|bookmark)\b[^.;]{0,60}\b(?:next|subsequent|following|more) "
+    r"(?:page|set|batch|group|chunk|portion|slice) (?:of|in)\b",
+    r"\bwhere (?:to|the) (?:previous |last )?(?:\w+ )?(?:continue|resume|left off|leaves off|ended)\b",
+)
+BYTES = _any(r"\bbytes?\b|\bblob\b|\bbinary\b|\boctets?\b")
+SAYS_SCIM = _any(r"\bscim\b|\brfc ?7644\b")

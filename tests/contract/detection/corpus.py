@@ -1,0 +1,84 @@
+"""What the corpora have in common: one operation with the truth about its paging, and how well it was found."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from adapters.base import Convention, JsonObject, Pagination
+from adapters.pagination import ResponseShape, detect
+
+RECALL = 0.98
+PRECISION = 0.90
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One operation. `positions` are the arguments any of which is right; empty where nothing is to be asked with.
+    `is_size_known` is False where the truth says nothing of the size."""
+
+    name: str
+    parameters: dict[str, JsonObject]
+    is_paged: bool
+    description: str = ""
+    response: ResponseShape | None = None
+    conventions: tuple[str, ...] = ()
+    positions: tuple[str, ...] = ()
+    size: str | None = None
+    is_size_known: bool = True
+
+    def found(self) -> Pagination:
+        """What detection says of it."""
+        return detect(self.parameters, description=self.description, response=self.response)
+
+
+@dataclass(slots=True)
+class Score:
+    """Counts over a corpus; `wrong` are paged operations whose convention, position or size was taken wrongly."""
+
+    right: int = 0
+    missed: list[str] = field(default_factory=list)
+    invented: list[str] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
+
+    @property
+    def recall(self) -> float:
+        """Share of the paged operations that were found."""
+        return self.right / max(1, self.right + len(self.missed))
+
+    @property
+    def precision(self) -> float:
+        """Share of the operations called paged that are."""
+        return self.right / max(1, self.right + len(self.invented))
+
+    def line(self, corpus: str) -> str:
+        """The figures in one line."""
+        return (
+            f"{corpus}: {self.right + len(self.missed)} paged operations, recall {self.recall:.3f}, "
+            f"precision {self.precision:.3f}, {len(self.wrong)} in a wrong way"
+        )
+
+
+def score(cases: Iterable[Case]) -> Score:
+    """How well detection does over some operations."""
+    total = Score()
+    for case in cases:
+        found = case.found()
+        is_found = found.convention is not Convention.SINGLE
+        if case.is_paged and is_found:
+            total.right += 1
+            if said := differences(case, found):
+                total.wrong.append(f"{case.name}: {said}")
+        elif case.is_paged:
+            total.missed.append(case.name)
+        elif is_found:
+            total.invented.append(f"{case.name}: {found.convention} {found.position} {found.size}")
+    return total
+
+
+def differences(case: Case, found: Pagination) -> str:
+    """Where what was found of a paged operation is not the truth; "" where it is."""
+    is_other = bool(case.conventions) and found.convention not in case.conventions
+    is_moved = bool(case.positions) and found.position is not None and found.position not in case.positions
+    is_sized = case.is_size_known and case.size != found.size
+    said = [f"{found.convention} instead of {case.conventions}"] if is_other else []
+    said += [f"position '{found.position}' instead of {case.positions}"] if is_moved else []
+    return "; ".join(said + ([f"size '{found.size}' instead of '{case.size}'"] if is_sized else []))
