@@ -1,4 +1,4 @@
-"""MCP servers as the registries have them, started from the folder that `.ci/servers.d/mcp` fills."""
+"""MCP servers as the registries have them, started from the folder that `.ci/servers` fills."""
 
 import asyncio
 import os
@@ -25,7 +25,7 @@ def program(name: str) -> str:
     found = next((path for folder in folders if (path := _FOLDER / folder / name).exists()), None)
     if found is not None:
         return str(found)
-    why = f"'{name}' is not installed in '{_FOLDER}'; run .ci/servers.d/mcp"
+    why = f"'{name}' is not installed in '{_FOLDER}'; run .ci/servers"
     if _IS_REQUIRED:
         pytest.fail(why)
     pytest.skip(why)
