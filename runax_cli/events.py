@@ -11,10 +11,10 @@ from datetime import UTC, datetime
 from typing import Any, Protocol
 from uuid import uuid4
 
+from runax_cli.choices import Body, GuardCode, GuardDecided, ToolSelected, ToolsOffered
 from runax_cli.happenings import (
     AnswerDelta,
     AnyBody,
-    Body,
     BudgetNoted,
     CallFinished,
     CallProbed,
@@ -27,8 +27,6 @@ from runax_cli.happenings import (
     DatasetQueried,
     DatasetSealed,
     FindingsMerged,
-    GuardCode,
-    GuardDecided,
     ModelReplied,
     ModelRequested,
     PageFailed,
@@ -44,7 +42,6 @@ from runax_cli.happenings import (
     StrategyChosen,
     StructureSeen,
     TokensChanged,
-    ToolSelected,
     Warned,
 )
 
@@ -88,6 +85,7 @@ __all__ = [
     "StructureSeen",
     "TokensChanged",
     "ToolSelected",
+    "ToolsOffered",
     "Warned",
 ]
 

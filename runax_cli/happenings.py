@@ -4,18 +4,13 @@ Knows the fields of each and their meaning; secrets are masked before a body is 
 the context that a body stands in (`events`), nor of how it is shown.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from runax_cli.choices import Body, GuardDecided, ToolSelected, ToolsOffered
 from runax_cli.forecasts import ForecastCheck
 from runax_cli.results import Coverage, RunResult, TotalIs
-
-
-class Body(BaseModel):
-    """What happened; every body has a `type` from a closed list."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class RunStarted(Body):
@@ -81,40 +76,6 @@ class AnswerDelta(Body):
     """A piece of the answer as it streams. Views that print after verification ignore it."""
 
     type: Literal["answer.delta"] = "answer.delta"
-    text: str
-
-
-class ToolSelected(Body):
-    """The main model asked for a call."""
-
-    type: Literal["tool.selected"] = "tool.selected"
-    tool: str
-    arguments: dict[str, Any]
-    focus: str | None = None
-    need: str | None = None
-
-
-GuardCode = Literal[
-    "run",
-    "parallel",
-    "deferred",
-    "suppressed_duplicate",
-    "read_again",
-    "unknown_tool",
-    "invalid_json",
-    "invalid_arguments",
-    "write_denied",
-    "over_limit",
-    "no_progress",
-]
-
-
-class GuardDecided(Body):
-    """The guard decided what becomes of a requested call."""
-
-    type: Literal["guard.decided"] = "guard.decided"
-    tool: str
-    code: GuardCode
     text: str
 
 
@@ -366,6 +327,7 @@ AnyBody = Annotated[
     | ModelRequested
     | ModelReplied
     | AnswerDelta
+    | ToolsOffered
     | ToolSelected
     | GuardDecided
     | PagingDetected

@@ -200,6 +200,12 @@ def _tool_selected(body: ev.ToolSelected, _actor: Actor) -> tuple[Stage, ...]:
 
 
 @stages.register
+def _tools_offered(body: ev.ToolsOffered, _actor: Actor) -> tuple[Stage, ...]:
+    part = f"{len(body.tools)} listed of {body.total}" if len(body.tools) < body.total else f"{body.total}"
+    return _stage(_tokens(f"[TOOLS] {part}, {body.tokens} tokens in every request"), body=", ".join(body.tools))
+
+
+@stages.register
 def _guard_decided(body: ev.GuardDecided, _actor: Actor) -> tuple[Stage, ...]:
     return _stage(f"[GUARD] {body.code} {body.tool}: {body.text}")
 
