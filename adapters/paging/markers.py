@@ -26,7 +26,7 @@ from adapters.paging.links import (
     url_in,
 )
 from adapters.paging.names import plain
-from adapters.paging.records import at_path
+from adapters.paging.records import are_links, at_path
 
 _BY_ARGUMENT = frozenset({Convention.CURSOR, Convention.KEYSET})
 _OPAQUE = re.compile(r"(?=.*[\d=_+/.:-]|.*[a-z].*[A-Z]|.*[A-Z].*[a-z])[^\s<>\"{}]{6,4096}", re.DOTALL)
@@ -100,13 +100,18 @@ def _urls(result: CallResult, envelope: Envelope) -> Iterator[Mark]:
             yield Mark(header, Convention.NEXT_URL)
     named = ((member, target(member.value)) for member in envelope.named(names.NEXT_URLS, is_anywhere=True))
     unclear = ((member, _clear_target(member)) for member in envelope.named(names.NEXT_ANY, is_anywhere=True))
-    listed = ((member, target(related(member.value, "next"))) for member in envelope.named(names.LINK_LISTS))
+    lists = (member for member in envelope.near if member.plain in names.LINK_LISTS or _holds_links(member.value))
+    listed = ((member, target(related(member.value, "next"))) for member in lists)
     for member, url in chain(named, unclear, listed):
         if url is not None:
             yield Mark(url, Convention.NEXT_URL, member.path)
     for member in chain(envelope.saying(vocabulary.says_next), _headers(envelope, vocabulary.NEXT)):
         if (url := _clear_target(member)) is not None:
             yield Mark(url, Convention.NEXT_URL, member.path, is_sure=False)
+
+
+def _holds_links(value: Json) -> bool:
+    return isinstance(value, list) and are_links(value)
 
 
 def _clear_target(member: Member) -> str | None:

@@ -111,7 +111,7 @@ def read_metadata(result: CallResult) -> Metadata | None:
     path = next((value for value in envelope.values(names.DATA_PATHS) if isinstance(value, str)), None)
     inside = find_records(result.payload)
     has_records = inside.is_list and bool(inside.records)
-    total = total_in(envelope)
+    total = total_in(envelope) or _only_figure(result.payload)
     if (path is None and has_records) or total is None:
         return None
     return Metadata(
@@ -129,9 +129,6 @@ def read_count(result: CallResult) -> Total | None:
     figures = read_metadata(result)
     if figures is not None and figures.total is not None:
         return Total(figures.total, figures.certainty)
-    if isinstance(result.payload, dict) and len(result.payload) == 1:
-        only = as_count(next(iter(result.payload.values())))
-        return None if only is None else Total(only, Certainty.EXACT)
     return read_headers(result.headers)
 
 
@@ -141,6 +138,15 @@ def read_headers(headers: Mapping[str, str]) -> Total | None:
     seen = PageSeen(n_records=0, pagination=Pagination(), size=None)
     total = read_total(result, envelope_of(None, Found([], "", is_list=True), headers), seen)
     return None if total.value is None or total.certainty is Certainty.UNKNOWN else total
+
+
+def _only_figure(payload: dict[str, Json], depth: int = 3) -> Total | None:
+    """The one whole number of an answer that holds nothing else: a total, whatever it is called."""
+    numbers = [value for value in payload.values() if as_count(value) is not None]
+    inner = [value for value in payload.values() if isinstance(value, dict)]
+    if len(numbers) == 1 and not inner and len(payload) == 1:
+        return Total(as_count(numbers[0]), Certainty.EXACT)
+    return _only_figure(inner[0], depth - 1) if len(inner) == 1 == len(payload) and depth > 1 else None
 
 
 def _bare_count(result: CallResult) -> Metadata | None:

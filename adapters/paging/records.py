@@ -2,13 +2,15 @@
 
 Knows payloads and the names lists of records usually have. Knows nothing of totals or next pages. The rule, in order:
 
-1. A declared path, if it leads anywhere.
-2. A bare list is the records.
+1. A declared path, if it leads anywhere. Where it does not, a list that is seldom the records is no replacement: many
+   services leave an empty list out.
+2. A bare list is the records; of a list that holds an object of figures and a list of objects, that list is.
 3. Among the lists inside an object (never inside another list): lists of objects before lists of values, known names
    before unknown ones, the longer before the shorter, the outer before the inner, the first before the later. Lists
    that are seldom the records (`schemas`, `included`, `fields`, …) count only where there is no other list, and
-   `links` and `errors` never.
-4. An object whose list is only a part of it is itself one record; so is anything else that is not a list.
+   `links`, `errors` and whatever holds nothing but links never.
+4. No list where a page says that there are none, or says nothing but how it is paged, is an empty list.
+5. An object whose list is only a part of it is itself one record; so is anything else that is not a list.
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,6 +22,9 @@ from adapters.paging.names import plain
 
 _DEPTH = 4
 _MANY = 20
+_LARGEST_LINK = 7
+_TARGETS = frozenset({"href", "url", "uri"})
+_RELATIONS = frozenset({"rel", "relation", "relationship"})
 _IDENTITY = names.words("id _id uuid guid")
 
 
@@ -42,11 +47,15 @@ class _Candidate:
         return plain(self.keys[-1]) in names.RECORD_LISTS
 
     @property
+    def is_rare(self) -> bool:
+        """Whether a list of this name is seldom the records."""
+        return plain(self.keys[-1]) in names.RARELY_RECORD_LISTS
+
+    @property
     def rank(self) -> tuple[bool, bool, bool, bool, int, int]:
         """The lowest wins. An empty list gives way to any other, since it may be a side list of a full page."""
-        is_rare = plain(self.keys[-1]) in names.RARELY_RECORD_LISTS
         has_objects = any(isinstance(item, dict) for item in self.items[:_MANY])
-        return (is_rare, not self.items, not has_objects, not self.is_known, -len(self.items), len(self.keys))
+        return (self.is_rare, not self.items, not has_objects, not self.is_known, -len(self.items), len(self.keys))
 
 
 def find_records(payload: Json, *, declared: str | None = None, is_paged: bool = True) -> Found:
@@ -56,10 +65,12 @@ def find_records(payload: Json, *, declared: str | None = None, is_paged: bool =
     if payload is None or payload == {}:
         return Found([], "", is_list=True)
     if isinstance(payload, list):
-        return Found(payload, "", is_list=True)
+        return Found(payload[1], "1", is_list=True) if _is_pair(payload) else Found(payload, "", is_list=True)
     if not isinstance(payload, dict):
         return Found([payload], "", is_list=False)
     best = min(_candidates(payload, ()), key=lambda c: c.rank, default=None)
+    if is_paged and (_is_empty_page(payload) if best is None else best.is_rare and (declared or _says_none(payload))):
+        return Found([], normal_path(declared or ""), is_list=True)
     if best is None or _is_part_of_record(payload, best, is_paged=is_paged):
         return Found([payload], "", is_list=False)
     return Found(best.items, ".".join(best.keys), is_list=True)
@@ -75,6 +86,10 @@ def at_path(payload: Json, path: str) -> tuple[bool, Json]:
     """Whether `path` leads anywhere in `payload`, and what is there. A key that contains dots is found too."""
     if not path:
         return True, payload
+    if isinstance(payload, list):
+        head, _, rest = path.partition(".")
+        is_place = head.isascii() and head.isdigit() and int(head) < len(payload)
+        return at_path(payload[int(head)], rest) if is_place else (False, None)
     if not isinstance(payload, dict):
         return False, None
     if path in payload:
@@ -85,6 +100,36 @@ def at_path(payload: Json, path: str) -> tuple[bool, Json]:
         if head in payload:
             return at_path(payload[head], ".".join(pieces[cut:]))
     return False, None
+
+
+def are_links(value: list[Json]) -> bool:
+    """Whether a list holds nothing but links: objects of a target, a relation, and little else."""
+    return bool(value) and all(
+        isinstance(item, dict)
+        and len(item) <= _LARGEST_LINK
+        and bool(item.keys() & _TARGETS)
+        and bool(item.keys() & _RELATIONS)
+        for item in value[:_MANY]
+    )
+
+
+def _is_pair(payload: list[Json]) -> bool:
+    """Whether a list is an object of figures and the list of records, as some services answer."""
+    if len(payload) != 2 or not isinstance(payload[0], dict) or not isinstance(payload[1], list):
+        return False
+    return bool({plain(name) for name in payload[0]} & (names.TOTALS | names.TOTAL_PAGES | names.PAGE_POSITIONS))
+
+
+def _is_empty_page(payload: Mapping[str, Json]) -> bool:
+    """Whether an object without any list is a page without records: it says so, or it is all envelope."""
+    figures = {plain(name): value for name, value in payload.items()}
+    has_null_list = any(name in names.RECORD_LISTS and value is None for name, value in figures.items())
+    return _says_none(payload) or has_null_list or figures.keys() <= _ENVELOPE
+
+
+def _says_none(payload: Mapping[str, Json]) -> bool:
+    figures = {plain(name): value for name, value in payload.items()}
+    return any(name in figures and figures[name] in (0, "0") and figures[name] is not False for name in names.TOTALS)
 
 
 def _at_declared(payload: Json, declared: str) -> Found | None:
@@ -102,7 +147,7 @@ def _candidates(node: Mapping[str, Json], above: tuple[str, ...]) -> Iterator[_C
         if plain(key) in names.NEVER_RECORD_LISTS:
             continue
         keys = (*above, key)
-        if isinstance(value, list):
+        if isinstance(value, list) and not are_links(value):
             yield _Candidate(value, keys)
         elif isinstance(value, dict) and len(keys) < _DEPTH:
             yield from _candidates(value, keys)
