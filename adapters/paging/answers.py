@@ -16,6 +16,7 @@ _MARKS = frozenset(
     "token cursor marker position bookmark continuation scroll page key iterator offset next start".split()
 )
 _HANDED_BACK = frozenset("token cursor marker bookmark continuation scroll iterator".split())
+_FOLLOWED = _HANDED_BACK | frozenset("position page key id record start offset".split())
 _FORWARD = frozenset("next last evaluated end ending following continuation".split())
 _STARTING = frozenset("exclusive start starting from after begin beginning".split())
 _NO_PLACE = frozenset("date time timestamp day month year hour at version".split())

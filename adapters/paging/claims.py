@@ -56,14 +56,13 @@ def claims(company: Company) -> list[Claim]:
     """Every claim, the most preferred first, in the order of the document within a kind."""
     found: list[Claim] = []
     for convention, judge in _JUDGES:
-        for one in company.parameters:
-            if (is_sure := judge(one, company)) is not None:
-                found.append(Claim(convention, one, is_sure))
+        judged = ((one, judge(one, company)) for one in company.parameters)
+        found.extend(Claim(convention, one, is_sure) for one, is_sure in judged if is_sure is not None)
     return found
 
 
 def _cursor(one: Parameter, company: Company) -> bool | None:
-    if spelling.parent(one.name) and not spelling.is_of_paging(one.name):
+    if spelling.is_foreign(one.name):
         return None
     if one.is_named(spelling.BACKWARD) or (one.says(wording.NO_CURSOR) and not one.says(wording.SAYS_PAGING)):
         return None
@@ -112,7 +111,7 @@ def _has_prefix_of_size(one: Parameter, company: Company) -> bool:
 def _keyset(one: Parameter, company: Company) -> bool | None:
     if one.is_named(spelling.SEARCH_AFTER):
         return False
-    if not (one.is_text or one.is_number) or dated(one) or spelling.parent(one.name):
+    if not (one.is_text or one.is_number) or dated(one) or spelling.is_foreign(one.name):
         return None
     has_record_key = one.says(wording.SAYS_KEY)
     if one.is_named(spelling.KEYS) and not _is_key_range(one, company):
@@ -175,7 +174,7 @@ def _is_numeric_place(one: Parameter) -> bool:
     """A number that may count records or pages, in an object of paging or in none."""
     if not one.is_number or dated(one) or one.schema.get("format") in {"date", "date-time", "time"}:
         return False
-    if spelling.parent(one.name) and not spelling.is_of_paging(one.name):
+    if spelling.is_foreign(one.name):
         return False
     return not one.is_something_else or one.says(names.SAYS_PAGINATION)
 

@@ -67,4 +67,5 @@ def _total_value(one: Parameter, *, has_range: bool) -> Json:
     own = set(spelling.pieces(one.name))
     is_named = one.is_named(_TOTAL_FLAGS) or bool(own & _WHOLE and own & _ASKS)
     is_count = bool(own & {"count", "total", "totals"}) and bool(wording.ASKS_TOTAL.search(one.opening))
-    return True if (is_named and not one.is_something_else) or is_count else None
+    is_said = bool(wording.ASKS_TOTAL_OF_LIST.search(one.opening))
+    return True if (is_named and not one.is_something_else) or is_count or is_said else None

@@ -110,6 +110,12 @@ def is_of_paging(name: str) -> bool:
     return len(segments) > 1 and (segments[-2] in PARENTS or "pag" in segments[-2][:3])
 
 
+def is_foreign(name: str) -> bool:
+    """Whether it is a member of something that is not about paging: `filter[offset]`, `filter/limit`."""
+    segments = [segment for segment in _SEGMENT.split(name) if plain(segment)]
+    return len(segments) > 1 and not is_of_paging(name)
+
+
 def has_cursor_words(name: str) -> bool:
     """`resultsContinuationToken`, `nextPageKey`."""
     own = set(pieces(name))

@@ -99,6 +99,12 @@ ASKS_TOTAL = _any(
     r"|\b(?:whether|if|set|includ\w*|return\w*|show\w*|add\w*)\b[^.;]{0,60}\btotal[_ ](?:pages|items|count|results)\b"
 )
 NAMES_CURSOR = _any(r"\bcursors?\b|\btokens?\b|\bopaque\b")
+ASKS_TOTAL_OF_LIST = _any(
+    r"\b(?:whether|if|set|includ\w*|return\w*|show\w*|add\w*)\b[^.;]{0,60}\btotal[_ ](?:pages|items|results|hits)\b",
+    r"\btotal (?:count|number) (?:of )?(?:the )?(?:all )?(?:matching|available|\w+ that match|"
+    r"results|records|items|hits)\b",
+    r"\btotal (?:count|number) in the (?:response|answer|result|header)\b",
+)
 SAYS_PAGING = _any(r"\bpaginat\w+|\bpaging\b|\bnext page\b|\bpage of results\b")
 IS_CURSOR = _any(
     r"\b(?:paginat\w+|paging|page|continuation|next[- ]?page|cursor)[- ]?(?:token|cursor|marker|key|bookmark)\b",
