@@ -52,6 +52,10 @@ class LedgerClosed(BudgetExhausted):
         self.path = path
 
 
+class NoProgress(RunaxError):
+    """The steps of a turn led nowhere: the same error, the same calls in a circle, nothing new for long."""
+
+
 class SourceUnavailable(RunaxError):
     """A source cannot be used at all: its document cannot be read, its server cannot be reached."""
 

@@ -43,6 +43,7 @@ _BY_ERROR: tuple[tuple[type[BaseException], ExitCode], ...] = (
     (errors.KeyRefused, ExitCode.CONFIGURATION),
     (errors.ModelError, ExitCode.MODEL_FAILED),
     (errors.BudgetExhausted, ExitCode.BUDGET_STOPPED),
+    (errors.NoProgress, ExitCode.INCOMPLETE),
     (errors.StoreError, ExitCode.CONFIGURATION),
     (errors.ApprovalDenied, ExitCode.APPROVAL_NEEDED),
     (errors.TurnTimedOut, ExitCode.TIMED_OUT),

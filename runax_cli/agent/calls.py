@@ -9,20 +9,25 @@ from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequen
 from dataclasses import dataclass, field, replace
 from typing import Protocol, assert_never
 
+from runax_cli.agent.brought import error_of, no_progress, result_of, step_seen
 from runax_cli.agent.requested import RequestedCall, refused_report
 from runax_cli.budget import Amount, Budget
-from runax_cli.errors import BudgetExhausted, StoreError
+from runax_cli.errors import BudgetExhausted, NoProgress, StoreError
 from runax_cli.events import Emitter, GuardCode, GuardDecided, ToolSelected, Warned
 from runax_cli.executor.envelope import Envelope, EnvelopeStatus, FaultCode
 from runax_cli.executor.outcome import CallOutcome, DecidedCall, Scope
-from runax_cli.guard.fingerprint import data_fingerprint, fingerprint
+from runax_cli.guard.fingerprint import data_fingerprint, fingerprint, near_fingerprint
 from runax_cli.guard.policy import WritePolicy
+from runax_cli.guard.progress import Progress
 from runax_cli.guard.schedule import Asked, Decision, Defer, OverLimit, Past, Run, SameStep, Suppress, schedule
 from runax_cli.guard.validate import Fault, Refused, arguments_of, find_tool
 from runax_cli.guard.virtual import Need, SplitArguments, VisibleTool, split
 from runax_cli.models.base import Model, ToolCall
 from runax_cli.results import Reason, ReasonCode
 
+_NEARLY = (
+    "Only case or order of words differ from an earlier call, and the result is the same: do not try more of these."
+)
 _READ_SOMETHING = (EnvelopeStatus.SUCCESS, EnvelopeStatus.EMPTY)
 _GUARD_CODES: Mapping[Fault, GuardCode] = {
     Fault.NOT_JSON: "invalid_json",
@@ -43,7 +48,8 @@ class CallParts:
     """What the calls of a turn are run with. `question` and `need` stand in where a call does not say its own.
 
     `direct_limit` maps the room that is left, and the number of calls that share it, to the direct limit of one.
-    `datasets` are those that hold all records of a call, by the fingerprint of its data: shared by a session.
+    `datasets` are those that hold all records of a call, by the fingerprint of its data: shared by a session. `named`
+    is told the name of every tool that was asked for.
     """
 
     tools: Mapping[str, VisibleTool]
@@ -59,14 +65,15 @@ class CallParts:
     measure: Callable[[str], Awaitable[int]]
     labeller: Model | None = None
     datasets: MutableMapping[str, str] = field(default_factory=dict)
+    named: Callable[[str], None] = lambda _name: None
 
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """One entry for each call, in the order they were asked for; `limit` where calls were refused for it."""
+    """One entry for each call, in the order they were asked for; `stop` where there should be no further step."""
 
     calls: tuple[RequestedCall, ...]
-    limit: BudgetExhausted | None = None
+    stop: BudgetExhausted | NoProgress | None = None
 
 
 @dataclass(slots=True)
@@ -77,9 +84,11 @@ class _Valid:
     arguments: SplitArguments
     key: str
     data_key: str = field(init=False)
+    near_key: str = field(init=False)
 
     def __post_init__(self) -> None:
         self.data_key = data_fingerprint(self.tool.spec.name, self.arguments)
+        self.near_key = near_fingerprint(self.tool.spec.name, self.arguments)
 
 
 class TurnCalls:
@@ -88,6 +97,9 @@ class TurnCalls:
     def __init__(self, parts: CallParts) -> None:
         self._parts = parts
         self._past: dict[str, Past] = {}
+        self._progress = Progress()
+        self._errors: dict[str, str] = {}
+        self._nearly: dict[str, str] = {}
         self._slots = asyncio.Semaphore(parts.parallel_calls)
         self._running: dict[str, RequestedCall] = {}
         self._made: list[RequestedCall] = []
@@ -117,13 +129,41 @@ class TurnCalls:
                 done[position] = checked
         waves = await self._decided(valid, done)
         await self._run_waves(waves, done, room=room)
+        self._hint_at_near_ones(valid, done)
         calls = tuple(done[position] for position in sorted(done))
         self._made += calls
         self._running.clear()
+        stalled = self._judged(calls, requested, valid)
         over = any(call.envelope.status is EnvelopeStatus.BUDGET_EXHAUSTED and call.outcome is None for call in calls)
-        return StepResult(calls, self._call_limit() if over else None)
+        return StepResult(calls, self._call_limit() if over else stalled)
+
+    def _judged(
+        self, calls: Sequence[RequestedCall], requested: Sequence[ToolCall], valid: Sequence[_Valid]
+    ) -> NoProgress | None:
+        """Why there should be no further step. Notes what the step brought, and the version of the evidence."""
+        keys = {call.id: f"{call.name} {call.arguments}" for call in requested}
+        keys |= {item.call_id: item.near_key + item.key for item in valid}
+        self._progress = self._progress.after(step_seen(calls, keys, before=self._errors))
+        for call in calls:
+            if call.key is not None and call.key in self._past:
+                self._past[call.key] = self._past[call.key].at(self._progress.version)
+            if call.key is not None and (error := error_of(call)) is not None:
+                self._errors[call.key] = error
+        stalled = self._progress.stalled
+        return None if stalled is None else no_progress(stalled, calls)
+
+    def _hint_at_near_ones(self, valid: Sequence[_Valid], done: dict[int, RequestedCall]) -> None:
+        """Tell the model of calls that differ from earlier ones only in case or order of words, and bring the same."""
+        for item in valid:
+            call = done[item.position]
+            earlier, brought = self._nearly.setdefault(item.near_key, item.key), result_of(call)
+            if earlier != item.key and brought is not None and brought in self._progress.seen:
+                hint = f"{call.envelope.next_action_hint} {_NEARLY}"
+                envelope = call.envelope.model_copy(update={"next_action_hint": hint})
+                done[item.position] = replace(call, envelope=envelope)
 
     def _checked(self, position: int, call: ToolCall) -> "_Valid | RequestedCall":
+        self._parts.named(call.name)
         tool = find_tool(call.name, self._parts.tools)
         if isinstance(tool, Refused):
             return self._refused(call, tool)
@@ -146,7 +186,8 @@ class TurnCalls:
         """Envelopes for what does not run go to `done`; the rest comes back in waves."""
         left = self._parts.budget.remaining("calls")
         asked = [Asked(item.tool.spec, item.key) for item in valid]
-        decisions = schedule(asked, self._past, calls_left=None if left is None else int(left))
+        calls_left = None if left is None else int(left)
+        decisions = schedule(asked, self._past, calls_left=calls_left, version=self._progress.version)
         waves: dict[int, list[_Valid]] = {}
         for item, decision in zip(valid, decisions, strict=True):
             if not isinstance(decision, Run):
@@ -212,8 +253,8 @@ class TurnCalls:
         self._told(item.call_id, item.tool.spec.name, code, text)
 
     def _again(self, item: _Valid) -> str | None:
-        """The dataset that has all records of this call already."""
-        return self._parts.datasets.get(item.data_key)
+        """The dataset that has all records of this call already; never for a tool that needs fresh input."""
+        return None if item.tool.spec.requires_fresh_input else self._parts.datasets.get(item.data_key)
 
     async def _run_one(self, item: _Valid, done: dict[int, RequestedCall], *, direct_limit: int) -> None:
         async with self._slots, self._parts.budget.held(Amount(calls=1)):

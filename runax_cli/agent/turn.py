@@ -18,13 +18,21 @@ from runax_cli.agent.streaming import AnswerStream
 from runax_cli.agent.summarizer import Summarizer
 from runax_cli.agent.verdict import Answered, Limited, Stopped, TurnEnd
 from runax_cli.budget import Amount, Budget, Reservation
-from runax_cli.errors import BudgetExhausted, ConfigurationError, ContextTooLong, ModelError, ModelReplyInvalid
+from runax_cli.errors import (
+    BudgetExhausted,
+    ConfigurationError,
+    ContextTooLong,
+    ModelError,
+    ModelReplyInvalid,
+    NoProgress,
+)
 from runax_cli.events import BudgetNoted, ContextMeasured, Emitter, Warned
 from runax_cli.executor.fence import without_template_marks
 from runax_cli.memory.working import WorkingMemory
 from runax_cli.models.base import Message, Model, ModelReply, ModelRequest, ToolCall
 
 MOST_EMPTY_REPLIES = 2
+MOST_CALLS_OF_A_REPLY = 32
 _ANSWER_SHARE_OF_BUDGET = 8
 
 
@@ -35,9 +43,9 @@ class RunAgain:
 
 @dataclass(frozen=True, slots=True)
 class ForceAnswer:
-    """A limit is reached: the model gets one last reply, without tools."""
+    """A limit is reached, or the steps lead nowhere: the model gets one last reply, without tools."""
 
-    limit: BudgetExhausted
+    why: BudgetExhausted | NoProgress
 
 
 StepOutcome: TypeAlias = RunAgain | ForceAnswer | TurnEnd
@@ -85,8 +93,8 @@ class Turn:
                 match outcome:
                     case RunAgain():
                         outcome = await self._step()
-                    case ForceAnswer(limit):
-                        return await self._forced(limit)
+                    case ForceAnswer(why):
+                        return await self._forced(why)
                     case Answered() | Limited() | Stopped():
                         return outcome
                     case _:
@@ -142,17 +150,17 @@ class Turn:
     async def _called(self, reply: ModelReply) -> StepOutcome:
         self._parts.stream.discard()
         self._empty_replies = 0
-        calls = self._with_own_ids(reply.tool_calls)
+        calls = self._with_own_ids(self._first_calls(reply))
         self._working.add(Message("assistant", reply.text, tool_calls=calls))
         result = await self._parts.calls.run(calls, room=await self._parts.context.room(self._working))
         await self._add_results(result.calls)
         if (text := self._parts.halted()) is not None:
             return Answered(text)
-        return RunAgain() if result.limit is None else ForceAnswer(result.limit)
+        return RunAgain() if result.stop is None else ForceAnswer(result.stop)
 
-    async def _forced(self, limit: BudgetExhausted) -> TurnEnd:
+    async def _forced(self, limit: BudgetExhausted | NoProgress) -> TurnEnd:
         """The last reply, without tools; it may use what was kept back, and shrinks to what the budget still has."""
-        self._tell_limit(limit)
+        self._tell_stop(limit)
         self._release()
         self._working.add(Message("user", prompts.AGENT_FORCED.fill(reason=_reason(limit))))
         try:
@@ -162,6 +170,9 @@ class Turn:
         except ModelError as error:
             return Stopped(error, self._parts.stream.text)
         self._parts.stream.finish()
+        if reply.tool_calls:
+            text = "the model went on asking for calls after its tools were taken away"
+            self._parts.emitter.emit(Warned(code="calls_ignored", text=text))
         return Limited(reply.text, limit)
 
     async def _reply(self, *, is_last: bool) -> ModelReply:
@@ -191,6 +202,14 @@ class Turn:
             return
         for call_id in await self._parts.summarizer.shorten(self._parts.context, self._working):
             self._parts.calls.forget(call_id)
+
+    def _first_calls(self, reply: ModelReply) -> Sequence[ToolCall]:
+        """As many calls as one reply may ask for: the answers to more would not fit beside each other."""
+        asked = reply.tool_calls
+        if len(asked) > MOST_CALLS_OF_A_REPLY:
+            text = f"the model asked for {len(asked):,} calls at once; the first {MOST_CALLS_OF_A_REPLY} are looked at"
+            self._parts.emitter.emit(Warned(code="too_many_calls", text=text))
+        return asked[:MOST_CALLS_OF_A_REPLY]
 
     def _with_own_ids(self, calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
         """Ids that are unique in the run: some endpoints send none, or the same one twice."""
@@ -223,7 +242,10 @@ class Turn:
         if self._kept_back is not None:
             self._kept_back.settle(Amount())
 
-    def _tell_limit(self, limit: BudgetExhausted) -> None:
+    def _tell_stop(self, limit: BudgetExhausted | NoProgress) -> None:
+        if isinstance(limit, NoProgress):
+            self._parts.emitter.emit(Warned(code="no_progress", text=str(limit)))
+            return
         self._parts.emitter.emit(
             BudgetNoted(resource=limit.resource, used=limit.used, limit=limit.limit, is_exhausted=True, text=str(limit))
         )
@@ -247,7 +269,11 @@ def _with_less_output(request: ModelRequest, rest: float) -> ModelRequest:
     return replace(request, max_output_tokens=int(min(request.max_output_tokens, max(rest, 1))))
 
 
-def _reason(limit: BudgetExhausted) -> str:
+def _reason(limit: BudgetExhausted | NoProgress) -> str:
+    if isinstance(limit, NoProgress):
+        return str(limit)
+    if limit.owner in ("session", "day") or limit.owner.startswith("tenant"):
+        return f"the limit of {limit.limit:g} {limit.resource} of the {limit.owner} is reached"
     return f"the limit of {limit.limit:g} {limit.resource} for this question is reached"
 
 

@@ -4,7 +4,8 @@ The first rule that fits decides:
 
 1. The turn was ended from outside: by its wall time (`limit`, 124), by the user (`interrupted`, 130), by an error of
    the model, the settings or runax itself (`failed`, and the error's own code).
-2. A limit forced the answer, or stopped the reading of data: `limit`, 6.
+2. A limit forced the answer, or stopped the reading of data: `limit`, 6. Where steps that led nowhere forced it, the
+   run is judged by rules 3 and 4, else it is `incomplete`, 7, and without any answer `failed`, 5.
 3. A call was denied and nothing succeeded after it, so that the run could not proceed otherwise: `incomplete`, 8. A
    model that was denied and then reached its answer by other calls did proceed, and the denial is in its report.
 4. Every call failed at its source and nothing was read: `failed`, 4.
@@ -19,7 +20,7 @@ from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
 from runax_cli.agent.requested import RequestedCall
-from runax_cli.errors import BudgetExhausted, TurnTimedOut
+from runax_cli.errors import BudgetExhausted, NoProgress, TurnTimedOut
 from runax_cli.executor.envelope import EnvelopeStatus
 from runax_cli.exits import ExitCode, exit_code_of
 from runax_cli.results import Coverage, ErrorReport, Evidence, EvidenceKind, Reason, ReasonCode, RunStatus
@@ -36,10 +37,10 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Limited:
-    """A limit forced the answer, which may be empty."""
+    """A limit, or steps that led nowhere, forced the answer, which may be empty."""
 
     text: str
-    limit: BudgetExhausted
+    limit: BudgetExhausted | NoProgress
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,8 @@ def verdict_of(
     match end:
         case Stopped(error):
             return _stopped(error, coverage)
+        case Limited(text, NoProgress() as why):
+            return _led_nowhere(why, calls, coverage, has_answer=bool(text.strip()))
         case Limited(limit=limit):
             return Verdict(RunStatus.LIMIT, exit_code_of(limit), _report(limit))
         case Answered():
@@ -80,8 +83,12 @@ def verdict_of(
 def coverage_under(verdict: Verdict, coverage: Coverage) -> Coverage:
     """The coverage of a run that ended so: what was stopped or failed did not look at all it would have looked at."""
     match verdict.status:
-        case RunStatus.COMPLETE | RunStatus.INCOMPLETE:
+        case RunStatus.COMPLETE:
             return coverage
+        case RunStatus.INCOMPLETE if verdict.error is None or verdict.error.type != NoProgress.__name__:
+            return coverage
+        case RunStatus.INCOMPLETE:
+            code = ReasonCode.NO_PROGRESS
         case RunStatus.LIMIT:
             code = ReasonCode.BUDGET
         case RunStatus.INTERRUPTED:
@@ -104,6 +111,18 @@ def _stopped(error: BaseException, coverage: Coverage) -> Verdict:
     status = RunStatus.LIMIT if isinstance(error, TurnTimedOut | BudgetExhausted) else RunStatus.FAILED
     report = ErrorReport(type=type(error).__name__, message=f"{error}{_what_was_read(coverage)}")
     return Verdict(status, exit_code_of(error), report)
+
+
+def _led_nowhere(why: NoProgress, calls: Sequence[RequestedCall], coverage: Coverage, *, has_answer: bool) -> Verdict:
+    """The true reason why the turn could not go on: nobody's leave, the source, or the model itself."""
+    if denied := _denied_for_good(calls):
+        return Verdict(RunStatus.INCOMPLETE, ExitCode.APPROVAL_NEEDED, denied)
+    if failed := _failed_at_source(calls, coverage):
+        return Verdict(RunStatus.FAILED, ExitCode.SOURCE_FAILED, failed)
+    if has_answer:
+        return Verdict(RunStatus.INCOMPLETE, exit_code_of(why), _report(why))
+    message = f"the model gave no answer: {why}, and when its tools were taken away it said nothing"
+    return Verdict(RunStatus.FAILED, ExitCode.MODEL_FAILED, ErrorReport(type=type(why).__name__, message=message))
 
 
 def _answered(calls: Sequence[RequestedCall], coverage: Coverage, evidence: Sequence[Evidence]) -> Verdict:

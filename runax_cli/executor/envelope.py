@@ -43,6 +43,7 @@ class ToolFault(Stored):
     code: FaultCode
     message: str
     retryable: bool = False
+    retryable_after_correction: bool | None = None
     retry_after_ms: int | None = None
     retries_left: int | None = None
     instruction: Literal["RE-EVALUATE_INTENT", "CORRECT_ARGUMENTS", "ANSWER_WITH_WHAT_IS_KNOWN"] = "RE-EVALUATE_INTENT"
@@ -86,7 +87,13 @@ class Envelope(Stored):
         cls, tool: str, message: str, *, code: FaultCode = FaultCode.INVALID_ARGUMENTS, hint: str | None = None
     ) -> "Envelope":
         """The arguments do not fit, are no JSON, or there is no such tool; nothing was sent."""
-        fault = ToolFault(type="validation", code=code, message=message, instruction="CORRECT_ARGUMENTS")
+        fault = ToolFault(
+            type="validation",
+            code=code,
+            message=message,
+            retryable_after_correction=True,
+            instruction="CORRECT_ARGUMENTS",
+        )
         said = hint or (
             "Choose one of the tools that are offered, by its exact name."
             if code is FaultCode.NO_SUCH_TOOL
@@ -110,10 +117,10 @@ class Envelope(Stored):
     def deferred(
         cls, tool: str, query: dict[str, Any], *, waits_for: Sequence[str], hint: str | None = None
     ) -> "Envelope":
-        """The call needs the result of another one of the same step, and was not made."""
+        """The call was asked for beside one that runs alone, and was not made."""
         said = hint or (
-            f"{tool} was not called yet: it was asked for in the same step as {', '.join(waits_for)}, whose result it "
-            "needs. Look at that result, then call it with the right arguments."
+            f"{tool} was not called yet: it was asked for in the same step as {', '.join(waits_for)}, which runs "
+            "alone. Look at that result, then call it if it is still needed."
         )
         return cls(status=EnvelopeStatus.DEFERRED, tool=tool, query=query, next_action_hint=said)
 

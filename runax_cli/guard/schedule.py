@@ -23,17 +23,25 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """What became of earlier calls with one fingerprint in this turn, as far as the model can still see it."""
+    """What became of earlier calls with one fingerprint in this turn, as far as the model can still see it.
+
+    `version` is that of the evidence after the step of the last one.
+    """
 
     is_success: bool = False
     dataset: str | None = None
     failures: int = 0
+    version: int = 0
 
     def after(self, *, is_success: bool, dataset: str | None = None) -> "Past":
         """The same with one more call."""
         if is_success:
             return replace(self, is_success=True, dataset=dataset)
         return replace(self, failures=self.failures + 1)
+
+    def at(self, version: int) -> "Past":
+        """The same, with the version of the evidence that there was after its step."""
+        return replace(self, version=version)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +68,7 @@ class SameStep:
 
 @dataclass(frozen=True, slots=True)
 class Defer:
-    """The call needs fresh input; it waits until the named tools, asked for in the same step, have answered."""
+    """The call was asked for in one step with one that runs alone (the named tool): the model is to decide again."""
 
     waits_for: tuple[str, ...]
 
@@ -73,11 +81,14 @@ class OverLimit:
 Decision: TypeAlias = Run | Suppress | SameStep | Defer | OverLimit
 
 
-def schedule(asked: Sequence[Asked], past: Mapping[str, Past], *, calls_left: int | None) -> tuple[Decision, ...]:
-    """One decision for each call, in order. `calls_left` None is no limit."""
+def schedule(
+    asked: Sequence[Asked], past: Mapping[str, Past], *, calls_left: int | None, version: int = 0
+) -> tuple[Decision, ...]:
+    """One decision for each call, in order. `calls_left` None is no limit; `version` is that of the evidence now."""
     first = _first_of_each(asked)
     decisions: list[Decision | None] = [
-        _without_running(call, index, past=past, first=first) for index, call in enumerate(asked)
+        _without_running(call, index, before=past.get(call.fingerprint, Past()), first=first, version=version)
+        for index, call in enumerate(asked)
     ]
     runnable = [index for index, decision in enumerate(decisions) if decision is None]
     for index, decision in _deferred(asked, runnable):
@@ -94,36 +105,38 @@ def _first_of_each(asked: Sequence[Asked]) -> dict[str, int]:
 
 
 def _without_running(
-    call: Asked, index: int, *, past: Mapping[str, Past], first: Mapping[str, int]
+    call: Asked, index: int, *, before: Past, first: Mapping[str, int], version: int
 ) -> Suppress | SameStep | None:
-    before = past.get(call.fingerprint, Past())
-    worth_trying = MAX_FAILURES if call.tool.effect is Effect.READ else 1
-    if before.is_success:
+    is_read = call.tool.effect is Effect.READ
+    is_answered = before.is_success and (before.version == version or not is_read)
+    if is_answered and not (is_read and call.tool.requires_fresh_input):
         return Suppress(before.dataset)
-    if before.failures >= worth_trying:
+    if before.failures >= (MAX_FAILURES if is_read else 1):
         return Suppress(None, has_failed=True)
     return SameStep(first[call.fingerprint]) if first[call.fingerprint] != index else None
 
 
 def _deferred(asked: Sequence[Asked], runnable: Sequence[int]) -> Iterator[tuple[int, Defer]]:
-    """Calls that need fresh input wait for the others; where all of them do, the first one runs."""
-    waiting = [index for index in runnable if asked[index].tool.requires_fresh_input]
-    others = [index for index in runnable if index not in waiting] or waiting[:1]
-    names = tuple(dict.fromkeys(asked[index].tool.name for index in others))
-    for index in waiting:
-        if index not in others:
-            yield index, Defer(names)
+    """Where one of the calls runs alone, the others wait for the model to decide again."""
+    alone = next((index for index in runnable if _runs_alone(asked[index].tool)), None)
+    for index in runnable:
+        if alone is not None and index != alone:
+            yield index, Defer((asked[alone].tool.name,))
+
+
+def _runs_alone(tool: ToolSpec) -> bool:
+    return tool.requires_fresh_input or not tool.parallel_safe
 
 
 def _waves(asked: Sequence[Asked], indices: Sequence[int], *, calls_left: int | None) -> dict[int, Decision]:
-    """Neighbours that may run at the same time share a wave; a write, or a tool that bears no company, has its own."""
+    """Neighbours that may run at the same time share a wave; a write has its own."""
     decided: dict[int, Decision] = {}
     wave, is_open = -1, False
     for position, index in enumerate(indices):
         if calls_left is not None and position >= calls_left:
             decided[index] = OverLimit()
             continue
-        bears_company = asked[index].tool.parallel_safe and asked[index].tool.effect is Effect.READ
+        bears_company = not _runs_alone(asked[index].tool) and asked[index].tool.effect is Effect.READ
         if not (is_open and bears_company):
             wave += 1
         is_open = bears_company

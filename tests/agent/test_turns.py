@@ -28,6 +28,10 @@ def tickets(_call: Any) -> list[dict[str, Any]]:
     return TICKETS
 
 
+def of_customer(call: Any) -> list[dict[str, Any]]:
+    return [{"id": call.arguments["customer_id"], "subject": "outage"}]
+
+
 def fails(_call: Any) -> list[dict[str, Any]]:
     raise TimedOut("no reply in 30 s", source="crm", is_retryable=True)
 
@@ -313,7 +317,7 @@ async def test_a_token_budget_still_leaves_an_answer(stage: Any) -> None:
         return stage.calls(("get_tickets", {"customer_id": next(wanted)})) if request.tools else stage.says("Partial.")
 
     bench = await stage.start(
-        script, {"get_tickets": tickets}, limits=TurnLimits(steps=None, calls=None, tokens=60_000)
+        script, {"get_tickets": of_customer}, limits=TurnLimits(steps=None, calls=None, tokens=60_000)
     )
     result = await bench.session.ask("q")
 
@@ -458,7 +462,7 @@ async def test_old_results_make_room_for_new_ones_and_may_then_be_asked_for_agai
     numbers = [1, 2, 3, 4, 1]
     bench = await stage.start(
         [*(stage.calls(("get_tickets", {"customer_id": n})) for n in numbers), stage.says("All read [tickets_1#1].")],
-        {"get_tickets": lambda _call: big},
+        {"get_tickets": lambda call: [{"of": call.arguments["customer_id"]} | record for record in big]},
         max_context=24_000,
     )
     result = await bench.session.ask("q")

@@ -1,7 +1,9 @@
 """Which calls of a step run, which wait, and which are not made again."""
 
 from collections.abc import Callable
+from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,15 +18,35 @@ def test_reading_calls_of_one_step_share_a_wave(make_tool: MakeTool) -> None:
     assert schedule(asked, {}, calls_left=None) == (Run(0), Run(0))
 
 
-def test_a_tool_that_bears_no_company_runs_alone_and_in_order(make_tool: MakeTool) -> None:
-    asked = [
-        Asked(make_tool("a"), "1"),
-        Asked(make_tool("b", parallel_safe=False), "2"),
-        Asked(make_tool("c", effect=Effect.WRITE), "3"),
-        Asked(make_tool("d"), "4"),
-        Asked(make_tool("e"), "5"),
-    ]
-    assert schedule(asked, {}, calls_left=None) == (Run(0), Run(1), Run(2), Run(3), Run(3))
+def test_a_write_has_a_wave_of_its_own_in_the_order_asked_for(make_tool: MakeTool) -> None:
+    tools = (make_tool("a"), make_tool("b", effect=Effect.WRITE), make_tool("c"), make_tool("d"))
+    asked = [Asked(tool, tool.name) for tool in tools]
+    assert schedule(asked, {}, calls_left=None) == (Run(0), Run(1), Run(2), Run(2))
+
+
+@pytest.mark.parametrize("alone", [{"parallel_safe": False}, {"requires_fresh_input": True}])
+def test_what_runs_alone_runs_and_the_others_of_its_step_are_deferred(make_tool: MakeTool, alone: Any) -> None:
+    tools = (make_tool("a"), make_tool("b", **alone), make_tool("c"), make_tool("d", **alone))
+    asked = [Asked(tool, tool.name) for tool in tools]
+    assert schedule(asked, {}, calls_left=None) == (Defer(("b",)), Run(0), Defer(("b",)), Defer(("b",)))
+
+
+def test_a_call_may_be_repeated_when_there_is_new_evidence(make_tool: MakeTool) -> None:
+    past = {"1": Past().after(is_success=True, dataset="tickets_1").at(2)}
+    asked = [Asked(make_tool(), "1")]
+    assert schedule(asked, past, calls_left=None, version=2) == (Suppress("tickets_1"),)
+    assert schedule(asked, past, calls_left=None, version=3) == (Run(0),)
+
+
+def test_a_write_that_was_done_is_never_repeated(make_tool: MakeTool) -> None:
+    past = {"1": Past().after(is_success=True).at(2)}
+    tool = make_tool(effect=Effect.WRITE, requires_fresh_input=True)
+    assert schedule([Asked(tool, "1")], past, calls_left=None, version=3) == (Suppress(None),)
+
+
+def test_a_tool_that_needs_fresh_input_is_never_answered_from_the_past(make_tool: MakeTool) -> None:
+    past = {"1": Past().after(is_success=True, dataset="tickets_1")}
+    assert schedule([Asked(make_tool(requires_fresh_input=True), "1")], past, calls_left=None) == (Run(0),)
 
 
 def test_a_call_that_succeeded_is_not_made_again_and_points_to_its_dataset(make_tool: MakeTool) -> None:
@@ -51,19 +73,9 @@ def test_the_same_call_twice_in_a_step_is_made_once(make_tool: MakeTool) -> None
     assert schedule(asked, {}, calls_left=None) == (Run(0), Run(0), SameStep(0))
 
 
-def test_a_call_that_needs_fresh_input_waits_for_the_others(make_tool: MakeTool) -> None:
-    asked = [Asked(make_tool("book", requires_fresh_input=True), "1"), Asked(make_tool("find"), "2")]
-    assert schedule(asked, {}, calls_left=None) == (Defer(("find",)), Run(0))
-
-
-def test_one_of_the_calls_that_all_need_fresh_input_runs(make_tool: MakeTool) -> None:
-    asked = [Asked(make_tool(name, requires_fresh_input=True), name) for name in ("a", "b")]
-    assert schedule(asked, {}, calls_left=None) == (Run(0), Defer(("a",)))
-
-
-def test_a_call_that_needs_fresh_input_does_not_wait_for_one_that_is_not_made(make_tool: MakeTool) -> None:
-    asked = [Asked(make_tool("find"), "1"), Asked(make_tool("book", requires_fresh_input=True), "2")]
-    assert schedule(asked, {"1": Past(is_success=True)}, calls_left=None) == (Suppress(None), Run(0))
+def test_nothing_waits_for_a_call_that_is_not_made(make_tool: MakeTool) -> None:
+    asked = [Asked(make_tool("find"), "1"), Asked(make_tool("book", parallel_safe=False), "2")]
+    assert schedule(asked, {"2": Past(is_success=True)}, calls_left=None) == (Run(0), Suppress(None))
 
 
 def test_calls_beyond_the_limit_are_not_made(make_tool: MakeTool) -> None:

@@ -1,0 +1,83 @@
+"""A turn that leads nowhere is noticed, and one that leads somewhere is left alone."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runax_cli.guard.progress import MOST_STEPS_WITHOUT_EVIDENCE, Progress, Stall, StepSeen
+
+
+def over(*steps: StepSeen) -> Progress:
+    progress = Progress()
+    for step in steps:
+        progress = progress.after(step)
+    return progress
+
+
+def step(calls: str, *, errors: str = "", results: str = "") -> StepSeen:
+    return StepSeen(calls=frozenset(calls), errors=frozenset(errors.split()), results=frozenset(results))
+
+
+def kind_of(*steps: StepSeen) -> Stall | None:
+    stalled = over(*steps).stalled
+    return None if stalled is None else stalled.kind
+
+
+def test_the_same_error_three_times_is_a_stall_and_named() -> None:
+    failing = [step(call, errors="timeout") for call in "abc"]
+    assert over(*failing[:2]).stalled is None
+    stalled = over(*failing).stalled
+    assert stalled is not None
+    assert (stalled.kind, stalled.error) == (Stall.SAME_ERROR, "timeout")
+
+
+def test_errors_between_which_something_new_came_are_no_stall() -> None:
+    steps = [step(f"{n}", errors="timeout", results=f"{n}") for n in range(6)]
+    assert kind_of(*steps) is None
+
+
+def test_the_same_call_three_times_is_a_circle() -> None:
+    assert kind_of(step("a", results="x"), step("a")) is None
+    assert kind_of(step("a", results="x"), step("a"), step("a")) is Stall.CIRCLE
+
+
+def test_a_longer_circle_is_noticed_when_it_closes_without_anything_new() -> None:
+    first = [step("a", results="x"), step("b", results="y")]
+    assert kind_of(*first, step("a", results="x")) is None
+    assert kind_of(step("0", results="z"), *first, step("a"), step("b"), step("a")) is Stall.CIRCLE
+
+
+def test_different_calls_that_bring_what_is_known_are_a_stall_in_the_end() -> None:
+    known = [step(f"{n}", results="x") for n in range(MOST_STEPS_WITHOUT_EVIDENCE + 1)]
+    assert kind_of(*known[:-1]) is None
+    assert kind_of(*known) is Stall.NOTHING_NEW
+
+
+STEPS = st.builds(
+    lambda calls, errors, results: StepSeen(
+        calls=frozenset(calls), errors=frozenset(errors), results=frozenset(results)
+    ),
+    st.sets(st.sampled_from("abcd"), min_size=1, max_size=2),
+    st.sets(st.sampled_from("ef"), max_size=1),
+    st.sets(st.integers(0, 30).map(str), max_size=2),
+)
+
+
+@given(st.lists(STEPS, max_size=12))
+def test_the_version_changes_exactly_with_new_results(steps: list[StepSeen]) -> None:
+    progress = Progress()
+    for one in steps:
+        after = progress.after(one)
+        assert (after.version > progress.version) is bool(one.results - progress.seen)
+        progress = after
+
+
+@given(st.lists(STEPS, max_size=12), STEPS)
+def test_a_step_that_brings_something_new_is_never_a_stall(steps: list[StepSeen], last: StepSeen) -> None:
+    news = StepSeen(calls=last.calls, errors=last.errors, results=frozenset(["news"]))
+    assert over(*steps, news).stalled is None
+
+
+@given(st.lists(STEPS, min_size=MOST_STEPS_WITHOUT_EVIDENCE + 1, max_size=14))
+def test_no_turn_goes_on_for_long_without_anything_new(steps: list[StepSeen]) -> None:
+    nothing = [StepSeen(calls=one.calls, errors=one.errors) for one in steps]
+    assert over(*nothing).stalled is not None
