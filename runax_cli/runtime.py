@@ -24,9 +24,11 @@ from runax_cli.executor.dataset import DatasetStore
 from runax_cli.executor.label import LabellerPrompts
 from runax_cli.executor.reader import Reader
 from runax_cli.executor.reduce import ReducerPrompts
+from runax_cli.executor.snapshot import Reuse
 from runax_cli.executor.workbench import LabellerParts, Workbench
 from runax_cli.folders import state_folder
 from runax_cli.guard.policy import Approver
+from runax_cli.identities import identities_of
 from runax_cli.limits import LimitScope, limits_in
 from runax_cli.memory.journal import Journal
 from runax_cli.memory.ledger import LedgerLimits, SharedLedger
@@ -38,6 +40,7 @@ from runax_cli.settings import FIELDS, Settings
 from runax_cli.settings_load import Configuration
 from runax_cli.state import journal_path, ledger_path, mark_session, session_folder
 
+_HOUR_S = 3600.0
 REDUCER_PROMPTS = ReducerPrompts(
     system=prompts.REDUCER_SYSTEM,
     user=prompts.REDUCER_USER,
@@ -182,7 +185,7 @@ async def open_runtime(
     registry = ModelRegistry(roles, concurrency=settings.llm_concurrency, clock=clock, rules=RulesModel)
     try:
         with (
-            closing(Journal.open(journal_path(root), secrets=configuration.secrets())) as journal,
+            closing(_journal(configuration, root)) as journal,
             session_folder(root, token_hex(8)) as folder,
             session_budgets(settings, root, clock=clock, warn=warn) as budget,
             ExitStack() as lifetimes,
@@ -194,7 +197,7 @@ async def open_runtime(
                     configuration=configuration,
                     catalog=catalog,
                     registry=registry,
-                    executor=_executor(catalog, store, journal, registry=registry, settings=settings),
+                    executor=_executor(catalog, store, journal, registry=registry, configuration=configuration),
                     journal=journal,
                     store=store,
                     clock=clock,
@@ -203,6 +206,11 @@ async def open_runtime(
                 )
     finally:
         await registry.aclose()
+
+
+def _journal(configuration: Configuration, root: Path) -> Journal:
+    is_isolated = configuration.settings.cache_max_age_hours == 0
+    return Journal.open(journal_path(root), secrets=configuration.secrets(), is_isolated=is_isolated)
 
 
 def _require_tools(catalog: Catalog, configuration: Configuration) -> None:
@@ -220,9 +228,9 @@ def _require_tools(catalog: Catalog, configuration: Configuration) -> None:
 
 
 def _executor(
-    catalog: Catalog, store: DatasetStore, journal: Journal, *, registry: ModelRegistry, settings: Settings
+    catalog: Catalog, store: DatasetStore, journal: Journal, *, registry: ModelRegistry, configuration: Configuration
 ) -> Executor:
-    reducer = registry.config(Role.REDUCER)
+    reducer, settings = registry.config(Role.REDUCER), configuration.settings
     return Executor(
         catalog,
         store,
@@ -232,4 +240,5 @@ def _executor(
         prompts=REDUCER_PROMPTS,
         api_concurrency=settings.api_concurrency,
         reducer_concurrency=settings.llm_concurrency,
+        reuse=Reuse(identities_of(configuration), max_age_s=settings.cache_max_age_hours * _HOUR_S),
     )

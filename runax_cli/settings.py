@@ -116,6 +116,10 @@ class Settings(BaseSettings):
     state_max_age_days: Annotated[float, Field(gt=0)] = Field(
         30.0, description="Age from which `runax runs prune` removes a stored run, in days."
     )
+    cache_max_age_hours: Annotated[float, Field(ge=0, allow_inf_nan=False)] = Field(
+        24.0,
+        description="For how long stored pages are used again while a probe finds the data unchanged; 0 for never.",
+    )
     runax_profile: str | None = Field(None, description="Name of the profile in `runax.yaml` that is in force.")
 
     @classmethod

@@ -88,6 +88,9 @@ class CallOptions(Options):
     allow_writes: Annotated[
         bool, _option("--allow-writes", text="Let tools change data, after asking.", panel="Limits")
     ] = False
+    no_cache: Annotated[
+        bool, _option("--no-cache", text="Fetch, read and label anew, whatever is stored.", panel="Limits")
+    ] = False
     timeout: Annotated[float | None, _limit(TIMEOUT)] = None
 
 
@@ -231,5 +234,6 @@ class Common:
             "base_api_url": source.base_url,
             "mcp_url": source.mcp,
             "llm_name": self.answer.model,
+            "cache_max_age_hours": 0.0 if self.call.no_cache else None,
             TIMEOUT: self.call.timeout,
         }

@@ -24,10 +24,12 @@ from runax_cli.executor.ledger import Ledger
 from runax_cli.executor.outcome import CallOutcome, DecidedCall, Finding, Need, Scope
 from runax_cli.executor.reader import Reader
 from runax_cli.executor.reading import Reading
+from runax_cli.executor.recalled import Recalled, same_size
 from runax_cli.executor.reduce import ReducerPrompts
 from runax_cli.executor.seal import seal
 from runax_cli.executor.sender import Sender, Source
 from runax_cli.executor.sizing import TOKENS_PER_BYTE, Estimate, corrected, forecast, page_size
+from runax_cli.executor.snapshot import Reuse, snapshot_of
 from runax_cli.executor.strategy import Choice, Size, Strategy, choose
 from runax_cli.executor.underway import Underway
 from runax_cli.memory.journal import Journal
@@ -54,6 +56,7 @@ class Executor:
         reducer_concurrency: int = 8,
         max_attempts: int = 3,
         clock: Clock | None = None,
+        reuse: Reuse | None = None,
     ) -> None:
         self._catalog, self._store, self._journal = catalog, store, journal
         self._counter, self._api_concurrency = counter, api_concurrency
@@ -62,6 +65,7 @@ class Executor:
         )
         self._max_attempts = max_attempts
         self._clock = clock or SystemClock()
+        self._reuse = reuse or Reuse()
         self._source_slots: dict[str, asyncio.Semaphore] = {}
 
     async def execute(self, call: DecidedCall, scope: Scope, *, direct_limit: int) -> CallOutcome:
@@ -107,7 +111,9 @@ class Executor:
 
     async def _probed(self, run: Underway) -> Probe:
         """The probe without the page it may have brought, which the call holds until it is on disk."""
-        found = await probe(run.call.tool, run.sender)
+        recalled = Recalled(run.sender, run.call, run.ledger)
+        found = await probe(run.call.tool, recalled)
+        run.snapshot = snapshot_of(found, recalled.sight, source=run.call.tool.source, reuse=self._reuse)
         run.first = None if _is_too_small_to_begin_with(found) else found.first
         estimate = self._estimate(found)
         run.tell_probe(found, estimate)
@@ -126,7 +132,8 @@ class Executor:
         """The first page on disk, and the estimate corrected by it. Both forecasts are told."""
         estimate = self._estimate(found)
         chunk_tokens = run.reducer.chunk_tokens
-        size = page_size(found.pagination, estimate, chunk_tokens=chunk_tokens, at_most=run.call.at_most)
+        wanted = page_size(found.pagination, estimate, chunk_tokens=chunk_tokens, at_most=run.call.at_most)
+        size = await same_size(wanted, run.call, run.ledger, snapshot=run.snapshot)
         run.tell_forecast(estimate, size)
         dataset = await asyncio.to_thread(self._store.create, run.call.tool.noun)
         fetch = Fetch(
@@ -140,6 +147,7 @@ class Executor:
             first=run.first,
             size=size,
             concurrency=self._api_concurrency,
+            snapshot=run.snapshot,
         )
         run.first = None
         await fetch.first()
@@ -258,6 +266,7 @@ class Executor:
     async def _fetched_and_sealed(self, run: Underway, fetch: Fetch, dataset: Dataset) -> None:
         """Sealing needs no model: it goes on beside the reducers. A failure is told, and costs no answer."""
         await fetch.rest()
+        run.tell_taken_over(dataset.name, fetch.from_store)
         if not dataset.n_records:
             return
         began = self._clock.monotonic()

@@ -22,6 +22,7 @@ from runax_cli.executor.page import Page
 from runax_cli.executor.pages import Pages
 from runax_cli.executor.proof import corrected_unit, page_before
 from runax_cli.executor.sender import Sender
+from runax_cli.executor.snapshot import Snapshot
 from runax_cli.executor.strides import Strides
 from runax_cli.executor.trail import Trail
 from runax_cli.executor.walk import PageFacts, Walk
@@ -46,6 +47,7 @@ class Fetch:
         concurrency: int,
         limits: FetchLimits | None = None,
         clock: Clock | None = None,
+        snapshot: Snapshot | None = None,
     ) -> None:
         self._call, self._dataset, self._notes = call, dataset, notes
         self._given, self._has_sample = first, bool(probe.sample)
@@ -53,7 +55,13 @@ class Fetch:
         caps = Caps(limits or FetchLimits(), dataset, clock or SystemClock())
         self._totals = Totals(Announced(total=probe.total, certainty=probe.certainty), notes)
         self._pages = Pages(
-            call, probe, send=send, ledger=ledger, spool=dataset.spool, size=size if first is None else first.size
+            call,
+            probe,
+            send=send,
+            ledger=ledger,
+            spool=dataset.spool,
+            size=size if first is None else first.size,
+            snapshot=snapshot,
         )
         self._intake = Intake(call, dataset, self._pages, emitter=emitter, notes=notes, totals=self._totals, caps=caps)
         self._mender = Mender(self._pages, notes)
@@ -93,6 +101,11 @@ class Fetch:
                 self._judge_lone_page()
         finally:
             self._intake.arrivals.close()
+
+    @property
+    def from_store(self) -> int:
+        """Pages that the journal had."""
+        return self._pages.from_store
 
     def in_order(self) -> AsyncIterator[int]:
         """Indices of pages that are on disk, in page order, each as soon as all before it are in or have failed."""

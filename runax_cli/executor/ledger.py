@@ -30,9 +30,10 @@ class Ledger:
         """The run whose work this is."""
         return self._emitter.stamp.run_id
 
-    async def found(self, key: str) -> bytes | None:
-        """The stored result of a unit, or None."""
-        return await self._guarded(lambda: self._journal.found(key))
+    async def found(self, key: str, *, max_age_s: float | None = None) -> bytes | None:
+        """The stored result of a unit, or None; what another run stored is too old after `max_age_s`."""
+        run_id = self.run_id
+        return await self._guarded(lambda: self._journal.found(key, run_id=run_id, max_age_s=max_age_s))
 
     async def started(self, key: str, kind: EntryKind, *, reserved_tokens: int = 0) -> None:
         """Write that a unit begins."""
@@ -43,13 +44,18 @@ class Ledger:
         """Write a unit's result."""
         await self._guarded(lambda: self._journal.done(key, payload))
 
+    async def moved(self, key: str, payload: bytes) -> None:
+        """Write where a unit's result is now, which is as old as it was."""
+        await self._guarded(lambda: self._journal.moved(key, payload))
+
     async def failed(self, key: str) -> None:
         """Write that a unit came to nothing, and is not in flight any more."""
         await self._guarded(lambda: self._journal.failed(key))
 
     async def found_all(self, keys: Sequence[str]) -> dict[str, bytes]:
         """The stored results of many units, by key."""
-        return await self._guarded(lambda: self._journal.found_all(keys)) or {}
+        run_id = self.run_id
+        return await self._guarded(lambda: self._journal.found_all(keys, run_id=run_id)) or {}
 
     async def store(self, kind: EntryKind, entries: Mapping[str, bytes]) -> None:
         """Write many units that are done, at once."""

@@ -13,6 +13,7 @@ from runax_cli.events import (
     ChunkingPlanned,
     DatasetSealed,
     PagingDetected,
+    Resumed,
     StrategyChosen,
     StructureSeen,
     TokensChanged,
@@ -26,6 +27,7 @@ from runax_cli.executor.reduce import Reducer
 from runax_cli.executor.seal import Sealed
 from runax_cli.executor.sender import Sender
 from runax_cli.executor.sizing import Estimate, forecast
+from runax_cli.executor.snapshot import Snapshot
 from runax_cli.executor.strategy import Choice
 from runax_cli.executor.structure import structure_of
 from runax_cli.results import Coverage, TotalIs
@@ -46,6 +48,7 @@ class Underway:
     direct_limit: int
     began: float
     first: FirstPage | None = None
+    snapshot: Snapshot | None = None
     choice: Choice | None = None
     tokens_raw: int = 0
 
@@ -105,6 +108,12 @@ class Underway:
                 is_corrected=estimate.is_corrected,
             )
         )
+
+    def tell_taken_over(self, dataset: str, pages: int) -> None:
+        """Pages that were not asked for, because they are stored."""
+        if pages:
+            why = f", unchanged by {self.snapshot.judged_by.value}" if self.snapshot else ""
+            self.tell(Resumed(text=f"{dataset}: {pages} pages were taken from the store{why}"))
 
     def tell_sealed(self, dataset: str, sealed: Sealed, *, took_s: float) -> None:
         """The dataset is one Parquet file."""

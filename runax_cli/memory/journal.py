@@ -14,7 +14,7 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,8 @@ BUSY_TIMEOUT_S = 10.0
 MASK = "***"
 _SHORTEST_SECRET = 4
 _IN_MEMORY = ":memory:"
+_NEVER = "9999"
+"""After every time that can be written down."""
 _SCHEMA = """
 CREATE TABLE runs (
     run_id TEXT PRIMARY KEY, session_id TEXT NOT NULL, question TEXT NOT NULL, settings TEXT NOT NULL,
@@ -103,17 +105,21 @@ class Journal:
     Every method raises StoreError where the disk is full or read-only or the file is damaged.
     """
 
-    def __init__(self, connection: sqlite3.Connection, *, path: str, secrets: Iterable[str] = ()) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, *, path: str, secrets: Iterable[str] = (), is_isolated: bool = False
+    ) -> None:
         self._connection = connection
+        self._is_isolated = is_isolated
         self._secrets = _spellings(secrets)
         self._lock = threading.Lock()
         self.path = path
 
     @classmethod
-    def open(cls, path: Path | str, *, secrets: Iterable[str] = ()) -> "Journal":
+    def open(cls, path: Path | str, *, secrets: Iterable[str] = (), is_isolated: bool = False) -> "Journal":
         """Open or create the file (0600, its folder 0700); ":memory:" is a journal that dies with the process.
 
-        Whatever is written later, none of `secrets` is: a model or a source may have echoed one.
+        Whatever is written later, none of `secrets` is: a model or a source may have echoed one. `is_isolated`: no run
+        finds what another one stored.
         """
         name = str(path)
         with _told_as_store_error(name):
@@ -127,7 +133,7 @@ class Journal:
             except BaseException:
                 connection.close()
                 raise
-        return cls(connection, path=name, secrets=secrets)
+        return cls(connection, path=name, secrets=secrets, is_isolated=is_isolated)
 
     def begin_run(
         self, run_id: str, session_id: str, *, question: str, settings: Mapping[str, Any], started_at: datetime
@@ -203,22 +209,39 @@ class Journal:
         rows = self._read(statement, (run_id,))
         return tuple(Spent(Role(role), Usage(into, out), n, cost) for role, into, out, n, cost in rows)
 
-    def found(self, key: str) -> bytes | None:
-        """The stored result of a unit, or None: not there, not done, or damaged (its checksum does not fit)."""
-        rows = self._read("SELECT payload, checksum FROM units WHERE key=? AND payload IS NOT NULL", (key,))
+    def moved(self, key: str, payload: bytes) -> None:
+        """Write another result for a unit that is done, as old as the one before: a pointer that points elsewhere."""
+        payload = self._masked_bytes(payload)
+        row = (payload, hashlib.sha256(payload).digest(), key)
+        self._write("UPDATE units SET payload=?, checksum=? WHERE key=? AND payload IS NOT NULL", row)
+
+    def found(self, key: str, *, run_id: str = "", max_age_s: float | None = None) -> bytes | None:
+        """The stored result of a unit, or None: not there, not done, or damaged (its checksum does not fit).
+
+        One that is older than `max_age_s` seconds counts only for the run that stored it, `run_id`.
+        """
+        since = self._since(max_age_s)
+        statement = (
+            "SELECT payload, checksum FROM units WHERE key=? AND payload IS NOT NULL AND (run_id=? OR done_at>=?)"
+        )
+        rows = self._read(statement, (key, run_id, since))
         for payload, checksum in rows:
             if hashlib.sha256(payload).digest() == checksum:
                 return bytes(payload)
         return None
 
-    def found_all(self, keys: Sequence[str]) -> dict[str, bytes]:
+    def found_all(self, keys: Sequence[str], *, run_id: str = "") -> dict[str, bytes]:
         """The stored results of many units, by key; those that are not there, not done or damaged are left out."""
+        since = self._since(None)
         found: dict[str, bytes] = {}
         for start in range(0, len(keys), _KEYS_AT_ONCE):
             some = tuple(keys[start : start + _KEYS_AT_ONCE])
             marks = ",".join("?" * len(some))
-            statement = f"SELECT key, payload, checksum FROM units WHERE payload IS NOT NULL AND key IN ({marks})"  # noqa: S608
-            for key, payload, checksum in self._read(statement, some):
+            statement = (
+                "SELECT key, payload, checksum FROM units WHERE payload IS NOT NULL AND (run_id=? OR done_at>=?) "  # noqa: S608
+                f"AND key IN ({marks})"
+            )
+            for key, payload, checksum in self._read(statement, (run_id, since, *some)):
                 if hashlib.sha256(payload).digest() == checksum:
                     found[key] = bytes(payload)
         return found
@@ -249,6 +272,12 @@ class Journal:
         """Close the file. A second call changes nothing."""
         with self._lock, _told_as_store_error(self.path):
             self._connection.close()
+
+    def _since(self, max_age_s: float | None) -> str:
+        """When a unit of another run must have been done to count."""
+        if self._is_isolated:
+            return _NEVER
+        return "" if max_age_s is None else (datetime.now(UTC) - timedelta(seconds=max_age_s)).isoformat()
 
     def _masked(self, text: str) -> str:
         for secret in self._secrets:

@@ -168,7 +168,7 @@ class CalibratedCounter:
             self._samples.append((counted, reported))
 
     def refused(self, counted: int, effective_tokens: int) -> None:
-        """Take note of a request that the endpoint refused as too long: by its count it is well above what is allowed."""
+        """Take note of a request that the endpoint refused as too long: it counts well more than what is allowed."""
         self.observe(counted, round(effective_tokens * _REFUSED_EXCESS))
 
     def counted(self, text: str) -> int:

@@ -1,0 +1,244 @@
+"""kill -9 at random moments, then `runax runs resume`: the same answer, and nothing stored is done again.
+
+The real command in a process of its own, over the mock API and the mock model endpoint on loopback. A moment is the
+arrival of the n-th request of a run, or its answer, drawn at random. Judged by the journal itself: what it had as done
+when the process died must stand there unchanged afterwards, since a unit that is fetched, reduced, labelled or asked
+again is written again. Prints one line a moment and a summary; leaves with 10 where a moment failed.
+
+    python -m benchmarks.kills [MOMENTS] [SEED]
+"""
+
+import asyncio
+import json
+import os
+import random
+import signal
+import sqlite3
+import sys
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from mock_api.app import create_app
+from mock_api.llm_server import create_llm_app
+from mock_api.serving import serve
+from runax_cli.commands.rules_server import answer
+
+MISSED = 10
+QUESTIONS = (
+    'What is the case code of the marten in the tickets of the customer named "Baláž"?',
+    "How many payments does customer 4 have, and what is their sum?",
+)
+_PATIENCE_S = 120.0
+_ROOT = Path(__file__).resolve().parents[1]
+_TOKEN = "kill-token"
+_UNCOUNTED = frozenset({"/openapi.json", "/v1/models"})
+
+
+@dataclass(slots=True)
+class Wire:
+    """Requests of one process as both servers see them; `strike` is called at the drawn moment."""
+
+    at: int | None = None
+    after_answer: bool = False
+    process: asyncio.subprocess.Process | None = None
+    arrived: int = 0
+    open: int = 0
+    paths: list[str] = field(default_factory=list)
+
+    def began(self, path: str) -> int:
+        """A request arrives; its number from 1."""
+        self.arrived += 1
+        self.open += 1
+        self.paths.append(path)
+        if not self.after_answer:
+            self._strike(self.arrived)
+        return self.arrived
+
+    def ended(self, number: int) -> None:
+        """A request is answered."""
+        self.open -= 1
+        if self.after_answer:
+            self._strike(number)
+
+    def _strike(self, number: int) -> None:
+        if number == self.at and self.process is not None and self.process.returncode is None:
+            self.process.send_signal(signal.SIGKILL)
+
+
+@dataclass(slots=True)
+class Watched:
+    """An app whose requests are told to a wire."""
+
+    app: ASGIApp
+    wire: Wire = field(default_factory=Wire)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve, and tell."""
+        if scope["type"] != "http" or scope["path"] in _UNCOUNTED:
+            await self.app(scope, receive, send)
+            return
+        wire = self.wire
+        number = wire.began(f"{scope['path']}?{scope['query_string'].decode()}")
+        try:
+            await self.app(scope, receive, send)
+        finally:
+            wire.ended(number)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """Both servers, and a folder for everything that processes write."""
+
+    api: Watched
+    llm: Watched
+    variables: dict[str, str]
+    folder: Path
+
+    def watch(self, wire: Wire) -> None:
+        """Both servers tell one wire from now on."""
+        self.api.wire = self.llm.wire = wire
+
+    async def runax(self, state: str, *arguments: str, wire: Wire) -> tuple[int, str, str]:
+        """The command in a process of its own: exit code, stdout, stderr."""
+        self.watch(wire)
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "runax_cli",
+            *arguments,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            cwd=self.folder,
+            env=self.variables | {"XDG_STATE_HOME": str(self.folder / state), "LOG_DIR": str(self.folder / state)},
+        )
+        wire.process = process
+        async with asyncio.timeout(_PATIENCE_S):
+            out, err = await process.communicate()
+        return process.returncode or 0, out.decode(), err.decode()
+
+
+@asynccontextmanager
+async def world() -> AsyncIterator[World]:
+    """Servers on free ports of loopback."""
+    api, llm = Watched(create_app(token=_TOKEN)), Watched(create_llm_app(answer, model="mock", token=None))
+    with TemporaryDirectory() as folder:
+        async with serve(api, port=0) as api_url, serve(llm, port=0) as llm_url:
+            variables = {
+                "PATH": os.environ["PATH"],
+                "PYTHONPATH": str(_ROOT),
+                "HOME": folder,
+                "BASE_API_URL": api_url,
+                "BASE_API_TOKEN": _TOKEN,
+                "LLM_API_BASE_URL": f"{llm_url}/v1",
+                "LLM_API_KEY": "none",
+                "LLM_NAME": "mock",
+                "LLM_API": "chat",
+            }
+            yield World(api=api, llm=llm, variables=variables, folder=Path(folder))
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What came of one moment; `faults` is empty where all is well."""
+
+    moment: str
+    stored: int
+    sent_again: int
+    in_flight: int
+    faults: tuple[str, ...]
+
+    def line(self) -> str:
+        """As it is printed."""
+        state = "; ".join(self.faults) or "ok"
+        counts = f"{self.stored} units stored, {self.in_flight} in flight, {self.sent_again} sent after"
+        return f"{self.moment}: {counts}: {state}"
+
+
+def units(state: Path) -> dict[str, str]:
+    """Units with a result, by key, and when they were stored."""
+    journal = state / "runax" / "journal.sqlite"
+    if not journal.exists():
+        return {}
+    with closing(sqlite3.connect(f"file:{journal}?mode=ro", uri=True)) as connection:
+        return dict(connection.execute("SELECT key, done_at FROM units WHERE payload IS NOT NULL").fetchall())
+
+
+def run_of(state: Path) -> str | None:
+    """The run that was begun, if it came so far."""
+    journal = state / "runax" / "journal.sqlite"
+    if not journal.exists():
+        return None
+    with closing(sqlite3.connect(f"file:{journal}?mode=ro", uri=True)) as connection:
+        row = connection.execute("SELECT run_id FROM runs").fetchone()
+    return None if row is None else str(row[0])
+
+
+async def undisturbed(within: World, question: str, name: str) -> tuple[dict[str, Any], int]:
+    """The answer of a run that nobody kills, and how many requests it sends."""
+    wire = Wire()
+    code, out, err = await within.runax(name, "query", question, "-o", "json", wire=wire)
+    if code != 0:
+        raise RuntimeError(f"the undisturbed run ended with {code}: {err[-2000:]}")
+    return json.loads(out), wire.arrived
+
+
+async def killed(within: World, question: str, whole: dict[str, Any], *, at: int, after: bool, name: str) -> Verdict:
+    """Kill at one moment, resume, and judge."""
+    wire = Wire(at=at, after_answer=after)
+    await within.runax(name, "query", question, "-o", "json", wire=wire)
+    state, moment = within.folder / name, f"request {at} {'answered' if after else 'arrived'}"
+    before, in_flight, run = units(state), wire.open, run_of(state)
+    if run is None:
+        return Verdict(moment, 0, 0, in_flight, ("the run had not begun",) if before else ())
+    second = Wire()
+    code, out, err = await within.runax(name, "runs", "resume", run, "-o", "json", wire=second)
+    faults = []
+    if code != whole["exit_code"]:
+        faults.append(f"exit code {code}: {err[-300:]}")
+    else:
+        resumed = json.loads(out)
+        faults += [f"another {key}" for key in ("answer", "status", "evidence") if resumed[key] != whole[key]]
+        faults += [] if resumed["run_id"] == run else ["another run"]
+    after_units = units(state)
+    again = [key for key, done_at in before.items() if after_units.get(key) != done_at]
+    faults += [f"{len(again)} stored units were done again"] if again else []
+    return Verdict(moment, len(before), second.arrived, in_flight, tuple(faults))
+
+
+async def judged(moments: int, seed: int) -> Sequence[Verdict]:
+    """Every moment, one after the other."""
+    draw = random.Random(seed)
+    verdicts = []
+    async with world() as within:
+        for number, question in enumerate(QUESTIONS):
+            whole, n_requests = await undisturbed(within, question, f"whole{number}")
+            print(f"{question} {n_requests} requests undisturbed")
+            for moment in range(moments // len(QUESTIONS)):
+                at, after = draw.randint(1, n_requests), draw.random() < 0.5
+                name = f"killed{number}_{moment}"
+                verdict = await killed(within, question, whole, at=at, after=after, name=name)
+                print(verdict.line(), flush=True)
+                verdicts.append(verdict)
+    return verdicts
+
+
+def main() -> int:
+    """Run, print, judge."""
+    given = [int(value) for value in sys.argv[1:3]]
+    verdicts = asyncio.run(judged(*(given + [50, 20260][len(given) :])))
+    failed = [verdict for verdict in verdicts if verdict.faults]
+    print(
+        f"{len(verdicts) - len(failed)} of {len(verdicts)} moments: the same answer, and nothing stored was done again"
+    )
+    return MISSED if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,102 @@
+"""What a call decided before: answers to its probe, and the size of its pages, from the journal.
+
+A run that goes on must see the data as it saw it before: the total and the first record decide which stored pages are
+its own, and pages of another size are other pages. Knows requests and responses as values. Knows no walk.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias
+
+from pydantic import ValidationError
+
+from adapters.base import CallResult, Json, PageAddress
+from runax_cli.executor.ledger import Ledger, key_of
+from runax_cli.executor.outcome import DecidedCall
+from runax_cli.executor.pages import where_of
+from runax_cli.executor.snapshot import Sight, Snapshot
+from runax_cli.memory.journal import EntryKind
+from runax_cli.results import Stored
+
+Send: TypeAlias = Callable[[PageAddress | None], Awaitable[CallResult]]
+_UNSTORED_HEADERS = frozenset({"set-cookie", "authorization", "www-authenticate", "proxy-authenticate"})
+_MOST_BYTES = 2 * 2**20
+"""A larger answer is the data itself and is stored as a page."""
+
+
+class StoredAnswer(Stored):
+    """A response as it stands in the journal."""
+
+    payload: Json
+    location: str
+    headers: dict[str, str]
+    n_bytes: int
+    status: int | None
+
+
+class Recalled:
+    """Sends a probe's requests, and remembers their answers. `sight` is that of the first answer."""
+
+    def __init__(self, send: Send, call: DecidedCall, ledger: Ledger) -> None:
+        self._send, self._call, self._ledger = send, call, ledger
+        self.sight = Sight()
+        self._has_seen = False
+
+    async def __call__(self, place: PageAddress | None) -> CallResult:
+        """One answer. Raises SourceError and BudgetExhausted."""
+        key = self._key(place)
+        result = await self._stored(key)
+        if result is None:
+            result = await self._send(place)
+            await self._remember(key, result)
+        if not self._has_seen:
+            self._has_seen, self.sight = True, Sight.of(result)
+        return result
+
+    async def _stored(self, key: str) -> CallResult | None:
+        payload = None if self._call.tool.requires_fresh_input else await self._ledger.found(key)
+        if payload is None:
+            return None
+        try:
+            stored = await asyncio.to_thread(StoredAnswer.model_validate_json, payload)
+        except ValidationError:
+            return None
+        return CallResult(
+            payload=stored.payload,
+            location=stored.location,
+            headers=stored.headers,
+            n_bytes=stored.n_bytes,
+            requests=0,
+            status=stored.status,
+        )
+
+    async def _remember(self, key: str, result: CallResult) -> None:
+        if result.n_bytes > _MOST_BYTES:
+            return
+        stored = StoredAnswer(
+            payload=result.payload,
+            location=result.location,
+            headers={k: v for k, v in result.headers.items() if k not in _UNSTORED_HEADERS},
+            n_bytes=result.n_bytes,
+            status=result.status,
+        )
+        await self._ledger.store(EntryKind.PAGE, {key: stored.model_dump_json().encode("utf-8", "replace")})
+
+    def _key(self, place: PageAddress | None) -> str:
+        call = self._call
+        where = [call.tool.source, call.tool.name, call.arguments, where_of(place), bool(place and place.is_head)]
+        return key_of("probe", self._ledger.run_id, call.call_id, *where)
+
+
+async def same_size(wanted: int | None, call: DecidedCall, ledger: Ledger, *, snapshot: Snapshot | None) -> int | None:
+    """The size of the pages that are stored already, else `wanted`, which is then that of all further ones."""
+    if wanted is None:
+        return None
+    within = [ledger.run_id, call.call_id] if snapshot is None else [snapshot.digest]
+    tool = call.tool
+    key = key_of("size", *within, tool.source, tool.name, call.arguments, call.at_most)
+    stored = await ledger.found(key, max_age_s=0.0 if snapshot is None else snapshot.max_age_s)
+    if stored is not None and stored.isdigit():
+        return int(stored)
+    await ledger.store(EntryKind.PAGE, {key: str(wanted).encode()})
+    return wanted

@@ -1,0 +1,34 @@
+"""Identities of sources: what tells one source, as one user may see it, from any other.
+
+Stored pages are keyed by it, so that two accounts, or two servers of one name, never share a page. Knows settings; what
+it gives is a digest, from which no secret can be read.
+"""
+
+import hashlib
+
+from runax_cli.errors import ConfigurationError
+from runax_cli.settings_files import McpPart, OpenApiPart
+from runax_cli.settings_load import Configuration
+
+
+def identities_of(configuration: Configuration) -> dict[str, str]:
+    """The identity of every source, by its name."""
+    return {name: _identity(part, configuration) for name, part in configuration.sources().items()}
+
+
+def _identity(part: OpenApiPart | McpPart, configuration: Configuration) -> str:
+    said = part.model_dump_json()
+    digest = hashlib.sha256(said.encode())
+    named = part.auth.values() if isinstance(part.auth, dict) else filter(None, [part.auth])
+    # An MCP server's environment and headers may name any variable, as may a file of such servers.
+    inside = [name for name in configuration.variables if f"{{{name}" in said]
+    for variable in sorted({*named, *inside}):
+        digest.update(f"\0{variable}\0{_value(variable, configuration)}".encode())
+    return digest.hexdigest()
+
+
+def _value(variable: str, configuration: Configuration) -> str:
+    try:
+        return configuration.credential(variable, owner="identity").get_secret_value()
+    except ConfigurationError:
+        return ""
