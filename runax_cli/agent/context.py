@@ -66,7 +66,9 @@ class Context:
         to_come: Sequence[ToolSchema] = (),
         can_summarize: bool = False,
     ) -> None:
-        """`later` are further tools that can be called at a moment, `to_come` those that there may be at most.
+        """`tools` may change from request to request: more are put on the list as they are found.
+
+        `later` are further tools that can be called at a moment, `to_come` those that there may be at most.
 
         `can_summarize` is set where somebody makes summaries of what is older.
         """
@@ -76,7 +78,7 @@ class Context:
         self._history = _messages(earlier)
         self._question = question
         self._summary_tokens = most_tokens(effective_tokens) if can_summarize else None
-        self._tools, self._later, self._to_come = tuple(tools), later, tuple(to_come)
+        self._tools, self._later, self._to_come = tools, later, tuple(to_come)
         self._counter = counter
         self._run_id = run_id
         self.effective_tokens = effective_tokens

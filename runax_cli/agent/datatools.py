@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from adapters.base import ToolSpec
+from runax_cli.agent.toolbox import Shelf
 from runax_cli.executor.workbench import SOURCE, DataTool
 from runax_cli.guard.virtual import VisibleTool, visible
 from runax_cli.models.base import ToolSchema
@@ -99,17 +100,19 @@ def tokens_of(tools: Iterable[ToolSchema], counter: CalibratedCounter) -> int:
 class OfferedTools(Mapping[str, VisibleTool]):
     """The tools that there are at this moment: those of the sources, and those over datasets once there is one."""
 
-    sources: Mapping[str, VisibleTool]
+    sources: Shelf
     data: DataTools | None = None
 
     def __getitem__(self, name: str) -> VisibleTool:
-        return self._now[name]
+        now = self._data_now
+        return now[name] if name in now else self.sources[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._now)
+        yield from self.sources
+        yield from self._data_now
 
     def __len__(self) -> int:
-        return len(self._now)
+        return len(self.sources) + len(self._data_now)
 
     @property
     def later(self) -> tuple[ToolSchema, ...]:
@@ -117,8 +120,8 @@ class OfferedTools(Mapping[str, VisibleTool]):
         return () if self.data is None else tuple(tool.schema for tool in self.data.now.values())
 
     @property
-    def _now(self) -> Mapping[str, VisibleTool]:
-        return self.sources if self.data is None else {**self.sources, **self.data.now}
+    def _data_now(self) -> Mapping[str, VisibleTool]:
+        return {} if self.data is None else self.data.now
 
 
 def _with_listing(tool: VisibleTool, listing: str) -> VisibleTool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from uuid import uuid4
 
 from adapters.base import ToolSpec
-from runax_cli.agent.datatools import DataTools, OfferedTools, tokens_of
+from runax_cli.agent.datatools import tokens_of
 from runax_cli.agent.division import Division, plan_made, tell_repairs
 from runax_cli.agent.forecast import Ahead, PartForecast, Tokens, of_part
 from runax_cli.agent.part import Asked, Part, RunParts
@@ -23,7 +23,6 @@ from runax_cli.events import Emitter, Event, EventSink, ModelReplied
 from runax_cli.executor.look import Lookout, Sight
 from runax_cli.executor.strategy import Strategy
 from runax_cli.guard.policy import AlwaysDeny, WritePolicy
-from runax_cli.guard.virtual import visible
 from runax_cli.memory.journal import MemoryJournal
 from runax_cli.models.base import Role
 from runax_cli.models.metered import UsageMeter
@@ -107,7 +106,7 @@ class Foresight:
         return await asyncio.to_thread(self._foreseen, division, run, steps.made)
 
     async def _divided(self, question: str, run: RunParts) -> Division:
-        plan = plan_of(question) or await run.planner().plan(question)
+        plan = plan_of(question) or await (await asyncio.to_thread(run.planner, question)).plan(question)
         run.emitter.emit(plan_made(plan))
         tell_repairs(plan, run.emitter)
         self.lookout.awaited = frozenset(number for part in plan.parts for number in part.after)
@@ -121,14 +120,13 @@ class Foresight:
 
     def _run(self, sink: EventSink) -> RunParts:
         session, run_id = self.session, uuid4().hex[:12]
-        sources = {spec.name: visible(spec) for spec in session.catalog.tools}
-        data = None if session.workbench is None else DataTools(session.workbench, taken=sources)
         return RunParts(
             run_id=run_id,
             today=session.today,
             registry=session.registry,
             executor=self.lookout,
-            tools=OfferedTools(sources, data),
+            tools=session.tools,
+            tool_limits=session.tool_limits,
             datasets={},
             journal=MemoryJournal(),
             history=session.history,

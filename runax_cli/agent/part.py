@@ -3,25 +3,29 @@
 Puts a turn together for a sub-question. Knows nothing of the other parts, save the text that they left for this one.
 """
 
+import asyncio
 from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass
 from functools import partial
 
+from adapters.clock import SystemClock
 from runax_cli.agent import prompts
 from runax_cli.agent.calls import CallExecutor, CallParts, TurnCalls
 from runax_cli.agent.context import Context
 from runax_cli.agent.datatools import OfferedTools
+from runax_cli.agent.finding import Finding, offered
 from runax_cli.agent.journalled import JournalledModel
 from runax_cli.agent.plan import SubQuestion
 from runax_cli.agent.planner import Planner
 from runax_cli.agent.resuming import replayed
 from runax_cli.agent.streaming import AnswerStream
 from runax_cli.agent.summarizer import Summarizer
+from runax_cli.agent.toolbox import DEFAULT_LIMITS, Toolbox, ToolLimits
 from runax_cli.agent.turn import Turn, TurnParts
 from runax_cli.agent.verdict import Stopped, TurnEnd
 from runax_cli.budget import Budget
 from runax_cli.errors import RunaxError, StoreError
-from runax_cli.events import Emitter, Warned
+from runax_cli.events import Emitter, ToolsOffered, Warned
 from runax_cli.guard.policy import WritePolicy
 from runax_cli.memory.history import History
 from runax_cli.memory.journal import Journal
@@ -50,15 +54,18 @@ class RunParts:
     emitter: Emitter
     budget: Budget
     parallel_calls: int
+    tool_limits: ToolLimits = DEFAULT_LIMITS
     halted: Callable[[int | None], str | None] = lambda _number: None
 
-    def planner(self) -> Planner:
-        """The planner of this run, over the whole of its budget."""
+    def planner(self, question: str) -> Planner:
+        """The planner of this run, over the whole of its budget. Blocking where there are many tools."""
         config = self.registry.config(Role.PLANNER)
+        tools = self.tools.sources.for_planning(question)
         return Planner(
             model=self.model(Role.PLANNER, budget=self.budget, emitter=self.emitter),
             history=self.history,
-            tools=[tool.schema for tool in self.tools.sources.values()],
+            tools=tools,
+            more_tools=len(self.tools.sources) - len(tools),
             counter=self.registry.counter(Role.PLANNER),
             effective_tokens=config.effective_tokens,
             today=self.today,
@@ -103,6 +110,7 @@ class Part:
         self.asked, self._run, self.budget = asked, run, budget
         self.emitter = run.emitter if asked.number is None else run.emitter.child(sub_question=asked.number)
         self._stream = AnswerStream(self.emitter, on_text=on_text, is_silent=asked.number is not None)
+        self._toolbox = self._empty_toolbox()
         context = self._context()
         self.calls = self._calls(context)
         self._turn = Turn(self._turn_parts(context))
@@ -116,6 +124,7 @@ class Part:
     async def run(self) -> TurnEnd:
         """Run to the end. Errors that runax raises on purpose are ends; whatever else happens passes through."""
         try:
+            self.emitter.emit(await asyncio.to_thread(self._opened))
             self.end = await self._turn.run()
         except RunaxError as error:
             self.end = Stopped(error, self._stream.text)
@@ -127,13 +136,23 @@ class Part:
             return self.end
         return Stopped(error, self.text)
 
+    def _empty_toolbox(self) -> Toolbox:
+        run, registry = self._run, self._run.registry
+        limits = run.tool_limits.within(registry.config(Role.AGENT).effective_tokens)
+        return Toolbox(run.tools, run.tools.sources, limits=limits, counter=registry.counter(Role.AGENT))
+
+    def _opened(self) -> ToolsOffered:
+        sub = self.asked.sub
+        self._toolbox.open(f"{sub.question} {sub.expects}")
+        return offered(self._toolbox, self._run.tools.sources)
+
     def _context(self) -> Context:
         run, registry = self._run, self._run.registry
         return Context(
             system=prompts.AGENT_SYSTEM.fill(today=run.today),
             question=self.asked.text,
             history=run.history,
-            tools=[tool.schema for tool in run.tools.sources.values()],
+            tools=self._toolbox.offered,
             later=lambda: run.tools.later,
             to_come=() if run.tools.data is None else run.tools.data.all,
             counter=registry.counter(Role.AGENT),
@@ -145,8 +164,9 @@ class Part:
     def _calls(self, context: Context) -> TurnCalls:
         run, sub = self._run, self.asked.sub
         parts = CallParts(
-            tools=run.tools,
-            executor=run.executor,
+            tools=self._toolbox,
+            named=self._toolbox.named,
+            executor=self._finding(),
             policy=run.policy,
             budget=self.budget,
             emitter=self.emitter,
@@ -160,6 +180,13 @@ class Part:
             datasets=run.datasets,
         )
         return TurnCalls(parts)
+
+    def _finding(self) -> Finding:
+        run = self._run
+        counter = run.registry.counter(Role.AGENT)
+        return Finding(
+            behind=run.executor, toolbox=self._toolbox, shelf=run.tools.sources, counter=counter, clock=SystemClock()
+        )
 
     def _turn_parts(self, context: Context) -> TurnParts:
         counter = self._run.registry.counter(Role.AGENT)

@@ -53,7 +53,10 @@ class Told:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Planner:
-    """One planner model, bound to one run. `effective_tokens` is what any one request may use."""
+    """One planner model, bound to one run. `effective_tokens` is what any one request may use.
+
+    `more_tools` is how many there are beside `tools`.
+    """
 
     model: Model
     history: History
@@ -62,6 +65,7 @@ class Planner:
     effective_tokens: int
     today: str
     run_id: str
+    more_tools: int = 0
 
     async def plan(self, question: str) -> Plan:
         """The plan of a question; the question as a single one, with the reason among `repairs`, where none is had."""
@@ -105,7 +109,7 @@ class Planner:
 
     def _tools(self) -> str:
         shown = [f"- {tool.name}: {_first_words(tool.description)}" for tool in self.tools[:MOST_TOOLS]]
-        more = len(self.tools) - len(shown)
+        more = len(self.tools) - len(shown) + self.more_tools
         return "\n".join([*shown, *([f"- and {more} more"] if more > 0 else [])]) or "- none"
 
 

@@ -24,6 +24,7 @@ from runax_cli.agent.part import Asked, Part, RunParts, tell_lost
 from runax_cli.agent.plan import SubQuestion, plan_of, single
 from runax_cli.agent.requested import RequestedCall
 from runax_cli.agent.resuming import taken_up
+from runax_cli.agent.toolbox import DEFAULT_LIMITS, Shelf, ToolLimits
 from runax_cli.agent.verdict import Stopped, TurnEnd, coverage_under, verdict_of
 from runax_cli.budget import Budget, Limits
 from runax_cli.errors import RunaxError, StoreError, TurnTimedOut
@@ -32,7 +33,6 @@ from runax_cli.executor.outcome import Scope
 from runax_cli.executor.recheck import Change, changes, worth_checking
 from runax_cli.forecasts import ForecastCheck
 from runax_cli.guard.policy import AlwaysDeny, Approver, WritePolicy
-from runax_cli.guard.virtual import visible
 from runax_cli.memory.history import History
 from runax_cli.memory.journal import Journal, StoredRun
 from runax_cli.models.base import OnText, Role
@@ -119,11 +119,17 @@ class Session:
     settings: Mapping[str, Any] = field(default_factory=dict)
     notices: tuple[str, ...] = ()
     workbench: Datasets | None = None
+    tool_limits: ToolLimits = DEFAULT_LIMITS
     id: str = field(default_factory=lambda: _new_id(), init=False)
     history: History = field(default_factory=History, init=False)
     last_result: RunResult | None = field(default=None, init=False)
     _shown: ShownData = field(default_factory=ShownData, init=False)
     _fetched: dict[str, str] = field(default_factory=dict, init=False)
+    _shelf: Shelf = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._shelf = Shelf(self.catalog.tools)
+
     _spent_s: float = field(default=0.0, init=False)
 
     @property
@@ -182,7 +188,7 @@ class Session:
         return None
 
     async def _answered(self, run: _Run) -> None:
-        planner = run.parts.planner()
+        planner = await asyncio.to_thread(run.parts.planner, run.question)
         plan = plan_of(run.question) or await planner.plan(run.question)
         run.emitter.emit(plan_made(plan))
         tell_repairs(plan, run.emitter)
@@ -229,7 +235,8 @@ class Session:
             today=resumed.started_at.date().isoformat() if resumed else self.today,
             registry=self.registry,
             executor=self.executor,
-            tools=self._tools(),
+            tools=self.tools,
+            tool_limits=self.tool_limits,
             datasets=self._fetched,
             journal=self.journal,
             history=self.history,
@@ -242,9 +249,11 @@ class Session:
         started_s = self.clock.monotonic()
         return _Run(question=question, started_s=started_s, parts=parts, foretold=foretold, on_text=on_text)
 
-    def _tools(self) -> OfferedTools:
-        sources = {spec.name: visible(spec) for spec in self.catalog.tools}
-        return OfferedTools(sources, DataTools(self.workbench, taken=sources) if self.workbench is not None else None)
+    @property
+    def tools(self) -> OfferedTools:
+        """Everything that can be called now."""
+        data = None if self.workbench is None else DataTools(self.workbench, taken=self._shelf)
+        return OfferedTools(self._shelf, data)
 
     def _results(self, run: _Run, error: BaseException | None) -> tuple[PartResult, ...]:
         """Every part of the question in order, with what its answer rests on; blocking."""
@@ -253,6 +262,7 @@ class Session:
         for call in (call for part in begun for call in run.made_by(part)):
             if call.outcome is not None:
                 self._shown.note(call.outcome)
+        self._shelf.note_used(call.report.tool for part in begun for call in part.calls.made)
         plan = single(run.question) if division is None else division.plan
         parts = {} if division is None else division.parts
         return tuple(self._result_of(run, plan.part(n), parts.get(n), error) for n in plan.numbers)
