@@ -167,7 +167,10 @@ def _markers(raw: Mapping[str, Json], contents: Sequence[Content]) -> JsonObject
 
 
 def _joined(data: Json, words: str, markers: JsonObject, others: Sequence[JsonObject]) -> Json:
-    """One value of data and what is around it; the data alone where there is nothing around."""
+    """One value of data and what is around it; the data alone where there is nothing around.
+
+    One object beside markers is a page of one record: a cursor must not become a part of it.
+    """
     if data is None or (others and isinstance(data, str)):
         words, data, others = (data or words), list(others) or None, ()
     around: JsonObject = {**({"message": words} if words else {}), **markers}
@@ -175,7 +178,8 @@ def _joined(data: Json, words: str, markers: JsonObject, others: Sequence[JsonOb
         around["attachments"] = list(others)
     if not around or (data is None and not markers):
         return data
-    if isinstance(data, dict):
+    is_record = bool(markers) and isinstance(data, dict) and not any(isinstance(v, list) for v in data.values())
+    if isinstance(data, dict) and not is_record:
         return {**around, **data}
     return {**around, "items": data if isinstance(data, list) else [] if data is None else [data]}
 

@@ -146,6 +146,11 @@ def test_a_cursor_beside_the_content_is_a_cursor(raw: dict[str, Any]) -> None:
     assert reading.next.arguments == {"cursor": "abc"}
 
 
+def test_one_record_beside_a_cursor_is_a_page_of_one() -> None:
+    assert payload('{"id": 1}', nextCursor="abc") == {"nextCursor": "abc", "items": [{"id": 1}]}
+    assert payload('{"rows": [1], "n": 1}', nextCursor="abc") == {"nextCursor": "abc", "rows": [1], "n": 1}
+
+
 def test_structured_content_wins_over_text_and_is_unwrapped() -> None:
     assert payload("something else", structuredContent={"result": [1]}) == [1]
     assert payload("something else", structuredContent={"result": "{'a': 1}"}) == {"a": 1}

@@ -1,0 +1,138 @@
+"""Carries the messages of `mcp_faults`: over stdio, or over HTTP with JSON or SSE replies.
+
+    python -m mock_api.mcp_raw stdio --fault python_text
+    python -m mock_api.mcp_raw http --sse --fault session_forgotten       prints its port first
+
+Knows the wire, and the faults that belong to it. Knows no tools.
+"""
+
+import argparse
+import asyncio
+import json
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from mock_api.mcp_faults import BreakingServer, McpFault
+
+_NOISE = b'Server listening...\n\xff\xfe not text\n{"jsonrpc": "2.0", "half": \n[]\n'
+_ELSEWHERE = "http://127.0.0.2:9/mcp"
+
+
+def serve_stdio(server: BreakingServer, *, delay_s: float) -> None:
+    """Answer line by line until stdin ends."""
+    if server.has(McpFault.NEVER_STARTS):
+        sys.stdin.read()
+        return
+    if server.has(McpFault.SLOW_START):
+        time.sleep(delay_s)
+    if server.has(McpFault.NOISE_ON_STDERR):
+        sys.stderr.write("a line of noise that nobody reads\n" * 60_000)
+        sys.stderr.flush()
+    for line in sys.stdin:
+        if server.has(McpFault.NOISE_ON_STDOUT):
+            sys.stdout.buffer.write(_NOISE)
+        for answer in server.answers(json.loads(line)):
+            sys.stdout.buffer.write(json.dumps(answer).encode() + b"\n")
+        sys.stdout.buffer.flush()
+
+
+def create_app(server: BreakingServer, *, is_sse: bool) -> Starlette:
+    """The server at `/mcp`."""
+    sessions: dict[str, int] = {}
+
+    async def posted(request: Request) -> Response:
+        message = await request.json()
+        refusal = _refusal(server, request, message, sessions)
+        if refusal is not None:
+            return refusal
+        answers = list(server.answers(message))
+        if "id" not in message:
+            return Response(status_code=202)
+        if not answers:
+            await asyncio.Event().wait()
+        return _reply(answers, is_sse=is_sse, headers=_session_headers(server, message, sessions))
+
+    async def refused(_request: Request) -> Response:
+        return Response(status_code=405)
+
+    return Starlette(
+        routes=[
+            Route("/mcp", posted, methods=["POST"]),
+            Route("/mcp", refused, methods=["GET", "DELETE"]),
+        ]
+    )
+
+
+def _refusal(
+    server: BreakingServer, request: Request, message: Mapping[str, Any], sessions: dict[str, int]
+) -> Response | None:
+    """The reply of a server that does not come to the point; None where it does."""
+    if message.get("method") == "tools/call":
+        if server.has(McpFault.HTML):
+            return Response("<html>Please log in</html>", media_type="text/html")
+        if server.has(McpFault.FOREIGN_REDIRECT):
+            return RedirectResponse(_ELSEWHERE, status_code=307)
+        session = request.headers.get("mcp-session-id", "")
+        if server.has(McpFault.SESSION_FORGOTTEN) and sessions.get(session, 0) < 2:
+            return JSONResponse({"error": "Bad Request: No valid session ID provided"}, 400)
+    return None
+
+
+def _session_headers(server: BreakingServer, message: Mapping[str, Any], sessions: dict[str, int]) -> dict[str, str]:
+    """The session of a handshake; `sessions` remembers the how-manieth each was."""
+    if message.get("method") != "initialize" or server.has(McpFault.NO_SESSION_ID):
+        return {}
+    name = f"session-{len(sessions) + 1}"
+    sessions[name] = len(sessions) + 1
+    return {"Mcp-Session-Id": name}
+
+
+def _reply(answers: list[dict[str, Any]], *, is_sse: bool, headers: dict[str, str]) -> Response:
+    if not is_sse:
+        return JSONResponse(answers[0], headers=headers)
+    events = "".join(f"event: message\ndata: {json.dumps(answer)}\n\n" for answer in answers)
+    return Response(events, media_type="text/event-stream", headers=headers)
+
+
+class _Announcing(uvicorn.Server):
+    """Prints its port as soon as it listens."""
+
+    async def startup(self, sockets: Any = None) -> None:
+        """Start as ever, then tell."""
+        await super().startup(sockets)
+        sys.stdout.write(f"{self.servers[0].sockets[0].getsockname()[1]}\n")
+        sys.stdout.flush()
+
+
+def main() -> None:
+    """Serve until the client goes or the process is stopped."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("transport", choices=["stdio", "http"])
+    parser.add_argument("--fault", action="append", default=[], type=McpFault, help="a rule to break")
+    parser.add_argument("--rows", type=int, default=261)
+    parser.add_argument("--stateless", action="store_true")
+    parser.add_argument("--sse", action="store_true")
+    parser.add_argument("--delay", type=float, default=1.0, help="seconds of a slow start")
+    parser.add_argument("--marker", type=Path, help="a file that remembers a crash")
+    options = parser.parse_args()
+    server = BreakingServer(
+        frozenset(options.fault), rows=options.rows, is_stateless=options.stateless, marker=options.marker
+    )
+    if options.transport == "stdio":
+        serve_stdio(server, delay_s=options.delay)
+        return
+    app = create_app(server, is_sse=options.sse)
+    _Announcing(uvicorn.Config(app, host="127.0.0.1", port=0, log_level="error")).run()
+
+
+if __name__ == "__main__":
+    main()
