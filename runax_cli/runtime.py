@@ -15,6 +15,7 @@ from adapters.clock import Clock, SystemClock
 from adapters.combine import Catalog
 from runax_cli.agent import prompts
 from runax_cli.agent.session import Session, TraceOf, TurnLimits
+from runax_cli.agent.toolbox import ToolLimits
 from runax_cli.budget import Budget, Limits
 from runax_cli.connections import open_catalog
 from runax_cli.errors import ConfigurationError
@@ -89,6 +90,7 @@ class Runtime:
             journal=self.journal,
             sink=sink,
             limits=limits_of(settings),
+            tool_limits=tool_limits_of(settings),
             budget=self.budget(),
             allow_writes=allow_writes,
             approver=approver,
@@ -125,6 +127,11 @@ class Runtime:
         )
         self.lifetimes.callback(workbench.close)
         return workbench
+
+
+def tool_limits_of(settings: Settings) -> ToolLimits:
+    """What the list of tools may have."""
+    return ToolLimits(tools=settings.max_tools, tokens=settings.max_tool_tokens)
 
 
 def limits_of(settings: Settings) -> TurnLimits:

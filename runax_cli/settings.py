@@ -83,6 +83,12 @@ class Settings(BaseSettings):
     llm_concurrency: Count = Field(8, description="Requests to models at once.")
     api_concurrency: Count = Field(4, description="Requests to a source at once.")
     api_timeout: Seconds = Field(30.0, description="Seconds until a request to a source is given up.")
+    max_tools: CountOrNone = Field(
+        40, description="Tools on the list of the main model; of more, the most relevant and `find_tools`."
+    )
+    max_tool_tokens: CountOrNone = Field(
+        8_000, description="Tokens that this list may take in each request, and never more than half of it."
+    )
 
     max_steps: Count = _limit("max_steps")
     max_calls: Count = _limit("max_calls")
