@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
+from types import MappingProxyType
 
 from adapters.base import CallResult, Json, LeftOut, Observer, PageAddress, ToolList, ToolSource, ToolSpec, nobody
 from adapters.errors import SourceError, UnknownTool
@@ -34,10 +35,18 @@ class Catalog:
     left_out: tuple[LeftOut, ...] = ()
 
     @classmethod
-    async def load(cls, sources: Sequence[ToolSource], *, only: Sequence[str] = ()) -> "Catalog":
-        """List every source at once. `only` are globs over names in the catalog or `source/tool`; none keeps all.
+    async def load(
+        cls,
+        sources: Sequence[ToolSource],
+        *,
+        only: Sequence[str] = (),
+        of_source: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    ) -> "Catalog":
+        """List every source at once. `only` are globs over names in the catalog, `source/tool` or `GET /path`.
 
-        A source that fails is left out with its reason; where every source fails, the first failure is raised.
+        `of_source` has globs for single sources, by name: what they leave out is as if the source did not have it. No
+        globs keep all. A source that fails is left out with its reason; where every source fails, the first failure is
+        raised.
         """
         async with asyncio.TaskGroup() as group:
             listings = [group.create_task(_listed(source)) for source in sources]
@@ -46,12 +55,15 @@ class Catalog:
         if failures and len(failures) == len(sources):
             raise failures[0]
         left_out = [part for outcome in outcomes for part in _left_out(outcome)]
-        tools = [
-            _Owned(spec, source, spec.name)
-            for source, outcome in zip(sources, outcomes, strict=True)
-            if isinstance(outcome, ToolList)
-            for spec in outcome.tools
-        ]
+        tools: list[_Owned] = []
+        for source, outcome in zip(sources, outcomes, strict=True):
+            if isinstance(outcome, ToolList):
+                globs = of_source.get(source.name, ())
+                kept = [tool for tool in _owned(source, outcome) if _is_wanted(tool, globs)]
+                tools += kept
+                if globs and not kept:
+                    named = ", ".join(f"'{glob}'" for glob in globs)
+                    left_out.append(LeftOut(source.name, f"none of its {len(outcome.tools)} tools matches {named}"))
         named = _named(tools)
         return cls(
             tuple(sources), {name: tool for name, tool in named.items() if _is_wanted(tool, only)}, tuple(left_out)
@@ -98,6 +110,10 @@ async def _listed(source: ToolSource) -> ToolList | SourceError:
         return error
 
 
+def _owned(source: ToolSource, listed: ToolList) -> list[_Owned]:
+    return [_Owned(spec, source, spec.name) for spec in listed.tools]
+
+
 def _left_out(outcome: ToolList | SourceError) -> tuple[LeftOut, ...]:
     if isinstance(outcome, SourceError):
         return (LeftOut(outcome.source, str(outcome)),)
@@ -117,5 +133,5 @@ def _named(tools: Sequence[_Owned]) -> dict[str, _Owned]:
 
 
 def _is_wanted(tool: _Owned, only: Sequence[str]) -> bool:
-    candidates = (tool.spec.name, tool.inner_name, f"{tool.source.name}/{tool.inner_name}")
+    candidates = (tool.spec.name, tool.inner_name, f"{tool.source.name}/{tool.inner_name}", tool.spec.locator)
     return not only or any(fnmatchcase(name, glob) for glob in only for name in candidates)

@@ -74,7 +74,11 @@ async def open_catalog(configuration: Configuration) -> AsyncIterator[Catalog]:
     sources = [await open_source(name, part, configuration) for name, part in parts.items()]
     try:
         with told():
-            catalog = await Catalog.load(sources, only=configuration.structure.tools)
+            catalog = await Catalog.load(
+                sources,
+                only=configuration.structure.tools,
+                of_source={name: part.tools for name, part in parts.items()},
+            )
         yield catalog
     finally:
         for source in sources:

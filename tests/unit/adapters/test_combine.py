@@ -103,3 +103,21 @@ async def test_closing_closes_every_source_even_where_one_fails() -> None:
     with pytest.raises(ConnectionFailed, match="stuck"):
         await catalog.aclose()
     assert last.is_closed
+
+
+async def test_a_source_can_be_cut_down_by_itself() -> None:
+    sources = [source("desk", "get_tickets", "get"), source("shop", "get_orders", "get")]
+    catalog = await Catalog.load(sources, of_source={"desk": ["get_*"], "shop": []})
+    assert [tool.name for tool in catalog.tools] == ["get_tickets", "get_orders", "get"], "no clash is left"
+    assert (await catalog.call("get", {})).payload == "shop"
+
+
+async def test_a_source_of_which_nothing_is_left_is_told() -> None:
+    catalog = await Catalog.load([source("desk", "get"), source("shop", "get")], of_source={"desk": ["put_*"]})
+    assert [tool.name for tool in catalog.tools] == ["get"]
+    assert catalog.left_out == (LeftOut("desk", "none of its 1 tools matches 'put_*'"),)
+
+
+async def test_globs_choose_tools_by_their_path() -> None:
+    catalog = await Catalog.load([source("desk", "tickets", "users")], only=["GET /tick*"])
+    assert [tool.name for tool in catalog.tools] == ["tickets"]
