@@ -23,6 +23,7 @@ _NO_PLACE = frozenset("date time timestamp day month year hour at version".split
 _COUNTERS = frozenset("id ids count total date time number size run runs execution".split())
 _OPEN = frozenset({"", "object"})
 _LINKS = names.words("links _links paging pagination page pages meta link navigation page_info response_metadata")
+_ABOUT_PAGES = names.words("pagination paging page page_info paginator")
 _NEXT_IN_LINKS = names.words("next next_page next_link")
 _TEXT = frozenset({"", "string", "object"})
 
@@ -48,7 +49,8 @@ class Answer:
     def _can_hand_back(self, asked: frozenset[str]) -> bool:
         """Whether a member of the same name can be what follows, and not a value that is told again."""
         is_following = "next" in asked and bool(asked & ((_MARKS | {"id"}) - {"next"}))
-        return is_following or (self.has_near_list and bool(asked & _HANDED_BACK))
+        has_place = self.is_collection if len(asked) == 1 else self.has_near_list
+        return is_following or (has_place and bool(asked & _HANDED_BACK))
 
     @cached_property
     def has_near_list(self) -> bool:
@@ -70,7 +72,13 @@ class Answer:
         top = {plain(path) for path in self.leaves if "." not in path}
         if self.shape is None or self.shape.is_list or not top or top <= _ACKNOWLEDGEMENTS:
             return False
-        return not self.has_list and not self.markers and not self.has_more and self.next_url is None
+        return not (self.has_list or self.markers or self.has_more or self.next_url or self.tells_of_pages)
+
+    @cached_property
+    def tells_of_pages(self) -> bool:
+        """Whether it counts pages or records, or has a part about paging (`meta.page.total_filtered_count`)."""
+        parts = {plain(part) for path in self.leaves for part in path.split(".")[:-1]}
+        return self.has_member(names.TOTAL_PAGES | names.TOTALS) or bool(parts & _ABOUT_PAGES)
 
     @cached_property
     def is_collection(self) -> bool:

@@ -97,8 +97,10 @@ def _cursor_by_words(one: Parameter, company: Company) -> bool | None:
         return None if _is_key(one, company) else True
     if _has_prefix_of_size(one, company):
         return True
-    is_short = len(one.text) <= _SHORT_TEXT
-    return True if is_short and one.says(wording.IS_CURSOR) and not one.is_something_else else None
+    if len(one.text) > _SHORT_TEXT or one.is_something_else:
+        return None
+    is_used = one.says(wording.USED_FOR_PAGING) and bool(company.answer.markers)
+    return True if is_used or one.says(wording.IS_CURSOR) else None
 
 
 def _has_prefix_of_size(one: Parameter, company: Company) -> bool:

@@ -116,5 +116,8 @@ IS_CURSOR = _any(
     r"(?:page|set|batch|group|chunk|portion|slice) (?:of|in)\b",
     r"\bwhere (?:to|the) (?:previous |last )?(?:\w+ )?(?:continue|resume|left off|leaves off|ended)\b",
 )
+USED_FOR_PAGING = _any(
+    r"\b(?:used|use|needed|required|meant|only) (?:for|in|to|with) (?:the )?paginat\w+|\bto paginate\b"
+)
 BYTES = _any(r"\bbytes?\b|\bblob\b|\bbinary\b|\boctets?\b")
 SAYS_SCIM = _any(r"\bscim\b|\brfc ?7644\b")

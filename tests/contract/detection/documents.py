@@ -31,15 +31,16 @@ def document(file: str) -> dict[str, Any]:
 
 def operations(root: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Method and path of every operation."""
-    for path, item in sorted(root.get("paths", {}).items()):
+    for path, entry in sorted(root.get("paths", {}).items()):
+        item = resolved(root, entry)
         for method in METHODS:
-            if isinstance(item, dict) and isinstance(item.get(method), dict):
+            if isinstance(item.get(method), dict):
                 yield method.upper(), path
 
 
 def operation(root: dict[str, Any], method: str, path: str) -> dict[str, Any]:
     """One operation as the document has it."""
-    found: dict[str, Any] = root["paths"][path][method.lower()]
+    found: dict[str, Any] = resolved(root, root["paths"][path])[method.lower()]
     return found
 
 
