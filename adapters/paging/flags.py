@@ -79,9 +79,10 @@ def _by_pages(envelope: Envelope, pagination: Pagination) -> bool | None:
 
 
 def _by_words(envelope: Envelope) -> bool | None:
-    more = first_flag(envelope.saying(vocabulary.says_more))
-    if more is not None:
-        return more
+    for member in envelope.saying(vocabulary.says_more):
+        more = bool(member.value) if member.value in (0, 1) else first_flag((member,))
+        if more is not None:
+            return more
     last = first_flag(envelope.saying(vocabulary.says_last, is_anywhere=False))
     if last is not None:
         return not last

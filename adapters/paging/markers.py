@@ -35,7 +35,7 @@ _NO_CURSOR_WORDS = frozenset(
     "request trace correlation etag hash checksum digest session signature version time date timestamp created updated "
     "modified generated self status message type kind locale currency name title description query sort order lang "
     "language server host user account transaction api id uuid guid revision sha md5 prev previous before first "
-    "back start".split()
+    "back start access auth refresh csrf secret".split()
 )
 
 

@@ -88,7 +88,7 @@ def _announced(result: CallResult, envelope: Envelope, page: PageSeen) -> Iterat
     if page.pagination.total_path:
         yield from _at_path(result, page.pagination.total_path)
     yield from _strong(envelope, page)
-    yield from _from_headers(result.headers)
+    yield from _from_headers(result.headers, envelope)
     yield from _weak(envelope, page)
     yield from _from_last_link(result, envelope, page)
     yield from _from_pages(envelope, page)
@@ -151,16 +151,17 @@ def _certainty_of(relation: Json) -> Certainty | None:
     return Certainty.UNKNOWN if told in _ROUGH else None
 
 
-def _from_headers(headers: Mapping[str, str]) -> Iterator[Total]:
+def _from_headers(headers: Mapping[str, str], envelope: Envelope) -> Iterator[Total]:
     for name in names.TOTAL_HEADERS:
         if (count := as_count(headers.get(name, "").strip())) is not None:
             yield Total(count, Certainty.EXACT)
     ranged = content_range(headers)
     if ranged is not None and ranged.total is not None:
         yield Total(ranged.total, Certainty.EXACT)
-    for name, value in headers.items():
-        if vocabulary.says_total(name) and (count := as_count(value.strip())) is not None:
-            yield Total(count, Certainty.UNKNOWN if vocabulary.says_estimate(name) else Certainty.EXACT)
+    for member in envelope.headers:
+        is_total = member.plain in names.TOTALS or vocabulary.says_total(member.name)
+        if is_total and (count := as_count(member.value)) is not None:
+            yield Total(count, Certainty.UNKNOWN if vocabulary.says_estimate(member.name) else Certainty.EXACT)
 
 
 def content_range(headers: Mapping[str, str]) -> ContentRange | None:
@@ -193,7 +194,7 @@ def _pages(members: tuple[Member, ...]) -> Iterator[Member]:
 
 def _of_pages(pages: int, page: PageSeen) -> Iterator[Total]:
     n_records, size = page.n_records, page.size
-    if n_records == 0 or (size is not None and n_records > size):
+    if n_records == 0 or pages == 0 or (size is not None and n_records > size):
         return
     if n_records == 1 and size == 1:
         yield Total(pages, Certainty.EXACT)

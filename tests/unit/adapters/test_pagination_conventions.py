@@ -1,0 +1,158 @@
+"""Every convention of the mock API: read by what its document says, whole, and its total learnt cheaply."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from adapters.base import Convention
+from adapters.pagination import Certainty
+from adapters.probe import Probe, ProbeMemory, Rung, probe, total_again
+from mock_api.conventions import SPELLINGS, Collection, Lie, Style
+from tests.unit.adapters.convention_source import ConventionSource
+
+TELLS_TOTAL = [
+    Style.OFFSET,
+    Style.OFFSET_HEADER,
+    Style.OFFSET_IN_BODY,
+    Style.START_AT,
+    Style.PAGE,
+    Style.PAGE_ZERO,
+    Style.PAGE_AND_CURSOR,
+    Style.RELAY,
+    Style.LINK,
+    Style.NEXT_URL,
+    Style.LINKS_LIST,
+    Style.HAL,
+    Style.HEADER_URL,
+    Style.ODATA,
+    Style.JSONAPI_NUMBER,
+    Style.JSONAPI_OFFSET,
+    Style.SCIM,
+    Style.SEARCH_FROM,
+    Style.SEARCH_AFTER,
+    Style.SCROLL,
+    Style.RANGE,
+    Style.COUNT_SIBLING,
+    Style.TOTAL_FLAG,
+    Style.META_ONLY,
+    Style.HITS_FLAG,
+]
+NONSENSE = "zorb fnord quux blip wug dax gorp plumbus vek mib tulo".split()
+PAGED = [style for style in Style if style is not Style.SINGLE]
+
+
+async def looked_at(source: ConventionSource, memory: ProbeMemory | None = None) -> Probe:
+    return await probe(source.tool(), source.send, memory=memory)
+
+
+@pytest.mark.parametrize("style", TELLS_TOTAL)
+async def test_a_total_costs_two_requests_at_most_and_a_fiftieth_of_the_data(style: Style) -> None:
+    collection = Collection(style=style, total=1000)
+    source, whole = ConventionSource(collection), ConventionSource(collection)
+    looked = await looked_at(source)
+    assert (looked.total, looked.certainty) == (1000, Certainty.EXACT)
+    assert len(source.sent) <= 2
+    await whole.walked(looked, size=100)
+    assert source.n_bytes < whole.n_bytes / 50
+
+
+async def test_a_number_of_records_still_to_come_is_a_floor() -> None:
+    looked = await looked_at(ConventionSource(Collection(style=Style.CONTINUE, total=1000)))
+    assert (looked.total, looked.certainty) == (1000, Certainty.AT_LEAST)
+
+
+@pytest.mark.parametrize("style", TELLS_TOTAL)
+async def test_a_total_is_of_the_records_that_the_arguments_select(style: Style) -> None:
+    source = ConventionSource(Collection(style=style, total=1001), own={"kind": "odd"})
+    assert (await looked_at(source)).total == 500
+
+
+@pytest.mark.parametrize("style", PAGED)
+@given(
+    total=st.integers(0, 130),
+    size=st.integers(1, 60),
+    default=st.integers(1, 40),
+    clamp=st.none() | st.integers(1, 30),
+)
+@settings(max_examples=25, deadline=None)
+async def test_a_walk_from_the_probe_brings_every_record_once(
+    style: Style, total: int, size: int, default: int, clamp: int | None
+) -> None:
+    granted = min(size, clamp or size)
+    by_number = SPELLINGS[style].position in ("page", "page[number]")
+    collection = Collection(style=style, total=total, default_size=default, clamp=clamp)
+    source = ConventionSource(collection)
+    looked = await looked_at(source)
+    assert await source.walked(looked, size=granted if by_number else size) == in_order(collection)
+    assert looked.total in (None, total)
+
+
+def in_order(collection: Collection) -> list[int]:
+    ids = list(collection.ids())
+    return ids[::-1] if collection.style is Style.KEYSET_MAX_ID else ids
+
+
+def unusual(style: Style) -> dict[str, str]:
+    """A meaningless name for each member of the answers that is no argument as well."""
+    spelling = SPELLINGS[style]
+    arguments = {part for name in (spelling.position, spelling.size, spelling.second_position) for part in parts(name)}
+    told = (spelling.records, spelling.next, spelling.total, spelling.pages, spelling.number, spelling.start)
+    names = [part for name in (*told, spelling.more, spelling.remaining) for part in parts(name)]
+    free = dict.fromkeys(name for name in names if name not in arguments | {"href", "Next-Page"})
+    return dict(zip(free, NONSENSE, strict=False))
+
+
+def parts(name: str | None) -> list[str]:
+    return name.split("/") if name else []
+
+
+@pytest.mark.parametrize("style", PAGED)
+@given(total=st.integers(0, 130), size=st.integers(1, 60))
+@settings(max_examples=15, deadline=None)
+async def test_names_that_mean_nothing_are_seen_through(style: Style, total: int, size: int) -> None:
+    known = ConventionSource(Collection(style=style)).pagination
+    collection = Collection(style=style, total=total, names=unusual(style))
+    source = ConventionSource(collection)
+    looked = await probe(source.tool(replace(known, next_path=None, total_path=None)), source.send)
+    assert await source.walked(looked, size=size) == in_order(collection)
+
+
+async def test_a_marker_found_by_its_looks_keeps_its_place() -> None:
+    source = ConventionSource(Collection(style=Style.CURSOR, names={"next_cursor": "fnord"}))
+    looked = await looked_at(source)
+    assert looked.pagination.next_path == "fnord"
+    assert "'fnord'" in looked.notes[-1]
+
+
+@pytest.mark.parametrize("style", TELLS_TOTAL)
+async def test_the_total_asked_for_again_is_the_one_the_probe_learnt(style: Style) -> None:
+    source, memory = ConventionSource(Collection(style=style, total=1000)), ProbeMemory()
+    looked = await looked_at(source, memory)
+    asked = len(source.sent)
+    assert await total_again(source.tool(), source.send, memory=memory) == looked.total == 1000
+    assert len(source.sent) <= asked + 2
+
+
+@pytest.mark.parametrize("style", [Style.SEARCH_FROM, Style.SEARCH_AFTER, Style.SCROLL])
+async def test_a_count_that_stops_at_a_bound_is_a_floor(style: Style) -> None:
+    looked = await looked_at(ConventionSource(Collection(style=style, total=1000, lie=Lie.ESTIMATED_TOTAL)))
+    assert (looked.total, looked.certainty) == (900, Certainty.AT_LEAST)
+
+
+async def test_the_smallest_of_enumerated_sizes_is_asked_for() -> None:
+    source = ConventionSource(Collection(style=Style.OFFSET, total=1000, sizes=(25, 50, 10)))
+    looked = await looked_at(source)
+    assert (looked.total, looked.rung) == (1000, Rung.SMALLEST_PAGE)
+    assert source.sent[0] is not None
+    assert source.sent[0].arguments["limit"] == 10
+
+
+async def test_a_next_url_that_forgets_the_filter_is_given_it_back() -> None:
+    source = ConventionSource(
+        Collection(style=Style.HAL, total=60, lie=Lie.DROPPED_ARGUMENTS, default_size=7), own={"kind": "odd"}
+    )
+    chained = replace(source.pagination, convention=Convention.NEXT_URL, position=None, other_hidden=("page",))
+    looked = await probe(source.tool(chained), source.send)
+    assert len(await source.walked(looked, size=7)) == 30
