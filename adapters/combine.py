@@ -62,8 +62,8 @@ class Catalog:
                 kept = [tool for tool in _owned(source, outcome) if _is_wanted(tool, globs)]
                 tools += kept
                 if globs and not kept:
-                    named = ", ".join(f"'{glob}'" for glob in globs)
-                    left_out.append(LeftOut(source.name, f"none of its {len(outcome.tools)} tools matches {named}"))
+                    wanted = ", ".join(f"'{glob}'" for glob in globs)
+                    left_out.append(LeftOut(source.name, f"none of its {len(outcome.tools)} tools matches {wanted}"))
         named = _named(tools)
         return cls(
             tuple(sources), {name: tool for name, tool in named.items() if _is_wanted(tool, only)}, tuple(left_out)
