@@ -5,7 +5,7 @@ Knows JSON, JSON Schema and nearness of names. Knows no envelope and sends nothi
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import IntEnum
@@ -13,13 +13,17 @@ from typing import Any, NoReturn
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError, UnknownType, ValidationError
+from jsonschema.validators import extend
 from referencing.exceptions import Unresolvable
 
 from adapters.base import JsonObject
+from runax_cli.guard.formats import checker
+from runax_cli.guard.telling import MAX_NAMES, nearest, quoted, told, type_name
 from runax_cli.guard.virtual import VisibleTool
 
 MAX_VIOLATIONS = 8
-MAX_NAMES = 12
+MAX_DEPTH = 64
+MAX_MATCHED_CHARS = 4096
 _BROKEN_SCHEMA = (SchemaError, UnknownType, Unresolvable, re.error, LookupError, TypeError, ValueError, RecursionError)
 
 
@@ -29,6 +33,10 @@ class Fault(IntEnum):
     NOT_JSON = -32700
     NO_SUCH_TOOL = -32601
     DOES_NOT_FIT = -32602
+
+
+# A repeated group that is itself made of repetitions: such a pattern can take exponential time.
+_EXPLODES = re.compile(r"\([^()]*[+*}][^()]*\)[+*{]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +55,7 @@ def find_tool(name: str, tools: Mapping[str, VisibleTool]) -> VisibleTool | Refu
     known = near or list(tools)[:MAX_NAMES]
     rest = "" if near or len(tools) <= MAX_NAMES else f" and {len(tools) - MAX_NAMES} more"
     label = "the nearest are" if near else "there are"
-    return Refused(Fault.NO_SUCH_TOOL, f"there is no tool '{name}'; {label} {_quoted(known)}{rest}")
+    return Refused(Fault.NO_SUCH_TOOL, f"there is no tool '{name}'; {label} {quoted(known)}{rest}")
 
 
 def arguments_of(raw: str, tool: VisibleTool) -> JsonObject | Refused:
@@ -59,14 +67,23 @@ def arguments_of(raw: str, tool: VisibleTool) -> JsonObject | Refused:
     if not raw.strip():
         return _checked({}, tool)
     try:
-        value = json.loads(raw, parse_constant=_no_constant)
+        value = _loaded(raw)
     except (ValueError, RecursionError) as error:
         return Refused(Fault.NOT_JSON, f"the arguments of '{tool.spec.name}' are not JSON: {error}")
     if value is None:
         value = {}
     if not isinstance(value, dict):
-        return Refused(Fault.DOES_NOT_FIT, f"the arguments must be an object and not {_type_name(value)}")
+        return Refused(Fault.DOES_NOT_FIT, f"the arguments must be an object and not {type_name(value)}")
+    if _depth(value) > MAX_DEPTH:
+        return Refused(Fault.DOES_NOT_FIT, f"the arguments are nested deeper than {MAX_DEPTH} levels")
     return _checked(value, tool)
+
+
+def _loaded(raw: str) -> Any:
+    """The value in `raw`. Half a character, which JSON can spell and no request can carry, is a ValueError."""
+    value = json.loads(raw, parse_constant=_no_constant)
+    json.dumps(value, ensure_ascii=False).encode("utf-8")
+    return value
 
 
 def _checked(value: JsonObject, tool: VisibleTool) -> JsonObject | Refused:
@@ -104,118 +121,55 @@ def _unknown_names(value: JsonObject, tool: VisibleTool) -> Iterator[str]:
         if name in tool.spec.pagination.hidden:
             yield f"{name}: leave it out, all pages are read for you"
         elif name not in known:
-            yield f"{name}: there is no such argument; {_nearest(name, known)}"
+            yield f"{name}: there is no such argument; {nearest(name, known)}"
 
 
 def _violations(value: JsonObject, schema: JsonObject) -> Iterator[str]:
     for error in _errors(value, {k: v for k, v in schema.items() if k != "additionalProperties"}):
-        yield _told(error)
+        yield told(error)
 
 
 def _errors(value: Any, schema: Mapping[str, Any]) -> Sequence[ValidationError]:
     """Violations, by path. A schema that is itself broken forbids nothing: the source will judge the request."""
     try:
-        found = Draft202012Validator(schema).iter_errors(value)
+        found = _VALIDATOR(dict(schema), format_checker=_FORMATS).iter_errors(value)
         return sorted(found, key=lambda error: [str(part) for part in error.absolute_path])
     except _BROKEN_SCHEMA:
         return ()
 
 
-def _told(error: ValidationError) -> str:
-    path = ".".join(str(part) for part in error.absolute_path)
-    tell = _TELLERS.get(str(error.validator), _tell_plainly)
-    return tell(error, path or "arguments")
+def _matches(_validator: Any, pattern: Any, instance: Any, _schema: Any) -> Iterator[ValidationError]:
+    """A pattern in the dialect of another language, or one that could take for ever, forbids nothing."""
+    if (
+        not (isinstance(instance, str) and isinstance(pattern, str))
+        or len(instance) > MAX_MATCHED_CHARS
+        or _EXPLODES.search(pattern)
+    ):
+        return
+    try:
+        is_match = re.search(pattern, instance) is not None
+    except (re.error, TypeError):
+        return
+    if not is_match:
+        yield ValidationError(f"{instance!r} does not match {pattern!r}")
 
 
-def _tell_plainly(error: ValidationError, path: str) -> str:
-    return f"{path}: {_short(error.message)}"
+_VALIDATOR = extend(Draft202012Validator, {"pattern": _matches})  # type: ignore[no-untyped-call]
+_FORMATS = checker()
 
 
-def _tell_required(error: ValidationError, path: str) -> str:
-    required: Any = error.validator_value
-    instance: Any = error.instance
-    missing = [name for name in required if name not in instance]
-    prefix = "" if path == "arguments" else f"{path}."
-    properties = _properties(error)
-    return "; ".join(f"{prefix}{name}: is required{_wanted(properties.get(name))}" for name in missing)
-
-
-def _tell_type(error: ValidationError, path: str) -> str:
-    return (
-        f"{path}: {_value(error.instance)} is {_type_name(error.instance)}; wanted is {_types(error.validator_value)}"
-    )
-
-
-def _tell_enum(error: ValidationError, path: str) -> str:
-    values: Any = error.validator_value
-    allowed = [str(value) for value in values]
-    return f"{path}: {_value(error.instance)} is not allowed; {_nearest(str(error.instance), allowed)}"
-
-
-def _tell_additional(error: ValidationError, path: str) -> str:
-    known = list(_properties(error))
-    instance: Any = error.instance
-    unknown = [name for name in instance if name not in known]
-    return "; ".join(f"{path}.{name}: there is no such member; {_nearest(name, known)}" for name in unknown)
-
-
-def _properties(error: ValidationError) -> Mapping[str, Any]:
-    schema: Any = error.schema
-    return schema.get("properties") or {}
-
-
-_TELLERS: Mapping[str, Callable[[ValidationError, str], str]] = {
-    "required": _tell_required,
-    "type": _tell_type,
-    "enum": _tell_enum,
-    "additionalProperties": _tell_additional,
-}
-
-
-def _nearest(name: str, known: Sequence[str]) -> str:
-    if not known:
-        return "it takes none"
-    folded = {candidate.casefold(): candidate for candidate in known}
-    near = [folded[match] for match in get_close_matches(name.casefold(), folded, n=2, cutoff=0.5)]
-    rest = "" if near or len(known) <= MAX_NAMES else ", …"
-    return f"nearest: {_quoted(near)}" if near else f"known: {_quoted(known[:MAX_NAMES])}{rest}"
-
-
-def _wanted(schema: Any) -> str:
-    kind = schema.get("type") if isinstance(schema, dict) else None
-    return f" ({_types(kind)})" if kind else ""
-
-
-def _types(kind: Any) -> str:
-    return " or ".join(kind) if isinstance(kind, list) else str(kind)
-
-
-def _type_name(value: Any) -> str:
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "a boolean"
-        case int() | float():
-            return "a number"
-        case str():
-            return "a string"
-        case list():
-            return "an array"
-        case _:
-            return "an object"
-
-
-def _value(value: Any) -> str:
-    return _short(json.dumps(value, ensure_ascii=False))
-
-
-def _short(text: str, limit: int = 120) -> str:
-    return text if len(text) <= limit else text[:limit] + "…"
-
-
-def _quoted(names: Iterable[str]) -> str:
-    return ", ".join(f"'{name}'" for name in names)
+def _depth(value: Any) -> int:
+    """How deep a value is nested, without recursion."""
+    depth, level = 0, [value]
+    while level:
+        depth += 1
+        level = [
+            inner
+            for item in level
+            if isinstance(item, dict | list)
+            for inner in (item.values() if isinstance(item, dict) else item)
+        ]
+    return depth
 
 
 def _no_constant(name: str) -> NoReturn:

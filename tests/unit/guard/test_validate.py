@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.base import ToolSpec
+from runax_cli.guard.formats import FORMATS
 from runax_cli.guard.validate import MAX_VIOLATIONS, Fault, Refused, arguments_of, find_tool
 from runax_cli.guard.virtual import visible
 
@@ -64,11 +65,82 @@ def test_every_violation_is_named_by_its_path(make_tool: MakeTool) -> None:
     assert "custmer_id: there is no such argument; nearest: 'customer_id'" in answer.message
     assert "customer_id: is required (integer)" in answer.message
     assert "status: \"opened\" is not allowed; nearest: 'open'" in answer.message
-    assert "at_most: 0 is less than the minimum of 1" in answer.message
+    assert "at_most: 0 is out of range; it must be at least 1; nearest: 1" in answer.message
 
 
 def test_a_wrong_type_says_what_it_is_and_what_is_wanted(make_tool: MakeTool) -> None:
-    assert refused('{"customer_id": "4"}', make_tool()).message == ('customer_id: "4" is a string; wanted is integer')
+    message = refused('{"customer_id": "4"}', make_tool()).message
+    assert message == 'customer_id: "4" is a string; wanted is integer; nearest: 4'
+
+
+VALUES = [
+    ({"type": "string", "format": "date-time"}, "2026-01-31", 'nearest: "2026-01-31T00:00:00Z"'),
+    ({"type": "string", "format": "date-time"}, "2026-01-31 10:00", 'nearest: "2026-01-31T10:00:00Z"'),
+    ({"type": "string", "format": "date-time"}, "yesterday", "is no date-time; one is"),
+    ({"type": "string", "format": "date"}, "2026/1/31", 'nearest: "2026-01-31"'),
+    ({"type": "string", "format": "date"}, "2026-02-30", "is no date"),
+    ({"type": "string", "format": "date"}, "2026-01-31T10:00:00Z", 'nearest: "2026-01-31"'),
+    ({"type": "string", "format": "time"}, "25:00:00Z", "is no time"),
+    ({"type": "string", "format": "duration"}, "P", "is no duration"),
+    ({"type": "string", "format": "uuid"}, "4", "is no uuid"),
+    ({"type": "string", "format": "email"}, "a b@c", "is no email"),
+    ({"type": "string", "format": "ipv4"}, "300.1.1.1", "is no ipv4"),
+    ({"type": "string", "format": "ipv6"}, "::g", "is no ipv6"),
+    ({"type": "string", "format": "uri"}, "example.com/a", 'nearest: "https://example.com/a"'),
+    ({"type": "string", "format": "hostname"}, "-a..b", "is no hostname"),
+    ({"type": "string", "format": "byte"}, "é", "is no byte"),
+    ({"type": "integer", "format": "int32"}, 2**31, "out of the range of int32"),
+    ({"type": "integer", "maximum": 100}, 500, "must be at most 100; nearest: 100"),
+    ({"type": "number", "exclusiveMinimum": 0}, 0, "must be above 0"),
+    ({"type": "string", "pattern": "^[A-Z]{2}$"}, "cz", "does not match the pattern ^[A-Z]{2}$"),
+    ({"type": "string", "minLength": 3}, "a", "is too short"),
+    ({"type": "boolean"}, "true", "nearest: true"),
+    ({"type": "string"}, 4, 'nearest: "4"'),
+    ({"type": "array", "items": {"type": "string"}}, "a", 'nearest: ["a"]'),
+    ({"anyOf": [{"type": "integer"}, {"enum": ["all"]}]}, "al", "nearest: 'all'"),
+    (
+        {"type": "object", "properties": {"of": {"type": "object", "required": ["x"]}}},
+        {"of": {}},
+        "v.of.x: is required",
+    ),
+]
+
+
+@pytest.mark.parametrize(("schema", "value", "said"), VALUES)
+def test_what_formats_ranges_and_patterns_forbid_is_told_with_what_is_near(
+    make_tool: MakeTool, schema: Any, value: Any, said: str
+) -> None:
+    spec = make_tool(parameters={"type": "object", "properties": {"v": schema}})
+    answer = refused(json.dumps({"v": value}), spec)
+    assert answer.fault is Fault.DOES_NOT_FIT
+    assert said in answer.message
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_the_example_of_a_format_has_it(make_tool: MakeTool, name: str) -> None:
+    spec = make_tool(parameters={"type": "object", "properties": {"v": {"type": "string", "format": name}}})
+    value = {"v": FORMATS[name].example}
+    assert arguments_of(json.dumps(value), visible(spec)) == value
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [{"pattern": r"^\p{L}+$"}, {"pattern": r"^(a+)+$"}, {"pattern": "["}, {"format": "of-my-own"}, {"pattern": 4}],
+)
+def test_what_cannot_be_judged_forbids_nothing(make_tool: MakeTool, schema: Any) -> None:
+    spec = make_tool(parameters={"type": "object", "properties": {"v": schema, "w": {"type": "integer"}}})
+    value = {"v": "a" * 40 + "!", "w": 1}
+    assert arguments_of(json.dumps(value), visible(spec)) == value
+    assert "w: " in refused(json.dumps(value | {"w": "x"}), spec).message, "the rest is judged all the same"
+
+
+def test_half_a_character_is_no_json(make_tool: MakeTool) -> None:
+    assert refused('{"since": "\\ud800", "customer_id": 4}', make_tool()).fault is Fault.NOT_JSON
+
+
+def test_arguments_that_are_nested_without_end_are_refused(make_tool: MakeTool) -> None:
+    spec = make_tool(parameters={"type": "object", "properties": {"v": {}}})
+    assert "nested deeper" in refused('{"v": ' + "[" * 500 + "]" * 500 + "}", spec).message
 
 
 def test_paging_is_not_the_models_business(make_tool: MakeTool) -> None:
