@@ -82,7 +82,9 @@ class Ladder:
         if counted is not None:
             return self._joined(page, counted, Rung.COUNT_OPERATION)
         head = await self._head(page) if page.certainty is not Certainty.EXACT else None
-        return page if head is None else self._joined(page, head, Rung.HEAD)
+        if head is None:
+            return replace(page, requests=self.requests, notes=tuple(self.notes))
+        return self._joined(page, head, Rung.HEAD)
 
     async def _send(self, address: PageAddress | None) -> CallResult:
         """Send, and count the requests of failures too."""

@@ -1,0 +1,229 @@
+"""The rungs of the probe's ladder: what each costs, when it gives way, and what is remembered of it."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from adapters.base import CallResult, Convention, PageAddress, Pagination, ToolSpec
+from adapters.errors import ConnectionFailed, HttpStatusError
+from adapters.pagination import Certainty
+from adapters.probe import Probe, ProbeMemory, Rung, Send, probe, total_again
+
+OFFSET = Pagination(convention=Convention.OFFSET, position="offset", size="limit")
+COUNTED = replace(OFFSET, count_operation="count_things")
+HEADED = replace(OFFSET, is_total_by_head=True)
+FLAGGED = replace(OFFSET, totals=(("with_count", True),))
+ONE = {"items": [{"id": 1}]}
+
+
+def tool(pagination: Pagination, **more: Any) -> ToolSpec:
+    return ToolSpec(
+        name="get",
+        description="",
+        parameters={"type": "object"},
+        source="desk",
+        locator="GET /x",
+        pagination=pagination,
+        **more,
+    )
+
+
+def serving(reply: Callable[[PageAddress], Any]) -> tuple[Send, list[PageAddress]]:
+    """A source that answers by its address; an exception is raised, a tuple is payload and headers."""
+    asked: list[PageAddress] = []
+
+    async def send(page: PageAddress | None) -> CallResult:
+        place = page or PageAddress()
+        asked.append(place)
+        answer = reply(place)
+        if isinstance(answer, Exception):
+            raise answer
+        payload, headers = answer if isinstance(answer, tuple) else (answer, {})
+        return CallResult(payload=payload, location="GET https://desk.example/x?limit=1", headers=headers, status=200)
+
+    return send, asked
+
+
+def refused(status: int) -> HttpStatusError:
+    return HttpStatusError("no", source="desk", location="GET /x", status=status)
+
+
+@pytest.mark.parametrize("answer", [261, "261", {"count": 261}, {"zorb": 261}, {"data": {"total": 261}}])
+async def test_a_counting_operation_tells_the_total_and_a_page_the_rest(answer: Any) -> None:
+    send, asked = serving(lambda place: answer if place.operation else ONE)
+    looked = await probe(tool(COUNTED), send)
+    assert (looked.total, looked.certainty, looked.rung, looked.requests) == (
+        261,
+        Certainty.EXACT,
+        Rung.COUNT_OPERATION,
+        2,
+    )
+    assert looked.records_path == "items"
+    assert asked[0] == PageAddress(operation="count_things")
+
+
+@pytest.mark.parametrize("answer", [refused(404), refused(405), {"status": "ok"}, [1, 2]])
+async def test_a_counting_operation_that_does_not_count_is_asked_once_and_never_again(answer: Any) -> None:
+    send, asked = serving(lambda place: answer if place.operation else {**ONE, "total": 9})
+    memory = ProbeMemory()
+    first = await probe(tool(COUNTED), send, memory=memory)
+    assert (first.total, first.rung, len(first.notes)) == (9, Rung.SMALLEST_PAGE, 1)
+    second = await probe(tool(COUNTED), send, memory=memory)
+    assert (second.total, second.requests, second.notes) == (9, 1, ())
+    assert [place.operation for place in asked] == ["count_things", None, None]
+
+
+async def test_a_count_that_the_page_itself_contradicts_is_told_and_left() -> None:
+    send, _ = serving(lambda place: 0 if place.operation else ONE)
+    looked = await probe(tool(COUNTED), send)
+    assert (looked.total, looked.certainty) == (None, Certainty.UNKNOWN)
+    assert "count 0" in looked.notes[-1]
+    send, _ = serving(lambda place: 900 if place.operation else {**ONE, "total": 9})
+    looked = await probe(tool(COUNTED), send)
+    assert (looked.total, looked.rung) == (9, Rung.SMALLEST_PAGE)
+
+
+async def test_no_failure_of_a_rung_but_a_refusal_is_passed_over() -> None:
+    error = ConnectionFailed("cut", source="desk")
+    send, _ = serving(lambda place: error if place.operation else ONE)
+    with pytest.raises(ConnectionFailed):
+        await probe(tool(COUNTED), send)
+
+
+async def test_head_is_asked_where_the_document_has_it_and_the_page_tells_nothing() -> None:
+    send, asked = serving(lambda place: (None, {"total-records": "261"}) if place.is_head else ONE)
+    looked = await probe(tool(HEADED), send)
+    assert (looked.total, looked.certainty, looked.rung, looked.requests) == (261, Certainty.EXACT, Rung.HEAD, 2)
+    assert asked[1] == PageAddress(is_head=True)
+    send, asked = serving(lambda _: ONE)
+    assert (await probe(tool(OFFSET), send)).total is None
+    assert not any(place.is_head for place in asked)
+    send, asked = serving(lambda _: {**ONE, "total": 9})
+    assert (await probe(tool(HEADED), send)).rung is Rung.SMALLEST_PAGE
+    assert not any(place.is_head for place in asked)
+
+
+@pytest.mark.parametrize("answer", [refused(405), (None, {"content-length": "99"})])
+async def test_a_head_that_tells_nothing_is_asked_once(answer: Any) -> None:
+    send, asked = serving(lambda place: answer if place.is_head else ONE)
+    memory = ProbeMemory()
+    for requests in (2, 1):
+        looked = await probe(tool(HEADED), send, memory=memory)
+        assert (looked.total, looked.requests) == (None, requests)
+    assert sum(place.is_head for place in asked) == 1
+
+
+async def test_flags_for_totals_go_with_the_smallest_page() -> None:
+    send, asked = serving(lambda place: {**ONE, **({"total": 261} if place.arguments.get("with_count") else {})})
+    looked = await probe(tool(FLAGGED), send)
+    assert (looked.total, looked.requests) == (261, 1)
+    assert asked == [PageAddress({"offset": 0, "limit": 1, "with_count": True})]
+
+
+async def test_refused_flags_for_totals_cost_the_total_and_not_the_page() -> None:
+    send, asked = serving(lambda place: refused(400) if "with_count" in place.arguments else ONE)
+    memory = ProbeMemory()
+    looked = await probe(tool(FLAGGED), send, memory=memory)
+    assert (looked.total, looked.rung, looked.requests) == (None, Rung.SMALLEST_PAGE, 2)
+    assert (await probe(tool(FLAGGED), send, memory=memory)).requests == 1
+    assert asked[-1] == PageAddress({"offset": 0, "limit": 1})
+
+
+async def test_a_range_is_asked_for_with_the_preference_for_a_count() -> None:
+    ranged = (ONE["items"], {"content-range": "0-0/261"})
+    send, asked = serving(lambda _: ranged)
+    looked = await probe(tool(Pagination(convention=Convention.RANGE)), send)
+    assert (looked.total, looked.rung) == (261, Rung.SMALLEST_PAGE)
+    assert asked[0].headers == {"Range-Unit": "items", "Range": "items=0-0", "Prefer": "count=exact"}
+
+
+async def test_a_range_that_is_ignored_brings_everything_at_once() -> None:
+    send, asked = serving(lambda _: [{"id": n} for n in range(30)])
+    looked = await probe(tool(Pagination(convention=Convention.RANGE)), send)
+    assert (looked.total, looked.certainty, looked.pagination.convention) == (30, Certainty.EXACT, Convention.SINGLE)
+    assert looked.first is not None
+    assert len(asked) == 1
+
+
+async def test_what_a_tool_answered_is_remembered_for_that_tool_alone() -> None:
+    send, _ = serving(lambda place: refused(422) if "limit" in place.arguments else {**ONE, "total": 9})
+    memory = ProbeMemory()
+    first = await probe(tool(OFFSET), send, memory=memory)
+    assert (first.requests, first.rung) == (2, Rung.FIRST_PAGE)
+    assert (await probe(tool(OFFSET), send, memory=memory)).requests == 1
+    assert (await probe(replace(tool(OFFSET), name="other"), send, memory=memory)).requests == 2
+    assert (await probe(tool(replace(OFFSET, max_size=50)), send, memory=memory)).requests == 2
+    assert (await probe(tool(OFFSET), send)).requests == 2
+
+
+async def test_a_corrected_guess_is_remembered_and_told_once() -> None:
+    guess = Pagination(convention=Convention.CURSOR, position="after", size="limit")
+    send, _ = serving(lambda _: {**ONE, "has_more": True})
+    memory = ProbeMemory()
+    first = await probe(tool(guess), send, memory=memory)
+    assert (first.pagination.convention, first.pagination.key) == (Convention.KEYSET, "id")
+    assert first.notes == ("no cursor came: pages go on after the last record's 'id'",)
+    second = await probe(tool(guess), send, memory=memory)
+    assert (second.pagination, second.notes) == (first.pagination, ())
+
+
+async def test_a_first_page_is_kept_as_the_corrected_pagination_reads_it() -> None:
+    guess = Pagination(convention=Convention.CURSOR, position="after")
+    send, _ = serving(lambda _: {**ONE, "has_more": True})
+    looked = await probe(tool(guess), send)
+    assert looked.first is not None
+    assert looked.first.reading.next == PageAddress({"after": 1})
+
+
+async def test_an_offset_told_as_one_under_the_requests_own_name_counts_from_one() -> None:
+    start = Pagination(convention=Convention.OFFSET, position="startIndex", size="count")
+    send, _ = serving(lambda _: {"Resources": [{"id": 1}], "startIndex": 1, "totalResults": 9})
+    assert (await probe(tool(start), send)).pagination.first == 1
+    send, _ = serving(lambda _: {"items": [{"id": 1}], "from": 1, "total": 9})
+    assert (await probe(tool(start), send)).pagination.first == 0
+
+
+@pytest.mark.parametrize(
+    ("sizes", "least", "asked"),
+    [((50, 10, 25), None, 10), ((0, 10), None, 10), ((), 0, 1), ((), 5, 5), ((), None, 1)],
+)
+async def test_the_smallest_legal_page_is_never_an_empty_one(
+    sizes: tuple[int, ...], least: int | None, asked: int
+) -> None:
+    send, places = serving(lambda _: {**ONE, "total": 261})
+    await probe(tool(replace(OFFSET, sizes=sizes, min_size=least)), send)
+    assert places[0].arguments["limit"] == asked
+
+
+async def test_an_estimate_is_told_and_not_used() -> None:
+    send, _ = serving(lambda _: {**ONE, "estimated_total": 261})
+    looked = await probe(tool(OFFSET), send)
+    assert (looked.total, looked.certainty) == (None, Certainty.UNKNOWN)
+    assert looked.notes == ("the announced total 261 is an estimate, and is not relied on",)
+
+
+@pytest.mark.parametrize(
+    ("pagination", "reply", "rung"),
+    [
+        (COUNTED, lambda place: 261 if place.operation else ONE, Rung.COUNT_OPERATION),
+        (HEADED, lambda place: (None, {"x-total": "261"}) if place.is_head else ONE, Rung.HEAD),
+        (FLAGGED, lambda place: {**ONE, "total": 261}, Rung.SMALLEST_PAGE),
+    ],
+)
+async def test_the_total_is_asked_for_again_where_it_was_learnt(
+    pagination: Pagination, reply: Callable[[PageAddress], Any], rung: Rung
+) -> None:
+    send, _ = serving(reply)
+    memory = ProbeMemory()
+    looked: Probe = await probe(tool(pagination), send, memory=memory)
+    assert (looked.rung, looked.total) == (rung, 261)
+    assert await total_again(tool(pagination), send, memory=memory) == 261
+
+
+async def test_no_total_is_asked_for_again_where_nothing_tells_it() -> None:
+    send, asked = serving(lambda _: ONE)
+    assert await total_again(tool(OFFSET), send) is None
+    assert await total_again(tool(Pagination()), send) is None
+    assert len(asked) == 1
