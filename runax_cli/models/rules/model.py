@@ -12,12 +12,14 @@ from runax_cli.models.rules.clues import Clues, clues_of, topic_of
 from runax_cli.models.rules.composing import QUERY, Told, answer, told_of
 from runax_cli.models.rules.computing import sheet_of, statement
 from runax_cli.models.rules.labels import labelled
+from runax_cli.models.rules.lexicon import content_stems
 from runax_cli.models.rules.planning import plan
 from runax_cli.models.rules.reading import MOST_FINDINGS, brief, fenced, focus_of, records_of, relevant
 from runax_cli.models.rules.selection import Entity, Wish, entities_of, next_calls
 
 NAME = "rules"
 NOTICE = "The model is 'rules': offline, matching words without understanding language. Set LLM_NAME for a real one."
+FINDERS = frozenset({"find_tools", "runax_find_tools"})
 OVER_DATA = frozenset({QUERY, "label_dataset", "read_dataset"})
 _STREAM_CHARS = 80
 
@@ -60,13 +62,13 @@ def _said(text: str, calls: tuple[ToolCall, ...] = ()) -> ModelReply:
 def _agent(request: ModelRequest) -> ModelReply:
     question, turn = _turn(request.messages)
     clues = clues_of(question)
-    told = _told(turn)
+    told = [call for call in _told(turn) if call.tool not in FINDERS]
     entities = [e for call in told for e in entities_of(call.tool, [r for _, r in call.records], clues)]
     done = frozenset(Wish(call.tool, call.arguments).key for call in told)
-    tools = [tool for tool in request.tools if tool.name not in OVER_DATA]
+    tools = [tool for tool in request.tools if tool.name not in OVER_DATA | FINDERS]
     wishes = next_calls(clues, tools, entities, done) if _goes_on(told, entities, tools) else []
     if not wishes:
-        wishes = _figures(clues, told, request.tools)
+        wishes = _figures(clues, told, request.tools) or _search(clues, told, request.tools, asked=len(_told(turn)))
     if wishes:
         calls = tuple(
             ToolCall(f"call_{len(told) + i}", w.tool, json.dumps(w.arguments, ensure_ascii=False))
@@ -74,6 +76,13 @@ def _agent(request: ModelRequest) -> ModelReply:
         )
         return _said("", calls)
     return _said(answer(clues, _that_matter(told, clues)))
+
+
+def _search(clues: Clues, told: Sequence[Told], tools: Sequence[ToolSchema], *, asked: int) -> list[Wish]:
+    """One look for further tools, where none of those offered fits; `asked` are the calls of this turn so far."""
+    finder = next((tool.name for tool in tools if tool.name in FINDERS), None)
+    words = " ".join(content_stems(clues.text))
+    return [Wish(finder, {"query": words})] if finder and words and not told and not asked else []
 
 
 def _figures(clues: Clues, told: Sequence[Told], tools: Sequence[ToolSchema]) -> list[Wish]:
