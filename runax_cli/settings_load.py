@@ -39,6 +39,7 @@ FLAGS = {
     "mcp_url": "--mcp",
     "llm_name": "--model",
     TENANT: "--tenant",
+    "cache_max_age_hours": "--no-cache",
 } | {setting.field: setting.flag for setting in LIMIT_SETTINGS.values()}
 OPENAPI_FIELDS = ("openapi_spec", "base_api_url")
 

@@ -75,7 +75,7 @@ class Pages:
             self.from_store += 1
             await self._ledger.moved(self._key(place), payload)
         else:
-            await self._ledger.done(self._key(place), payload)
+            await self._ledger.store(EntryKind.PAGE, {self._key(place): payload})
 
     async def _stored(self, key: str) -> Page | None:
         if self._call.tool.requires_fresh_input:
