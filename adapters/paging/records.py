@@ -5,8 +5,8 @@ Knows payloads and the names lists of records usually have. Knows nothing of tot
 1. A declared path, if it leads anywhere. Where it does not, a list that is seldom the records is no replacement: many
    services leave an empty list out.
 2. A bare list is the records; of a list that holds an object of figures and a list of objects, that list is.
-3. Among the lists inside an object (never inside another list): lists of objects before lists of values, known names
-   before unknown ones, the longer before the shorter, the outer before the inner, the first before the later. Lists
+3. Among the lists inside an object (never inside another list): lists of objects, and under known names lists of rows
+   of cells, before lists of values, known names before unknown ones, the longer before the shorter, the outer before the inner, the first before the later. Lists
    that are seldom the records (`schemas`, `included`, `fields`, …) count only where there is no other list, and
    `links`, `errors` and whatever holds nothing but links never.
 4. No list where a page says that there are none, or says nothing but how it is paged, is an empty list.
@@ -54,8 +54,9 @@ class _Candidate:
     @property
     def rank(self) -> tuple[bool, bool, bool, bool, int, int]:
         """The lowest wins. An empty list gives way to any other, since it may be a side list of a full page."""
-        has_objects = any(isinstance(item, dict) for item in self.items[:_MANY])
-        return (self.is_rare, not self.items, not has_objects, not self.is_known, -len(self.items), len(self.keys))
+        kinds = (dict, list) if self.is_known else (dict,)
+        has_fields = any(isinstance(item, kinds) for item in self.items[:_MANY])
+        return (self.is_rare, not self.items, not has_fields, not self.is_known, -len(self.items), len(self.keys))
 
 
 def find_records(payload: Json, *, declared: str | None = None, is_paged: bool = True) -> Found:

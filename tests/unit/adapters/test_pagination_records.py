@@ -40,6 +40,8 @@ def read(payload: Any, pagination: Pagination = PAGED, **more: Any) -> PageReadi
         ({"items": [], "included": ROWS}, "items"),
         ({"items": [], "links": [{"rel": "self", "href": "/x"}]}, "items"),
         ({"columns": [{"n": 1}] * 9, "rows": [[1, 2], [3, 4]]}, "rows"),
+        ({"rows": [[1, "a"], [2, "b"]], "suggested_facets": [{"name": "a"}]}, "rows"),
+        ({"outline": [[1, 2], [3, 4], [5, 6]], "people": ROWS}, "people"),
     ],
 )
 def test_the_list_of_records_is_found(payload: Any, path: str) -> None:
