@@ -10,7 +10,7 @@ from typing import Any
 from adapters.clock import Clock, SystemClock
 from adapters.errors import SourceError
 from adapters.pagination import Certainty
-from adapters.probe import Probe, Rung, probe
+from adapters.probe import Probe, ProbeMemory, Rung, probe
 from runax_cli.errors import BudgetExhausted, StoreError
 from runax_cli.events import Warned
 from runax_cli.executor import conclude
@@ -67,6 +67,7 @@ class Executor:
         self._clock = clock or SystemClock()
         self._reuse = reuse or Reuse()
         self._source_slots: dict[str, asyncio.Semaphore] = {}
+        self._probes = ProbeMemory()
 
     async def execute(self, call: DecidedCall, scope: Scope, *, direct_limit: int) -> CallOutcome:
         """Run a call. Failures of source, model, budget and disk end up in the outcome.
@@ -112,7 +113,7 @@ class Executor:
     async def _probed(self, run: Underway) -> Probe:
         """The probe without the page it may have brought, which the call holds until it is on disk."""
         recalled = Recalled(run.sender, run.call, run.ledger)
-        found = await probe(run.call.tool, recalled)
+        found = await probe(run.call.tool, recalled, memory=self._probes)
         run.snapshot = snapshot_of(found, recalled.sight, source=run.call.tool.source, reuse=self._reuse)
         run.first = None if _is_too_small_to_begin_with(found) else found.first
         estimate = self._estimate(found)
