@@ -42,7 +42,8 @@ _TRANSLATED, _SOUNDED = 0.9, 0.6
 _LEAST_SOUND, _SOUND_SHARE = 4, 0.6
 _WRITE_SHARE = 0.6
 _WHOSE = 0.4
-"""Of the "customer" in "orders of customer 4": it says whose, and not what."""
+"""Of the "customer" in "orders of customer 4", and of the words in "octo/app": they say whose, and not what."""
+_PROPER = re.compile(r"[^\s/]+(?:/[^\s/]+)+|[^\s@]+@[^\s@]+")
 _WELL_NAMED = 0.5
 _MOST_AREA_CHARS = 40
 _AREA_SHARE, _LEAST_SPLIT = 0.34, 8
@@ -81,7 +82,7 @@ class ToolIndex:
                 held = self._weights[at][term]
                 scores[at] = scores.get(at, 0.0) + weight * rarity * held / (_SATURATION + held)
         words = _words(query)
-        is_writing = bool(_WRITING & set(words))
+        is_writing = asks_for_change(query)
         found = [
             Ranked(self._tools[at], score * self._favour(at, asked, is_writing=is_writing))
             for at, score in scores.items()
@@ -92,8 +93,9 @@ class ToolIndex:
         """Terms of the index that the query means, with the weight of each; in the order of its words."""
         asked: dict[str, float] = {}
         words = _words(query)
+        named = frozenset(word for name in _PROPER.findall(query) for word in _words(name))
         for word, following in zip(words, [*words[1:], ""], strict=False):
-            share = _WHOSE if following.isdigit() else 1.0
+            share = _WHOSE if following.isdigit() or word in named else 1.0
             for term, weight in self._meant(word):
                 asked[term] = max(weight * share, asked.get(term, 0.0))
         return asked
@@ -130,6 +132,11 @@ class ToolIndex:
         well_named = sum(1 for term in names if term in asked) / len(names) if names else 0.0
         is_unasked_change = self._tools[at].effect is not Effect.READ and not is_writing
         return (1 + _WELL_NAMED * well_named) * (_WRITE_SHARE if is_unasked_change else 1.0)
+
+
+def asks_for_change(query: str) -> bool:
+    """Whether the words ask for a change and not only for what there is."""
+    return any(_WRITING & {word, *english(word)} for word in _words(query))
 
 
 def areas(tools: Iterable[ToolSpec]) -> dict[str, int]:

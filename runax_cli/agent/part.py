@@ -142,8 +142,7 @@ class Part:
         return Toolbox(run.tools, run.tools.sources, limits=limits, counter=registry.counter(Role.AGENT))
 
     def _opened(self) -> ToolsOffered:
-        sub = self.asked.sub
-        self._toolbox.open(f"{sub.question} {sub.expects}")
+        self._toolbox.open(self.asked.sub.question)
         return offered(self._toolbox, self._run.tools.sources)
 
     def _context(self) -> Context:

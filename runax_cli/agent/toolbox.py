@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from adapters.base import ToolSpec
-from adapters.relevance import ToolIndex, areas
+from adapters.base import Effect, ToolSpec
+from adapters.relevance import Ranked, ToolIndex, areas, asks_for_change
 from runax_cli.guard.brief import brief
 from runax_cli.guard.virtual import VisibleTool, visible
 from runax_cli.models.base import ToolSchema
@@ -25,6 +25,7 @@ _ABOUT_CHARS = 120
 _FIRST_SHARE = 2
 _CONTEXT_SHARE = 2
 _FIND_SHARE = 4
+_GUESSED_SHARE = 0.25
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,11 +79,19 @@ class Shelf(Mapping[str, VisibleTool]):
     def __len__(self) -> int:
         return len(self.specs)
 
-    def ranked(self, query: str) -> tuple[str, ...]:
-        """Names of the tools that fit, the best first. Blocking where it is the first time: up to 0.2 s."""
+    def ranked(self, query: str) -> tuple[Ranked, ...]:
+        """The tools that fit, the best first. Blocking where it is the first time: up to 0.2 s."""
         if self._index is None:
             self._index = ToolIndex(tuple(self.specs.values()))
-        return tuple(one.spec.name for one in self._index.ranked(query))
+        return self._index.ranked(query)
+
+    def guessed(self, question: str) -> tuple[str, ...]:
+        """Names of the tools that a question may need: none far behind the best, and no change that nobody asks for."""
+        ranked = self.ranked(question)
+        if not asks_for_change(question):
+            ranked = tuple(one for one in ranked if one.spec.effect is Effect.READ)
+        least = ranked[0].score * _GUESSED_SHARE if ranked else 0.0
+        return tuple(one.spec.name for one in ranked if one.score >= least)
 
     def price(self, name: str, counter: CalibratedCounter) -> int:
         """Tokens that a tool takes in every request; blocking."""
@@ -107,7 +116,7 @@ class Shelf(Mapping[str, VisibleTool]):
 
     def for_planning(self, question: str) -> tuple[ToolSchema, ...]:
         """What a planner is told of: all tools, or those that fit the question best."""
-        names = list(self) if len(self) <= PLANNED_WITH else self.ranked(question)[:PLANNED_WITH]
+        names = list(self) if len(self) <= PLANNED_WITH else self.guessed(question)[:PLANNED_WITH]
         return tuple(self[name].schema for name in names)
 
     def _bytes(self) -> Iterator[int]:
@@ -136,7 +145,7 @@ class Toolbox(Mapping[str, VisibleTool]):
         """Put everything on the list where that is within the limits, else what fits the question; blocking."""
         if self._shelf.exceeds(self._limits, self._counter):
             self._finder = _finder(self._callable, self._shelf)
-            guesses = dict.fromkeys([*self._shelf.used, *self._shelf.ranked(question)])
+            guesses = dict.fromkeys([*self._shelf.used, *self._shelf.guessed(question)])
             self._first = self._affordable(guesses, self._limits.part(_FIRST_SHARE))
         else:
             self._first = list(self._shelf)
@@ -173,7 +182,7 @@ class Toolbox(Mapping[str, VisibleTool]):
 
     def find(self, query: str) -> tuple[str, ...]:
         """Names of the tools that fit `query` best; they are on the list from now on. Blocking."""
-        best = self._shelf.ranked(query)[:FOUND_AT_ONCE]
+        best = [one.spec.name for one in self._shelf.ranked(query)[:FOUND_AT_ONCE]]
         names = self._affordable(best, ToolLimits(tools=None, tokens=self._limits.part(_FIND_SHARE).tokens))
         self._found = [name for name in self._found if name not in names] + names
         self._offer()
