@@ -227,8 +227,35 @@ _ENDINGS = (
 _LEAST_STEM = {ending: 5 if ending == "er" else 2 if ending == "xes" else 3 for ending, _ in _ENDINGS}
 
 
+_SHORT_FORMS = {
+    "admin": "administrator",
+    "app": "application",
+    "auth": "authentication",
+    "config": "configuration",
+    "db": "database",
+    "dir": "directory",
+    "doc": "document",
+    "env": "environment",
+    "img": "image",
+    "info": "information",
+    "msg": "message",
+    "org": "organization",
+    "param": "parameter",
+    "pic": "picture",
+    "ref": "reference",
+    "repo": "repository",
+    "spec": "specification",
+    "sub": "subscription",
+    "temp": "temperature",
+    "vuln": "vulnerability",
+}
+
+
 @lru_cache(maxsize=8192)
 def _stem(word: str) -> str:
+    whole = _SHORT_FORMS.get(word) or _SHORT_FORMS.get(word.removesuffix("s"))
+    if whole is not None:
+        return _stem(whole)
     if len(word) <= 3:
         return word
     for ending, instead in _ENDINGS:
