@@ -16,6 +16,7 @@ from runax_cli.executor.coverage import Announced, Fetched, Notes, Totals
 from runax_cli.executor.dataset import Dataset
 from runax_cli.executor.intake import Intake
 from runax_cli.executor.ledger import Ledger
+from runax_cli.executor.limits import limit_of
 from runax_cli.executor.mend import BY_OFFSET, Mender
 from runax_cli.executor.outcome import DecidedCall
 from runax_cli.executor.page import Page
@@ -68,6 +69,7 @@ class Fetch:
         self._walk = _walk(probe, call, max_pages=caps.limits.pages)
         self._trail = Trail(self._intake, self._pages, self._mender)
         self._first: list[Json] = []
+        self._says_total = False
         self.reached_end = False
 
     async def first(self) -> int:
@@ -82,7 +84,7 @@ class Fetch:
         if given is None and pagination.is_addressable:
             page = await self._mender.first(page, place, asked=size, total=self._totals.announced.total)
         self._walk.stride = self._stride(page)
-        held, self._first = page.held, list(page.records)
+        held, self._first, self._says_total = page.held, list(page.records), page.total is not None
         await self._intake.keep(0, page, place, before=0)
         self._walk.saw(0, PageFacts(records=held, has_more=page.has_more))
         return held
@@ -165,6 +167,10 @@ class Fetch:
             or self._intake.named is not None
             or self._totals.announced.certainty is Certainty.AT_LEAST
         )
+        if not is_cut and not self._says_total and (name := limit_of(self._call, count)) is not None:
+            text = f"{count:,} records came, as many as '{name}' lets through; others may be behind them"
+            self._notes.missing(ReasonCode.PAGINATION_UNKNOWN, text)
+            return
         if not is_cut and (total is None or total <= count):
             self.reached_end = True
             return

@@ -52,7 +52,7 @@ class Walk:
     @property
     def limit(self) -> int:
         """The number of pages that is never passed."""
-        needed = self.max_pages if self.at_most is None else -(-self.at_most // self.stride)
+        needed = self.max_pages if self.at_most is None else self._pages_for(self.at_most)
         return min(self.max_pages, needed, self._window_pages or needed)
 
     @property
@@ -146,6 +146,12 @@ class Walk:
         return tuple(
             index for index, facts in sorted(self.seen.items()) if facts.records < full and index < self._last_filled
         )
+
+    def _pages_for(self, records: int) -> int:
+        """Pages that hold so many records; one more where those are in and came short, to see whether the data ends."""
+        needed = -(-records // self.stride)
+        is_short = len(self.seen) >= needed and sum(facts.records for facts in self.seen.values()) < records
+        return max(needed, self._next + 1) if is_short else needed
 
     @property
     def _window_pages(self) -> int | None:
