@@ -11,6 +11,7 @@ from adapters.paging.envelope import Envelope, as_count, first_count, first_flag
 from adapters.paging.totals import content_range
 
 _PARTIAL_CONTENT = 206
+_NEXT_PAGE = names.words("next_page next_page_number next_offset")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,9 @@ def has_previous(envelope: Envelope, *, relations: frozenset[str]) -> bool | Non
 
 
 def _told(envelope: Envelope) -> bool | None:
+    for header in envelope.headers:
+        if header.plain in _NEXT_PAGE and (not header.value or as_count(header.value)):
+            return bool(header.value)
     for member in envelope.named(names.MORE_FLAGS, is_anywhere=True):
         if (flag := first_flag((member,))) is not None:
             return flag

@@ -56,10 +56,16 @@ def read_next(
     if mark is None:
         is_end = marks.is_ended or pagination.convention in _BY_MARKER
         return Next(None, has_more=flag.has_more if flag.has_more is not None else False if is_end else None)
-    if pagination.next_operation is not None and not records:
+    if not records and (pagination.next_operation is not None or _is_asked(mark, pagination, asked)):
         return Next(None, has_more=False, kind=kind)
     place = _place(mark, result, pagination, asked.size)
     return Next(place, has_more=True, kind=kind, marker=None if mark.is_sure else mark.path)
+
+
+def _is_asked(mark: Mark, pagination: Pagination, asked: Asked) -> bool:
+    """Whether a marker is the one that was asked with: beside no records that is how some services end."""
+    place = asked.address
+    return place is not None and place.arguments.get(pagination.position or "") == mark.value
 
 
 def _chosen(marks: Marks, pagination: Pagination, flag: Flag, *, is_full: bool) -> Mark | None:

@@ -6,6 +6,7 @@ Knows how the parts fit together. A reading is advice about everything but its r
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 import orjson
 
@@ -18,6 +19,7 @@ from adapters.paging.links import parse_links
 from adapters.paging.names import plain
 from adapters.paging.records import Found, find_records, normal_path
 from adapters.paging.totals import Certainty, PageSeen, Total, content_range, read_total, total_in
+from adapters.paging.vocabulary import nouns_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +84,7 @@ def read_page(
         next_url=following.address.url if following.address else None,
         has_more=following.has_more,
         is_first=_is_first(asked, pagination),
+        nouns=_nouns(result, found),
     )
     total = read_total(result, envelope, seen)
     relations = frozenset(rel for link in parse_links(result.headers.get("link", "")) for rel in link.relations)
@@ -176,6 +179,12 @@ def _position(result: CallResult, envelope: Envelope, pagination: Pagination) ->
             return None if ranged is None else ranged.first
         case _:
             return None
+
+
+def _nouns(result: CallResult, found: Found) -> frozenset[str]:
+    """What the records may be called: by their place, and by the path or the tool that was asked."""
+    path = urlsplit(result.location.rpartition(" ")[2]).path
+    return nouns_of(found.path.rpartition(".")[2], path)
 
 
 def _is_first(asked: PageAddress | None, pagination: Pagination) -> bool:

@@ -46,7 +46,7 @@ class PageSeen:
     """What is known of a page beside its envelope: records on it, the size asked for (None: none), its pagination.
 
     `next_url` is the next page's where the page names one, `has_more` what the page says of further ones, `is_first`
-    whether it is the first page of its walk.
+    whether it is the first page of its walk. `nouns` are words that the records may be called by.
     """
 
     n_records: int
@@ -55,6 +55,7 @@ class PageSeen:
     next_url: str | None = None
     has_more: bool | None = None
     is_first: bool = True
+    nouns: frozenset[str] = frozenset()
 
     @property
     def is_paged(self) -> bool:
@@ -88,7 +89,7 @@ def _announced(result: CallResult, envelope: Envelope, page: PageSeen) -> Iterat
     if page.pagination.total_path:
         yield from _at_path(result, page.pagination.total_path)
     yield from _strong(envelope, page)
-    yield from _from_headers(result.headers, envelope)
+    yield from _from_headers(result.headers, envelope, page.nouns)
     yield from _weak(envelope, page)
     yield from _from_last_link(result, envelope, page)
     yield from _from_pages(envelope, page)
@@ -98,7 +99,8 @@ def _announced(result: CallResult, envelope: Envelope, page: PageSeen) -> Iterat
 def total_in(envelope: Envelope) -> Total | None:
     """A total by any name: for answers that hold figures and no records."""
     counts = (envelope.named(names.WEAK_TOTALS), envelope.saying(vocabulary.says_count))
-    figures = PageSeen(n_records=0, pagination=Pagination(), size=None)
+    called = frozenset(word for member in envelope.near for word in vocabulary.nouns_of(member.name))
+    figures = PageSeen(n_records=0, pagination=Pagination(), size=None, nouns=called)
     found = next((total for total in _strong(envelope, figures) if total.certainty is not Certainty.UNKNOWN), None)
     weak = next((count for members in counts if (count := first_count(members)) is not None), None)
     return found or (None if weak is None else Total(weak, Certainty.EXACT))
@@ -119,7 +121,7 @@ def _strong(envelope: Envelope, page: PageSeen) -> Iterator[Total]:
         if (total := _total_of(member, doubt)) is not None:
             yield total
     for member in envelope.saying(vocabulary.says_total):
-        total = _total_of(member, doubt)
+        total = _total_of(member, doubt) if _is_of(page, member) else None
         if total is not None and total.value is not None and total.value > (page.n_records if page.is_paged else -1):
             yield total
 
@@ -151,7 +153,7 @@ def _certainty_of(relation: Json) -> Certainty | None:
     return Certainty.UNKNOWN if told in _ROUGH else None
 
 
-def _from_headers(headers: Mapping[str, str], envelope: Envelope) -> Iterator[Total]:
+def _from_headers(headers: Mapping[str, str], envelope: Envelope, nouns: frozenset[str]) -> Iterator[Total]:
     for name in names.TOTAL_HEADERS:
         if (count := as_count(headers.get(name, "").strip())) is not None:
             yield Total(count, Certainty.EXACT)
@@ -159,7 +161,8 @@ def _from_headers(headers: Mapping[str, str], envelope: Envelope) -> Iterator[To
     if ranged is not None and ranged.total is not None:
         yield Total(ranged.total, Certainty.EXACT)
     for member in envelope.headers:
-        is_total = member.plain in names.TOTALS or vocabulary.says_total(member.name)
+        is_said = vocabulary.says_total(member.name) and vocabulary.is_of_records(member.name, nouns)
+        is_total = member.plain in names.TOTALS or is_said
         if is_total and (count := as_count(member.value)) is not None:
             yield Total(count, Certainty.UNKNOWN if vocabulary.says_estimate(member.name) else Certainty.EXACT)
 
@@ -174,10 +177,15 @@ def content_range(headers: Mapping[str, str]) -> ContentRange | None:
 
 
 def _weak(envelope: Envelope, page: PageSeen) -> Iterator[Total]:
-    for members in (envelope.named(names.WEAK_TOTALS), envelope.saying(vocabulary.says_count, is_anywhere=False)):
+    said = (m for m in envelope.saying(vocabulary.says_count, is_anywhere=False) if _is_of(page, m))
+    for members in (envelope.named(names.WEAK_TOTALS), said):
         count = first_count(members)
         if count is not None and not (page.is_paged and count == page.n_records):
             yield Total(count, Certainty.EXACT)
+
+
+def _is_of(page: PageSeen, member: Member) -> bool:
+    return vocabulary.is_of_records(member.name, page.nouns)
 
 
 def _from_pages(envelope: Envelope, page: PageSeen) -> Iterator[Total]:

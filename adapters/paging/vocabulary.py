@@ -42,6 +42,13 @@ _ESTIMATE = "estimate estimated estimation estimates approximate approximately a
 _NOT_REMAINING = "rate ratelimit quota requests calls credits time seconds ms tokens pages"
 
 
+_ANY_RECORDS = (
+    "records record rows row items item results result entries entry elements element objects object documents document "
+    "docs doc hits hit matches match matched matching found available all list listed overall set collection "
+    "data resources resource values response query search filter filtered full grand exact"
+)
+
+
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
@@ -51,6 +58,7 @@ PAGE, MANY_PAGES, PAGES_COUNT = _words(_PAGE), _words(_MANY_PAGES), _words(_PAGE
 NEXT, CURSOR, BACK = _words(_NEXT), _words(_CURSOR), _words(_BACK)
 MORE, LAST, REMAINING, ESTIMATE = _words(_MORE), _words(_LAST), _words(_REMAINING), _words(_ESTIMATE)
 NOT_REMAINING = _words(_NOT_REMAINING)
+ANY_RECORDS = _words(_ANY_RECORDS)
 VAGUE = _words("page pages the of for to a my is has result results item items record records list data value")
 
 
@@ -70,6 +78,25 @@ def says_count(name: str) -> bool:
     """Whether a name speaks of a number of something, which may be what is on the page."""
     words = words_of(name)
     return bool(words & COUNT) and not words & (NO_TOTAL | PAGE)
+
+
+def is_of_records(name: str, nouns: frozenset[str]) -> bool:
+    """Whether a number of this name counts records and nothing else: `nouns` are what the records may be called."""
+    rest = words_of(name) - TOTAL - COUNT - VAGUE - ANY_RECORDS - ESTIMATE
+    return {singular(word) for word in rest} <= nouns
+
+
+def nouns_of(*texts: str) -> frozenset[str]:
+    """The words of names and paths, in the singular."""
+    return frozenset(singular(word) for text in texts for word in words_of(text))
+
+
+def singular(word: str) -> str:
+    """A word without the usual endings of a plural; both forms of a word come out equal, and need be no word."""
+    for ending, stem in (("ies", "y"), ("ses", "s"), ("s", "")):
+        if word.endswith(ending) and len(word) > len(ending) + 1:
+            return word.removesuffix(ending) + stem
+    return word
 
 
 def says_pages(name: str) -> bool:

@@ -240,6 +240,18 @@ def test_flags_are_read_in_words_and_numbers(beside: dict[str, Any], has_more: b
     assert read({"items": ROWS, **beside}, OFFSET).has_more is has_more
 
 
+def test_a_number_of_the_next_page_in_a_header_says_whether_there_is_one() -> None:
+    assert read(ROWS, PAGE, headers={"x-next-page": "2"}).has_more is True
+    assert read(ROWS, PAGE, headers={"x-next-page": ""}).has_more is False
+
+
+def test_the_cursor_asked_with_beside_no_records_is_the_end_and_beside_records_a_standstill() -> None:
+    mark = Pagination(convention=Convention.CURSOR, position="cursorMark", next_path="nextCursorMark")
+    asked = PageAddress({"cursorMark": "AoE="})
+    assert read({"docs": [], "nextCursorMark": "AoE="}, mark, asked=asked).has_more is False
+    assert read({"docs": ROWS, "nextCursorMark": "AoE="}, mark, asked=asked).next is not None
+
+
 def test_links_without_a_next_one_are_the_end() -> None:
     assert read(ROWS, PAGE, headers={"link": '</t?page=1>; rel="first"'}).has_more is False
     assert read(ROWS, PAGE, headers={"link": '</docs>; rel="help"'}).has_more is None
@@ -259,6 +271,9 @@ def test_links_without_a_next_one_are_the_end() -> None:
         ({"number": 5}, None),
         ({"user": {"total": 261}}, None),
         ({"version": 5, "took": 31}, None),
+        ({"totalViews": 9000, "ScannedCount": 9000}, None),
+        ({"totalTickets": 261}, 261),
+        ({"ticketCount": 261}, 261),
         ({"facets": {"total": 261}}, None),
     ],
 )
