@@ -40,6 +40,11 @@ class Answer:
         return dict(self.shape.members) if self.shape is not None else {}
 
     @cached_property
+    def top(self) -> frozenset[str]:
+        """Plain names of the members at the top."""
+        return frozenset(plain(path) for path in self.leaves if "." not in path)
+
+    @cached_property
     def has_list(self) -> bool:
         """Whether records can be in it: it is a list, has one, or has a member that may be one."""
         if self.shape is None or self.shape.is_list:
@@ -69,7 +74,7 @@ class Answer:
     @cached_property
     def is_surely_one(self) -> bool:
         """Whether it is described, holds no list and names nothing that follows."""
-        top = {plain(path) for path in self.leaves if "." not in path}
+        top = self.top
         if self.shape is None or self.shape.is_list or not top or top <= _ACKNOWLEDGEMENTS:
             return False
         return not (self.has_list or self.markers or self.has_more or self.next_url or self.tells_of_pages)
@@ -138,22 +143,29 @@ class Answer:
         """Whether anything is known of its members."""
         return bool(self.leaves) or (self.shape is not None and self.shape.is_list)
 
-    def returns(self, name: str) -> bool:
-        """Whether what is asked for by `name` is handed out here: `marker` by `NextMarker`, `startKey` by `lastKey`."""
+    def returns(self, name: str, *, is_mirror: bool = False) -> bool:
+        """Whether what is asked for by `name` is handed out here: `marker` by `NextMarker`, `startKey` by `lastKey`.
+
+        A member of the very same name counts where the answer is no mirror of the request.
+        """
         own = plain(_leaf(name.replace("/", ".")))
         asked = frozenset(spelling.pieces(name.rpartition("/")[2]))
         if not asked - _COUNTERS or asked & _NO_PLACE:
             return False
-        for leaf in map(_leaf, self.leaves):
-            given = frozenset(spelling.pieces(leaf))
-            is_same = plain(leaf) == own and (
-                own.startswith("next") or (self.has_near_list and bool(asked & _HANDED_BACK))
-            )
-            is_next = plain(leaf) in {f"next{own}", f"next{own.removeprefix('start')}", f"{own}next"}
-            is_pair = bool(asked & _STARTING and given & _FORWARD and _core(asked) and _core(asked) == _core(given))
-            if is_same or is_next or (is_pair and (given & {"next", "evaluated"} or _core(asked) & _MARKS)):
-                return True
-        return False
+        can_repeat = not is_mirror and self._can_hand_back(asked)
+        return any(
+            (can_repeat and plain(leaf) == own)
+            or plain(leaf) in {f"next{own}", f"next{own.removeprefix('start')}", f"{own}next"}
+            or _is_pair(asked, frozenset(spelling.pieces(leaf)))
+            for leaf in map(_leaf, self.leaves)
+        )
+
+
+def _is_pair(asked: frozenset[str], given: frozenset[str]) -> bool:
+    """`ExclusiveStartKey` and `LastEvaluatedKey`: the same words but for those that say begin and end."""
+    core = _core(asked)
+    is_same = bool(asked & _STARTING and given & _FORWARD and core) and core == _core(given)
+    return is_same and bool(given & {"next", "evaluated"} or core & _MARKS)
 
 
 def _core(pieces: frozenset[str]) -> frozenset[str]:

@@ -13,6 +13,7 @@ witness: a size beside it, words in its description, or a member of the answer t
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from adapters.base import Convention
 from adapters.paging import names, spelling, wording
@@ -21,6 +22,7 @@ from adapters.paging.parameters import Parameter, dated
 from adapters.paging.sizes import size_beside
 
 _SHORT_TEXT = 400
+_MIRRORED = 2
 _SCROLL_IDS = names.words("scroll_id")
 _SCROLLS = names.words("scroll")
 _OFFSET_MAX_COMPANY = names.words("max max_results")
@@ -35,7 +37,7 @@ class Claim:
     is_sure: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Company:
     """What stands beside a parameter: the other parameters, the tool's own description, and the described answer."""
 
@@ -46,6 +48,13 @@ class Company:
     def has(self, table: frozenset[str]) -> bool:
         """Whether a parameter has one of these names."""
         return any(one.is_named(table) for one in self.parameters)
+
+    @cached_property
+    def is_mirrored(self) -> bool:
+        """Whether the answer tells again what was sent, as the answer to a change does."""
+        own = [one for one in self.parameters if not spelling.parent(one.name)]
+        again = [one for one in own if one.forms & self.answer.top]
+        return len(again) > _MIRRORED and 2 * len(again) > len(own)
 
     def has_size(self, position: Parameter) -> bool:
         """Whether one of the others can be the size of a page."""
@@ -66,9 +75,9 @@ def _cursor(one: Parameter, company: Company) -> bool | None:
         return None
     if one.is_named(spelling.BACKWARD) or (one.says(wording.NO_CURSOR) and not one.says(wording.SAYS_PAGING)):
         return None
-    if one.is_named(_SCROLL_IDS) and company.has(_SCROLLS):
+    if one.is_named(spelling.SEARCH_AFTER) or (one.is_named(_SCROLL_IDS) and company.has(_SCROLLS)):
         return None
-    is_returned = company.answer.returns(one.name) and not dated(one)
+    is_returned = company.answer.returns(one.name, is_mirror=company.is_mirrored) and not dated(one)
     if not one.is_text:
         return True if is_returned and _is_cursor_object(one) else None
     if one.is_named(spelling.CURSORS):
@@ -83,7 +92,8 @@ def _cursor(one: Parameter, company: Company) -> bool | None:
 def _is_cursor_object(one: Parameter) -> bool:
     """A cursor may be an object (a key) or a number, if a name in the answer says so."""
     is_counted = one.is_named(spelling.OFFSETS, spelling.PAGES) or spelling.has_offset_words(one.name)
-    return bool(one.types & {"object", "integer", "number"}) and not is_counted
+    is_able = bool(one.types & {"object", "integer", "number"}) and spelling.has_marker_words(one.name)
+    return is_able and not is_counted
 
 
 def _cursor_by_words(one: Parameter, company: Company) -> bool | None:
@@ -97,7 +107,7 @@ def _cursor_by_words(one: Parameter, company: Company) -> bool | None:
         return None if _is_key(one, company) else True
     if _has_prefix_of_size(one, company):
         return True
-    if len(one.text) > _SHORT_TEXT or one.is_something_else:
+    if len(one.text) > _SHORT_TEXT or one.is_something_else or spelling.is_measure(one.name):
         return None
     is_used = one.says(wording.USED_FOR_PAGING) and bool(company.answer.markers)
     return True if is_used or one.says(wording.IS_CURSOR) else None

@@ -14,7 +14,7 @@ from adapters.paging.answers import Answer
 from adapters.paging.claims import Claim, Company, claims
 from adapters.paging.figures import metadata_flag, total_flags
 from adapters.paging.members import flattened
-from adapters.paging.parameters import Parameter, parameter_of
+from adapters.paging.parameters import TEXT, Parameter, parameter_of
 from adapters.paging.response import ResponseShape
 from adapters.paging.sizes import bounds, size_alone, size_as_text, size_beside
 
@@ -85,7 +85,11 @@ def _ordered(found: Sequence[Claim]) -> list[Claim]:
 
 def _is_ungivable(claim: Claim, company: Company) -> bool:
     """Whether a cursor cannot be read from the answer, which has the address of the next page instead."""
-    if claim.convention is not Convention.CURSOR or company.answer.next_url is None:
+    if claim.convention is not Convention.CURSOR or _by_answer(company.answer) is None:
+        return False
+    if claim.parameter.says(wording.LINK_HEADER) and company.answer.has_header("link"):
+        return True
+    if company.answer.next_url is None and not company.answer.is_described:
         return False
     return not company.answer.returns(claim.parameter.name) and not company.answer.markers - names.NEXT_URLS
 
@@ -163,6 +167,6 @@ def _key(claim: Claim, answer: Answer) -> str | None:
     """What a keyset page begins after: the last hit's `sort`, or the one identifier that a record is known to have."""
     if claim.convention is not Convention.KEYSET or answer.shape is None:
         return None
-    if claim.parameter.is_named(spelling.SEARCH_AFTER):
+    if claim.parameter.is_named(spelling.SEARCH_AFTER) and not claim.parameter.types & TEXT:
         return "sort"
     return next((name for name in _KEY_MEMBERS if name in answer.shape.item_members), None)

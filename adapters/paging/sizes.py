@@ -12,7 +12,7 @@ from adapters.paging.parameters import INTEGER, Parameter
 
 
 def size_beside(position: Parameter | None, known: Iterable[Parameter]) -> Parameter | None:
-    """The size parameter beside a position: the strongest name first, then words, then the document's order."""
+    """The size parameter beside a position: in the same object first, then by the strength of its name, then words."""
     others = list(known)
     ranked = [
         (rank, one) for one in others if one is not position and (rank := _rank(one, others, position)) is not None
@@ -52,7 +52,7 @@ def bounds(size: Parameter | None) -> dict[str, Json]:
 
 
 def _rank(one: Parameter, known: list[Parameter], position: Parameter | None) -> tuple[int, int] | None:
-    """How surely a parameter is the size, the smaller the surer; None where it is none."""
+    """How surely it is the size, the smaller the surer: those in the same object first; None where it is none."""
     if not one.is_number or (one.types and not one.types & INTEGER) or _limits_something_else(one, known):
         return None
     is_near = position is not None and spelling.parent(one.name) == spelling.parent(position.name)
@@ -65,7 +65,7 @@ def _rank(one: Parameter, known: list[Parameter], position: Parameter | None) ->
         spelling.has_size_words(one.name),
     )
     rank = next((number for number, is_met in enumerate(checks) if is_met), None)
-    return None if rank is None else (rank, 0 if is_near else 1)
+    return None if rank is None else (0 if is_near or position is None else 1, rank)
 
 
 def _limits_something_else(one: Parameter, known: list[Parameter]) -> bool:

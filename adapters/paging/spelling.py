@@ -59,6 +59,11 @@ _MARKS = frozenset("token key marker cursor state bookmark".split())
 _PAGING = frozenset(
     "page paging pagination pager next continue continuation resume resumption starting paginator".split()
 )
+_MARKERS = _MARKS | frozenset("position next after exclusive start continuation".split())
+_MEASURES = frozenset(
+    "timeout ttl duration time interval age size count limit max min order sort direction dir width format type mode "
+    "timezone alive keep period".split()
+)
 _SKIPS = frozenset("offset skip skipped skipping".split())
 _STARTS = frozenset("start starting first begin beginning from initial".split())
 _PLACES = frozenset("index row record item at pos position result number no num element entry hit doc document".split())
@@ -127,6 +132,17 @@ def is_no_cursor(name: str) -> bool:
     return bool(set(pieces(name)) & _NO_CURSOR)
 
 
+def has_marker_words(name: str) -> bool:
+    """Whether a number or an object can be a cursor: `after_cursor`, `ExclusiveStartKey`, `nextPosition`."""
+    own = set(pieces(name))
+    return bool(own & _MARKERS) and not own & _MEASURES
+
+
+def is_measure(name: str) -> bool:
+    """`page_timeout`, `scroll_size`, `sort_order`: something about a list, and no place in it."""
+    return bool(set(pieces(name)) & _MEASURES)
+
+
 def has_offset_words(name: str) -> bool:
     """`recordsToSkip`, `firstRow`, `result_offset`."""
     own = set(pieces(name))
@@ -136,7 +152,7 @@ def has_offset_words(name: str) -> bool:
 def has_page_words(name: str) -> bool:
     """`pgNo`, `requestedPage`."""
     own = set(pieces(name))
-    return bool(own & _PAGE) and not own & _NO_PAGE
+    return bool(own & _PAGE) and not own & (_NO_PAGE | _MEASURES)
 
 
 def has_size_words(name: str) -> bool:

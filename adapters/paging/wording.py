@@ -28,7 +28,7 @@ SAYS_SIZE = _any(
     r"\bsize of (?:the |a |an |each |one |every )?(?:\w+ )?(?:page|batch|slice|chunk|result|window)s?\b",
     rf"\bmax(?:imum)?(?:imal)? (?:number of )?(?:\w+ )?{_RECORDS}\b",
     rf"\b{_RECORDS} (?:{_THINGS})?(?:per page|returned|to {_RETURNED})\b",
-    r"\blimit(?:s|ing)? (?:the )?(?:number|results|records|items|amount|size)\b",
+    r"\blimit(?:s|ing)? (?:the |on the )?(?:maximum )?(?:number|amount|size|count)\b",
     r"\bpag(?:e|ing|ination) limit\b|\bat most this many\b",
 )
 SAYS_OFFSET = _any(
@@ -61,6 +61,7 @@ SAYS_CURSOR = _any(
     r"(?:page|set|batch|group|chunk|portion|slice|results?|records?|items?|entries|list)\b",
     r"\b(?:begin|start|resum|continu)\w* (?:returning|listing|reading|the list\w*|from where|where)\b",
     r"\b(?:next|subsequent|following) (?:page|batch|chunk|slice) of\b",
+    r"\b(?:next|subsequent|following) set of (?:\w+ )?(?:results|records|items)\b",
     r"\bpoint (?:to|at) (?:resume|continue)\b|\bcontinu\w+\b[^.;]{0,40}\b(?:token|list|results?|enumerat\w+)",
 )
 SAYS_KEY = _any(
@@ -110,8 +111,9 @@ IS_CURSOR = _any(
     r"\b(?:paginat\w+|paging|page|continuation|next[- ]?page|cursor)[- ]?(?:token|cursor|marker|key|bookmark)\b",
     rf"\b(?:token|cursor|marker|value|string|bookmark|pointer|handle)\b[^.;]{{0,60}}\b(?:return|receiv|obtain|retriev|given"
     rf"|provid|taken|from|of|in)\w*\b[^.;]{{0,40}}\b{_EARLIER} (?:\w+ ){{0,3}}{_ANSWER}\b",
-    r"\bcursor (?:for|of|from|to|that|returned|value|string|position|used|into)\b|^(?:an? |the )?(?:opaque )?cursor\b",
-    r"\bopaque (?:\w+ ){0,3}(?:that|used|for|from|which|token|value|string|marker|returned)\b",
+    r"\bcursor (?:returned|value|string|token|position)\b|^(?:optional\W+)?(?:an? |the )?(?:\w+ )?cursor\b(?! size)",
+    r"\bopaque (?:\w+ ){0,3}(?:token|cursor|value|string|marker|bookmark|id|identifier)\b[^.;]{0,60}"
+    r"\b(?:paginat\w+|next|previous|pages?|continu\w+|resum\w+|results?)\b",
     r"\b(?:token|value|key|marker|bookmark)\b[^.;]{0,60}\b(?:next|subsequent|following|more) "
     r"(?:page|set|batch|group|chunk|portion|slice) (?:of|in)\b",
     r"\bwhere (?:to|the) (?:previous |last )?(?:\w+ )?(?:continue|resume|left off|leaves off|ended)\b",
@@ -119,5 +121,6 @@ IS_CURSOR = _any(
 USED_FOR_PAGING = _any(
     r"\b(?:used|use|needed|required|meant|only) (?:for|in|to|with) (?:the )?paginat\w+|\bto paginate\b"
 )
+LINK_HEADER = _any(r"\blink header\b|\blink response header\b")
 BYTES = _any(r"\bbytes?\b|\bblob\b|\bbinary\b|\boctets?\b")
 SAYS_SCIM = _any(r"\bscim\b|\brfc ?7644\b")
