@@ -40,11 +40,9 @@ _LAST = "last end final complete completed done finished exhausted eof letzte po
 _REMAINING = "remaining left outstanding verbleibend zbyva restant restantes"
 _ESTIMATE = "estimate estimated estimation estimates approximate approximately approx approximated rough guess"
 _NOT_REMAINING = "rate ratelimit quota requests calls credits time seconds ms tokens pages"
-
-
 _ANY_RECORDS = (
-    "records record rows row items item results result entries entry elements element objects object documents document "
-    "docs doc hits hit matches match matched matching found available all list listed overall set collection "
+    "records record rows row items item results result entries entry elements element objects object documents "
+    "document docs doc hits hit matches match matched matching found available all list listed overall set collection "
     "data resources resource values response query search filter filtered full grand exact"
 )
 
