@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from adapters.base import Convention, PageAddress
 from adapters.errors import HttpStatusError, SourceError
-from adapters.pagination import offset_address
+from adapters.pagination import first_address, offset_address
 from runax_cli.errors import BudgetExhausted
 from runax_cli.executor.coverage import Notes
 from runax_cli.executor.identity import repeats_in
@@ -103,7 +103,23 @@ class Mender:
             return page
         mended = _with_following(page, other, asked) if is_by_offset else max(other, page, key=lambda one: one.held)
         mended.requests, mended.ways = page.requests + other.requests, page.ways
+        if not is_by_offset and total is None and mended.held == count:
+            await self._doubt_cap(mended, asked)
         return mended
+
+    async def _doubt_cap(self, page: Page, asked: int) -> None:
+        """A cap gives all of what is asked for within it; where that comes short too, every page may lack records."""
+        size = legal_size(self._pages.pagination, page.held)
+        if size >= asked:
+            return
+        try:
+            smaller = await self._pages.ask(first_address(self._pages.pagination, size=size))
+        except (SourceError, BudgetExhausted):
+            return
+        page.requests += smaller.requests
+        if smaller.held < page.held:
+            text = f"page 1 gave {page.held} of {asked} records, and only {smaller.held} where {size} were asked for"
+            self._notes.note(ReasonCode.PAGE_SHORT, text)
 
     def _is_usual(self, count: int) -> bool:
         return count in USUAL_CAPS or count == self._pages.pagination.default_size
