@@ -19,6 +19,7 @@ from runax_cli.agent.combine import PartResult, combined_text, verdict_over
 from runax_cli.agent.coverage import coverage_of
 from runax_cli.agent.datatools import Datasets, DataTools, OfferedTools, tokens_of
 from runax_cli.agent.division import Division, plan_made, tell_repairs
+from runax_cli.agent.flights import SingleFlight
 from runax_cli.agent.foretold import Foretold
 from runax_cli.agent.part import Asked, Part, RunParts, tell_lost
 from runax_cli.agent.plan import SubQuestion, plan_of, single
@@ -234,7 +235,7 @@ class Session:
             run_id=run_id,
             today=resumed.started_at.date().isoformat() if resumed else self.today,
             registry=self.registry,
-            executor=self.executor,
+            executor=SingleFlight(self.executor, self._shelf),
             tools=self.tools,
             tool_limits=self.tool_limits,
             datasets=self._fetched,
