@@ -11,6 +11,7 @@ witness: a size beside it, words in its description, or a member of the answer t
 - `token` is a credential, unless it is handed out by the answer; `after`, `next`, `marker` need words that say cursor.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -55,6 +56,10 @@ class Company:
         own = [one for one in self.parameters if not spelling.parent(one.name)]
         again = [one for one in own if one.forms & self.answer.top]
         return len(again) > _MIRRORED and 2 * len(again) > len(own)
+
+    def speaks_of(self, one: Parameter, pattern: re.Pattern[str]) -> bool:
+        """Whether a parameter's words match, or the tool's own where the parameter has none."""
+        return one.says(pattern) or (not one.text and bool(pattern.search(self.description)))
 
     def has_size(self, position: Parameter) -> bool:
         """Whether one of the others can be the size of a page."""
@@ -150,7 +155,9 @@ def _offset(one: Parameter, company: Company) -> bool | None:
     if not _is_numeric_place(one) or one.is_named(spelling.SIZES_ALONE):
         return None
     has_size = company.has_size(one)
-    has_words = one.says(names.ABOUT_PAGING) or (not one.text and bool(names.ABOUT_PAGING.search(company.description)))
+    has_words = one.says(wording.ABOUT_PAGING) or (
+        not one.text and bool(wording.ABOUT_PAGING.search(company.description))
+    )
     if one.is_named(spelling.OFFSETS):
         return True if has_size or has_words else None
     if one.is_named(frozenset({"first"})):
@@ -188,7 +195,7 @@ def _is_numeric_place(one: Parameter) -> bool:
         return False
     if spelling.is_foreign(one.name):
         return False
-    return not one.is_something_else or one.says(names.SAYS_PAGINATION)
+    return not one.is_something_else or one.says(wording.SAYS_PAGINATION)
 
 
 _JUDGES: tuple[tuple[Convention, Callable[[Parameter, Company], bool | None]], ...] = (

@@ -126,7 +126,7 @@ def _by_range(company: Company) -> Pagination | None:
     ranges = [one for one in asked if one.is_named(frozenset({"range"})) and not one.says(wording.BYTES)]
     has_unit = any(one.is_named(frozenset({"rangeunit"})) for one in asked)
     is_told = company.answer.has_header("content-range") and company.answer.is_collection
-    if not ranges or not (has_unit or is_told or any(one.says(names.ABOUT_PAGING) for one in ranges)):
+    if not ranges or not (has_unit or is_told or any(one.says(wording.ABOUT_PAGING) for one in ranges)):
         return None
     size = size_beside(None, _plain_names(company.parameters))
     hidden = tuple(one.name for one in asked)
@@ -146,9 +146,9 @@ def _first(claim: Claim, answer: Answer) -> int:
     for stated in (position.number("default"), position.number("minimum")):
         if stated in (0, 1):
             return stated
-    if names.ONE_BASED.search(position.text) or wording.SAYS_SCIM.search(position.text):
+    if wording.ONE_BASED.search(position.text) or wording.SAYS_SCIM.search(position.text):
         return 1
-    if names.ZERO_BASED.search(position.text):
+    if wording.ZERO_BASED.search(position.text):
         return 0
     is_scim = position.is_named(names.words("start_index")) and answer.has_member(_SCIM)
     return 1 if is_scim or claim.convention is Convention.PAGE else 0

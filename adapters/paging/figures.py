@@ -11,6 +11,9 @@ from adapters.paging.parameters import Parameter
 
 _ODATA_COUNT = "$count"
 _INLINE_COUNT = "$inlinecount"
+_METADATA_FLAGS = names.words(
+    "meta_only metadata_only only_meta only_metadata count_only only_count total_only only_total return_count_only"
+)
 _TOTAL_FLAGS = names.words(
     "total_required include_totals include_total with_count with_total with_totals return_total return_totals "
     "show_total show_totals total_count_required include_total_count include_count get_total get_total_count "
@@ -31,7 +34,7 @@ def metadata_flag(known: Iterable[Parameter]) -> tuple[str, Json] | None:
     for one in known:
         if spelling.parent(one.name):
             continue
-        if one.is_named(names.METADATA_FLAGS) and one.is_flag:
+        if one.is_named(_METADATA_FLAGS) and one.is_flag:
             return one.name, True
         if (value := _result_type(one)) is not None:
             return one.name, value

@@ -1,14 +1,11 @@
 """How APIs spell paging: the tables that detection and reading go by.
 
-Knows spellings only, and no rule: a further spelling is a word in a table, a further convention a row. Names are
-compared after `plain`, so `per_page`, `perPage`, `per-page` and `page[per]` differ by letters only. Sources: the
-counts over 2,638 public OpenAPI documents, botocore's paginators and the documentation of the services named.
+Knows spellings only, and no rule: a further spelling is a word in a table. Names are compared after `plain`, so
+`per_page`, `perPage`, `per-page` and `page[per]` differ by letters only. Sources: the counts over 2,638 public OpenAPI
+documents, botocore's paginators and the documentation of the services named.
 """
 
 import re
-from dataclasses import dataclass
-
-from adapters.base import Convention
 
 _NOT_PLAIN = re.compile(r"[^a-z0-9]")
 
@@ -23,154 +20,12 @@ def words(text: str) -> frozenset[str]:
     return frozenset(plain(word) for word in text.split())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PositionRow:
-    """A way to say in a request where a page begins.
-
-    `names` say it and `sizes` may stand beside them. `types` are the JSON types a position can have (an untyped
-    parameter fits all). `rivals` are names that turn it into something else (`from`/`to` is a range). `needs_size`
-    asks for a size parameter beside it; `needs_words` for a description that speaks of paging; where `either` is
-    set, one of the two is enough. `first` is the position of the first page unless the schema says otherwise.
-    """
-
-    convention: Convention
-    names: frozenset[str]
-    sizes: frozenset[str]
-    types: frozenset[str]
-    rivals: frozenset[str] = frozenset()
-    needs_size: bool = False
-    needs_words: bool = False
-    either: bool = False
-    first: int = 0
-
-
-INTEGER = frozenset({"integer", "number"})
-OPAQUE = frozenset({"string"})
-
 SIZES_ALONE = words("limit page_size per_page max_results results_per_page items_per_page max_items page_limit")
 SIZES = SIZES_ALONE | words(
     "count size rows top take max maximum max_count max_records max_size num num_results number_of_results "
     "number_of_items nb n hits_per_page records_per_page page_count items results entries_per_page batch_size max_keys "
     "page[size] page[limit] perPage psize ps rpp n_per_page"
 )
-RANGE_ENDS = words(
-    "to end until till stop end_date end_time ends_at to_date date_to end_at to_time min_date finish last end_ts"
-)
-
-POSITIONS: tuple[PositionRow, ...] = (
-    PositionRow(
-        convention=Convention.CURSOR,
-        names=words(
-            "cursor next_cursor start_cursor page_cursor page[cursor] page_token next_page_token next_token "
-            "continuation_token continuation pagination_token starting_token pagination_key"
-        ),
-        sizes=SIZES | words("first"),
-        types=OPAQUE,
-    ),
-    PositionRow(
-        convention=Convention.CURSOR,
-        names=words("continue"),
-        sizes=SIZES,
-        types=OPAQUE,
-        needs_size=True,
-        needs_words=True,
-        either=True,
-    ),
-    PositionRow(
-        convention=Convention.CURSOR,
-        names=words("marker next after start_after exclusive_start_key bookmark page"),
-        sizes=SIZES | words("first"),
-        types=OPAQUE,
-        rivals=words("before since until"),
-        needs_words=True,
-    ),
-    PositionRow(
-        convention=Convention.OFFSET,
-        names=words("offset page[offset] start_at start_index first_result result_offset record_offset start_record"),
-        sizes=SIZES,
-        types=INTEGER,
-        needs_size=True,
-        needs_words=True,
-        either=True,
-    ),
-    PositionRow(
-        convention=Convention.OFFSET,
-        names=words("skip start from start_row row_start begin start_from"),
-        sizes=SIZES,
-        types=INTEGER,
-        rivals=RANGE_ENDS,
-        needs_size=True,
-    ),
-    PositionRow(
-        convention=Convention.OFFSET,
-        names=words("first"),
-        sizes=words("max max_results"),
-        types=INTEGER,
-        rivals=words("last after before min"),
-        needs_size=True,
-    ),
-    PositionRow(
-        convention=Convention.PAGE,
-        names=words("page page_number page_no page_num page[number] page_index current_page pageNr p_page paged pg"),
-        sizes=SIZES,
-        types=INTEGER,
-        first=1,
-    ),
-    PositionRow(
-        convention=Convention.PAGE,
-        names=words("p"),
-        sizes=SIZES,
-        types=INTEGER,
-        needs_size=True,
-        first=1,
-    ),
-)
-"""In order of preference: an opaque cursor survives changes of the data, an offset is finer than a page number."""
-
-METADATA_FLAGS = words(
-    "meta_only metadata_only only_meta only_metadata count_only only_count total_only only_total return_count_only"
-)
-
-ABOUT_PAGING = re.compile(
-    r"\bpag(?:e|es|ed|ing|inat\w*)\b|\bresults?\b|\brecords?\b|\bitems?\b|\bentries\b|\brows?\b|\bskip|\bcursor\b"
-    r"|\bnext\b|\bto return\b|\bobjects?\b|\bdocuments?\b|\bnumber of\b",
-    re.IGNORECASE,
-)
-SAYS_PAGINATION = re.compile(r"\bpaginat", re.IGNORECASE)
-ABOUT_SIZE = re.compile(
-    r"\bper[ -]page\b|\bpage size\b|\bto (?:return|retrieve|fetch)\b|\breturned\b|\bresults?\b|\brecords?\b|\bitems?\b",
-    re.IGNORECASE,
-)
-ABOUT_CURSOR = re.compile(
-    r"\bcursor\b|\btoken\b.*\b(?:page|next|previous|result)|\b(?:next|previous)\b.*\btoken\b|\bpaginat|\bopaque\b"
-    r"|\b(?:begin|start) (?:returning|listing)\b"
-    r"|\bcontinu\w+\b.*\b(?:token|list|result)|\bnext page\b"
-    r"|\bprevious (?:response|call|request|page)\b",
-    re.IGNORECASE,
-)
-NOT_PAGING = re.compile(
-    r"\btime ?-?zones?\b|\butc\b|\bgmt\b|\b(?:milli)?seconds?\b|\bminutes?\b|\bhours?\b|\bdays?\b|\bbytes?\b|\bepoch\b"
-    r"|\btimestamps?\b|\bdate\b|\bpixels?\b|\bdegrees?\b|\bmet(?:er|re)s?\b|\bkm\b|\bcredit\b|\bspeed\b|\bprice\b"
-    r"|\bamount\b|\bspend\w*\b|\brate limit\b|\bcurrency\b|\btimeout\b|\bbudget\b|\btemperature\b|\bcharacters?\b"
-    r"|\bline number\b|\b(?:page|article|document|wiki)'?s? ?-?(?:ids?|identifier|title|name|slug|url)\b"
-    r"|\b(?:ids?|identifier|title|name|slug|url) of (?:the|a|an) (?:\w+ )?(?:page|article|document)\b",
-    re.IGNORECASE,
-)
-ONE_BASED = re.compile(
-    r"\bbase 1\b|\b(?:1|one)[- ](?:based|indexed)\b|\b(?:starts?|starting|begins?|beginning) (?:at|with|from) 1\b",
-    re.IGNORECASE,
-)
-ZERO_BASED = re.compile(
-    r"\bbase 0\b|\b(?:0|zero)[- ](?:based|indexed)\b"
-    r"|\b(?:starts?|starting|begins?|beginning) (?:at|with|from) (?:0|zero)\b",
-    re.IGNORECASE,
-)
-STATED_MAXIMUM = re.compile(
-    r"\b(?:max(?:imum)?(?: (?:is|of|value|allowed|page size|limit))*|up to|at most|no more than|cannot exceed)"
-    r"[\s:=(]{0,3}(\d{1,3}(?:,\d{3})+|\d+)",
-    re.IGNORECASE,
-)
-
 RECORD_LISTS = words(
     "data items results records value values entries rows elements objects list content contents hits docs documents "
     "resources features members collection result response payload nodes edges children matches"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from adapters.base import JsonObject
-from adapters.paging import names, spelling, wording
+from adapters.paging import spelling, wording
 
 INTEGER = frozenset({"integer", "number"})
 TEXT = frozenset({"string"})
@@ -61,7 +61,7 @@ class Parameter:
     @cached_property
     def is_something_else(self) -> bool:
         """Whether its first sentence speaks of time, money or identity."""
-        return bool(names.NOT_PAGING.search(self.opening))
+        return bool(wording.NOT_PAGING.search(self.opening))
 
     def is_named(self, *tables: frozenset[str]) -> bool:
         """Whether one of its spellings is in a table."""

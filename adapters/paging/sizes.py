@@ -7,7 +7,7 @@ only under a name that means nothing else, since a weak name (`count`, `top`, `m
 from collections.abc import Iterable
 
 from adapters.base import Json
-from adapters.paging import names, spelling, wording
+from adapters.paging import spelling, wording
 from adapters.paging.parameters import INTEGER, Parameter
 
 
@@ -23,7 +23,7 @@ def size_beside(position: Parameter | None, known: Iterable[Parameter]) -> Param
 def size_as_text(known: Iterable[Parameter]) -> Parameter | None:
     """A size that a document calls text: it is of no use for choosing a page, and none of the model's business."""
     strong = [one for one in known if one.is_named(spelling.SIZES_ALONE) and one.types and one.is_text]
-    return next((one for one in strong if one.says(names.ABOUT_PAGING) and not one.is_number), None)
+    return next((one for one in strong if one.says(wording.ABOUT_PAGING) and not one.is_number), None)
 
 
 def size_alone(known: Iterable[Parameter]) -> Parameter | None:
@@ -31,7 +31,7 @@ def size_alone(known: Iterable[Parameter]) -> Parameter | None:
     others = list(known)
     strong = [one for one in others if one.is_named(spelling.SIZES_ALONE) and one.types & INTEGER]
     fitting = [one for one in strong if not spelling.parent(one.name) and not _limits_something_else(one, others)]
-    return next((one for one in fitting if not one.text or one.says(names.ABOUT_PAGING)), None)
+    return next((one for one in fitting if not one.text or one.says(wording.ABOUT_PAGING)), None)
 
 
 def bounds(size: Parameter | None) -> dict[str, Json]:
@@ -40,7 +40,7 @@ def bounds(size: Parameter | None) -> dict[str, Json]:
         return {}
     lowest, highest = size.number("minimum"), size.number("maximum")
     below, above = size.number("exclusiveMinimum"), size.number("exclusiveMaximum")
-    stated = names.STATED_MAXIMUM.search(size.text)
+    stated = wording.STATED_MAXIMUM.search(size.text)
     cap = int(stated.group(1).replace(",", "")) if stated else None
     return {
         "size": size.name,
@@ -70,7 +70,7 @@ def _rank(one: Parameter, known: list[Parameter], position: Parameter | None) ->
 
 def _limits_something_else(one: Parameter, known: list[Parameter]) -> bool:
     is_value_range = one.is_named(frozenset({"max"})) and any(other.is_named(frozenset({"min"})) for other in known)
-    return is_value_range or (one.is_something_else and not one.says(names.ABOUT_SIZE))
+    return is_value_range or (one.is_something_else and not one.says(wording.ABOUT_SIZE))
 
 
 def _largest(choices: tuple[int, ...], highest: int | None, above: int | None, stated: int | None) -> int | None:

@@ -8,17 +8,14 @@ documents, botocore's paginators and the documentation of the services named in 
 
 import re
 
+from adapters.paging import names
 from adapters.paging.names import plain, words
 
 _PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _SEGMENT = re.compile(r"[/\[\].]+")
 
-SIZES_ALONE = words("limit page_size per_page max_results results_per_page items_per_page max_items page_limit")
-SIZES = SIZES_ALONE | words(
-    "count size rows top take max maximum max_count max_records max_size num num_results number_of_results "
-    "number_of_items nb n hits_per_page records_per_page page_count items results entries_per_page batch_size max_keys "
-    "page[size] page[limit] psize ps rpp n_per_page max_page_size fetch_size first length amount per quantity pp"
-)
+SIZES_ALONE = names.SIZES_ALONE
+SIZES = names.SIZES | words("max_page_size fetch_size first length amount per quantity pp")
 CURSORS = words(
     "cursor next_cursor start_cursor page_cursor page[cursor] page_token next_page_token next_token continuation_token "
     "continuation pagination_token starting_token pagination_key skip_token skiptoken page_state paging_state "

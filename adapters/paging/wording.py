@@ -90,10 +90,6 @@ INSTEAD = _any(
     r"(?:count|total|number of|metadata)\b|\b(?:count|total|metadata) only\b"
     r"|\bwithout (?:any |the |returning )*(?:records|items|results|data|rows)\b"
 )
-SAYS_TOTAL = _any(
-    r"\btotal[_ ]?(?:number|count|items|results|records|pages|hits|rows|size|of)?\b"
-    r"|\b(?:count|number) of (?:all |matching )+\w+"
-)
 ASKS_TOTAL = _any(
     r"\b(?:whether|if|set|includ\w*|return\w*|show\w*|add\w*|comput\w*|calculat\w*|request\w*)\b[^.;]{0,60}"
     r"\b(?:total|overall|full) (?:\w+ ){0,2}(?:count|number|items|pages|results|records|amount of)\b"
@@ -124,3 +120,35 @@ USED_FOR_PAGING = _any(
 LINK_HEADER = _any(r"\blink header\b|\blink response header\b")
 BYTES = _any(r"\bbytes?\b|\bblob\b|\bbinary\b|\boctets?\b")
 SAYS_SCIM = _any(r"\bscim\b|\brfc ?7644\b")
+ABOUT_PAGING = re.compile(
+    r"\bpag(?:e|es|ed|ing|inat\w*)\b|\bresults?\b|\brecords?\b|\bitems?\b|\bentries\b|\brows?\b|\bskip|\bcursor\b"
+    r"|\bnext\b|\bto return\b|\bobjects?\b|\bdocuments?\b|\bnumber of\b",
+    re.IGNORECASE,
+)
+SAYS_PAGINATION = re.compile(r"\bpaginat", re.IGNORECASE)
+ABOUT_SIZE = re.compile(
+    r"\bper[ -]page\b|\bpage size\b|\bto (?:return|retrieve|fetch)\b|\breturned\b|\bresults?\b|\brecords?\b|\bitems?\b",
+    re.IGNORECASE,
+)
+NOT_PAGING = re.compile(
+    r"\btime ?-?zones?\b|\butc\b|\bgmt\b|\b(?:milli)?seconds?\b|\bminutes?\b|\bhours?\b|\bdays?\b|\bbytes?\b|\bepoch\b"
+    r"|\btimestamps?\b|\bdate\b|\bpixels?\b|\bdegrees?\b|\bmet(?:er|re)s?\b|\bkm\b|\bcredit\b|\bspeed\b|\bprice\b"
+    r"|\bamount\b|\bspend\w*\b|\brate limit\b|\bcurrency\b|\btimeout\b|\bbudget\b|\btemperature\b|\bcharacters?\b"
+    r"|\bline number\b|\b(?:page|article|document|wiki)'?s? ?-?(?:ids?|identifier|title|name|slug|url)\b"
+    r"|\b(?:ids?|identifier|title|name|slug|url) of (?:the|a|an) (?:\w+ )?(?:page|article|document)\b",
+    re.IGNORECASE,
+)
+ONE_BASED = re.compile(
+    r"\bbase 1\b|\b(?:1|one)[- ](?:based|indexed)\b|\b(?:starts?|starting|begins?|beginning) (?:at|with|from) 1\b",
+    re.IGNORECASE,
+)
+ZERO_BASED = re.compile(
+    r"\bbase 0\b|\b(?:0|zero)[- ](?:based|indexed)\b"
+    r"|\b(?:starts?|starting|begins?|beginning) (?:at|with|from) (?:0|zero)\b",
+    re.IGNORECASE,
+)
+STATED_MAXIMUM = re.compile(
+    r"\b(?:max(?:imum)?(?: (?:is|of|value|allowed|page size|limit))*|up to|at most|no more than|cannot exceed)"
+    r"[\s:=(]{0,3}(\d{1,3}(?:,\d{3})+|\d+)",
+    re.IGNORECASE,
+)
