@@ -33,6 +33,8 @@ from runax_cli.models.base import Message, Model, ModelReply, ModelRequest, Tool
 
 MOST_EMPTY_REPLIES = 2
 MOST_CALLS_OF_A_REPLY = 32
+_TOKENS_OF_A_CALL = 256
+"""What a call and the shortest form of its result may take of the context."""
 _ANSWER_SHARE_OF_BUDGET = 8
 
 
@@ -150,7 +152,7 @@ class Turn:
     async def _called(self, reply: ModelReply) -> StepOutcome:
         self._parts.stream.discard()
         self._empty_replies = 0
-        calls = self._with_own_ids(self._first_calls(reply))
+        calls = self._with_own_ids(await self._first_calls(reply))
         self._working.add(Message("assistant", reply.text, tool_calls=calls))
         result = await self._parts.calls.run(calls, room=await self._parts.context.room(self._working))
         await self._add_results(result.calls)
@@ -203,13 +205,14 @@ class Turn:
         for call_id in await self._parts.summarizer.shorten(self._parts.context, self._working):
             self._parts.calls.forget(call_id)
 
-    def _first_calls(self, reply: ModelReply) -> Sequence[ToolCall]:
+    async def _first_calls(self, reply: ModelReply) -> Sequence[ToolCall]:
         """As many calls as one reply may ask for: the answers to more would not fit beside each other."""
-        asked = reply.tool_calls
-        if len(asked) > MOST_CALLS_OF_A_REPLY:
-            text = f"the model asked for {len(asked):,} calls at once; the first {MOST_CALLS_OF_A_REPLY} are looked at"
+        asked, room = reply.tool_calls, await self._parts.context.room(self._working)
+        most = max(1, min(MOST_CALLS_OF_A_REPLY, room // _TOKENS_OF_A_CALL))
+        if len(asked) > most:
+            text = f"the model asked for {len(asked):,} calls at once; the first {most} are looked at"
             self._parts.emitter.emit(Warned(code="too_many_calls", text=text))
-        return asked[:MOST_CALLS_OF_A_REPLY]
+        return asked[:most]
 
     def _with_own_ids(self, calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
         """Ids that are unique in the run: some endpoints send none, or the same one twice."""

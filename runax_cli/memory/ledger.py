@@ -113,15 +113,18 @@ class SharedLedger:
     clock: Clock = field(default_factory=SystemClock)
     on_lost: Callable[[str], None] = lambda _why: None
     _open: _Open | None = None
-    _rests: Mapping[str, float] = field(default_factory=dict)
+    _rests: Mapping[str, float] | None = None
     _pool: ThreadPoolExecutor = field(
         default_factory=lambda: ThreadPoolExecutor(max_workers=1, thread_name_prefix="ledger")
     )
     _is_lost: bool = False
 
     def rest(self, resource: str) -> float | None:
-        """See `budget.Shared.rest`."""
-        return self._rests.get(resource)
+        """See `budget.Shared.rest`. Before the first look it is the limit itself."""
+        if self._rests is not None:
+            return self._rests.get(resource)
+        limits: list[float | None] = [getattr(scope, resource) for scope in (self.limits.day, self.limits.tenant)]
+        return min((limit for limit in limits if limit is not None), default=None)
 
     async def refresh(self) -> None:
         """See `budget.Shared.refresh`."""

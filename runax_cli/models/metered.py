@@ -16,6 +16,8 @@ from runax_cli.models.wire import UnusableReply
 from runax_cli.results import RoleUsage, UsageReport
 
 _LONGEST_PREVIEW = 2000
+_MOST_CHARS_A_TOKEN = 16
+_SMALLEST_CAP_CHARS = 4096
 
 
 class RequestTooLarge(ModelRefused):
@@ -71,12 +73,18 @@ class Metering:
 
 @dataclass(slots=True)
 class _Heard:
-    """Passes pieces of a stream on and keeps them, so that a stream that breaks can be counted."""
+    """Passes pieces of a stream on and keeps them, so that a stream that breaks can be counted, up to `most_chars`."""
 
     on_text: OnText
+    most_chars: int
+    too_long: Exception
     pieces: list[str] = field(default_factory=list)
+    n_chars: int = 0
 
     def take(self, piece: str) -> None:
+        self.n_chars += len(piece)
+        if self.n_chars > self.most_chars:
+            raise self.too_long
         self.pieces.append(piece)
         self.on_text(piece)
 
@@ -116,9 +124,13 @@ class MeteredModel:
     async def _attempt(
         self, request: ModelRequest, size: RequestSize, reservation: Reservation, on_text: OnText | None
     ) -> ModelReply:
-        heard = None if on_text is None else _Heard(on_text)
+        most, too_long = most_chars(request.max_output_tokens), self._too_long(request)
+        heard = None if on_text is None else _Heard(on_text, most, too_long)
         try:
             reply = await self._inner.complete(request, on_text=None if heard is None else heard.take)
+            if _n_chars(reply) > most:
+                too_long.usage = reply.usage if reply.usage.is_reported else None
+                raise too_long
             reply = await self._with_usage(reply, size)
         except ModelRefused as error:
             self._settle(reservation, Usage())
@@ -133,6 +145,14 @@ class MeteredModel:
             self._to.counter.observe(size.counted, reply.usage.input_tokens)
         self._tell_reply(reply)
         return reply
+
+    def _too_long(self, request: ModelRequest) -> UnusableReply:
+        return UnusableReply(
+            f"the reply of the model '{self.name}' is longer than the {request.max_output_tokens:,} tokens that were "
+            "reserved for it, and was cut off.",
+            model=self.name,
+            retryable=False,
+        )
 
     def _require_fit(self, size: RequestSize) -> None:
         bound, effective = size.bound(self._to.counter), self._to.effective_tokens
@@ -197,6 +217,15 @@ class MeteredModel:
                 preview=_preview(f"{reply.text} {calls}"),
             )
         )
+
+
+def most_chars(tokens: int) -> int:
+    """Where a reply is cut off that was allowed so many tokens: far above what texts have."""
+    return max(_SMALLEST_CAP_CHARS, tokens * _MOST_CHARS_A_TOKEN)
+
+
+def _n_chars(reply: ModelReply) -> int:
+    return len(reply.text) + sum(len(call.name) + len(call.arguments) for call in reply.tool_calls)
 
 
 def _preview(text: str) -> str:

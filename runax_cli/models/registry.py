@@ -140,8 +140,8 @@ class ModelRegistry:
             return
         self._warned.add(_place(config))
         text = (
-            f"the price of the model '{config.name}' at '{config.endpoint_url}' is not known: --max-usd does not "
-            "limit it. Limit it with --max-tokens."
+            f"the price of the model '{config.name}' at '{config.endpoint_url}' is not known: no limit of money "
+            "holds it. Limit it with --max-tokens, or --max-day-tokens for the day."
         )
         emitter.emit(Warned(code="price_unknown", text=text))
 

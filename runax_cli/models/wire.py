@@ -103,13 +103,19 @@ def mappings(value: Any) -> Iterator[Payload]:
 
 
 def text_in(value: Any) -> str:
-    """`value` where it is text, else ""."""
-    return value if isinstance(value, str) else ""
+    """`value` where it is text, else "". Halves of characters, which JSON can spell and nobody can write, go."""
+    if not isinstance(value, str):
+        return ""
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError:
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return value
 
 
 def arguments_text(value: Any) -> str:
     """The arguments of a tool call as raw text; some endpoints send an object instead."""
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else text_in(value)
+    return text_in(json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else value)
 
 
 def usage_of(payload: Payload, *, input_name: str, output_name: str, details_name: str) -> Usage | None:

@@ -73,6 +73,11 @@ async def test_a_tenant_has_a_limit_of_its_own_within_the_day(make: MakeLedger) 
         await other.reserve(Amount(usd=9.5))
 
 
+async def test_a_limit_is_known_before_the_first_look(make: MakeLedger) -> None:
+    ledger = make(day=Limits(usd=10), tenant=Limits(usd=4, tokens=7))
+    assert (ledger.rest("usd"), ledger.rest("tokens"), ledger.rest("steps")) == (4, 7, None)
+
+
 async def test_a_new_day_begins_with_nothing_used(make: MakeLedger) -> None:
     today = make(day=Limits(tokens=10))
     (await today.reserve(Amount(tokens=10))).settle(Amount(tokens=10))

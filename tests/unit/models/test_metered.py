@@ -1,6 +1,7 @@
 """Metering: nothing above the bound is sent, nothing above the budget is spent, and all of it is told."""
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -117,6 +118,16 @@ def test_concurrent_requests_never_spend_more_than_the_budget(uses: list[tuple[i
         assert bench.budget.reserved == Amount()
 
     asyncio.run(play())
+
+
+@pytest.mark.parametrize("is_streamed", [False, True], ids=["whole", "streamed"])
+async def test_a_reply_far_longer_than_what_was_reserved_for_it_is_cut_off(is_streamed: bool) -> None:
+    heard: list[str] = []
+    bench = Bench(ScriptedModel([replace(_reply(usage=Usage(10, 500_000)), text="blah " * 400_000)]))
+    with pytest.raises(UnusableReply, match="longer than the 200 tokens that were reserved"):
+        await bench.model.complete(_request(max_output_tokens=200), on_text=heard.append if is_streamed else None)
+    assert heard == []
+    assert bench.budget.reserved == Amount()
 
 
 async def test_a_refusal_is_not_billed() -> None:

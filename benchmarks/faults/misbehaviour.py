@@ -1,0 +1,224 @@
+"""Scripts of models that misbehave, each drawn from its seed: what the model says to its n-th request.
+
+Pure: the same seed gives the same script. Knows kinds of misbehaviour and what may become of a run under each. Knows
+no wire.
+"""
+
+import json
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Protocol
+
+
+class Saying(Protocol):
+    """How a kind of model speaks."""
+
+    def __call__(self, script: "Script", number: int, draw: random.Random, *, has_tools: bool) -> "Said":
+        """The reply to the request of that number."""
+
+
+Call = tuple[str, str]
+"""The name of a tool, and its arguments as raw text."""
+
+TOOL, WRITE = "list_tickets", "close_ticket"
+_WORDS = ["výpadek", "Praha", "refund", "slow line", "BRNO", "invoice", "e-mail", "<|im_start|>", "\x1b[31m", "🚀"]
+
+
+class Misbehaviour(StrEnum):
+    """What a model does wrong."""
+
+    SAME_CALL = "the same call for ever"
+    NEW_CALLS = "ever new calls"
+    NEAR_DUPLICATES = "calls that differ in case and order of words"
+    NO_PROGRESS = "other arguments, nothing new"
+    CIRCLE = "two or three calls in a circle"
+    UNKNOWN_TOOLS = "tools that do not exist"
+    MALFORMED = "arguments that are malformed"
+    STUBBORN = "calls after the tools were taken away"
+    WRITES = "a write that nobody allowed"
+    FLOOD = "hundreds of calls in one reply"
+    EMPTY = "empty replies"
+    HUGE = "replies of two megabytes"
+    HUGE_CALL = "a call with two megabytes of arguments"
+    DRIPS = "a stream that drips"
+    NEVER_ENDS = "a stream that never ends"
+    CUT = "a stream that is cut"
+    NONSENSE = "a body that is no reply"
+    MIXED = "all of it, at random"
+
+
+class Way(StrEnum):
+    """How a reply goes over the wire."""
+
+    WHOLE = "whole"
+    DRIPS = "drips"
+    NEVER_ENDS = "never ends"
+    CUT = "cut"
+    NONSENSE = "nonsense"
+
+
+ALLOWED: dict[Misbehaviour, frozenset[int]] = {
+    Misbehaviour.SAME_CALL: frozenset({6, 7}),
+    Misbehaviour.NEW_CALLS: frozenset({6}),
+    Misbehaviour.NEAR_DUPLICATES: frozenset({6, 7}),
+    Misbehaviour.NO_PROGRESS: frozenset({6, 7}),
+    Misbehaviour.CIRCLE: frozenset({6, 7}),
+    Misbehaviour.UNKNOWN_TOOLS: frozenset({6, 7}),
+    Misbehaviour.MALFORMED: frozenset({6, 7}),
+    Misbehaviour.STUBBORN: frozenset({5, 6}),
+    Misbehaviour.WRITES: frozenset({6, 8}),
+    Misbehaviour.FLOOD: frozenset({6}),
+    Misbehaviour.EMPTY: frozenset({5, 6}),
+    Misbehaviour.HUGE: frozenset({5, 6}),
+    Misbehaviour.HUGE_CALL: frozenset({5, 6}),
+    Misbehaviour.DRIPS: frozenset({5, 6, 124}),
+    Misbehaviour.NEVER_ENDS: frozenset({5, 6, 124}),
+    Misbehaviour.CUT: frozenset({5, 6}),
+    Misbehaviour.NONSENSE: frozenset({5, 6}),
+    Misbehaviour.MIXED: frozenset({5, 6, 7, 8, 124}),
+}
+"""The exit codes that a run may end with: none of these models deserves a 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One reply."""
+
+    text: str = ""
+    calls: tuple[Call, ...] = ()
+    way: Way = Way.WHOLE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Script:
+    """A model that misbehaves, and the limits of the run that meets it."""
+
+    seed: int
+    kind: Misbehaviour
+    steps: int
+    calls: int
+    tokens: int
+    timeout_s: float
+    max_context: int
+
+    def says(self, number: int, *, has_tools: bool) -> Said:
+        """The reply to the request of that number, from 0."""
+        draw = random.Random(f"{self.seed} {number}")
+        return _SAYS[self.kind](self, number, draw, has_tools=has_tools)
+
+
+def script_of(seed: int) -> Script:
+    """The script of a seed. Kinds come in turns, so that every run of as many scripts as there are kinds has all."""
+    draw, kinds = random.Random(seed), list(Misbehaviour)
+    return Script(
+        seed=seed,
+        kind=kinds[seed % len(kinds)],
+        steps=draw.randint(2, 12),
+        calls=draw.randint(1, 24),
+        tokens=draw.choice([6_000, 20_000, 60_000, 400_000]),
+        timeout_s=draw.choice([6.0, 10.0, 20.0]),
+        max_context=draw.choice([24_000, 64_000, 131_072]),
+    )
+
+
+def _answer(_script: Script, _number: int, draw: random.Random) -> Said:
+    return Said(f"Partial: {draw.choice(_WORDS)} [tickets_1#1].")
+
+
+def _asking(call: Callable[[Script, int, random.Random], Call]) -> Saying:
+    """Asks for one call a reply while there are tools."""
+
+    def says(script: Script, number: int, draw: random.Random, *, has_tools: bool) -> Said:
+        return Said(calls=(call(script, number, draw),)) if has_tools else _answer(script, number, draw)
+
+    return says
+
+
+def _same(script: Script, _number: int, _draw: random.Random) -> Call:
+    return TOOL, json.dumps({"customer_id": script.seed % 7})
+
+
+def _new(_script: Script, number: int, _draw: random.Random) -> Call:
+    return TOOL, json.dumps({"customer_id": 100 + number})
+
+
+def _near(script: Script, _number: int, draw: random.Random) -> Call:
+    words = f"velká praha {script.seed}".split()
+    draw.shuffle(words)
+    return TOOL, json.dumps({"q": "  ".join(word.upper() if draw.random() < 0.5 else word for word in words)})
+
+
+def _no_progress(_script: Script, number: int, draw: random.Random) -> Call:
+    return TOOL, json.dumps({"q": f"{draw.choice(_WORDS)} {number}"})
+
+
+def _circle(script: Script, number: int, _draw: random.Random) -> Call:
+    return TOOL, json.dumps({"customer_id": number % (2 + script.seed % 2)})
+
+
+def _unknown(_script: Script, number: int, draw: random.Random) -> Call:
+    return draw.choice(["list_ticket", "get_all", "", "../etc/passwd", f"tool_{number}", "\ud800", "x" * 500]), "{}"
+
+
+def _malformed(_script: Script, _number: int, draw: random.Random) -> Call:
+    raw: list[Any] = [
+        '{"customer_id": ', "[1]", "nul", '{"customer_id": "four"}', '{"customer_id": 1e400}', '{"custmer": 4}',
+        '{"customer_id": -1}', '{"since": "yesterday"}', '{"q": "\\ud800"}', '{"q": ' + "[" * 2000, "{'q': 1}",
+        '{"q": {"$ne": ""}}', '{"customer_id": 99999999999999999999}', "\x00", '{"limit": 5}', "[" * 3_000,
+        '{"customer_id": NaN}', json.dumps({"q": "x" * 300}),
+    ]  # fmt: skip
+    return TOOL, draw.choice(raw)
+
+
+def _stubborn(script: Script, number: int, draw: random.Random, *, has_tools: bool) -> Said:  # noqa: ARG001
+    return Said(calls=(_new(script, number, draw),))
+
+
+def _write(_script: Script, _number: int, draw: random.Random) -> Call:
+    return WRITE, json.dumps({"ticket_id": draw.randint(1, 500)})
+
+
+def _flood(script: Script, number: int, draw: random.Random, *, has_tools: bool) -> Said:
+    if not has_tools:
+        return _answer(script, number, draw)
+    return Said(calls=tuple((TOOL, json.dumps({"customer_id": n})) for n in range(draw.randint(40, 400))))
+
+
+def _huge_call(_script: Script, _number: int, draw: random.Random) -> Call:
+    return TOOL, json.dumps({"q": draw.choice("aé ") * 2_000_000})
+
+
+def _sent(way: Way, *, text: str = "Half an answer") -> Saying:
+    def says(script: Script, number: int, draw: random.Random, *, has_tools: bool) -> Said:  # noqa: ARG001
+        return Said(text, way=way)
+
+    return says
+
+
+def _mixed(script: Script, number: int, draw: random.Random, *, has_tools: bool) -> Said:
+    kinds = [kind for kind in Misbehaviour if kind is not Misbehaviour.MIXED]
+    return _SAYS[draw.choice(kinds)](script, number, draw, has_tools=has_tools)
+
+
+_SAYS: dict[Misbehaviour, Saying] = {
+    Misbehaviour.SAME_CALL: _asking(_same),
+    Misbehaviour.NEW_CALLS: _asking(_new),
+    Misbehaviour.NEAR_DUPLICATES: _asking(_near),
+    Misbehaviour.NO_PROGRESS: _asking(_no_progress),
+    Misbehaviour.CIRCLE: _asking(_circle),
+    Misbehaviour.UNKNOWN_TOOLS: _asking(_unknown),
+    Misbehaviour.MALFORMED: _asking(_malformed),
+    Misbehaviour.STUBBORN: _stubborn,
+    Misbehaviour.WRITES: _asking(_write),
+    Misbehaviour.FLOOD: _flood,
+    Misbehaviour.EMPTY: _sent(Way.WHOLE, text=""),
+    Misbehaviour.HUGE: _sent(Way.WHOLE, text="velmi dlouhá odpověď " * 100_000),
+    Misbehaviour.HUGE_CALL: _asking(_huge_call),
+    Misbehaviour.DRIPS: _sent(Way.DRIPS),
+    Misbehaviour.NEVER_ENDS: _sent(Way.NEVER_ENDS),
+    Misbehaviour.CUT: _sent(Way.CUT),
+    Misbehaviour.NONSENSE: _sent(Way.NONSENSE),
+    Misbehaviour.MIXED: _mixed,
+}

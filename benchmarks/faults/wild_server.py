@@ -1,0 +1,182 @@
+"""A model endpoint on loopback that plays a script over the wire, byte by byte where need be.
+
+Knows Chat Completions, and what it was sent. Knows nothing of why a model says what it says.
+"""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from benchmarks.faults.misbehaviour import Said, Script, Way
+from runax_cli.models.tokens import O200kCounter
+
+NOTHING = '{"findings": [], "nothing_relevant": true}'
+_BREATH_S = 0.02
+_PIECE = 65_536
+
+
+@dataclass(slots=True)
+class WildServer:
+    """Plays one script. `tokens_in` is what it was sent, `most_out` the longest reply that was allowed it."""
+
+    script: Script
+    requests: int = 0
+    left: int = 0
+    agent_requests: int = 0
+    tokens_in: int = 0
+    most_out: int = 0
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """One connection, one reply. A client that hangs up ends it."""
+        try:
+            role, body = await _request(reader)
+            await self._answer(role, body, writer)
+        except (ConnectionError, asyncio.IncompleteReadError):
+            self.left += 1
+        finally:
+            writer.close()
+
+    async def _answer(self, role: str, body: dict[str, Any], writer: asyncio.StreamWriter) -> None:
+        tokens = await asyncio.to_thread(_tokens, body)
+        self.requests += 1
+        self.tokens_in += tokens
+        self.most_out = max(self.most_out, body.get("max_completion_tokens") or body.get("max_tokens") or 0)
+        if role != "agent":
+            await _send(writer, _whole(Said(NOTHING), tokens), kind="application/json")
+            return
+        said = self.script.says(self.agent_requests, has_tools=bool(body.get("tools")))
+        self.agent_requests += 1
+        await _WAYS[said.way](writer, said, tokens)
+
+
+async def _request(reader: asyncio.StreamReader) -> tuple[str, dict[str, Any]]:
+    head = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
+    headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:] if line)}
+    body = await reader.readexactly(int(headers.get("content-length", "0")))
+    return headers.get("x-runax-role", ""), json.loads(body)
+
+
+def _tokens(body: dict[str, Any]) -> int:
+    text = json.dumps([body.get("messages"), body.get("tools")], ensure_ascii=False)
+    return O200kCounter().count(text.encode("utf-8", "replace").decode())
+
+
+def _whole(said: Said, tokens: int) -> bytes:
+    message = {"role": "assistant", "content": said.text, "tool_calls": _calls(said)}
+    choice = {"index": 0, "message": message, "finish_reason": "stop"}
+    return json.dumps({"model": "wild", "choices": [choice], "usage": _usage(said, tokens)}).encode()
+
+
+def _usage(said: Said, tokens: int) -> dict[str, int]:
+    spoken = len(said.text) + sum(len(name) + len(raw) for name, raw in said.calls)
+    return {"prompt_tokens": tokens, "completion_tokens": 1 + spoken // 4}
+
+
+def _calls(said: Said) -> list[dict[str, Any]]:
+    return [
+        {"index": index, "id": f"c{index}", "type": "function", "function": {"name": name, "arguments": raw}}
+        for index, (name, raw) in enumerate(said.calls)
+    ]
+
+
+def _event(value: Any) -> bytes:
+    return f"data: {value if isinstance(value, str) else json.dumps(value)}\n\n".encode()
+
+
+def _delta(delta: dict[str, Any], finish: str | None = None) -> bytes:
+    return _event({"model": "wild", "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]})
+
+
+async def _head(writer: asyncio.StreamWriter, kind: str) -> None:
+    writer.write(f"HTTP/1.1 200 Played\r\nContent-Type: {kind}\r\nConnection: close\r\n\r\n".encode())
+    await writer.drain()
+
+
+async def _send(writer: asyncio.StreamWriter, body: bytes, *, kind: str) -> None:
+    await _head(writer, kind)
+    for start in range(0, len(body), _PIECE):
+        writer.write(body[start : start + _PIECE])
+        await writer.drain()
+
+
+async def _streamed(writer: asyncio.StreamWriter, said: Said, tokens: int) -> None:
+    pieces = [said.text[start : start + 4096] for start in range(0, len(said.text), 4096)]
+    events = [_delta({"content": piece}) for piece in pieces]
+    events += [_delta({"tool_calls": [call]}) for call in _calls(said)]
+    events.append(_delta({}, "tool_calls" if said.calls else "stop"))
+    events += [_event({"choices": [], "usage": _usage(said, tokens)}), _event("[DONE]")]
+    await _send(writer, b"".join(events), kind="text/event-stream")
+
+
+async def _drips(writer: asyncio.StreamWriter, said: Said, _tokens: int) -> None:
+    await _head(writer, "text/event-stream")
+    writer.write(_delta({"content": said.text}))
+    while True:
+        writer.write(b": still there\n\n")
+        await writer.drain()
+        await asyncio.sleep(_BREATH_S)
+
+
+async def _never_ends(writer: asyncio.StreamWriter, said: Said, _tokens: int) -> None:
+    await _head(writer, "text/event-stream")
+    while True:
+        writer.write(_delta({"content": f"{said.text} "}) * 200)
+        await writer.drain()
+
+
+async def _cut(writer: asyncio.StreamWriter, said: Said, _tokens: int) -> None:
+    await _send(writer, _delta({"content": said.text}) + b'data: {"choi', kind="text/event-stream")
+
+
+async def _nonsense(writer: asyncio.StreamWriter, _said: Said, _tokens: int) -> None:
+    await _send(writer, b"<html>busy</html>" * 100, kind="application/json")
+
+
+_WAYS: dict[Way, Callable[[asyncio.StreamWriter, Said, int], Awaitable[None]]] = {
+    Way.WHOLE: _streamed,
+    Way.DRIPS: _drips,
+    Way.NEVER_ENDS: _never_ends,
+    Way.CUT: _cut,
+    Way.NONSENSE: _nonsense,
+}
+
+
+@dataclass(slots=True)
+class _Connections:
+    """The open connections of a server: leaving breaks those that would never end."""
+
+    writers: dict["asyncio.Task[None]", asyncio.StreamWriter] = field(default_factory=dict)
+
+    def note(self, writer: asyncio.StreamWriter) -> None:
+        task: asyncio.Task[None] | None = asyncio.current_task()
+        if task is not None:
+            self.writers[task] = writer
+            task.add_done_callback(self.writers.pop)
+
+    async def broken(self) -> None:
+        """Break them all, and wait until each has noticed."""
+        tasks = tuple(self.writers)
+        for writer in self.writers.values():
+            writer.transport.abort()
+        await asyncio.gather(*tasks)
+
+
+@asynccontextmanager
+async def serving(script: Script) -> AsyncIterator[tuple[str, WildServer]]:
+    """The base URL of a server that plays `script`, and what it saw."""
+    wild, open_ones = WildServer(script), _Connections()
+
+    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        open_ones.note(writer)
+        await wild.serve(reader, writer)
+
+    server = await asyncio.start_server(connected, "127.0.0.1", 0, limit=1 << 20)
+    try:
+        host, port = server.sockets[0].getsockname()[:2]
+        yield f"http://{host}:{port}/v1", wild
+    finally:
+        server.close()
+        await open_ones.broken()

@@ -1,0 +1,34 @@
+"""Models that misbehave: the suite in its short form, one script of each kind and some more."""
+
+import pytest
+
+from benchmarks.faults.misbehaviour import Misbehaviour, script_of
+from benchmarks.faults.models import Ran, run_script, run_scripts, table_of
+
+FIRST = 1_000
+SHORT = 2 * len(Misbehaviour)
+
+
+@pytest.mark.timeout(240)
+async def test_every_run_ends_within_its_budgets_and_says_truly_how() -> None:
+    runs = await run_scripts(range(FIRST, FIRST + SHORT))
+    assert {ran.script.kind for ran in runs} == set(Misbehaviour)
+    wrong = {f"{ran.script.seed} {ran.script.kind}": ran.faults for ran in runs if ran.faults}
+    assert wrong == {}, table_of(runs)
+
+
+def test_a_seed_gives_the_same_script_and_the_same_replies() -> None:
+    for seed in range(SHORT):
+        one, other = script_of(seed), script_of(seed)
+        assert one == other
+        assert [one.says(n, has_tools=True) for n in range(5)] == [other.says(n, has_tools=True) for n in range(5)]
+
+
+async def test_a_run_that_breaks_a_limit_is_found_out() -> None:
+    ran = await run_script(script_of(1))
+    assert ran.faults == ()
+    values = {name: getattr(ran, name) for name in Ran.__slots__}
+    assert Ran(**values | {"writes": 1}).faults == ("wrote without leave",)
+    assert Ran(**values | {"seconds": 100.0}).faults
+    assert Ran(**values | {"finished": 2}).faults == ("finished 2 times",)
+    assert Ran(**values | {"result": None, "error": ValueError("x")}).faults == ("raised ValueError: x",)
