@@ -149,6 +149,7 @@ class Executor:
             size=size,
             concurrency=self._api_concurrency,
             snapshot=run.snapshot,
+            clock=self._clock,
         )
         run.first = None
         await fetch.first()
