@@ -42,20 +42,23 @@ _UNCOUNTED = frozenset({"/openapi.json", "/v1/models"})
 
 @dataclass(slots=True)
 class Wire:
-    """Requests of one process as both servers see them; `strike` is called at the drawn moment."""
+    """Requests of one process as both servers see them. At the drawn moment it is killed.
+
+    `seen` names them: those to a model by their role, those to the API by path and query.
+    """
 
     at: int | None = None
     after_answer: bool = False
     process: asyncio.subprocess.Process | None = None
     arrived: int = 0
     open: int = 0
-    paths: list[str] = field(default_factory=list)
+    seen: list[str] = field(default_factory=list)
 
-    def began(self, path: str) -> int:
+    def began(self, what: str) -> int:
         """A request arrives; its number from 1."""
         self.arrived += 1
         self.open += 1
-        self.paths.append(path)
+        self.seen.append(what)
         if not self.after_answer:
             self._strike(self.arrived)
         return self.arrived
@@ -84,7 +87,8 @@ class Watched:
             await self.app(scope, receive, send)
             return
         wire = self.wire
-        number = wire.began(f"{scope['path']}?{scope['query_string'].decode()}")
+        role = dict(scope["headers"]).get(b"x-runax-role", b"").decode()
+        number = wire.began(role or f"{scope['path']}?{scope['query_string'].decode()}")
         try:
             await self.app(scope, receive, send)
         finally:
@@ -146,13 +150,14 @@ async def world() -> AsyncIterator[World]:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What came of one moment; `faults` is empty where all is well."""
+    """What came of one moment; `faults` is empty where all is well, `told` is what the log says of taking over."""
 
     moment: str
     stored: int
     sent_again: int
     in_flight: int
     faults: tuple[str, ...]
+    told: tuple[str, ...] = ()
 
     def line(self) -> str:
         """As it is printed."""
@@ -209,7 +214,8 @@ async def killed(within: World, question: str, whole: dict[str, Any], *, at: int
     after_units = units(state)
     again = [key for key, done_at in before.items() if after_units.get(key) != done_at]
     faults += [f"{len(again)} stored units were done again"] if again else []
-    return Verdict(moment, len(before), second.arrived, in_flight, tuple(faults))
+    told = tuple(line for line in err.splitlines() if "[RESUME]" in line)
+    return Verdict(moment, len(before), second.arrived, in_flight, tuple(faults), told)
 
 
 async def judged(moments: int, seed: int) -> Sequence[Verdict]:
