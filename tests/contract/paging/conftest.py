@@ -141,3 +141,14 @@ def opened(tmp_path: Path) -> Callable[..., AbstractAsyncContextManager[Bench]]:
         return over_http(tmp_path, *collections, log=log)
 
     return over
+
+
+@pytest.fixture
+def bench_over(tmp_path: Path) -> Callable[[ToolSource], Bench]:
+    """A bench over a source that is open already, with a folder of its own."""
+    folders = count()
+
+    def over(source: ToolSource) -> Bench:
+        return Bench(source, tmp_path / f"bench{next(folders)}")
+
+    return over
