@@ -59,7 +59,13 @@ class Conversation:
         return self.redactor.model(await self.session.ask(question))
 
     async def resume(self, stored: StoredRun) -> RunResult:
-        """Go on with a stored run, as the first turn of this conversation."""
+        """Go on with a stored run, as the first turn of this conversation.
+
+        Earlier answers of its conversation are remembered; their datasets are not at hand, and no other gets a name
+        by which these answers cite them.
+        """
+        earlier = (run.result for run in self.runtime.journal.runs_before(stored) if run.result is not None)
+        self.runtime.store.never_again(call.dataset for result in earlier for call in result.calls if call.dataset)
         return self.redactor.model(await self.session.resume(stored))
 
     @property

@@ -6,7 +6,7 @@ Knows names, rows and where their records stand. Knows nothing of requests and m
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, islice
 from pathlib import Path
 
@@ -74,6 +74,11 @@ class DatasetStore:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._given: set[str] = set()
+
+    def never_again(self, names: Iterable[str]) -> None:
+        """Keep names from being given: a conversation speaks of other datasets by them."""
+        self._given.update(names)
 
     def create(self, noun: str) -> Dataset:
         """A new empty dataset, `<noun>_<n>`. Raises StoreError where the folder cannot be made."""
@@ -89,7 +94,8 @@ class DatasetStore:
             ) from error
 
     def _first_free(self, stem: str) -> Dataset:
-        number = 1 + max((_ordinal(path.name, stem) for path in self.folder.iterdir()), default=0)
+        names = {*self._given, *(path.name for path in self.folder.iterdir())}
+        number = 1 + max((_ordinal(name, stem) for name in names), default=0)
         while True:
             folder = self.folder / f"{stem}_{number}"
             try:

@@ -160,3 +160,9 @@ def test_an_empty_page_has_no_lines(tmp_path: Path) -> None:
     pages = Spool(tmp_path)
     pages.write(0, [], position="")
     assert list(pages.lines(0)) == []
+
+
+def test_a_name_that_a_conversation_has_used_is_not_given_to_another_dataset(tmp_path: Path) -> None:
+    store = DatasetStore(tmp_path)
+    store.never_again(["tickets_3", "payments_1"])
+    assert [store.create("tickets").name, store.create("payments").name] == ["tickets_4", "payments_2"]
