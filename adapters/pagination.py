@@ -13,7 +13,7 @@ ignores them.
 from adapters.paging.address import address, first_address, metadata_address, offset_address, smallest_size
 from adapters.paging.annotations import annotated
 from adapters.paging.detect import detect
-from adapters.paging.going_on import Correction, corrected, is_followed, marked, may_repeat_address
+from adapters.paging.going_on import Correction, adopting, corrected, is_followed, marked, may_repeat_address
 from adapters.paging.members import flattened
 from adapters.paging.reading import (
     Metadata,
@@ -37,6 +37,7 @@ __all__ = [
     "ResponseShape",
     "Total",
     "address",
+    "adopting",
     "annotated",
     "at_path",
     "corrected",

@@ -4,13 +4,16 @@ Knows conventions and what a page says of its successor. Sends nothing: the prob
 first answer, and the walker asks here what else it could do when pages repeat.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from adapters.base import Convention, Pagination
+from adapters.base import Convention, Json, Pagination
+from adapters.paging import names
 from adapters.paging.keyset import key_path
 from adapters.paging.links import query_of
 from adapters.paging.names import plain
 from adapters.paging.reading import PageReading
+from adapters.paging.vocabulary import says_cursor, says_next
 
 _MARKED = frozenset({Convention.CURSOR, Convention.NEXT_URL, Convention.LINK_HEADER, Convention.KEYSET})
 _BY_URL = frozenset({Convention.NEXT_URL, Convention.LINK_HEADER})
@@ -72,6 +75,31 @@ def corrected(pagination: Pagination, reading: PageReading) -> Correction:
         text = f"'{reading.marker}' is taken for what names the next page"
         return Correction(replace(pagination, next_path=reading.marker), text)
     return Correction(pagination)
+
+
+def adopting(pagination: Pagination, reading: PageReading, parameters: Mapping[str, Json]) -> Correction:
+    """A tool taken for one without pages, whose answer hands out a cursor: the argument that can take it.
+
+    `parameters` are the JSON Schemas of the tool's arguments by name. One argument must qualify by its name and type,
+    and only one; what the caller sends in it gives way to the cursor from the second page on.
+    """
+    is_offered = reading.kind is Convention.CURSOR and reading.has_more is True and reading.next is None
+    if pagination.convention is not Convention.SINGLE or not is_offered:
+        return Correction(pagination)
+    fitting = [name for name, schema in parameters.items() if _takes_cursor(name, schema)]
+    if len(fitting) != 1:
+        return Correction(pagination)
+    text = f"a cursor came, and '{fitting[0]}' is taken for the argument that it goes into"
+    return Correction(replace(pagination, convention=Convention.CURSOR, position=fitting[0]), text)
+
+
+def _takes_cursor(name: str, schema: Json) -> bool:
+    if not isinstance(schema, dict) or schema.get("enum") or schema.get("format"):
+        return False
+    kinds = schema.get("type", "string")
+    is_text = kinds == "string" or (isinstance(kinds, list) and "string" in kinds)
+    is_known = plain(name) in names.NEXT_CURSORS | names.WEAK_CURSORS
+    return is_text and (is_known or says_cursor(name) or says_next(name))
 
 
 def _by_url(pagination: Pagination, kind: Convention, reading: PageReading) -> Pagination:

@@ -6,9 +6,9 @@ Knows payloads and the names lists of records usually have. Knows nothing of tot
    services leave an empty list out.
 2. A bare list is the records; of a list that holds an object of figures and a list of objects, that list is.
 3. Among the lists inside an object (never inside another list): lists of objects, and under known names lists of rows
-   of cells, before lists of values, known names before unknown ones, the longer before the shorter, the outer before the inner, the first before the later. Lists
-   that are seldom the records (`schemas`, `included`, `fields`, …) count only where there is no other list, and
-   `links`, `errors` and whatever holds nothing but links never.
+   of cells, before lists of values, known names before unknown ones, the longer before the shorter, the outer before
+   the inner, the first before the later. Lists that are seldom the records (`schemas`, `included`, `fields`, …) count
+   only where there is no other list, and `links`, `errors` and whatever holds nothing but links never.
 4. No list where a page says that there are none, or says nothing but how it is paged, is an empty list.
 5. An object whose list is only a part of it is itself one record; so is anything else that is not a list.
 """

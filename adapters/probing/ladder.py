@@ -17,6 +17,7 @@ from adapters.pagination import (
     Certainty,
     PageReading,
     Total,
+    adopting,
     corrected,
     first_address,
     metadata_address,
@@ -248,8 +249,11 @@ class Ladder:
     def _corrected(self, answer: _Answer) -> tuple[_Answer, PageReading]:
         """The answer as it reads once the tool's paging is understood as the answer itself shows it."""
         reading = self._reading(answer)
+        arguments = self.tool.parameters.get("properties") or {}
         for _ in range(_FEW):
             correction = corrected(answer.pagination, reading)
+            if correction.pagination == answer.pagination:
+                correction = adopting(answer.pagination, reading, arguments)
             if correction.note:
                 self.notes.append(correction.note)
             if correction.pagination == answer.pagination:

@@ -22,7 +22,7 @@ def tool(pagination: Pagination, **more: Any) -> ToolSpec:
     return ToolSpec(
         name="get",
         description="",
-        parameters={"type": "object"},
+        parameters=more.pop("parameters", {"type": "object"}),
         source="desk",
         locator="GET /x",
         pagination=pagination,
@@ -167,6 +167,28 @@ async def test_a_corrected_guess_is_remembered_and_told_once() -> None:
     assert first.notes == ("no cursor came: pages go on after the last record's 'id'",)
     second = await probe(tool(guess), send, memory=memory)
     assert (second.pagination, second.notes) == (first.pagination, ())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "position"),
+    [
+        ({"after": {"type": "string"}, "kind": {"type": "string"}}, "after"),
+        ({"resumeToken": {"type": ["string", "null"]}, "before": {"type": "string"}}, "resumeToken"),
+        ({"after": {"type": "string"}, "cursor": {"type": "string"}}, None),
+        ({"after": {"type": "string", "format": "date"}}, None),
+        ({"next": {"type": "boolean"}, "q": {"type": "string"}}, None),
+    ],
+)
+async def test_a_cursor_for_a_tool_without_pages_goes_into_the_only_argument_that_can_take_it(
+    arguments: dict[str, Any], position: str | None
+) -> None:
+    send, _ = serving(lambda _: {**ONE, "pageInfo": {"endCursor": "c2", "hasNextPage": True}})
+    known = tool(Pagination(), parameters={"type": "object", "properties": arguments})
+    looked = await probe(known, send)
+    assert looked.pagination.position == position
+    assert looked.first is not None
+    assert looked.first.reading.next == (None if position is None else PageAddress({position: "c2"}))
+    assert len(looked.notes) == 1
 
 
 async def test_a_first_page_is_kept_as_the_corrected_pagination_reads_it() -> None:
