@@ -6,21 +6,25 @@ Knows the checks and their order. Each check is one line; the first that failed 
 import asyncio
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from uuid import uuid4
 
+from adapters.base import ToolSpec
 from adapters.errors import SourceError
 from runax_cli import __version__
+from runax_cli.agent.toolbox import sent_as
 from runax_cli.budget import Budget, Limits
 from runax_cli.commands.config import configuration_of
 from runax_cli.commands.options import Common
 from runax_cli.commands.printing import Printer, environment_of
+from runax_cli.commands.tools import price
 from runax_cli.connections import as_runax_error, open_source
 from runax_cli.errors import ConfigurationError, RunaxError
 from runax_cli.events import CollectingSink, Emitter
 from runax_cli.exits import ExitCode, exit_code_of
 from runax_cli.folders import ensure_private, state_folder
+from runax_cli.guard.virtual import visible
 from runax_cli.models.base import Message, ModelRequest, Role
 from runax_cli.models.metered import UsageMeter
 from runax_cli.models.registry import ModelRegistry
@@ -111,7 +115,14 @@ async def _source(name: str, part: OpenApiPart | McpPart, configuration: Configu
         raise as_runax_error(error) from error
     finally:
         await source.aclose()
-    return f"{len(listed.tools)} tools" + (f", {len(listed.left_out)} parts left out" if listed.left_out else "")
+    tokens = await asyncio.to_thread(_tokens, listed.tools)
+    told = price(len(listed.tools), tokens, configuration.settings)
+    return told + (f"; {len(listed.left_out)} parts left out" if listed.left_out else "")
+
+
+def _tokens(specs: Sequence[ToolSpec]) -> int:
+    counter = O200kCounter()
+    return sum(counter.count(sent_as(visible(spec).schema)) for spec in specs)
 
 
 async def _models(configuration: Configuration) -> str:

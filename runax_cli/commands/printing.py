@@ -7,14 +7,12 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, assert_never
 
-from rich.cells import cell_len
-
 from runax_cli.commands.options import Common, Output
 from runax_cli.ui.console import ColorChoice, Environment, Outlet, one_line, strip_control
 from runax_cli.ui.jsonl import disarmed, to_json
+from runax_cli.ui.table import lines
 
 Row = Mapping[str, Any]
-_GAP = "  "
 
 
 def environment_of(common: Common) -> Environment:
@@ -34,6 +32,7 @@ class Printer:
         self._outlet = Outlet(env.stdout)
         self._notes = Outlet(env.stderr)
         self._form = form
+        self._width = env.columns if env.is_stdout_terminal else None
 
     @property
     def is_broken(self) -> bool:
@@ -86,8 +85,5 @@ class Printer:
 
     def _table(self, rows: Sequence[Row], columns: Sequence[str]) -> None:
         cells = [[one_line(str(row.get(column, ""))) for column in columns] for row in rows]
-        lines = [[column.replace("_", " ") for column in columns], *cells] if cells else []
-        widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
-        for line in lines:
-            padded = [cell + " " * (width - cell_len(cell)) for cell, width in zip(line, widths, strict=True)]
-            self._outlet.line(_GAP.join(padded).rstrip())
+        for line in lines([column.replace("_", " ") for column in columns], cells, width=self._width):
+            self._outlet.line(line)

@@ -9,6 +9,7 @@ from typing import Any
 
 from adapters.base import ToolSpec
 from adapters.combine import Catalog
+from runax_cli.agent.toolbox import sent_as
 from runax_cli.commands.config import configuration_of
 from runax_cli.commands.options import Common
 from runax_cli.commands.printing import Printer, environment_of
@@ -16,7 +17,9 @@ from runax_cli.connections import open_catalog
 from runax_cli.errors import UsageError
 from runax_cli.exits import ExitCode
 from runax_cli.guard.virtual import visible
-from runax_cli.models.tokens import O200kCounter, compact_json
+from runax_cli.models.tokens import O200kCounter
+from runax_cli.runtime import tool_limits_of
+from runax_cli.settings import Settings
 
 _COLUMNS = ("name", "tokens", "effect", "hidden", "source", "description")
 _DESCRIPTION_SHOWN = 60
@@ -25,7 +28,8 @@ _DESCRIPTION_SHOWN = 60
 async def list_tools(common: Common) -> ExitCode:
     """Print every tool; what was left out of a source goes to standard error, with the reason."""
     printer = Printer(environment_of(common), common.output.form)
-    async with open_catalog(configuration_of(common)) as catalog:
+    configuration = configuration_of(common)
+    async with open_catalog(configuration) as catalog:
         counter = O200kCounter()
         rows = [_row(spec, counter) for spec in catalog.tools]
         if common.output.form == "text":
@@ -34,18 +38,26 @@ async def list_tools(common: Common) -> ExitCode:
         if not common.output.quiet:
             for part in catalog.left_out:
                 printer.note(f"left out: {part.path}: {part.why}")
-            printer.note(
-                f"{len(rows)} tools, {sum(row['tokens'] for row in rows)} tokens in every request of the main model"
-            )
+            printer.note(price(len(rows), sum(row["tokens"] for row in rows), configuration.settings))
     return ExitCode.COMPLETE
 
 
+def price(n_tools: int, tokens: int, settings: Settings) -> str:
+    """How many tools there are and what they take, in words; and whether the main model gets all of them at once."""
+    told = f"{n_tools:,} tools, {tokens:,} tokens"
+    if tool_limits_of(settings).within(_effective(settings)).holds(n_tools, tokens) or n_tools <= 1:
+        return f"{told} in every request of the main model"
+    return f"{told}: too much for one list, so the main model gets the most relevant of them and `find_tools`"
+
+
+def _effective(settings: Settings) -> int:
+    return int(settings.llm_max_context * settings.llm_context_utilization)
+
+
 def _row(spec: ToolSpec, counter: O200kCounter) -> dict[str, Any]:
-    schema = visible(spec).schema
-    sent = compact_json({"name": schema.name, "description": schema.description, "parameters": schema.parameters})
     return {
         "name": spec.name,
-        "tokens": counter.count(sent),
+        "tokens": counter.count(sent_as(visible(spec).schema)),
         "effect": spec.effect.value,
         "hidden": list(spec.pagination.hidden),
         "source": spec.source,

@@ -18,7 +18,7 @@ _FOCUS: JsonObject = {"type": "string", "description": "all you need to learn fr
 _NEED: JsonObject = {"type": "string", "enum": ["read", "compute"]}
 _AT_MOST: JsonObject = {"type": "integer", "minimum": 1, "description": "only the first n records"}
 _VIRTUAL: Mapping[str, JsonObject] = {"focus": _FOCUS, "need": _NEED, "at_most": _AT_MOST}
-_CHANGES_DATA = "Changes data: runs only with the user's approval. "
+_CHANGES_DATA = " (Changes data: runs only with the user's approval.)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ def visible(spec: ToolSpec) -> VisibleTool:
     properties = dict(own) | {virtual[name]: schema for name, schema in _VIRTUAL.items() if name in virtual}
     parameters = briefly({"type": "object"} | spec.parameters | {"properties": properties})
     warning = "" if spec.effect is Effect.READ else _CHANGES_DATA
-    description = warning + brief(spec.description, TOOL_CHARS)
+    description = brief(spec.description, TOOL_CHARS) + warning
     return VisibleTool(spec, ToolSchema(spec.name, description, parameters), virtual)
 
 

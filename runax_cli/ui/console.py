@@ -6,6 +6,7 @@ result. Tests replace the world by another `Environment`.
 
 import os
 import re
+import shutil
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
@@ -186,6 +187,11 @@ class Environment:
             state_folder=_folder("XDG_STATE_HOME", ".local/state"),
             color=color,
         )
+
+    @property
+    def columns(self) -> int:
+        """How wide the terminal is now."""
+        return self.width or shutil.get_terminal_size().columns
 
     @property
     def is_dumb(self) -> bool:

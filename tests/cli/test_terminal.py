@@ -46,3 +46,14 @@ def test_ctrl_c_shows_what_there_is_and_is_code_130(terminal: Open, mock: Any) -
         done = screen.end()
     assert done.code == 130
     assert "Traceback" not in done.out
+
+
+@pytest.mark.parametrize("command", [["tools", "list", "-q"], ["runs", "list"]])
+def test_a_list_keeps_within_a_narrow_terminal(command: list[str], terminal: Open, runax: Any, mock: Any) -> None:
+    with mock() as url:
+        runax("query", PARROT, "-m", "rules", "--base-url", url, "-q")
+        options = ["--base-url", url] if command[0] == "tools" else []
+        done = terminal(*command, *options, columns=40, variables={"COLUMNS": "40"}).end()
+    assert done.code == 0
+    assert done.out.strip()
+    assert max(len(line.rstrip()) for line in COLOUR.sub("", done.out).splitlines()) <= 40
