@@ -34,10 +34,17 @@ class Identities:
 
 def _canonical(record: Json) -> bytes:
     """Some servers write the names of an object in another order each time."""
+    inner = _unwrapped(record)
     try:
-        return orjson.dumps(record, option=orjson.OPT_SORT_KEYS)
+        return orjson.dumps(inner, option=orjson.OPT_SORT_KEYS)
     except TypeError:
-        return json.dumps(record, sort_keys=True, default=str).encode()
+        return json.dumps(inner, sort_keys=True, default=str).encode()
+
+
+def _unwrapped(record: Json) -> Json:
+    """Edges of a connection hold the record as `node`, beside a cursor that is the edge's own."""
+    inner = record.get("node") if isinstance(record, dict) else None
+    return inner if isinstance(inner, dict) else record
 
 
 def repeats_in(records: Iterable[Json]) -> int:
@@ -48,6 +55,7 @@ def repeats_in(records: Iterable[Json]) -> int:
 
 def id_of(record: Json) -> str | None:
     """The record's own id where it has a scalar one, as text."""
+    record = _unwrapped(record)
     if not isinstance(record, dict):
         return None
     for name in ID_NAMES:

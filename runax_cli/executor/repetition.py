@@ -3,10 +3,12 @@
 Knows digests of pages and identities of records. What is dropped is counted and noted.
 """
 
+from collections.abc import Sequence
+
 from adapters.base import Json
 from adapters.pagination import fingerprint
 from runax_cli.executor.coverage import Notes
-from runax_cli.executor.identity import Identities
+from runax_cli.executor.identity import Identities, id_of
 from runax_cli.executor.page import Page
 from runax_cli.results import ReasonCode
 
@@ -18,6 +20,7 @@ class Repetitions:
         self._noun, self._notes = noun, notes
         self._pages: dict[str, int] = {}
         self._records = Identities()
+        self._before: tuple[int, list[Json]] = (-1, [])
 
     def twin(self, index: int, page: Page) -> int | None:
         """The other page that had the same records; a page from the journal was judged when it came."""
@@ -30,9 +33,25 @@ class Repetitions:
         """The page's records that did not come before; takes note of the page and of them."""
         if page.held:
             self._pages.setdefault(fingerprint(page.records), index)
+        self._tell_overlap(index, page.records)
         kept = [record for record in page.records if not self._records.is_repetition(record)]
         if dropped := len(page.records) - len(kept):
             self._notes.note(
                 ReasonCode.RECORDS_REPEATED, f"{dropped} {self._noun} came twice and were kept once (page {index + 1})"
             )
         return kept
+
+    def _tell_overlap(self, index: int, records: list[Json]) -> None:
+        """Records without an id are all kept: equal ones may be different ones. Where pages meet in them it is told."""
+        (before, ended), self._before = self._before, (index, records)
+        if not records or before != index - 1 or id_of(records[0]) is not None:
+            return
+        if n := overlap(ended, records):
+            text = f"page {index + 1} begins with {n} {self._noun} that the page before ended with; they have no id"
+            self._notes.note(ReasonCode.RECORDS_REPEATED, text)
+
+
+def overlap(ended: Sequence[Json], begun: Sequence[Json]) -> int:
+    """How many of the last of `ended` are the first of `begun`, in order."""
+    longest = min(len(ended), len(begun))
+    return next((n for n in range(longest, 0, -1) if list(ended[-n:]) == list(begun[:n])), 0)

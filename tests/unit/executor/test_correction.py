@@ -78,7 +78,12 @@ Fetched = Callable[..., Any]
 @pytest.fixture
 def fetched(tmp_path: Path) -> Fetched:
     async def run(
-        answer: Answer, pagination: Pagination, *, total: int | None = None, limits: FetchLimits | None = None
+        answer: Answer,
+        pagination: Pagination,
+        *,
+        total: int | None = None,
+        limits: FetchLimits | None = None,
+        name: str = "id",
     ) -> Result:
         source, sink, notes = Source(answer), CollectingSink(), Notes()
         tool = ToolSpec(name="t", description="", parameters={}, source="api", locator="GET /", pagination=pagination)
@@ -99,7 +104,7 @@ def fetched(tmp_path: Path) -> Fetched:
         await fetch.rest()
         summary = fetch.fetched()
         compare(summary, notes, noun="items")
-        ids = [int(record["id"]) for record in dataset.records()]
+        ids = [int(record[name]) for record in dataset.records()]
         told = [event.body.text for event in sink.events if event.body.type == "warned"]
         return Result(ids, coverage_of(summary, notes, read_by_model=0), source, told)
 
@@ -353,3 +358,16 @@ async def test_a_key_that_is_inclusive_costs_and_repeats_nothing(fetched: Fetche
     result = await fetched(answer, BY_KEY)
     assert result.ids == list(range(N))
     assert result.coverage.is_complete, result.coverage.reasons
+
+
+@pytest.mark.parametrize("total", [None, N])
+async def test_records_without_an_id_that_stand_on_two_pages_are_told(fetched: Fetched, total: int | None) -> None:
+    def answer(place: PageAddress) -> dict[str, Any]:
+        start = int(place.arguments.get("cursor", "0"))
+        rows = [{"value": number} for number in range(max(0, start - 2), min(start + SIZE, N))]
+        return {"items": rows, "next_cursor": str(start + SIZE) if start + SIZE < N else None}
+
+    result = await fetched(answer, BY_CURSOR, total=total, name="value")
+    assert set(result.ids) == set(range(N))
+    assert not result.coverage.is_complete
+    assert "records_repeated" in result.codes
