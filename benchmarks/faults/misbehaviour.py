@@ -65,7 +65,7 @@ ALLOWED: dict[Misbehaviour, frozenset[int]] = {
     Misbehaviour.NEAR_DUPLICATES: frozenset({6, 7}),
     Misbehaviour.NO_PROGRESS: frozenset({6, 7}),
     Misbehaviour.CIRCLE: frozenset({6, 7}),
-    Misbehaviour.UNKNOWN_TOOLS: frozenset({6, 7}),
+    Misbehaviour.UNKNOWN_TOOLS: frozenset({5, 6, 7}),
     Misbehaviour.MALFORMED: frozenset({6, 7}),
     Misbehaviour.STUBBORN: frozenset({5, 6}),
     Misbehaviour.WRITES: frozenset({6, 8}),

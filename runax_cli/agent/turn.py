@@ -167,8 +167,8 @@ class Turn:
         self._working.add(Message("user", prompts.AGENT_FORCED.fill(reason=_reason(limit))))
         try:
             reply = await self._reply(is_last=True)
-        except BudgetExhausted:
-            return Limited(self._parts.stream.text, limit)
+        except BudgetExhausted as second:
+            return Limited(self._parts.stream.text, second if isinstance(limit, NoProgress) else limit)
         except ModelError as error:
             return Stopped(error, self._parts.stream.text)
         self._parts.stream.finish()

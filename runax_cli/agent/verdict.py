@@ -117,6 +117,8 @@ def _led_nowhere(why: NoProgress, calls: Sequence[RequestedCall], coverage: Cove
     """The true reason why the turn could not go on: nobody's leave, the source, or the model itself."""
     if denied := _denied_for_good(calls):
         return Verdict(RunStatus.INCOMPLETE, ExitCode.APPROVAL_NEEDED, denied)
+    if limited := _stopped_by_a_budget(coverage):
+        return limited
     if failed := _failed_at_source(calls, coverage):
         return Verdict(RunStatus.FAILED, ExitCode.SOURCE_FAILED, failed)
     if has_answer:
@@ -128,14 +130,23 @@ def _led_nowhere(why: NoProgress, calls: Sequence[RequestedCall], coverage: Cove
 def _answered(calls: Sequence[RequestedCall], coverage: Coverage, evidence: Sequence[Evidence]) -> Verdict:
     if denied := _denied_for_good(calls):
         return Verdict(RunStatus.INCOMPLETE, ExitCode.APPROVAL_NEEDED, denied)
+    if limited := _stopped_by_a_budget(coverage):
+        return limited
     if failed := _failed_at_source(calls, coverage):
         return Verdict(RunStatus.FAILED, ExitCode.SOURCE_FAILED, failed)
-    if any(reason.code is ReasonCode.BUDGET for reason in coverage.reasons):
-        return Verdict(RunStatus.LIMIT, ExitCode.BUDGET_STOPPED)
     is_proven = all(entry.verified for entry in evidence if entry.kind is not EvidenceKind.INFERENCE)
     if not (coverage.is_complete and is_proven):
         return Verdict(RunStatus.INCOMPLETE, ExitCode.INCOMPLETE)
     return Verdict(RunStatus.COMPLETE, ExitCode.COMPLETE)
+
+
+def _stopped_by_a_budget(coverage: Coverage) -> Verdict | None:
+    """A limit that stopped the reading of data, in the words of the first call that met it."""
+    why = next((reason.text for reason in coverage.reasons if reason.code is ReasonCode.BUDGET), None)
+    if why is None:
+        return None
+    error = ErrorReport(type=BudgetExhausted.__name__, message=why)
+    return Verdict(RunStatus.LIMIT, ExitCode.BUDGET_STOPPED, error)
 
 
 def _denied_for_good(calls: Sequence[RequestedCall]) -> ErrorReport | None:
