@@ -10,8 +10,12 @@ from dataclasses import replace
 from typing import TypeGuard
 
 from adapters.base import Convention, Json, JsonObject, Pagination
-from adapters.paging.detect import detect
+from adapters.paging.answers import Answer
+from adapters.paging.detect import detect, first_position
+from adapters.paging.members import flattened
+from adapters.paging.parameters import parameter_of
 from adapters.paging.response import ResponseShape
+from adapters.paging.sizes import bounds
 
 _POSITIONS = (("cursor", Convention.CURSOR), ("offset", Convention.OFFSET), ("page", Convention.PAGE))
 _REFERENCE = re.compile(r"^\$(?:request|response)?\.?")
@@ -39,7 +43,7 @@ def annotated(
         value = extensions.get(key)
         roles = reader(value) if isinstance(value, dict) else {}
         if roles:
-            return _with_roles(roles, parameters, description=description, response=response)
+            return _with_roles(roles, flattened(parameters), description=description, response=response)
     return None
 
 
@@ -57,16 +61,19 @@ def _with_roles(
         return None
     name, convention = position or (None, Convention.NEXT_URL)
     if found.convention is not convention or found.position != name:
-        narrowed = {key: schema for key, schema in parameters.items() if key in known.values()}
-        found = replace(detect(narrowed), other_hidden=()) if narrowed else Pagination()
+        found = Pagination(metadata=found.metadata, metadata_value=found.metadata_value, totals=found.totals)
+        one = parameter_of(name, parameters[name]) if name is not None else None
+        found = replace(found, first=first_position(convention, one, Answer(response)) if one is not None else 0)
+    limit = known.get("limit")
+    sized = bounds(parameter_of(limit, parameters[limit])) if limit is not None else {}
     return replace(
         found,
         convention=convention,
         position=name,
-        size=known.get("limit", found.size),
         next_path=roles.get("next"),
         total_path=roles.get("total"),
         is_declared=True,
+        **sized,
     )
 
 

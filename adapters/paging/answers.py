@@ -22,6 +22,8 @@ _STARTING = frozenset("exclusive start starting from after begin beginning".spli
 _NO_PLACE = frozenset("date time timestamp day month year hour at version".split())
 _COUNTERS = frozenset("id ids count total date time number size run runs execution".split())
 _OPEN = frozenset({"", "object"})
+_NO_RECORDS = names.NEVER_RECORD_LISTS | names.LINK_LISTS
+_HOLDERS = ("response", "result", "data", "list", "feed", "collection")
 _LINKS = names.words("links _links paging pagination page pages meta link navigation page_info response_metadata")
 _ABOUT_PAGES = names.words("pagination paging page page_info paginator")
 _NEXT_IN_LINKS = names.words("next next_page next_link")
@@ -69,7 +71,19 @@ class Answer:
         is_described = any(other.startswith(f"{path}.") for other in self.leaves)
         is_plural = leaf.lower().endswith("s") and not leaf.lower().endswith(("ss", "us", "is"))
         kind = self.leaves[path]
-        return kind in _OPEN and not is_described and (kind == "" or is_plural or plain(leaf) in names.RECORD_LISTS)
+        is_known = plain(leaf).endswith(_HOLDERS) or plain(leaf) in names.RECORD_LISTS
+        return kind in _OPEN and not is_described and (kind == "" or is_plural or is_known)
+
+    @cached_property
+    def has_link_list(self) -> bool:
+        """Whether links stand in a list beside the records (`links: [{rel, href}]`)."""
+        lists = [path for path, kind in self.leaves.items() if kind == "array" and "." not in path]
+        return len(lists) > 1 and any(plain(path) in names.LINK_LISTS for path in lists)
+
+    def counts(self, name: str) -> bool:
+        """Whether a member of this name is a number."""
+        own = plain(name)
+        return any(plain(_leaf(path)) == own and kind == "integer" for path, kind in self.leaves.items())
 
     @cached_property
     def is_surely_one(self) -> bool:
@@ -91,7 +105,7 @@ class Answer:
         if self.shape is None or self.shape.is_list:
             return self.shape is not None
         top = {path: kind for path, kind in self.leaves.items() if "." not in path}
-        lists = [path for path, kind in top.items() if kind == "array" and plain(path) not in names.NEVER_RECORD_LISTS]
+        lists = [path for path, kind in top.items() if kind == "array" and plain(path) not in _NO_RECORDS]
         is_known = any(plain(path) in names.RECORD_LISTS for path in lists)
         is_one = any(plain(path) in _IDENTIFIERS or path in {"key", "name"} for path in top)
         return bool(lists) and (is_known or len(lists) == 1) and not is_one

@@ -83,6 +83,8 @@ def _cursor(one: Parameter, company: Company) -> bool | None:
     if one.is_named(spelling.SEARCH_AFTER) or (one.is_named(_SCROLL_IDS) and company.has(_SCROLLS)):
         return None
     is_returned = company.answer.returns(one.name, is_mirror=company.is_mirrored) and not dated(one)
+    if one.is_named(spelling.KEYS) and company.answer.has_more and not company.answer.markers:
+        return None
     if not one.is_text:
         return True if is_returned and _is_cursor_object(one) else None
     if one.is_named(spelling.CURSORS):
@@ -136,7 +138,10 @@ def _keyset(one: Parameter, company: Company) -> bool | None:
         return is_witnessed if is_witnessed or company.has_size(one) else None
     if one.is_named(spelling.WEAK_KEYS) and has_record_key and company.answer.has_list:
         return company.answer.has_more or company.has_size(one)
-    return True if _is_key(one, company) else None
+    if _is_key(one, company):
+        return True
+    has_id = company.answer.shape is not None and "id" in company.answer.shape.item_members
+    return False if has_record_key and has_id and company.has_size(one) and not company.answer.markers else None
 
 
 def _is_key(one: Parameter, company: Company) -> bool:
@@ -162,6 +167,8 @@ def _offset(one: Parameter, company: Company) -> bool | None:
         return True if has_size or has_words else None
     if one.is_named(frozenset({"first"})):
         return True if _is_first_of_max(one, company) else None
+    if one.is_named(spelling.WEAK_OFFSETS) and one.text and not (has_words or one.says(wording.SAYS_START)):
+        return None
     if one.is_named(spelling.WEAK_OFFSETS):
         return True if has_size and not company.has(spelling.RANGE_ENDS) else None
     if one.says(wording.SAYS_SIZE) and not one.says(wording.SAYS_OFFSET):

@@ -18,6 +18,7 @@ from adapters.paging.parameters import TEXT, Parameter, parameter_of
 from adapters.paging.response import ResponseShape
 from adapters.paging.sizes import bounds, size_alone, size_as_text, size_beside
 
+_DOWNWARD = names.words("max_id")
 _SCIM = names.words("resources schemas items_per_page")
 _KEY_MEMBERS = ("id", "_id", "uuid", "key")
 
@@ -34,8 +35,9 @@ def detect(
     `response` is what the document says of the answers. The headers `Range`, `Range-Unit` and `Prefer` may stand among
     the parameters.
     """
-    known = [parameter_of(name, schema) for name, schema in flattened(parameters).items()]
     answer = Answer(response)
+    opened = flattened(parameters).items()
+    known = [parameter_of(name, schema, is_number=answer.counts(name)) for name, schema in opened]
     flag = metadata_flag(known)
     if answer.is_surely_one:
         return _with_flag(Pagination(), flag)
@@ -70,21 +72,32 @@ def _paged(company: Company) -> Pagination:
     is_listing = company.answer.is_collection or bool(found)
     if is_listing and (convention := _by_answer(company.answer)) is not None:
         size = size_beside(None, _plain_names(company.parameters))
-        hidden = tuple(dict.fromkeys(claim.parameter.name for claim in found))
+        back = [one.name for one in company.parameters if one.is_named(spelling.FIRM_BACKWARD)]
+        hidden = tuple(dict.fromkeys([*(claim.parameter.name for claim in found), *back]))
         return Pagination(convention=convention, other_hidden=hidden, **bounds(size))
     if found:
         return _by_position(found, company)
+    if company.answer.has_link_list and size_beside(None, _plain_names(company.parameters)) is not None:
+        size = size_beside(None, _plain_names(company.parameters))
+        return Pagination(convention=Convention.NEXT_URL, **bounds(size))
     return _by_range(company) or Pagination(**bounds(size_alone(company.parameters)))
 
 
 def _ordered(found: Sequence[Claim]) -> list[Claim]:
-    """Claims that are sure before those that are not; a key that is not sure is a filter beside anything else."""
-    sure = [claim for claim in found if claim.is_sure]
-    return sure or list(found)
+    """Claims that are sure, else all: a key that is not sure is a filter beside anything else.
+
+    Of several keys the one that goes down is taken: such lists begin with the newest record.
+    """
+    chosen = [claim for claim in found if claim.is_sure] or list(found)
+    if chosen and chosen[0].convention is Convention.KEYSET:
+        return sorted(chosen, key=lambda claim: _DOWNWARD.isdisjoint(claim.parameter.forms))
+    return chosen
 
 
 def _is_ungivable(claim: Claim, company: Company) -> bool:
     """Whether a cursor cannot be read from the answer, which has the address of the next page instead."""
+    if claim.convention is Convention.KEYSET and company.answer.has_header("link"):
+        return True
     if claim.convention is not Convention.CURSOR or _by_answer(company.answer) is None:
         return False
     if claim.parameter.says(wording.LINK_HEADER) and company.answer.has_header("link"):
@@ -100,12 +113,13 @@ def _by_position(found: Sequence[Claim], company: Company) -> Pagination:
     size = size_beside(position, company.parameters)
     taken = {position.name, size.name if size else None}
     text_size = None if size else size_as_text(company.parameters)
-    further = [*(claim.parameter for claim in found[1:]), *((text_size,) if text_size else ())]
+    back = [one for one in company.parameters if one.is_named(spelling.FIRM_BACKWARD) and one.is_text]
+    further = [*back, *(claim.parameter for claim in found[1:]), *((text_size,) if text_size else ())]
     others = dict.fromkeys(one.name for one in further if one.name not in taken)
     return Pagination(
         convention=claim.convention,
         position=position.name,
-        first=_first(claim, company.answer),
+        first=first_position(claim.convention, position, company.answer),
         window=_window(position, size) if claim.convention is Convention.OFFSET else None,
         key=_key(claim, company.answer),
         other_hidden=tuple(others),
@@ -138,10 +152,9 @@ def _plain_names(known: Sequence[Parameter]) -> list[Parameter]:
     return [one for one in known if not spelling.parent(one.name) and not one.is_named(spelling.OFFSETS)]
 
 
-def _first(claim: Claim, answer: Answer) -> int:
+def first_position(convention: Convention, position: Parameter, answer: Answer) -> int:
     """The position of the first page: what a request without it gets (default), the lowest legal one, or the words."""
-    position = claim.parameter
-    if claim.convention not in (Convention.OFFSET, Convention.PAGE):
+    if convention not in (Convention.OFFSET, Convention.PAGE):
         return 0
     for stated in (position.number("default"), position.number("minimum")):
         if stated in (0, 1):
@@ -151,7 +164,7 @@ def _first(claim: Claim, answer: Answer) -> int:
     if wording.ZERO_BASED.search(position.text):
         return 0
     is_scim = position.is_named(names.words("start_index")) and answer.has_member(_SCIM)
-    return 1 if is_scim or claim.convention is Convention.PAGE else 0
+    return 1 if is_scim or convention is Convention.PAGE else 0
 
 
 def _window(position: Parameter, size: Parameter | None) -> int | None:

@@ -86,8 +86,11 @@ class Parameter:
         return tuple(sorted({v for v in values if isinstance(v, int) and not isinstance(v, bool)}))
 
 
-def parameter_of(name: str, schema: JsonObject) -> Parameter:
-    """Flatten `anyOf: [{…}, {type: null}]`, by which frameworks write an optional parameter, and `allOf`."""
+def parameter_of(name: str, schema: JsonObject, *, is_number: bool = False) -> Parameter:
+    """Flatten `anyOf: [{…}, {type: null}]`, by which frameworks write an optional parameter, and `allOf`.
+
+    `is_number` says that the answer has it as a number, whatever the type of the parameter.
+    """
     flat = dict(schema)
     branches = [b for key in ("anyOf", "oneOf", "allOf") for b in schema.get(key) or () if isinstance(b, dict)]
     real = [b for b in branches if b.get("type") != "null"]
@@ -99,7 +102,8 @@ def parameter_of(name: str, schema: JsonObject) -> Parameter:
     listed = [types] if isinstance(types, str) else types if isinstance(types, list) else [b.get("type") for b in real]
     text = " ".join(str(flat[key]) for key in ("title", "description") if flat.get(key))
     known = {kind for kind in listed if isinstance(kind, str) and kind != "null"}
-    return Parameter(name, frozenset(known | _numbers_as_text(flat)), flat, _readable(text))
+    numbers = INTEGER if is_number and known == TEXT else _numbers_as_text(flat)
+    return Parameter(name, frozenset(known | numbers), flat, _readable(text))
 
 
 def _numbers_as_text(schema: JsonObject) -> frozenset[str]:

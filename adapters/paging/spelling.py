@@ -15,11 +15,14 @@ _PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _SEGMENT = re.compile(r"[/\[\].]+")
 
 SIZES_ALONE = names.SIZES_ALONE
-SIZES = names.SIZES | words("max_page_size fetch_size first length amount per quantity pp")
+SIZES = names.SIZES | words(
+    "pagelen page_length page_len record_count max_page_size fetch_size first length amount per quantity pp"
+)
 CURSORS = words(
     "cursor next_cursor start_cursor page_cursor page[cursor] page_token next_page_token next_token continuation_token "
     "continuation pagination_token starting_token pagination_key skip_token skiptoken page_state paging_state "
-    "resumption_token resume_token list_token next_page_cursor pager_token after_cursor cursor_mark"
+    "page_info page[after] resumption_token resume_token list_token next_page_cursor pager_token "
+    "after_cursor cursor_mark"
 )
 WEAK_CURSORS = words(
     "marker next after start_after exclusive_start_key bookmark page page[after] after_key position continue token "
@@ -27,6 +30,7 @@ WEAK_CURSORS = words(
     "starting_point"
 )
 BACKWARD = words("before prev previous ending_before end_before page[before] before_cursor previous_cursor prev_cursor")
+FIRM_BACKWARD = words("ending_before page[before] before_cursor previous_cursor prev_cursor")
 KEYS = words(
     "starting_after after_id since_id max_id last_id last_seen last_seen_id id_after start_after_id last_key until_id "
     "before_id start_after last_evaluated_id from_id"
@@ -81,7 +85,8 @@ _COUNTED = frozenset(
 )
 PARENTS = words(
     "page paging pagination pager page_info cursor page_request page_options list_options options query params params "
-    "input request search_params paginator page_params variables page_filter search page_spec paging_info"
+    "input request criteria search_criteria search_params paginator page_params variables "
+    "page_filter search page_spec paging_info"
 )
 
 

@@ -24,7 +24,10 @@ SAYS_SIZE = _any(
     rf"\b(?:number|amount|count|quantity|maximum|max|limit) (?:of |on )?{_THINGS}(?:per|on (?:a|one|each|every)"
     rf"|in (?:a|one|each|every|the)) (?:single )?{_ANSWER}\b",
     rf"\bhow many {_THINGS}(?:to {_RETURNED}|per page|(?:on|in|at) (?:a|one|each) \w+|(?:should|will|may) be)\b",
-    r"\b(?:page|batch|chunk|slice|window) ?size\b",
+    r"\b(?:page|batch|chunk|slice) ?(?:size|length)\b",
+    rf"\bhow many {_THINGS}(?:one|a|each) {_ANSWER} (?:may|can|will|should) (?:hold|contain|have)\b",
+    r"^(?:the )?\w+ (?:per|in (?:one|a|each)) (?:page|response|answer|reply|slice|batch|chunk|block|portion|request)\b",
+    rf"\b{_RETURNED} (?:no|not) more than (?:this|that) (?:many|number)\b",
     r"\bsize of (?:the |a |an |each |one |every )?(?:\w+ )?(?:page|batch|slice|chunk|result|window)s?\b",
     rf"\bmax(?:imum)?(?:imal)? (?:number of )?(?:\w+ )?{_RECORDS}\b",
     rf"\b{_RECORDS} (?:{_THINGS})?(?:per page|returned|to {_RETURNED})\b",
@@ -32,6 +35,8 @@ SAYS_SIZE = _any(
     r"\bpag(?:e|ing|ination) limit\b|\bat most this many\b",
 )
 SAYS_OFFSET = _any(
+    r"\bposition in the (?:\w+ )?(?:list|set|results?)\b[^.;]{0,40}\bstart",
+    rf"^(?:the )?\w+ to {_SKIPPED} (?:over )?before\b",
     rf"\b(?:number|amount|count|quantity) of {_THINGS}(?:to|that are|that (?:should|will) be|being) "
     rf"(?:be )?{_SKIPPED}\b",
     rf"\bhow many {_THINGS}(?:to|should be|are|will be|must be) {_SKIPPED}\b",
@@ -46,7 +51,8 @@ SAYS_PAGE = _any(
     r"\bpage[- ](?:number|no\b|num\b|index)",
     rf"\bpage (?:of \w+ )?(?:to|you want to|that you want to|should be|that is) (?:be )?{_RETURNED}\b",
     r"\bpage (?:of \w+ )?to (?:request|query|view|open|start)\b",
-    r"\bwhich ['\"`]?page\b",
+    r"\bwhich ['\"`]?(?:page|slice|batch|chunk|portion|block)\b",
+    r"\b(?:0|1|zero|one)-based page\b",
     r"\b(?:number|index) of (?:the |a )?(?:\w+ ){0,2}page\b",
     r"\b(?:current|requested|desired|result|results) page\b(?! size)",
 )
@@ -73,6 +79,8 @@ SAYS_KEY = _any(
     r"\bwith (?:an? )?(?:ids?|identifiers?|keys?|numbers?) (?:strictly )?"
     r"(?:greater|less|lower|higher|larger|smaller|more recent|older|newer|after|beyond)\b",
     r"\bobject id that defines your place\b|\blexically after\b",
+    r"\bwhose (?:\w+ )?(?:id|identifier|key|number) is (?:strictly )?"
+    r"(?:greater|less|lower|higher|larger|smaller|after)\b",
     r"\bids? (?:greater|less|lower|higher|larger|smaller) than\b|\bids? (?:strictly )?(?:after|before) (?:this|the)\b",
 )
 NO_CURSOR = _any(
@@ -114,6 +122,7 @@ IS_CURSOR = _any(
     r"(?:page|set|batch|group|chunk|portion|slice) (?:of|in)\b",
     r"\bwhere (?:to|the) (?:previous |last )?(?:\w+ )?(?:continue|resume|left off|leaves off|ended)\b",
 )
+SAYS_START = _any(r"\bstart|\bbegin|\bfirst\b|\boffset\b|\bposition\b|\bpag(?:e|ing|inat)")
 USED_FOR_PAGING = _any(
     r"\b(?:used|use|needed|required|meant|only) (?:for|in|to|with) (?:the )?paginat\w+|\bto paginate\b"
 )
@@ -131,6 +140,7 @@ ABOUT_SIZE = re.compile(
     re.IGNORECASE,
 )
 NOT_PAGING = re.compile(
+    r"\bpages? of (?:the|a|an|this) (?:pdf|document|file|book|website|notebook|scan)\b|\bto render\b|"
     r"\btime ?-?zones?\b|\butc\b|\bgmt\b|\b(?:milli)?seconds?\b|\bminutes?\b|\bhours?\b|\bdays?\b|\bbytes?\b|\bepoch\b"
     r"|\btimestamps?\b|\bdate\b|\bpixels?\b|\bdegrees?\b|\bmet(?:er|re)s?\b|\bkm\b|\bcredit\b|\bspeed\b|\bprice\b"
     r"|\bamount\b|\bspend\w*\b|\brate limit\b|\bcurrency\b|\btimeout\b|\bbudget\b|\btemperature\b|\bcharacters?\b"
@@ -139,12 +149,13 @@ NOT_PAGING = re.compile(
     re.IGNORECASE,
 )
 ONE_BASED = re.compile(
-    r"\bbase 1\b|\b(?:1|one)[- ](?:based|indexed)\b|\b(?:starts?|starting|begins?|beginning) (?:at|with|from) 1\b",
+    r"\bbase 1\b|\b(?:1|one)[- ](?:based|indexed)\b"
+    r"|\b(?:starts?|starting|begins?|beginning|count(?:ed|ing|s)) (?:at|with|from) 1\b",
     re.IGNORECASE,
 )
 ZERO_BASED = re.compile(
     r"\bbase 0\b|\b(?:0|zero)[- ](?:based|indexed)\b"
-    r"|\b(?:starts?|starting|begins?|beginning) (?:at|with|from) (?:0|zero)\b",
+    r"|\b(?:starts?|starting|begins?|beginning|count(?:ed|ing|s)) (?:at|with|from) (?:0|zero)\b",
     re.IGNORECASE,
 )
 STATED_MAXIMUM = re.compile(

@@ -37,7 +37,10 @@ def roles(found: Pagination) -> tuple[Convention, str | None, str | None]:
         (("firstRow", ""), ("rowLimit", "")),
         (("recordsToSkip", ""), ("maxRecords", "")),
         (("ab", "How many entries to leave out"), ("menge", "The maximum number of entries per response.")),
-        (("o", "Starting index of the page in the result set"), ("w", "Window size")),
+        (("o", "Starting index of the page in the result set"), ("w", "Page length")),
+        (("k", "Position in the result list from which to start"), ("m", "How many tickets one reply may hold")),
+        (("ab_nr", "Skip this many tickets"), ("hoechstens", "Return no more than this many tickets")),
+        (("leap", "Tickets to pass over before the first one returned"), ("bucket", "Tickets in one answer")),
     ],
 )
 def test_offset_is_known_by_words_or_pieces_of_its_name(position: tuple[str, str], size: tuple[str, str]) -> None:
@@ -51,6 +54,7 @@ def test_offset_is_known_by_words_or_pieces_of_its_name(position: tuple[str, str
         (("seite", "Page number, starting from 1"), ("je_seite", "Number of records per page")),
         (("sheet", "Which page to return"), ("density", "How many items to show on a page")),
         (("pgNo", ""), ("pgSize", "Page size")),
+        (("slab", "Which slice of the result list, counted from 1"), ("thickness", "Tickets per slice")),
         (("leaf", "The number of the page of results"), ("batch", "Size of the page")),
     ],
 )
@@ -273,6 +277,10 @@ def test_an_acknowledgement_proves_nothing() -> None:
         {"after": text("Only tickets created after this date"), "limit": WHOLE},
         {"skip_validation": FLAG, "limit": WHOLE},
         {"page_size": WHOLE},
+        {"from": whole("Zip code of the sender"), "size": whole("Size of the parcel")},
+        {"skip": whole("Number of warm-up samples to skip"), "window": whole("Smoothing window size")},
+        {"start": whole("Start of the interval, epoch ms"), "count": whole("Number of buckets to return")},
+        {"page": whole("Page of the document to render"), "page_width": WHOLE},
         {"order": text("Sort order of the paginated list", enum=["asc", "desc"]), "limit": WHOLE},
     ],
 )

@@ -1,0 +1,121 @@
+"""What annotations, members of objects and sibling operations say of paging."""
+
+import pytest
+
+from adapters.base import Convention, Effect, JsonObject, Pagination, ToolSpec
+from adapters.pagination import annotated, counting, flattened
+
+WHOLE: JsonObject = {"type": "integer"}
+TEXT: JsonObject = {"type": "string"}
+
+
+def listing(name: str, locator: str, *filters: str, **changes: object) -> ToolSpec:
+    parameters: JsonObject = {"type": "object", "properties": dict.fromkeys(filters, TEXT)}
+    fields: dict[str, object] = {"returns_many": True, "effect": Effect.READ, **changes}
+    return ToolSpec(name=name, description="", parameters=parameters, source="shop", locator=locator, **fields)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("extension", "convention", "position", "size"),
+    [
+        ({"x-pagination": {"limitParam": "n", "pageOffsetParam": "o"}}, Convention.OFFSET, "o", "n"),
+        ({"x-pagination": {"limitParam": "n", "pageParam": "p"}}, Convention.PAGE, "p", "n"),
+        ({"x-pagination": {"limitParam": "n", "cursorParam": "c", "cursorPath": "m.c"}}, Convention.CURSOR, "c", "n"),
+        ({"x-pagination": {"limitParam": "body.pg.n", "cursorParam": "body.pg.c"}}, Convention.CURSOR, "pg/c", "pg/n"),
+        ({"x-fern-pagination": {"offset": "$request.o", "results": "$response.data"}}, Convention.OFFSET, "o", None),
+        (
+            {"x-amazon-paginator": {"input_token": "c", "output_token": "d", "limit_key": "n"}},
+            Convention.CURSOR,
+            "c",
+            "n",
+        ),
+        (
+            {"x-speakeasy-pagination": {"inputs": [{"name": "p", "type": "page"}, {"name": "n", "type": "limit"}]}},
+            Convention.PAGE,
+            "p",
+            "n",
+        ),
+    ],
+)
+def test_an_annotation_names_the_parameters_whatever_they_are_called(
+    extension: JsonObject, convention: Convention, position: str, size: str | None
+) -> None:
+    known = {"o": WHOLE, "p": WHOLE, "c": TEXT, "n": WHOLE, "pg": {"type": "object"}, "pg/c": TEXT, "pg/n": WHOLE}
+    found = annotated(extension, known)
+    assert found is not None
+    assert (found.convention, found.position, found.size) == (convention, position, size)
+    assert found.is_declared
+
+
+def test_an_annotation_keeps_the_bounds_that_the_schema_states() -> None:
+    known = {"o": WHOLE, "n": {"type": "integer", "minimum": 1, "maximum": 250, "default": 20}}
+    found = annotated({"x-pagination": {"limitParam": "n", "pageOffsetParam": "o"}}, known)
+    assert found is not None
+    assert (found.min_size, found.max_size, found.default_size) == (1, 250, 20)
+
+
+def test_a_pageable_operation_is_followed_by_its_link() -> None:
+    found = annotated({"x-ms-pageable": {"nextLinkName": "weiter"}}, {"$top": WHOLE})
+    assert found is not None
+    assert (found.convention, found.position, found.next_path) == (Convention.NEXT_URL, None, "weiter")
+
+
+@pytest.mark.parametrize(
+    "extensions",
+    [
+        {},
+        {"x-ms-pageable": {"nextLinkName": None}},
+        {"x-pagination": {"limitParam": "n", "pageOffsetParam": "unknown"}},
+        {"x-pagination": None},
+        {"x-speakeasy-pagination": {"inputs": "text"}},
+    ],
+)
+def test_annotations_that_cannot_be_used_say_nothing(extensions: JsonObject) -> None:
+    assert annotated(extensions, {"n": WHOLE}) is None
+
+
+def test_objects_are_opened_to_paths_and_kept() -> None:
+    page = {
+        "type": "object",
+        "properties": {"limit": WHOLE, "deep": {"properties": {"er": {"properties": {"st": TEXT}}}}},
+    }
+    assert list(flattened({"page": page, "q": TEXT})) == ["page", "page/limit", "page/deep", "page/deep/er", "q"]
+
+
+def test_parts_and_the_only_real_branch_are_opened() -> None:
+    optional = {"anyOf": [{"type": "object", "properties": {"a": TEXT}}, {"type": "null"}]}
+    joined = {"allOf": [{"properties": {"b": TEXT}}, {"properties": {"c": TEXT}}]}
+    assert set(flattened({"x": optional, "y": joined})) == {"x", "x/a", "y", "y/b", "y/c"}
+
+
+@pytest.mark.parametrize(
+    ("lister", "counter"),
+    [
+        ("GET /tickets", "GET /tickets/count"),
+        ("GET /tickets", "GET /tickets/$count"),
+        ("list_tickets", "count_tickets"),
+        ("getTickets", "getTicketCount"),
+        ("search_tickets", "get_tickets_count"),
+    ],
+)
+def test_an_operation_that_counts_is_found_beside_the_list(lister: str, counter: str) -> None:
+    specs = [listing("tickets", lister, "status"), listing("tickets_count", counter, "status", returns_many=False)]
+    assert counting(specs) == {"tickets": "tickets_count"}
+
+
+def test_a_count_that_cannot_be_narrowed_likewise_is_no_total() -> None:
+    specs = [listing("tickets", "GET /tickets", "status", "owner"), listing("total", "GET /tickets/count", "status")]
+    assert counting(specs) == {}
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        listing("other", "GET /orders/count"),
+        listing("other", "count_orders"),
+        listing("other", "GET /tickets/count", effect=Effect.WRITE),
+        listing("other", "GET /tickets/count", pagination=Pagination(convention=Convention.PAGE, position="page")),
+    ],
+)
+def test_counts_of_something_else_are_left_alone(other: ToolSpec) -> None:
+    assert counting([listing("tickets", "GET /tickets"), other]) == {}
