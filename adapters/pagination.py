@@ -12,6 +12,7 @@ ignores them.
 
 from adapters.paging.address import address, first_address, metadata_address, offset_address, smallest_size
 from adapters.paging.annotations import annotated
+from adapters.paging.continuations import continuing
 from adapters.paging.detect import detect
 from adapters.paging.going_on import Correction, adopting, corrected, is_followed, marked, may_repeat_address
 from adapters.paging.members import flattened
@@ -40,6 +41,7 @@ __all__ = [
     "adopting",
     "annotated",
     "at_path",
+    "continuing",
     "corrected",
     "counting",
     "detect",

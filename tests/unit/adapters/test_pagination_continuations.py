@@ -1,0 +1,50 @@
+"""Tools that go on where another one began."""
+
+from typing import Any
+
+import pytest
+
+from adapters.base import Convention, Pagination, ToolSpec
+from adapters.pagination import continuing
+
+SCROLL = Pagination(convention=Convention.CURSOR, position="scroll_id")
+
+
+def spec(name: str, locator: str, pagination: Pagination = Pagination(), **parameters: Any) -> ToolSpec:  # noqa: B008
+    return ToolSpec(
+        name=name,
+        description="",
+        parameters={"type": "object", **parameters},
+        source="desk",
+        locator=locator,
+        pagination=pagination,
+    )
+
+
+@pytest.mark.parametrize(
+    ("begin", "onward"),
+    [
+        (("search", "POST /things"), ("search_next", "POST /things/next")),
+        (("search", "POST /things"), ("zorb", "GET /things/_scroll")),
+        (("search_things", "search_things"), ("search_things_next", "search_things_next")),
+    ],
+)
+def test_a_tool_with_nothing_but_a_cursor_goes_on_for_the_one_before_it(
+    begin: tuple[str, str], onward: tuple[str, str]
+) -> None:
+    found = continuing([spec(*begin), spec(*onward, SCROLL)])
+    assert found == {begin[0]: Pagination(convention=Convention.CURSOR, position="scroll_id", next_operation=onward[0])}
+
+
+@pytest.mark.parametrize(
+    ("begin", "onward"),
+    [
+        (spec("a", "GET /things"), spec("b", "GET /others/next", SCROLL)),
+        (spec("a", "GET /things"), spec("b", "GET /things/archive", SCROLL)),
+        (spec("a", "GET /things"), spec("b", "GET /things/next", SCROLL, required=["id"])),
+        (spec("a", "GET /things", SCROLL), spec("b", "GET /things/next", SCROLL)),
+        (spec("a", "GET /things"), spec("b", "GET /things/next")),
+    ],
+)
+def test_other_tools_go_on_for_nobody(begin: ToolSpec, onward: ToolSpec) -> None:
+    assert continuing([begin, onward]) == {}
