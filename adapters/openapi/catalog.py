@@ -18,7 +18,7 @@ from adapters.openapi.server import Base, Servers
 from adapters.openapi.settings import OpenApiSettings, ToolOverride
 from adapters.openapi.shape import shape_of
 from adapters.openapi.tool import Tool, ToolContext, build_tool
-from adapters.pagination import counting
+from adapters.pagination import continuing, counting
 
 _READS = frozenset({"GET", "HEAD"})
 _NO_OVERRIDE = ToolOverride()
@@ -63,16 +63,17 @@ class ToolBuilder:
 
     def _relate(self) -> None:
         """Name the tools that count what others list, or give their further pages; the user's word goes first."""
-        counts = counting(tool.spec for tool in self.tools.values())
+        specs = [tool.spec for tool in self.tools.values()]
+        counts, continued = counting(specs), continuing(specs)
         keys = {key: name for name, tool in self.tools.items() for key in _keys(name, tool.operation.entry)}
         for name, tool in self.tools.items():
-            paging = tool.spec.pagination
+            paging = continued.get(name, tool.spec.pagination)
             related = replace(
                 paging,
                 count_operation=self._known(paging.count_operation, keys, tool) or counts.get(name),
                 next_operation=self._known(paging.next_operation, keys, tool),
             )
-            if related != paging:
+            if related != tool.spec.pagination:
                 self.tools[name] = replace(tool, spec=replace(tool.spec, pagination=related))
 
     def _known(self, wanted: str | None, keys: Mapping[str, str], tool: Tool) -> str | None:
