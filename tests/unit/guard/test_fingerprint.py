@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runax_cli.guard.fingerprint import data_fingerprint, fingerprint
+from runax_cli.guard.fingerprint import data_fingerprint, fingerprint, near_fingerprint
 from runax_cli.guard.virtual import SplitArguments
 
 JSON = st.recursive(
@@ -26,6 +26,8 @@ def test_the_order_of_arguments_does_not_count(api: dict[str, Any]) -> None:
     ("one", "other"),
     [
         (SplitArguments(api={"n": 1}), SplitArguments(api={"n": 1.0})),
+        (SplitArguments(api={"s": " Praha\n"}), SplitArguments(api={"s": "Praha"})),
+        (SplitArguments(api={"n": -0.0}), SplitArguments(api={"n": 0})),
         (SplitArguments(api={"s": "é"}), SplitArguments(api={"s": "e\u0301"})),
         (SplitArguments(api={}, focus="Kde to  vázne?"), SplitArguments(api={}, focus=" kde to vázne? ")),
     ],
@@ -58,3 +60,19 @@ def test_the_same_data_for_another_purpose_is_the_same_data() -> None:
     one, other = SplitArguments(api={"n": 1}, focus="f"), SplitArguments(api={"n": 1}, focus="g", need="compute")
     assert data_fingerprint("t", one) == data_fingerprint("t", other)
     assert data_fingerprint("t", one) != data_fingerprint("t", SplitArguments(api={"n": 1}, at_most=5))
+
+
+WORDS = st.lists(st.sampled_from(["velká", "Praha", "4", "BRNO", "e-mail"]), min_size=1, max_size=4)
+
+
+@given(WORDS, st.randoms())
+def test_case_and_order_of_words_do_not_count_for_nearness(words: list[str], random: Any) -> None:
+    other = [word.upper() for word in words]
+    random.shuffle(other)
+    one, turned = SplitArguments(api={"q": " ".join(words)}), SplitArguments(api={"q": "  ".join(other)}, focus="f")
+    assert near_fingerprint("t", one) == near_fingerprint("t", turned)
+
+
+def test_other_words_and_other_numbers_are_not_near() -> None:
+    near = {near_fingerprint("t", SplitArguments(api=api)) for api in ({"q": "a b"}, {"q": "a c"}, {"q": 4}, {"n": 4})}
+    assert len(near) == 4
