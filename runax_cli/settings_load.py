@@ -4,7 +4,7 @@ Knows the layers and which one gave a value. Knows nothing of what the settings 
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
@@ -41,6 +41,7 @@ FLAGS = {
     TENANT: "--tenant",
     "cache_max_age_hours": "--no-cache",
 } | {setting.field: setting.flag for setting in LIMIT_SETTINGS.values()}
+_NEARLY = 0.85
 OPENAPI_FIELDS = ("openapi_spec", "base_api_url")
 
 
@@ -76,7 +77,8 @@ class Invocation:
 class Configuration:
     """The settings in force, where each came from, and the variables that `auth` entries may name.
 
-    `flags` are the fields that the command line gave; a source named there is the only one.
+    `flags` are the fields that the command line gave; a source named there is the only one. `remarks` are what looks
+    like a mistake and harms nothing.
     """
 
     settings: Settings
@@ -85,6 +87,7 @@ class Configuration:
     flags: frozenset[str] = frozenset()
     variables: Mapping[str, str] = field(default_factory=dict, repr=False)
     invocation: Invocation = field(default_factory=Invocation)
+    remarks: tuple[str, ...] = ()
 
     def sources(self) -> dict[str, OpenApiPart | McpPart]:
         """Every source by name: those of the files, and `api` and `mcp` from the settings of these names."""
@@ -166,6 +169,7 @@ def load(
         flags=frozenset(given),
         variables=_variables(dotenvs),
         invocation=Invocation(flags=given, config=config, tools=tools, folder=here),
+        remarks=tuple(remark for path in dotenvs for remark in _remarks(path)),
     )
 
 
@@ -184,6 +188,15 @@ def _dotenv_layer(path: Path) -> Layer:
 
 def _known(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if name in FIELDS}
+
+
+def _remarks(path: Path) -> Iterator[str]:
+    """Names in a `.env` that are nearly those of settings. Other names are other programs' or those of credentials."""
+    names = {name_of(field) for field in FIELDS}
+    for name in dotenv_values(path):
+        near = get_close_matches(name.upper(), names, n=1, cutoff=_NEARLY)
+        if name.upper() not in names and near:
+            yield f"'{name}' in '{path}' is no setting; did you mean '{near[0]}'?"
 
 
 def _variables(dotenvs: list[Path]) -> dict[str, str]:

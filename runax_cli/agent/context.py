@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from runax_cli.agent import prompts
 from runax_cli.agent.summarize import cut_of, most_tokens
 from runax_cli.executor.fence import fenced
-from runax_cli.memory.entities import MOST_CHARS, ranked, told
+from runax_cli.memory.entities import MOST_CHARS, Entity, ranked, told
 from runax_cli.memory.history import Exchange, History
 from runax_cli.memory.working import WorkingMemory
 from runax_cli.models.base import Message, ModelRequest, Role, ToolSchema
@@ -65,15 +65,20 @@ class Context:
         later: Callable[[], Sequence[ToolSchema]] = tuple,
         to_come: Sequence[ToolSchema] = (),
         can_summarize: bool = False,
+        named: Sequence[Entity] = (),
     ) -> None:
         """`tools` may change from request to request: more are put on the list as they are found.
 
         `later` are further tools that can be called at a moment, `to_come` those that there may be at most.
 
-        `can_summarize` is set where somebody makes summaries of what is older.
+        `can_summarize` is set where somebody makes summaries of what is older. `named` is what records of earlier turns
+        named: a question that goes on may mean it.
         """
         earlier = history.latest(effective_tokens // _HISTORY_SHARE, measure=counter.bound)
-        self._system, self._asked = Message("system", system), Message("user", question)
+        self.effective_tokens = effective_tokens
+        known = self._known(named, question)
+        self._system = Message("system", system)
+        self._asked = Message("user", f"{question}\n\n{known}" if known else question)
         self._summary: tuple[Message, ...] = ()
         self._history = _messages(earlier)
         self._question = question
@@ -81,7 +86,6 @@ class Context:
         self._tools, self._later, self._to_come = tools, later, tuple(to_come)
         self._counter = counter
         self._run_id = run_id
-        self.effective_tokens = effective_tokens
         self.answer_reserve = min(MOST_ANSWER_TOKENS, effective_tokens // _ANSWER_SHARE)
 
     async def fitted(
@@ -163,15 +167,18 @@ class Context:
 
     def _with_known(self, working: WorkingMemory) -> tuple[Message, ...]:
         """The messages of the turn, and behind them what results named that is not in view: the most relevant of it."""
-        most_chars = min(MOST_CHARS, self.effective_tokens // _KNOWN_SHARE)
-        entities = ranked(working.named, self._question, most_chars=most_chars)
-        if not entities:
+        known = self._known(working.named, self._question)
+        if not known:
             return working.messages
-        known = prompts.AGENT_KNOWN.fill(entities=fenced(told(entities)))
         *before, last = working.messages
         if last.role == "user":
             return (*before, Message("user", f"{last.content}\n\n{known}"))
         return (*before, last, Message("user", known))
+
+    def _known(self, named: Sequence[Entity], question: str) -> str:
+        """The most relevant of what was named, in words; "" where nothing was."""
+        entities = ranked(named, question, most_chars=min(MOST_CHARS, self.effective_tokens // _KNOWN_SHARE))
+        return prompts.AGENT_KNOWN.fill(entities=fenced(told(entities))) if entities else ""
 
 
 def _messages(exchanges: Sequence[Exchange]) -> tuple[Message, ...]:

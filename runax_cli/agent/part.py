@@ -27,6 +27,7 @@ from runax_cli.budget import Budget
 from runax_cli.errors import RunaxError, StoreError
 from runax_cli.events import Emitter, ToolsOffered, Warned
 from runax_cli.guard.policy import WritePolicy
+from runax_cli.memory.entities import Entity
 from runax_cli.memory.history import History
 from runax_cli.memory.journal import Journal
 from runax_cli.models.base import Model, OnText, Role
@@ -55,6 +56,7 @@ class RunParts:
     budget: Budget
     parallel_calls: int
     tool_limits: ToolLimits = DEFAULT_LIMITS
+    named: tuple[Entity, ...] = ()
     halted: Callable[[int | None], str | None] = lambda _number: None
 
     def planner(self, question: str) -> Planner:
@@ -158,6 +160,7 @@ class Part:
             effective_tokens=registry.config(Role.AGENT).effective_tokens,
             run_id=run.run_id,
             can_summarize=not registry.config(Role.AGENT).is_rules,
+            named=() if registry.config(Role.AGENT).is_rules else run.named,
         )
 
     def _calls(self, context: Context) -> TurnCalls:

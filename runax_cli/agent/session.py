@@ -5,6 +5,7 @@ interrupted. Every question gets exactly one `run.started` and one `run.finished
 """
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -21,6 +22,7 @@ from runax_cli.agent.datatools import Datasets, DataTools, OfferedTools, tokens_
 from runax_cli.agent.division import Division, plan_made, tell_repairs
 from runax_cli.agent.flights import SingleFlight
 from runax_cli.agent.foretold import Foretold
+from runax_cli.agent.naming import named_by
 from runax_cli.agent.part import Asked, Part, RunParts, tell_lost
 from runax_cli.agent.plan import SubQuestion, plan_of, single
 from runax_cli.agent.requested import RequestedCall
@@ -34,6 +36,7 @@ from runax_cli.executor.outcome import Scope
 from runax_cli.executor.recheck import Change, changes, worth_checking
 from runax_cli.forecasts import ForecastCheck
 from runax_cli.guard.policy import AlwaysDeny, Approver, WritePolicy
+from runax_cli.memory.entities import Entity
 from runax_cli.memory.history import History
 from runax_cli.memory.journal import Journal, StoredRun
 from runax_cli.models.base import OnText, Role
@@ -43,6 +46,8 @@ from runax_cli.results import RunResult, RunStatus
 
 TraceOf: TypeAlias = Callable[[str], str | None]
 _ID_CHARS = 12
+MOST_NAMED = 500
+"""So many things that records named are remembered for the questions that follow; the oldest are forgotten first."""
 _REMEMBERED = (RunStatus.COMPLETE, RunStatus.INCOMPLETE, RunStatus.LIMIT)
 
 
@@ -126,6 +131,7 @@ class Session:
     last_result: RunResult | None = field(default=None, init=False)
     _shown: ShownData = field(default_factory=ShownData, init=False)
     _fetched: dict[str, str] = field(default_factory=dict, init=False)
+    _named: deque[Entity] = field(default_factory=lambda: deque(maxlen=MOST_NAMED), init=False)
     _shelf: Shelf = field(init=False)
 
     def __post_init__(self) -> None:
@@ -238,6 +244,7 @@ class Session:
             executor=SingleFlight(self.executor, self._shelf),
             tools=self.tools,
             tool_limits=self.tool_limits,
+            named=tuple(self._named),
             datasets=self._fetched,
             journal=self.journal,
             history=self.history,
@@ -263,6 +270,7 @@ class Session:
         for call in (call for part in begun for call in run.made_by(part)):
             if call.outcome is not None:
                 self._shown.note(call.outcome)
+                self._named.extend(named_by(call)[0])
         self._shelf.note_used(call.report.tool for part in begun for call in part.calls.made)
         plan = single(run.question) if division is None else division.plan
         parts = {} if division is None else division.parts

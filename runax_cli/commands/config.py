@@ -44,7 +44,13 @@ def show(common: Common, *, has_origin: bool) -> ExitCode:
     columns = ("name", "value", "origin") if has_origin else ("name", "value")
     printer = Printer(environment_of(common), common.output.form)
     printer.rows("settings", [*_setting_rows(configuration), *_source_rows(configuration)], columns=columns)
+    _note_remarks(configuration, printer)
     return ExitCode.COMPLETE
+
+
+def _note_remarks(configuration: Configuration, printer: Printer) -> None:
+    for remark in configuration.remarks:
+        printer.note(remark)
 
 
 def _setting_rows(configuration: Configuration) -> list[Row]:
@@ -75,6 +81,7 @@ def check(common: Common) -> ExitCode:
     printer = Printer(environment_of(common), common.output.form)
     words = f"The settings fit. Not set, and needed for a question: {', '.join(missing) or 'nothing'}."
     printer.one({"is_valid": True, "missing": missing}, text=words)
+    _note_remarks(configuration, printer)
     return ExitCode.COMPLETE
 
 

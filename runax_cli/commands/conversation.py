@@ -112,4 +112,4 @@ def _notices(runtime: Runtime) -> tuple[str, ...]:
     left_out = len(runtime.catalog.left_out)
     missing = f"{left_out} parts of the sources are left out; `runax tools list` says why" if left_out else ""
     model = NOTICE if runtime.registry.config(Role.AGENT).is_rules else ""
-    return tuple(notice for notice in (model, missing) if notice)
+    return tuple(notice for notice in (model, missing, *runtime.configuration.remarks) if notice)

@@ -17,7 +17,7 @@ from runax_cli.exits import ExitCode
 from runax_cli.guard.policy import AlwaysAllow
 from runax_cli.memory.journal import Journal, MemoryJournal
 from runax_cli.models.base import Role, Usage
-from runax_cli.models.registry import ModelRegistry
+from runax_cli.models.registry import ModelRegistry, RoleConfig
 from runax_cli.models.tokens import CalibratedCounter, O200kCounter, measure
 from runax_cli.results import EvidenceKind, ReasonCode, RunStatus
 
@@ -573,3 +573,27 @@ async def test_a_request_that_stays_too_long_ends_the_turn_and_is_not_sent_a_thi
     result = await bench.session.ask("What do the tickets say?")
     assert result.exit_code == ExitCode.MODEL_FAILED
     assert len(bench.model.requests) == 2
+
+
+class AsAtAnEndpoint(ModelRegistry):
+    """The scripted model, taken for one that understands what it is told besides."""
+
+    def config(self, role: Role) -> RoleConfig:
+        return replace(super().config(role), is_rules=False)
+
+    def _model(self, config: RoleConfig) -> Any:
+        return super()._model(replace(config, is_rules=True))
+
+
+async def test_a_question_that_goes_on_is_told_of_what_the_one_before_named(stage: Any) -> None:
+    def customers(_call: Any) -> Any:
+        return [{"id": 4, "name": "Baláž"}, {"id": 17, "name": "Nováková"}]
+
+    script = [stage.calls(("get_customers", {})), stage.says("Two [customers_1#1]."), stage.says("It is 17.")]
+    bench = await stage.start(script, {"get_customers": customers}, registry=AsAtAnEndpoint)
+    await bench.session.ask("Which customers are there?")
+    await bench.session.ask("Which id has Nováková?")
+    asked = [message.content for message in bench.model.requests[-1].messages if message.role == "user"][-1]
+    assert asked.startswith("Which id has Nováková?")
+    assert 'customers 17 "Nováková" [customers_1#2]' in asked
+    assert "<known>" not in bench.model.requests[0].messages[-1].content

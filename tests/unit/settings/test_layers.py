@@ -204,3 +204,16 @@ def test_no_secret_shows_in_any_rendering(secret: str) -> None:
 
 def test_every_setting_has_a_meaning() -> None:
     assert [name for name in FIELDS if not help_of(name)] == []
+
+
+def test_a_name_in_a_dotenv_that_is_nearly_a_setting_is_remarked(repository: Path) -> None:
+    path = write(repository / ".env", "LLM_NAMES=x\nMAX_STEP=3\nMAX_CALLS=3\nOTHER_PROGRAM=1\nOLLAMA_API_KEY=k\n")
+    assert load().remarks == (
+        f"'LLM_NAMES' in '{path}' is no setting; did you mean 'LLM_NAME'?",
+        f"'MAX_STEP' in '{path}' is no setting; did you mean 'MAX_STEPS'?",
+    )
+
+
+def test_a_dotenv_without_mistakes_needs_no_remark(repository: Path) -> None:
+    write(repository / ".env", "LLM_NAME=x\nllm_api=chat\n")
+    assert load().remarks == ()
