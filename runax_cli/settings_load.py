@@ -195,7 +195,7 @@ def _remarks(path: Path) -> Iterator[str]:
     names = {name_of(field) for field in FIELDS}
     for name in dotenv_values(path):
         near = get_close_matches(name.upper(), names, n=1, cutoff=_NEARLY)
-        if name.upper() not in names and near:
+        if name.upper() not in names and near and near[0][0] == name[0].upper():
             yield f"'{name}' in '{path}' is no setting; did you mean '{near[0]}'?"
 
 
