@@ -195,7 +195,7 @@ def _url_by_structure(result: CallResult, envelope: Envelope) -> Mark | None:
     own = url_in(result.location)
     if own is None:
         return None
-    found = {}
+    found: dict[str, Mark] = {}
     for member in (*envelope.near, *envelope.far):
         url = target(member.value)
         is_other = vocabulary.words_of(member.name) & (vocabulary.BACK | vocabulary.LAST)
@@ -216,8 +216,9 @@ def _leads_on(own: dict[str, str], there: dict[str, str]) -> bool:
 
 def _sent(result: CallResult, pagination: Pagination, asked: PageAddress | None) -> Iterator[Json]:
     """What the request itself said: a response that repeats it names no next page by that."""
-    if asked is not None and pagination.position in asked.arguments:
-        yield asked.arguments[pagination.position]
+    position = pagination.position or ""
+    if asked is not None and position in asked.arguments:
+        yield asked.arguments[position]
     if (own := url_in(result.location)) is not None:
         yield from query_of(own).values()
 
