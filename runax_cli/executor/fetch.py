@@ -6,14 +6,16 @@ wrong, the verdict. Knows no step of a walk and no model.
 
 from collections.abc import AsyncIterator
 
-from adapters.base import Convention, Json
+from adapters.base import Convention, Json, PageAddress
 from adapters.clock import Clock, SystemClock
+from adapters.errors import SourceError
 from adapters.pagination import Certainty, first_address, is_followed
 from adapters.probe import FirstPage, Probe
 from runax_cli.events import Emitter
 from runax_cli.executor.caps import Caps, FetchLimits
 from runax_cli.executor.coverage import Announced, Fetched, Notes, Totals
 from runax_cli.executor.dataset import Dataset
+from runax_cli.executor.edge import is_refusal
 from runax_cli.executor.intake import Intake
 from runax_cli.executor.ledger import Ledger
 from runax_cli.executor.limits import limit_of
@@ -23,6 +25,7 @@ from runax_cli.executor.page import Page
 from runax_cli.executor.pages import Pages
 from runax_cli.executor.proof import corrected_unit, page_before
 from runax_cli.executor.sender import Sender
+from runax_cli.executor.sizing import modest_size
 from runax_cli.executor.snapshot import Snapshot
 from runax_cli.executor.strides import Strides
 from runax_cli.executor.trail import Trail
@@ -75,9 +78,13 @@ class Fetch:
     async def first(self) -> int:
         """Fetch the first page; its number of records. Raises SourceError and BudgetExhausted: nothing was read."""
         given, self._given = self._given, None
-        pagination, size = self._pages.pagination, self._pages.size
-        place = given.address if given else first_address(pagination, size=size)
-        page = await (self._pages.ask(place, is_first=True) if given is None else self._pages.given(given))
+        pagination = self._pages.pagination
+        place: PageAddress | None
+        if given is None:
+            place, page = await self._ask_first()
+        else:
+            place, page = given.address, await self._pages.given(given)
+        size = self._pages.size
         page = await self._mender.distinct(page, place)
         if not page.held and self._has_sample:
             page = await self._mender.refilled(page, place)
@@ -88,6 +95,21 @@ class Fetch:
         await self._intake.keep(0, page, place, before=0)
         self._walk.saw(0, PageFacts(records=held, has_more=page.has_more))
         return held
+
+    async def _ask_first(self) -> tuple[PageAddress, Page]:
+        """The first page, by a modest size where the one that was thought right is refused."""
+        place = first_address(self._pages.pagination, size=self._pages.size)
+        try:
+            return place, await self._pages.ask(place, is_first=True)
+        except SourceError as error:
+            modest = modest_size(self._pages.pagination, self._pages.size)
+            if modest is None or not is_refusal(error):
+                raise
+            text = f"pages of {self._pages.size} records were refused ({error}); pages of {modest} are asked for"
+        self._intake.told_correction(text)
+        self._pages.size = modest
+        place = first_address(self._pages.pagination, size=modest)
+        return place, await self._pages.ask(place, is_first=True)
 
     async def rest(self) -> None:
         """Fetch every further page. Failures are noted and never raised; cancellation keeps what is there."""

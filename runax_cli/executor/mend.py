@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from adapters.base import Convention, PageAddress
 from adapters.errors import HttpStatusError, SourceError
-from adapters.pagination import first_address, offset_address
+from adapters.pagination import first_address, may_repeat_address, offset_address
 from runax_cli.errors import BudgetExhausted
 from runax_cli.executor.coverage import Notes
 from runax_cli.executor.identity import repeats_in
@@ -56,7 +56,7 @@ class Mender:
 
     async def distinct(self, page: Page, place: PageAddress | None) -> Page:
         """A page in which a record stands twice, asked for once more: the second may stand in place of another."""
-        if place is None or page.from_store or self._vain >= ATTEMPTS:
+        if place is None or page.from_store or self._vain >= ATTEMPTS or may_repeat_address(self._pages.pagination):
             return page
         repeats = repeats_in(page.records)
         if not repeats:

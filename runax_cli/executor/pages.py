@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
 from adapters.base import CallResult, Json, PageAddress
+from adapters.pagination import may_repeat_address
 from adapters.probe import FirstPage, Probe
 from runax_cli.executor.ledger import Ledger, key_of
 from runax_cli.executor.outcome import DecidedCall
@@ -78,7 +79,8 @@ class Pages:
             await self._ledger.store(EntryKind.PAGE, {self._key(place): payload})
 
     async def _stored(self, key: str) -> Page | None:
-        if self._call.tool.requires_fresh_input:
+        if self._call.tool.requires_fresh_input or may_repeat_address(self.pagination):
+            # The same address of a scroll gives another page each time: what is stored is not what it would give.
             return None
         max_age_s = 0.0 if self._snapshot is None else self._snapshot.max_age_s
         payload = await self._ledger.found(key, max_age_s=max_age_s)

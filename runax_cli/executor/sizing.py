@@ -85,6 +85,14 @@ def legal_size(pagination: Pagination, wanted: int) -> int:
     return max(wanted, pagination.min_size or 1)
 
 
+def modest_size(pagination: Pagination, refused: int | None) -> int | None:
+    """What to ask for where `refused` was too many; None where nothing smaller is left."""
+    default = pagination.default_size or MODEST_SIZE
+    usual = [size for size in (MODEST_SIZE, default, 10) if refused is not None and size < refused]
+    modest = max(usual, default=None)
+    return None if modest is None else _listed(pagination, max(modest, pagination.min_size or 1))
+
+
 def _listed(pagination: Pagination, wanted: int) -> int:
     """The largest of the sizes that the document lists which is not above `wanted`."""
     if not pagination.sizes:

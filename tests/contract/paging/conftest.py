@@ -1,6 +1,6 @@
 """Whole reads over the mock API's conventions and real HTTP, with the adapter that users have."""
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import count
@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from adapters.base import ToolSource, ToolSpec
+from adapters.base import Convention, Pagination, ToolSource, ToolSpec
 from adapters.clock import Clock, ManualClock
-from adapters.openapi.settings import OpenApiSettings
+from adapters.openapi.settings import OpenApiSettings, ToolOverride
 from adapters.openapi_adapter import OpenApiSource
-from mock_api.conventions import Collection, Log, create_conventions_app, record_id
+from mock_api.conventions import Collection, Log, Style, create_conventions_app, record_id
 from mock_api.serving import serve
 from runax_cli.agent import prompts
 from runax_cli.budget import Budget, Limits
@@ -121,11 +121,30 @@ class Bench:
         return Read(await executor.read_all(call, scope), collection, log, sink, kind)
 
 
+def told_by_the_user(collections: Sequence[Collection]) -> dict[str, ToolOverride]:
+    """What no document says: that another operation goes on with a scroll."""
+    return {
+        collection.operation: ToolOverride(
+            pagination=Pagination(
+                convention=Convention.CURSOR,
+                position="scroll_id",
+                size="size",
+                max_size=collection.cap,
+                next_operation=f"next_{collection.operation}",
+            )
+        )
+        for collection in collections
+        if collection.style is Style.SCROLL
+    }
+
+
 @asynccontextmanager
 async def over_http(folder: Path, *collections: Collection, log: Log) -> AsyncIterator[Bench]:
     """A bench over these collections, served over HTTP."""
     async with serve(create_conventions_app(collections, log=log), port=0) as url:
-        settings = OpenApiSettings(name="mock", document=f"{url}/openapi.json", base_url=url)
+        settings = OpenApiSettings(
+            name="mock", document=f"{url}/openapi.json", base_url=url, overrides=told_by_the_user(collections)
+        )
         source = await OpenApiSource.open(settings, clock=ManualClock())
         try:
             yield Bench(source, folder)

@@ -10,9 +10,9 @@ from mock_api.conventions.lying import has_total
 
 N_EACH = 6
 UNUSUAL = {
-    "offset": "ab_satz", "limit": "hoechstens", "page": "blatt", "per_page": "je_blatt", "total": "gesamt",
-    "kind": "sorte",
-}  # fmt: skip
+    Style.OFFSET: {"offset": "ab_satz", "total": "gesamt", "kind": "sorte"},
+    Style.PAGE: {"page": "blatt", "per_page": "je_blatt", "total": "gesamt", "kind": "sorte"},
+}
 
 
 def drawn(style: Style, seed: int) -> Collection:
@@ -51,12 +51,9 @@ async def test_every_record_comes_once_whatever_totals_sizes_and_clamps(style: S
                 assert len(log.given) <= 2 * max(1, len(read.wanted)) + 12, read
 
 
-ADDRESSED = [style for style in Style if style in (Style.OFFSET, Style.PAGE)]
-
-
-@pytest.mark.parametrize("style", ADDRESSED)
+@pytest.mark.parametrize("style", list(UNUSUAL))
 async def test_unusual_names_make_no_difference(style: Style, opened: Any) -> None:
-    collection = Collection(style=style, total=133, names=UNUSUAL)
+    collection = Collection(style=style, total=133, names=UNUSUAL[style])
     log = Log()
     async with opened(collection, log=log) as bench:
         read = await bench.read(collection, log)

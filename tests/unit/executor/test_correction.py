@@ -84,6 +84,7 @@ def fetched(tmp_path: Path) -> Fetched:
         total: int | None = None,
         limits: FetchLimits | None = None,
         name: str = "id",
+        size: int = SIZE,
     ) -> Result:
         source, sink, notes = Source(answer), CollectingSink(), Notes()
         tool = ToolSpec(name="t", description="", parameters={}, source="api", locator="GET /", pagination=pagination)
@@ -97,7 +98,7 @@ def fetched(tmp_path: Path) -> Fetched:
         )
         fetch = Fetch(
             call, found, dataset, send=Sender(source, call, scope=scope, slots=asyncio.Semaphore(3), max_attempts=1),
-            emitter=emitter, ledger=Ledger(MemoryJournal(), emitter), notes=notes, first=None, size=SIZE,
+            emitter=emitter, ledger=Ledger(MemoryJournal(), emitter), notes=notes, first=None, size=size,
             concurrency=3, limits=limits, clock=source.clock,
         )  # fmt: skip
         await fetch.first()
@@ -371,3 +372,16 @@ async def test_records_without_an_id_that_stand_on_two_pages_are_told(fetched: F
     assert set(result.ids) == set(range(N))
     assert not result.coverage.is_complete
     assert "records_repeated" in result.codes
+
+
+async def test_a_size_that_is_refused_gives_way_to_a_smaller_one(fetched: Fetched) -> None:
+    def answer(place: PageAddress) -> dict[str, Any]:
+        if place.arguments.get("limit", 0) > 100:
+            raise refused(422)
+        return {"items": records(place.arguments["offset"], size=place.arguments["limit"], n=333), "total": 333}
+
+    unlimited = Pagination(convention=Convention.OFFSET, position="offset", size="limit")
+    result = await fetched(answer, unlimited, total=333, size=500)
+    assert result.ids == list(range(333))
+    assert result.coverage.is_complete
+    assert any("pages of 100 are asked for" in text for text in result.warnings)
