@@ -100,6 +100,7 @@ class TurnCalls:
         self._progress = Progress()
         self._errors: dict[str, str] = {}
         self._nearly: dict[str, str] = {}
+        self._met: BudgetExhausted | None = None
         self._slots = asyncio.Semaphore(parts.parallel_calls)
         self._running: dict[str, RequestedCall] = {}
         self._made: list[RequestedCall] = []
@@ -188,6 +189,8 @@ class TurnCalls:
         asked = [Asked(item.tool.spec, item.key) for item in valid]
         calls_left = None if left is None else int(left)
         decisions = schedule(asked, self._past, calls_left=calls_left, version=self._progress.version)
+        if any(isinstance(decision, OverLimit) for decision in decisions):
+            await self._meet_the_limit()
         waves: dict[int, list[_Valid]] = {}
         for item, decision in zip(valid, decisions, strict=True):
             if not isinstance(decision, Run):
@@ -257,8 +260,14 @@ class TurnCalls:
         return None if item.tool.spec.requires_fresh_input else self._parts.datasets.get(item.data_key)
 
     async def _run_one(self, item: _Valid, done: dict[int, RequestedCall], *, direct_limit: int) -> None:
-        async with self._slots, self._parts.budget.held(Amount(calls=1)):
-            call = await self._executed(item, direct_limit=direct_limit)
+        try:
+            async with self._slots, self._parts.budget.held(Amount(calls=1)):
+                call = await self._executed(item, direct_limit=direct_limit)
+        except BudgetExhausted as limit:
+            # Others used the rest up between the decision and now.
+            self._met = limit
+            done[item.position] = self._running[item.call_id] = self._not_run(item, OverLimit())
+            return
         done[item.position] = self._running[item.call_id] = call
         is_success = call.envelope.status in _READ_SOMETHING
         before = self._past.get(item.key, Past())
@@ -314,7 +323,16 @@ class TurnCalls:
             data_key=item.data_key,
         )
 
+    async def _meet_the_limit(self) -> None:
+        """Learn which limit is in the way of one more call: that of the turn, or a wider one."""
+        try:
+            (await self._parts.budget.take(Amount(calls=1))).settle(Amount())
+        except BudgetExhausted as met:
+            self._met = met
+
     def _call_limit(self) -> BudgetExhausted:
+        if self._met is not None:
+            return self._met
         budget = self._parts.budget
         used = budget.spent.calls + budget.reserved.calls
         limit = budget.limits.calls if budget.limits.calls is not None else used

@@ -73,6 +73,30 @@ async def test_the_forced_answer_was_set_aside_where_other_processes_see_it(stag
     assert bench.model.requests[-1].tools == ()
 
 
+async def test_calls_that_other_processes_used_up_meanwhile_are_refused_and_force_the_answer(
+    stage: Any, day: Any
+) -> None:
+    other, budget = day(calls=3), day(calls=3)
+    numbers = iter(range(9))
+
+    def script(request: Any) -> Any:
+        return stage.calls(("get_tickets", {"customer_id": next(numbers)})) if request.tools else stage.says("Partial.")
+
+    class Busy:
+        async def execute(self, call: Any, scope: Any, *, direct_limit: int) -> Any:
+            await other.take(Amount(calls=2))
+            return await inner.execute(call, scope, direct_limit=direct_limit)
+
+    bench = await stage.start(script, {"get_tickets": tickets}, budget=budget)
+    inner, bench.session.executor = bench.executor, Busy()
+    result = await bench.session.ask("q")
+
+    assert (result.status, result.exit_code, result.answer) == (RunStatus.LIMIT, 6, "Partial.")
+    assert "--max-day-calls" in result.error.message
+    assert len(inner.executed) == 1
+    assert bench.envelopes(-1)[-1]["status"] == "budget_exhausted"
+
+
 async def test_everything_a_turn_uses_is_booked_for_the_day(stage: Any, day: Any) -> None:
     script = [stage.calls(("get_tickets", {})), stage.says("Yes [tickets_1#1].")]
     budget = day(tokens=1_000_000, steps=100)
