@@ -40,11 +40,15 @@ class Claim:
 
 @dataclass(frozen=True)
 class Company:
-    """What stands beside a parameter: the other parameters, the tool's own description, and the described answer."""
+    """What stands beside a parameter: the other parameters, the tool's own description, and the described answer.
+
+    `required` are the names of the parameters that must be given.
+    """
 
     parameters: Sequence[Parameter]
     description: str
     answer: Answer
+    required: frozenset[str] = frozenset()
 
     def has(self, table: frozenset[str]) -> bool:
         """Whether a parameter has one of these names."""
@@ -70,7 +74,9 @@ def claims(company: Company) -> list[Claim]:
     """Every claim, the most preferred first, in the order of the document within a kind."""
     found: list[Claim] = []
     for convention, judge in _JUDGES:
-        judged = ((one, judge(one, company)) for one in company.parameters)
+        is_addressed = convention in (Convention.OFFSET, Convention.PAGE)
+        able = [one for one in company.parameters if is_addressed or one.name not in company.required]
+        judged = ((one, judge(one, company)) for one in able)
         found.extend(Claim(convention, one, is_sure) for one, is_sure in judged if is_sure is not None)
     return found
 

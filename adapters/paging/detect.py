@@ -5,7 +5,7 @@ looks. What an answer's description rules out (one record, a stream, an acknowle
 never paged, whatever the parameters are called.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from adapters.base import Convention, JsonObject, Pagination
@@ -28,12 +28,14 @@ def detect(
     *,
     description: str = "",
     response: ResponseShape | None = None,
+    required: Collection[str] = (),
 ) -> Pagination:
     """How the tool with these parameters (name -> JSON Schema, objects are opened to `object/member`) pages.
 
     `description` is the tool's own; it can supply the words that a bare parameter lacks, never take one away.
-    `response` is what the document says of the answers. The headers `Range`, `Range-Unit` and `Prefer` may stand among
-    the parameters.
+    `response` is what the document says of the answers. `required` names the parameters that must be given: a cursor
+    among them is the caller's own, since the first page has none. The headers `Range`, `Range-Unit` and `Prefer` may
+    stand among the parameters.
     """
     answer = Answer(response)
     opened = flattened(parameters).items()
@@ -41,7 +43,7 @@ def detect(
     flag = metadata_flag(known)
     if answer.is_surely_one:
         return _with_flag(Pagination(), flag)
-    found = _paged(Company(known, description, answer))
+    found = _paged(Company(known, description, answer, frozenset(required)))
     if found.convention is not Convention.SINGLE or found.size is not None:
         has_range = found.convention is Convention.RANGE
         found = replace(found, totals=total_flags((p for p in known if not _takes(found, p)), has_range=has_range))

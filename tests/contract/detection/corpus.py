@@ -19,6 +19,7 @@ class Case:
     parameters: dict[str, JsonObject]
     is_paged: bool
     description: str = ""
+    required: frozenset[str] = frozenset()
     response: ResponseShape | None = None
     conventions: tuple[str, ...] = ()
     positions: tuple[str, ...] = ()
@@ -27,7 +28,7 @@ class Case:
 
     def found(self) -> Pagination:
         """What detection says of it."""
-        return detect(self.parameters, description=self.description, response=self.response)
+        return detect(self.parameters, description=self.description, response=self.response, required=self.required)
 
 
 @dataclass(slots=True)

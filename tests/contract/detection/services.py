@@ -71,6 +71,7 @@ def case(service: str, model: Mapping[str, Any], name: str, paginator: Mapping[s
         parameters={key: _schema(shapes, member, _DEPTH) for key, member in asked.items()},
         description=_TAG.sub(" ", own.get("documentation", "")),
         response=ResponseShape(members=answer),
+        required=frozenset(shapes[own["input"]["shape"]].get("required", ())) if "input" in own else frozenset(),
         is_paged=paginator is not None or _is_paged_by_rule(asked, answer),
         positions=tuple(_listed(paginator["input_token"])) if paginator else (),
         size=paginator.get("limit_key") if paginator else None,

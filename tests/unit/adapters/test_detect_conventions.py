@@ -299,3 +299,11 @@ def test_a_size_that_is_text_is_hidden_and_not_used() -> None:
     size = text("Maximum number of results to return")
     found = detect({"nexttoken": TEXT, "maxresults": size})
     assert (found.size, found.hidden) == (None, ("nexttoken", "maxresults"))
+
+
+def test_a_cursor_that_must_be_given_is_the_callers_own() -> None:
+    parameters = {"ShardIterator": TEXT, "Limit": WHOLE}
+    shape = answer(Records="array", NextShardIterator="string")
+    assert detect(parameters, response=shape).position == "ShardIterator"
+    assert "ShardIterator" not in detect(parameters, response=shape, required=["ShardIterator"]).hidden
+    assert detect({"page": WHOLE, "size": WHOLE}, required=["page"]).position == "page"
