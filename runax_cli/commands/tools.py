@@ -16,6 +16,7 @@ from runax_cli.commands.printing import Printer, environment_of
 from runax_cli.connections import open_catalog
 from runax_cli.errors import UsageError
 from runax_cli.exits import ExitCode
+from runax_cli.guard.brief import brief
 from runax_cli.guard.virtual import visible
 from runax_cli.models.tokens import O200kCounter
 from runax_cli.runtime import tool_limits_of
@@ -67,9 +68,7 @@ def _row(spec: ToolSpec, counter: O200kCounter) -> dict[str, Any]:
 
 
 def _for_text(row: dict[str, Any]) -> dict[str, Any]:
-    text = " ".join(row["description"].split())
-    cut = text if len(text) <= _DESCRIPTION_SHOWN else f"{text[: _DESCRIPTION_SHOWN - 1]}…"
-    return {"hidden": ",".join(row["hidden"]) or "-", "description": cut}
+    return {"hidden": ",".join(row["hidden"]) or "-", "description": brief(row["description"], _DESCRIPTION_SHOWN)}
 
 
 async def show_tool(name: str, common: Common) -> ExitCode:

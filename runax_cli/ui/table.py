@@ -36,7 +36,12 @@ def _aligned(rows: Sequence[Sequence[str]], widths: Sequence[int]) -> Iterator[s
 
 
 def _cut(text: str, width: int) -> str:
-    return text if cell_len(text) <= width else set_cell_size(text, width - 1).rstrip() + "…"
+    """The text, or as many of its words as fit; of a single long word what fits."""
+    if cell_len(text) <= width:
+        return text
+    head = set_cell_size(text, width - 1).rstrip()
+    is_inside_a_word = not text[len(head) :].startswith(" ")
+    return (head.rpartition(" ")[0] or head if is_inside_a_word else head) + "…"
 
 
 def _one_after_the_other(columns: Sequence[str], rows: Sequence[Sequence[str]], *, width: int) -> Iterator[str]:

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from adapters.base import ToolSpec
+from adapters.base import MemorySource, ToolSpec
+from adapters.combine import Catalog
 from adapters.openapi.settings import OpenApiSettings
 from adapters.openapi_adapter import OpenApiSource
 from runax_cli.agent.toolbox import FOUND_AT_ONCE, Shelf, Toolbox, ToolLimits
@@ -43,6 +44,10 @@ async def begin(stage: Any, script: Any, **changes: Any) -> Any:
     bench = await stage.start(script, behaviours(specs), specs=specs, **changes)
     assert len(bench.session.catalog.tools) == 600
     return bench
+
+
+def unused(_arguments: Any, _page: Any) -> Any:
+    raise AssertionError("nobody calls it")
 
 
 def names(request: ModelRequest) -> list[str]:
@@ -237,3 +242,22 @@ async def test_of_a_thousand_real_tools_the_one_that_a_question_needs_is_offered
             missed.append(question)
     assert missed == []
     assert max(sizes) <= 32_000
+
+
+async def test_looking_for_tools_several_times_is_progress(stage: Any) -> None:
+    looks = [stage.calls(("find_tools", {"query": f"{thing} label"})) for thing in THINGS[:5]]
+    script = [*looks, stage.calls(("list_review_label", {})), stage.says("One [label_1#1].")]
+    bench = await begin(stage, script)
+    result = await bench.session.ask("q")
+    assert (result.status, result.exit_code) == ("complete", 0)
+    assert len(result.calls) == 6
+
+
+async def test_tools_of_several_sources_stand_on_one_list(stage: Any) -> None:
+    specs = synthetic(stage)
+    shop, desk = (MemorySource(name, {s.name: (s, unused) for s in specs[:300]}) for name in ("shop", "desk"))
+    shelf = Shelf((await Catalog.load([shop, desk])).tools)
+    box = Toolbox(shelf, shelf, limits=ToolLimits(), counter=BYTES)
+    box.open("list the owner of orders")
+    assert {"shop__list_order_owner", "desk__list_order_owner"} <= {schema.name for schema in box.offered}
+    assert set(box.find("desk list invoice tag")[:1]) == {"desk__list_invoice_tag"}

@@ -20,7 +20,7 @@ def test_with_room_a_list_is_aligned() -> None:
 
 def test_with_less_room_the_last_column_is_cut() -> None:
     shown = list(lines(COLUMNS, ROWS, width=50))
-    assert shown[1] == "list_tickets  140     All tickets of all customer…"
+    assert shown[1] == "list_tickets  140     All tickets of all…"
 
 
 def test_with_little_room_each_thing_has_lines_of_its_own() -> None:
