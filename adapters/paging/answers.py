@@ -82,8 +82,17 @@ class Answer:
 
     def counts(self, name: str) -> bool:
         """Whether a member of this name is a number."""
-        own = plain(name)
-        return any(plain(_leaf(path)) == own and kind == "integer" for path, kind in self.leaves.items())
+        return plain(name) in self.numbers
+
+    @cached_property
+    def numbers(self) -> frozenset[str]:
+        """Plain names of the members that are whole numbers."""
+        return frozenset(plain(_leaf(path)) for path, kind in self.leaves.items() if kind == "integer")
+
+    @cached_property
+    def spelled(self) -> dict[str, frozenset[str]]:
+        """Plain names of all members with the words they are made of."""
+        return {plain(leaf): frozenset(spelling.pieces(leaf)) for leaf in map(_leaf, self.leaves)}
 
     @cached_property
     def is_surely_one(self) -> bool:
@@ -167,12 +176,10 @@ class Answer:
         if not asked - _COUNTERS or asked & _NO_PLACE:
             return False
         can_repeat = not is_mirror and self._can_hand_back(asked)
-        return any(
-            (can_repeat and plain(leaf) == own)
-            or plain(leaf) in {f"next{own}", f"next{own.removeprefix('start')}", f"{own}next"}
-            or _is_pair(asked, frozenset(spelling.pieces(leaf)))
-            for leaf in map(_leaf, self.leaves)
-        )
+        handed = {f"next{own}", f"next{own.removeprefix('start')}", f"{own}next"} | ({own} if can_repeat else set())
+        if not handed.isdisjoint(self.spelled):
+            return True
+        return bool(asked & _STARTING) and any(_is_pair(asked, given) for given in self.spelled.values())
 
 
 def _is_pair(asked: frozenset[str], given: frozenset[str]) -> bool:

@@ -7,6 +7,7 @@ documents, botocore's paginators and the documentation of the services named in 
 """
 
 import re
+from functools import lru_cache
 
 from adapters.paging import names
 from adapters.paging.names import plain, words
@@ -90,6 +91,7 @@ PARENTS = words(
 )
 
 
+@lru_cache(maxsize=8192)
 def pieces(name: str) -> tuple[str, ...]:
     """The words of a name in lower case: `pageSize`, `page_size` and `page[size]` have two."""
     return tuple(piece.lower() for piece in _PIECE.findall(name))
