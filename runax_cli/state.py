@@ -14,6 +14,7 @@ from pathlib import Path
 
 from runax_cli.errors import StoreError
 from runax_cli.folders import ensure_private
+from runax_cli.memory.presence import is_held
 
 _DATASETS = "datasets"
 _JOURNAL = "journal.sqlite"
@@ -91,17 +92,9 @@ def _measured(folder: Path) -> StoredSession:
 
 def _is_in_use(folder: Path) -> bool:
     try:
-        descriptor = os.open(folder / _LOCK, os.O_RDWR)
+        return is_held(folder / _LOCK)
     except OSError:
         return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    else:
-        return False
-    finally:
-        os.close(descriptor)
 
 
 def to_remove(sessions: Iterable[StoredSession], *, max_bytes: float, max_age_s: float) -> tuple[StoredSession, ...]:

@@ -3,16 +3,19 @@
 Knows how a command's options become a conversation. Knows nothing of what is asked.
 """
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from adapters.base import ToolSpec
 from runax_cli.agent.certificate import certificate_line
 from runax_cli.agent.session import Session
 from runax_cli.commands.approval import approver_of
+from runax_cli.commands.interruption import run_turn
 from runax_cli.commands.options import Common
 from runax_cli.commands.printing import environment_of
 from runax_cli.memory.journal import StoredRun
@@ -83,6 +86,16 @@ class Conversation:
     def models(self) -> Mapping[str, str]:
         """The model's name for each role."""
         return {role.value: self.runtime.registry.config(role).name for role in Role}
+
+
+async def until_interrupted(turn: Coroutine[Any, Any, RunResult], conversation: Conversation, view: View) -> RunResult:
+    """The result of a turn; that of the interrupted one where Ctrl-C cancelled it."""
+    try:
+        return await run_turn(turn, before_abort=view.close)
+    except asyncio.CancelledError:
+        if conversation.last_result is None:
+            raise
+        return conversation.last_result
 
 
 @asynccontextmanager

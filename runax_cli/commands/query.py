@@ -3,11 +3,8 @@
 Knows the command. The way of a question is in `agent`.
 """
 
-import asyncio
-
 from runax_cli.commands.config import configuration_of
-from runax_cli.commands.conversation import Conversation, open_conversation, view_of
-from runax_cli.commands.interruption import run_turn
+from runax_cli.commands.conversation import open_conversation, until_interrupted, view_of
 from runax_cli.commands.options import Common
 from runax_cli.commands.printing import Printer, environment_of
 from runax_cli.commands.question import question_of
@@ -15,7 +12,6 @@ from runax_cli.errors import RunaxError
 from runax_cli.exits import ExitCode, exit_code_of
 from runax_cli.results import ErrorReport, RunResult, RunStatus
 from runax_cli.settings_load import Configuration
-from runax_cli.ui.views import View
 
 
 async def run(argument: str | None, common: Common) -> ExitCode:
@@ -39,19 +35,9 @@ async def ask(question: str, common: Common, configuration: Configuration | None
 async def _asked(question: str, common: Common, configuration: Configuration) -> ExitCode:
     view = view_of(common)
     async with open_conversation(configuration, common, view) as conversation:
-        result = await _until_interrupted(conversation, question, view)
+        result = await until_interrupted(conversation.ask(question), conversation, view)
         view.print_result(result)
     return ExitCode(result.exit_code)  # type: ignore[call-arg]  # a lookup, and not the making of a member
-
-
-async def _until_interrupted(conversation: Conversation, question: str, view: View) -> RunResult:
-    """The result; that of an interrupted turn where Ctrl-C cancelled it."""
-    try:
-        return await run_turn(conversation.ask(question), before_abort=view.close)
-    except asyncio.CancelledError:
-        if conversation.last_result is None:
-            raise
-        return conversation.last_result
 
 
 def _failed(question: str, error: RunaxError) -> RunResult:

@@ -3,20 +3,17 @@
 Knows how a stored run tells what it was asked with. What is taken over is decided where it was stored.
 """
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
-from runax_cli.commands.conversation import Conversation, open_conversation, view_of
-from runax_cli.commands.interruption import run_turn
+from runax_cli.commands.conversation import open_conversation, until_interrupted, view_of
 from runax_cli.commands.options import Common
 from runax_cli.commands.printing import Printer, environment_of
 from runax_cli.commands.runs import show_run, stored_run
 from runax_cli.exits import ExitCode
 from runax_cli.memory.journal import StoredRun
-from runax_cli.results import RunResult, RunStatus
+from runax_cli.results import RunStatus
 from runax_cli.settings_load import Configuration, load
-from runax_cli.ui.views import View
 
 
 async def run(prefix: str, common: Common) -> ExitCode:
@@ -31,18 +28,9 @@ async def run(prefix: str, common: Common) -> ExitCode:
     async with open_conversation(configuration, common, view) as conversation:
         for change in changes(stored, configuration):
             note(change)
-        result = await _until_interrupted(conversation, stored, view)
+        result = await until_interrupted(conversation.resume(stored), conversation, view)
         view.print_result(result)
     return ExitCode(result.exit_code)  # type: ignore[call-arg]  # a lookup, and not the making of a member
-
-
-async def _until_interrupted(conversation: Conversation, stored: StoredRun, view: View) -> RunResult:
-    try:
-        return await run_turn(conversation.resume(stored), before_abort=view.close)
-    except asyncio.CancelledError:
-        if conversation.last_result is None:
-            raise
-        return conversation.last_result
 
 
 def configuration_for(stored: StoredRun, common: Common) -> Configuration:

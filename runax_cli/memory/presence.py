@@ -6,10 +6,31 @@ Knows files and locks. Knows nothing of what the processes do.
 
 import fcntl
 import os
+from collections.abc import Callable
 from pathlib import Path
 from uuid import uuid4
 
 _SUFFIX = ".alive"
+
+
+def is_held(path: Path, *, if_free: Callable[[Path], None] = lambda _path: None) -> bool:
+    """Whether some process holds the lock on a file; one that is not there is held by none. Raises OSError.
+
+    `if_free` is done while the lock is held here, so that nobody can take it meanwhile.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDWR)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    else:
+        if_free(path)
+        return False
+    finally:
+        os.close(descriptor)
 
 
 class Presence:
@@ -25,20 +46,7 @@ class Presence:
         """Whether the process of that mark still runs; the mark of one that does not is removed. Raises OSError."""
         if name == self.name:
             return True
-        path = self._folder / f"{name}{_SUFFIX}"
-        try:
-            descriptor = os.open(path, os.O_RDWR)
-        except FileNotFoundError:
-            return False
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-        else:
-            path.unlink(missing_ok=True)
-            return False
-        finally:
-            os.close(descriptor)
+        return is_held(self._folder / f"{name}{_SUFFIX}", if_free=lambda path: path.unlink(missing_ok=True))
 
     def leave(self) -> None:
         """Take the mark away. A second call changes nothing."""
