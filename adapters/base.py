@@ -214,8 +214,23 @@ class ProgressTold:
     text: str = ""
 
 
-Notice: TypeAlias = RequestSent | RetryPlanned | SourceWarning | ProgressTold
+@dataclass(frozen=True, slots=True)
+class RequestHeld:
+    """A request waits for `wait_s` before it is sent, since the server allows no more at the moment."""
+
+    source: str
+    location: str
+    wait_s: float
+    why: str
+
+
+class RetryRefused(Exception):
+    """What an observer raises at a `RetryPlanned` that must not be: the failure then stands."""
+
+
+Notice: TypeAlias = RequestSent | RetryPlanned | RequestHeld | SourceWarning | ProgressTold
 Observer: TypeAlias = Callable[[Notice], None]
+"""Hears of everything. Of all notices it may refuse a `RetryPlanned`, by RetryRefused."""
 
 
 def nobody(_notice: Notice) -> None:

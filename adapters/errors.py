@@ -64,6 +64,12 @@ class ConnectionFailed(SourceError):
     kind = "connection"
 
 
+class LeftAlone(SourceError):
+    """The source failed so often in a row that nothing is sent to it for a while; `retry_after_s` is how long."""
+
+    kind = "left_alone"
+
+
 class TimedOut(SourceError):
     """The deadline of a request passed."""
 

@@ -21,15 +21,26 @@ from adapters.base import (
     Observer,
     PageAddress,
     ProgressTold,
+    RequestHeld,
     RequestSent,
     RetryPlanned,
+    RetryRefused,
     SourceWarning,
     ToolList,
     ToolSpec,
     nobody,
 )
+from adapters.breaker import Breaker
 from adapters.clock import Clock, SystemClock
-from adapters.errors import ConnectionFailed, InvalidRequest, SourceError, ToolFailed, UnknownTool
+from adapters.errors import (
+    ConnectionFailed,
+    InvalidRequest,
+    LeftAlone,
+    SourceError,
+    TimedOut,
+    ToolFailed,
+    UnknownTool,
+)
 from adapters.mcp.config import McpSettings
 from adapters.mcp.failures import Circumstances, mask_of, tool_failed
 from adapters.mcp.mending import cursor_of, listed, unusable_tools, usable_tools
@@ -37,6 +48,7 @@ from adapters.mcp.results import Read, asks_for_input, is_error, read_result, te
 from adapters.mcp.session import Connection, ToolPage
 from adapters.mcp.shape import placed
 from adapters.mcp.tools import LIST_RESOURCES, READ_RESOURCE, resource_specs, specs_of
+from adapters.pace import Pace
 
 _MAX_LIST_PAGES = 1000
 _TELLING_S = 0.5
@@ -53,6 +65,7 @@ class McpSource:
         self._settings = settings
         self._clock = clock or SystemClock()
         self._jitter = jitter
+        self._pace, self._breaker = Pace(self._clock), Breaker(self._clock)
         self._connection: Connection | None = None
         self._lock = asyncio.Lock()
         self._listed: ToolList | None = None
@@ -124,7 +137,7 @@ class McpSource:
                 await self._connection.aclose()
                 self._connection = None
             if self._connection is None:
-                self._connection = await Connection.open(self._settings)
+                self._connection = await Connection.open(self._settings, heard=self._pace.told)
             return self._connection
 
     def _refuse_foreign(self, spec: ToolSpec, page: PageAddress) -> None:
@@ -201,18 +214,48 @@ class McpSource:
         limit = self._settings.max_attempts if spec.effect is Effect.READ else 1
         attempt = 1
         while True:
-            observer(RequestSent(self.name, _location(spec)))
             try:
-                return await self._once(spec, arguments, observer), attempt
+                return await self._watched(spec, arguments, observer), attempt
             except SourceError as error:
                 error.requests = attempt
                 if not error.is_retryable or attempt >= limit:
                     raise
-                wait_s = self._wait_s(error, attempt)
-                why = f"{error.kind}: {error}"
-            attempt += 1
-            observer(RetryPlanned(self.name, _location(spec), attempt, wait_s, why))
+                attempt += 1
+                wait_s = self._wait_s(error, attempt - 1)
+                try:
+                    observer(RetryPlanned(self.name, _location(spec), attempt, wait_s, f"{error.kind}: {error}"))
+                except RetryRefused:
+                    raise error from None
             await self._clock.sleep(wait_s)
+
+    async def _watched(self, spec: ToolSpec, arguments: JsonObject, observer: Observer) -> JsonObject:
+        """One request at the server's pace, unless the server is to be left alone for a while."""
+        held_s = self._pace.claim_s()
+        if held_s > 0:
+            why = f"'{self.name}' says that it allows no more for now"
+            observer(RequestHeld(self.name, _location(spec), held_s, why))
+            await self._clock.sleep(held_s)
+        self._require_open(spec)
+        observer(RequestSent(self.name, _location(spec)))
+        try:
+            raw = await self._once(spec, arguments, observer)
+        except (ConnectionFailed, TimedOut) as error:
+            self._breaker.failed(str(error))
+            raise
+        except SourceError:
+            self._breaker.answered()
+            raise
+        except BaseException:
+            self._breaker.left()
+            raise
+        self._breaker.answered()
+        return raw
+
+    def _require_open(self, spec: ToolSpec) -> None:
+        left_s = self._breaker.open_for_s()
+        if left_s is not None:
+            text = f"the MCP server '{self.name}' is left alone for {left_s:.0f} s more: {self._breaker.why}"
+            raise LeftAlone(text, source=self.name, location=_location(spec), retry_after_s=left_s)
 
     async def _once(self, spec: ToolSpec, arguments: JsonObject, observer: Observer) -> JsonObject:
         connection = await self._connected()

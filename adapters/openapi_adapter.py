@@ -50,6 +50,8 @@ from adapters.transport import HttpLimits, HttpRequest, HttpTransport, new_clien
 __all__ = ["OpenApiSettings", "OpenApiSource", "ToolOverride"]
 
 _DOCUMENT_TIMEOUT_S = 60.0
+_KEYS = frozenset({"idempotency-key", "x-idempotency-key"})
+"""Headers by which a server knows a write again, so that sending it twice does it once."""
 _T = TypeVar("_T")
 
 
@@ -231,7 +233,7 @@ def _request(tool: Tool, built: BuiltRequest, url: httpx2.URL, place: PageAddres
         url=url,
         headers=(*headers, *place.headers.items()),
         body=None if place.is_head else built.body,
-        is_repeatable=tool.spec.effect is Effect.READ,
+        is_repeatable=tool.spec.effect is Effect.READ or any(name.lower() in _KEYS for name, _ in headers),
     )
 
 

@@ -16,13 +16,16 @@ from typing import TypeAlias
 
 import httpx2
 
-from adapters.base import CallResult, Observer, RequestSent, RetryPlanned, nobody
+from adapters.allowance import Allowance
+from adapters.base import CallResult, Observer, RequestHeld, RequestSent, RetryPlanned, RetryRefused, nobody
 from adapters.bodies import BodyFlaw, parse_body
+from adapters.breaker import Breaker
 from adapters.clock import Clock, SystemClock
 from adapters.errors import (
     ConnectionFailed,
     ForeignOrigin,
     HttpStatusError,
+    LeftAlone,
     MalformedResponse,
     ResponseTooLarge,
     SourceError,
@@ -30,8 +33,10 @@ from adapters.errors import (
 )
 from adapters.masking import Mask, quiet_http_logs
 from adapters.origin import Origin, joined
+from adapters.pace import Pace
 
-_RETRYABLE = frozenset({429, 500, 502, 503, 504})
+_RETRYABLE = frozenset({408, 425, 429, 500, 502, 503, 504})
+_TOO_MANY = 429
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _MAX_REDIRECTS = 5
 _ENCODINGS = frozenset({"", "identity", "gzip", "x-gzip", "deflate"})
@@ -69,7 +74,10 @@ def new_client() -> httpx2.AsyncClient:
 
 
 class HttpTransport:
-    """Sends requests of one source. `uniform` draws from [0, 1) for the jitter of waits."""
+    """Sends requests of one source, at the pace that it allows, and leaves it alone where it fails and fails.
+
+    `uniform` draws from [0, 1) for the jitter of waits.
+    """
 
     def __init__(
         self,
@@ -83,6 +91,7 @@ class HttpTransport:
     ) -> None:
         self._source, self._client, self._mask, self._limits = source, client, mask, limits
         self._clock, self._uniform = clock or SystemClock(), uniform
+        self._pace, self._breaker = Pace(self._clock), Breaker(self._clock)
         quiet_http_logs()
 
     async def send(self, request: HttpRequest, *, observer: Observer = nobody) -> CallResult:
@@ -100,18 +109,53 @@ class HttpTransport:
         sent = itertools.count(1)
         for attempt in range(2, self._limits.max_attempts + 2):
             try:
-                head, body = await self._attempt(request, location, _Hops(self._source, sent, observer))
+                await self._in_turn(location, observer)
+                head, body = await self._watched(request, location, _Hops(self._source, sent, observer))
                 result = read(head, body, location)
             except SourceError as error:
                 wait_s = self._wait(request, error, attempt)
-                if wait_s is None:
+                if wait_s is None or not self._may_repeat(location, attempt, wait_s, error, observer):
                     error.requests = next(sent) - 1
                     raise
-                observer(RetryPlanned(self._source, location, attempt, wait_s, str(error)))
                 await self._clock.sleep(wait_s)
             else:
                 return replace(result, duration_s=self._clock.monotonic() - started, requests=next(sent) - 1)
         raise ValueError(f"'max_attempts' is {self._limits.max_attempts}; it must be at least 1")
+
+    def _may_repeat(self, location: str, attempt: int, wait_s: float, error: SourceError, observer: Observer) -> bool:
+        try:
+            observer(RetryPlanned(self._source, location, attempt, wait_s, str(error)))
+        except RetryRefused:
+            return False
+        return True
+
+    async def _in_turn(self, location: str, observer: Observer) -> None:
+        """Wait for as long as the source allows nothing more."""
+        wait_s = self._pace.claim_s()
+        if wait_s > 0:
+            why = f"'{self._source}' says that it allows no more for now"
+            observer(RequestHeld(self._source, location, wait_s, why))
+            await self._clock.sleep(wait_s)
+
+    async def _watched(self, request: HttpRequest, location: str, hops: "_Hops") -> tuple[httpx2.Response, bytes]:
+        """One exchange, unless the source is to be left alone; what comes of it decides whether it is from now on."""
+        left_s = self._breaker.open_for_s()
+        if left_s is not None:
+            text = f"the source '{self._source}' is left alone for {left_s:.0f} s more: {self._breaker.why}"
+            raise LeftAlone(text, source=self._source, location=location, retry_after_s=left_s)
+        try:
+            answer = await self._attempt(request, location, hops)
+        except SourceError as error:
+            if is_outage(error):
+                self._breaker.failed(str(error))
+            else:
+                self._breaker.answered()
+            raise
+        except BaseException:
+            self._breaker.left()
+            raise
+        self._breaker.answered()
+        return answer
 
     def _wait(self, request: HttpRequest, error: SourceError, attempt: int) -> float | None:
         """Seconds until the coming attempt, or None where there is none: full jitter, never below Retry-After."""
@@ -120,6 +164,8 @@ class HttpTransport:
         asked = error.retry_after_s or 0.0
         if asked > _LONGEST_WAIT_S:
             return None
+        if asked:
+            self._pace.refused(asked)
         ceiling: float = min(_FIRST_WAIT_S * 2.0 ** (attempt - 2), _LONGEST_WAIT_S)
         return asked + ceiling * self._uniform()
 
@@ -153,9 +199,10 @@ class HttpTransport:
             hops.sent(location)
             response = await self._client.send(_wire(request), stream=True, auth=None, follow_redirects=False)
             try:
+                allowance = self._pace.told(response.headers)
                 target = response.headers.get("location") if response.status_code in _REDIRECTS else None
                 if target is None:
-                    return response, await self._read(response, location)
+                    return response, await self._read(response, location, allowance)
             finally:
                 await response.aclose()
             request = self._redirected(request, response.status_code, target, location)
@@ -171,14 +218,14 @@ class HttpTransport:
             return replace(request, url=url)
         return replace(request, url=url, method="GET", body=None)
 
-    async def _read(self, response: httpx2.Response, location: str) -> bytes:
+    async def _read(self, response: httpx2.Response, location: str, allowance: Allowance | None) -> bytes:
         """The whole body of a success, or the error that its status stands for."""
         encoding = response.headers.get("content-encoding", "").strip().lower()
         if encoding not in _ENCODINGS:
             text = f"the body is encoded as '{encoding}', which was not asked for"
             raise MalformedResponse(text, source=self._source, location=location)
         if not 200 <= response.status_code < 300:
-            raise await self._refusal(response, location)
+            raise await self._refusal(response, location, allowance)
         body = bytearray()
         async for piece in response.aiter_bytes():
             body += piece
@@ -187,13 +234,16 @@ class HttpTransport:
                 raise ResponseTooLarge(text, source=self._source, location=location)
         return bytes(body)
 
-    async def _refusal(self, response: httpx2.Response, location: str) -> HttpStatusError:
+    async def _refusal(self, response: httpx2.Response, location: str, allowance: Allowance | None) -> HttpStatusError:
         body = bytearray()
         async for piece in response.aiter_bytes():
             body += piece
             if len(body) >= _EXCERPT_BYTES:
                 break
         status = response.status_code
+        asked_s = retry_after_s(response.headers.get("retry-after"), now=self._clock.wall())
+        if asked_s is None and status == _TOO_MANY and allowance is not None and allowance.remaining < 1:
+            asked_s = allowance.reset_s
         excerpt = self._mask.text(bytes(body).decode("utf-8", "replace"))[: _EXCERPT_BYTES // 2]
         hint = "; check the credential of this source" if status in (401, 403) else ""
         return HttpStatusError(
@@ -203,7 +253,7 @@ class HttpTransport:
             status=status,
             body=excerpt,
             is_retryable=status in _RETRYABLE,
-            retry_after_s=retry_after_s(response.headers.get("retry-after"), now=self._clock.wall()),
+            retry_after_s=asked_s,
         )
 
     def _result(self, head: httpx2.Response, body: bytes, location: str) -> CallResult:
@@ -217,6 +267,13 @@ class HttpTransport:
         return CallResult(
             payload=payload, location=location, headers=headers, n_bytes=len(body), status=head.status_code
         )
+
+
+def is_outage(error: SourceError) -> bool:
+    """Whether a source did not answer, or only by saying that it is broken; a 429 is the answer of a healthy one."""
+    if isinstance(error, HttpStatusError):
+        return error.status >= 500
+    return error.is_retryable and isinstance(error, ConnectionFailed | TimedOut)
 
 
 _Read: TypeAlias = Callable[[httpx2.Response, bytes, str], CallResult]

@@ -15,11 +15,12 @@ from runax_cli.errors import BudgetExhausted
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Amount:
-    """How much of each resource. `usd` is money; requests are those to sources."""
+    """How much of each resource. `usd` is money; requests are those to sources, retries those to anybody."""
 
     steps: int = 0
     calls: int = 0
     requests: int = 0
+    retries: int = 0
     tokens: int = 0
     usd: float = 0.0
 
@@ -37,6 +38,7 @@ class Limits:
     steps: int | None = None
     calls: int | None = None
     requests: int | None = None
+    retries: int | None = None
     tokens: int | None = None
     usd: float | None = None
 

@@ -61,11 +61,22 @@ class SourceUnavailable(RunaxError):
 
 
 class ModelError(RunaxError):
-    """A model endpoint gave no usable reply; `retryable` says whether asking again can help."""
+    """A model endpoint gave no usable reply; `retryable` says whether asking again can help.
 
-    def __init__(self, message: str, *, model: str, retryable: bool, retry_after_s: float | None = None) -> None:
+    `status` is that of the refusal, None where there was no answer or it was no refusal.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        model: str,
+        retryable: bool,
+        retry_after_s: float | None = None,
+        status: int | None = None,
+    ) -> None:
         super().__init__(message)
-        self.model, self.retryable, self.retry_after_s = model, retryable, retry_after_s
+        self.model, self.retryable, self.retry_after_s, self.status = model, retryable, retry_after_s, status
 
 
 class ModelRefused(ModelError):

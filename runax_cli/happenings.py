@@ -275,6 +275,15 @@ class RetryScheduled(Body):
     why: str
 
 
+class RequestHeld(Body):
+    """A request to a source or a model waits for `wait_s` seconds, since no more are allowed at the moment."""
+
+    type: Literal["request.held"] = "request.held"
+    what: str
+    wait_s: float
+    why: str
+
+
 class SourceProgressed(Body):
     """A request under way says how far it is: `done` of `total`, in units of its own."""
 
@@ -348,6 +357,7 @@ AnyBody = Annotated[
     | StructureSeen
     | CallFinished
     | RetryScheduled
+    | RequestHeld
     | SourceProgressed
     | BudgetNoted
     | ContextMeasured

@@ -52,12 +52,19 @@ class _Counted:
     per_turn: float | None
     metavar: str = "N"
     is_whole: bool = True
+    scopes: tuple[LimitScope, ...] = tuple(LimitScope)
 
 
 _COUNTED = (
     _Counted(resource="steps", text="Replies of the main model", per_turn=12),
     _Counted(resource="calls", text="Calls of tools", per_turn=24),
     _Counted(resource="requests", text="Requests to sources, retries included,", per_turn=20_000),
+    _Counted(
+        resource="retries",
+        text="Requests to sources and models that are sent again after a failure,",
+        per_turn=500,
+        scopes=(LimitScope.TURN,),
+    ),
     _Counted(resource="tokens", text="Tokens of all models together", per_turn=2_000_000),
     _Counted(resource="usd", text="Money for models, in US dollars,", per_turn=None, metavar="USD", is_whole=False),
 )
@@ -72,7 +79,7 @@ _WHERE = {
 def _counted() -> Iterator[LimitSetting]:
     for scope, where in _WHERE.items():
         infix = "" if scope is LimitScope.TURN else f"{scope.value}_"
-        for counted in _COUNTED:
+        for counted in (each for each in _COUNTED if scope in each.scopes):
             yield LimitSetting(
                 field=f"max_{infix}{counted.resource}",
                 text=f"{counted.text} {where}.",

@@ -141,6 +141,7 @@ def limits_of(settings: Settings) -> TurnLimits:
         calls=settings.max_calls,
         parallel_calls=settings.max_parallel_calls,
         requests=settings.max_requests,
+        retries=settings.max_retries,
         tokens=settings.max_tokens,
         usd=settings.max_usd,
         timeout_s=settings.timeout,

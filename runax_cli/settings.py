@@ -94,6 +94,7 @@ class Settings(BaseSettings):
     max_calls: Count = _limit("max_calls")
     max_parallel_calls: Count = _limit("max_parallel_calls")
     max_requests: CountOrNone = _limit("max_requests")
+    max_retries: CountOrNone = _limit("max_retries")
     max_tokens: CountOrNone = _limit("max_tokens")
     max_usd: MoneyOrNone = _limit("max_usd")
     timeout: SecondsOrNone = _limit("timeout")

@@ -8,7 +8,7 @@ caller cancels its request, at the server too, and nobody else's.
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, TypeVar
@@ -66,10 +66,12 @@ class ToolPage:
 class Connection:
     """A connection, from `open` to `aclose`. Once `is_lost`, every further request fails: open another one.
 
+    `heard` is told the headers of every answer over HTTP.
     `is_list_stale` turns True when the server says that its tools have changed.
     """
 
     settings: McpSettings
+    heard: Callable[[Mapping[str, str]], object]
     is_lost: bool = False
     is_list_stale: bool = False
     _client: Client | None = None
@@ -88,12 +90,12 @@ class Connection:
         self._words = ServerWords(settings.name, mask_of(settings), path)
 
     @classmethod
-    async def open(cls, settings: McpSettings) -> "Connection":
+    async def open(cls, settings: McpSettings, *, heard: Callable[[Mapping[str, str]], object]) -> "Connection":
         """Connect and agree on a protocol, within twice the time limit: an old server is asked in two ways.
 
         Raises SourceError. A server process that was started is stopped again where that fails.
         """
-        connection = cls(settings)
+        connection = cls(settings, heard)
         connection._owner = asyncio.create_task(connection._own(), name=f"mcp {settings.name}")
         try:
             async with asyncio.timeout(2 * settings.timeout_s):
@@ -233,6 +235,7 @@ class Connection:
             self.is_list_stale = True
 
     async def _note_status(self, response: httpx2.Response) -> None:
+        self.heard(response.headers)
         if response.status_code >= httpx2.codes.BAD_REQUEST:
             self._status = response.status_code
 

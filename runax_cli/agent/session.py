@@ -59,6 +59,7 @@ class TurnLimits:
     calls: int | None = 24
     parallel_calls: int = 4
     requests: int | None = None
+    retries: int | None = 500
     tokens: int | None = 2_000_000
     usd: float | None = None
     timeout_s: float | None = None
@@ -66,7 +67,14 @@ class TurnLimits:
 
     def budget(self, session: Budget) -> Budget:
         """A fresh budget for one turn of a session."""
-        limits = Limits(steps=self.steps, calls=self.calls, requests=self.requests, tokens=self.tokens, usd=self.usd)
+        limits = Limits(
+            steps=self.steps,
+            calls=self.calls,
+            requests=self.requests,
+            retries=self.retries,
+            tokens=self.tokens,
+            usd=self.usd,
+        )
         return session.child(limits, owner="turn")
 
     def time_left(self, spent_s: float) -> tuple[float | None, str]:

@@ -15,14 +15,19 @@ from adapters.base import (
     Observer,
     PageAddress,
     ProgressTold,
+    RequestHeld,
     RequestSent,
     RetryPlanned,
+    RetryRefused,
     SourceWarning,
 )
 from adapters.errors import SourceError
 from runax_cli.budget import Amount
+from runax_cli.errors import BudgetExhausted
+from runax_cli.events import RequestHeld as Held
 from runax_cli.events import RetryScheduled, SourceProgressed, SourceRequested, Warned
 from runax_cli.executor.outcome import DecidedCall, Scope
+from runax_cli.models.retry import counting
 
 
 class Source(Protocol):
@@ -51,6 +56,7 @@ class Sender:
         self._scope = scope
         self._slots = slots
         self._worst = Amount(requests=max_attempts)
+        self._count_retry = counting(scope.budget, scope.emitter)
 
     async def __call__(self, page: PageAddress | None) -> CallResult:
         """The response to one page's request. Raises SourceError, and BudgetExhausted before anything is sent."""
@@ -74,10 +80,20 @@ class Sender:
             case RequestSent():
                 emit(SourceRequested(source=notice.source, location=notice.location))
             case RetryPlanned():
-                emit(RetryScheduled(what=notice.location, attempt=notice.attempt, wait_s=notice.wait_s, why=notice.why))
+                self._repeat(notice)
+            case RequestHeld():
+                emit(Held(what=notice.location, wait_s=notice.wait_s, why=notice.why))
             case ProgressTold(source, location, done, total, text):
                 emit(SourceProgressed(source=source, location=location, done=done, total=total, text=text))
             case SourceWarning():
                 emit(Warned(code=notice.code, text=f"{notice.tool}: {notice.text}"))
             case _:
                 assert_never(notice)
+
+    def _repeat(self, planned: RetryPlanned) -> None:
+        try:
+            self._count_retry(
+                RetryScheduled(what=planned.location, attempt=planned.attempt, wait_s=planned.wait_s, why=planned.why)
+            )
+        except BudgetExhausted as exhausted:
+            raise RetryRefused(str(exhausted)) from exhausted

@@ -6,9 +6,9 @@ hand over the JSON as it came. Its own retries are off: there is one retry layer
 """
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing
-from typing import Any
+from typing import Any, TypeAlias
 
 import httpx2
 import openai
@@ -22,6 +22,11 @@ MAX_REPLY_BYTES = 32 * 1024 * 1024
 """After decompression. A stream spends some 300 bytes of framing on each token: this is room for 100,000."""
 
 _NO_KEY = "none"
+Heard: TypeAlias = Callable[[Mapping[str, str]], object]
+
+
+def nobody(_headers: Mapping[str, str]) -> None:
+    """Whoever does not listen to headers."""
 
 
 class ReplyTooLarge(Exception):
@@ -53,13 +58,14 @@ class _CappedBody(httpx2.AsyncByteStream):
 class _CappedClient(httpx2.AsyncClient):
     """A client that caps every body while it streams, after decompression: 194 kB of gzip can be 200 MB."""
 
-    def __init__(self, *, max_bytes: int, timeout_s: float) -> None:
+    def __init__(self, *, max_bytes: int, timeout_s: float, heard: Heard) -> None:
         super().__init__(timeout=timeout_s, follow_redirects=False)
-        self._max_bytes = max_bytes
+        self._max_bytes, self._heard = max_bytes, heard
 
     async def send(self, request: httpx2.Request, *, stream: bool = False, **options: Any) -> httpx2.Response:
         """See `httpx2.AsyncClient.send`."""
         response = await super().send(request, stream=True, **options)
+        self._heard(response.headers)
         headers = [(k, v) for k, v in response.headers.multi_items() if k not in {"content-encoding", "content-length"}]
         capped = httpx2.Response(
             response.status_code,
@@ -79,12 +85,21 @@ class _CappedClient(httpx2.AsyncClient):
 class Endpoint:
     """A base URL with its key. `timeout_s` is per read here; the deadline of a request is the caller's.
 
+    `heard` is told the headers of every answer.
+
     Raises StatusFault for a status that is no success, ModelError where there is no connection, and UnusableReply
     for a success that holds no JSON object.
     """
 
     def __init__(
-        self, base_url: str, *, api_key: str, timeout_s: float, clock: Clock, max_bytes: int = MAX_REPLY_BYTES
+        self,
+        base_url: str,
+        *,
+        api_key: str,
+        timeout_s: float,
+        clock: Clock,
+        max_bytes: int = MAX_REPLY_BYTES,
+        heard: Heard = nobody,
     ) -> None:
         self.base_url = base_url
         self.api_key = api_key
@@ -93,7 +108,7 @@ class Endpoint:
             base_url=base_url,
             api_key=api_key or _NO_KEY,
             max_retries=0,
-            http_client=_CappedClient(max_bytes=max_bytes, timeout_s=timeout_s),
+            http_client=_CappedClient(max_bytes=max_bytes, timeout_s=timeout_s, heard=heard),
         )
 
     async def send(self, path: str, body: Payload, *, headers: Mapping[str, str]) -> Payload:

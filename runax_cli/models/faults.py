@@ -82,7 +82,9 @@ def error_of(refusal: Refusal, *, model: str, base_url: str, api_key: str) -> Mo
     if refusal.status == 413 or (refusal.status in _INVALID and _is_context(refusal)):
         return ContextTooLong(f"{answered} Lower LLM_MAX_CONTEXT.", model=model, retryable=False)
     if refusal.status in _RETRYABLE and refusal.code != "insufficient_quota":
-        return ModelError(answered, model=model, retryable=True, retry_after_s=refusal.retry_after_s)
+        return ModelError(
+            answered, model=model, retryable=True, retry_after_s=refusal.retry_after_s, status=refusal.status
+        )
     kind = KeyRefused if refusal.status in _KEY_REFUSED else ModelRefused
     return kind(f"{answered} {_next_step(refusal)}".strip(), model=model, retryable=False)
 

@@ -14,10 +14,11 @@ from adapters.clock import Clock, SystemClock
 from runax_cli.budget import Budget
 from runax_cli.events import Emitter, Warned
 from runax_cli.models.base import Model, Role, Usage
+from runax_cli.models.gate import Gate
 from runax_cli.models.limiter import PrioritySlots
 from runax_cli.models.metered import MeteredModel, Metering, UsageMeter
 from runax_cli.models.pricing import Free, ListPrice, Price
-from runax_cli.models.retry import RetryModel, RetryPolicy
+from runax_cli.models.retry import RetryModel, RetryPolicy, counting
 from runax_cli.models.structured import StructuredModel
 from runax_cli.models.tokens import CalibratedCounter, O200kCounter
 from runax_cli.models.wire import Quirks, Sampling
@@ -78,6 +79,7 @@ class ModelRegistry:
         self._models: dict[RoleConfig, Model] = {}
         self._counters: dict[tuple[str, str], CalibratedCounter] = {}
         self._quirks: dict[tuple[str, str], Quirks] = {}
+        self._gates: dict[tuple[str, str], Gate] = {}
         self._warned: set[tuple[str, str]] = set()
 
     def config(self, role: Role) -> RoleConfig:
@@ -114,7 +116,14 @@ class ModelRegistry:
             meter=meter,
         )
         metered = MeteredModel(self._model(config), metering=metering)
-        retried = RetryModel(metered, clock=self._clock, on_retry=told.emit, policy=self._policy)
+        retried = RetryModel(
+            metered,
+            clock=self._clock,
+            on_retry=counting(budget, told),
+            policy=self._policy,
+            gate=self._gate(config),
+            on_held=told.emit,
+        )
         return StructuredModel(retried, quirks=self._quirks_of(config))
 
     async def warm(self) -> None:
@@ -148,6 +157,9 @@ class ModelRegistry:
     def _quirks_of(self, config: RoleConfig) -> Quirks:
         return self._quirks.setdefault(_place(config), Quirks())
 
+    def _gate(self, config: RoleConfig) -> Gate:
+        return self._gates.setdefault(_place(config), Gate(self._clock))
+
     def _model(self, config: RoleConfig) -> Model:
         if config not in self._models:
             self._models[config] = self._rules() if config.is_rules else self._connected(config)
@@ -157,7 +169,13 @@ class ModelRegistry:
         from runax_cli.models.client import EndpointModel
         from runax_cli.models.endpoint import Endpoint
 
-        endpoint = Endpoint(config.endpoint_url, api_key=config.api_key, timeout_s=config.timeout_s, clock=self._clock)
+        endpoint = Endpoint(
+            config.endpoint_url,
+            api_key=config.api_key,
+            timeout_s=config.timeout_s,
+            clock=self._clock,
+            heard=self._gate(config).pace.told,
+        )
         return EndpointModel(
             config.name,
             endpoint=endpoint,

@@ -9,9 +9,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from adapters.clock import Clock
-from runax_cli.errors import ModelError
-from runax_cli.events import RetryScheduled
+from runax_cli.budget import Amount, Budget
+from runax_cli.errors import BudgetExhausted, ModelError
+from runax_cli.events import Emitter, RequestHeld, RetryScheduled, Warned
 from runax_cli.models.base import Model, ModelReply, ModelRequest, OnText
+from runax_cli.models.gate import Gate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,8 +36,26 @@ class RetryPolicy:
         return jitter if asked_s is None else asked_s + jitter
 
 
+def counting(budget: Budget, emitter: Emitter) -> Callable[[RetryScheduled], None]:
+    """What tells of each retry and counts it. The listener raises BudgetExhausted where the run may have no more."""
+
+    def tell(scheduled: RetryScheduled) -> None:
+        one = Amount(retries=1)
+        try:
+            budget.reserve(one).settle(one)
+        except BudgetExhausted as exhausted:
+            emitter.emit(Warned(code="retries_used_up", text=f"{scheduled.what} is not sent again: {exhausted}"))
+            raise
+        emitter.emit(scheduled)
+
+    return tell
+
+
 class RetryModel:
-    """A model that is asked again where that can help."""
+    """A model that is asked again where that can help.
+
+    `on_retry` may raise BudgetExhausted: the failure then stands. `gate` is shared with all who ask its endpoint.
+    """
 
     def __init__(
         self,
@@ -45,8 +65,12 @@ class RetryModel:
         on_retry: Callable[[RetryScheduled], None],
         policy: RetryPolicy | None = None,
         draw: Callable[[], float] = random.random,
+        gate: Gate | None = None,
+        on_held: Callable[[RequestHeld], None] = lambda _held: None,
     ) -> None:
         self._inner = inner
+        self._gate = gate or Gate(clock)
+        self._on_held = on_held
         self._clock = clock
         self._on_retry = on_retry
         self._policy = policy or RetryPolicy()
@@ -63,7 +87,8 @@ class RetryModel:
         attempt = 1
         while True:
             try:
-                reply = await self._inner.complete(request, on_text=None if shown is None else shown.begin())
+                await self._in_turn()
+                reply = await self._through_gate(request, None if shown is None else shown.begin())
             except ModelError as error:
                 attempt += 1
                 await self._wait(error, attempt)
@@ -76,12 +101,36 @@ class RetryModel:
         """Close the model behind."""
         await self._inner.aclose()
 
+    async def _in_turn(self) -> None:
+        """Wait for as long as the endpoint allows nothing more."""
+        wait_s = self._gate.claim_s()
+        if wait_s > 0:
+            why = "its endpoint says that it allows no more for now"
+            self._on_held(RequestHeld(what=f"model {self.name}", wait_s=wait_s, why=why))
+            await self._clock.sleep(wait_s)
+
+    async def _through_gate(self, request: ModelRequest, on_text: OnText | None) -> ModelReply:
+        self._gate.require_open(self.name)
+        try:
+            reply = await self._inner.complete(request, on_text=on_text)
+        except ModelError as error:
+            self._gate.failed(error)
+            raise
+        except BaseException:
+            self._gate.left()
+            raise
+        self._gate.answered()
+        return reply
+
     async def _wait(self, error: ModelError, attempt: int) -> None:
         """Wait before `attempt`, or raise `error` where there will be none."""
         wait_s = self._policy.wait_s(attempt, asked_s=error.retry_after_s, draw=self._draw())
         if not error.retryable or wait_s is None:
             raise error
-        self._on_retry(RetryScheduled(what=f"model {self.name}", attempt=attempt, wait_s=wait_s, why=str(error)))
+        try:
+            self._on_retry(RetryScheduled(what=f"model {self.name}", attempt=attempt, wait_s=wait_s, why=str(error)))
+        except BudgetExhausted:
+            raise error from None
         await self._clock.sleep(wait_s)
 
 

@@ -51,6 +51,8 @@ def count(metrics: RunMetrics, event: ev.Event) -> RunMetrics:
             return _count_model(counted, event.stamp.role or "agent", body)
         case ev.RetryScheduled(wait_s=wait_s):
             return replace(counted, retries=counted.retries + 1, waited_s=counted.waited_s + wait_s)
+        case ev.RequestHeld(wait_s=wait_s):
+            return replace(counted, waited_s=counted.waited_s + wait_s)
         case ev.TokensChanged(before=before, after=after):
             sums = counted.tokens_before + before, counted.tokens_after + after
             return replace(counted, tokens_before=sums[0], tokens_after=sums[1])

@@ -365,6 +365,11 @@ def _retry_scheduled(body: ev.RetryScheduled, _actor: Actor) -> tuple[Stage, ...
 
 
 @stages.register
+def _request_held(body: ev.RequestHeld, _actor: Actor) -> tuple[Stage, ...]:
+    return _stage(f"[HELD] {body.what} wait={body.wait_s:.1f} s why={body.why}")
+
+
+@stages.register
 def _source_progressed(body: ev.SourceProgressed, _actor: Actor) -> tuple[Stage, ...]:
     share = f"{body.done:g}" if body.total is None else f"{body.done:g}/{body.total:g}"
     return _stage(f"[PROGRESS] {body.location} {share} {body.text}".rstrip())

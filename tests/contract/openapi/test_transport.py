@@ -10,12 +10,14 @@ from typing import Any
 import httpx2
 import pytest
 
-from adapters.base import RequestSent, RetryPlanned
+from adapters.base import RequestHeld, RequestSent, RetryPlanned, RetryRefused
+from adapters.breaker import FAILURES_IN_A_ROW
 from adapters.clock import ManualClock
 from adapters.errors import (
     ConnectionFailed,
     ForeignOrigin,
     HttpStatusError,
+    LeftAlone,
     MalformedResponse,
     ResponseTooLarge,
     TimedOut,
@@ -309,3 +311,56 @@ def test_retry_after_is_seconds_or_nothing(value, seconds):
 
 def test_a_date_that_has_passed_asks_for_no_wait():
     assert retry_after_s(formatdate(100, usegmt=True), now=200.0) == 0.0
+
+
+async def test_a_server_that_allows_no_more_is_not_asked_before_it_does(server, tools, transport, clock, said):
+    empty = {"RateLimit-Limit": "5", "RateLimit-Remaining": "0", "RateLimit-Reset": "9"}
+    server.then(tools.answer([1], headers=empty), tools.answer([2]))
+    sending = transport()
+    await sending.send(get(server), observer=said)
+    assert clock.slept == []
+    assert (await sending.send(get(server), observer=said)).requests == 1
+    assert clock.slept == [9]
+    assert [notice.wait_s for notice in said.of(RequestHeld)] == [9]
+    assert said.of(RetryPlanned) == []
+
+
+async def test_a_429_without_a_time_waits_for_the_reset_that_it_tells(server, tools, transport, clock):
+    reset = {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "6"}
+    server.then(tools.answer({}, status=429, headers=reset), tools.answer([]))
+    await transport().send(get(server))
+    assert clock.slept == [6.25]
+
+
+async def test_a_retry_that_an_observer_refuses_is_not_made(server, tools, transport, clock):
+    def refuse(notice: object) -> None:
+        if isinstance(notice, RetryPlanned):
+            raise RetryRefused("enough")
+
+    server.then(tools.answer({}, status=503), tools.answer([]))
+    with pytest.raises(HttpStatusError, match="503"):
+        await transport().send(get(server), observer=refuse)
+    assert (len(server.received), clock.slept) == (1, [])
+
+
+async def test_a_server_that_fails_and_fails_is_left_alone_and_tried_again_later(server, tools, transport, clock):
+    server.then(*[tools.answer({}, status=503)] * FAILURES_IN_A_ROW, tools.answer([1]))
+    sending = transport(max_attempts=1)
+    for _ in range(FAILURES_IN_A_ROW):
+        with pytest.raises(HttpStatusError):
+            await sending.send(get(server))
+    with pytest.raises(LeftAlone, match=r"left alone for 20 s more: 12 requests failed in a row, .*503") as left:
+        await sending.send(get(server))
+    assert (left.value.requests, left.value.is_retryable) == (0, False)
+    assert len(server.received) == FAILURES_IN_A_ROW
+    await clock.sleep(20)
+    assert (await sending.send(get(server))).payload == [1]
+
+
+async def test_a_server_that_refuses_is_a_server_that_works(server, tools, transport):
+    server.then(*[tools.answer({}, status=404)] * (FAILURES_IN_A_ROW + 1), tools.answer([1]))
+    sending = transport()
+    for _ in range(FAILURES_IN_A_ROW + 1):
+        with pytest.raises(HttpStatusError):
+            await sending.send(get(server))
+    assert (await sending.send(get(server))).payload == [1]

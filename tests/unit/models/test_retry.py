@@ -1,17 +1,21 @@
 """Asking again: as often as allowed, as late as asked, and never showing a text twice."""
 
 import asyncio
+import itertools
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from adapters.breaker import FAILURES_IN_A_ROW
 from adapters.clock import ManualClock
+from runax_cli.budget import Amount, Budget, Limits
 from runax_cli.errors import ModelError, ModelRefused
-from runax_cli.events import RetryScheduled
+from runax_cli.events import CollectingSink, Emitter, RequestHeld, RetryScheduled, Stamp
 from runax_cli.models.base import Message, ModelReply, ModelRequest, OnText, Role, ScriptedModel
-from runax_cli.models.retry import RetryModel, RetryPolicy
+from runax_cli.models.gate import Gate
+from runax_cli.models.retry import RetryModel, RetryPolicy, counting
 
 REQUEST = ModelRequest(role=Role.AGENT, messages=(Message("user", "Hello"),))
 GOOD = ModelReply(text="good", model="m")
@@ -125,3 +129,49 @@ async def test_cancelling_while_waiting_passes_through() -> None:
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
+
+
+async def test_retries_end_where_the_run_may_have_no_more() -> None:
+    budget, sink = Budget(Limits(retries=1), owner="turn"), CollectingSink()
+    emitter = Emitter(sink=sink, stamp=Stamp(run_id="r", session_id="s", span_id="p"), numbers=itertools.count())
+    inner = ScriptedModel([_busy(), _busy(), GOOD])
+    model = RetryModel(inner, clock=ManualClock(), on_retry=counting(budget, emitter), draw=lambda: 0.5)
+    with pytest.raises(ModelError, match="busy"):
+        await model.complete(REQUEST)
+    assert (len(inner.requests), budget.spent.retries, budget.reserved) == (2, 1, Amount())
+    assert [event.body.type for event in sink.events] == ["retry.scheduled", "warned"]
+
+
+async def test_an_endpoint_that_fails_and_fails_is_left_alone_by_all_who_ask_it() -> None:
+    clock = ManualClock()
+    gate = Gate(clock)
+    inner = ScriptedModel([_busy() for _ in range(FAILURES_IN_A_ROW)] + [GOOD])
+    models = [
+        RetryModel(inner, clock=clock, on_retry=lambda _: None, policy=RetryPolicy(attempts=1), gate=gate)
+        for _ in range(FAILURES_IN_A_ROW + 1)
+    ]
+    for model in models[:-1]:
+        with pytest.raises(ModelError, match="busy"):
+            await model.complete(REQUEST)
+    with pytest.raises(ModelError, match="left alone for 20 s more: 12 requests failed in a row") as left:
+        await models[-1].complete(REQUEST)
+    assert not left.value.retryable
+    await clock.sleep(20)
+    assert (await models[-1].complete(REQUEST)).text == "good"
+
+
+async def test_an_endpoint_that_is_too_busy_works_all_the_same() -> None:
+    busy = [ModelError("429", model="m", retryable=True, status=429) for _ in range(FAILURES_IN_A_ROW + 1)]
+    retried = Retried(ScriptedModel([*busy, GOOD]), attempts=40)
+    assert (await retried.model.complete(REQUEST)).text == "good"
+
+
+async def test_a_request_is_held_until_its_endpoint_allows_more() -> None:
+    held: list[RequestHeld] = []
+    clock = ManualClock()
+    gate = Gate(clock)
+    gate.pace.told({"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "4s"})
+    model = RetryModel(ScriptedModel([GOOD]), clock=clock, on_retry=lambda _: None, gate=gate, on_held=held.append)
+    await model.complete(REQUEST)
+    assert clock.slept == [4]
+    assert [(event.what, event.wait_s) for event in held] == [("model scripted", 4)]

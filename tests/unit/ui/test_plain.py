@@ -111,6 +111,10 @@ LINES = [
         "[agent] [RETRY] GET /t attempt=2 wait=1.5 s why=429",
     ),
     (
+        ev.RequestHeld(what="GET /t", wait_s=2.5, why="'s' says that it allows no more for now"),
+        "[agent] [HELD] GET /t wait=2.5 s why='s' says that it allows no more for now",
+    ),
+    (
         ev.SourceProgressed(source="s", location="tools/call t", done=2, total=5, text="reading"),
         "[agent] [PROGRESS] tools/call t 2/5 reading",
     ),
