@@ -44,11 +44,14 @@ _UNCOUNTED = frozenset({"/openapi.json", "/v1/models"})
 class Wire:
     """Requests of one process as both servers see them. At the drawn moment it is killed.
 
-    `seen` names them: those to a model by their role, those to the API by path and query.
+    `seen` names them: those to a model by their role, those to the API by path and query. `how` is the signal that it
+    gets; `away_from` is the request from which on the API answers nobody, as where its network is gone.
     """
 
     at: int | None = None
     after_answer: bool = False
+    how: signal.Signals = signal.SIGKILL
+    away_from: int | None = None
     process: asyncio.subprocess.Process | None = None
     arrived: int = 0
     open: int = 0
@@ -71,7 +74,7 @@ class Wire:
 
     def _strike(self, number: int) -> None:
         if number == self.at and self.process is not None and self.process.returncode is None:
-            self.process.send_signal(signal.SIGKILL)
+            self.process.send_signal(self.how)
 
 
 @dataclass(slots=True)
@@ -89,10 +92,17 @@ class Watched:
         wire = self.wire
         role = dict(scope["headers"]).get(b"x-runax-role", b"").decode()
         number = wire.began(role or f"{scope['path']}?{scope['query_string'].decode()}")
+        is_away = not role and wire.away_from is not None and number >= wire.away_from
         try:
-            await self.app(scope, receive, send)
+            await (_away if is_away else self.app)(scope, receive, send)
         finally:
             wire.ended(number)
+
+
+async def _away(_scope: Scope, _receive: Receive, send: Send) -> None:
+    """What a gateway says of a service that it cannot reach."""
+    await send({"type": "http.response.start", "status": 503, "headers": []})
+    await send({"type": "http.response.body", "body": b""})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,10 +118,14 @@ class World:
         """Both servers tell one wire from now on."""
         self.api.wire = self.llm.wire = wire
 
-    async def runax(self, state: str, *arguments: str, wire: Wire) -> tuple[int, str, str]:
-        """The command in a process of its own: exit code, stdout, stderr."""
+    async def runax(
+        self, state: str, *arguments: str, wire: Wire, most_blocks: int | None = None
+    ) -> tuple[int, str, str]:
+        """The command in a process of its own: exit code, stdout, stderr. No file of its grows over `most_blocks`."""
         self.watch(wire)
+        limited = () if most_blocks is None else ("sh", "-c", f'ulimit -f {most_blocks}; exec "$@"', "sh")
         process = await asyncio.create_subprocess_exec(
+            *limited,
             sys.executable,
             "-m",
             "runax_cli",

@@ -63,9 +63,15 @@ def mark_session(folder: Path, session_id: str) -> None:
         ) from error
 
 
-def datasets_of(root: Path, session_id: str) -> Path | None:
-    """The folder with the datasets of a conversation; None where they were removed."""
-    return next((mark.parent for mark in (root / _DATASETS).glob(f"*/{_MARK}{session_id}")), None)
+def datasets_of(root: Path, session_id: str) -> tuple[Path, ...]:
+    """The folders with the datasets of a conversation, the latest first: a run that goes on has one of its own."""
+    marks = sorted((root / _DATASETS).glob(f"*/{_MARK}{session_id}"), key=lambda mark: -mark.stat().st_mtime_ns)
+    return tuple(mark.parent for mark in marks)
+
+
+def is_in_use(root: Path, session_id: str) -> bool:
+    """Whether a process that lives has this conversation open."""
+    return any(_is_in_use(folder) for folder in datasets_of(root, session_id))
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,12 +78,12 @@ class JournalledModel:
         try:
             reply = await self._inner.complete(request, on_text=on_text)
         except Exception:
-            self._note(lambda: self._journal.failed(key))
+            self._note(lambda: self._journal.failed(key, self._run_id))
             raise
         if self._role in _STEPS:
             self._note(lambda: self._journal.done(key, _payload(reply)))
         else:
-            self._note(lambda: self._journal.failed(key))
+            self._note(lambda: self._journal.failed(key, self._run_id))
         return reply
 
     def _replayed(self, request: ModelRequest, reply: ModelReply, on_text: OnText | None) -> ModelReply:

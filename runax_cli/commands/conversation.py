@@ -24,6 +24,7 @@ from runax_cli.models.rules.model import NOTICE
 from runax_cli.results import RunResult
 from runax_cli.runtime import Runtime, open_runtime
 from runax_cli.settings_load import Configuration
+from runax_cli.state import mark_session
 from runax_cli.telemetry.fanout import FanOutSink
 from runax_cli.telemetry.recorder import Recorder
 from runax_cli.telemetry.redact import RedactingSink, Redactor
@@ -69,6 +70,7 @@ class Conversation:
         """
         earlier = (run.result for run in self.runtime.journal.runs_before(stored) if run.result is not None)
         self.runtime.store.never_again(call.dataset for result in earlier for call in result.calls if call.dataset)
+        mark_session(self.runtime.store.folder, stored.session_id)
         return self.redactor.model(await self.session.resume(stored))
 
     @property

@@ -3,6 +3,7 @@
 Knows the journal and the state folder. Fetches nothing again.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from runax_cli.commands.options import Common
@@ -46,7 +47,7 @@ def _folders(stored: StoredRun) -> tuple[Path, ...]:
     if not names:
         raise UsageError(f"the run '{stored.run_id}' has no dataset: it used no data, or did not end.")
     kept = datasets_of(state_folder(), stored.session_id)
-    folders = tuple(kept / name for name in names if (kept / name / "manifest.jsonl").exists()) if kept else ()
+    folders = tuple(found for name in names if (found := _latest(kept, name)) is not None)
     if not folders:
         raise UsageError(
             f"the datasets of the run '{stored.run_id}' ({', '.join(names)}) are not stored any more: they were "
@@ -54,3 +55,8 @@ def _folders(stored: StoredRun) -> tuple[Path, ...]:
             f"runax query '{stored.question}'"
         )
     return folders
+
+
+def _latest(folders: Sequence[Path], name: str) -> Path | None:
+    """Where a dataset of that name was written last: a run that was cut off left another one behind."""
+    return next((folder / name for folder in folders if (folder / name / "manifest.jsonl").exists()), None)

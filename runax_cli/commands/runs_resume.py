@@ -10,10 +10,13 @@ from runax_cli.commands.conversation import open_conversation, until_interrupted
 from runax_cli.commands.options import Common
 from runax_cli.commands.printing import Printer, environment_of
 from runax_cli.commands.runs import show_run, stored_run
+from runax_cli.errors import UsageError
 from runax_cli.exits import ExitCode
+from runax_cli.folders import state_folder
 from runax_cli.memory.journal import StoredRun
 from runax_cli.results import RunStatus
 from runax_cli.settings_load import Configuration, load
+from runax_cli.state import is_in_use
 
 
 async def run(prefix: str, common: Common) -> ExitCode:
@@ -23,6 +26,10 @@ async def run(prefix: str, common: Common) -> ExitCode:
     if stored.status is RunStatus.COMPLETE and stored.result is not None:
         note(f"The run '{stored.run_id}' is complete; this is its answer. To ask anew: runax query \"…\"")
         return show_run(stored.run_id, common)
+    if stored.finished_at is None and is_in_use(state_folder(), stored.session_id):
+        raise UsageError(
+            f"the run '{stored.run_id}' is still under way in another process. Wait for its end, or stop that process."
+        )
     configuration = configuration_for(stored, common)
     view = view_of(common)
     async with open_conversation(configuration, common, view) as conversation:
@@ -50,7 +57,7 @@ def configuration_for(stored: StoredRun, common: Common) -> Configuration:
 def changes(stored: StoredRun, configuration: Configuration) -> list[str]:
     """What is not as it was in what decides over stored work: the sources and the models."""
     before = stored.settings
-    watched = ("base_api_url", "openapi_spec", "mcp_url", "llm_name", "llm_reducer_name", "llm_api_base_url")
+    watched = ("base_api_url", "openapi_spec", "mcp_url", "llm_name", "llm_reducer_name")
     now = {name: configuration.settings.shown(name) for name in watched}
     return [
         f"{name.upper()} was '{before[name]}' and is '{now[name]}': what was stored under it is not used again."

@@ -112,13 +112,16 @@ class Executor:
 
     async def _probed(self, run: Underway) -> Probe:
         """The probe without the page it may have brought, which the call holds until it is on disk."""
-        recalled = Recalled(run.sender, run.call, run.ledger)
+        recalled = Recalled(run.sender, run.call, run.ledger, identity=self._identity(run))
         found = await probe(run.call.tool, recalled, memory=self._probes)
         run.snapshot = snapshot_of(found, recalled.sight, source=run.call.tool.source, reuse=self._reuse)
         run.first = None if _is_too_small_to_begin_with(found) else found.first
         estimate = self._estimate(found)
         run.tell_probe(found, estimate)
         return replace(found, first=None)
+
+    def _identity(self, run: Underway) -> str:
+        return self._reuse.identity(run.call.tool.source)
 
     def _estimate(self, found: Probe) -> Estimate:
         per_byte = TOKENS_PER_BYTE if self._counter.is_calibrated else 1.0
@@ -134,7 +137,8 @@ class Executor:
         estimate = self._estimate(found)
         chunk_tokens = run.reducer.chunk_tokens
         wanted = page_size(found.pagination, estimate, chunk_tokens=chunk_tokens, at_most=run.call.at_most)
-        size = await same_size(wanted, run.call, run.ledger, snapshot=run.snapshot)
+        identity = self._identity(run)
+        size = await same_size(wanted, run.call, run.ledger, snapshot=run.snapshot, identity=identity)
         run.tell_forecast(estimate, size)
         dataset = await asyncio.to_thread(self._store.create, run.call.tool.noun)
         fetch = Fetch(
@@ -149,6 +153,7 @@ class Executor:
             size=size,
             concurrency=self._api_concurrency,
             snapshot=run.snapshot,
+            identity=identity,
             clock=self._clock,
         )
         run.first = None

@@ -52,6 +52,7 @@ class Fetch:
         limits: FetchLimits | None = None,
         clock: Clock | None = None,
         snapshot: Snapshot | None = None,
+        identity: str = "",
     ) -> None:
         self._call, self._dataset, self._notes = call, dataset, notes
         self._given, self._has_sample = first, bool(probe.sample)
@@ -66,6 +67,7 @@ class Fetch:
             spool=dataset.spool,
             size=size if first is None else first.size,
             snapshot=snapshot,
+            identity=identity,
         )
         self._intake = Intake(call, dataset, self._pages, emitter=emitter, notes=notes, totals=self._totals, caps=caps)
         self._mender = Mender(self._pages, notes)

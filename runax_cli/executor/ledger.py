@@ -40,17 +40,14 @@ class Ledger:
         run_id = self.run_id
         await self._guarded(lambda: self._journal.started(key, kind, run_id, reserved_tokens=reserved_tokens))
 
-    async def done(self, key: str, payload: bytes) -> None:
-        """Write a unit's result."""
-        await self._guarded(lambda: self._journal.done(key, payload))
-
     async def moved(self, key: str, payload: bytes) -> None:
         """Write where a unit's result is now, which is as old as it was."""
         await self._guarded(lambda: self._journal.moved(key, payload))
 
     async def failed(self, key: str) -> None:
         """Write that a unit came to nothing, and is not in flight any more."""
-        await self._guarded(lambda: self._journal.failed(key))
+        run_id = self.run_id
+        await self._guarded(lambda: self._journal.failed(key, run_id))
 
     async def found_all(self, keys: Sequence[str]) -> dict[str, bytes]:
         """The stored results of many units, by key."""

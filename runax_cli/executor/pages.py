@@ -40,9 +40,10 @@ class Pages:
         spool: Spool,
         size: int | None,
         snapshot: Snapshot | None = None,
+        identity: str = "",
     ) -> None:
         self.pagination, self.size = probe.pagination, size
-        self._snapshot = snapshot
+        self._snapshot, self._identity = snapshot, identity
         self.from_store = 0
         self._call, self._send, self._ledger, self._spool = call, send, ledger, spool
         self._path = probe.records_path
@@ -91,9 +92,9 @@ class Pages:
         return page
 
     def _key(self, place: PageAddress | None) -> str:
-        """Of one sight of the data; without one, of one run's one call."""
-        call = self._call
-        within = [self._ledger.run_id, call.call_id] if self._snapshot is None else [self._snapshot.digest]
+        """Of one sight of the data; without one, of one run's one call of one source."""
+        call, run = self._call, self._ledger.run_id
+        within = [run, call.call_id, self._identity] if self._snapshot is None else [self._snapshot.digest]
         return key_of("page", *within, call.tool.source, call.tool.name, call.arguments, where_of(place))
 
 

@@ -35,10 +35,13 @@ class StoredAnswer(Stored):
 
 
 class Recalled:
-    """Sends a probe's requests, and remembers their answers. `sight` is that of the first answer."""
+    """Sends a probe's requests, and remembers their answers. `sight` is that of the first answer.
 
-    def __init__(self, send: Send, call: DecidedCall, ledger: Ledger) -> None:
-        self._send, self._call, self._ledger = send, call, ledger
+    `identity` is the source's: an answer to another account, or of another server, is no answer.
+    """
+
+    def __init__(self, send: Send, call: DecidedCall, ledger: Ledger, *, identity: str = "") -> None:
+        self._send, self._call, self._ledger, self._identity = send, call, ledger, identity
         self.sight = Sight()
         self._has_seen = False
 
@@ -85,14 +88,16 @@ class Recalled:
     def _key(self, place: PageAddress | None) -> str:
         call = self._call
         where = [call.tool.source, call.tool.name, call.arguments, where_of(place), bool(place and place.is_head)]
-        return key_of("probe", self._ledger.run_id, call.call_id, *where)
+        return key_of("probe", self._ledger.run_id, call.call_id, self._identity, *where)
 
 
-async def same_size(wanted: int | None, call: DecidedCall, ledger: Ledger, *, snapshot: Snapshot | None) -> int | None:
+async def same_size(
+    wanted: int | None, call: DecidedCall, ledger: Ledger, *, snapshot: Snapshot | None, identity: str = ""
+) -> int | None:
     """The size of the pages that are stored already, else `wanted`, which is then that of all further ones."""
     if wanted is None:
         return None
-    within = [ledger.run_id, call.call_id] if snapshot is None else [snapshot.digest]
+    within = [ledger.run_id, call.call_id, identity] if snapshot is None else [snapshot.digest]
     tool = call.tool
     key = key_of("size", *within, tool.source, tool.name, call.arguments, call.at_most)
     stored = await ledger.found(key, max_age_s=0.0 if snapshot is None else snapshot.max_age_s)

@@ -146,7 +146,7 @@ class Reducer:
             return ChunkOutcome(failed=list(chunk.units), why=str(error))
         if found is None:
             return await self._split(chunk, why, depth=depth, deepest=INVALID_SPLIT)
-        await self._ledger.done(key, text.encode("utf-8", "replace"))
+        await self._ledger.store(EntryKind.REDUCTION, {key: text.encode("utf-8", "replace")})
         if depth == 0:
             boundary = {self._boundary(chunk.units[0]): str(len(chunk.units)).encode()}
             await self._ledger.store(EntryKind.REDUCTION, boundary)
@@ -226,7 +226,7 @@ class Reducer:
                 return findings
         made = applied(replies.merged(text) or (), findings)
         if made is not None and stored is None:
-            await self._ledger.done(key, text.encode("utf-8", "replace"))
+            await self._ledger.store(EntryKind.REDUCTION, {key: text.encode("utf-8", "replace")})
         return findings if made is None else made
 
     def _request(self, records: str) -> ModelRequest:

@@ -39,10 +39,17 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class Reuse:
-    """What later runs may take over: `identities` by source, and for how long at most. Zero seconds: nothing."""
+    """What later runs may take over: `identities` by source, and for how long at most. Zero seconds: nothing.
+
+    A run that goes on takes over its own work whatever its age, and under the same identity only.
+    """
 
     identities: Mapping[str, str] = field(default_factory=dict)
     max_age_s: float = 0.0
+
+    def identity(self, source: str) -> str:
+        """The identity of a source; "" where none is known."""
+        return self.identities.get(source, "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,10 +50,13 @@ CREATE TABLE spend (
 CREATE INDEX spend_by_run ON spend (run_id);
 """
 _KEYS_AT_ONCE = 500
+_CLOCK_SKEW = timedelta(minutes=1)
+_COUNTS = "payload IS NOT NULL AND ((run_id=? AND done_at>=started_at) OR done_at BETWEEN ? AND ?)"
+"""Which results count: those a run stored itself since it last began them, and those of others from a time."""
 _STORE = (
     "INSERT INTO units (key, kind, run_id, reserved_tokens, started_at, done_at, payload, checksum) "
     "VALUES (?, ?, ?, 0, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET run_id=excluded.run_id, "
-    "done_at=excluded.done_at, payload=excluded.payload, checksum=excluded.checksum"
+    "done_at=max(excluded.done_at, started_at), payload=excluded.payload, checksum=excluded.checksum"
 )
 
 
@@ -188,16 +191,18 @@ class Journal:
         """Write the result of a unit that was `started`; ValueError where it was not."""
         payload = self._masked_bytes(payload)
         row = (_now(), payload, hashlib.sha256(payload).digest(), key)
-        if self._write("UPDATE units SET done_at=?, payload=?, checksum=? WHERE key=?", row) == 0:
+        if self._write("UPDATE units SET done_at=max(?, started_at), payload=?, checksum=? WHERE key=?", row) == 0:
             raise ValueError(f"the unit '{key}' is done but was never started")
 
-    def failed(self, key: str) -> None:
-        """Write that a unit which was `started` came to nothing; one that has its result keeps it."""
-        self._write("DELETE FROM units WHERE key=? AND payload IS NULL", (key,))
+    def failed(self, key: str, run_id: str) -> None:
+        """Write that a unit which a run `started` came to nothing; an older result stays, and is nobody's own."""
+        self._write("DELETE FROM units WHERE key=? AND run_id=? AND payload IS NULL", (key, run_id))
+        statement = "UPDATE units SET run_id='', started_at=done_at WHERE key=? AND run_id=? AND done_at<started_at"
+        self._write(statement, (key, run_id))
 
     def in_flight(self, run_id: str) -> tuple[InFlight, ...]:
         """Units of a run that began and have no result."""
-        statement = "SELECT kind, reserved_tokens FROM units WHERE run_id=? AND payload IS NULL"
+        statement = "SELECT kind, reserved_tokens FROM units WHERE run_id=? AND (payload IS NULL OR done_at<started_at)"
         return tuple(InFlight(EntryKind(kind), tokens) for kind, tokens in self._read(statement, (run_id,)))
 
     def spent(self, run_id: str) -> tuple[Spent, ...]:
@@ -218,13 +223,11 @@ class Journal:
     def found(self, key: str, *, run_id: str = "", max_age_s: float | None = None) -> bytes | None:
         """The stored result of a unit, or None: not there, not done, or damaged (its checksum does not fit).
 
-        One that is older than `max_age_s` seconds counts only for the run that stored it, `run_id`.
+        One that is older than `max_age_s` seconds counts only for the run that stored it, `run_id`; so does one from
+        the future, whose age nobody knows: the clock was put back since.
         """
-        since = self._since(max_age_s)
-        statement = (
-            "SELECT payload, checksum FROM units WHERE key=? AND payload IS NOT NULL AND (run_id=? OR done_at>=?)"
-        )
-        rows = self._read(statement, (key, run_id, since))
+        statement = f"SELECT payload, checksum FROM units WHERE key=? AND {_COUNTS}"  # noqa: S608
+        rows = self._read(statement, (key, run_id, *self._between(max_age_s)))
         for payload, checksum in rows:
             if hashlib.sha256(payload).digest() == checksum:
                 return bytes(payload)
@@ -232,16 +235,13 @@ class Journal:
 
     def found_all(self, keys: Sequence[str], *, run_id: str = "") -> dict[str, bytes]:
         """The stored results of many units, by key; those that are not there, not done or damaged are left out."""
-        since = self._since(None)
+        between = self._between(None)
         found: dict[str, bytes] = {}
         for start in range(0, len(keys), _KEYS_AT_ONCE):
             some = tuple(keys[start : start + _KEYS_AT_ONCE])
             marks = ",".join("?" * len(some))
-            statement = (
-                "SELECT key, payload, checksum FROM units WHERE payload IS NOT NULL AND (run_id=? OR done_at>=?) "  # noqa: S608
-                f"AND key IN ({marks})"
-            )
-            for key, payload, checksum in self._read(statement, (run_id, since, *some)):
+            statement = f"SELECT key, payload, checksum FROM units WHERE {_COUNTS} AND key IN ({marks})"  # noqa: S608
+            for key, payload, checksum in self._read(statement, (run_id, *between, *some)):
                 if hashlib.sha256(payload).digest() == checksum:
                     found[key] = bytes(payload)
         return found
@@ -273,11 +273,14 @@ class Journal:
         with self._lock, _told_as_store_error(self.path):
             self._connection.close()
 
-    def _since(self, max_age_s: float | None) -> str:
-        """When a unit of another run must have been done to count."""
+    def _between(self, max_age_s: float | None) -> tuple[str, str]:
+        """From when to when a unit of another run must have been done to count."""
         if self._is_isolated:
-            return _NEVER
-        return "" if max_age_s is None else (datetime.now(UTC) - timedelta(seconds=max_age_s)).isoformat()
+            return _NEVER, _NEVER
+        if max_age_s is None:
+            return "", _NEVER
+        now = datetime.now(UTC)
+        return (now - timedelta(seconds=max_age_s)).isoformat(), (now + _CLOCK_SKEW).isoformat()
 
     def _masked(self, text: str) -> str:
         for secret in self._secrets:
