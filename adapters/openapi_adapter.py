@@ -50,6 +50,7 @@ from adapters.transport import HttpLimits, HttpRequest, HttpTransport, new_clien
 __all__ = ["OpenApiSettings", "OpenApiSource", "ToolOverride"]
 
 _DOCUMENT_TIMEOUT_S = 60.0
+_SAFE = frozenset({"GET", "HEAD"})
 _KEYS = frozenset({"idempotency-key", "x-idempotency-key"})
 """Headers by which a server knows a write again, so that sending it twice does it once."""
 _T = TypeVar("_T")
@@ -90,7 +91,7 @@ class OpenApiSource:
         observer: Observer = nobody,
     ) -> "OpenApiSource":
         """Read the document. Raises DocumentError where it is none at all; a flaw inside costs only its operation."""
-        clock, http = clock or SystemClock(), client or new_client()
+        clock, http = clock or SystemClock(), client or new_client((settings.base_url, settings.document))
         try:
             fetcher = _fetcher(settings, http, clock, observer)
             document = await fetcher.open(settings.document)
@@ -191,17 +192,21 @@ class OpenApiSource:
         return InvalidRequest(text, source=self.name, location=tool.spec.locator, violations=violations)
 
     def _page_url(self, tool: Tool, built: BuiltRequest, text: str, credentials: tuple[Credential, ...]) -> httpx2.URL:
-        """The URL of a page that a response named: seen from the request's own, and of its origin."""
+        """The URL of a page that a response named: seen from the request's own, and of its origin.
+
+        What is sent by another method than GET goes to its own path only: data must not choose what a POST does.
+        """
         url = joined(built.url, text)
         if url is None or Origin.of(url) != Origin.of(built.url):
-            shown = self._mask.text(text.partition("?")[0])[:200]
-            raise ForeignOrigin(
-                f"the next page is at '{shown}', another origin than '{Origin.of(built.url)}'; it was not followed",
-                source=self.name,
-                location=tool.spec.locator,
-                requests=0,
-            )
+            raise self._foreign(tool, text, f"another origin than '{Origin.of(built.url)}'")
+        if built.method not in _SAFE and url.path != built.url.path:
+            raise self._foreign(tool, text, f"another path than that of '{tool.spec.locator}', and no GET")
         return with_credentials(url, credentials)
+
+    def _foreign(self, tool: Tool, text: str, where: str) -> ForeignOrigin:
+        shown = self._mask.text(text.partition("?")[0])[:200]
+        why = f"the next page is at '{shown}', {where}; it was not followed"
+        return ForeignOrigin(why, source=self.name, location=tool.spec.locator, requests=0)
 
     async def _check_request(self, tool: Tool, built: BuiltRequest, observer: Observer) -> None:
         faults, remark = await _loaded(self._fetcher, self._document, lambda: self._verifier.request(tool, built))

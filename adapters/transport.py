@@ -7,7 +7,7 @@ secrets is handed in. Nothing is followed to another origin, and no cookie outli
 import asyncio
 import itertools
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 from http.cookiejar import DefaultCookiePolicy
@@ -16,6 +16,7 @@ from typing import TypeAlias
 
 import httpx2
 
+from adapters.addresses import guard
 from adapters.allowance import Allowance
 from adapters.base import CallResult, Observer, RequestHeld, RequestSent, RetryPlanned, RetryRefused, nobody
 from adapters.bodies import BodyFlaw, parse_body
@@ -65,12 +66,15 @@ class HttpLimits:
     max_bytes: int = 256 * 2**20
 
 
-def new_client() -> httpx2.AsyncClient:
-    """A client that keeps no cookies and follows nothing by itself. Deadlines are set here, around each exchange."""
+def new_client(configured: Iterable[str | None] = ()) -> httpx2.AsyncClient:
+    """A client that keeps no cookies and follows nothing by itself. Deadlines are set here, around each exchange.
+
+    Addresses that no data may lead to are reached only where the `configured` URLs name them.
+    """
     quiet_http_logs()
     client = httpx2.AsyncClient(timeout=None, follow_redirects=False)
     client.cookies.jar.set_policy(DefaultCookiePolicy(allowed_domains=[]))
-    return client
+    return guard(client, configured)
 
 
 class HttpTransport:

@@ -5,6 +5,7 @@ Knows the SDK's transports and the HTTP client that carries credentials. Knows n
 
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from enum import StrEnum
 
 import httpx2
@@ -14,6 +15,7 @@ from mcp.client.sse import sse_client
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
+from adapters.addresses import guard
 from adapters.masking import quiet_http_logs
 from adapters.mcp.config import McpSettings
 from adapters.mcp.stderr import ServerWords
@@ -53,6 +55,7 @@ async def transport_to(
                 headers=_headers(settings),
                 timeout=settings.timeout_s,
                 sse_read_timeout=max(_READ_S, settings.timeout_s),
+                httpx_client_factory=_Guarded(settings.url),
             )
 
 
@@ -71,7 +74,29 @@ def _http(settings: McpSettings, heard: Heard) -> httpx2.AsyncClient:
     """
     quiet_http_logs()
     limits = httpx2.Timeout(settings.timeout_s, read=max(_READ_S, settings.timeout_s))
-    return httpx2.AsyncClient(headers=_headers(settings), timeout=limits, event_hooks={"response": [heard]})
+    client = httpx2.AsyncClient(headers=_headers(settings), timeout=limits, event_hooks={"response": [heard]})
+    return guard(client, (settings.url,))
+
+
+@dataclass(frozen=True, slots=True)
+class _Guarded:
+    """Makes the clients of the SDK as it would, and lets them reach no address that only the user may name.
+
+    They follow no redirect by themselves; the SDK does, within the origin only.
+    """
+
+    url: str | None
+
+    def __call__(
+        self,
+        headers: dict[str, str] | None = None,
+        timeout: httpx2.Timeout | None = None,
+        auth: httpx2.Auth | None = None,
+    ) -> httpx2.AsyncClient:
+        """A client."""
+        quiet_http_logs()
+        client = httpx2.AsyncClient(headers=headers, timeout=timeout or httpx2.Timeout(_READ_S), auth=auth)
+        return guard(client, (self.url,))
 
 
 def _headers(settings: McpSettings) -> dict[str, str]:
