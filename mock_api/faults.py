@@ -21,6 +21,8 @@ class FaultKind(StrEnum):
     CUT_BODY = "cut_body"
     SHORT_PAGE = "short_page"
     WRONG_TOTAL = "wrong_total"
+    LOW_TOTAL = "low_total"
+    EMPTY_PAGE = "empty_page"
     REPEATED_RECORD = "repeated_record"
     REPEATED_PAGE = "repeated_page"
     DROPPED_PAGE = "dropped_page"
@@ -110,6 +112,8 @@ def tampered(fault: Fault | None, records: list[Any]) -> list[Any]:
     """The records of a page after the fault. A page of one record stays as it is."""
     if fault is None or len(records) < 2:
         return records
+    if fault.kind is FaultKind.EMPTY_PAGE:
+        return []
     if fault.kind is FaultKind.SHORT_PAGE:
         return records[:-1]
     if fault.kind is FaultKind.REPEATED_RECORD:
@@ -119,4 +123,10 @@ def tampered(fault: Fault | None, records: list[Any]) -> list[Any]:
 
 def misstated(fault: Fault | None, total: int) -> int:
     """The total after the fault."""
-    return total + WRONG_BY if fault is not None and fault.kind is FaultKind.WRONG_TOTAL else total
+    match fault:
+        case Fault(FaultKind.WRONG_TOTAL):
+            return total + WRONG_BY
+        case Fault(FaultKind.LOW_TOTAL):
+            return max(0, total - WRONG_BY)
+        case _:
+            return total

@@ -21,6 +21,7 @@ from adapters.base import (
     ToolSource,
     nobody,
 )
+from adapters.clock import Clock
 from adapters.combine import Catalog
 from adapters.errors import ConnectionFailed, DocumentError, MissingCredential, SourceError, TimedOut
 from adapters.mcp.config import McpSettings
@@ -59,8 +60,8 @@ class UnopenedSource:
 
 
 @asynccontextmanager
-async def open_catalog(configuration: Configuration) -> AsyncIterator[Catalog]:
-    """Open every source and list its tools; leaving the block closes them.
+async def open_catalog(configuration: Configuration, *, clock: Clock | None = None) -> AsyncIterator[Catalog]:
+    """Open every source and list its tools; leaving the block closes them. Sources wait by `clock`.
 
     Raises ConfigurationError where no source is configured or a document is of no use, SourceUnavailable where no
     source can be reached.
@@ -71,7 +72,7 @@ async def open_catalog(configuration: Configuration) -> AsyncIterator[Catalog]:
             "no source is configured. Set BASE_API_URL or OPENAPI_SPEC, give --openapi or --mcp, or see `runax demo`.",
             setting="BASE_API_URL",
         )
-    sources = [await open_source(name, part, configuration) for name, part in parts.items()]
+    sources = [await open_source(name, part, configuration, clock=clock) for name, part in parts.items()]
     try:
         with told():
             catalog = await Catalog.load(
@@ -104,16 +105,18 @@ def as_runax_error(error: SourceError) -> RunaxError:
     return SourceUnavailable(f"{text}. Check its address and that it runs; `runax doctor` tells more.")
 
 
-async def open_source(name: str, part: OpenApiPart | McpPart, configuration: Configuration) -> ToolSource:
+async def open_source(
+    name: str, part: OpenApiPart | McpPart, configuration: Configuration, *, clock: Clock | None = None
+) -> ToolSource:
     """Open one source; one that fails is returned as an UnopenedSource."""
     try:
         if isinstance(part, OpenApiPart):
             from adapters.openapi_adapter import OpenApiSource
 
-            return await OpenApiSource.open(openapi_settings(name, part, configuration))
+            return await OpenApiSource.open(openapi_settings(name, part, configuration), clock=clock)
         from adapters.mcp_adapter import McpSource
 
-        return await McpSource.open(mcp_settings(name, part, configuration))
+        return await McpSource.open(mcp_settings(name, part, configuration), clock=clock)
     except SourceError as error:
         return UnopenedSource(name, error)
 
@@ -149,6 +152,7 @@ def _override(operation: OperationPart) -> ToolOverride:
         page_size=operation.page_size,
         parallel_safe=operation.parallel_safe,
         requires_fresh_input=operation.requires_fresh_input,
+        timeout_s=operation.timeout,
     )
 
 
@@ -189,6 +193,7 @@ def mcp_settings(name: str, part: McpPart, configuration: Configuration) -> McpS
         token=None if part.auth is None else configuration.credential(part.auth, owner=owner).get_secret_value(),
         timeout_s=configuration.settings.api_timeout,
         read_tools=frozenset(key for key, operation in part.operations.items() if operation.read),
+        timeouts={key: operation.timeout for key, operation in part.operations.items() if operation.timeout},
     )
 
 

@@ -23,6 +23,7 @@ from runax_cli.events import EventSink
 from runax_cli.executor.call import Executor
 from runax_cli.executor.dataset import DatasetStore
 from runax_cli.executor.label import LabellerPrompts
+from runax_cli.executor.places import Places
 from runax_cli.executor.reader import Reader
 from runax_cli.executor.reduce import ReducerPrompts
 from runax_cli.executor.snapshot import Reuse
@@ -198,7 +199,7 @@ async def open_runtime(
             session_budgets(settings, root, clock=clock, warn=warn) as budget,
             ExitStack() as lifetimes,
         ):
-            async with open_catalog(configuration) as catalog:
+            async with open_catalog(configuration, clock=clock) as catalog:
                 _require_tools(catalog, configuration)
                 store = DatasetStore(folder)
                 yield Runtime(
@@ -248,5 +249,7 @@ def _executor(
         prompts=REDUCER_PROMPTS,
         api_concurrency=settings.api_concurrency,
         reducer_concurrency=settings.llm_concurrency,
+        places=Places(settings.total_concurrency),
+        call_timeout_s=settings.call_timeout,
         reuse=Reuse(identities_of(configuration), max_age_s=settings.cache_max_age_hours * _HOUR_S),
     )

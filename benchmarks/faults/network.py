@@ -1,0 +1,259 @@
+"""A network that fails and an API that lies: every run is whole and like the undisturbed one, or says what is missing.
+
+`python -m benchmarks.faults.network --plans 300 --seed 0` prints a table and ends with 10 where one run was wrong. A
+run is silent where it passes for complete and its answer is another one. Waits between attempts take no time here: they
+move the clock by which sources and models wait.
+"""
+
+import argparse
+import asyncio
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from adapters.clock import SystemClock
+from benchmarks.faults.plans import API, MODEL, Distortion, Mishap, NetworkPlan, plan_of
+from benchmarks.faults.rough_wire import rough
+from benchmarks.setting import MISSED
+from mock_api.app import create_app, default_resources
+from mock_api.data import Resource
+from mock_api.faults import FaultPlan
+from mock_api.llm_server import create_llm_app
+from runax_cli.commands.demo import TOKEN, demo_configuration
+from runax_cli.commands.rules_server import answer
+from runax_cli.errors import RunaxError
+from runax_cli.events import CollectingSink
+from runax_cli.guard.policy import AlwaysDeny
+from runax_cli.results import RunResult, RunStatus
+from runax_cli.runtime import open_runtime
+
+QUESTIONS = (
+    "How many payments does customer 4 have, and what is their sum?",
+    "How many events are there of each kind?",
+    "How many customers are there in each city?",
+    "How many tickets of each category does customer 4 have?",
+    'What is the case code of the marten in the tickets of the customer named "Baláž"?',
+)
+"""Those that take longer come later."""
+API_TIMEOUT_S, MODEL_TIMEOUT_S = 3.0, 10.0
+
+
+class HastyClock(SystemClock):
+    """A clock that moves on by itself, and jumps where somebody sleeps on it."""
+
+    def __init__(self) -> None:
+        self.ahead_s = 0.0
+
+    def monotonic(self) -> float:
+        """See `SystemClock.monotonic`."""
+        return super().monotonic() + self.ahead_s
+
+    def wall(self) -> float:
+        """See `SystemClock.wall`."""
+        return super().wall() + self.ahead_s
+
+    async def sleep(self, seconds: float) -> None:
+        """Jump."""
+        self.ahead_s += seconds
+        await asyncio.sleep(0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Disturbed:
+    """One run under a plan, beside the run that nothing disturbed. `error` is what stopped it from being a run."""
+
+    plan: NetworkPlan
+    whole: RunResult
+    result: RunResult | None
+    error: Exception | None
+    met: tuple[Mishap, ...]
+    retries: int
+    seconds: float
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it says that nothing is missing."""
+        return self.result is not None and self.result.status is RunStatus.COMPLETE
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether it passes for complete, and is not what the undisturbed run says."""
+        result = self.result
+        if result is None or not self.is_whole:
+            return False
+        read = result.coverage.records_read
+        return result.answer != self.whole.answer or read != self.whole.coverage.records_read
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """What is wrong with it; empty where nothing is."""
+        if self.result is None:
+            is_told = isinstance(self.error, RunaxError)
+            return () if is_told else (f"raised {type(self.error).__name__}: {self.error}",)
+        return tuple(text for is_wrong, text in self._checks(self.result) if is_wrong)
+
+    def _checks(self, result: RunResult) -> Sequence[tuple[bool, str]]:
+        coverage = result.coverage
+        says = bool(coverage.reasons) or result.error is not None
+        text = result.model_dump_json()
+        return (
+            (self.is_silent, f"silently says '{result.answer}' and not '{self.whole.answer}'"),
+            (not self.is_whole and not says, f"ended {result.status} with {result.exit_code} and gives no reason"),
+            (not self.is_whole and result.exit_code == 0, f"is {result.status} with the code 0"),
+            (
+                coverage.records_read > self.whole.coverage.records_read,
+                f"read {coverage.records_read} of {self.whole.coverage.records_read} records",
+            ),
+            ("Traceback" in text or "internal_error" in text, "failed inside"),
+        )
+
+
+@cache
+def _resources() -> tuple[Resource, ...]:
+    return default_resources(event_count=50)
+
+
+async def run_plan(plan: NetworkPlan) -> Disturbed:
+    """Ask the plan's question as planned; once for each question also undisturbed, since nothing else decides it."""
+    async with _LOCKS.setdefault((asyncio.get_running_loop(), plan.question), asyncio.Lock()):
+        if plan.question not in _WHOLE:
+            _WHOLE[plan.question] = await _undisturbed(plan)
+    return await _asked(plan, _WHOLE[plan.question])
+
+
+_WHOLE: dict[int, RunResult] = {}
+_LOCKS: dict[tuple[asyncio.AbstractEventLoop, int], asyncio.Lock] = {}
+
+
+async def _undisturbed(plan: NetworkPlan) -> RunResult:
+    ran = await _asked(plan, None)
+    if ran.result is None or not ran.is_whole:
+        raise RuntimeError(f"the undisturbed run of '{QUESTIONS[plan.question]}' failed: {ran.error or ran.result}")
+    return ran.result
+
+
+async def _asked(plan: NetworkPlan, whole: RunResult | None) -> Disturbed:
+    """The question over both servers. Without `whole` nothing goes wrong."""
+    trouble = None if whole is None else plan
+    api = create_app(
+        _resources(),
+        token=TOKEN,
+        styles={resource.name: plan.style for resource in _resources()},
+        faults=FaultPlan() if trouble is None else trouble.faults,
+        has_metadata=plan.has_metadata,
+        has_total=plan.has_total,
+        max_limit=plan.max_limit,
+    )
+    llm, sink, began = create_llm_app(answer, model="mock"), CollectingSink(), time.monotonic()
+    async with (
+        rough(api, trouble, server=API) as (api_url, api_wire),
+        rough(llm, trouble, server=MODEL) as (llm_url, llm_wire),
+    ):
+        try:
+            result, error = await _run(plan, api_url, llm_url, sink), None
+        except Exception as raised:
+            result, error = None, raised
+    return Disturbed(
+        plan=plan,
+        whole=whole or result or _nothing(),
+        result=result,
+        error=error,
+        met=(*api_wire.met, *llm_wire.met),
+        retries=sum(event.body.type == "retry.scheduled" for event in sink.events),
+        seconds=time.monotonic() - began,
+    )
+
+
+def _nothing() -> RunResult:
+    return RunResult(run_id="", session_id="", status=RunStatus.FAILED, exit_code=1, question="", answer="")
+
+
+async def _run(plan: NetworkPlan, api_url: str, llm_url: str, sink: CollectingSink) -> RunResult:
+    with TemporaryDirectory(prefix="runax-network-") as folder:
+        configuration = demo_configuration(
+            api_url,
+            llm_name="mock",
+            llm_api_base_url=f"{llm_url}/v1",
+            llm_api_key="none",
+            llm_api=plan.api,
+            api_timeout=API_TIMEOUT_S,
+            llm_timeout=MODEL_TIMEOUT_S,
+            log_dir=Path(folder) / "logs",
+        )
+        async with open_runtime(configuration, state=Path(folder) / "state", clock=HastyClock()) as runtime:
+            session = runtime.session(sink=sink, approver=AlwaysDeny(), trace_of=lambda _run_id: None)
+            return await session.ask(QUESTIONS[plan.question])
+
+
+async def run_plans(
+    seeds: Sequence[int],
+    *,
+    questions: int = len(QUESTIONS),
+    at_once: int = 4,
+    ran: Callable[[Disturbed], None] = lambda _one: None,
+) -> tuple[Disturbed, ...]:
+    """Every plan of the seeds over the first so many questions, in their order; `ran` hears of each as it ends."""
+    slots = asyncio.Semaphore(at_once)
+
+    async def one(seed: int) -> Disturbed:
+        async with slots:
+            disturbed = await run_plan(plan_of(seed, questions=questions))
+        ran(disturbed)
+        return disturbed
+
+    async with asyncio.TaskGroup() as group:
+        runs = [group.create_task(one(seed)) for seed in seeds]
+    return tuple(run.result() for run in runs)
+
+
+def table_of(runs: Sequence[Disturbed]) -> str:
+    """One row a kind of trouble: plans with it, how they ended, how many are wrong."""
+    rows = [
+        "| trouble | plans | same answer | says what is missing | no answer, says why | silent | wrong |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    by_kind = {kind: [run for run in runs if kind in run.plan.kinds] for kind in (*Mishap, *Distortion)}
+    rows += [_row(kind.value, of_kind) for kind, of_kind in by_kind.items() if of_kind]
+    return "\n".join([*rows, _row("all", runs)])
+
+
+def _row(name: str, runs: Sequence[Disturbed]) -> str:
+    ends = Counter(_end_of(run) for run in runs)
+    silent, wrong = sum(run.is_silent for run in runs), sum(bool(run.faults) for run in runs)
+    counts = (len(runs), ends["whole"], ends["partial"], ends["none"], silent, wrong)
+    return f"| {name} | {' | '.join(map(str, counts))} |"
+
+
+def _end_of(run: Disturbed) -> str:
+    if run.is_whole:
+        return "silent" if run.is_silent else "whole"
+    return "none" if run.result is None or run.result.status is RunStatus.FAILED else "partial"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the suite, print its table, and name every run that is wrong."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--plans", type=int, default=300)
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args(arguments)
+    runs = asyncio.run(run_plans(range(given.seed, given.seed + given.plans), ran=_tell))
+    print(table_of(runs))
+    retries, mishaps = sum(run.retries for run in runs), sum(len(run.met) for run in runs)
+    wrong, silent = sum(bool(run.faults) for run in runs), sum(run.is_silent for run in runs)
+    print(f"{len(runs)} plans, {mishaps} mishaps, {retries} retries, {wrong} wrong, {silent} silent errors")
+    return MISSED if wrong else 0
+
+
+def _tell(run: Disturbed) -> None:
+    if run.faults:
+        kinds = ", ".join(kind.value for kind in run.plan.kinds)
+        print(f"seed {run.plan.seed} ({run.plan.style.value}: {kinds}): {'; '.join(run.faults)}", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

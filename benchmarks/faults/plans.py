@@ -1,0 +1,123 @@
+"""Plans of what a network and two servers do wrong in one run, each drawn from its seed.
+
+Pure: the same seed gives the same plan. Every fault of a plan leaves a trace that a client can see (a status, a
+length, an id that comes twice, a total): where the API tells no total, no record is withheld without another sign.
+Knows no wire.
+"""
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from mock_api.faults import FaultKind, FaultPlan
+from mock_api.paging import Style
+
+API, MODEL = "api", "model"
+MOST_LATENCY_S = 0.01
+
+
+class Mishap(StrEnum):
+    """What happens to one exchange on the wire."""
+
+    TOO_MANY = "429 with seconds"
+    TOO_MANY_DATE = "429 with a date"
+    TOO_MANY_RESET = "429 with a reset"
+    BROKEN = "5xx"
+    RESET_BEFORE = "reset before the answer"
+    RESET_WITHIN = "reset within the answer"
+    CUT = "cut body of known length"
+    CUT_CHUNKS = "cut body in chunks"
+    CUT_OPEN = "cut body of unknown length"
+    DRIP = "slow drip"
+    HANG = "no answer"
+
+
+class Distortion(StrEnum):
+    """What the API does to the data of a page. By name as the mock API knows them."""
+
+    SHORT_PAGE = "short_page"
+    WRONG_TOTAL = "wrong_total"
+    LOW_TOTAL = "low_total"
+    REPEATED_RECORD = "repeated_record"
+    REPEATED_PAGE = "repeated_page"
+    EMPTY_PAGE = "empty_page"
+    DROPPED_PAGE = "dropped_page"
+
+
+WITHHOLDING = frozenset({Distortion.SHORT_PAGE, Distortion.EMPTY_PAGE})
+"""Without a total, nothing shows these."""
+_TOTAL = frozenset({Distortion.WRONG_TOTAL, Distortion.LOW_TOTAL})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NetworkPlan:
+    """One run: what is asked of which API, and what goes wrong. `rates` are by server and mishap."""
+
+    seed: int
+    question: int
+    style: Style
+    max_limit: int
+    has_total: bool
+    has_metadata: bool
+    api: str
+    kinds: tuple[Mishap | Distortion, ...]
+    rates: Mapping[str, Mapping[Mishap, float]]
+    faults: FaultPlan
+
+    def mishap(self, server: str, number: int) -> Mishap | None:
+        """What happens to the request of that number, from 1, at a server."""
+        left = random.Random(f"{self.seed} {server} {number}").random()
+        for kind, rate in self.rates[server].items():
+            left -= rate
+            if left < 0:
+                return kind
+        return None
+
+    def delay_s(self, server: str, number: int) -> float:
+        """How long its answer takes on its way."""
+        return random.Random(f"{self.seed} {server} {number} late").uniform(0, MOST_LATENCY_S)
+
+
+def plan_of(seed: int, *, questions: int) -> NetworkPlan:
+    """The plan of a seed. The first kind of trouble comes in turns, so that enough plans have all of them."""
+    draw = random.Random(f"network {seed}")
+    every: list[Mishap | Distortion] = [*Mishap, *Distortion]
+    first = every[seed % len(every)]
+    needs_total = not _leaves_a_trace(first, has_total=False)
+    styles = [Style.OFFSET, Style.PAGE, Style.LINK, Style.NEXT_URL, *([] if needs_total else [Style.CURSOR])]
+    style = draw.choice(styles)
+    has_total = style is not Style.CURSOR and (needs_total or draw.random() < 0.75)
+    kinds = {first, *draw.sample(every, draw.randint(0, 3))}
+    shown = tuple(kind for kind in every if kind in kinds and _leaves_a_trace(kind, has_total=has_total))
+    mishaps = [kind for kind in shown if isinstance(kind, Mishap)]
+    return NetworkPlan(
+        seed=seed,
+        question=draw.randrange(questions),
+        style=style,
+        max_limit=draw.choice([20, 50, 200]),
+        has_total=has_total,
+        has_metadata=has_total and draw.random() < 0.5,
+        api=draw.choice(["chat", "responses"]),
+        kinds=shown,
+        rates={server: {kind: _rate(kind, draw) for kind in mishaps} for server in (API, MODEL)},
+        faults=_faults(seed, [kind for kind in shown if isinstance(kind, Distortion)], draw),
+    )
+
+
+def _leaves_a_trace(kind: Mishap | Distortion, *, has_total: bool) -> bool:
+    return has_total or kind not in WITHHOLDING | _TOTAL
+
+
+def _rate(kind: Mishap, draw: random.Random) -> float:
+    """A server that says nothing costs a whole time limit each time."""
+    return 0.01 if kind is Mishap.HANG else draw.choice([0.02, 0.05, 0.1, 0.2])
+
+
+def _faults(seed: int, kinds: list[Distortion], draw: random.Random) -> FaultPlan:
+    is_dropping = Distortion.DROPPED_PAGE in kinds
+    return FaultPlan(
+        seed=seed,
+        rates={FaultKind(kind): draw.choice([0.1, 0.2]) for kind in kinds if kind is not Distortion.DROPPED_PAGE},
+        dropped_pages=frozenset({draw.randint(1, 4)}) if is_dropping else frozenset(),
+    )
