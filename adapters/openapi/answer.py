@@ -11,7 +11,8 @@ from adapters.openapi.reader import OperationReader
 from adapters.pagination import ResponseShape
 
 _DEPTH = 3
-_MOST_MEMBERS = 400
+_MOST_MEMBERS = 120
+_WIDEST = 20
 _PARTS = ("allOf", "anyOf", "oneOf")
 
 
@@ -66,7 +67,7 @@ class Answers:
             members[path + name] = kind = _kind(target)
             if kind == "array":
                 lists.append(target.child("items"))
-            elif kind == "object" and depth < _DEPTH:
+            elif kind == "object" and depth < _DEPTH and len(self._members(target)) <= _WIDEST:
                 lists += self._open(target, f"{path}{name}.", members, depth=depth + 1)
         return lists
 

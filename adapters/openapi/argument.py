@@ -7,11 +7,10 @@ import re
 from dataclasses import dataclass
 
 from adapters.base import JsonObject, LeftOut
-from adapters.openapi.document import Document, Node
-from adapters.openapi.inline import inline
+from adapters.openapi.document import Node
+from adapters.openapi.inline import Inliner
 from adapters.openapi.names import Wire
 from adapters.openapi.operation import Body, Location, Operation, Parameter
-from adapters.openapi.schema import Direction
 
 BODY = "body"
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
@@ -36,14 +35,14 @@ class Arguments:
 
 
 def arguments_of(
-    operation: Operation, document: Document, left_out: list[LeftOut], *, provided: frozenset[tuple[Location, str]]
+    operation: Operation, inliner: Inliner, left_out: list[LeftOut], *, provided: frozenset[tuple[Location, str]]
 ) -> Arguments:
     """The arguments, without those that credentials fill (`provided`, in lower case). Raises NotLoaded."""
     parameters = [one for one in operation.parameters if (one.location, one.name.lower()) not in provided]
     body = operation.body
     nodes = [_schema_node(one, operation.entry.operation) for one in parameters]
     nodes += [body.schema or operation.entry.operation.replaced({})] if body else []
-    schemas, broken = inline(document, nodes, Direction.REQUEST)
+    schemas, broken = inliner.inline(nodes)
     left_out.extend(LeftOut(error.path, f"{error.why}; any value is allowed") for error in broken)
     found = [_of_parameter(one, schema) for one, schema in zip(parameters, schemas, strict=False)]
     if body is None:

@@ -10,9 +10,11 @@ from dataclasses import replace
 from adapters.base import Effect, LeftOut
 from adapters.openapi.answer import Answers
 from adapters.openapi.document import BrokenReference, Document, Node, NotLoaded
+from adapters.openapi.inline import Inliner
 from adapters.openapi.names import tool_names
 from adapters.openapi.operation import Entry, Operation, entries
 from adapters.openapi.reader import OperationReader, Unusable
+from adapters.openapi.schema import Direction
 from adapters.openapi.security import Security, read_security
 from adapters.openapi.server import Base, Servers
 from adapters.openapi.settings import OpenApiSettings, ToolOverride
@@ -33,6 +35,7 @@ class ToolBuilder:
         self.servers = Servers(document, settings.base_url, self.left_out)
         self.security: Security = read_security(document, settings.credentials, self.left_out)
         self.reader = OperationReader(document, self.left_out)
+        self._inliner = Inliner(document, Direction.REQUEST)
         self._answers = Answers(document, self.reader)
         self.tools: dict[str, Tool] = {}
         self._entries: dict[str, Entry] = {}
@@ -114,6 +117,7 @@ class ToolBuilder:
         context = ToolContext(
             source=self._settings.name,
             document=self._document,
+            inliner=self._inliner,
             provided=self.security.provided,
             left_out=self.left_out,
         )

@@ -6,8 +6,8 @@ asked for by `NotLoaded`. Knows nothing of operations and schemas.
 
 import os.path
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import unquote, urljoin, urlsplit
 from urllib.request import url2pathname
 
@@ -35,8 +35,7 @@ class NotLoaded(Exception):
         self.uri = uri
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(NamedTuple):
     """A value in a document, and where it stands: the file's URI and the JSON pointer inside it."""
 
     value: Json
@@ -50,7 +49,9 @@ class Node:
 
     def child(self, key: str | int) -> "Node":
         """The member or item under `key`; its value is None where there is none."""
-        token = str(key).replace("~", "~0").replace("/", "~1")
+        token = str(key)
+        if "~" in token or "/" in token:
+            token = token.replace("~", "~0").replace("/", "~1")
         return Node(_member(self.value, key), self.uri, f"{self.pointer}/{token}")
 
     def children(self) -> Iterator["Node"]:

@@ -4,7 +4,7 @@ Pure. Knows JSON Schema and what may be lost first: words of descriptions, then 
 enumerations, then optional arguments altogether. What was lost is named where it stood.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
 from adapters.base import Json, JsonObject
@@ -29,22 +29,22 @@ def fitted(schema: JsonObject, allowance: int = MAX_CHARACTERS) -> tuple[JsonObj
 
     Only with required arguments that are too large even without words does the result stay above the allowance.
     """
-    for attempt in _attempts(schema):
-        if size_of(attempt) <= allowance:
-            return attempt, ()
-    return _fewer_arguments(attempt, allowance)
-
-
-def _attempts(schema: JsonObject) -> Iterator[JsonObject]:
-    yield schema
-    for words in _WORDS:
-        yield _each(schema, partial(shortened, words=words))
+    if size_of(schema) <= allowance:
+        return schema, ()
     shallow = schema
-    for depth in _DEPTHS:
-        shallow = _each(schema, partial(cut, depth=depth))
-        for words in _FEWER_WORDS:
-            yield _each(shallow, partial(shortened, words=words))
-    yield _each(_each(shallow, _without_long_enums), partial(shortened, words=0))
+    for depth, words in ((None, _WORDS), *((depth, _FEWER_WORDS) for depth in _DEPTHS)):
+        shallow = schema if depth is None else _each(schema, partial(cut, depth=depth))
+        least = _each(shallow, partial(shortened, words=words[-1]))
+        if size_of(least) <= allowance:
+            return _wordiest(shallow, words[:-1], allowance) or least, ()
+    least = _each(_each(shallow, _without_long_enums), partial(shortened, words=0))
+    return (least, ()) if size_of(least) <= allowance else _fewer_arguments(least, allowance)
+
+
+def _wordiest(schema: JsonObject, words: Iterable[int], allowance: int) -> JsonObject | None:
+    """The schema with descriptions as long as the allowance permits; None where even the shortest are too long."""
+    attempts = (_each(schema, partial(shortened, words=length)) for length in words)
+    return next((attempt for attempt in attempts if size_of(attempt) <= allowance), None)
 
 
 def _each(schema: JsonObject, change: Callable[[JsonObject], JsonObject]) -> JsonObject:

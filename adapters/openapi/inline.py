@@ -1,8 +1,10 @@
 """Schemas with every reference written out, as a tool shows them: nothing points outside.
 
 Knows recursion and size: what would repeat itself or grow beyond its allowance becomes an open object that names
-its members. Knows no tool.
+its members. What many operations refer to is written out once. Knows no tool.
 """
+
+from dataclasses import dataclass
 
 from adapters.base import JsonObject
 from adapters.openapi.document import BrokenReference, Document, Node
@@ -11,6 +13,7 @@ from adapters.openapi.schema import Direction, plain
 _DEPTHS = (8, 5, 3, 2, 1)
 _MAX_NODES = 600
 _NAMED_MEMBERS = 12
+_NOWHERE = 10**6
 _MERGEABLE = frozenset({"type", "properties", "required", "description", "additionalProperties", "default", "format"})
 
 
@@ -18,44 +21,100 @@ class _TooMany(Exception):
     """The allowance of nodes is used up at this depth."""
 
 
-def inline(
-    document: Document, nodes: list[Node], direction: Direction
-) -> tuple[list[JsonObject], list[BrokenReference]]:
-    """The schemas at some nodes, as deep as a common allowance permits, and the references that led nowhere.
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """What a reference comes to at one depth, how many nodes that are, and the references written out in it."""
 
-    Raises NotLoaded where another file is needed.
-    """
-    for depth in _DEPTHS:
-        walk = _Walk(document, direction, depth)
-        try:
-            return [walk.schema(node, depth, ()) for node in nodes], list(walk.broken.values())
-        except _TooMany:
-            continue
-    return [walk.cut(node) for node in nodes], list(walk.broken.values())
+    schema: JsonObject
+    nodes: int
+    places: frozenset[tuple[str, str]]
+
+
+class Inliner:
+    """Writes out schemas of one document in one direction. They share parts: none of them may be changed."""
+
+    def __init__(self, document: Document, direction: Direction) -> None:
+        self._document, self._direction = document, direction
+        self._known: dict[tuple[str, str, int], _Written] = {}
+
+    def inline(self, nodes: list[Node]) -> tuple[list[JsonObject], list[BrokenReference]]:
+        """The schemas at some nodes, as deep as a common allowance permits, and the references that led nowhere.
+
+        Raises NotLoaded where another file is needed.
+        """
+        for depth in _DEPTHS:
+            walk = _Walk(self._document, self._direction, self._known, has_limit=depth > _DEPTHS[-1])
+            try:
+                return [walk.schema(node, depth, ()) for node in nodes], list(walk.broken.values())
+            except _TooMany:
+                continue
+        return [walk.cut(node) for node in nodes], list(walk.broken.values())
 
 
 class _Walk:
-    """One walk over the schemas of one operation."""
+    """One walk over the schemas of one operation.
 
-    def __init__(self, document: Document, direction: Direction, depth: int) -> None:
-        self._document, self._direction, self._nodes = document, direction, 0
-        self._has_limit = depth > _DEPTHS[-1]
+    What a reference comes to is kept unless it depends on where it stands: on a reference around it, by which its
+    recursion was cut, or on one that leads nowhere, which each operation is told of.
+    """
+
+    def __init__(
+        self,
+        document: Document,
+        direction: Direction,
+        known: dict[tuple[str, str, int], _Written],
+        *,
+        has_limit: bool,
+    ) -> None:
+        self._document, self._direction, self._known, self._has_limit = document, direction, known, has_limit
+        self._nodes = self._faults = 0
+        self._highest_cut = _NOWHERE
+        self._places: set[tuple[str, str]] = set()
         self.broken: dict[str, BrokenReference] = {}
 
     def schema(self, node: Node, depth: int, trail: tuple[tuple[str, str], ...]) -> JsonObject:
         """The schema at a node, `depth` levels down; `trail` are the references being written out."""
-        self._nodes += 1
-        if self._nodes > _MAX_NODES and self._has_limit:
-            raise _TooMany
+        self._count(1)
+        if not isinstance(node.fields.get("$ref"), str):
+            return self._written(node, depth, trail)
         target = self._target(node)
         if target is None:
             return {}
         place = (target.uri, target.pointer)
-        if "$ref" in node.fields:
-            if place in trail:
-                return self.cut(target)
-            trail = (*trail, place)
-        if depth <= 0 and any(isinstance(value, dict | list) for value in _inner(target)):
+        if place in trail:
+            self._highest_cut = min(self._highest_cut, trail.index(place))
+            return self.cut(target)
+        if len(node.fields) > 1:
+            return self._written(target, depth, (*trail, place))
+        known = self._known.get((*place, depth))
+        if known is None or not known.places.isdisjoint(trail):
+            return self._kept(target, depth, trail, place)
+        self._count(known.nodes)
+        self._places |= known.places
+        return known.schema
+
+    def _count(self, nodes: int) -> None:
+        self._nodes += nodes
+        if self._nodes > _MAX_NODES and self._has_limit:
+            raise _TooMany
+
+    def _kept(self, target: Node, depth: int, trail: tuple[tuple[str, str], ...], place: tuple[str, str]) -> JsonObject:
+        """What a reference comes to, kept for the next time where it is the same everywhere."""
+        around, cut_around = self._places, self._highest_cut
+        nodes, faults = self._nodes, self._faults
+        self._places, self._highest_cut = {place}, _NOWHERE
+        out = self._written(target, depth, (*trail, place))
+        if self._highest_cut >= len(trail):
+            self._highest_cut = _NOWHERE
+            if self._faults == faults:
+                written = _Written(out, self._nodes - nodes, frozenset(self._places))
+                self._known[(*place, depth)] = written
+        self._places |= around
+        self._highest_cut = min(self._highest_cut, cut_around)
+        return out
+
+    def _written(self, target: Node, depth: int, trail: tuple[tuple[str, str], ...]) -> JsonObject:
+        if depth <= 0 and any(isinstance(target.fields.get(key), dict | list) for key in _INNER):
             return self.cut(target)
         return merged(plain(target, self._direction, lambda inner: self.schema(inner, depth - 1, trail)))
 
@@ -81,24 +140,24 @@ class _Walk:
         try:
             target = self._document.resolve(node)
         except BrokenReference as error:
+            self._faults += 1
             self.broken.setdefault(error.path, error)
             return None
-        beside = {key: value for key, value in node.fields.items() if key != "$ref"}
-        return target.replaced(target.fields | beside) if beside and isinstance(target.value, dict) else target
+        if len(node.fields) == 1 or not isinstance(target.value, dict):
+            return target
+        return target.replaced(target.fields | {key: value for key, value in node.fields.items() if key != "$ref"})
 
 
-def _inner(node: Node) -> list[object]:
-    keys = (
-        "properties",
-        "items",
-        "allOf",
-        "anyOf",
-        "oneOf",
-        "additionalProperties",
-        "patternProperties",
-        "prefixItems",
-    )
-    return [node.fields.get(key) for key in keys]
+_INNER = (
+    "properties",
+    "items",
+    "allOf",
+    "anyOf",
+    "oneOf",
+    "additionalProperties",
+    "patternProperties",
+    "prefixItems",
+)
 
 
 def _without_inner(fields: JsonObject) -> JsonObject:

@@ -17,6 +17,7 @@ from adapters.pagination import ResponseShape, annotated, detect, flattened
 _PAGED = (Location.QUERY, Location.HEADER, BODY)
 _PARTS = ("allOf", "anyOf", "oneOf")
 _USUAL_SIZE = 100
+_NEVER_PAGED = frozenset({"PUT", "PATCH", "DELETE"})
 
 
 def pagination_of(
@@ -40,6 +41,8 @@ def pagination_of(
 
 
 def _found(paged: list[Argument], operation: Operation, response: ResponseShape | None) -> Pagination:
+    if operation.entry.method in _NEVER_PAGED:
+        return Pagination()
     schemas = {one.wire.name: one.schema for one in reversed(paged)}
     parameters = flattened(dict(reversed(schemas.items())))
     description = without_markup(operation.description)

@@ -37,6 +37,7 @@ _ONE = (
 )  # fmt: skip
 _MANY = ("allOf", "anyOf", "oneOf", "prefixItems")
 _NAMED = ("properties", "patternProperties", "dependentSchemas")
+_INNER = frozenset((*_ONE, *_MANY, *_NAMED, "required"))
 _COUNTS = ("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties")
 _NUMBERS = ("minimum", "maximum", "multipleOf")
 _HIDDEN_IN = {Direction.REQUEST: "readOnly", Direction.RESPONSE: "writeOnly"}
@@ -57,7 +58,8 @@ def plain(node: Node, direction: Direction, follow: Follow) -> JsonObject:
     _take_values(fields, out)
     _take_bounds(fields, out)
     _take_pattern(fields, out)
-    _take_inner(node, direction, follow, out)
+    if not _INNER.isdisjoint(fields):
+        _take_inner(node, direction, follow, out)
     if fields.get("nullable") is True:
         return nullable(out)
     return out
@@ -119,7 +121,7 @@ def _take_bounds(fields: JsonObject, out: JsonObject) -> None:
     for key in _NUMBERS:
         if _is_number(fields.get(key)):
             out[key] = fields[key]
-    if not out.get("multipleOf", 1) > 0:
+    if out.get("multipleOf", 1) <= 0:
         del out["multipleOf"]
     for key, bound in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
         if fields.get(key) is True and bound in out:
@@ -163,6 +165,8 @@ def _take_inner(node: Node, direction: Direction, follow: Follow, out: JsonObjec
         elif isinstance(value, dict) or (isinstance(value, bool) and key != "items"):
             out[key] = value if isinstance(value, bool) else follow(node.child(key))
     for key in _MANY:
+        if not isinstance(fields.get(key), list):
+            continue
         branches = [follow(child) for child in node.child(key).children() if isinstance(child.value, dict | bool)]
         if branches:
             out[key] = branches

@@ -26,13 +26,15 @@ class Secret(Protocol):
 class ToolOverride:
     """What the user knows better than the document about one operation; None leaves what was found.
 
-    `pagination` names parameters as the document spells them; `page_size` is the largest page that may be asked for.
+    `pagination` names parameters as the document spells them; `page_size` is the largest page that may be asked for;
+    `timeout_s` is how long one request may take.
     """
 
     pagination: Pagination | None = None
     page_size: int | None = None
     parallel_safe: bool | None = None
     requires_fresh_input: bool | None = None
+    timeout_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ from adapters.base import Effect, JsonObject, LeftOut, Pagination, ToolSpec
 from adapters.openapi.argument import Arguments, arguments_of, without_markup
 from adapters.openapi.document import Document
 from adapters.openapi.fit import MAX_DESCRIPTION, clipped, fitted
+from adapters.openapi.inline import Inliner
 from adapters.openapi.names import Wire, argument_names
 from adapters.openapi.operation import Location, Operation, Parameter
 from adapters.openapi.paged import page_defaults, pagination_of, shown
@@ -56,6 +57,7 @@ class ToolContext:
 
     source: str
     document: Document
+    inliner: Inliner
     provided: frozenset[tuple[Location, str]]
     left_out: list[LeftOut]
 
@@ -64,7 +66,7 @@ def build_tool(
     name: str, operation: Operation, context: ToolContext, *, shape: Shape, effect: Effect, override: ToolOverride
 ) -> Tool:
     """The tool of one operation. Raises NotLoaded where another file is needed."""
-    arguments = arguments_of(operation, context.document, context.left_out, provided=context.provided)
+    arguments = arguments_of(operation, context.inliner, context.left_out, provided=context.provided)
     named = argument_names([argument.wire for argument in arguments.all])
     pagination = pagination_of(arguments.all, named, operation, response=shape.response, override=override)
     spec = ToolSpec(
@@ -80,6 +82,7 @@ def build_tool(
         records_path=shape.records_path,
         parallel_safe=override.parallel_safe if override.parallel_safe is not None else True,
         requires_fresh_input=bool(override.requires_fresh_input),
+        timeout_s=override.timeout_s,
     )
     return Tool(spec, operation, _binding(arguments, named, pagination))
 

@@ -8,12 +8,14 @@ from collections.abc import Iterator, Mapping
 from adapters.base import Json, JsonObject
 
 MAX_DEPTH = 3
+_WIDEST = (40, 12)
 
 
 def flattened(schemas: Mapping[str, JsonObject]) -> dict[str, JsonObject]:
     """Every argument, and after it the members of those that are objects, at most `MAX_DEPTH` names deep.
 
-    An object stays in the result beside its members, since a cursor may be an object. Lists are not opened.
+    An object stays in the result beside its members, since a cursor may be an object. Lists are not opened, nor are
+    objects of more than 40 members, or 12 inside another object: those hold a resource or a query, and no paging.
     """
     found: dict[str, JsonObject] = {}
     for name, schema in schemas.items():
@@ -25,7 +27,10 @@ def _opened(path: str, schema: JsonObject, *, depth: int) -> Iterator[tuple[str,
     yield path, schema
     if depth == MAX_DEPTH:
         return
-    for name, inner in members_of(schema).items():
+    members = members_of(schema)
+    if len(members) > _WIDEST[depth - 1]:
+        return
+    for name, inner in members.items():
         yield from _opened(f"{path}/{name}", inner, depth=depth + 1)
 
 

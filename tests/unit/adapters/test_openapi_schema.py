@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from adapters.openapi.bundle import Bundle
 from adapters.openapi.document import Document, Node, NotLoaded
-from adapters.openapi.inline import inline
+from adapters.openapi.inline import Inliner
 from adapters.openapi.schema import Direction
 
 T = TypeVar("T")
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 def read(schema: Any, direction: Direction = Direction.REQUEST, **schemas: Any) -> Any:
     document = Document("file:///d.json", {"schema": schema, "components": {"schemas": schemas}})
-    [out], _ = alone(document, lambda: inline(document, [document.root.child("schema")], direction))
+    [out], _ = alone(document, lambda: Inliner(document, direction).inline([document.root.child("schema")]))
     return out
 
 
@@ -104,7 +104,7 @@ def test_recursion_is_cut_at_its_first_return_and_names_the_members():
 
 def test_a_schema_that_refers_to_itself_only_allows_anything():
     document = Document("file:///d.json", {"a": {"$ref": "#/b"}, "b": {"$ref": "#/a"}})
-    [out], broken = inline(document, [document.root.child("a")], Direction.REQUEST)
+    [out], broken = Inliner(document, Direction.REQUEST).inline([document.root.child("a")])
     assert out == {}
     assert "circle" in broken[0].why
 
@@ -114,7 +114,7 @@ def test_escaped_and_encoded_pointers_are_followed():
         "file:///d.json",
         {"paths": {"/a/{b}": {"x~y": {"type": "integer"}}}, "s": {"$ref": "#/paths/~1a~1%7Bb%7D/x~0y"}},
     )
-    [out], broken = inline(document, [document.root.child("s")], Direction.REQUEST)
+    [out], broken = Inliner(document, Direction.REQUEST).inline([document.root.child("s")])
     assert (out, broken) == ({"type": "integer"}, [])
 
 
