@@ -124,6 +124,7 @@ class ToolSpec:
     ("tickets") and becomes the dataset's name. `returns_many` is False only where the result is surely one record.
     `records_path` is the dotted path of the records in a response where the document tells ("" is the payload
     itself), else None. `locator` is `GET /tickets` or the MCP tool's own name.
+    `timeout_s` is how long one request may take, where that is not as for the whole source.
     """
 
     name: str
@@ -138,6 +139,7 @@ class ToolSpec:
     records_path: str | None = None
     parallel_safe: bool = True
     requires_fresh_input: bool = False
+    timeout_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

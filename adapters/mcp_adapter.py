@@ -289,7 +289,7 @@ class McpSource:
             return connection.list_resources(cursor_of({"nextCursor": arguments.get("cursor")}))
         if spec.locator == READ_RESOURCE:
             return connection.read_resource(str(arguments.get("uri", "")))
-        return connection.call_tool(spec.locator, arguments, told)
+        return connection.call_tool(spec.locator, arguments, told, limit_s=self._settings.timeouts.get(spec.locator))
 
     def _wait_s(self, error: SourceError, attempt: int) -> float:
         """Full jitter over a doubling limit; what the server asked for goes first, within reason."""

@@ -239,6 +239,7 @@ def _request(tool: Tool, built: BuiltRequest, url: httpx2.URL, place: PageAddres
         headers=(*headers, *place.headers.items()),
         body=None if place.is_head else built.body,
         is_repeatable=tool.spec.effect is Effect.READ or any(name.lower() in _KEYS for name, _ in headers),
+        timeout_s=tool.spec.timeout_s,
     )
 
 

@@ -48,13 +48,17 @@ _USER_AGENT = "runax"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpRequest:
-    """One request, ready to leave. `is_repeatable` only if sending it twice does no harm."""
+    """One request, ready to leave. `is_repeatable` only if sending it twice does no harm.
+
+    `timeout_s` goes before the limit of the transport.
+    """
 
     method: str
     url: httpx2.URL
     headers: tuple[tuple[str, str], ...] = ()
     body: bytes | None = None
     is_repeatable: bool = False
+    timeout_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,7 +179,7 @@ class HttpTransport:
 
     async def _attempt(self, request: HttpRequest, location: str, hops: "_Hops") -> tuple[httpx2.Response, bytes]:
         """One exchange under one deadline, its failures in the words of this package."""
-        timeout_s = self._limits.timeout_s
+        timeout_s = request.timeout_s or self._limits.timeout_s
         try:
             async with asyncio.timeout(timeout_s):
                 return await self._follow(request, hops)

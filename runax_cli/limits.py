@@ -13,6 +13,7 @@ from runax_cli.budget import Limits
 PARALLEL_CALLS = "max_parallel_calls"
 SESSION_TIMEOUT = "session_timeout"
 TIMEOUT = "timeout"
+CALL_TIMEOUT = "call_timeout"
 TENANT = "tenant"
 
 
@@ -93,6 +94,13 @@ def _counted() -> Iterator[LimitSetting]:
 
 _OTHERS = (
     LimitSetting(field=PARALLEL_CALLS, text="Calls at once.", metavar="N", default=4),
+    LimitSetting(
+        field=CALL_TIMEOUT,
+        text="Seconds that one call may take, all its pages together.",
+        metavar="SECONDS",
+        is_whole=False,
+        default=3600,
+    ),
     LimitSetting(field=TIMEOUT, text="Seconds that one turn may take.", metavar="SECONDS", is_whole=False),
     LimitSetting(
         field=SESSION_TIMEOUT,

@@ -82,6 +82,7 @@ class Settings(BaseSettings):
     llm_timeout: Seconds = Field(60.0, description="Seconds until a request to a model is given up.")
     llm_concurrency: Count = Field(8, description="Requests to models at once.")
     api_concurrency: Count = Field(4, description="Requests to a source at once.")
+    total_concurrency: Count = Field(16, description="Requests to all sources at once.")
     api_timeout: Seconds = Field(30.0, description="Seconds until a request to a source is given up.")
     max_tools: CountOrNone = Field(
         40, description="Tools on the list of the main model; of more, the most relevant and `find_tools`."
@@ -97,6 +98,7 @@ class Settings(BaseSettings):
     max_retries: CountOrNone = _limit("max_retries")
     max_tokens: CountOrNone = _limit("max_tokens")
     max_usd: MoneyOrNone = _limit("max_usd")
+    call_timeout: SecondsOrNone = _limit("call_timeout")
     timeout: SecondsOrNone = _limit("timeout")
     max_session_steps: CountOrNone = _limit("max_session_steps")
     max_session_calls: CountOrNone = _limit("max_session_calls")

@@ -57,13 +57,19 @@ class PaginationPart(Part):
 
 
 class OperationPart(Part):
-    """Overrides of one operation. `read: true` marks a POST that only reads."""
+    """Overrides of one operation. `read: true` marks a POST that only reads.
+
+    `timeout` is how long one request may take, in seconds. `write` says of an operation that changes data whether it
+    may: after asking, always, or never (whatever the command line says).
+    """
 
     pagination: PaginationPart | None = None
     read: bool = False
     parallel_safe: bool | None = None
     requires_fresh_input: bool | None = None
     page_size: Count | None = None
+    timeout: Seconds | None = None
+    write: Literal["ask", "allow", "deny"] = "ask"
 
 
 class OpenApiPart(Part):

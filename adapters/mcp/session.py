@@ -121,13 +121,15 @@ class Connection:
         page = await self._bounded(self._open_client.list_tools(cursor=cursor), "tools/list")
         return ToolPage(tuple(page.tools), raw_of(page))
 
-    async def call_tool(self, name: str, arguments: JsonObject, told: Progress | None = None) -> JsonObject:
+    async def call_tool(
+        self, name: str, arguments: JsonObject, told: Progress | None = None, *, limit_s: float | None = None
+    ) -> JsonObject:
         """Call a tool and return its raw result, whatever its schema says: data that breaks it is data.
 
         Every sign of progress gives the call its time limit anew, up to 20 of them in all.
         """
         request = CallToolRequest(params=CallToolRequestParams(name=name, arguments=arguments))
-        limit_s, now = self.settings.timeout_s, asyncio.get_running_loop().time
+        limit_s, now = limit_s or self.settings.timeout_s, asyncio.get_running_loop().time
         latest = now() + _PATIENCE * limit_s
         deadline = asyncio.timeout(limit_s)
 

@@ -26,6 +26,7 @@ from runax_cli.errors import ApprovalDenied, TurnTimedOut
 from runax_cli.events import Emitter
 from runax_cli.executor.call import CallOutcome, DecidedCall, Executor, Scope
 from runax_cli.executor.dataset import DatasetStore
+from runax_cli.executor.places import Places
 from runax_cli.exits import ExitCode
 from runax_cli.folders import state_folder
 from runax_cli.guard.policy import WritePolicy
@@ -76,7 +77,7 @@ async def _opened(configuration: Configuration, view: View) -> AsyncIterator[_Pa
     root = state_folder()
     try:
         with (
-            closing(Journal.open(journal_path(root))) as journal,
+            closing(Journal.open(journal_path(root), secrets=configuration.secrets())) as journal,
             session_folder(root, run_id) as folder,
             session_budgets(configuration.settings, root, clock=SystemClock(), warn=view.warn) as budget,
         ):
@@ -99,6 +100,8 @@ def _executor(catalog: Catalog, store: DatasetStore, journal: Journal, *, settin
         effective_tokens=int(settings.llm_max_context * settings.llm_context_utilization),
         prompts=REDUCER_PROMPTS,
         api_concurrency=settings.api_concurrency,
+        places=Places(settings.total_concurrency),
+        call_timeout_s=settings.call_timeout,
     )
 
 

@@ -14,6 +14,7 @@ from adapters.probe import Probe, ProbeMemory, Rung, probe
 from runax_cli.errors import BudgetExhausted, StoreError
 from runax_cli.events import Warned
 from runax_cli.executor import conclude
+from runax_cli.executor.caps import Deadline, FetchLimits
 from runax_cli.executor.compact import compact
 from runax_cli.executor.conclude import Figures
 from runax_cli.executor.coverage import Notes, compare, coverage_of
@@ -22,6 +23,7 @@ from runax_cli.executor.envelope import Envelope, FaultCode, ToolFault
 from runax_cli.executor.fetch import Fetch
 from runax_cli.executor.ledger import Ledger
 from runax_cli.executor.outcome import CallOutcome, DecidedCall, Finding, Need, Scope
+from runax_cli.executor.places import Places
 from runax_cli.executor.reader import Reader
 from runax_cli.executor.reading import Reading
 from runax_cli.executor.recalled import Recalled, same_size
@@ -57,6 +59,8 @@ class Executor:
         max_attempts: int = 3,
         clock: Clock | None = None,
         reuse: Reuse | None = None,
+        places: Places | None = None,
+        call_timeout_s: float | None = None,
     ) -> None:
         self._catalog, self._store, self._journal = catalog, store, journal
         self._counter, self._api_concurrency = counter, api_concurrency
@@ -66,6 +70,7 @@ class Executor:
         self._max_attempts = max_attempts
         self._clock = clock or SystemClock()
         self._reuse = reuse or Reuse()
+        self._places, self._call_timeout_s = places, call_timeout_s
         self._source_slots: dict[str, asyncio.Semaphore] = {}
         self._probes = ProbeMemory()
 
@@ -99,10 +104,20 @@ class Executor:
     async def _begun(self, call: DecidedCall, scope: Scope, *, direct_limit: int) -> Underway:
         slots = self._source_slots.setdefault(call.tool.source, asyncio.Semaphore(self._api_concurrency))
         ledger = Ledger(self._journal, scope.emitter)
+        limit_s = self._call_timeout_s
+        sender = Sender(
+            self._catalog,
+            call,
+            scope=scope,
+            slots=slots,
+            max_attempts=self._max_attempts,
+            places=self._places,
+            deadline=None if limit_s is None else Deadline(limit_s, self._clock),
+        )
         return Underway(
             call=call,
             scope=scope,
-            sender=Sender(self._catalog, call, scope=scope, slots=slots, max_attempts=self._max_attempts),
+            sender=sender,
             ledger=ledger,
             notes=Notes(),
             reducer=await self._reader.reducer(call.focus, scope, ledger),
@@ -154,6 +169,7 @@ class Executor:
             concurrency=self._api_concurrency,
             snapshot=run.snapshot,
             identity=identity,
+            limits=None if self._call_timeout_s is None else FetchLimits(seconds=self._call_timeout_s),
             clock=self._clock,
         )
         run.first = None

@@ -20,6 +20,19 @@ class FetchLimits:
     seconds: float = 3600.0
 
 
+class Deadline:
+    """Until when one call may send requests, from the moment this is made."""
+
+    def __init__(self, limit_s: float, clock: Clock) -> None:
+        self.limit_s = limit_s
+        self._clock, self._until = clock, clock.monotonic() + limit_s
+
+    @property
+    def left_s(self) -> float:
+        """Seconds that are left; 0 where none are."""
+        return max(0.0, self._until - self._clock.monotonic())
+
+
 class Caps:
     """The limits of one call, held against what it has on disk. The time runs from the moment this is made."""
 

@@ -6,6 +6,7 @@ content.
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Protocol, assert_never
 
 from adapters.base import (
@@ -21,12 +22,14 @@ from adapters.base import (
     RetryRefused,
     SourceWarning,
 )
-from adapters.errors import SourceError
+from adapters.errors import SourceError, TimedOut
 from runax_cli.budget import Amount
 from runax_cli.errors import BudgetExhausted
 from runax_cli.events import RequestHeld as Held
 from runax_cli.events import RetryScheduled, SourceProgressed, SourceRequested, Warned
+from runax_cli.executor.caps import Deadline
 from runax_cli.executor.outcome import DecidedCall, Scope
+from runax_cli.executor.places import Places
 from runax_cli.models.retry import counting
 
 
@@ -48,22 +51,30 @@ class Sender:
     """Sends the requests of one call; `requests` counts them, retries included."""
 
     def __init__(
-        self, source: Source, call: DecidedCall, *, scope: Scope, slots: asyncio.Semaphore, max_attempts: int
+        self,
+        source: Source,
+        call: DecidedCall,
+        *,
+        scope: Scope,
+        slots: asyncio.Semaphore,
+        max_attempts: int,
+        places: Places | None = None,
+        deadline: Deadline | None = None,
     ) -> None:
         self.requests = 0
         self._source = source
         self._call = call
         self._scope = scope
-        self._slots = slots
+        self._slots, self._places, self._deadline = slots, places, deadline
         self._worst = Amount(requests=max_attempts)
         self._count_retry = counting(scope.budget, scope.emitter)
 
     async def __call__(self, page: PageAddress | None) -> CallResult:
         """The response to one page's request. Raises SourceError, and BudgetExhausted before anything is sent."""
-        async with self._slots, self._scope.budget.held(self._worst) as reservation:
+        async with self._slots, self._placed(), self._scope.budget.held(self._worst) as reservation:
             used = 0
             try:
-                result = await self._source.call(self._call.tool.name, self._call.arguments, page, observer=self._tell)
+                result = await self._in_time(page)
                 used = result.requests
             except SourceError as error:
                 used = error.requests
@@ -73,6 +84,23 @@ class Sender:
                 if used:
                     reservation.settle(Amount(requests=used))
             return result
+
+    def _placed(self) -> AbstractAsyncContextManager[None]:
+        return nullcontext() if self._places is None else self._places.held()
+
+    async def _in_time(self, page: PageAddress | None) -> CallResult:
+        """The response, within what is left of the call's time. What was sent by then counts as one request."""
+        tool, deadline = self._call.tool, self._deadline
+        if deadline is None:
+            return await self._source.call(tool.name, self._call.arguments, page, observer=self._tell)
+        try:
+            async with asyncio.timeout(deadline.left_s) as limit:
+                return await self._source.call(tool.name, self._call.arguments, page, observer=self._tell)
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            text = f"the {deadline.limit_s:g} s that one call may take are used up; raise them with --call-timeout"
+            raise TimedOut(text, source=tool.source, location=tool.locator) from None
 
     def _tell(self, notice: Notice) -> None:
         emit = self._scope.emitter.emit

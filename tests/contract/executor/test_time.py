@@ -1,0 +1,169 @@
+"""Nothing that hangs holds up what works: limits of time of a call, places for requests, and a loop that stays free."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from adapters.base import CallResult, Json, Observer, PageAddress, nobody
+from runax_cli.executor.call import Executor
+from runax_cli.executor.dataset import DatasetStore
+from runax_cli.executor.places import Places
+from tests.contract.executor.conftest import PROMPTS, Api, Bench, ticket
+
+MakeBench = Callable[..., Bench]
+
+
+def with_limits(bench: Bench, folder: Path, *, source: Any = None, **limits: Any) -> Bench:
+    """The same bench with an executor of other limits, over another source where one is given."""
+    executor = Executor(
+        source or bench.api,
+        DatasetStore(folder / "limited"),
+        bench.journal,
+        counter=bench.counter,
+        effective_tokens=bench.effective,
+        prompts=PROMPTS,
+        **limits,
+    )
+    return replace(bench, executor=executor)
+
+
+async def test_a_call_whose_pages_hang_ends_with_the_records_it_has(make: MakeBench, tmp_path: Path) -> None:
+    bench = with_limits(make(300, gate=asyncio.Event()), tmp_path, call_timeout_s=0.3)
+    outcome = await asyncio.wait_for(bench.read_all(), 10)
+    assert 0 < outcome.coverage.records_read < 300
+    assert not outcome.coverage.is_complete
+    assert any("--call-timeout" in reason.text for reason in outcome.coverage.reasons)
+
+
+async def test_a_call_whose_first_answer_hangs_is_an_error(make: MakeBench, tmp_path: Path) -> None:
+    bench = make(300)
+    bench = with_limits(bench, tmp_path, source=Hanging(), call_timeout_s=0.2)
+    outcome = await asyncio.wait_for(bench.read_all(), 10)
+    assert outcome.envelope.status.value == "error"
+    assert "--call-timeout" in outcome.envelope.to_model_text()
+
+
+@dataclass
+class Hanging:
+    """Takes requests and answers none; `began` is set by the first."""
+
+    began: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def call(
+        self,
+        tool: str,
+        arguments: Mapping[str, Json],
+        page: PageAddress | None = None,
+        *,
+        observer: Observer = nobody,
+    ) -> CallResult:
+        del tool, arguments, page, observer
+        self.began.set()
+        await asyncio.Event().wait()
+        raise AssertionError("nobody waits so long")
+
+
+@dataclass
+class Two:
+    """A source that hangs beside one that answers."""
+
+    hanging: Hanging
+    healthy: Api
+
+    async def call(
+        self,
+        tool: str,
+        arguments: Mapping[str, Json],
+        page: PageAddress | None = None,
+        *,
+        observer: Observer = nobody,
+    ) -> CallResult:
+        behind = self.hanging if arguments.get("hangs") else self.healthy
+        return await behind.call(tool, arguments, page, observer=observer)
+
+
+async def test_a_source_that_hangs_holds_no_place_of_another(make: MakeBench, tmp_path: Path) -> None:
+    bench, hanging = make(120), Hanging()
+    two = Two(hanging, bench.api)
+    bench = with_limits(bench, tmp_path, source=two, places=Places(1, patience_s=0.1))
+    stuck_tool = replace(bench.api.spec(bench.pagination), source="stuck")
+    stuck = asyncio.create_task(bench.read_all(tool=stuck_tool, arguments={"hangs": True}, call_id="c2"))
+    await hanging.began.wait()
+
+    outcome = await asyncio.wait_for(bench.read_all(), 10)
+
+    assert outcome.coverage.records_read == 120
+    assert not stuck.done()
+    stuck.cancel()
+    await asyncio.gather(stuck, return_exceptions=True)
+
+
+async def test_no_more_requests_than_places_are_under_way_and_every_place_comes_back() -> None:
+    places, under_way, most = Places(3), 0, 0
+
+    async def one() -> None:
+        nonlocal under_way, most
+        async with places.held():
+            under_way += 1
+            most = max(most, under_way)
+            await asyncio.sleep(0)
+            under_way -= 1
+
+    for _ in range(2):
+        await asyncio.gather(*(one() for _ in range(50)))
+    assert most == 3
+
+
+async def test_a_place_is_given_back_once_whether_patience_ended_or_not() -> None:
+    places = Places(1, patience_s=0.0)
+    # The one place is given to the second while the first goes on, and to a third while both do.
+    async with asyncio.timeout(5), places.held(), places.held():
+        await _through(places)
+    patient = Places(1, patience_s=60.0)
+    async with patient.held():
+        waiting = asyncio.create_task(_through(patient))
+        await asyncio.sleep(0)
+        assert not waiting.done()
+    await asyncio.wait_for(waiting, 5)
+
+
+async def _through(places: Places) -> None:
+    async with places.held():
+        await asyncio.sleep(0)
+
+
+@asynccontextmanager
+async def watched() -> AsyncIterator[list[float]]:
+    """How late the event loop ran something that it was to run at once, in seconds, as often as it could."""
+    late: list[float] = []
+
+    async def watch() -> None:
+        while True:
+            before = time.perf_counter()
+            await asyncio.sleep(0.005)
+            late.append(time.perf_counter() - before - 0.005)
+
+    task = asyncio.create_task(watch())
+    try:
+        yield late
+    finally:
+        task.cancel()
+
+
+LONGEST_S = 0.25
+
+
+async def test_the_loop_stays_free_while_a_heavy_call_is_fetched_read_and_sealed(
+    make: MakeBench, tmp_path: Path
+) -> None:
+    wide = [ticket(number, chars=2000) for number in range(6000)]
+    bench = make(records=wide, cap=2000, pagination=replace(make(1).pagination, max_size=2000), effective=30_000)
+    bench = with_limits(bench, tmp_path)
+    async with watched() as late:
+        outcome = await bench.call(direct_limit=500)
+    assert outcome.coverage.records_read == 6000
+    assert max(late) < LONGEST_S, f"the loop stood still for {max(late):.2f} s"
