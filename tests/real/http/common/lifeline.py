@@ -20,4 +20,5 @@ def _wait() -> None:
 
 def ready(port: int) -> None:
     """Tell the parent."""
-    print(f"ready {port}", flush=True)
+    sys.stdout.write(f"ready {port}\n")
+    sys.stdout.flush()

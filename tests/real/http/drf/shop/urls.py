@@ -3,6 +3,7 @@
 from django.urls import path
 from drf_spectacular.views import SpectacularAPIView
 from rest_framework import generics, pagination, serializers
+
 from shop.models import Thing
 
 
