@@ -31,6 +31,7 @@ class McpFault(StrEnum):
     WRONG_ID = "wrong_id"
     HTML = "html"
     FOREIGN_REDIRECT = "foreign_redirect"
+    BOMB = "bomb"
 
     NO_CAPABILITIES = "no_capabilities"
     BROKEN_TOOLS = "broken_tools"

@@ -8,6 +8,7 @@ Knows the wire, and the faults that belong to it. Knows no tools.
 
 import argparse
 import asyncio
+import gzip
 import json
 import sys
 import time
@@ -51,7 +52,7 @@ def create_app(server: BreakingServer, *, is_sse: bool) -> Starlette:
 
     async def posted(request: Request) -> Response:
         message = await request.json()
-        refusal = _refusal(server, request, message, sessions)
+        refusal = _refusal(server, request, message, sessions, is_sse=is_sse)
         if refusal is not None:
             return refusal
         answers = list(server.answers(message))
@@ -73,7 +74,7 @@ def create_app(server: BreakingServer, *, is_sse: bool) -> Starlette:
 
 
 def _refusal(
-    server: BreakingServer, request: Request, message: Mapping[str, Any], sessions: dict[str, int]
+    server: BreakingServer, request: Request, message: Mapping[str, Any], sessions: dict[str, int], *, is_sse: bool
 ) -> Response | None:
     """The reply of a server that does not come to the point; None where it does."""
     if message.get("method") == "tools/call":
@@ -81,10 +82,19 @@ def _refusal(
             return Response("<html>Please log in</html>", media_type="text/html")
         if server.has(McpFault.FOREIGN_REDIRECT):
             return RedirectResponse(_ELSEWHERE, status_code=307)
+        if server.has(McpFault.BOMB):
+            return _bomb(is_sse=is_sse)
         session = request.headers.get("mcp-session-id", "")
         if server.has(McpFault.SESSION_FORGOTTEN) and sessions.get(session, 0) < 2:
             return JSONResponse({"error": "Bad Request: No valid session ID provided"}, 400)
     return None
+
+
+def _bomb(*, is_sse: bool) -> Response:
+    """Some 100 kB that are 100 MB once they are unpacked."""
+    kind, opening = ("text/event-stream", b"data: ") if is_sse else ("application/json", b"[")
+    body = gzip.compress(opening + b" " * 100_000_000, compresslevel=1)
+    return Response(body, media_type=kind, headers={"Content-Encoding": "gzip"})
 
 
 def _session_headers(server: BreakingServer, message: Mapping[str, Any], sessions: dict[str, int]) -> dict[str, str]:

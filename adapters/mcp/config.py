@@ -25,7 +25,8 @@ class McpSettings:
     `env` is added to the few variables that a server inherits. `token` goes out as `Authorization: Bearer` to `url` and
     nowhere else; `headers` go with it. `timeout_s` bounds each step: connecting, listing, a call, closing;
     `timeouts` are those of single tools.
-    `max_attempts` counts the first one and holds for tools that only read. `read_tools` are tools that the user
+    `max_attempts` counts the first one and holds for tools that only read. `max_bytes` is for one reply or one event
+    over HTTP, after decompression. `read_tools` are tools that the user
     vouches for as reading, whatever their names and hints say. `cwd` is where a command is started. What the server
     writes to stderr goes into a file `mcp_<name>.log` in `log_folder`, where one is given.
     """
@@ -39,6 +40,7 @@ class McpSettings:
     timeout_s: float = 30.0
     timeouts: Mapping[str, float] = field(default_factory=dict)
     max_attempts: int = 2
+    max_bytes: int = 64 * 2**20
     read_tools: frozenset[str] = frozenset()
     cwd: str | None = None
     log_folder: Path | None = None

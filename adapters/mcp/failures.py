@@ -17,6 +17,7 @@ from adapters.errors import (
     HttpStatusError,
     MalformedResponse,
     MissingCredential,
+    ResponseTooLarge,
     SourceError,
     TimedOut,
     ToolFailed,
@@ -31,6 +32,7 @@ _GONE = (
     "session expired", "unknown session", "not initialized", "sse stream ended", "sse stream failed",
 )  # fmt: skip
 """What servers and the SDK say when the connection or its session is gone; no code is reserved for it."""
+_TOO_LARGE = ("failed to parse json response: is larger than", "sse stream failed: server-sent event exceeded")
 _LOST = (anyio.ClosedResourceError, anyio.BrokenResourceError, anyio.EndOfStream, httpx2.TransportError, OSError)
 _LATER = frozenset({408, 429, 500, 502, 503, 504})
 _SESSION_UNKNOWN = frozenset({400, 404})
@@ -107,6 +109,9 @@ def _of_protocol(error: MCPError, around: Circumstances) -> SourceError:
     said = error.message.lower()
     if error.code == REQUEST_TIMEOUT:
         return timed_out(around)
+    if any(mark in said for mark in _TOO_LARGE):
+        why = "the reply is larger than what is read; ask for less, or for smaller pages"
+        return ResponseTooLarge(_told(around, why), source=around.settings.name, location=around.location)
     if any(mark in said for mark in _GONE):
         return connection_failed(around, error.message)
     if around.status is not None and error.code in _BY_STATUS and said in _STAND_INS:

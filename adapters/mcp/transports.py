@@ -16,6 +16,7 @@ from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
 from adapters.addresses import guard
+from adapters.capped import CappedClient
 from adapters.masking import quiet_http_logs
 from adapters.mcp.config import McpSettings
 from adapters.mcp.stderr import ServerWords
@@ -48,7 +49,7 @@ async def transport_to(
             return stdio_client(_process(settings), errlog=await stack.enter_async_context(words.listening()))
         case Way.HTTP:
             client = await stack.enter_async_context(_http(settings, heard))
-            return streamable_http_client(settings.url or "", http_client=client, max_sse_event_size=None)
+            return streamable_http_client(settings.url or "", http_client=client, max_sse_event_size=settings.max_bytes)
         case Way.TWO_STREAMS:
             return sse_client(
                 settings.url or "",
@@ -74,7 +75,13 @@ def _http(settings: McpSettings, heard: Heard) -> httpx2.AsyncClient:
     """
     quiet_http_logs()
     limits = httpx2.Timeout(settings.timeout_s, read=max(_READ_S, settings.timeout_s))
-    client = httpx2.AsyncClient(headers=_headers(settings), timeout=limits, event_hooks={"response": [heard]})
+    client = CappedClient(
+        max_bytes=settings.max_bytes,
+        has_endless_events=True,
+        headers=_headers(settings),
+        timeout=limits,
+        event_hooks={"response": [heard]},
+    )
     return guard(client, (settings.url,))
 
 

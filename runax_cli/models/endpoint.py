@@ -6,13 +6,13 @@ hand over the JSON as it came. Its own retries are off: there is one retry layer
 """
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
-from typing import Any, TypeAlias
 
 import httpx2
 import openai
 
+from adapters.capped import BodyTooLarge, CappedClient, Heard
 from adapters.clock import Clock
 from runax_cli.errors import ModelError
 from runax_cli.models.faults import Refusal, StatusFault, excerpt, retry_after_s
@@ -22,64 +22,10 @@ MAX_REPLY_BYTES = 32 * 1024 * 1024
 """After decompression. A stream spends some 300 bytes of framing on each token: this is room for 100,000."""
 
 _NO_KEY = "none"
-Heard: TypeAlias = Callable[[Mapping[str, str]], object]
 
 
 def nobody(_headers: Mapping[str, str]) -> None:
     """Whoever does not listen to headers."""
-
-
-class ReplyTooLarge(Exception):
-    """A body passed the cap while it was received."""
-
-
-class _CappedBody(httpx2.AsyncByteStream):
-    """The decoded body of a response, up to a number of bytes. Iterating again goes on where it was left."""
-
-    def __init__(self, response: httpx2.Response, max_bytes: int) -> None:
-        self._response = response
-        self._pieces = self._read(max_bytes)
-
-    def __aiter__(self) -> AsyncIterator[bytes]:
-        return self._pieces
-
-    async def _read(self, max_bytes: int) -> AsyncIterator[bytes]:
-        received = 0
-        async for piece in self._response.aiter_bytes():
-            received += len(piece)
-            if received > max_bytes:
-                raise ReplyTooLarge(f"is larger than {max_bytes:,} bytes")
-            yield piece
-
-    async def aclose(self) -> None:
-        await self._response.aclose()
-
-
-class _CappedClient(httpx2.AsyncClient):
-    """A client that caps every body while it streams, after decompression: 194 kB of gzip can be 200 MB."""
-
-    def __init__(self, *, max_bytes: int, timeout_s: float, heard: Heard) -> None:
-        super().__init__(timeout=timeout_s, follow_redirects=False)
-        self._max_bytes, self._heard = max_bytes, heard
-
-    async def send(self, request: httpx2.Request, *, stream: bool = False, **options: Any) -> httpx2.Response:
-        """See `httpx2.AsyncClient.send`."""
-        response = await super().send(request, stream=True, **options)
-        self._heard(response.headers)
-        headers = [(k, v) for k, v in response.headers.multi_items() if k not in {"content-encoding", "content-length"}]
-        capped = httpx2.Response(
-            response.status_code,
-            headers=headers,
-            stream=_CappedBody(response, self._max_bytes),
-            request=request,
-            extensions=response.extensions,
-        )
-        if not stream:
-            try:
-                await capped.aread()
-            finally:
-                await capped.aclose()
-        return capped
 
 
 class Endpoint:
@@ -108,7 +54,7 @@ class Endpoint:
             base_url=base_url,
             api_key=api_key or _NO_KEY,
             max_retries=0,
-            http_client=_CappedClient(max_bytes=max_bytes, timeout_s=timeout_s, heard=heard),
+            http_client=CappedClient(max_bytes=max_bytes, heard=heard, timeout=timeout_s, follow_redirects=False),
         )
 
     async def send(self, path: str, body: Payload, *, headers: Mapping[str, str]) -> Payload:
@@ -119,7 +65,7 @@ class Endpoint:
                 path, cast_to=httpx2.Response, body=body, options={"headers": dict(headers)}
             )
             return _object_in(response.content, model)
-        except (openai.OpenAIError, ReplyTooLarge, httpx2.HTTPError) as error:
+        except (openai.OpenAIError, BodyTooLarge, httpx2.HTTPError) as error:
             raise self._fault(error, model) from error
 
     async def stream(self, path: str, body: Payload, *, headers: Mapping[str, str]) -> AsyncGenerator[Payload, None]:
@@ -137,7 +83,7 @@ class Endpoint:
             async with stream, aclosing(_events(stream, model)) as events:
                 async for event in events:
                     yield event
-        except (openai.OpenAIError, ReplyTooLarge, httpx2.HTTPError, ValueError, RecursionError) as error:
+        except (openai.OpenAIError, BodyTooLarge, httpx2.HTTPError, ValueError, RecursionError) as error:
             raise self._fault(error, model) from error
 
     async def aclose(self) -> None:
@@ -156,7 +102,7 @@ class Endpoint:
                     model=model,
                     retryable=True,
                 )
-            case ReplyTooLarge():
+            case BodyTooLarge():
                 return UnusableReply(f"the reply of the model '{model}' {error}.", model=model, retryable=False)
             case _:
                 words = excerpt(str(error), api_key=self.api_key)

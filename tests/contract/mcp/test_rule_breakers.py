@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from adapters.clock import ManualClock
-from adapters.errors import ConnectionFailed, SourceError, TimedOut, ToolFailed
+from adapters.errors import ConnectionFailed, ResponseTooLarge, SourceError, TimedOut, ToolFailed
 from adapters.mcp.config import McpSettings
 from adapters.mcp_adapter import McpSource
 from mock_api.mcp_faults import McpFault
@@ -144,6 +144,17 @@ async def test_five_megabytes_come_through_whole(way: str) -> None:
         result = await source.call("list_tickets", {})
     assert result.n_bytes > 5_000_000
     assert [record["id"] for record in result.payload["items"]] == list(range(20_000))
+
+
+@pytest.mark.parametrize("way", ["http", "http sse", "http stateless"])
+@pytest.mark.parametrize("fault", [McpFault.LARGE, McpFault.BOMB])
+async def test_a_reply_without_measure_is_cut_off_while_it_comes_and_not_asked_for_again(
+    way: str, fault: McpFault
+) -> None:
+    async with breaking(way, fault, max_bytes=2_000_000) as source:
+        with pytest.raises(ResponseTooLarge, match="larger than what is read") as failed:
+            await source.call("list_tickets", {})
+        assert (failed.value.requests, failed.value.is_retryable) == (1, False)
 
 
 @pytest.mark.parametrize(
