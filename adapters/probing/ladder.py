@@ -109,6 +109,10 @@ class Ladder:
             self.notes.append(f"{what} was refused ({error.kind}: {error})")
             return None
 
+    async def attempt(self, address: PageAddress) -> CallResult | None:
+        """Send what may well be refused; None where it is."""
+        return await self._try(address, "a trial", also=_NO_SUCH_PAGE)
+
     def _in_vain(self, rung: Rung) -> None:
         """Never ask on this rung again."""
         self.learnt = replace(self.learnt, vain=self.learnt.vain | {rung})

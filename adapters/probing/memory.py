@@ -16,13 +16,14 @@ class Learnt:
 
     `declared` is the pagination that its document gave, for which the rest holds; `pagination` the confirmed or
     corrected one. `vain` are rungs that were refused or told nothing. `takes_totals` is False where the flags for
-    totals were refused.
+    totals were refused, `is_tried` True once arguments of unknown meaning were tried.
     """
 
     declared: Pagination
     pagination: Pagination
     vain: frozenset[Rung] = frozenset()
     takes_totals: bool = True
+    is_tried: bool = False
 
 
 @dataclass

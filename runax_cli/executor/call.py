@@ -104,7 +104,7 @@ class Executor:
     async def _begun(self, call: DecidedCall, scope: Scope, *, direct_limit: int) -> Underway:
         slots = self._source_slots.setdefault(call.tool.source, asyncio.Semaphore(self._api_concurrency))
         ledger = Ledger(self._journal, scope.emitter)
-        limit_s = self._call_timeout_s
+        call = call.sent_once
         sender = Sender(
             self._catalog,
             call,
@@ -112,7 +112,7 @@ class Executor:
             slots=slots,
             max_attempts=self._max_attempts,
             places=self._places,
-            deadline=None if limit_s is None else Deadline(limit_s, self._clock),
+            deadline=Deadline.of(self._call_timeout_s, self._clock),
         )
         return Underway(
             call=call,
@@ -128,7 +128,8 @@ class Executor:
     async def _probed(self, run: Underway) -> Probe:
         """The probe without the page it may have brought, which the call holds until it is on disk."""
         recalled = Recalled(run.sender, run.call, run.ledger, identity=self._identity(run))
-        found = await probe(run.call.tool, recalled, memory=self._probes)
+        found = await probe(run.call.tool, recalled, memory=self._probes, given=run.call.arguments)
+        found = found if run.call.is_repeatable else replace(found, pagination=run.call.tool.pagination)
         run.snapshot = snapshot_of(found, recalled.sight, source=run.call.tool.source, reuse=self._reuse)
         run.first = None if _is_too_small_to_begin_with(found) else found.first
         estimate = self._estimate(found)

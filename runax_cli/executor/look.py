@@ -138,7 +138,7 @@ class Lookout:
     async def _seen(self, call: DecidedCall, scope: Scope, *, direct_limit: int) -> Sight:
         sender = Sender(self._source, call, scope=scope, slots=self._slots, max_attempts=3)
         began = self._clock.monotonic()
-        found = await probe(call.tool, sender)
+        found = await probe(call.tool, sender, given=call.arguments)
         sample = await self._sample(found, sender)
         took = self._clock.monotonic() - began
         estimate, overhead = await asyncio.to_thread(self._measured, found, sample, call)

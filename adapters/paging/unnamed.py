@@ -1,0 +1,174 @@
+"""Arguments whose names tell nothing of paging: which of them may take part in it, and what a trial of one shows.
+
+Knows names, types and the pages that came with and without an argument. Sends nothing. What a trial shows is believed
+only where the records themselves bear it out: the same records, moved or cut, by as much as was asked for.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from adapters.base import CallResult, Json, JsonObject
+from adapters.paging import spelling, vocabulary
+from adapters.paging.envelope import HEADER, Envelope, as_count, envelope_of
+from adapters.paging.keyset import key_path
+from adapters.paging.links import looks_like_url
+from adapters.paging.members import flattened
+from adapters.paging.names import plain, words
+from adapters.paging.parameters import Parameter, dated, parameter_of
+from adapters.paging.records import at_path, find_records
+
+TRIED = 2
+"""The value by which a number is tried: pages and records are told apart by it, counted from 0 or from 1."""
+
+_MOST_NUMBERS, _MOST_PAIRS = 4, 3
+_NO_NUMBERS = frozenset(
+    "id ids year month day hour minute second week age price cost amount rate lat lon lng latitude longitude radius "
+    "width height version level score rating zoom depth timeout".split()
+)
+_NO_HEADERS = words(
+    "content_length content_type date etag server connection last_modified vary cache_control age expires location "
+    "set_cookie retry_after transfer_encoding strict_transport_security"
+)
+
+
+class Shown(StrEnum):
+    """What a page shows that came with `TRIED` in one argument, beside the page that came without."""
+
+    NOTHING = "nothing"
+    SIZE = "size"
+    RECORDS = "records"
+    RECORDS_FROM_ONE = "records_from_one"
+    ELSEWHERE = "elsewhere"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """An argument, and a value of the answer that may go into it: from beside the records, or the key of one of them.
+
+    `path` is where the value stands; `after` is the index of the record that has it, None where it stands beside them.
+    """
+
+    argument: str
+    path: str
+    value: Json
+    after: int | None = None
+
+
+def shown(first: Sequence[Json], page: Sequence[Json]) -> Shown:
+    """Compare a page with the first one, which has more than `TRIED` + 1 records."""
+    n = len(page)
+    if n == TRIED and page == first[:TRIED]:
+        return Shown.SIZE
+    if page == first[:n] and n:
+        return Shown.NOTHING
+    for by, what in ((TRIED, Shown.RECORDS), (TRIED - 1, Shown.RECORDS_FROM_ONE)):
+        overlap = first[by : by + n]
+        if n > 1 and len(overlap) > 1 and page[: len(overlap)] == overlap:
+            return what
+    if page and not any(record in first for record in page):
+        return Shown.ELSEWHERE
+    return Shown.OTHER
+
+
+def leads_on(pair: Pair, first: Sequence[Json], page: Sequence[Json], result: CallResult) -> bool:
+    """Whether `page`, with the value in the argument, goes on where the first page ends, or after the record of a key.
+
+    A key is that of a record in mid-page: only the records behind it prove that it is no filter. A cursor brings other
+    records and another cursor; a value that comes back as it was sent is a fact of the request.
+    """
+    if pair.after is not None:
+        behind = first[pair.after + 1 :]
+        return len(behind) > 1 and page[: len(behind)] == behind[: len(page)] and len(page) > 1
+    if shown(first, page) is not Shown.ELSEWHERE or len(page) > len(first):
+        return False
+    if pair.path.startswith(HEADER):
+        return bool(result.headers.get(pair.path.removeprefix(HEADER)) != pair.value)
+    return bool(at_path(result.payload, pair.path)[1] != pair.value)
+
+
+def numbers(parameters: JsonObject, given: Mapping[str, Json], *, is_surely_cut: bool) -> tuple[str, ...]:
+    """Arguments that may count records or pages: whole numbers, or text that may hold one, which nobody gave.
+
+    Text is worth a trial only where there are no numbers, and the answer says that there is more.
+    """
+    able = [one for one in _free(parameters, given) if not set(spelling.pieces(one.name)) & _NO_NUMBERS]
+    counting = [one.name for one in able if "integer" in one.types and _allows(one, TRIED)]
+    spoken = [one.name for one in able if one.types == {"string"} and not one.schema.get("pattern")]
+    return tuple((counting or (spoken if is_surely_cut else []))[:_MOST_NUMBERS])
+
+
+def pairs(
+    parameters: JsonObject, given: Mapping[str, Json], result: CallResult, records: Sequence[Json]
+) -> tuple[Pair, ...]:
+    """Values of the answer that may be a cursor or a key, each with the argument whose name is like its own."""
+    envelope = envelope_of(result.payload, find_records(result.payload), result.headers)
+    able = (one for one in _free(parameters, given) if one.is_text or one.is_number)
+    free = [one for one in able if not spelling.is_no_cursor(one.name)]
+    found = [*_handed_back(free, envelope), *_keys(free, records)]
+    return tuple(found[:_MOST_PAIRS])
+
+
+def _free(parameters: JsonObject, given: Mapping[str, Json]) -> Iterator[Parameter]:
+    required = set(parameters.get("required") or ())
+    schemas = {name: s for name, s in (parameters.get("properties") or {}).items() if isinstance(s, dict)}
+    for name, schema in flattened(schemas).items():
+        one = parameter_of(name, schema)
+        is_open = "object" not in one.types and "array" not in one.types and "boolean" not in one.types
+        is_choice = bool(one.schema.get("enum")) or dated(one) or "const" in one.schema
+        is_given = at_path(dict(given), name.replace("/", "."))[0]
+        if is_open and not is_choice and not is_given and name.partition("/")[0] not in required:
+            yield one
+
+
+def _allows(one: Parameter, value: int) -> bool:
+    lowest, highest = one.number("minimum"), one.number("maximum")
+    return (-math.inf if lowest is None else lowest) <= value <= (math.inf if highest is None else highest)
+
+
+def _handed_back(free: Sequence[Parameter], envelope: Envelope) -> Iterator[Pair]:
+    members = [m for m in (*envelope.near, *envelope.far, *envelope.headers) if _may_go_on(m.value)]
+    own = [m for m in members if not (m.path.startswith(HEADER) and m.plain in _NO_HEADERS)]
+    for is_like in (_is_same, _is_akin):
+        for one in free:
+            name = _leaf(one.name)
+            for member in own:
+                is_number = as_count(member.value) is not None and not isinstance(member.value, str)
+                if is_like(name, member.name) and (one.is_number if is_number else one.is_text):
+                    yield Pair(one.name, member.path, member.value)
+
+
+def _may_go_on(value: Json) -> bool:
+    if isinstance(value, str):
+        return bool(value) and not looks_like_url(value)
+    return bool(as_count(value))
+
+
+def _is_same(name: str, other: str) -> bool:
+    return bool(plain(name)) and plain(name) == plain(other)
+
+
+def _is_akin(name: str, other: str) -> bool:
+    """`X-Continue-From` and `Continue-Next`, `since` and `last_seq`: not the same, but alike, or what leads on."""
+    if _is_same(name, other) or vocabulary.says_total(other):
+        return False
+    is_next = vocabulary.says_next(other) or plain(other).startswith("last")
+    mine = vocabulary.words_of(name) & vocabulary.words_of(other) - vocabulary.VAGUE - {"x"}
+    return bool(mine) or (is_next and spelling.pieces(name)[:1] in (("since",), ("from",), ("after",), ("start",)))
+
+
+def _keys(free: Sequence[Parameter], records: Sequence[Json]) -> Iterator[Pair]:
+    middle = len(records) // 2
+    record = records[middle] if records else None
+    for one in free:
+        own = vocabulary.words_of(_leaf(one.name))
+        name = key_path(records, one.name) if len(own) > 1 else None
+        if name is not None and isinstance(record, dict) and name in record and plain(name) in own:
+            yield Pair(one.name, name, record[name], after=middle)
+
+
+def _leaf(name: str) -> str:
+    own = name.rpartition("/")[2]
+    return own[2:] if own[:2].lower() == "x-" else own

@@ -1,0 +1,143 @@
+"""A trial of arguments that no name explains: whether a list that may have been cut goes on by one of them.
+
+Knows the first answer of a tool without known pages, and when it looks cut: it says so itself, or its length is one at
+which servers cut. Sends few requests, each one legal by the document, and believes only what records bear out. A trial
+that finds nothing leaves everything as it was.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from adapters.base import CallResult, Convention, Effect, Json, PageAddress, Pagination, ToolSpec
+from adapters.pagination import Certainty, address, read_page
+from adapters.paging.unnamed import TRIED, Pair, Shown, leads_on, numbers, pairs, shown
+from adapters.probing.outcome import FirstPage, Probe, Rung
+
+Attempt: TypeAlias = Callable[[PageAddress], Awaitable[CallResult | None]]
+
+_FEWEST = 5
+_ROUND = 5
+_POWERS = frozenset(2**n for n in range(3, 15)) | {12, 24, 36, 48}
+
+
+@dataclass
+class Trial:
+    """One trial. `attempt` sends one request, None where it is refused; `given` are the call's own arguments."""
+
+    tool: ToolSpec
+    attempt: Attempt
+    given: Mapping[str, Json]
+
+    async def of(self, found: Probe) -> Probe:
+        """The probe as the trial leaves it. Raises SourceError."""
+        first = found.first
+        if first is None or not may_be_cut(self.tool, found):
+            return found
+        pagination = await self._handed_back(first) or await self._counted(first)
+        return found if pagination is None else _as_tried(found, first, pagination, self.tool)
+
+    async def _handed_back(self, first: FirstPage) -> Pagination | None:
+        """A value of the answer brings other records, as it stands beside them or in the last of them."""
+        records = first.reading.records
+        for pair in pairs(self.tool.parameters, self.given, first.result, records):
+            result = await self._answer(first, {pair.argument: pair.value})
+            page = None if result is None else _records(result, first)
+            if result is not None and page is not None and leads_on(pair, records, page, result):
+                return _by_pair(self.tool.pagination, pair)
+        return None
+
+    async def _counted(self, first: FirstPage) -> Pagination | None:
+        """An argument moves the page by records or by pages; another one may say how long pages are."""
+        records, place, size = first.reading.records, None, self.tool.pagination.size
+        is_surely_cut = first.reading.has_more is True or (first.reading.total or 0) > len(records)
+        for name in numbers(self.tool.parameters, self.given, is_surely_cut=is_surely_cut):
+            value = self._value(name, TRIED)
+            page = await self._page(first, {name: value})
+            match Shown.OTHER if page is None else shown(records, page):
+                case Shown.SIZE if size is None:
+                    size = name
+                case Shown.RECORDS:
+                    place = place or Pagination(convention=Convention.OFFSET, position=name)
+                case Shown.RECORDS_FROM_ONE:
+                    place = place or Pagination(convention=Convention.OFFSET, position=name, first=1)
+                case Shown.ELSEWHERE:
+                    place = place or await self._numbered(first, name)
+                case _:
+                    continue
+        if place is None:
+            return None
+        bounded = replace(self.tool.pagination, convention=place.convention, position=place.position, first=place.first)
+        if size is None or (size != bounded.size and not await self._fits(replace(bounded, size=size), records)):
+            return bounded
+        return replace(bounded, size=size)
+
+    async def _numbered(self, first: FirstPage, name: str) -> Pagination | None:
+        """Whether it counts pages: page 1 is the first one, or else page 0 is and page 1 is neither."""
+        records = first.reading.records
+        one = await self._page(first, {name: self._value(name, 1)})
+        if one == records:
+            return Pagination(convention=Convention.PAGE, position=name, first=1)
+        if one is None or shown(records, one) is not Shown.ELSEWHERE or len(one) != len(records):
+            return None
+        is_first = await self._page(first, {name: self._value(name, 0)}) == records
+        return Pagination(convention=Convention.PAGE, position=name, first=0) if is_first else None
+
+    async def _fits(self, pagination: Pagination, records: Sequence[Json]) -> bool:
+        """Whether position and size go together: an end of a range looks like a size as long as it stands alone."""
+        result = await self.attempt(address(pagination, page_index=1, size=TRIED))
+        page = None if result is None else read_page(result, Pagination(), records_path=self.tool.records_path).records
+        return page == records[TRIED : 2 * TRIED]
+
+    async def _answer(self, first: FirstPage, arguments: Mapping[str, Json]) -> CallResult | None:
+        own = first.address.arguments if first.address is not None else {}
+        return await self.attempt(PageAddress({**own, **arguments}))
+
+    async def _page(self, first: FirstPage, arguments: Mapping[str, Json]) -> list[Json] | None:
+        result = await self._answer(first, arguments)
+        return None if result is None else _records(result, first)
+
+    def _value(self, name: str, number: int) -> Json:
+        schema = (self.tool.parameters.get("properties") or {}).get(name)
+        return str(number) if isinstance(schema, dict) and schema.get("type") == "string" else number
+
+
+def may_be_cut(tool: ToolSpec, found: Probe) -> bool:
+    """Whether a list without known pages says that it goes on, or is as long as lists are that servers cut."""
+    first, reads = found.first, tool.effect is Effect.READ and tool.returns_many
+    if first is None or not reads or found.pagination.convention is not Convention.SINGLE:
+        return False
+    reading, count = first.reading, len(first.reading.records)
+    if not reading.is_list or count < _FEWEST or tool.pagination.is_declared:
+        return False
+    if reading.total is not None and reading.certainty is not Certainty.UNKNOWN:
+        return reading.total > count
+    return reading.has_more is True or (reading.has_more is None and (count % _ROUND == 0 or count in _POWERS))
+
+
+def _records(result: CallResult, first: FirstPage) -> list[Json] | None:
+    reading = read_page(result, Pagination(), records_path=first.reading.records_path)
+    return reading.records if reading.is_list else None
+
+
+def _by_pair(declared: Pagination, pair: Pair) -> Pagination:
+    if pair.after is not None:
+        return replace(declared, convention=Convention.KEYSET, position=pair.argument, key=pair.path)
+    return replace(declared, convention=Convention.CURSOR, position=pair.argument, next_path=pair.path)
+
+
+def _as_tried(found: Probe, first: FirstPage, pagination: Pagination, tool: ToolSpec) -> Probe:
+    """The first page stays the call's own, unless pages of a chosen size are to begin again."""
+    reading = read_page(first.result, pagination, records_path=tool.records_path, size=first.size, asked=first.address)
+    is_sized = pagination.is_addressable and pagination.size is not None and first.size is None
+    what = "a number of records" if pagination.convention is Convention.OFFSET else f"a {pagination.convention.value}"
+    note = f"'{pagination.position}' turned out to take {what}: the list goes on by it"
+    return replace(
+        found,
+        pagination=pagination,
+        total=reading.total if reading.certainty is not Certainty.UNKNOWN else None,
+        certainty=reading.certainty,
+        rung=Rung.FIRST_PAGE,
+        first=None if is_sized else replace(first, reading=reading),
+        notes=(note,),
+    )

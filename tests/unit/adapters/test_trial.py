@@ -1,0 +1,166 @@
+"""What a trial finds out about arguments that no name explains, and what it leaves alone."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from adapters.base import CallResult, Convention, Effect, PageAddress, Pagination, ToolSpec
+from adapters.errors import HttpStatusError
+from adapters.probe import Probe, ProbeMemory, probe
+
+ROWS = [{"id": 1000 + 3 * n, "name": f"row {n}"} for n in range(107)]
+WHOLE, TEXT = {"type": "integer"}, {"type": "string"}
+Reply = Callable[[dict[str, Any]], Any]
+
+
+def tool(**arguments: Any) -> ToolSpec:
+    parameters = {"type": "object", "properties": arguments}
+    return ToolSpec(name="rows", description="", parameters=parameters, source="desk", locator="GET /rows")
+
+
+async def tried(spec: ToolSpec, reply: Reply, **given: Any) -> tuple[Probe, list[dict[str, Any]]]:
+    asked: list[dict[str, Any]] = []
+
+    async def send(page: PageAddress | None) -> CallResult:
+        sent = {**given, **(page.arguments if page else {})}
+        asked.append(sent)
+        answer = reply(sent)
+        if isinstance(answer, Exception):
+            raise answer
+        return CallResult(payload=answer, location="GET https://desk.example/rows", status=200)
+
+    return await probe(spec, send, given=given), asked
+
+
+def by_offset(at: str, size: str, *, base: int = 0) -> Reply:
+    def reply(sent: dict[str, Any]) -> Any:
+        begin = int(sent.get(at, base)) - base
+        return ROWS[begin : begin + min(int(sent.get(size, 20)), 50)]
+
+    return reply
+
+
+def by_page(number: str, size: str, *, base: int = 1, is_told: bool = False) -> Reply:
+    def reply(sent: dict[str, Any]) -> Any:
+        length = min(int(sent.get(size, 20)), 50)
+        begin = (int(sent.get(number, base)) - base) * length
+        return {"zaznamy": ROWS[begin : begin + length]} | ({"total": len(ROWS)} if is_told else {})
+
+    return reply
+
+
+@pytest.mark.parametrize("base", [0, 1])
+async def test_two_numbers_turn_out_to_be_a_number_of_records_and_the_length_of_a_page(base: int) -> None:
+    found, _ = await tried(tool(fra=WHOLE, antall=WHOLE), by_offset("fra", "antall", base=base))
+    assert found.pagination == Pagination(convention=Convention.OFFSET, position="fra", size="antall", first=base)
+    assert found.total is None
+
+
+@pytest.mark.parametrize("base", [0, 1])
+async def test_two_numbers_turn_out_to_be_a_page_and_its_length(base: int) -> None:
+    found, asked = await tried(tool(strana=WHOLE, kolik=WHOLE), by_page("strana", "kolik", base=base))
+    assert found.pagination == Pagination(convention=Convention.PAGE, position="strana", size="kolik", first=base)
+    assert len(asked) == found.requests <= 6
+
+
+async def test_the_end_of_a_range_is_no_length() -> None:
+    def reply(sent: dict[str, Any]) -> Any:
+        begin = sent.get("von", 0)
+        return ROWS[begin : sent.get("bis", begin + 20)]
+
+    found, _ = await tried(tool(von=WHOLE, bis=WHOLE), reply)
+    assert found.pagination == Pagination(convention=Convention.OFFSET, position="von")
+
+
+async def test_numbers_that_are_called_text_are_tried_as_text() -> None:
+    found, asked = await tried(tool(strana=TEXT, kolik=TEXT), by_page("strana", "kolik", is_told=True))
+    assert found.pagination.position == "strana"
+    assert asked[1] == {"strana": "2"}
+
+
+async def test_a_value_that_comes_back_under_the_name_of_an_argument_is_a_cursor() -> None:
+    def reply(sent: dict[str, Any]) -> Any:
+        begin = int(sent.get("kontynuacja", "k0")[1:])
+        return {"wyniki": ROWS[begin : begin + 20], "kontynuacja": f"k{begin + 20}"}
+
+    found, asked = await tried(tool(kontynuacja=TEXT, kryterium=TEXT), reply)
+    assert found.pagination.convention is Convention.CURSOR
+    assert found.first is not None
+    assert found.first.reading.next == PageAddress({"kontynuacja": "k20"})
+    assert len(asked) == 2
+
+
+async def test_an_argument_called_after_the_key_of_records_takes_the_last_one() -> None:
+    def reply(sent: dict[str, Any]) -> Any:
+        return [row for row in ROWS if row["id"] > sent.get("posledni_id", 0)][:20]
+
+    found, _ = await tried(tool(posledni_id=WHOLE), reply)
+    assert (found.pagination.convention, found.pagination.key) == (Convention.KEYSET, "id")
+
+
+async def test_a_filter_by_a_key_of_another_kind_is_not_taken_for_the_last_record_read() -> None:
+    """The records of one owner are other ones, and lie behind the first page too."""
+    found, asked = await tried(tool(owner_id=WHOLE), lambda sent: ROWS[60:80] if sent else ROWS[:20])
+    assert (found.pagination, found.total, len(asked)) == (Pagination(), 20, 2)
+
+
+async def test_a_fact_of_the_request_is_no_cursor() -> None:
+    def reply(sent: dict[str, Any]) -> Any:
+        vydani = sent.get("vydani", "druhe")
+        return {"vydani": vydani, "wyniki": ROWS[40:60] if sent else ROWS[:20]}
+
+    found, _ = await tried(tool(vydani=TEXT), reply)
+    assert (found.pagination, found.total) == (Pagination(), 20)
+
+
+@pytest.mark.parametrize("answer", [[], ROWS[3:4], [{"id": 1, "name": "of another kind"}]])
+async def test_a_filter_is_not_taken_for_paging(answer: Any) -> None:
+    found, asked = await tried(tool(velikost=WHOLE), lambda sent: answer if sent else ROWS[:20])
+    assert found.pagination == Pagination()
+    assert (found.total, len(found.first.reading.records)) == (20, 20) if found.first else False
+    assert len(asked) <= 3
+
+
+async def test_an_argument_that_the_server_refuses_costs_one_request_and_nothing_else() -> None:
+    refusal = HttpStatusError("no", source="desk", location="GET /rows", status=422)
+    found, asked = await tried(tool(velikost=WHOLE), lambda sent: refusal if sent else ROWS[:20])
+    assert (found.pagination, found.total, len(asked)) == (Pagination(), 20, 2)
+
+
+@pytest.mark.parametrize(
+    ("spec", "answer"),
+    [
+        (tool(fra=WHOLE), ROWS[:17]),
+        (tool(fra=WHOLE), {"poster": ROWS[:20], "total": 20}),
+        (tool(fra=WHOLE), {"poster": ROWS[:20], "has_more": False}),
+        (tool(fra={"type": "integer", "enum": [1, 2]}), ROWS[:20]),
+        (tool(year=WHOLE, owner=TEXT), ROWS[:20]),
+        (tool(fra={"type": "integer", "minimum": 5}), ROWS[:20]),
+        (replace(tool(fra=WHOLE), effect=Effect.WRITE), ROWS[:20]),
+        (replace(tool(fra=WHOLE), pagination=Pagination(is_declared=True)), ROWS[:20]),
+    ],
+)
+async def test_nothing_is_tried_without_need_or_leave(spec: ToolSpec, answer: Any) -> None:
+    _, asked = await tried(spec, lambda _: answer)
+    assert asked == [{}]
+
+
+async def test_what_the_caller_gave_is_never_changed_for_a_trial() -> None:
+    _, asked = await tried(tool(fra=WHOLE, antall=WHOLE), by_offset("fra", "antall"), antall=10)
+    assert len(asked) > 1
+    assert {sent["antall"] for sent in asked} == {10}
+
+
+async def test_a_tool_is_tried_once() -> None:
+    asked: list[PageAddress | None] = []
+    memory = ProbeMemory()
+
+    async def send(page: PageAddress | None) -> CallResult:
+        asked.append(page)
+        return CallResult(payload=ROWS[:20], location="GET https://desk.example/rows", status=200)
+
+    for _ in range(2):
+        await probe(tool(fra=WHOLE), send, memory=memory)
+    assert len(asked) == 3
