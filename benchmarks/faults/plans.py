@@ -48,6 +48,7 @@ class Distortion(StrEnum):
 WITHHOLDING = frozenset({Distortion.SHORT_PAGE, Distortion.EMPTY_PAGE})
 """Without a total, nothing shows these."""
 _TOTAL = frozenset({Distortion.WRONG_TOTAL, Distortion.LOW_TOTAL})
+_BY_PAGE = frozenset({Distortion.DROPPED_PAGE})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,10 +115,21 @@ def _rate(kind: Mishap, draw: random.Random) -> float:
     return 0.01 if kind is Mishap.HANG else draw.choice([0.02, 0.05, 0.1, 0.2])
 
 
+def _chance(kind: Distortion, draw: random.Random) -> float:
+    """A total may be wrong each time; what is wrong with all pages each time is another kind of data, and no fault."""
+    return draw.choice([0.2, 1.0]) if kind in _TOTAL else draw.choice([0.1, 0.2, 0.4])
+
+
+def _together(rates: dict[FaultKind, float]) -> dict[FaultKind, float]:
+    """The same chances, together at most certain."""
+    whole = max(1.0, sum(rates.values()))
+    return {kind: rate / whole for kind, rate in rates.items()}
+
+
 def _faults(seed: int, kinds: list[Distortion], draw: random.Random) -> FaultPlan:
     is_dropping = Distortion.DROPPED_PAGE in kinds
     return FaultPlan(
         seed=seed,
-        rates={FaultKind(kind): draw.choice([0.1, 0.2]) for kind in kinds if kind is not Distortion.DROPPED_PAGE},
+        rates=_together({FaultKind(kind): _chance(kind, draw) for kind in kinds if kind not in _BY_PAGE}),
         dropped_pages=frozenset({draw.randint(1, 4)}) if is_dropping else frozenset(),
     )
