@@ -35,6 +35,7 @@ from adapters.errors import (
 from adapters.masking import Mask, quiet_http_logs
 from adapters.origin import Origin, joined
 from adapters.pace import Pace
+from adapters.wholeness import Tail, is_perhaps_cut
 
 _RETRYABLE = frozenset({408, 425, 429, 500, 502, 503, 504})
 _TOO_MANY = 429
@@ -192,7 +193,7 @@ class HttpTransport:
             ) from None
         except httpx2.DecodingError as error:
             text = f"the body is not what its content encoding says: {self._said(error)}"
-            raise MalformedResponse(text, source=self._source, location=location) from None
+            raise MalformedResponse(text, source=self._source, location=location, is_retryable=True) from None
         except (httpx2.HTTPError, httpx2.InvalidURL, UnicodeError) as error:
             text = f"the request cannot be sent: {self._said(error)}"
             raise ConnectionFailed(text, source=self._source, location=location) from None
@@ -234,12 +235,15 @@ class HttpTransport:
             raise MalformedResponse(text, source=self._source, location=location)
         if not 200 <= response.status_code < 300:
             raise await self._refusal(response, location, allowance)
-        body = bytearray()
+        body, tail = bytearray(), Tail.of(response)
         async for piece in response.aiter_bytes():
             body += piece
             if len(body) > self._limits.max_bytes:
                 text = f"the body is larger than {self._limits.max_bytes:,} bytes; ask for a smaller page"
                 raise ResponseTooLarge(text, source=self._source, location=location)
+        if is_perhaps_cut(response, tail, len(body)):
+            text = f"the body ends after {len(body):,} bytes, before its own end"
+            raise MalformedResponse(text, source=self._source, location=location, is_retryable=True)
         return bytes(body)
 
     async def _refusal(self, response: httpx2.Response, location: str, allowance: Allowance | None) -> HttpStatusError:
@@ -305,7 +309,7 @@ class _Hops:
 
 
 def _wire(request: HttpRequest) -> httpx2.Request:
-    headers = [("user-agent", _USER_AGENT), ("accept-encoding", "gzip, deflate"), *request.headers]
+    headers = [("user-agent", _USER_AGENT), ("accept-encoding", "gzip"), *request.headers]
     return httpx2.Request(
         request.method, request.url, headers=[(n.encode("ascii"), v.encode("utf-8")) for n, v in headers],
         content=request.body,

@@ -29,6 +29,8 @@ class Mishap(StrEnum):
     CUT = "cut body of known length"
     CUT_CHUNKS = "cut body in chunks"
     CUT_OPEN = "cut body of unknown length"
+    CUT_PACKED = "cut body, compressed, of unknown length"
+    NOTHING = "an answer without a body"
     DRIP = "slow drip"
     HANG = "no answer"
 

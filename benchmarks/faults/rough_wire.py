@@ -5,6 +5,7 @@ that it also counts what never arrives.
 """
 
 import asyncio
+import gzip
 import json
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -156,6 +157,17 @@ async def _cut_open(at: _Exchange) -> None:
     await at.writer.drain()
 
 
+async def _cut_packed(at: _Exchange) -> None:
+    packed = gzip.compress(at.response.content)
+    at.writer.write(_head(at.response, "Content-Encoding: gzip") + packed[: max(12, len(packed) - 5)])
+    await at.writer.drain()
+
+
+async def _nothing(at: _Exchange) -> None:
+    at.writer.write(_head(at.response, ""))
+    await at.writer.drain()
+
+
 async def _drip(at: _Exchange) -> None:
     whole = at.response.content
     at.writer.write(_head(at.response, f"Content-Length: {len(whole)}"))
@@ -181,6 +193,8 @@ _MISHAPS: dict[Mishap, Callable[[_Exchange], Awaitable[None]]] = {
     Mishap.CUT: _cut,
     Mishap.CUT_CHUNKS: _cut_chunks,
     Mishap.CUT_OPEN: _cut_open,
+    Mishap.CUT_PACKED: _cut_packed,
+    Mishap.NOTHING: _nothing,
     Mishap.DRIP: _drip,
     Mishap.HANG: _hang,
 }

@@ -364,3 +364,28 @@ async def test_a_server_that_refuses_is_a_server_that_works(server, tools, trans
         with pytest.raises(HttpStatusError):
             await sending.send(get(server))
     assert (await sending.send(get(server))).payload == [1]
+
+
+TABLE = "\n".join(f"{n},name {n}" for n in range(5_000)).encode()
+OPEN = "HTTP/1.1 200 OK\nconnection: close\ncontent-type: "
+
+
+async def test_half_a_compressed_table_is_fetched_again_although_nothing_tells_its_length(server, tools, transport):
+    packed = gzip.compress(TABLE)
+    head = f"{OPEN}text/csv\ncontent-encoding: gzip"
+    server.then(tools.raw(head, packed[:-1]), tools.raw(head, packed[: len(packed) // 2]), tools.raw(head, packed))
+    result = await transport().send(get(server))
+    assert (result.payload, result.requests) == (TABLE.decode(), 3)
+
+
+async def test_nothing_in_place_of_json_is_no_answer_unless_the_server_says_that_it_is_empty(server, tools, transport):
+    nothing = tools.raw(f"{OPEN}application/json", b"")
+    server.then(nothing, tools.answer([1]), tools.raw(f"{OPEN}application/json\ncontent-length: 0", b""))
+    sending = transport()
+    assert (await sending.send(get(server))).payload == [1]
+    assert (await sending.send(get(server))).payload is None
+
+
+async def test_an_empty_compressed_body_is_whole(server, tools, transport):
+    server.then(tools.answer(gzip.compress(b""), headers={"content-encoding": "gzip"}))
+    assert (await transport().send(get(server))).payload is None
