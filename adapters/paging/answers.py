@@ -28,6 +28,10 @@ _LINKS = names.words("links _links paging pagination page pages meta link naviga
 _ABOUT_PAGES = names.words("pagination paging page page_info paginator")
 _NEXT_IN_LINKS = names.words("next next_page next_link")
 _TEXT = frozenset({"", "string", "object"})
+_ADDRESSES = names.words("href url uri link")
+_NEXT_PARTS = names.words("next next_page")
+_CURSOR_PARTS = names.words("cursor cursors paging pagination")
+_FORWARD_PARTS = names.words("after next")
 
 
 @dataclass(frozen=True)
@@ -135,17 +139,22 @@ class Answer:
         for path, kind in self.leaves.items():
             above, _, leaf = path.rpartition(".")
             holder = plain(above.rpartition(".")[2]) if above else ""
-            if kind in _TEXT and plain(leaf) in names.NEXT_URLS:
-                return path
-            if kind in _TEXT and plain(leaf) in _NEXT_IN_LINKS and holder in _LINKS:
+            if kind not in _TEXT or not self._may_be_address(path):
+                continue
+            if plain(leaf) in names.NEXT_URLS or (plain(leaf) in _NEXT_IN_LINKS and holder in _LINKS):
                 return path
         return self._next_beside_previous()
 
     def _next_beside_previous(self) -> str | None:
         top = {plain(path): path for path in self.leaves if "." not in path}
         if "next" in top and top.keys() & (names.PREVIOUS_MARKS | {"count"}) and self.leaves[top["next"]] in _TEXT:
-            return top["next"]
+            return top["next"] if self._may_be_address(top["next"]) else None
         return None
+
+    def _may_be_address(self, path: str) -> bool:
+        """Whether it is text, or an object that holds one or of which nothing is known; `next: {page}` is none."""
+        inner = [plain(_leaf(other)) for other in self.leaves if other.startswith(f"{path}.")]
+        return not inner or not _ADDRESSES.isdisjoint(inner)
 
     @cached_property
     def next_header(self) -> str | None:
@@ -169,9 +178,12 @@ class Answer:
     def returns(self, name: str, *, is_mirror: bool = False) -> bool:
         """Whether what is asked for by `name` is handed out here: `marker` by `NextMarker`, `startKey` by `lastKey`.
 
-        A member of the very same name counts where the answer is no mirror of the request.
+        A member of the very same name counts where the answer is no mirror of the request, or where it stands in what
+        is called `next` (`next.page`) or, named for a direction, in what is called a cursor (`cursor.after`).
         """
         own = plain(_leaf(name.replace("/", ".")))
+        if self._is_in_part(own, _NEXT_PARTS) or (own in _FORWARD_PARTS and self._is_in_part(own, _CURSOR_PARTS)):
+            return True
         asked = frozenset(spelling.pieces(name.rpartition("/")[2]))
         if not asked - _COUNTERS or asked & _NO_PLACE:
             return False
@@ -180,6 +192,10 @@ class Answer:
         if not handed.isdisjoint(self.spelled):
             return True
         return bool(asked & _STARTING) and any(_is_pair(asked, given) for given in self.spelled.values())
+
+    def _is_in_part(self, own: str, parts: frozenset[str]) -> bool:
+        places = (path.rpartition(".") for path in self.leaves)
+        return any(plain(leaf) == own and plain(_leaf(above)) in parts for above, _, leaf in places)
 
 
 def _is_pair(asked: frozenset[str], given: frozenset[str]) -> bool:

@@ -1,0 +1,42 @@
+"""Cursors that an answer hands out inside a part of it, by the name of the argument that takes them."""
+
+from adapters.base import CallResult, Convention, PageAddress
+from adapters.pagination import ResponseShape, detect, read_page
+
+TEXT, NUMBER, SIZE = {"type": "string"}, {"type": "number"}, {"type": "integer"}
+
+
+def shape(**members: str) -> ResponseShape:
+    opened = {name.replace("__", "."): kind for name, kind in members.items()}
+    return ResponseShape(members=opened, headers=frozenset(), is_list=False, item_members=frozenset())
+
+
+def test_a_page_inside_what_is_called_next_is_a_cursor_and_no_address() -> None:
+    answer = shape(items="array", count="number", next="object", next__page="string")
+    found = detect({"page": TEXT, "limit": NUMBER}, response=answer)
+    assert (found.convention, found.position, found.size) == (Convention.CURSOR, "page", "limit")
+    payload = {"items": [{"id": 1}], "next": {"page": "-MxK3"}, "count": 70}
+    reading = read_page(CallResult(payload=payload, location="GET https://desk.example/x"), found)
+    assert reading.next == PageAddress({"page": "-MxK3"})
+
+
+def test_a_number_called_after_is_a_cursor_where_the_answer_has_a_cursor_with_that_member() -> None:
+    answer = shape(
+        meta="object",
+        meta__parts="array",
+        meta__cursor="object",
+        meta__cursor__after="number",
+        meta__cursor__before="number",
+    )
+    found = detect({"after": NUMBER, "before": NUMBER, "page_size": NUMBER}, response=answer)
+    assert (found.convention, found.position, found.size) == (Convention.CURSOR, "after", "page_size")
+    payload = {"meta": {"parts": [{"key": "a"}], "cursor": {"after": 30, "before": 1}}}
+    reading = read_page(CallResult(payload=payload, location="GET https://desk.example/x"), found)
+    assert reading.next == PageAddress({"after": 30})
+
+
+def test_an_address_inside_what_is_called_next_is_still_one() -> None:
+    found = detect(
+        {"limit": SIZE}, response=shape(items="array", links="object", links__next="object", links__next__href="string")
+    )
+    assert found.convention is Convention.NEXT_URL
