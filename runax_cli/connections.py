@@ -3,9 +3,8 @@
 Knows which settings an adapter takes. Knows no document and no protocol; an adapter is imported when it is needed.
 """
 
-import re
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 
 from pydantic import SecretStr
@@ -29,8 +28,7 @@ from adapters.openapi.settings import ANY_SCHEME, OpenApiSettings, ToolOverride
 from runax_cli.errors import ConfigurationError, RunaxError, SourceUnavailable
 from runax_cli.settings_files import McpPart, OpenApiPart, OperationPart, PaginationPart
 from runax_cli.settings_load import Configuration
-
-_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+from runax_cli.settings_mcp import expanded
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,14 +180,22 @@ def _pagination(part: PaginationPart) -> Pagination:
 
 
 def mcp_settings(name: str, part: McpPart, configuration: Configuration) -> McpSettings:
-    """The adapter's settings of an MCP server. `${NAME}` in its environment and headers becomes that variable."""
-    owner = f"source {name}"
+    """The adapter's settings of an MCP server, with the values of the variables that its entry names.
+
+    Raises DocumentError for an entry that is of no use, so that its server alone is.
+    """
+    if part.flaw is not None:
+        raise DocumentError(part.flaw, source=name)
+
+    filled, owner = _filling(name, configuration), f"source {name}"
     return McpSettings(
         name=name,
-        url=part.url,
-        command=part.command or None,
-        env={key: _expanded(value, configuration, owner) for key, value in part.env.items()},
-        headers={key: _expanded(value, configuration, owner) for key, value in part.headers.items()},
+        url=None if part.url is None else filled(part.url),
+        command=tuple(map(filled, part.command)) or None,
+        env={key: filled(value) for key, value in part.env.items()},
+        headers={key: filled(value) for key, value in part.headers.items()},
+        cwd=None if part.cwd is None else filled(part.cwd),
+        log_folder=configuration.settings.log_dir,
         token=None if part.auth is None else configuration.credential(part.auth, owner=owner).get_secret_value(),
         timeout_s=configuration.settings.api_timeout,
         read_tools=frozenset(key for key, operation in part.operations.items() if operation.read),
@@ -197,5 +203,19 @@ def mcp_settings(name: str, part: McpPart, configuration: Configuration) -> McpS
     )
 
 
-def _expanded(text: str, configuration: Configuration, owner: str) -> str:
-    return _VARIABLE.sub(lambda match: configuration.credential(match[1], owner=owner).get_secret_value(), text)
+def _filling(name: str, configuration: Configuration) -> Callable[[str], str]:
+    """What puts the values of variables into the texts of an entry. Raises DocumentError for one that is not set."""
+
+    def value_of(variable: str) -> str | None:
+        with suppress(ConfigurationError):
+            return configuration.credential(variable, owner=f"source {name}").get_secret_value()
+        return None
+
+    def filled(text: str) -> str:
+        try:
+            return expanded(text, value_of)
+        except KeyError as error:
+            why = f"it names the variable '{error.args[0]}', which is not set. Set it in the environment or in '.env'"
+            raise DocumentError(why, source=name) from None
+
+    return filled

@@ -1,6 +1,6 @@
 """What stands in a settings file: sources, models by role, profiles, tool filters, overrides of single operations.
 
-Knows the shape of `runax.yaml`, of the user's file and of an `mcpServers` file, and reads them. Knows nothing of the
+Knows the shape of `runax.yaml` and of the user's file, and reads them. Knows nothing of the
 order in which files and environment count, and opens no connection.
 """
 
@@ -17,6 +17,7 @@ from runax_cli.settings import Count, ModelApi, Seconds, Url
 
 RoleName: TypeAlias = Literal["planner", "agent", "reducer", "labeller", "summarizer"]
 Globs: TypeAlias = tuple[str, ...]
+Templated: TypeAlias = Annotated[str, Field(pattern=r"\$\{")]
 
 
 class Part(BaseModel):
@@ -93,14 +94,18 @@ def _split_command(value: Any) -> Any:
 class McpPart(Part):
     """An MCP server: its `url`, or the `command` that starts it.
 
-    `env` and `headers` may name variables as `${NAME}`; `auth` names the variable that holds a bearer token.
+    `url`, `command`, `env` and `headers` may name variables as `${NAME}` or `${NAME:-default}`; `auth` names the
+    variable that holds a bearer token, `cwd` is where the command is started. `flaw` says why an entry of an
+    `mcpServers` file is of no use.
     """
 
     kind: Literal["mcp"]
-    url: Url | None = None
+    url: Url | Templated | None = None
     command: Annotated[tuple[str, ...], BeforeValidator(_split_command)] = ()
     env: dict[str, str] = Field(default_factory=dict)
     headers: dict[str, str] = Field(default_factory=dict)
+    cwd: str | None = None
+    flaw: str | None = Field(default=None, exclude=True)
     auth: str | None = None
     tools: Globs = ()
     operations: dict[str, OperationPart] = Field(default_factory=dict)
@@ -176,21 +181,3 @@ def _placed(source: OpenApiPart | McpPart, folder: Path) -> OpenApiPart | McpPar
     if isinstance(source, McpPart) or source.document is None or "://" in source.document:
         return source
     return source.model_copy(update={"document": str(folder / source.document)})
-
-
-def mcp_servers(mapping: Mapping[str, Any], *, path: Path) -> dict[str, OpenApiPart | McpPart]:
-    """Sources of an `mcpServers` file as other clients write it: `command`, `args` and `env`, or `url`."""
-    servers = mapping.get("mcpServers")
-    if not isinstance(servers, dict):
-        raise _unreadable(path, "'mcpServers' is no mapping of names to servers")
-    parts: dict[str, Any] = {name: _mcp_part(name, entry, path) for name, entry in servers.items()}
-    return dict(structure_of({"sources": parts}, path=path).sources)
-
-
-def _mcp_part(name: str, entry: Any, path: Path) -> dict[str, Any]:
-    if not isinstance(entry, dict):
-        raise _unreadable(path, f"the server '{name}' is no mapping")
-    if "url" in entry:
-        return {"kind": "mcp", "url": entry["url"], "headers": entry.get("headers") or {}}
-    command = [entry.get("command", ""), *entry.get("args", ())]
-    return {"kind": "mcp", "command": command, "env": entry.get("env") or {}}

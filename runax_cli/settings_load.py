@@ -25,10 +25,10 @@ from runax_cli.settings_files import (
     McpPart,
     OpenApiPart,
     Structure,
-    mcp_servers,
     read_mapping,
     structure_of,
 )
+from runax_cli.settings_mcp import mcp_servers, secret_variables
 
 PROJECT_FILE = "runax.yaml"
 USER_FILE = "config.yaml"
@@ -139,8 +139,9 @@ class Configuration:
         named = [getattr(self.settings, name) for name in SECRETS]
         sources = self.structure.sources.values()
         auths = [name for part in sources for name in _names(part.auth)]
+        inside = [name for part in sources if isinstance(part, McpPart) for name in secret_variables(part)]
         keys = [model.key_variable for model in self.structure.models.values() if model.key_variable]
-        values = [self.variables.get(name, "") for name in (*auths, *keys)]
+        values = [self.variables.get(name, "") for name in (*auths, *keys, *inside)]
         return frozenset(filter(None, [*(value.get_secret_value() for value in named if value), *values]))
 
 
@@ -238,7 +239,7 @@ def _require_profile(profile: Any, mappings: list[tuple[Path, dict[str, Any]]]) 
 
 def _file_layer(mapping: Mapping[str, Any], path: Path, *, origin: str, has_secrets: bool) -> Layer:
     if "mcpServers" in mapping:
-        return Layer(origin, {}, Structure(sources=mcp_servers(mapping, path=path)))
+        return Layer(origin, {}, Structure(sources=dict(mcp_servers(mapping, path=path))))
     values = {key.lower(): value for key, value in mapping.items() if key not in STRUCTURE_KEYS | FILE_ONLY_KEYS}
     values |= {key.lower(): value for key, value in (mapping.get("limits") or {}).items()}
     for key in values:
@@ -259,7 +260,7 @@ def _file_structure(mapping: Mapping[str, Any], path: Path) -> Structure:
         return structure
     other = path.parent / str(mapping["mcp_servers"])
     return structure.model_copy(
-        update={"sources": mcp_servers(read_mapping(other), path=other) | dict(structure.sources)}
+        update={"sources": {**mcp_servers(read_mapping(other), path=other), **structure.sources}}
     )
 
 

@@ -31,6 +31,7 @@ class ServerWords:
     path: Path | None = None
     last: str = ""
     n_bytes: int = 0
+    _is_opened: bool = False
     _file: TextIO | None = field(default=None, repr=False)
 
     @asynccontextmanager
@@ -42,7 +43,6 @@ class ServerWords:
         protocol = asyncio.StreamReaderProtocol(stream)
         transport, _ = await loop.connect_read_pipe(lambda: protocol, os.fdopen(reading, "rb", buffering=0))
         listener = asyncio.create_task(self._listen(stream), name=f"stderr of {self.name}")
-        self._open()
         ours: TextIO = os.fdopen(writing, "w", encoding="utf-8", errors="replace")
         try:
             yield ours
@@ -74,6 +74,8 @@ class ServerWords:
     def _take(self, line: bytes) -> None:
         text = self.mask.text(line.decode("utf-8", "replace").rstrip("\r"))[:_LONGEST_LINE]
         self.last = f"{self.last}{text}\n"[-_LAST_WORDS:]
+        if self._file is None and not self._is_opened:
+            self._open()
         if self._file is None or self.n_bytes > _MOST_BYTES:
             return
         try:
@@ -84,6 +86,8 @@ class ServerWords:
             self._file = None
 
     def _open(self) -> None:
+        """Open the file, at the first line: most servers say nothing."""
+        self._is_opened = True
         if self.path is None:
             return
         try:

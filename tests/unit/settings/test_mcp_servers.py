@@ -1,0 +1,89 @@
+"""Files of MCP servers as other clients write them: variables, defaults, flawed and disabled entries."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adapters.errors import DocumentError
+from runax_cli.connections import mcp_settings, open_source
+from runax_cli.errors import ConfigurationError
+from runax_cli.settings_load import Configuration, load
+from runax_cli.settings_mcp import expanded, mcp_servers
+
+
+def configured(**servers: Any) -> Configuration:
+    path = Path.cwd() / "mcp.json"
+    path.write_text(json.dumps({"mcpServers": servers}), encoding="utf-8")
+    return load(config=path)
+
+
+def settings(configuration: Configuration, name: str) -> Any:
+    part = configuration.sources()[name]
+    assert part.kind == "mcp"
+    return mcp_settings(name, part, configuration)
+
+
+def test_variables_are_filled_in_wherever_an_entry_names_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_HOST", "127.0.0.1:9")
+    monkeypatch.setenv("MY_TOKEN", "s3cr3t-value")
+    monkeypatch.setenv("EMPTY", "")
+    configuration = configured(
+        web={"type": "http", "url": "http://${MY_HOST}/${PATH_PART:-mcp}", "headers": {"X-Key": "Key ${MY_TOKEN}"}},
+        files={
+            "command": "${EMPTY:-npx}",
+            "args": ["-y", "x", "${env:MY_HOST}", 5],
+            "env": {"TOKEN": "${MY_TOKEN}", "DEBUG": True},
+            "cwd": "/tmp/${MY_HOST}",
+        },
+    )
+    web, files = settings(configuration, "web"), settings(configuration, "files")
+    assert (web.url, dict(web.headers)) == ("http://127.0.0.1:9/mcp", {"X-Key": "Key s3cr3t-value"})
+    assert files.command == ("npx", "-y", "x", "127.0.0.1:9", "5")
+    assert dict(files.env) == {"TOKEN": "s3cr3t-value", "DEBUG": "true"}
+    assert files.cwd == "/tmp/127.0.0.1:9"
+    assert files.log_folder == configuration.settings.log_dir
+    assert "s3cr3t-value" in configuration.secrets()
+    assert "127.0.0.1:9" not in configuration.secrets()
+
+
+@pytest.mark.parametrize(
+    ("entry", "why"),
+    [
+        (7, "is no mapping"),
+        ({}, "either a 'command' or a 'url'"),
+        ({"command": "x", "url": "http://h"}, "either a 'command' or a 'url'"),
+        ({"command": ["x"]}, "'command' that is no text"),
+        ({"command": "x", "args": "-y"}, "'args' that are no list"),
+        ({"url": "ftp://h"}, "ftp://h"),
+        ({"command": "x", "env": []}, "'env'"),
+        ({"command": "x", "env": {"A": "${ABSENT}"}}, "'ABSENT', which is not set"),
+    ],
+)
+async def test_a_flawed_entry_disables_its_server_alone(entry: Any, why: str) -> None:
+    configuration = configured(bad=entry, good={"command": "npx"})
+    assert settings(configuration, "good").command == ("npx",)
+    bad = await open_source("bad", configuration.sources()["bad"], configuration)
+    with pytest.raises(DocumentError, match=why):
+        await bad.list_tools()
+
+
+def test_a_disabled_server_is_none_and_other_spellings_are_read() -> None:
+    configuration = configured(
+        off={"command": "x", "disabled": True}, web={"serverUrl": "http://h/mcp", "autoApprove": ["a"], "timeout": 5}
+    )
+    assert set(configuration.sources()) == {"web"}
+    assert settings(configuration, "web").url == "http://h/mcp"
+    assert set(mcp_servers({"servers": {"a": {"command": "x"}}}, path=Path("mcp.json"))) == {"a"}
+
+
+def test_a_file_without_servers_is_of_no_use() -> None:
+    with pytest.raises(ConfigurationError, match="no mapping 'mcpServers'"):
+        mcp_servers({"mcpServers": []}, path=Path("mcp.json"))
+
+
+def test_only_braces_make_a_variable() -> None:
+    assert expanded("$HOME ${A} ${B:-} ${C:-x:-y}", {"A": "1"}.get) == "$HOME 1  x:-y"
+    with pytest.raises(KeyError):
+        expanded("${B}", {}.get)
