@@ -134,13 +134,23 @@ class Trail:
             return _Step(why=f"page {index} names a page as its next that was read already")
         self._visited.add(mark)
         try:
-            page = await self._mender.distinct(await self._pages.ask(place), place)
+            page = await self._asked(index, place)
         except SourceError as error:
             return _Step(error=error)
         except BudgetExhausted as error:
             self._intake.stop(ReasonCode.BUDGET, str(error))
             return _Step()
         return await self._kept(index, page, place)
+
+    async def _asked(self, index: int, place: PageAddress) -> Page:
+        """A page; one that came before is asked for once more, since a server may slip where it does not lie."""
+        page = await self._mender.distinct(await self._pages.ask(place), place)
+        is_twin = self._intake.repetitions.twin(index, page) is not None
+        if not is_twin or may_repeat_address(self._pages.pagination):
+            return page
+        again = await self._mender.distinct(await self._pages.ask(place), place)
+        again.requests += page.requests
+        return again
 
     async def _kept(self, index: int, page: Page, place: PageAddress) -> _Step:
         self._without_border(page)
