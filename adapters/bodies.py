@@ -15,6 +15,7 @@ from adapters.base import Json
 _LINES = ("ndjson", "jsonl", "jsonlines", "json-seq", "json-lines")
 _TEXT = ("xml", "yaml", "csv", "javascript", "x-www-form-urlencoded")
 _UNNAMED = ("", "text/plain", "text/html", "application/octet-stream", "binary/octet-stream")
+_JSON_VERSION = re.compile(r"[+/-]json-\d[\d.]*$")  # application/x-amz-json-1.1
 _LONG_INTEGER = re.compile(rb"[0-9]{19}")  # beyond 64 bits the fast parser silently rounds to a float
 
 
@@ -34,7 +35,7 @@ def parse_body(data: bytes, content_type: str | None) -> Json:
     if kind.rpartition("/")[2].rpartition("+")[2].removeprefix("x-") in _LINES:
         lines = data.replace(b"\x1e", b"").splitlines()
         return [_json(line, charset) for line in lines if line.strip()]
-    if kind.endswith("json"):
+    if kind.endswith("json") or _JSON_VERSION.search(kind):
         return _json(data, charset)
     if kind in _UNNAMED and data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
         return _json(data, charset)

@@ -15,6 +15,8 @@ from adapters.openapi.operation import STYLES, Body, Encoding, Entry, Location, 
 _IGNORED_HEADERS = frozenset({"accept", "content-type", "authorization", "host", "content-length", "connection"})
 _TOKEN = re.compile(r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
 _VARIABLE = re.compile(r"\{([^{}/]+)\}")
+_JSON_KIND = re.compile(r"[a-z]+/(?:[\w.+-]*[+-])?json(?:-\d[\d.]*)?")
+"""JSON by its suffix, or with a version as in `application/x-amz-json-1.1`."""
 _FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 
 
@@ -195,7 +197,7 @@ def _rank(media_type: str) -> int | None:
     kind = media_type.split(";")[0].strip().lower()
     if kind == "application/json":
         return 0
-    if kind.endswith("+json") or kind in ("*/*", "application/*", "text/json"):
+    if _JSON_KIND.fullmatch(kind) or kind in ("*/*", "application/*", "text/json"):
         return 1
     if kind in _FORMS:
         return 2 + _FORMS.index(kind)

@@ -25,6 +25,7 @@ from adapters.paging.sizes import size_beside
 _SHORT_TEXT = 400
 _MIRRORED = 2
 _SCROLL_IDS = names.words("scroll_id")
+_START_KEYS = names.words("exclusive_start_key")
 _SCROLLS = names.words("scroll")
 _OFFSET_MAX_COMPANY = names.words("max max_results")
 
@@ -92,7 +93,7 @@ def _cursor(one: Parameter, company: Company) -> bool | None:
     if one.is_named(spelling.KEYS) and company.answer.has_more and not company.answer.markers:
         return None
     if not one.is_text:
-        return True if is_returned and _is_cursor_object(one) else None
+        return True if (is_returned or one.is_named(_START_KEYS)) and _is_cursor_object(one) else None
     if one.is_named(spelling.CURSORS):
         return True
     if dated(one) or spelling.is_no_cursor(one.name):

@@ -32,6 +32,8 @@ from runax_cli.executor.trail import Trail
 from runax_cli.executor.walk import PageFacts, Walk
 from runax_cli.results import ReasonCode
 
+_FEWEST_TO_PROVE = 3
+
 
 class Fetch:
     """The pages of one call. `first` must come before `rest`; `in_order` may be listened to while `rest` runs."""
@@ -208,7 +210,7 @@ class Fetch:
         pagination, facts = self._pages.pagination, self._walk.seen[0]
         is_shown = self._totals.announced.total is not None or self._intake.has_ways or pagination.is_declared
         is_over = facts.has_more is False or not self._intake.may_go_on()
-        if pagination.convention is not Convention.OFFSET or is_shown or is_over or len(self._first) < 2:
+        if pagination.convention is not Convention.OFFSET or is_shown or is_over or len(self._first) < _FEWEST_TO_PROVE:
             return
         found = await corrected_unit(self._pages, self._first)
         if found is None:

@@ -14,20 +14,23 @@ from runax_cli.executor.page import Page
 from runax_cli.executor.pages import Pages
 from runax_cli.executor.sizing import legal_size
 
+_PAIR = 2
+
 
 async def corrected_unit(pages: Pages, first: list[Json]) -> tuple[Pagination, str] | None:
     """How positions really count, in words too, seen from the records of the first page; None where the guess holds.
 
-    The page that is to begin with the last of these records is asked for. Two requests at most.
+    A page that is to begin with the last but one of these records is asked for. It is of two, since pages of one record
+    have the numbers of records. Three records at least are needed, and two requests at most.
     """
-    pagination, size = pages.pagination, legal_size(pages.pagination, 1)
-    last = await _at(pages, len(first) - 1, size)
-    if last and last[0] == first[-1]:
-        return None
-    if last and last[0] == first[-2]:
+    pagination, size = pages.pagination, legal_size(pages.pagination, _PAIR)
+    last = await _at(pages, len(first) - _PAIR, size)
+    if last and (last[0] == first[-_PAIR] or first[-1] == first[-_PAIR]):
+        return None  # right; or the first page was filled from one that overlaps it, and so will all be
+    if last and last[0] == first[-_PAIR - 1]:
         text = f"'{pagination.position}' counts from {pagination.first + 1}"
         return replace(pagination, first=pagination.first + 1), text
-    second = await _at(pages, 1, size)
+    second = await _at(pages, 1, pages.size or size)
     if second and all(record not in first for record in second):
         text = f"'{pagination.position}' counts pages and not records"
         return replace(pagination, convention=Convention.PAGE), text

@@ -459,3 +459,11 @@ async def test_many_calls_at_once_on_a_source_that_is_not_listed_yet_all_find_th
     source = await opened(tools.described(paths), base_url=server.url)
     results = await asyncio.gather(*[source.call(f"t{n}", {}) for n in (0, 50, 100, 199)])
     assert [result.payload for result in results] == [[]] * 4
+
+
+async def test_json_with_a_version_in_its_name_is_sent_by_its_members_and_under_that_name(call):
+    schema = {"type": "object", "properties": {"TableName": {"type": "string"}}}
+    body = {"content": {"application/x-amz-json-1.1": {"schema": schema}}}
+    got = await call({"TableName": "t"}, method="post", requestBody=body)
+    assert json.loads(got.body) == {"TableName": "t"}
+    assert got.headers["content-type"] == "application/x-amz-json-1.1"

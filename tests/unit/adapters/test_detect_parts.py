@@ -40,3 +40,8 @@ def test_an_address_inside_what_is_called_next_is_still_one() -> None:
         {"limit": SIZE}, response=shape(items="array", links="object", links__next="object", links__next__href="string")
     )
     assert found.convention is Convention.NEXT_URL
+
+
+def test_a_start_key_is_a_cursor_though_it_is_an_object_and_no_answer_is_described() -> None:
+    found = detect({"TableName": TEXT, "Limit": SIZE, "ExclusiveStartKey": {"type": "object"}})
+    assert (found.convention, found.position, found.size) == (Convention.CURSOR, "ExclusiveStartKey", "Limit")

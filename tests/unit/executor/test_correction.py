@@ -186,6 +186,18 @@ async def test_an_offset_that_counts_pages_is_read_as_a_page_number(fetched: Fet
     assert any("counts pages and not records" in text for text in result.warnings)
 
 
+async def test_an_offset_that_counts_pages_of_the_size_asked_for_is_seen_too(fetched: Fetched) -> None:
+    """With pages of one record, the numbers of pages and of records are the same."""
+
+    def page(place: PageAddress) -> dict[str, Any]:
+        size = min(place.arguments.get("limit", SIZE), SIZE)
+        return {"items": records(size * place.arguments.get("offset", 0), size=size)}
+
+    result = await fetched(page, BY_OFFSET)
+    assert result.ids == list(range(N))
+    assert any("counts pages and not records" in text for text in result.warnings)
+
+
 async def test_an_offset_that_counts_from_one_loses_no_record(fetched: Fetched) -> None:
     result = await fetched(lambda place: {"items": records(place.arguments.get("offset", 1) - 1)}, BY_OFFSET)
     assert sorted(result.ids) == list(range(N))
