@@ -28,6 +28,14 @@ class Effect(StrEnum):
     DESTRUCTIVE = "destructive"
 
 
+class Leave(StrEnum):
+    """What the user said beforehand of a tool that changes data."""
+
+    ASK = "ask"
+    ALLOW = "allow"
+    DENY = "deny"
+
+
 class Convention(StrEnum):
     """How a tool's results are divided into pages.
 
@@ -140,6 +148,7 @@ class ToolSpec:
     parallel_safe: bool = True
     requires_fresh_input: bool = False
     timeout_s: float | None = None
+    leave: Leave = Leave.ASK
 
 
 @dataclass(frozen=True, slots=True)

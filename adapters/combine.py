@@ -14,6 +14,7 @@ from types import MappingProxyType
 
 from adapters.base import CallResult, Json, LeftOut, Observer, PageAddress, ToolList, ToolSource, ToolSpec, nobody
 from adapters.errors import SourceError, UnknownTool
+from adapters.shown import ShownRequest, ShowsRequests
 from adapters.toolnames import tool_name
 
 
@@ -94,6 +95,13 @@ class Catalog:
             hint = f"; did you mean '{near[0]}'?" if near else "; list the tools to see their names"
             raise UnknownTool(f"there is no tool '{tool_name}'{hint}", source="", requests=0)
         return await tool.source.call(tool.inner_name, arguments, page, observer=observer)
+
+    async def shown(self, tool_name: str, arguments: Mapping[str, Json]) -> ShownRequest | None:
+        """What a call would send, without sending it; None where its source cannot say. Raises SourceError."""
+        tool = self.owned.get(tool_name)
+        if tool is None or not isinstance(tool.source, ShowsRequests):
+            return None
+        return await tool.source.shown(tool.inner_name, arguments)
 
     async def aclose(self) -> None:
         """Close every source, also where closing one fails; the first failure is raised afterwards."""

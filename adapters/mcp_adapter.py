@@ -8,8 +8,10 @@ way when a connection broke may have happened, and is left to whoever asked for 
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 
+import httpx2
 from mcp.types import Tool
 
 from adapters.base import (
@@ -17,6 +19,7 @@ from adapters.base import (
     Effect,
     Json,
     JsonObject,
+    Leave,
     LeftOut,
     Observer,
     PageAddress,
@@ -49,6 +52,7 @@ from adapters.mcp.session import Connection, ToolPage
 from adapters.mcp.shape import placed
 from adapters.mcp.tools import LIST_RESOURCES, READ_RESOURCE, resource_specs, specs_of
 from adapters.pace import Pace
+from adapters.shown import ShownRequest
 
 _MAX_LIST_PAGES = 1000
 _TELLING_S = 0.5
@@ -123,6 +127,13 @@ class McpSource:
             requests=attempts,
         )
 
+    async def shown(self, tool: str, arguments: Mapping[str, Json]) -> ShownRequest:
+        """What a call would send: the tool and its arguments, to the server as the settings name it."""
+        spec, settings = await self._spec(tool), self._settings
+        mask = mask_of(settings)
+        server = mask.url(httpx2.URL(settings.url)) if settings.url else mask.text(" ".join(settings.command or ()))
+        return ShownRequest(_location(spec), server, dict(arguments))
+
     async def aclose(self) -> None:
         """Close the connection, and with it a server that was started for it."""
         async with self._lock:
@@ -161,7 +172,8 @@ class McpSource:
             pages, cut = [], [LeftOut("tools/list", f"MCP server '{self.name}' lists no tools: {error}")]
         tools = _once_each([tool for page in pages for tool in page.tools])
         usable = specs_of(tools, source=self.name, read_tools=self._settings.read_tools)
-        specs = list(usable.tools)
+        leaves = self._settings.leaves
+        specs = [replace(spec, leave=leaves.get(spec.locator, Leave.ASK)) for spec in usable.tools]
         if await self._has_resources(connection):
             specs += resource_specs(source=self.name, taken={spec.name for spec in specs})
         flawed = [part for page in pages for part in _flawed(page)]

@@ -45,6 +45,7 @@ from adapters.openapi.shape import declares_html
 from adapters.openapi.tool import Tool
 from adapters.openapi.verify import Remark, Verifier
 from adapters.origin import Origin, joined
+from adapters.shown import ShownRequest
 from adapters.transport import HttpLimits, HttpRequest, HttpTransport, new_client
 
 __all__ = ["OpenApiSettings", "OpenApiSource", "ToolOverride"]
@@ -143,6 +144,13 @@ class OpenApiSource:
         if not place.is_head:
             await self._check_response(known, result, observer)
         return result
+
+    async def shown(self, tool: str, arguments: Mapping[str, Json]) -> ShownRequest:
+        """The request that a call would send, its secrets masked. Raises SourceError where it would send none."""
+        known = await self._tool(tool)
+        built = self._built(known, dict(arguments), ())
+        body = built.body_value if built.body_value is not None else (built.body or b"").decode("utf-8", "replace")
+        return ShownRequest(built.method, self._mask.url(built.url), body or None)
 
     def _placed(self, tool: Tool, arguments: Mapping[str, Json], place: PageAddress) -> JsonObject:
         """The call's arguments with those of the page; another operation gets the ones that it knows."""

@@ -13,6 +13,7 @@ from adapters.base import (
     CallResult,
     Convention,
     Json,
+    Leave,
     Observer,
     PageAddress,
     Pagination,
@@ -151,6 +152,7 @@ def _override(operation: OperationPart) -> ToolOverride:
         parallel_safe=operation.parallel_safe,
         requires_fresh_input=operation.requires_fresh_input,
         timeout_s=operation.timeout,
+        leave=Leave(operation.write),
     )
 
 
@@ -200,6 +202,7 @@ def mcp_settings(name: str, part: McpPart, configuration: Configuration) -> McpS
         timeout_s=configuration.settings.api_timeout,
         read_tools=frozenset(key for key, operation in part.operations.items() if operation.read),
         timeouts={key: operation.timeout for key, operation in part.operations.items() if operation.timeout},
+        leaves={key: Leave(operation.write) for key, operation in part.operations.items()},
     )
 
 

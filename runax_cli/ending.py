@@ -17,8 +17,10 @@ from typing import NoReturn, TextIO
 
 import typer
 
+from runax_cli.disarmed import one_line, strip_control
 from runax_cli.errors import RunaxError
 from runax_cli.exits import ExitCode, exit_code_of
+from runax_cli.telemetry.keys import NO_SECRETS
 
 _OUTPUT_LOST = frozenset({errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EFBIG})
 
@@ -48,7 +50,7 @@ def ended(*, is_debug: bool) -> Iterator[Ending]:
     except BaseException as error:
         # The last handler: what passed it would be a traceback for the user.
         if is_debug:
-            traceback.print_exception(error)
+            sys.stderr.write(NO_SECRETS.text(strip_control("".join(traceback.format_exception(error)))))
         ending.code = _told(_first_cause(error))
 
 
@@ -100,7 +102,7 @@ def _usage(error: BaseException, message: str) -> int:
 
 
 def _say(text: str) -> None:
-    line = " ".join(text.split())
+    line = one_line(text)
     try:
         sys.stderr.write(f"runax: {line}\n")
         sys.stderr.flush()
@@ -134,6 +136,8 @@ def prepare_process() -> None:
         except OSError:
             # The lowest free descriptor is taken: without this a database could become the standard output.
             os.open(os.devnull, os.O_RDWR)
+    # Whatever is written belongs to this user alone: logs, exports, and what libraries spill to disk.
+    os.umask(0o077)
     sys.stdin = sys.stdin or open(0, encoding="utf-8")  # noqa: SIM115  lives as long as the process
     sys.stdout = sys.stdout or open(1, "w", encoding="utf-8")  # noqa: SIM115
     sys.stderr = sys.stderr or open(2, "w", encoding="utf-8")  # noqa: SIM115

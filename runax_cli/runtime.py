@@ -41,6 +41,7 @@ from runax_cli.roles import role_configs
 from runax_cli.settings import FIELDS, Settings
 from runax_cli.settings_load import Configuration
 from runax_cli.state import journal_path, ledger_path, mark_session, session_folder
+from runax_cli.telemetry.keys import KeyMask
 
 _HOUR_S = 3600.0
 REDUCER_PROMPTS = ReducerPrompts(
@@ -190,8 +191,8 @@ async def open_runtime(
     """
     clock, root = clock or SystemClock(), state or state_folder()
     roles = role_configs(configuration)
-    settings = configuration.settings
-    registry = ModelRegistry(roles, concurrency=settings.llm_concurrency, clock=clock, rules=RulesModel)
+    settings, mask = configuration.settings, KeyMask(configuration.secrets())
+    registry = ModelRegistry(roles, concurrency=settings.llm_concurrency, clock=clock, rules=RulesModel, mask=mask)
     try:
         with (
             closing(_journal(configuration, root)) as journal,
@@ -201,7 +202,7 @@ async def open_runtime(
         ):
             async with open_catalog(configuration, clock=clock) as catalog:
                 _require_tools(catalog, configuration)
-                store = DatasetStore(folder)
+                store = DatasetStore(folder, mask=mask)
                 yield Runtime(
                     configuration=configuration,
                     catalog=catalog,

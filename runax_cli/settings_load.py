@@ -4,11 +4,13 @@ Knows the layers and which one gave a value. Knows nothing of what the settings 
 """
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from dotenv import dotenv_values
 from pydantic import SecretStr, ValidationError
@@ -142,7 +144,22 @@ class Configuration:
         inside = [name for part in sources if isinstance(part, McpPart) for name in secret_variables(part)]
         keys = [model.key_variable for model in self.structure.models.values() if model.key_variable]
         values = [self.variables.get(name, "") for name in (*auths, *keys, *inside)]
+        values += [secret for part in self.sources().values() for secret in _written_out(part)]
         return frozenset(filter(None, [*(value.get_secret_value() for value in named if value), *values]))
+
+
+_SECRET_NAME = re.compile("auth|token|secret|passw|cookie|api.?key", re.IGNORECASE)
+
+
+def _written_out(part: OpenApiPart | McpPart) -> list[str]:
+    """Secrets that stand in an entry itself: passwords of URLs, and what stands under the name of a secret."""
+    urls = (part.url,) if isinstance(part, McpPart) else (part.base_url, part.document)
+    found = [urlsplit(url).password or "" for url in urls if url and "://" in url]
+    if isinstance(part, McpPart):
+        pairs = [*part.env.items(), *part.headers.items()]
+        found += [value for name, value in pairs if _SECRET_NAME.search(name) and "${" not in value]
+        found += [value.partition(" ")[2] for value in found if value.lower().startswith(("bearer ", "basic "))]
+    return found
 
 
 def _names(auth: str | dict[str, str] | None) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Protocol
 
-from adapters.base import Pagination
+from adapters.base import Leave, Pagination
 
 ANY_SCHEME = "*"
 NO_SECRETS: Mapping[str, "Secret"] = MappingProxyType({})
@@ -27,7 +27,7 @@ class ToolOverride:
     """What the user knows better than the document about one operation; None leaves what was found.
 
     `pagination` names parameters as the document spells them; `page_size` is the largest page that may be asked for;
-    `timeout_s` is how long one request may take.
+    `timeout_s` is how long one request may take, `leave` whether it may change data.
     """
 
     pagination: Pagination | None = None
@@ -35,6 +35,7 @@ class ToolOverride:
     parallel_safe: bool | None = None
     requires_fresh_input: bool | None = None
     timeout_s: float | None = None
+    leave: Leave = Leave.ASK
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -83,6 +83,7 @@ def build_tool(
         parallel_safe=override.parallel_safe if override.parallel_safe is not None else True,
         requires_fresh_input=bool(override.requires_fresh_input),
         timeout_s=override.timeout_s,
+        leave=override.leave,
     )
     return Tool(spec, operation, _binding(arguments, named, pagination))
 

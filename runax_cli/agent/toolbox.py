@@ -6,11 +6,12 @@ some words is decided by `adapters.relevance`; how a call runs is decided elsewh
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from adapters.base import Effect, ToolSpec
 from adapters.relevance import Ranked, ToolIndex, areas, asks_for_change
+from runax_cli.executor.fence import without_template_marks
 from runax_cli.guard.brief import brief
 from runax_cli.guard.virtual import VisibleTool, visible
 from runax_cli.models.base import ToolSchema
@@ -55,6 +56,29 @@ class ToolLimits:
 DEFAULT_LIMITS = ToolLimits()
 
 
+def _as_data(spec: ToolSpec) -> ToolSpec:
+    """What a document says of a tool is foreign text: it must not speak to the model as a chat template does."""
+    return replace(
+        spec, description=without_template_marks(spec.description), parameters=_without_marks(spec.parameters)
+    )
+
+
+def _without_marks(schema: Any) -> Any:
+    """A schema whose descriptions are plain text; names and values stay as the source knows them."""
+    match schema:
+        case dict():
+            return {
+                name: without_template_marks(inner)
+                if name == "description" and isinstance(inner, str)
+                else _without_marks(inner)
+                for name, inner in schema.items()
+            }
+        case list():
+            return [_without_marks(inner) for inner in schema]
+        case _:
+            return schema
+
+
 class Shelf(Mapping[str, VisibleTool]):
     """All tools of the sources, made visible, counted and indexed where that is first needed. Shared by a session."""
 
@@ -67,7 +91,7 @@ class Shelf(Mapping[str, VisibleTool]):
 
     def __getitem__(self, name: str) -> VisibleTool:
         if name not in self._visible:
-            self._visible[name] = visible(self.specs[name])
+            self._visible[name] = visible(_as_data(self.specs[name]))
         return self._visible[name]
 
     def __contains__(self, name: object) -> bool:

@@ -4,16 +4,16 @@ Knows one question with two answers. The policy is in `guard.policy`.
 """
 
 import asyncio
+import json
 from dataclasses import dataclass
 
 from runax_cli.commands.options import Common
 from runax_cli.commands.printing import environment_of
 from runax_cli.guard.policy import AlwaysDeny, ApprovalRequest, Approver
-from runax_cli.ui.console import Environment, one_line
-from runax_cli.ui.jsonl import to_json
+from runax_cli.ui.console import Environment, one_line, strip_control
 from runax_cli.ui.views import View
 
-_ARGUMENTS_SHOWN = 500
+BODY_SHOWN = 4_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +31,24 @@ class TerminalApprover:
                 return await asyncio.to_thread(self._ask, request)
 
     def _ask(self, request: ApprovalRequest) -> bool:
-        arguments = one_line(to_json(dict(request.arguments)), limit=_ARGUMENTS_SHOWN)
-        self.env.stderr.write(f"{request.tool.locator} with {arguments} changes data. Allow it? [y/N] ")
+        self.env.stderr.write("\n".join([*lines_about(request), "Allow it? [y/N] "]))
         self.env.stderr.flush()
         return self.env.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def lines_about(request: ApprovalRequest) -> list[str]:
+    """What would be sent, line by line and disarmed; of a very long body the beginning, and how much more there is.
+
+    Every line of what the model chose is indented, so that none can pass for the question.
+    """
+    tool, shown = request.tool, request.request
+    body = dict(request.arguments) if shown is None else shown.body
+    text = "" if body is None else body if isinstance(body, str) else json.dumps(body, indent=2, ensure_ascii=False)
+    rest = len(text) - BODY_SHOWN
+    sent = one_line(tool.locator if shown is None else f"{shown.method} {shown.place}")
+    lines = [f"'{one_line(tool.name)}' of '{one_line(tool.source)}' changes data:", f"  {sent}"]
+    lines += [f"  {line}" for line in strip_control(text[:BODY_SHOWN]).splitlines()]
+    return [*lines, f"  … and {rest:,} more characters that are not shown"] if rest > 0 else lines
 
 
 def approver_of(common: Common, view: View) -> Approver:

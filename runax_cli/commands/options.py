@@ -86,7 +86,7 @@ class CallOptions(Options):
     """What calls may do, and for how long."""
 
     allow_writes: Annotated[
-        bool, _option("--allow-writes", text="Let tools change data, after asking.", panel="Limits")
+        bool, _option("--allow-writes", text="Let tools change data without asking.", panel="Limits")
     ] = False
     no_cache: Annotated[
         bool, _option("--no-cache", text="Fetch, read and label anew, whatever is stored.", panel="Limits")

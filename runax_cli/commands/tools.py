@@ -21,6 +21,8 @@ from runax_cli.guard.virtual import visible
 from runax_cli.models.tokens import O200kCounter
 from runax_cli.runtime import tool_limits_of
 from runax_cli.settings import Settings
+from runax_cli.settings_load import Configuration
+from runax_cli.telemetry.keys import KeyMask
 
 _COLUMNS = ("name", "tokens", "effect", "hidden", "source", "description")
 _DESCRIPTION_SHOWN = 60
@@ -33,6 +35,7 @@ async def list_tools(common: Common) -> ExitCode:
     async with open_catalog(configuration) as catalog:
         counter = O200kCounter()
         rows = [_row(spec, counter) for spec in catalog.tools]
+        rows = _without_secrets(rows, configuration)
         if common.output.form == "text":
             rows = [row | _for_text(row) for row in rows]
         printer.rows("tools", rows, columns=_COLUMNS)
@@ -67,6 +70,12 @@ def _row(spec: ToolSpec, counter: O200kCounter) -> dict[str, Any]:
     }
 
 
+def _without_secrets(rows: list[dict[str, Any]], configuration: Configuration) -> list[dict[str, Any]]:
+    """Documents are foreign text as well, and some servers write into them who asked."""
+    masked: list[dict[str, Any]] = json.loads(KeyMask(configuration.secrets()).text(json.dumps(rows, default=str)))
+    return masked
+
+
 def _for_text(row: dict[str, Any]) -> dict[str, Any]:
     return {"hidden": ",".join(row["hidden"]) or "-", "description": brief(row["description"], _DESCRIPTION_SHOWN)}
 
@@ -74,9 +83,10 @@ def _for_text(row: dict[str, Any]) -> dict[str, Any]:
 async def show_tool(name: str, common: Common) -> ExitCode:
     """Print one tool: description, schema, how it pages."""
     printer = Printer(environment_of(common), common.output.form)
-    async with open_catalog(configuration_of(common)) as catalog:
+    configuration = configuration_of(common)
+    async with open_catalog(configuration) as catalog:
         spec = tool_of(catalog, name)
-        shown = _row(spec, O200kCounter()) | _details(spec)
+        (shown,) = _without_secrets([_row(spec, O200kCounter()) | _details(spec)], configuration)
         printer.one(shown, text=_text(shown))
     return ExitCode.COMPLETE
 

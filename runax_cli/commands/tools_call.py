@@ -39,6 +39,7 @@ from runax_cli.runtime import REDUCER_PROMPTS, session_budgets
 from runax_cli.settings import Settings
 from runax_cli.settings_load import Configuration
 from runax_cli.state import journal_path, session_folder
+from runax_cli.telemetry.keys import KeyMask
 from runax_cli.telemetry.redact import RedactingSink, Redactor
 from runax_cli.ui.views import View, build_view
 
@@ -63,7 +64,9 @@ async def run(name: str, typed: Sequence[str], common: Common) -> ExitCode:
         spec = tool_of(parts.catalog, name)
         tool = visible(spec)
         arguments = split(tool, typed_arguments(typed, tool))
-        await _require_leave(spec, arguments, common, view)
+        approver = approver_of(common, view)
+        policy = WritePolicy(allow_writes=common.call.allow_writes, approver=approver, shows=parts.catalog.shown)
+        await _require_leave(spec, arguments, policy)
         reading = _read(spec, arguments, parts, timeout_s=configuration.settings.timeout)
         outcome = await run_turn(reading, before_abort=view.close)
         view.close()
@@ -85,7 +88,12 @@ async def _opened(configuration: Configuration, view: View) -> AsyncIterator[_Pa
                 # No request goes to a model, so any model will do.
                 limits = limits_in(LimitScope.TURN, configuration.settings)
                 scope = Scope(emitter=emitter, budget=budget().child(limits, owner="call"), reducer=RulesModel())
-                executor = _executor(catalog, DatasetStore(folder), journal, settings=configuration.settings)
+                executor = _executor(
+                    catalog,
+                    DatasetStore(folder, mask=KeyMask(configuration.secrets())),
+                    journal,
+                    settings=configuration.settings,
+                )
                 yield _Parts(catalog=catalog, executor=executor, scope=scope)
     finally:
         view.close()
@@ -105,8 +113,7 @@ def _executor(catalog: Catalog, store: DatasetStore, journal: Journal, *, settin
     )
 
 
-async def _require_leave(spec: ToolSpec, arguments: SplitArguments, common: Common, view: View) -> None:
-    policy = WritePolicy(allow_writes=common.call.allow_writes, approver=approver_of(common, view))
+async def _require_leave(spec: ToolSpec, arguments: SplitArguments, policy: WritePolicy) -> None:
     if not await policy.permits(spec, arguments.api):
         raise ApprovalDenied(
             f"'{spec.name}' changes data ({spec.locator}), and nobody allowed it. Give --allow-writes."

@@ -132,8 +132,7 @@ class Executor:
         found = found if run.call.is_repeatable else replace(found, pagination=run.call.tool.pagination)
         run.snapshot = snapshot_of(found, recalled.sight, source=run.call.tool.source, reuse=self._reuse)
         run.first = None if _is_too_small_to_begin_with(found) else found.first
-        estimate = self._estimate(found)
-        run.tell_probe(found, estimate)
+        run.tell_probe(found, self._estimate(found))
         return replace(found, first=None)
 
     def _identity(self, run: Underway) -> str:

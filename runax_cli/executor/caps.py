@@ -27,6 +27,11 @@ class Deadline:
         self.limit_s = limit_s
         self._clock, self._until = clock, clock.monotonic() + limit_s
 
+    @classmethod
+    def of(cls, limit_s: float | None, clock: Clock) -> "Deadline | None":
+        """The deadline by a limit; None for none."""
+        return None if limit_s is None else cls(limit_s, clock)
+
     @property
     def left_s(self) -> float:
         """Seconds that are left; 0 where none are."""

@@ -14,14 +14,16 @@ from adapters.base import Json, JsonObject
 from runax_cli.errors import StoreError
 from runax_cli.executor.compact import compact_bytes, parsed
 from runax_cli.executor.spool import PageEntry, Spool
+from runax_cli.telemetry.keys import NO_SECRETS, KeyMask
 
 
 class Dataset:
     """The records of one call. Rows can be read while pages still arrive, as far as all earlier pages are in."""
 
-    def __init__(self, name: str, folder: Path) -> None:
+    def __init__(self, name: str, folder: Path, *, mask: KeyMask = NO_SECRETS) -> None:
         self.name = name
         self.folder = folder
+        self._mask = mask
         self.spool = Spool(folder)
         self.is_sealed = False
 
@@ -36,8 +38,14 @@ class Dataset:
         return self.spool.n_records
 
     def add_page(self, index: int, records: Sequence[Json], *, position: str) -> PageEntry:
-        """Write a page; blocking. What is no object is wrapped as `{"value": …}`. Raises StoreError."""
-        return self.spool.write(index, [line_of(record) for record in records], position=position)
+        """Write a page; blocking. What is no object is wrapped as `{"value": …}`. Raises StoreError.
+
+        Credentials in records are masked here: all that is kept, and all that a model sees, has been through the spool.
+        """
+        lines = [line_of(record) for record in records]
+        if self._mask.is_touched(b"\n".join(lines)):
+            lines = [self._mask.data(line) for line in lines]
+        return self.spool.write(index, lines, position=position)
 
     def first_row(self, index: int) -> int:
         """The row number of a page's first record."""
@@ -72,8 +80,8 @@ class Dataset:
 class DatasetStore:
     """Makes datasets in one folder (0700). Names are noun and ordinal, and are never given twice."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, *, mask: KeyMask = NO_SECRETS) -> None:
+        self.folder, self._mask = folder, mask
         self._given: set[str] = set()
 
     def never_again(self, names: Iterable[str]) -> None:
@@ -103,7 +111,7 @@ class DatasetStore:
             except FileExistsError:
                 number += 1
                 continue
-            return Dataset(folder.name, folder)
+            return Dataset(folder.name, folder, mask=self._mask)
 
 
 def line_of(record: Json) -> bytes:

@@ -35,6 +35,11 @@ class Ledger:
         run_id = self.run_id
         return await self._guarded(lambda: self._journal.found(key, run_id=run_id, max_age_s=max_age_s))
 
+    async def has_begun(self, key: str) -> bool:
+        """Whether this run began a unit before, and its process died before the result was stored."""
+        run_id = self.run_id
+        return bool(await self._guarded(lambda: self._journal.has_begun(key, run_id)))
+
     async def started(self, key: str, kind: EntryKind, *, reserved_tokens: int = 0) -> None:
         """Write that a unit begins."""
         run_id = self.run_id

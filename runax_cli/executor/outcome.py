@@ -3,11 +3,12 @@
 Knows the values that pass between the loop and the executor. Knows nothing of how the one becomes the other.
 """
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol, TypeAlias
 
-from adapters.base import JsonObject, ToolSpec
+from adapters.base import Convention, Effect, JsonObject, Pagination, ToolSpec
 from runax_cli.budget import Budget
 from runax_cli.events import Emitter
 from runax_cli.executor.dataset import Dataset
@@ -35,6 +36,33 @@ class DecidedCall:
     need: Need = "read"
     at_most: int | None = None
     again: str | None = None
+
+    @property
+    def is_repeatable(self) -> bool:
+        """Whether asking again does no harm: what changes data is sent once, whatever its answer says of more.
+
+        A POST that has arguments of paging and no verb that changes is a listing; it may go on, once it is allowed.
+        """
+        tool = self.tool
+        if tool.effect is Effect.READ:
+            return True
+        is_paged = tool.effect is Effect.WRITE and tool.pagination.convention is not Convention.SINGLE
+        return is_paged and not tool.locator.startswith(_OF_ONE) and _CHANGING.match(tool.name) is None
+
+    @property
+    def sent_once(self) -> "DecidedCall":
+        """The call without any paging where it must not be repeated."""
+        return self if self.is_repeatable else replace(self, tool=replace(self.tool, pagination=Pagination()))
+
+
+_OF_ONE = ("PUT ", "PATCH ", "DELETE ")
+_CHANGING = re.compile(
+    "(add|approve|archive|assign|book|buy|cancel|change|charge|close|commit|confirm|copy|create|delete|disable|drop|edit"
+    "|enable|execute|import|insert|invite|issue|make|merge|modify|move|new|open|order|pay|publish|put|register|reject"
+    "|remove|rename|replace|reset|restore|revoke|run|save|send|set|sign|start|stop|store|submit|transfer|trigger|update"
+    "|upload|upsert|write)(?-i:(?![a-z]))",
+    re.IGNORECASE,
+)
 
 
 class Tables(Protocol):

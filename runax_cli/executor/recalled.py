@@ -11,12 +11,14 @@ from typing import TypeAlias
 from pydantic import ValidationError
 
 from adapters.base import CallResult, Json, PageAddress
+from adapters.errors import ConnectionFailed, SourceError, TimedOut
 from runax_cli.executor.ledger import Ledger, key_of
 from runax_cli.executor.outcome import DecidedCall
 from runax_cli.executor.pages import where_of
 from runax_cli.executor.snapshot import Sight, Snapshot
 from runax_cli.memory.journal import EntryKind
 from runax_cli.results import Stored
+from runax_cli.telemetry.keys import NO_SECRETS
 
 Send: TypeAlias = Callable[[PageAddress | None], Awaitable[CallResult]]
 _UNSTORED_HEADERS = frozenset({"set-cookie", "authorization", "www-authenticate", "proxy-authenticate"})
@@ -50,11 +52,26 @@ class Recalled:
         key = self._key(place)
         result = await self._stored(key)
         if result is None:
-            result = await self._send(place)
+            result = await (self._send(place) if self._call.is_repeatable else self._sent_once(key, place))
             await self._remember(key, result)
         if not self._has_seen:
             self._has_seen, self.sight = True, Sight.of(result)
         return result
+
+    async def _sent_once(self, key: str, place: PageAddress | None) -> CallResult:
+        """The answer to what changes data. It is never repeated where it is not known whether it happened."""
+        tool = self._call.tool
+        if await self._ledger.has_begun(key):
+            text = "it was sent before the run was cut off, and nobody knows whether it happened; it is not sent again"
+            raise SourceError(text, source=tool.source, location=tool.locator, requests=0)
+        await self._ledger.started(key, EntryKind.PAGE)
+        try:
+            return await self._send(place)
+        except (ConnectionFailed, TimedOut):
+            raise
+        except Exception:
+            await self._ledger.failed(key)
+            raise
 
     async def _stored(self, key: str) -> CallResult | None:
         payload = None if self._call.tool.requires_fresh_input else await self._ledger.found(key)
@@ -74,7 +91,7 @@ class Recalled:
         )
 
     async def _remember(self, key: str, result: CallResult) -> None:
-        if result.n_bytes > _MOST_BYTES:
+        if result.n_bytes > _MOST_BYTES and self._call.is_repeatable:
             return
         stored = StoredAnswer(
             payload=result.payload,
@@ -83,7 +100,10 @@ class Recalled:
             n_bytes=result.n_bytes,
             status=result.status,
         )
-        await self._ledger.store(EntryKind.PAGE, {key: stored.model_dump_json().encode("utf-8", "replace")})
+        payload = stored.model_dump_json().encode("utf-8", "replace")
+        # What a credential was taken out of is no answer any more: it is asked for again.
+        if not NO_SECRETS.is_touched(payload):
+            await self._ledger.store(EntryKind.PAGE, {key: payload})
 
     def _key(self, place: PageAddress | None) -> str:
         call = self._call

@@ -24,6 +24,7 @@ from pydantic import ValidationError
 from runax_cli.errors import StoreError, UsageError
 from runax_cli.models.base import Role, Usage
 from runax_cli.results import RunResult, RunStatus
+from runax_cli.telemetry.keys import NO_SECRETS
 
 SCHEMA_VERSION = 1
 BUSY_TIMEOUT_S = 10.0
@@ -200,6 +201,11 @@ class Journal:
         statement = "UPDATE units SET run_id='', started_at=done_at WHERE key=? AND run_id=? AND done_at<started_at"
         self._write(statement, (key, run_id))
 
+    def has_begun(self, key: str, run_id: str) -> bool:
+        """Whether a run began this unit and never heard what came of it."""
+        rows = self._read("SELECT 1 FROM units WHERE key=? AND run_id=? AND payload IS NULL", (key, run_id))
+        return bool(rows)
+
     def in_flight(self, run_id: str) -> tuple[InFlight, ...]:
         """Units of a run that began and have no result."""
         statement = "SELECT kind, reserved_tokens FROM units WHERE run_id=? AND (payload IS NULL OR done_at<started_at)"
@@ -285,7 +291,7 @@ class Journal:
     def _masked(self, text: str) -> str:
         for secret in self._secrets:
             text = text.replace(secret, MASK)
-        return text
+        return NO_SECRETS.text(text)
 
     def _masked_bytes(self, payload: bytes) -> bytes:
         for secret in self._secrets:

@@ -16,12 +16,14 @@ from runax_cli.events import Emitter, Warned
 from runax_cli.models.base import Model, Role, Usage
 from runax_cli.models.gate import Gate
 from runax_cli.models.limiter import PrioritySlots
+from runax_cli.models.masked import MaskedModel
 from runax_cli.models.metered import MeteredModel, Metering, UsageMeter
 from runax_cli.models.pricing import Free, ListPrice, Price
 from runax_cli.models.retry import RetryModel, RetryPolicy, counting
 from runax_cli.models.structured import StructuredModel
 from runax_cli.models.tokens import CalibratedCounter, O200kCounter
 from runax_cli.models.wire import Quirks, Sampling
+from runax_cli.telemetry.keys import NO_SECRETS, KeyMask
 
 OPENAI_URL = "https://api.openai.com/v1"
 
@@ -69,10 +71,11 @@ class ModelRegistry:
         rules: Callable[[], Model],
         clock: Clock | None = None,
         policy: RetryPolicy | None = None,
+        mask: KeyMask = NO_SECRETS,
     ) -> None:
         """`concurrency` is over all models together. A role that is not configured works with the agent's model."""
         self._roles = dict(roles)
-        self._rules = rules
+        self._rules, self._mask = rules, mask
         self._clock = clock or SystemClock()
         self._policy = policy or RetryPolicy()
         self._slots = PrioritySlots(concurrency)
@@ -115,7 +118,7 @@ class ModelRegistry:
             emitter=told,
             meter=meter,
         )
-        metered = MeteredModel(self._model(config), metering=metering)
+        metered = MeteredModel(MaskedModel(self._model(config), self._mask), metering=metering)
         retried = RetryModel(
             metered,
             clock=self._clock,

@@ -4,7 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from adapters.base import Effect, ToolSpec
+from adapters.base import Effect, Leave, ToolSpec
+from adapters.errors import InvalidRequest
+from adapters.shown import ShownRequest
 from runax_cli.guard.policy import AlwaysAllow, AlwaysDeny, ApprovalRequest, WritePolicy
 
 MakeTool = Callable[..., ToolSpec]
@@ -41,3 +43,36 @@ async def test_the_approver_sees_the_tool_and_its_arguments(make_tool: MakeTool)
     approver, tool = Recording(), make_tool(effect=Effect.WRITE)
     await WritePolicy(allow_writes=False, approver=approver).permits(tool, {"customer_id": 4})
     assert approver.requests == [ApprovalRequest(tool, {"customer_id": 4})]
+
+
+async def test_a_rule_allows_a_tool_without_asking(make_tool: MakeTool) -> None:
+    tool = make_tool(effect=Effect.WRITE, leave=Leave.ALLOW)
+    assert await WritePolicy(allow_writes=False, approver=AlwaysDeny()).permits(tool, {})
+
+
+async def test_a_rule_that_denies_goes_before_everything_else(make_tool: MakeTool) -> None:
+    tool = make_tool(effect=Effect.WRITE, leave=Leave.DENY)
+    assert not await WritePolicy(allow_writes=True, approver=AlwaysAllow()).permits(tool, {})
+    assert await WritePolicy(allow_writes=False, approver=AlwaysDeny()).permits(make_tool(leave=Leave.DENY), {})
+
+
+async def test_the_approver_sees_what_would_be_sent(make_tool: MakeTool) -> None:
+    approver, shown = Recording(), ShownRequest("POST", "https://shop.test/orders", {"customer": 4})
+
+    async def shows(_name: str, _arguments: object) -> ShownRequest:
+        return shown
+
+    policy = WritePolicy(allow_writes=False, approver=approver, shows=shows)
+    await policy.permits(make_tool(effect=Effect.WRITE), {"customer": 4})
+    assert [asked.request for asked in approver.requests] == [shown]
+
+
+async def test_a_call_that_makes_no_request_is_asked_about_all_the_same(make_tool: MakeTool) -> None:
+    async def shows(_name: str, _arguments: object) -> ShownRequest:
+        raise InvalidRequest("no", source="shop", violations=("x",))
+
+    approver = Recording()
+    assert await WritePolicy(allow_writes=False, approver=approver, shows=shows).permits(
+        make_tool(effect=Effect.WRITE), {}
+    )
+    assert [asked.request for asked in approver.requests] == [None]

@@ -1,0 +1,67 @@
+"""Credentials are taken out of data, whatever they stand in, and nothing else is."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runax_cli.telemetry.keys import KeyMask
+
+JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl"
+KEYS = (
+    "sk-proj-abcdefghijklmnop1234",
+    "ghp_abcdefghijklmnopqrstuvwxyz0123456789",
+    "github_pat_11ABCDEFG0abcdefghijkl",
+    "glpat-abcdefghijklmnop1234",
+    "xoxb-123456789012-abcdefghijkl",
+    "AKIAIOSFODNN7EXAMPLE",
+    "AIzaSyA1234567890abcdefghijklmnopqrstuv",
+    JWT,
+    "-----BEGIN RSA PRIVATE KEY-----\nMIIEow==\n-----END RSA PRIVATE KEY-----",
+)
+ORDINARY = (
+    "The bearer of good news",
+    "disk-space-and-memory-usage-monitoring",
+    "task-abcdefghijklmnopqrstuvwxyz",
+    "token: abc, password: hunter2",
+    "eyJ is how a JWT begins",
+    "asked-risk-assessment-of-the-year",
+)
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_keys_are_taken_out_of_records(key: str) -> None:
+    line = json.dumps({"text": f"my key is {key}, please help"}).encode()
+    masked = KeyMask().data(line)
+    assert json.loads(masked) == {"text": "my key is ***, please help"}
+    assert KeyMask().text(f"x {key} y") == "x *** y"
+
+
+def test_a_bearer_token_is_taken_out_with_its_word() -> None:
+    assert KeyMask().text("Authorization: Bearer abcdef0123456789xyz") == "Authorization: ***"
+
+
+@pytest.mark.parametrize("text", ORDINARY)
+def test_ordinary_words_stay(text: str) -> None:
+    assert KeyMask().text(text) == text
+
+
+@pytest.mark.parametrize("secret", ['quo"ted\\secret', "příliš-tajné", "a secret/with spaces"])
+def test_values_of_the_settings_are_taken_out_as_json_spells_them(secret: str) -> None:
+    for is_ascii in (True, False):
+        masked = KeyMask([secret]).data(json.dumps({"echo": f"<{secret}>"}, ensure_ascii=is_ascii).encode())
+        assert json.loads(masked) == {"echo": "<***>"}
+
+
+def test_a_short_value_does_not_eat_ordinary_words() -> None:
+    assert KeyMask(["demo"]).text("a demonstration") == "a demonstration"
+
+
+@given(
+    st.recursive(st.text() | st.sampled_from(KEYS), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner))
+)
+def test_json_stays_json_of_the_same_shape(value: object) -> None:
+    masked = KeyMask().data(json.dumps(value).encode())
+    assert type(json.loads(masked)) is type(value)
+    assert not KeyMask().is_touched(masked)
