@@ -50,6 +50,9 @@ def read_text(text: str) -> Content:
     bare = text.strip().removeprefix("\ufeff").lstrip()
     if not any(sign in bare for sign in _OPENING):
         return Content(text)
+    if (inner := _text_in_json(bare)) is not None:
+        again = read_text(inner)
+        return again if again.is_data else Content(text)
     if bare.startswith(_OPENING):
         value = _value(bare)
         if value is not None:
@@ -59,6 +62,17 @@ def read_text(text: str) -> Content:
         if content is not None:
             return content
     return Content(text, flaw=_flaw(bare))
+
+
+def _text_in_json(text: str) -> str | None:
+    """The text that was written as JSON once more, in quotes and with escapes."""
+    if not text.startswith('"'):
+        return None
+    try:
+        value = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return None
+    return value if isinstance(value, str) and value != text else None
 
 
 def unwrapped(value: Json) -> Json:
