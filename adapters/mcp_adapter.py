@@ -202,11 +202,14 @@ class McpSource:
                 pages.append(page)
             if cursor is None:
                 return pages, []
-            if cursor in cursors or not new:
-                break
             names |= new
+            if cursor in cursors or not new:
+                why = f"cursor '{cursor}' brings nothing new"
+                break
             cursors.add(cursor)
-        why = f"the list of tools does not end: cursor '{cursor}' brings nothing new; {len(names)} tools were read"
+        else:
+            why = f"there are more than {_MAX_LIST_PAGES} pages"
+        why = f"the list of tools does not end: {why}; {len(names)} tools were read"
         return pages, [LeftOut("tools/list", why)]
 
     async def _spec(self, tool: str) -> ToolSpec:

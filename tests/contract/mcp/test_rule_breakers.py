@@ -193,6 +193,7 @@ async def test_a_list_of_tools_without_end_is_read_once(fault: McpFault) -> None
         listed = await source.list_tools()
     assert [tool.name for tool in listed.tools] == ["list_tickets"]
     assert [part.path for part in listed.left_out] == ["tools/list"]
+    assert "brings nothing new; 1 tools were read" in listed.left_out[0].why
 
 
 @pytest.mark.parametrize("way", ["stdio", "stdio stateless"])
