@@ -18,13 +18,13 @@ from adapters.pagination import Certainty
 from adapters.probe import Probe, Rung
 from runax_cli.budget import Budget, Limits
 from runax_cli.events import CollectingSink, Emitter
+from runax_cli.executor.caps import FetchLimits
 from runax_cli.executor.coverage import Notes, compare, coverage_of
 from runax_cli.executor.dataset import Dataset, DatasetStore
 from runax_cli.executor.fetch import Fetch
 from runax_cli.executor.ledger import Ledger
 from runax_cli.executor.outcome import DecidedCall, Scope
 from runax_cli.executor.sender import Sender
-from runax_cli.executor.caps import FetchLimits
 from runax_cli.memory.journal import MemoryJournal
 from runax_cli.models.base import ScriptedModel
 from runax_cli.results import Coverage
