@@ -22,6 +22,11 @@ def config_folder() -> Path:
     return _xdg("XDG_CONFIG_HOME", ".config")
 
 
+def cache_folder() -> Path:
+    """`$XDG_CACHE_HOME/runax`: what can be made again at any time."""
+    return _xdg("XDG_CACHE_HOME", ".cache")
+
+
 def _xdg(variable: str, fallback: str) -> Path:
     value = os.environ.get(variable, "")
     root = Path(value) if value and Path(value).is_absolute() else Path.home() / fallback

@@ -5,6 +5,7 @@ to the origin of the base URL that the user configured, and only after the serve
 """
 
 import asyncio
+import hashlib
 from pathlib import Path
 
 import httpx2
@@ -23,7 +24,8 @@ _MAX_FILES = 500
 class DocumentFetcher:
     """Reads a document and, one at a time, the files that it refers to.
 
-    `bearer` is sent to `own` only. Raises DocumentError, which names the document and the next step.
+    `bearer` is sent to `own` only. Raises DocumentError, which names the document and the next step. `digests` are
+    those of the files that were asked for, by URI; None for one that could not be had.
     """
 
     def __init__(
@@ -37,7 +39,7 @@ class DocumentFetcher:
     ) -> None:
         self._source, self._transport, self._own, self._bearer = source, transport, own, bearer
         self._observer = observer
-        self._files = 0
+        self.digests: dict[str, str | None] = {}
 
     async def open(self, place: str) -> Document:
         """The document at a path or URL."""
@@ -52,14 +54,15 @@ class DocumentFetcher:
 
     async def read(self, uri: str, *, root_uri: str) -> Json:
         """The value of one file."""
-        self._files += 1
-        if self._files > _MAX_FILES:
+        self.digests[uri] = None
+        if len(self.digests) > _MAX_FILES:
             raise self._failed(uri, f"the document refers to more than {_MAX_FILES} files")
         data = await self._from_disk(uri, root_uri) if uri.startswith("file:") else await self._from_web(uri)
         try:
-            return await asyncio.to_thread(parse_document, data)
+            self.digests[uri], value = await asyncio.to_thread(_taken_in, data)
         except NotADocument as error:
             raise self._failed(uri, str(error)) from None
+        return value
 
     def _failed(self, uri: str, why: str) -> DocumentError:
         return DocumentError(f"the document '{uri}' cannot be read: {why}", source=self._source, location=uri)
@@ -106,6 +109,11 @@ class DocumentFetcher:
             is_retryable=error.is_retryable,
             requests=error.requests,
         )
+
+
+def _taken_in(data: bytes) -> tuple[str, Json]:
+    """The digest of a file and its value."""
+    return hashlib.sha256(data).hexdigest(), parse_document(data)
 
 
 def _uri_of(place: str) -> str:
