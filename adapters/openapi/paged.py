@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from adapters.base import Convention, Json, JsonObject, Pagination
 from adapters.openapi.argument import BODY, Argument, without_markup
+from adapters.openapi.leftover import with_leftovers
 from adapters.openapi.names import Wire
 from adapters.openapi.operation import Location, Operation
 from adapters.openapi.settings import ToolOverride
@@ -50,8 +51,8 @@ def _found(paged: list[Argument], operation: Operation, response: ResponseShape 
     if extensions:
         declared = annotated(extensions, parameters, description=description, response=response)
         if declared is not None:
-            return declared
-    return detect(parameters, description=description, response=response)
+            return with_leftovers(declared, parameters)
+    return with_leftovers(detect(parameters, description=description, response=response), parameters)
 
 
 def _renamed(found: Pagination, names: Mapping[str, str]) -> Pagination:

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from adapters.base import Effect, JsonObject, LeftOut, Pagination, ToolSpec
 from adapters.openapi.argument import Arguments, arguments_of, without_markup
 from adapters.openapi.document import Document
-from adapters.openapi.fit import MAX_DESCRIPTION, clipped, fitted
+from adapters.openapi.fit import MAX_CHARACTERS, MAX_DESCRIPTION, clipped, fitted, size_of
 from adapters.openapi.inline import Inliner
 from adapters.openapi.names import Wire, argument_names
 from adapters.openapi.operation import Location, Operation, Parameter
@@ -19,6 +19,8 @@ from adapters.openapi.settings import ToolOverride
 from adapters.openapi.shape import Shape
 
 _NO_DEFAULTS: Mapping[str, object] = MappingProxyType({})
+_ADDED = 300
+"""Characters left free for what a tool gets on its way to a model: a few short arguments, a warning."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,10 +71,12 @@ def build_tool(
     arguments = arguments_of(operation, context.inliner, context.left_out, provided=context.provided)
     named = argument_names([argument.wire for argument in arguments.all])
     pagination = pagination_of(arguments.all, named, operation, response=shape.response, override=override)
+    description = _description(operation)
+    room = MAX_CHARACTERS - _ADDED - size_of({"name": name, "description": description, "parameters": 0})
     spec = ToolSpec(
         name=name,
-        description=_description(operation),
-        parameters=_parameters(arguments, named, pagination, operation, context),
+        description=description,
+        parameters=_parameters(arguments, named, pagination, operation, context, room=room),
         source=context.source,
         locator=operation.entry.locator,
         effect=effect,
@@ -94,13 +98,15 @@ def _parameters(
     pagination: Pagination,
     operation: Operation,
     context: ToolContext,
+    *,
+    room: int,
 ) -> JsonObject:
     """The schema that the model sees, within its allowance; what had to go is left out by name."""
     seen = shown({named[one.wire]: one.schema for one in arguments.all}, pagination.hidden)
     required = [named[one.wire] for one in arguments.all if one.is_required and named[one.wire] in seen]
     schema: JsonObject = {"type": "object", "properties": seen}
     schema |= {"required": required} if required else {}
-    schema, dropped = fitted(schema | {"additionalProperties": False})
+    schema, dropped = fitted(schema | {"additionalProperties": False}, room)
     if dropped:
         words = f"the tool would be too large with its optional arguments {', '.join(dropped[:20])}; they cannot be set"
         context.left_out.append(LeftOut(context.document.path_of(operation.entry.operation), words))
