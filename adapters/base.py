@@ -173,7 +173,7 @@ class CallResult:
 
     `payload` is the parsed body (None where there was none); `headers` have lower-case names and are empty for MCP;
     `n_bytes` is the size of the body after decompression; `requests` counts retries too; `location` has its secrets
-    masked.
+    masked. `flaw` says, in words, why a part of what came could not be read as data: there may be more records in it.
     """
 
     payload: Json
@@ -183,6 +183,7 @@ class CallResult:
     duration_s: float = 0.0
     requests: int = 1
     status: int | None = None
+    flaw: str = ""
 
 
 @dataclass(frozen=True, slots=True)

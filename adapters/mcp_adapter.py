@@ -47,7 +47,7 @@ from adapters.errors import (
 from adapters.mcp.config import McpSettings
 from adapters.mcp.failures import Circumstances, mask_of, tool_failed
 from adapters.mcp.mending import cursor_of, listed, unusable_tools, usable_tools
-from adapters.mcp.results import Read, asks_for_input, is_error, read_result, texts_of
+from adapters.mcp.results import Read, asks_for_input, is_error, read_result, texts_of, told_failure
 from adapters.mcp.session import Connection, ToolPage
 from adapters.mcp.shape import placed
 from adapters.mcp.tools import LIST_RESOURCES, READ_RESOURCE, resource_specs, specs_of
@@ -125,6 +125,7 @@ class McpSource:
             n_bytes=read.n_bytes,
             duration_s=self._clock.monotonic() - started,
             requests=attempts,
+            flaw=read.flaw,
         )
 
     async def shown(self, tool: str, arguments: Mapping[str, Json]) -> ShownRequest:
@@ -282,6 +283,8 @@ class McpSource:
         around = Circumstances(settings=self._settings, location=_location(spec))
         if is_error(raw):
             raise tool_failed(around, "\n".join(texts_of(raw)))
+        if spec.locator != READ_RESOURCE and (message := told_failure(raw)):
+            raise tool_failed(around, message)
         if asks_for_input(raw):
             raise tool_failed(around, "the server asks for more input before it answers, which nobody here can give")
         return raw

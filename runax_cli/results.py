@@ -41,6 +41,7 @@ class ReasonCode(StrEnum):
     PAGE_FAILED = "page_failed"
     PAGE_SHORT = "page_short"
     PAGE_REPEATED = "page_repeated"
+    UNREADABLE = "unreadable"
     RECORDS_REPEATED = "records_repeated"
     BEYOND_TOTAL = "beyond_total"
     TOTAL_MISMATCH = "total_mismatch"

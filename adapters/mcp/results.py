@@ -12,23 +12,30 @@ from dataclasses import dataclass
 import orjson
 
 from adapters.base import Json, JsonObject
-from adapters.mcp.texts import Content, facts_in, read_text, unwrapped
+from adapters.mcp.texts import Content, read_text, unwrapped
+from adapters.mcp.words import facts_in
+from adapters.paging.prose import says_failed
 
 _OWN = frozenset(
     {"content", "structuredContent", "structured_content", "isError", "is_error", "_meta", "resultType", "ttlMs",
      "cacheScope", "contents"}
 )  # fmt: skip
+_OF_FAILURE = frozenset({"error", "message", "code", "status", "status_code", "success", "ok", "detail", "details"})
 _BYTES = ("data", "blob")
 _MOST_FLAWS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """A payload, its size in bytes as it came, and what is odd about it as pairs of code and text."""
+    """A payload, its size in bytes as it came, and what is odd about it as pairs of code and text.
+
+    `flaw` says why a part of it could not be read.
+    """
 
     payload: Json
     n_bytes: int = 0
     oddities: tuple[tuple[str, str], ...] = ()
+    flaw: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +58,8 @@ def read_result(raw: Mapping[str, Json]) -> Read:
         return Read(data, _size(data))
     payload = _joined(data, words, _markers(raw, parts.contents), parts.others)
     n_bytes = sum(len(text.encode("utf-8", "replace")) for text in texts)
-    return Read(payload, n_bytes or _size(payload), tuple(_oddities(parts, has_structure=has_structure)))
+    flaw = "" if has_structure else _flaws(parts)
+    return Read(payload, n_bytes or _size(payload), tuple(_oddities(parts, flaw, has_structure=has_structure)), flaw)
 
 
 def texts_of(raw: Mapping[str, Json]) -> list[str]:
@@ -62,6 +70,20 @@ def texts_of(raw: Mapping[str, Json]) -> list[str]:
 def is_error(raw: Mapping[str, Json]) -> bool:
     """Whether the server says that the tool failed."""
     return raw.get("isError", raw.get("is_error")) in (True, "true", "True")
+
+
+def told_failure(raw: Mapping[str, Json]) -> str:
+    """The message of a failure that the server gives as if it were the result; empty where the result is none."""
+    if any(name in raw for name in ("structuredContent", "structured_content")):
+        return ""
+    blocks = _blocks(raw)
+    texts = texts_of(raw)
+    if len(texts) != 1 or len(blocks) != 1:
+        return ""
+    value = read_text(texts[0]).value
+    if isinstance(value, dict) and value.keys() <= _OF_FAILURE and value.get("error"):
+        return texts[0]
+    return texts[0] if isinstance(value, str) and says_failed(value) else ""
 
 
 def asks_for_input(raw: Mapping[str, Json]) -> bool:
@@ -184,13 +206,16 @@ def _joined(data: Json, words: str, markers: JsonObject, others: Sequence[JsonOb
     return {**around, "items": data if isinstance(data, list) else [] if data is None else [data]}
 
 
-def _oddities(parts: _Parts, *, has_structure: bool) -> Iterator[tuple[str, str]]:
+def _flaws(parts: _Parts) -> str:
+    return "; ".join([content.flaw for content in parts.contents if content.flaw][:_MOST_FLAWS])
+
+
+def _oddities(parts: _Parts, flaw: str, *, has_structure: bool) -> Iterator[tuple[str, str]]:
     if parts.others and not has_structure:
         kinds = ", ".join(sorted({str(block.get("type")) for block in parts.others}))
         yield "content_not_text", f"returned content that is no text ({kinds}): it is named and not inlined"
-    flaws = [content.flaw for content in parts.contents if content.flaw][:_MOST_FLAWS]
-    if flaws and not has_structure:
-        yield "text_not_json", f"returned text that looks like JSON and is none: {'; '.join(flaws)}"
+    if flaw:
+        yield "text_not_json", f"returned text that looks like data and could not be read: {flaw}"
 
 
 def _size(value: Json) -> int:

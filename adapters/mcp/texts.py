@@ -14,12 +14,12 @@ import orjson
 
 from adapters.base import Json, JsonObject
 from adapters.mcp.nearly import NotNearly, read_nearly
+from adapters.mcp.words import facts_in
 
 _OPENING = ("{", "[", "(")
 _FENCE = re.compile(r"^[ \t]*(```+|~~~+)[ \t]*([\w+-]*)[ \t]*\n(.*?)^[ \t]*\1[ \t]*$", re.DOTALL | re.MULTILINE)
 _STARTS = re.compile(r"(?:^[ \t]*|(?<=:)[ \t]+)(?=\{\s*[\"'\w$}]|\[\s*[\[{(\"'])", re.MULTILINE)
 _LABEL = re.compile(r"\[[A-Za-z][A-Za-z ]*\]")
-_FACT = re.compile(r"^\W*([A-Za-z][A-Za-z _-]{1,30}?)\s*[:=]\s*[\"'`]?([^\s\"'`]+?)[\"'`]?[.,;]?\s*$", re.MULTILINE)
 _WRAPPERS = frozenset({"result", "content", "text", "data", "output", "response", "body", "items", "results"})
 _SOLE = frozenset({"result", "content"})
 """Names under which servers put a whole text; any other name may be the name of a fact."""
@@ -193,14 +193,6 @@ def _with_words(value: Json, words: str) -> Content:
     return Content(value, words, facts_in(words))
 
 
-def facts_in(words: str) -> JsonObject:
-    """Lines such as `Total: 261` or `next_cursor = "abc"` as members, whole numbers as numbers."""
-    return {
-        re.sub(r"[ -]+", "_", name.strip().lower()): int(value) if value.isascii() and value.isdigit() else value
-        for name, value in _FACT.findall(words)
-    }
-
-
 def _together(values: Sequence[Json]) -> Json:
     """The one value; of several, one list."""
     if len(values) == 1:
@@ -211,15 +203,21 @@ def _together(values: Sequence[Json]) -> Json:
 
 
 def _flaw(text: str) -> str:
-    """Why text that begins as data could not be read; empty where it never looked like data."""
-    if _STARTS.match(text) is None:
+    """Why text that looks like data could not be read; empty where it never looked so.
+
+    Behind words it looks so where it is the most of the text.
+    """
+    match = _STARTS.search(text)
+    if match is None or (match.start() > 0 and match.end() > len(text) // 2):
         return ""
+    start = match.end()
     try:
-        json.loads(text)
+        json.JSONDecoder(strict=False).raw_decode(text, start)
     except json.JSONDecodeError as error:
-        about = "it ends too early" if error.pos >= len(text) - 1 else error.msg
+        is_cut = error.pos >= len(text) - 1 or error.msg.startswith("Unterminated string")
+        about = "it ends too early" if is_cut else error.msg
         place = text[max(0, error.pos - 20) : error.pos + _FIRST_SPOILED - 20]
         return f"{about} at character {error.pos} of {len(text)}, near {place!r}"
     except (ValueError, RecursionError) as error:
         return str(error)
-    return ""
+    return "more follows behind it" if start == 0 else ""

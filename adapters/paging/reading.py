@@ -17,9 +17,15 @@ from adapters.paging.flags import has_previous
 from adapters.paging.following import Asked, read_next
 from adapters.paging.links import parse_links
 from adapters.paging.names import plain
+from adapters.paging.prose import is_markup
 from adapters.paging.records import Found, find_records, normal_path
 from adapters.paging.totals import Certainty, PageSeen, Total, content_range, read_total, total_in
 from adapters.paging.vocabulary import nouns_of
+
+_MARKUP = (
+    "the answer is XML or HTML, which is not taken apart: all its records are one text; ask for JSON where the service "
+    "has it (an argument such as 'format', or the header 'Accept: application/json' in the source's settings)"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +40,7 @@ class PageReading:
     page number; `is_own_position` where it calls that as the request does), `has_previous` whether there is a page
     before it. `kind` is the convention by which the response names its next page, where it does; `marker` the dotted
     path of what names it, where that was guessed: a walk keeps to it (`Pagination.next_path`), lest another value be
-    taken for it on a later page.
+    taken for it on a later page. `flaw` is that of the response: records may be missing from this page.
     """
 
     records: list[Json]
@@ -50,6 +56,7 @@ class PageReading:
     kind: Convention | None = None
     marker: str | None = None
     is_own_position: bool = False
+    flaw: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +110,7 @@ def read_page(
         marker=following.marker,
         is_own_position=pagination.position is not None
         and any(envelope.named(frozenset({plain(pagination.position.rpartition("/")[2])}))),
+        flaw=result.flaw or _flaw_of_text(result),
     )
 
 
@@ -166,6 +174,12 @@ def fingerprint(records: Sequence[Json]) -> str:
     except TypeError:
         text = repr(records).encode()
     return hashlib.sha256(text).hexdigest()
+
+
+def _flaw_of_text(result: CallResult) -> str:
+    """Why the text of an answer over HTTP is no data. The tools of other sources may be asked for a page as such."""
+    is_text = isinstance(result.payload, str) and result.status is not None
+    return _MARKUP if is_text and is_markup(str(result.payload)) else ""
 
 
 def _position(result: CallResult, envelope: Envelope, pagination: Pagination) -> int | None:

@@ -10,7 +10,8 @@ Knows payloads and the names lists of records usually have. Knows nothing of tot
    the inner, the first before the later. Lists that are seldom the records (`schemas`, `included`, `fields`, …) count
    only where there is no other list, and `links`, `errors` and whatever holds nothing but links never.
 4. No list where a page says that there are none, or says nothing but how it is paged, is an empty list.
-5. An object whose list is only a part of it is itself one record; so is anything else that is not a list.
+5. A text that is empty, or only says that there is nothing (more), is an empty list.
+6. An object whose list is only a part of it is itself one record; so is anything else that is not a list.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,6 +20,7 @@ from dataclasses import dataclass
 from adapters.base import Json
 from adapters.paging import names
 from adapters.paging.names import plain
+from adapters.paging.prose import says_nothing
 
 _DEPTH = 4
 _MANY = 20
@@ -67,6 +69,8 @@ def find_records(payload: Json, *, declared: str | None = None, is_paged: bool =
         return Found([], "", is_list=True)
     if isinstance(payload, list):
         return Found(payload[1], "1", is_list=True) if _is_pair(payload) else Found(payload, "", is_list=True)
+    if isinstance(payload, str) and says_nothing(payload):
+        return Found([], "", is_list=True)
     if not isinstance(payload, dict):
         return Found([payload], "", is_list=False)
     best = min(_candidates(payload, ()), key=lambda c: c.rank, default=None)

@@ -169,7 +169,9 @@ class Ladder:
         answer, reading = self._corrected(answer) if self.tool.returns_many else (answer, self._reading(answer))
         verdict = announced(answer.pagination, reading)
         total, certainty = verdict.total, verdict.certainty
-        if reading.has_more is not True and certainty is not Certainty.EXACT:
+        if reading.flaw and self.tool.returns_many:
+            total, certainty = None, Certainty.UNKNOWN
+        elif reading.has_more is not True and certainty is not Certainty.EXACT:
             total, certainty = len(reading.records), Certainty.EXACT
         is_single = answer.pagination.convention is Convention.SINGLE
         if is_single and (reading.has_more or (total or 0) > len(reading.records)):

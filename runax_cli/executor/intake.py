@@ -107,6 +107,7 @@ class Intake:
         first page is written though it be empty: the call reached its source.
         """
         self.totals.saw(page.total, page=index + 1)
+        self._doubt(index, page)
         fresh = self.repetitions.fresh(index, page)
         kept = self._cut(fresh, self.records if before is None else before)
         page.dropped += len(page.records) - len(kept)
@@ -121,6 +122,14 @@ class Intake:
         if (why := self._caps.passed()) is not None and not self.is_enough and self._has_successor(page):
             self.stop(ReasonCode.BUDGET, why)
         return len(fresh)
+
+    def _doubt(self, index: int, page: Page) -> None:
+        """What cannot be read of a page may hold records, where the tool has many."""
+        if not page.flaw or not self._call.tool.returns_many:
+            return
+        text = f"page {index + 1} could not be read whole: {page.flaw}"
+        self.notes.missing(ReasonCode.UNREADABLE, text)
+        self._emitter.emit(Warned(code=ReasonCode.UNREADABLE.value, text=f"{self._call.tool.name}: {text}"))
 
     def _has_successor(self, page: Page) -> bool:
         """A cap that is reached with the very last page cuts nothing off."""

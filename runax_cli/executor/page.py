@@ -18,6 +18,7 @@ class Page:
 
     `dropped` records were held by the page and are not kept: repetitions, and what goes beyond the first n. `kind` is
     the convention by which the page names its next one. `ways` are other ways to go on from it, known of a first page.
+    `flaw` says why a part of it could not be read.
     """
 
     records: list[Json]
@@ -29,6 +30,7 @@ class Page:
     from_store: bool = False
     kind: Convention | None = None
     ways: tuple[Way, ...] = ()
+    flaw: str = ""
 
     @property
     def held(self) -> int:
@@ -58,6 +60,7 @@ def page_of_reading(reading: PageReading, *, requests: int) -> Page:
         total=reading.total if reading.certainty is Certainty.EXACT else None,
         requests=requests,
         kind=reading.kind,
+        flaw=reading.flaw,
     )
 
 

@@ -71,7 +71,10 @@ class Pages:
         return self._with_ways(page_of_reading(first.reading, requests=0), first.result)
 
     async def done(self, place: PageAddress | None, page: Page, entry: PageEntry) -> None:
-        """Write into the journal that a page is on disk."""
+        """Write into the journal that a page is on disk. One that could not be read whole is asked for again."""
+        if page.flaw:
+            await self._ledger.failed(self._key(place))
+            return
         payload = to_journal(page, entry, self._spool.path)
         if page.from_store:
             self.from_store += 1

@@ -34,6 +34,7 @@ class StoredAnswer(Stored):
     headers: dict[str, str]
     n_bytes: int
     status: int | None
+    flaw: str = ""
 
 
 class Recalled:
@@ -88,6 +89,7 @@ class Recalled:
             n_bytes=stored.n_bytes,
             requests=0,
             status=stored.status,
+            flaw=stored.flaw,
         )
 
     async def _remember(self, key: str, result: CallResult) -> None:
@@ -99,6 +101,7 @@ class Recalled:
             headers={k: v for k, v in result.headers.items() if k not in _UNSTORED_HEADERS},
             n_bytes=result.n_bytes,
             status=result.status,
+            flaw=result.flaw,
         )
         payload = stored.model_dump_json().encode("utf-8", "replace")
         # What a credential was taken out of is no answer any more: it is asked for again.

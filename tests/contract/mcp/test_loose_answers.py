@@ -1,0 +1,106 @@
+"""Servers that say in words what should be in their data: what is missing is told, and a failure is no record."""
+
+import asyncio
+import sys
+from pathlib import Path
+
+import pytest
+
+from adapters.clock import ManualClock
+from adapters.mcp.config import McpSettings
+from adapters.mcp_adapter import McpSource
+from runax_cli.agent import prompts
+from runax_cli.budget import Budget, Limits
+from runax_cli.events import CollectingSink, Emitter
+from runax_cli.executor.call import CallOutcome, DecidedCall, Executor, Scope
+from runax_cli.executor.dataset import DatasetStore
+from runax_cli.executor.reduce import ReducerPrompts
+from runax_cli.memory.journal import MemoryJournal
+from runax_cli.models.base import ByteCounter, ScriptedModel
+from runax_cli.models.tokens import CalibratedCounter
+from runax_cli.results import ReasonCode, TotalIs
+
+SERVER = str(Path(__file__).with_name("loose_server.py"))
+PROMPTS = ReducerPrompts(
+    system=prompts.REDUCER_SYSTEM,
+    user=prompts.REDUCER_USER,
+    repair=prompts.REDUCER_REPAIR,
+    merge_system=prompts.MERGE_SYSTEM,
+    merge_user=prompts.MERGE_USER,
+)
+N = 61
+
+
+async def read(way: str, folder: Path) -> tuple[CallOutcome, list[object]]:
+    """The verdict on everything that the server's one tool gives, and the records."""
+    settings = McpSettings(name="loose", command=(sys.executable, SERVER, way), timeout_s=20.0)
+    source = await McpSource.open(settings, clock=ManualClock())
+    try:
+        (tool,) = (await source.list_tools()).tools
+        executor = Executor(
+            source,
+            DatasetStore(folder),
+            MemoryJournal(),
+            counter=CalibratedCounter(ByteCounter(), ratio=1.0),
+            effective_tokens=50_000,
+            prompts=PROMPTS,
+            api_concurrency=2,
+            reducer_concurrency=2,
+            max_attempts=2,
+        )
+        emitter = Emitter.for_run(CollectingSink(), run_id="r", session_id="s")
+        scope = Scope(emitter=emitter, budget=Budget(Limits(), owner="turn"), reducer=ScriptedModel([]))
+        async with asyncio.timeout(60):
+            call = DecidedCall(call_id="c", tool=tool, arguments={}, focus="", need="compute")
+            outcome = await executor.read_all(call, scope)
+        return outcome, [] if outcome.dataset is None else list(outcome.dataset.records())
+    finally:
+        await source.aclose()
+
+
+async def test_a_cursor_in_a_sentence_of_another_part_is_followed_to_the_end(tmp_path: Path) -> None:
+    outcome, records = await read("cursor", tmp_path)
+    assert [record["id"] for record in records if isinstance(record, dict)] == [1000 + n for n in range(N)]
+    assert outcome.coverage.is_complete
+
+
+async def test_a_sentence_that_speaks_of_more_keeps_a_list_from_being_complete(tmp_path: Path) -> None:
+    outcome, records = await read("more", tmp_path)
+    assert len(records) == 20
+    assert not outcome.coverage.is_complete
+    assert [reason.code for reason in outcome.coverage.reasons] == [ReasonCode.PAGINATION_UNKNOWN]
+
+
+@pytest.mark.parametrize("way", ["cut", "middle", "behind_words", "one_part"])
+async def test_data_that_is_cut_is_never_complete_and_the_reason_is_told(way: str, tmp_path: Path) -> None:
+    outcome, _ = await read(way, tmp_path)
+    assert not outcome.coverage.is_complete
+    assert outcome.coverage.total_is is not TotalIs.EXACT
+    assert ReasonCode.UNREADABLE in [reason.code for reason in outcome.coverage.reasons]
+    assert outcome.envelope.status == "partial"
+
+
+@pytest.mark.parametrize(
+    ("way", "words"),
+    [("error", "rate limit exceeded"), ("tool_error", "database is locked"), ("error_object", "rate limit exceeded")],
+)
+async def test_the_message_of_a_failure_is_an_error_and_no_record(way: str, words: str, tmp_path: Path) -> None:
+    outcome, records = await read(way, tmp_path)
+    assert records == []
+    assert outcome.envelope.status == "error"
+    assert words in outcome.coverage.reasons[-1].text
+
+
+@pytest.mark.parametrize("way", ["empty", "closing"])
+async def test_an_empty_text_and_a_closing_sentence_are_no_record(way: str, tmp_path: Path) -> None:
+    outcome, records = await read(way, tmp_path)
+    assert records == []
+    assert outcome.envelope.status != "error"
+    assert outcome.coverage.records_read == 0
+
+
+async def test_lines_by_offset_end_at_an_empty_text(tmp_path: Path) -> None:
+    outcome, records = await read("lines", tmp_path)
+    assert len(records) == N
+    assert all(isinstance(record, dict) for record in records)
+    assert outcome.coverage.is_complete
