@@ -5,7 +5,7 @@ enumerations, then optional arguments altogether. What was lost is named where i
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from functools import lru_cache, partial
 
 from adapters.base import Json, JsonObject
 from adapters.openapi.serialize import compact
@@ -17,6 +17,9 @@ _FEWER_WORDS = (200, 100, 50, 0)
 _DEPTHS = (4, 3, 2, 1, 0)
 _LONG_ENUM = 20
 _COMBINED = ("anyOf", "oneOf", "allOf", "prefixItems")
+_NAMED = ("properties", "patternProperties", "dependentSchemas", "$defs")
+_SINGLE = ("items", "additionalProperties", "not", "contains", "if", "then", "else", "propertyNames")
+_HOLDERS = frozenset((*_COMBINED, *_NAMED, *_SINGLE))
 
 
 def size_of(schema: JsonObject) -> int:
@@ -24,27 +27,49 @@ def size_of(schema: JsonObject) -> int:
     return len(compact(schema))
 
 
-def fitted(schema: JsonObject, allowance: int = MAX_CHARACTERS) -> tuple[JsonObject, tuple[str, ...]]:
-    """A tool's schema (an object with properties) under the allowance, and the arguments that had to go.
+class Fitter:
+    """Makes tools fit. Tools share parts of their schemas: each part is cut once, and none may be changed."""
 
-    Only with required arguments that are too large even without words does the result stay above the allowance.
-    """
-    if size_of(schema) <= allowance:
-        return schema, ()
-    shallow = schema
-    for depth, words in ((None, _WORDS), *((depth, _FEWER_WORDS) for depth in _DEPTHS)):
-        shallow = schema if depth is None else _each(schema, partial(cut, depth=depth))
-        least = _each(shallow, partial(shortened, words=words[-1]))
-        if size_of(least) <= allowance:
-            return _wordiest(shallow, words[:-1], allowance) or least, ()
-    least = _each(_each(shallow, _without_long_enums), partial(shortened, words=0))
-    return (least, ()) if size_of(least) <= allowance else _fewer_arguments(least, allowance)
+    def __init__(self) -> None:
+        self._cut: dict[tuple[int, int], tuple[JsonObject, JsonObject]] = {}
 
+    def fitted(self, schema: JsonObject, allowance: int = MAX_CHARACTERS) -> tuple[JsonObject, tuple[str, ...]]:
+        """A tool's schema (an object with properties) under the allowance, and the arguments that had to go.
 
-def _wordiest(schema: JsonObject, words: Iterable[int], allowance: int) -> JsonObject | None:
-    """The schema with descriptions as long as the allowance permits; None where even the shortest are too long."""
-    attempts = (_each(schema, partial(shortened, words=length)) for length in words)
-    return next((attempt for attempt in attempts if size_of(attempt) <= allowance), None)
+        Only with required arguments that are too large even without words does the result stay above the allowance.
+        """
+        if size_of(schema) <= allowance:
+            return schema, ()
+        shallow = schema
+        for depth, words in ((None, _WORDS), *((depth, _FEWER_WORDS) for depth in _DEPTHS)):
+            shallow = schema if depth is None else _each(schema, partial(cut, depth=depth))
+            least = _each(shallow, partial(self.shortened, words=words[-1]))
+            if size_of(least) <= allowance:
+                return self._wordiest(shallow, words[:-1], allowance) or least, ()
+        least = _each(_each(shallow, _without_long_enums), partial(self.shortened, words=0))
+        return (least, ()) if size_of(least) <= allowance else _fewer_arguments(least, allowance)
+
+    def shortened(self, schema: JsonObject, words: int) -> JsonObject:
+        """The schema with every description cut to `words` characters, at a word's end; 0 takes them all off."""
+        known = self._cut.get((id(schema), words))
+        if known is None:
+            known = self._cut[id(schema), words] = schema, self._shortened(schema, words)
+        return known[1]
+
+    def _shortened(self, schema: JsonObject, words: int) -> JsonObject:
+        out = _inside(schema, lambda inner: self.shortened(inner, words))
+        if isinstance(out.get("description"), str):
+            text = clipped(out["description"], words)
+            if text:
+                out["description"] = text
+            else:
+                del out["description"]
+        return out
+
+    def _wordiest(self, schema: JsonObject, words: Iterable[int], allowance: int) -> JsonObject | None:
+        """The schema with descriptions as long as the allowance permits; None where the shortest are too long."""
+        attempts = (_each(schema, partial(self.shortened, words=length)) for length in words)
+        return next((attempt for attempt in attempts if size_of(attempt) <= allowance), None)
 
 
 def _each(schema: JsonObject, change: Callable[[JsonObject], JsonObject]) -> JsonObject:
@@ -65,17 +90,7 @@ def _fewer_arguments(schema: JsonObject, allowance: int) -> tuple[JsonObject, tu
     return schema | {"properties": kept}, tuple(reversed(gone))
 
 
-def shortened(schema: JsonObject, words: int) -> JsonObject:
-    """The schema with every description cut to `words` characters, at a word's end; 0 takes them all off."""
-    out = _inside(schema, lambda inner: shortened(inner, words))
-    if isinstance(out.get("description"), str):
-        text = clipped(out["description"], words)
-        if text:
-            return out | {"description": text}
-        del out["description"]
-    return out
-
-
+@lru_cache(maxsize=4096)
 def clipped(text: str, length: int) -> str:
     """The text in at most `length` characters, cut at a word's end."""
     text = " ".join(text.split())
@@ -109,17 +124,18 @@ def _without_long_enums(schema: JsonObject) -> JsonObject:
 
 def _inside(schema: JsonObject, change: Callable[[JsonObject], JsonObject]) -> JsonObject:
     """A copy with every schema inside changed."""
-    return {key: _changed(key, value, change) for key, value in schema.items()}
+    out = dict(schema)
+    for key in schema.keys() & _HOLDERS:
+        out[key] = _changed(key, schema[key], change)
+    return out
 
 
 def _changed(key: str, value: Json, change: Callable[[JsonObject], JsonObject]) -> Json:
-    if key in ("properties", "patternProperties", "dependentSchemas", "$defs") and isinstance(value, Mapping):
-        return {name: _one(inner, change) for name, inner in value.items()}
-    if key in _COMBINED and isinstance(value, list):
-        return [_one(inner, change) for inner in value]
-    if key in ("items", "additionalProperties", "not", "contains", "if", "then", "else", "propertyNames"):
-        return _one(value, change)
-    return value
+    if key in _NAMED:
+        return {name: _one(inner, change) for name, inner in value.items()} if isinstance(value, Mapping) else value
+    if key in _COMBINED:
+        return [_one(inner, change) for inner in value] if isinstance(value, list) else value
+    return _one(value, change)
 
 
 def _one(value: Json, change: Callable[[JsonObject], JsonObject]) -> Json:

@@ -4,7 +4,7 @@ Knows recursion and size: what would repeat itself or grow beyond its allowance 
 its members. What many operations refer to is written out once. Knows no tool.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from adapters.base import JsonObject
 from adapters.openapi.document import BrokenReference, Document, Node
@@ -30,12 +30,28 @@ class _Written:
     places: frozenset[tuple[str, str]]
 
 
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    """How many nodes a reference came to at one depth until the walk was given up, and the references among them."""
+
+    nodes: int
+    places: frozenset[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Memory:
+    """What is known of references, by place and depth: from walks that ended, and from those that were given up."""
+
+    written: dict[tuple[str, str, int], _Written] = field(default_factory=dict)
+    begun: dict[tuple[str, str, int], _Begun] = field(default_factory=dict)
+
+
 class Inliner:
     """Writes out schemas of one document in one direction. They share parts: none of them may be changed."""
 
     def __init__(self, document: Document, direction: Direction) -> None:
         self._document, self._direction = document, direction
-        self._known: dict[tuple[str, str, int], _Written] = {}
+        self._memory = _Memory()
 
     def inline(self, nodes: list[Node]) -> tuple[list[JsonObject], list[BrokenReference]]:
         """The schemas at some nodes, as deep as a common allowance permits, and the references that led nowhere.
@@ -43,7 +59,7 @@ class Inliner:
         Raises NotLoaded where another file is needed.
         """
         for depth in _DEPTHS:
-            walk = _Walk(self._document, self._direction, self._known, has_limit=depth > _DEPTHS[-1])
+            walk = _Walk(self._document, self._direction, self._memory, has_limit=depth > _DEPTHS[-1])
             try:
                 return [walk.schema(node, depth, ()) for node in nodes], list(walk.broken.values())
             except _TooMany:
@@ -62,11 +78,11 @@ class _Walk:
         self,
         document: Document,
         direction: Direction,
-        known: dict[tuple[str, str, int], _Written],
+        memory: _Memory,
         *,
         has_limit: bool,
     ) -> None:
-        self._document, self._direction, self._known, self._has_limit = document, direction, known, has_limit
+        self._document, self._direction, self._memory, self._has_limit = document, direction, memory, has_limit
         self._nodes = self._faults = 0
         self._highest_cut = _NOWHERE
         self._places: set[tuple[str, str]] = set()
@@ -86,8 +102,9 @@ class _Walk:
             return self.cut(target)
         if len(node.fields) > 1:
             return self._written(target, depth, (*trail, place))
-        known = self._known.get((*place, depth))
+        known = self._memory.written.get((*place, depth))
         if known is None or not known.places.isdisjoint(trail):
+            self._refuse_what_was_given_up((*place, depth), trail)
             return self._kept(target, depth, trail, place)
         self._count(known.nodes)
         self._places |= known.places
@@ -98,17 +115,32 @@ class _Walk:
         if self._nodes > _MAX_NODES and self._has_limit:
             raise _TooMany
 
+    def _refuse_what_was_given_up(self, key: tuple[str, str, int], trail: tuple[tuple[str, str], ...]) -> None:
+        """Raise at once where an earlier walk from here did, with less counted before it."""
+        begun = self._memory.begun.get(key)
+        if begun is None or not self._has_limit or not begun.places.isdisjoint(trail):
+            return
+        if self._nodes + begun.nodes > _MAX_NODES:
+            raise _TooMany
+
     def _kept(self, target: Node, depth: int, trail: tuple[tuple[str, str], ...], place: tuple[str, str]) -> JsonObject:
         """What a reference comes to, kept for the next time where it is the same everywhere."""
         around, cut_around = self._places, self._highest_cut
         nodes, faults = self._nodes, self._faults
         self._places, self._highest_cut = {place}, _NOWHERE
-        out = self._written(target, depth, (*trail, place))
+        try:
+            out = self._written(target, depth, (*trail, place))
+        except _TooMany:
+            if self._highest_cut >= len(trail):
+                self._memory.begun[(*place, depth)] = _Begun(self._nodes - nodes, frozenset(self._places))
+            self._places |= around
+            self._highest_cut = min(self._highest_cut, cut_around)
+            raise
         if self._highest_cut >= len(trail):
             self._highest_cut = _NOWHERE
             if self._faults == faults:
                 written = _Written(out, self._nodes - nodes, frozenset(self._places))
-                self._known[(*place, depth)] = written
+                self._memory.written[(*place, depth)] = written
         self._places |= around
         self._highest_cut = min(self._highest_cut, cut_around)
         return out

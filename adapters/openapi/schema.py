@@ -40,6 +40,7 @@ _NAMED = ("properties", "patternProperties", "dependentSchemas")
 _INNER = frozenset((*_ONE, *_MANY, *_NAMED, "required"))
 _COUNTS = ("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties")
 _NUMBERS = ("minimum", "maximum", "multipleOf")
+_BOUNDS = frozenset((*_COUNTS, *_NUMBERS, "exclusiveMinimum", "exclusiveMaximum", "uniqueItems"))
 _HIDDEN_IN = {Direction.REQUEST: "readOnly", Direction.RESPONSE: "writeOnly"}
 _NESTED_REPEAT = re.compile(r"\)[*+{]")
 _LONGEST_PATTERN = 200
@@ -56,7 +57,8 @@ def plain(node: Node, direction: Direction, follow: Follow) -> JsonObject:
             out[text] = fields[text].strip()
     _take_type(fields, out)
     _take_values(fields, out)
-    _take_bounds(fields, out)
+    if not _BOUNDS.isdisjoint(fields):
+        _take_bounds(fields, out)
     _take_pattern(fields, out)
     if not _INNER.isdisjoint(fields):
         _take_inner(node, direction, follow, out)

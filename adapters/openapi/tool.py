@@ -10,7 +10,7 @@ from types import MappingProxyType
 from adapters.base import Effect, JsonObject, LeftOut, Pagination, ToolSpec
 from adapters.openapi.argument import Arguments, arguments_of, without_markup
 from adapters.openapi.document import Document
-from adapters.openapi.fit import MAX_CHARACTERS, MAX_DESCRIPTION, clipped, fitted, size_of
+from adapters.openapi.fit import MAX_CHARACTERS, MAX_DESCRIPTION, Fitter, clipped, size_of
 from adapters.openapi.inline import Inliner
 from adapters.openapi.names import Wire, argument_names
 from adapters.openapi.operation import Location, Operation, Parameter
@@ -62,6 +62,7 @@ class ToolContext:
     inliner: Inliner
     provided: frozenset[tuple[Location, str]]
     left_out: list[LeftOut]
+    fitter: Fitter = field(default_factory=Fitter)
 
 
 def build_tool(
@@ -106,7 +107,7 @@ def _parameters(
     required = [named[one.wire] for one in arguments.all if one.is_required and named[one.wire] in seen]
     schema: JsonObject = {"type": "object", "properties": seen}
     schema |= {"required": required} if required else {}
-    schema, dropped = fitted(schema | {"additionalProperties": False}, room)
+    schema, dropped = context.fitter.fitted(schema | {"additionalProperties": False}, room)
     if dropped:
         words = f"the tool would be too large with its optional arguments {', '.join(dropped[:20])}; they cannot be set"
         context.left_out.append(LeftOut(context.document.path_of(operation.entry.operation), words))

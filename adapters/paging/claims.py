@@ -56,6 +56,11 @@ class Company:
         return any(one.is_named(table) for one in self.parameters)
 
     @cached_property
+    def _sized(self) -> dict[str, bool]:
+        """Which positions are known to have a size beside them, or none."""
+        return {}
+
+    @cached_property
     def is_mirrored(self) -> bool:
         """Whether the answer tells again what was sent, as the answer to a change does."""
         own = [one for one in self.parameters if not spelling.parent(one.name)]
@@ -68,7 +73,10 @@ class Company:
 
     def has_size(self, position: Parameter) -> bool:
         """Whether one of the others can be the size of a page."""
-        return size_beside(position, self.parameters) is not None
+        known = self._sized.get(position.name)
+        if known is None:
+            known = self._sized[position.name] = size_beside(position, self.parameters) is not None
+        return known
 
 
 def claims(company: Company) -> list[Claim]:

@@ -6,10 +6,12 @@ documents, botocore's paginators and the documentation of the services named.
 """
 
 import re
+from functools import lru_cache
 
 _NOT_PLAIN = re.compile(r"[^a-z0-9]")
 
 
+@lru_cache(maxsize=8192)
 def plain(name: str) -> str:
     """The letters and digits of a name, in lower case."""
     return _NOT_PLAIN.sub("", name.lower())

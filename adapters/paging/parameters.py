@@ -5,7 +5,7 @@ Knows JSON Schemas whose references are followed. Knows no convention.
 
 import re
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from adapters.base import JsonObject
 from adapters.paging import spelling, wording
@@ -61,7 +61,7 @@ class Parameter:
     @cached_property
     def is_something_else(self) -> bool:
         """Whether its first sentence speaks of time, money or identity."""
-        return bool(wording.NOT_PAGING.search(self.opening))
+        return _matches(wording.NOT_PAGING, self.opening)
 
     def is_named(self, *tables: frozenset[str]) -> bool:
         """Whether one of its spellings is in a table."""
@@ -69,7 +69,7 @@ class Parameter:
 
     def says(self, pattern: re.Pattern[str]) -> bool:
         """Whether its document's words match."""
-        return bool(pattern.search(self.text))
+        return bool(self.text) and _matches(pattern, self.text)
 
     def number(self, key: str) -> int | None:
         """A whole number that the schema states under `key`."""
@@ -84,6 +84,12 @@ class Parameter:
         listed = self.schema.get("enum")
         values = listed if isinstance(listed, list) else ()
         return tuple(sorted({v for v in values if isinstance(v, int) and not isinstance(v, bool)}))
+
+
+@lru_cache(maxsize=16384)
+def _matches(pattern: re.Pattern[str], text: str) -> bool:
+    """Whether a text matches; the operations of a document have many parameters in common."""
+    return pattern.search(text) is not None
 
 
 def parameter_of(name: str, schema: JsonObject, *, is_number: bool = False) -> Parameter:
@@ -125,4 +131,4 @@ def _readable(text: str) -> str:
 def dated(parameter: Parameter) -> bool:
     """Whether it is a point in time."""
     has_format = parameter.schema.get("format") in {"date", "date-time", "time"}
-    return has_format or bool(wording.DATES.search(parameter.opening))
+    return has_format or _matches(wording.DATES, parameter.opening)

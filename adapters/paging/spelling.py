@@ -97,6 +97,7 @@ def pieces(name: str) -> tuple[str, ...]:
     return tuple(piece.lower() for piece in _PIECE.findall(name))
 
 
+@lru_cache(maxsize=8192)
 def forms(name: str) -> frozenset[str]:
     """The plain spellings of a name: itself and, inside an object of paging (`page/size`), its last parts."""
     segments = [segment for segment in _SEGMENT.split(name) if segment]
@@ -113,52 +114,61 @@ def parent(name: str) -> str:
     return name.rpartition("/")[0]
 
 
+@lru_cache(maxsize=8192)
 def is_of_paging(name: str) -> bool:
     """Whether the object around a member is one of paging: its name is `page`, `pagination`, `options`, ...."""
     segments = [plain(segment) for segment in _SEGMENT.split(name) if segment]
     return len(segments) > 1 and (segments[-2] in PARENTS or "pag" in segments[-2][:3])
 
 
+@lru_cache(maxsize=8192)
 def is_foreign(name: str) -> bool:
     """Whether it is a member of something that is not about paging: `filter[offset]`, `filter/limit`."""
     segments = [segment for segment in _SEGMENT.split(name) if plain(segment)]
     return len(segments) > 1 and not is_of_paging(name)
 
 
+@lru_cache(maxsize=8192)
 def has_cursor_words(name: str) -> bool:
     """`resultsContinuationToken`, `nextPageKey`."""
     own = set(pieces(name))
     return bool(own & _CURSOR or (own & _MARKS and own & _PAGING)) and not own & _NO_CURSOR
 
 
+@lru_cache(maxsize=8192)
 def is_no_cursor(name: str) -> bool:
     """`clientToken`, `access_token`: a token, and no place in a list."""
     return bool(set(pieces(name)) & _NO_CURSOR)
 
 
+@lru_cache(maxsize=8192)
 def has_marker_words(name: str) -> bool:
     """Whether a number or an object can be a cursor: `after_cursor`, `ExclusiveStartKey`, `nextPosition`."""
     own = set(pieces(name))
     return bool(own & _MARKERS) and not own & _MEASURES
 
 
+@lru_cache(maxsize=8192)
 def is_measure(name: str) -> bool:
     """`page_timeout`, `scroll_size`, `sort_order`: something about a list, and no place in it."""
     return bool(set(pieces(name)) & _MEASURES)
 
 
+@lru_cache(maxsize=8192)
 def has_offset_words(name: str) -> bool:
     """`recordsToSkip`, `firstRow`, `result_offset`."""
     own = set(pieces(name))
     return bool(own & _SKIPS or (own & _STARTS and own & _PLACES)) and not own & _NO_PLACES
 
 
+@lru_cache(maxsize=8192)
 def has_page_words(name: str) -> bool:
     """`pgNo`, `requestedPage`."""
     own = set(pieces(name))
     return bool(own & _PAGE) and not own & (_NO_PAGE | _MEASURES)
 
 
+@lru_cache(maxsize=8192)
 def has_size_words(name: str) -> bool:
     """`maxEntries`, `rowLimit`, `hits_per_page`."""
     own = set(pieces(name))

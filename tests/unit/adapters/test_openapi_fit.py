@@ -4,7 +4,7 @@ import jsonschema
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adapters.openapi.fit import MAX_CHARACTERS, clipped, fitted, shortened, size_of
+from adapters.openapi.fit import MAX_CHARACTERS, Fitter, clipped, size_of
 
 texts = st.text(max_size=300)
 leaves = st.fixed_dictionaries(
@@ -34,7 +34,7 @@ tools = st.builds(
 @settings(max_examples=60, deadline=None)
 @given(tools, st.sampled_from([400, 2_000, MAX_CHARACTERS]))
 def test_a_tool_of_optional_arguments_always_fits_and_stays_a_schema(tool, allowance):
-    small, gone = fitted(tool, allowance)
+    small, gone = Fitter().fitted(tool, allowance)
     assert size_of(small) <= allowance
     jsonschema.Draft202012Validator.check_schema(small)
     assert set(small["properties"]) | set(gone) == set(tool["properties"])
@@ -43,13 +43,13 @@ def test_a_tool_of_optional_arguments_always_fits_and_stays_a_schema(tool, allow
 @given(tools)
 def test_a_tool_that_fits_is_left_alone(tool):
     if size_of(tool) <= MAX_CHARACTERS:
-        assert fitted(tool) == (tool, ())
+        assert Fitter().fitted(tool) == (tool, ())
 
 
 def test_words_go_before_structure():
     inner = {"type": "object", "properties": {"deep": {"type": "object", "properties": {"x": {"type": "integer"}}}}}
     tool = {"type": "object", "properties": {"a": inner | {"description": "many words " * 100}}}
-    small, gone = fitted(tool, 500)
+    small, gone = Fitter().fitted(tool, 500)
     assert small["properties"]["a"]["properties"] == inner["properties"]
     assert small["properties"]["a"]["description"].endswith("…")
     assert gone == ()
@@ -58,7 +58,7 @@ def test_words_go_before_structure():
 def test_a_structure_that_was_cut_names_its_members():
     deep = {"type": "object", "properties": {f"member_{n}": {"type": "string"} for n in range(60)}}
     tool = {"type": "object", "properties": {"a": {"type": "object", "properties": {"b": deep}}}}
-    small, _ = fitted(tool, 600)
+    small, _ = Fitter().fitted(tool, 600)
     assert "member_0, member_1" in small["properties"]["a"]["properties"]["b"]["description"]
     assert small["properties"]["a"]["properties"]["b"]["type"] == "object"
 
@@ -69,7 +69,7 @@ def test_a_required_argument_never_goes():
         "properties": {f"argument_{n}": {"type": "string"} for n in range(50)},
         "required": ["argument_49"],
     }
-    small, gone = fitted(tool, 400)
+    small, gone = Fitter().fitted(tool, 400)
     assert "argument_49" in small["properties"]
     assert "argument_48" in gone
 
@@ -83,4 +83,4 @@ def test_a_clipped_text_has_its_length_and_is_a_beginning(text, length):
 
 def test_a_word_is_never_cut_in_two():
     assert clipped("one two three", 9) == "one two…"
-    assert shortened({"description": "one two three"}, 0) == {}
+    assert Fitter().shortened({"description": "one two three"}, 0) == {}
