@@ -14,7 +14,7 @@ from adapters.paging.answers import Answer
 from adapters.paging.claims import Claim, Company, claims
 from adapters.paging.figures import metadata_flag, total_flags
 from adapters.paging.members import flattened
-from adapters.paging.parameters import TEXT, Parameter, parameter_of
+from adapters.paging.parameters import TEXT, Parameter, dated, parameter_of
 from adapters.paging.response import ResponseShape
 from adapters.paging.sizes import bounds, size_alone, size_as_text, size_beside
 
@@ -115,7 +115,7 @@ def _by_position(found: Sequence[Claim], company: Company) -> Pagination:
     size = size_beside(position, company.parameters)
     taken = {position.name, size.name if size else None}
     text_size = None if size else size_as_text(company.parameters)
-    back = [one for one in company.parameters if one.is_named(spelling.FIRM_BACKWARD) and one.is_text]
+    back = [one for one in company.parameters if _leads_back(one, claim)]
     further = [*back, *(claim.parameter for claim in found[1:]), *((text_size,) if text_size else ())]
     others = dict.fromkeys(one.name for one in further if one.name not in taken)
     return Pagination(
@@ -127,6 +127,15 @@ def _by_position(found: Sequence[Claim], company: Company) -> Pagination:
         other_hidden=tuple(others),
         **bounds(size),
     )
+
+
+def _leads_back(one: Parameter, claim: Claim) -> bool:
+    """Whether a parameter is the backward twin of the cursor: by its name, or by what is said of it."""
+    if one.is_named(spelling.FIRM_BACKWARD) and one.is_text:
+        return True
+    is_twin = claim.convention is Convention.CURSOR and one.types == claim.parameter.types and not dated(one)
+    is_said = one.says(wording.IS_CURSOR) or one.says(wording.USED_FOR_PAGING)
+    return is_twin and one.is_named(spelling.BACKWARD) and is_said
 
 
 def _by_answer(answer: Answer) -> Convention | None:

@@ -23,6 +23,7 @@ _FACTS_OF_REQUEST = names.words(
     "params parameters query filter filters request args arguments criteria facets aggregations aggs "
     "schema context debug rate_limit ratelimit rate rate_limits user account shards _shards stats timing usage"
 )
+_TEXT_OF_ELEMENT = ("#text", "$t", "_text", "__text", "_", "$")
 _HEADERS_WITH_JSON = ("x-pagination", "pagination", "x-paging", "x-page-info")
 
 
@@ -96,8 +97,9 @@ def envelope_of(payload: Json, found: Found, headers: Mapping[str, str] | None =
     if not found.is_list:
         return Envelope(headers=told)
     around = list(_around(payload, found.path))
+    around = around[:-1] if found.is_keyed else around
     near = [m for path, node in reversed(around) for m in _with_containers(node, path)]
-    far = [m for path, node in reversed(around) for m in _in_strangers(node, path)]
+    far = [m for path, node in reversed(around) for m in _in_strangers(node, path, apart=found.path)]
     return Envelope(tuple(near), tuple(far), told)
 
 
@@ -115,22 +117,22 @@ def _around(payload: Json, path: str) -> Iterator[tuple[str, Mapping[str, Json]]
 
 
 def _with_containers(node: Mapping[str, Json], above: str) -> Iterator[Member]:
-    yield from (Member(key, above + key, value) for key, value in node.items())
+    yield from (Member(key, above + key, text_in(value)) for key, value in node.items())
     for key, value in node.items():
         if isinstance(value, dict) and plain(key) in names.CONTAINERS:
             yield from _with_containers(value, f"{above}{key}.")
 
 
-def _in_strangers(node: Mapping[str, Json], above: str) -> Iterator[Member]:
-    """Members of objects that no table knows, unless they are large or tell of something else."""
+def _in_strangers(node: Mapping[str, Json], above: str, *, apart: str) -> Iterator[Member]:
+    """Members of objects that no table knows, unless they are large, tell of something else, or are the records."""
     for key, value in node.items():
-        is_known = plain(key) in names.CONTAINERS | _FACTS_OF_REQUEST
+        is_known = plain(key) in names.CONTAINERS | _FACTS_OF_REQUEST or f"{above}{key}" == apart
         if not isinstance(value, dict) or is_known or len(value) > _MOST_MEMBERS or above.count(".") >= _DEPTH:
             continue
         if any(isinstance(inner, list) and inner for inner in value.values()):
             continue
-        yield from (Member(name, f"{above}{key}.{name}", inner) for name, inner in value.items())
-        yield from _in_strangers(value, f"{above}{key}.")
+        yield from (Member(name, f"{above}{key}.{name}", text_in(inner)) for name, inner in value.items())
+        yield from _in_strangers(value, f"{above}{key}.", apart=apart)
 
 
 def _from_headers(headers: Mapping[str, str]) -> tuple[Member, ...]:
@@ -150,6 +152,13 @@ def _json_object(text: str) -> Mapping[str, Json]:
     except ValueError:
         return {}
     return value if isinstance(value, dict) else {}
+
+
+def text_in(value: Json) -> Json:
+    """The text of an element of XML that became an object for its attributes (`{"#text": …}`); else the value."""
+    if not isinstance(value, dict):
+        return value
+    return next((inner for name in _TEXT_OF_ELEMENT if isinstance(inner := value.get(name), str)), value)
 
 
 def as_count(value: Json) -> int | None:

@@ -14,6 +14,7 @@ _LINK = re.compile(r"<([^>]*)>((?:[^,\"<]|\"(?:[^\"\\]|\\.)*\")*)")
 _PARAMETER = re.compile(r";\s*([\w!#$&+\-.^`|~*]+)\s*(?:=\s*(?:\"((?:[^\"\\]|\\.)*)\"|([^\s;,\"]*)))?")
 _ESCAPED = re.compile(r"\\(.)")
 _URL = re.compile(r"https?://\S+", re.IGNORECASE)
+_QUERY = re.compile(r"[\w$.%\[\]-]{1,60}=[^=\s/][^\s/]*")
 _TEMPLATE = re.compile(r"\{[?&#/.;+][^{}]*\}")
 _TARGETS = ("href", "url", "uri", "link", "target")
 _RELATIONS = ("rel", "relation", "relationship", "name", "type", "label", "title", "key")
@@ -81,9 +82,9 @@ def url_in(location: str) -> str | None:
 
 
 def absolute(url: str, location: str) -> str:
-    """`url` resolved against the URL in `location`; unchanged where there is none."""
+    """`url`, or nothing but a query, resolved against the URL in `location`; unchanged where there is none."""
     base = url_in(location)
-    return urljoin(base, url) if base else url
+    return urljoin(base, f"?{url}" if _QUERY.fullmatch(url) else url) if base else url
 
 
 def looks_like_url(text: str) -> bool:

@@ -13,7 +13,7 @@ from itertools import chain
 
 from adapters.base import CallResult, Convention, Json, PageAddress, Pagination
 from adapters.paging import names, vocabulary
-from adapters.paging.envelope import HEADER, Envelope, Member, as_count
+from adapters.paging.envelope import HEADER, Envelope, Member, as_count, text_in
 from adapters.paging.links import (
     absolute,
     is_same_place,
@@ -29,6 +29,8 @@ from adapters.paging.names import plain
 from adapters.paging.records import are_links, at_path
 
 _BY_ARGUMENT = frozenset({Convention.CURSOR, Convention.KEYSET})
+_ELEMENTS = names.words("resumption_token")
+"""Where a marker is an element with figures about the list (OAI-PMH): none of those is a marker."""
 _OPAQUE = re.compile(r"(?=.*[\d=_+/.:-]|.*[a-z].*[A-Z]|.*[A-Z].*[a-z])[^\s<>\"{}]{6,4096}", re.DOTALL)
 _NO_CURSOR = re.compile(r"\d{4}-\d\d-\d\d|v?\d+(?:\.\d+)+$|[\w.+-]+@[\w-]+\.|[a-z]+/[a-z.+-]+$", re.IGNORECASE)
 _NO_CURSOR_WORDS = frozenset(
@@ -82,6 +84,7 @@ def _at_known_place(result: CallResult, envelope: Envelope, path: str) -> Marks:
         exists = value is not None
     else:
         exists, value = at_path(result.payload, path)
+        value = text_in(value)
     if not exists:
         url = next((mark for mark in _urls(result, envelope) if mark.is_sure), None)
         cursor = next(_known_cursors(result, envelope), None)
@@ -89,7 +92,7 @@ def _at_known_place(result: CallResult, envelope: Envelope, path: str) -> Marks:
     url_text = target(value)
     if url_text is not None and (isinstance(value, dict) or looks_like_url(url_text)):
         return Marks(url=Mark(url_text, Convention.NEXT_URL, path))
-    if _is_cursor(value) or (isinstance(value, dict | list) and value):
+    if _is_cursor(value) or _is_compound(value):
         return Marks(cursor=Mark(value, Convention.CURSOR, path))
     return Marks(is_ended=True)
 
@@ -132,6 +135,8 @@ def _cursors(
 ) -> Iterator[Mark]:
     """Cursors, the surest first; what is only alike counts where an argument waits for a cursor."""
     yield from _known_cursors(result, envelope)
+    if any(envelope.named(_ELEMENTS, is_anywhere=True)):
+        return
     if pagination.convention not in _BY_ARGUMENT or pagination.position is None:
         yield from _guesses(envelope.saying(vocabulary.says_next), frozenset())
         return
@@ -160,7 +165,7 @@ def _known_cursors(result: CallResult, envelope: Envelope) -> Iterator[Mark]:
         if value := result.headers.get(name):
             yield Mark(value, Convention.CURSOR, HEADER + name)
     for member in envelope.named(names.NEXT_CURSORS, is_anywhere=True):
-        if _is_cursor(member.value) or (isinstance(member.value, dict | list) and member.value):
+        if _is_cursor(member.value) or _is_compound(member.value):
             yield Mark(member.value, Convention.CURSOR, member.path)
     for member in envelope.named(names.NEXT_ANY):
         if _is_cursor(member.value):
@@ -232,6 +237,12 @@ def _is_cursor(value: Json) -> bool:
     if isinstance(value, str):
         return bool(value) and value != "0" and not looks_like_url(value) and value.lower() not in ("null", "none")
     return bool(as_count(value))
+
+
+def _is_compound(value: Json) -> bool:
+    """Whether a value is a cursor of several members; figures about the list (`completeListSize`) are none."""
+    is_figures = isinstance(value, dict) and any(plain(name) in names.TOTALS for name in value)
+    return isinstance(value, dict | list) and bool(value) and not is_figures
 
 
 def _has_empty_marker(envelope: Envelope) -> bool:

@@ -52,7 +52,7 @@ TOTALS = words(
     "record_count records_total row_count item_count items_count count_total total_available total_found hit_count "
     "result_count results_count full_count filtered_table_rows_count odata.count records_filtered number_of_results "
     "total_number_of_results total_number_of_records estimated_total grand_total_count matches_count "
-    "result_size_estimate"
+    "result_size_estimate complete_list_size"
 )
 LINK_LISTS = words("links _links link")
 WEAK_TOTALS = words("count size length num matches available found hits n results")
@@ -91,7 +91,7 @@ CURSOR_HEADERS = (
 NEXT_CURSORS = words(
     "next_cursor next_page_token next_token next_page_cursor continuation_token next_continuation_token continuation "
     "continue next_marker end_cursor next_key pagination_token last_evaluated_key next_start next_page_key "
-    "next_page_start next_page_id next_bookmark _scroll_id scroll_id next_scroll_id next_search_after"
+    "next_page_start next_page_id next_bookmark _scroll_id scroll_id next_scroll_id next_search_after resumption_token"
 )
 NEXT_ANY = words("next next_page after next_records next_results")
 WEAK_CURSORS = words("cursor marker page_token bookmark token")

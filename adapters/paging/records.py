@@ -6,9 +6,10 @@ Knows payloads and the names lists of records usually have. Knows nothing of tot
    services leave an empty list out.
 2. A bare list is the records; of a list that holds an object of figures and a list of objects, that list is.
 3. Among the lists inside an object (never inside another list): lists of objects, and under known names lists of rows
-   of cells, before lists of values, known names before unknown ones, the longer before the shorter, the outer before
-   the inner, the first before the later. Lists that are seldom the records (`schemas`, `included`, `fields`, …) count
-   only where there is no other list, and `links`, `errors` and whatever holds nothing but links never.
+   of cells, before lists of values, known names before unknown ones, lists before objects of records under their ids,
+   the longer before the shorter, the outer before the inner, the first before the later. Lists that are seldom the
+   records (`schemas`, `included`, `fields`, …) count only where there is no other list, and `links`, `errors` and
+   whatever holds nothing but links never.
 4. No list where a page says that there are none, or says nothing but how it is paged, is an empty list.
 5. A text that is empty, or only says that there is nothing (more), is an empty list.
 6. An object whose list is only a part of it is itself one record; so is anything else that is not a list.
@@ -19,6 +20,7 @@ from dataclasses import dataclass
 
 from adapters.base import Json
 from adapters.paging import names
+from adapters.paging.keyed import is_keyed, is_keyed_by_names, keyed_records
 from adapters.paging.names import plain
 from adapters.paging.prose import says_nothing
 
@@ -32,17 +34,22 @@ _IDENTITY = names.words("id _id uuid guid")
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The records, their dotted path ("" is the payload itself), and whether they are a list in the response."""
+    """The records, their dotted path ("" is the payload itself), and whether they are a list in the response.
+
+    `is_keyed` where they are an object of records under their ids, which counts as a list.
+    """
 
     records: list[Json]
     path: str
     is_list: bool
+    is_keyed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
     items: list[Json]
     keys: tuple[str, ...]
+    is_keyed: bool = False
 
     @property
     def is_known(self) -> bool:
@@ -54,11 +61,12 @@ class _Candidate:
         return plain(self.keys[-1]) in names.RARELY_RECORD_LISTS
 
     @property
-    def rank(self) -> tuple[bool, bool, bool, bool, int, int]:
+    def rank(self) -> tuple[bool, bool, bool, bool, bool, int, int]:
         """The lowest wins. An empty list gives way to any other, since it may be a side list of a full page."""
         kinds = (dict, list) if self.is_known else (dict,)
         has_fields = any(isinstance(item, kinds) for item in self.items[:_MANY])
-        return (self.is_rare, not self.items, not has_fields, not self.is_known, -len(self.items), len(self.keys))
+        told = (self.is_rare, not self.items, not has_fields, not self.is_known, self.is_keyed)
+        return (*told, -len(self.items), len(self.keys))
 
 
 def find_records(payload: Json, *, declared: str | None = None, is_paged: bool = True) -> Found:
@@ -73,12 +81,14 @@ def find_records(payload: Json, *, declared: str | None = None, is_paged: bool =
         return Found([], "", is_list=True)
     if not isinstance(payload, dict):
         return Found([payload], "", is_list=False)
-    best = min(_candidates(payload, ()), key=lambda c: c.rank, default=None)
+    if is_keyed(payload, fewest=1) or is_keyed_by_names(payload):
+        return Found(keyed_records(payload), "", is_list=True, is_keyed=True)
+    best = _best(payload, is_paged=is_paged)
     if is_paged and (_is_empty_page(payload) if best is None else best.is_rare and (declared or _says_none(payload))):
         return Found([], normal_path(declared or ""), is_list=True)
     if best is None or _is_part_of_record(payload, best, is_paged=is_paged):
         return Found([payload], "", is_list=False)
-    return Found(best.items, ".".join(best.keys), is_list=True)
+    return Found(best.items, ".".join(best.keys), is_list=True, is_keyed=best.is_keyed)
 
 
 def normal_path(path: str) -> str:
@@ -128,13 +138,22 @@ def _is_pair(payload: list[Json]) -> bool:
 def _is_empty_page(payload: Mapping[str, Json]) -> bool:
     """Whether an object without any list is a page without records: it says so, or it is all envelope."""
     figures = {plain(name): value for name, value in payload.items()}
-    has_null_list = any(name in names.RECORD_LISTS and value is None for name, value in figures.items())
-    return _says_none(payload) or has_null_list or figures.keys() <= _ENVELOPE
+    lists = [value for name, value in figures.items() if name in names.RECORD_LISTS]
+    is_all_envelope = figures.keys() <= _ENVELOPE and not any(isinstance(value, dict) and value for value in lists)
+    return _says_none(payload) or None in lists or is_all_envelope
 
 
 def _says_none(payload: Mapping[str, Json]) -> bool:
     figures = {plain(name): value for name, value in payload.items()}
     return any(name in figures and figures[name] in (0, "0") and figures[name] is not False for name in names.TOTALS)
+
+
+def _best(payload: Mapping[str, Json], *, is_paged: bool) -> _Candidate | None:
+    """The likeliest list; an object of records under no known name only where no list may be meant."""
+    found = list(_candidates(payload, (), is_paged=is_paged))
+    lists = [one for one in found if not one.is_keyed and not one.is_rare]
+    named = [one for one in found if not one.is_keyed or one.is_known or not lists]
+    return min(named, key=lambda c: c.rank, default=None)
 
 
 def _at_declared(payload: Json, declared: str) -> Found | None:
@@ -144,26 +163,45 @@ def _at_declared(payload: Json, declared: str) -> Found | None:
         return Found(value, path, is_list=True)
     if exists and value is None:
         return Found([], path, is_list=True)
+    if isinstance(value, dict) and path and (not value or is_keyed(value, fewest=1) or is_keyed_by_names(value)):
+        return Found(keyed_records(value), path, is_list=True, is_keyed=True)
     return Found([value], path, is_list=False) if exists and path else None
 
 
-def _candidates(node: Mapping[str, Json], above: tuple[str, ...]) -> Iterator[_Candidate]:
+def _candidates(node: Mapping[str, Json], above: tuple[str, ...], *, is_paged: bool) -> Iterator[_Candidate]:
     for key, value in node.items():
         if plain(key) in names.NEVER_RECORD_LISTS:
             continue
         keys = (*above, key)
         if isinstance(value, list) and not are_links(value):
             yield _Candidate(value, keys)
-        elif isinstance(value, dict) and len(keys) < _DEPTH:
-            yield from _candidates(value, keys)
+        elif isinstance(value, dict) and _holds_records(value, plain(key), node, is_paged=is_paged):
+            yield _Candidate(keyed_records(value), keys, is_keyed=True)
+        elif isinstance(value, dict) and len(keys) < _DEPTH and not is_keyed(value):
+            yield from _candidates(value, keys, is_paged=is_paged)
+
+
+def _holds_records(value: Mapping[str, Json], name: str, around: Mapping[str, Json], *, is_paged: bool) -> bool:
+    """Whether an object is one of records under their ids, and not a table inside of the record `around` it."""
+    beside = {plain(key) for key in around} - {name}
+    if beside & _IDENTITY or (name not in names.RECORD_LISTS and beside - _ENVELOPE):
+        return False
+    if name in names.RECORD_LISTS:
+        return is_keyed(value, fewest=1) or is_keyed_by_names(value, is_paged=is_paged)
+    return is_keyed(value)
 
 
 def _is_part_of_record(payload: Mapping[str, Json], best: _Candidate, *, is_paged: bool) -> bool:
     """Whether the object around the list is the record: it has facts of its own, and the list is short."""
     if is_paged or len(best.items) >= _MANY:
         return False
-    own = {plain(key) for key in payload if key != best.keys[0]} - _ENVELOPE
+    beside = {key: value for key, value in payload.items() if key != best.keys[0]}
+    own = {plain(key) for key, value in beside.items() if not (best.is_keyed and _is_no_fact(value))} - _ENVELOPE
     return bool(own) and (not best.is_known or bool(own & _IDENTITY))
+
+
+def _is_no_fact(value: Json) -> bool:
+    return value is None or isinstance(value, bool) or value == ""
 
 
 _ENVELOPE = (
