@@ -58,6 +58,13 @@ class MissingCredential(SourceError):
     kind = "missing_credential"
 
 
+class TokenRefused(SourceError):
+    """A token server gave no token; `code` is its error code of RFC 6749, section 5.2, where it gave one."""
+
+    kind = "token_refused"
+    code = ""
+
+
 class ConnectionFailed(SourceError):
     """No connection, or it was cut before the response was whole."""
 

@@ -25,9 +25,14 @@ class Mask:
     """Replaces secrets by `***`: by value in any text, by name in the query of a URL."""
 
     def __init__(self, secrets: Iterable[str] = (), *, names: Iterable[str] = ()) -> None:
-        forms = {form for secret in secrets for form in _forms(secret) if len(form) >= _SHORTEST}
-        self._forms = sorted(forms, key=lambda form: (-len(form), form))
+        self._forms: list[str] = []
         self._names = _NAMES | {name.lower() for name in names}
+        self.add(secrets)
+
+    def add(self, secrets: Iterable[str]) -> None:
+        """Hide more values from now on: those that were learnt while others were in use."""
+        forms = {form for secret in secrets for form in _forms(secret) if len(form) >= _SHORTEST}
+        self._forms = sorted({*self._forms, *forms}, key=lambda form: (-len(form), form))
 
     def text(self, text: str) -> str:
         """The text with every form of every secret replaced."""

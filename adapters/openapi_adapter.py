@@ -8,6 +8,7 @@ origin is never followed.
 import asyncio
 import difflib
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TypeVar
 
 import httpx2
@@ -27,21 +28,25 @@ from adapters.clock import Clock, SystemClock
 from adapters.errors import (
     DocumentError,
     ForeignOrigin,
+    HttpStatusError,
     InvalidRequest,
     MalformedResponse,
-    MissingCredential,
+    SourceError,
     UnknownTool,
 )
 from adapters.masking import Mask
+from adapters.openapi import kept
+from adapters.openapi.access import Access
 from adapters.openapi.catalog import ToolBuilder
 from adapters.openapi.document import Document, NotLoaded
 from adapters.openapi.fetch import MAX_DOCUMENT_BYTES, DocumentFetcher
 from adapters.openapi.nested import NoObject, with_members
 from adapters.openapi.request import BuiltRequest, Refused, build_request, with_credentials
-from adapters.openapi.security import Credential, MissingScheme
+from adapters.openapi.security import Credential
 from adapters.openapi.server import configured_url
 from adapters.openapi.settings import ANY_SCHEME, OpenApiSettings, ToolOverride
 from adapters.openapi.shape import declares_html
+from adapters.openapi.shelf import Shelf
 from adapters.openapi.tool import Tool
 from adapters.openapi.verify import Remark, Verifier
 from adapters.origin import Origin, joined
@@ -74,13 +79,17 @@ class OpenApiSource:
         self._settings, self._builder, self._fetcher, self._document = settings, builder, fetcher, document
         self._client, self._owns_client = client, owns_client
         self._verifier = Verifier(document, builder.reader)
-        self._building, self._is_built = asyncio.Lock(), False
+        self._building = asyncio.Lock()
+        self._listed: ToolList | None = None
+        self._shelf = None if settings.cache_folder is None else Shelf(settings.cache_folder)
         mask = Mask(builder.security.secrets, names=builder.security.secret_names)
         self._mask = mask
         limits = HttpLimits(
             timeout_s=settings.timeout_s, max_attempts=settings.max_attempts, max_bytes=settings.max_bytes
         )
         self._transport = HttpTransport(settings.name, client, mask=mask, limits=limits, clock=clock)
+        base = builder.servers.root.url
+        self._access = Access(settings, builder.security, base=base, http=client, clock=clock, mask=mask)
 
     @classmethod
     async def open(
@@ -114,10 +123,37 @@ class OpenApiSource:
     async def list_tools(self) -> ToolList:
         """All usable tools, and what was left out with its JSON pointer. Raises DocumentError, ConnectionFailed."""
         async with self._building:
-            await _loaded(self._fetcher, self._document, self._builder.build)
-            self._is_built = True
+            if self._listed is None:
+                self._listed = await self._kept() or await self._built_tools()
+        return self._listed
+
+    async def _built_tools(self) -> ToolList:
+        await _loaded(self._fetcher, self._document, self._builder.build)
         tools = sorted(self._builder.tools.values(), key=lambda tool: tool.spec.name)
-        return ToolList(tuple(tool.spec for tool in tools), tuple(dict.fromkeys(self._builder.left_out)))
+        listed = ToolList(tuple(tool.spec for tool in tools), tuple(dict.fromkeys(self._builder.left_out)))
+        if self._shelf is not None:
+            found = kept.Kept(self._other_files(), listed)
+            await asyncio.to_thread(kept.keep, self._shelf, self._key(), found)
+        return listed
+
+    async def _kept(self) -> ToolList | None:
+        """What an earlier run built of the same files, if it was kept."""
+        found = None if self._shelf is None else await asyncio.to_thread(kept.find, self._shelf, self._key())
+        if found is None:
+            return None
+        for uri in found.files:
+            await _load(self._fetcher, self._document, uri)
+        if self._other_files() != found.files:
+            return None
+        self._builder.restore(found.listed.tools)
+        return found.listed
+
+    def _other_files(self) -> dict[str, str | None]:
+        return {uri: digest for uri, digest in self._fetcher.digests.items() if uri != self._document.uri}
+
+    def _key(self) -> str:
+        digest = self._fetcher.digests[self._document.uri] or ""
+        return kept.key_of(self._document.uri, digest, self._settings, self._builder.security.provided)
 
     async def call(
         self,
@@ -129,18 +165,45 @@ class OpenApiSource:
     ) -> CallResult:
         """Send one request of a tool. `page.arguments` go over the call's own; `page.url` replaces the URL.
 
-        Raises SourceError: InvalidRequest where nothing was sent, ForeignOrigin where a page is elsewhere.
+        A fetched token that is refused is fetched anew, once. Raises SourceError: InvalidRequest where nothing was
+        sent, ForeignOrigin where a page is elsewhere.
         """
         place = page or PageAddress()
         known = await self._tool(place.operation or tool)
-        credentials = self._credentials(known)
-        built = self._built(known, self._placed(known, arguments, place), credentials)
+        own = self._placed(known, arguments, place)
+        credentials = await self._access.credentials(known, observer)
+        try:
+            return await self._exchanged(known, own, place, credentials, observer)
+        except HttpStatusError as error:
+            if error.status != 401 or not self._access.forgets(credentials):
+                raise
+            n_sent = error.requests
+        credentials = await self._access.credentials(known, observer)
+        try:
+            result = await self._exchanged(known, own, place, credentials, observer)
+        except SourceError as error:
+            error.requests += n_sent
+            raise
+        return replace(result, requests=result.requests + n_sent)
+
+    async def _exchanged(
+        self,
+        known: Tool,
+        arguments: JsonObject,
+        place: PageAddress,
+        credentials: tuple[Credential, ...],
+        observer: Observer,
+    ) -> CallResult:
+        """One request with some credentials, and its response."""
+        built = self._built(known, arguments, credentials)
         if place.url is None:
             url = built.url
             await self._check_request(known, built, observer)
         else:
             url = self._page_url(known, built, place.url, credentials)
-        result = await self._transport.send(_request(known, built, url, place), observer=observer)
+        tokens = tuple(one.token for one in credentials if one.token)
+        request = replace(_request(known, built, url, place), hidden=tokens)
+        result = await self._transport.send(request, observer=observer)
         if not place.is_head:
             await self._check_response(known, result, observer)
         return result
@@ -168,23 +231,17 @@ class OpenApiSource:
             await self._client.aclose()
 
     async def _tool(self, name: str) -> Tool:
-        if not self._is_built:
+        if self._listed is None:
             await self.list_tools()
         found = self._builder.tools.get(name)
         if found is None:
-            near = difflib.get_close_matches(name, self._builder.tools, n=1)
+            async with self._building:
+                found = await _loaded(self._fetcher, self._document, lambda: self._builder.tool(name))
+        if found is None:
+            near = difflib.get_close_matches(name, self._builder.names, n=1)
             hint = f"; did you mean '{near[0]}'?" if near else ""
             raise UnknownTool(f"there is no tool '{name}' in '{self.name}'{hint}", source=self.name)
         return found
-
-    def _credentials(self, tool: Tool) -> tuple[Credential, ...]:
-        try:
-            return self._builder.security.credentials_for(tool.operation.security)
-        except MissingScheme as error:
-            text = f"the tool '{tool.spec.name}' needs a credential for '{error}'; set BASE_API_TOKEN"
-            raise MissingCredential(
-                f"{text}, or `auth` of the source", source=self.name, location=tool.spec.locator, requests=0
-            ) from None
 
     def _built(self, tool: Tool, arguments: Mapping[str, Json], credentials: tuple[Credential, ...]) -> BuiltRequest:
         base = self._builder.base_of(tool.operation)
@@ -294,7 +351,12 @@ async def _loaded(fetcher: DocumentFetcher, document: Document, step: Callable[[
             return await asyncio.to_thread(step)
         except NotLoaded as needed:
             uri = needed.uri
-        try:
-            document.add(uri, await fetcher.read(uri, root_uri=document.uri))
-        except DocumentError as error:
-            document.refuse(uri, str(error))
+        await _load(fetcher, document, uri)
+
+
+async def _load(fetcher: DocumentFetcher, document: Document, uri: str) -> None:
+    """Add one more file to a document, or take note that it cannot be had."""
+    try:
+        document.add(uri, await fetcher.read(uri, root_uri=document.uri))
+    except DocumentError as error:
+        document.refuse(uri, str(error))

@@ -8,7 +8,7 @@ import asyncio
 import itertools
 import random
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from email.utils import parsedate_to_datetime
 from http.cookiejar import DefaultCookiePolicy
 from types import MappingProxyType
@@ -32,7 +32,7 @@ from adapters.errors import (
     SourceError,
     TimedOut,
 )
-from adapters.masking import Mask, quiet_http_logs
+from adapters.masking import MASKED, Mask, quiet_http_logs
 from adapters.origin import Origin, joined
 from adapters.pace import Pace
 from adapters.wholeness import Tail, is_perhaps_cut
@@ -51,7 +51,8 @@ _USER_AGENT = "runax"
 class HttpRequest:
     """One request, ready to leave. `is_repeatable` only if sending it twice does no harm.
 
-    `timeout_s` goes before the limit of the transport.
+    `timeout_s` goes before the limit of the transport. One that is not `is_followed` goes where it says and nowhere
+    else. `hidden` are values that are taken out of the response's body before anybody reads it.
     """
 
     method: str
@@ -60,6 +61,8 @@ class HttpRequest:
     body: bytes | None = None
     is_repeatable: bool = False
     timeout_s: float | None = None
+    is_followed: bool = True
+    hidden: tuple[str, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +123,7 @@ class HttpTransport:
             try:
                 await self._in_turn(location, observer)
                 head, body = await self._watched(request, location, _Hops(self._source, sent, observer))
-                result = read(head, body, location)
+                result = read(head, without(body, request.hidden), location)
             except SourceError as error:
                 wait_s = self._wait(request, error, attempt)
                 if wait_s is None or not self._may_repeat(location, attempt, wait_s, error, observer):
@@ -223,6 +226,9 @@ class HttpTransport:
             shown = self._mask.text(target.partition("?")[0])
             text = f"a redirect leads to '{shown}', another origin than '{Origin.of(request.url)}'; it was not followed"
             raise ForeignOrigin(text, source=self._source, location=location)
+        if not request.is_followed:
+            text = f"a redirect leads to '{self._mask.text(url.path)}'; what holds a secret goes only where it was sent"
+            raise ForeignOrigin(text, source=self._source, location=location)
         if status in (307, 308) or request.method in ("GET", "HEAD"):
             return replace(request, url=url)
         return replace(request, url=url, method="GET", body=None)
@@ -286,6 +292,14 @@ def is_outage(error: SourceError) -> bool:
     if isinstance(error, HttpStatusError):
         return error.status >= 500
     return error.is_retryable and isinstance(error, ConnectionFailed | TimedOut)
+
+
+def without(body: bytes, hidden: tuple[str, ...]) -> bytes:
+    """A body without some values, as they are and as JSON may spell them."""
+    for value in hidden:
+        for form in (value, value.replace("/", "\\/")):
+            body = body.replace(form.encode(), MASKED.encode())
+    return body
 
 
 _Read: TypeAlias = Callable[[httpx2.Response, bytes, str], CallResult]

@@ -25,9 +25,10 @@ from adapters.clock import Clock
 from adapters.combine import Catalog
 from adapters.errors import ConnectionFailed, DocumentError, MissingCredential, SourceError, TimedOut
 from adapters.mcp.config import McpSettings
-from adapters.openapi.settings import ANY_SCHEME, OpenApiSettings, ToolOverride
+from adapters.openapi.settings import ANY_SCHEME, Client, OpenApiSettings, ToolOverride
 from runax_cli.errors import ConfigurationError, RunaxError, SourceUnavailable
-from runax_cli.settings_files import McpPart, OpenApiPart, OperationPart, PaginationPart
+from runax_cli.folders import cache_folder
+from runax_cli.settings_files import ClientPart, McpPart, OpenApiPart, OperationPart, PaginationPart
 from runax_cli.settings_load import Configuration
 from runax_cli.settings_mcp import expanded
 
@@ -133,16 +134,37 @@ def openapi_settings(name: str, part: OpenApiPart, configuration: Configuration)
         document=document,
         base_url=part.base_url,
         credentials=_credentials(name, part, configuration),
+        clients=_clients(name, part, configuration),
         read_operations=frozenset(key for key, operation in part.operations.items() if operation.read),
         overrides={key: _override(operation) for key, operation in part.operations.items()},
         timeout_s=configuration.settings.api_timeout,
+        cache_folder=cache_folder() / "documents",
     )
 
 
 def _credentials(name: str, part: OpenApiPart, configuration: Configuration) -> dict[str, SecretStr]:
-    named = {ANY_SCHEME: part.auth} if isinstance(part.auth, str) else part.auth or {}
+    named: Mapping[str, str | ClientPart] = {ANY_SCHEME: part.auth} if isinstance(part.auth, str) else part.auth or {}
     owner = f"source {name}"
-    return {scheme: configuration.credential(variable, owner=owner) for scheme, variable in named.items()}
+    return {
+        scheme: configuration.credential(variable, owner=owner)
+        for scheme, variable in named.items()
+        if isinstance(variable, str)
+    }
+
+
+def _clients(name: str, part: OpenApiPart, configuration: Configuration) -> dict[str, Client]:
+    named, owner = part.auth if isinstance(part.auth, dict) else {}, f"source {name}"
+    return {
+        scheme: Client(
+            client_id=configuration.credential(client.client_id, owner=owner),
+            client_secret=configuration.credential(client.client_secret, owner=owner),
+            token_url=client.token_url,
+            scope=client.scope,
+            audience=client.audience,
+        )
+        for scheme, client in named.items()
+        if isinstance(client, ClientPart)
+    }
 
 
 def _override(operation: OperationPart) -> ToolOverride:

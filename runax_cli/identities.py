@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 
 from runax_cli.errors import ConfigurationError
-from runax_cli.settings_files import McpPart, OpenApiPart
+from runax_cli.settings_files import McpPart, OpenApiPart, variables_of
 from runax_cli.settings_load import Configuration
 
 _INHERITED = ("HOME", "USER", "LOGNAME")
@@ -24,10 +24,9 @@ def identities_of(configuration: Configuration) -> dict[str, str]:
 def _identity(part: OpenApiPart | McpPart, configuration: Configuration) -> str:
     said = part.model_dump_json()
     digest = hashlib.sha256(said.encode())
-    named = part.auth.values() if isinstance(part.auth, dict) else filter(None, [part.auth])
     # An MCP server's environment and headers may name any variable, as may a file of such servers.
     inside = [name for name in configuration.variables if f"{{{name}" in said]
-    for variable in sorted({*named, *inside}):
+    for variable in sorted({*variables_of(part.auth), *inside}):
         digest.update(f"\0{variable}\0{_value(variable, configuration)}".encode())
     digest.update(_surroundings(part))
     return digest.hexdigest()

@@ -73,8 +73,24 @@ class OperationPart(Part):
     write: Literal["ask", "allow", "deny"] = "ask"
 
 
+class ClientPart(Part):
+    """A client of OAuth 2.0: `client_id` and `client_secret` name the variables that hold them.
+
+    `token_url` is needed where the document has none; `scope` and `audience` are sent where they are given.
+    """
+
+    client_id: str
+    client_secret: str
+    token_url: Url | None = None
+    scope: str | None = None
+    audience: str | None = None
+
+
+Auth: TypeAlias = str | dict[str, str | ClientPart] | None
+
+
 class OpenApiPart(Part):
-    """An OpenAPI source. `auth` names an environment variable, or one for each security scheme.
+    """An OpenAPI source. `auth` names an environment variable, or for each security scheme a variable or a client.
 
     An entry named `api` adds to the source that `BASE_API_URL` and `OPENAPI_SPEC` describe.
     """
@@ -82,7 +98,7 @@ class OpenApiPart(Part):
     kind: Literal["openapi"]
     document: str | None = None
     base_url: Url | None = None
-    auth: str | dict[str, str] | None = None
+    auth: Auth = None
     tools: Globs = ()
     operations: dict[str, OperationPart] = Field(default_factory=dict)
 
@@ -138,6 +154,21 @@ class Structure(Part):
 
 STRUCTURE_KEYS = frozenset(Structure.model_fields)
 FILE_ONLY_KEYS = frozenset({"limits", "profiles", "profile", "mcp_servers"})
+
+
+def variables_of(auth: Auth) -> tuple[str, ...]:
+    """The variables that an `auth` entry names."""
+    if auth is None or isinstance(auth, str):
+        return (auth,) if auth else ()
+    clients = [one for one in auth.values() if isinstance(one, ClientPart)]
+    return (*secret_variables_of(auth), *(client.client_id for client in clients))
+
+
+def secret_variables_of(auth: Auth) -> tuple[str, ...]:
+    """Those of the variables whose values must never be shown: a client's name is no secret (RFC 6749, 2.2)."""
+    if not isinstance(auth, dict):
+        return variables_of(auth)
+    return tuple(one.client_secret if isinstance(one, ClientPart) else one for one in auth.values())
 
 
 def read_mapping(path: Path) -> dict[str, Any]:

@@ -23,11 +23,13 @@ from runax_cli.settings import FIELDS, MASK, SECRETS, Settings, default_of, name
 from runax_cli.settings_files import (
     FILE_ONLY_KEYS,
     STRUCTURE_KEYS,
+    ClientPart,
     Globs,
     McpPart,
     OpenApiPart,
     Structure,
     read_mapping,
+    secret_variables_of,
     structure_of,
 )
 from runax_cli.settings_mcp import mcp_servers, secret_variables
@@ -140,7 +142,7 @@ class Configuration:
         """Every value that must never be shown: of the settings, and of the variables that entries name."""
         named = [getattr(self.settings, name) for name in SECRETS]
         sources = self.structure.sources.values()
-        auths = [name for part in sources for name in _names(part.auth)]
+        auths = [name for part in sources for name in secret_variables_of(part.auth)]
         inside = [name for part in sources if isinstance(part, McpPart) for name in secret_variables(part)]
         keys = [model.key_variable for model in self.structure.models.values() if model.key_variable]
         values = [self.variables.get(name, "") for name in (*auths, *keys, *inside)]
@@ -153,20 +155,15 @@ _SECRET_NAME = re.compile("auth|token|secret|passw|cookie|api.?key", re.IGNORECA
 
 def _written_out(part: OpenApiPart | McpPart) -> list[str]:
     """Secrets that stand in an entry itself: passwords of URLs, and what stands under the name of a secret."""
-    urls = (part.url,) if isinstance(part, McpPart) else (part.base_url, part.document)
+    urls: tuple[str | None, ...] = (part.url,) if isinstance(part, McpPart) else (part.base_url, part.document)
+    if isinstance(part, OpenApiPart) and isinstance(part.auth, dict):
+        urls += tuple(one.token_url for one in part.auth.values() if isinstance(one, ClientPart))
     found = [urlsplit(url).password or "" for url in urls if url and "://" in url]
     if isinstance(part, McpPart):
         pairs = [*part.env.items(), *part.headers.items()]
         found += [value for name, value in pairs if _SECRET_NAME.search(name) and "${" not in value]
         found += [value.partition(" ")[2] for value in found if value.lower().startswith(("bearer ", "basic "))]
     return found
-
-
-def _names(auth: str | dict[str, str] | None) -> tuple[str, ...]:
-    """The variables that an `auth` entry names."""
-    if auth is None:
-        return ()
-    return (auth,) if isinstance(auth, str) else tuple(auth.values())
 
 
 def load(

@@ -4,12 +4,13 @@ Knows the order of the steps from path to tool, and that one bad operation costs
 is needed, `NotLoaded` leaves and the same step is taken again when the file is there.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from adapters.base import Effect, LeftOut
+from adapters.base import Effect, LeftOut, ToolSpec
 from adapters.openapi.answer import Answers
 from adapters.openapi.document import BrokenReference, Document, Node, NotLoaded
+from adapters.openapi.fit import Fitter
 from adapters.openapi.inline import Inliner
 from adapters.openapi.names import tool_names
 from adapters.openapi.operation import Entry, Operation, entries
@@ -33,13 +34,15 @@ class ToolBuilder:
         self.left_out: list[LeftOut] = []
         self._document, self._settings = document, settings
         self.servers = Servers(document, settings.base_url, self.left_out)
-        self.security: Security = read_security(document, settings.credentials, self.left_out)
+        self.security: Security = read_security(document, settings, self.left_out)
         self.reader = OperationReader(document, self.left_out)
         self._inliner = Inliner(document, Direction.REQUEST)
+        self._fitter = Fitter()
         self._answers = Answers(document, self.reader)
         self.tools: dict[str, Tool] = {}
         self._entries: dict[str, Entry] = {}
         self._names: dict[str, str] = {}
+        self._restored: dict[str, ToolSpec] = {}
         self._items: list[tuple[str, Node]] = list(self._path_items())
 
     def _path_items(self) -> Iterator[tuple[str, Node]]:
@@ -63,6 +66,27 @@ class ToolBuilder:
             self._add(name, self._entries[name])
             del self._entries[name]
         self._relate()
+
+    def restore(self, specs: Iterable[ToolSpec]) -> None:
+        """Take over what an earlier run built of the same document; `tool` builds the rest when it is needed."""
+        self._restored = {spec.name: spec for spec in specs}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The tools that there are, built or restored."""
+        return tuple(self._restored or self.tools)
+
+    def tool(self, name: str) -> Tool | None:
+        """A tool by its name. Raises NotLoaded; call again when that file is there."""
+        spec = self._restored.get(name)
+        if spec is not None and name not in self.tools:
+            path = spec.locator.partition(" ")[2]
+            for entry in entries(self._document, self._document.root.child("paths").child(path), path, self.left_out):
+                if entry.locator == spec.locator:
+                    self._add(name, entry)
+            if name in self.tools:
+                self.tools[name] = replace(self.tools[name], spec=spec)
+        return self.tools.get(name)
 
     def _relate(self) -> None:
         """Name the tools that count what others list, or give their further pages; the user's word goes first."""
@@ -118,6 +142,7 @@ class ToolBuilder:
             source=self._settings.name,
             document=self._document,
             inliner=self._inliner,
+            fitter=self._fitter,
             provided=self.security.provided,
             left_out=self.left_out,
         )

@@ -81,7 +81,10 @@ class OperationCheck:
         if isinstance(error.__cause__, EmptyQueryParameterValue):
             return
         if isinstance(error, ParameterValidationError):
-            yield from _faults(error, self.names.get((error.location, error.name), error.name))
+            whole_query = self.names.get((Location.QUERYSTRING.value, error.name))
+            name = self.names.get((error.location, error.name), whole_query)
+            if name is not None:  # else a credential fills it, and no argument can mend it
+                yield from _faults(error, name)
         else:
             yield from _faults(error, "body")
 

@@ -13,7 +13,7 @@ from adapters.base import Json, LeftOut
 from adapters.openapi import swagger
 from adapters.openapi.document import BrokenReference, Document, Node
 from adapters.openapi.operation import Location
-from adapters.openapi.settings import ANY_SCHEME, Secret
+from adapters.openapi.settings import ANY_SCHEME, Client, OpenApiSettings
 
 
 class Kind(StrEnum):
@@ -26,25 +26,30 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Scheme:
-    """A security scheme that can be met: its name in the document, and where its credential stands."""
+    """A security scheme that can be met: its name in the document, and where its credential stands.
+
+    `token_url` is where the document says that a client gets its tokens.
+    """
 
     name: str
     kind: Kind
     location: Location = Location.HEADER
     field: str = "Authorization"
+    token_url: str | None = None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Credential:
-    """One credential, as it is sent."""
+    """One credential, as it is sent; `token` is the fetched one inside of it."""
 
     location: Location
     field: str
     value: str
+    token: str | None = None
 
 
 _PLACES = {"header": Location.HEADER, "query": Location.QUERY, "cookie": Location.COOKIE}
-_BEARER = Scheme("", Kind.BEARER)
+_BEARER = Scheme(ANY_SCHEME, Kind.BEARER)
 
 
 class MissingScheme(Exception):
@@ -56,42 +61,58 @@ class MissingScheme(Exception):
 
 
 class Security:
-    """The schemes of one document and the credentials of one source."""
+    """The schemes of one document, and the credentials and clients of one source."""
 
-    def __init__(self, schemes: Mapping[str, Scheme], default: Json, credentials: Mapping[str, Secret]) -> None:
+    def __init__(self, schemes: Mapping[str, Scheme], default: Json, settings: OpenApiSettings) -> None:
         self._schemes, self._default = schemes, default
-        values = {name: secret.get_secret_value().strip() for name, secret in credentials.items()}
+        values = {name: secret.get_secret_value().strip() for name, secret in settings.credentials.items()}
         self._values = {name: value for name, value in values.items() if value}
+        self._clients = settings.clients
 
-    def credentials_for(self, stated: Node | None) -> tuple[Credential, ...]:
-        """What a request of an operation carries; `stated` is its own requirement, else the document's holds.
+    def chosen(self, stated: Node | None) -> tuple[Scheme, ...]:
+        """The schemes that a request of an operation meets; `stated` is its own requirement, else the document's holds.
 
-        Where the document requires nothing anywhere, a configured token goes along all the same. Raises MissingScheme.
+        They are those of the first alternative that can be met whole. Where the document requires nothing anywhere,
+        what is configured goes along all the same. Raises MissingScheme.
         """
         requirement = self._default if stated is None else stated.value
         if requirement is None:
             return self._unasked()
         alternatives = [_names(alternative) for alternative in requirement] if isinstance(requirement, list) else []
-        met = [names for names in alternatives if names and all(self._value(name) is not None for name in names)]
+        met = [names for names in alternatives if names and all(self._is_met(name) for name in names)]
         if met:
-            return tuple(self._credential(self._schemes[name]) for name in met[0])
+            return _apart(self._schemes[name] for name in met[0])
         if not alternatives or () in alternatives:
             return ()
         raise MissingScheme(alternatives[0])
 
-    def _unasked(self) -> tuple[Credential, ...]:
-        usable = [scheme for scheme in self._schemes.values() if self._value(scheme.name) is not None]
-        if usable:
-            return (self._credential(usable[0]),)
-        return (self._credential(_BEARER),) if ANY_SCHEME in self._values and not self._schemes else ()
+    def _unasked(self) -> tuple[Scheme, ...]:
+        """All schemes that the settings name, else the first that any credential will do for."""
+        named = [one for one in self._schemes.values() if one.name in self._values or self._is_client(one.name)]
+        usable = named or [one for one in self._schemes.values() if self._is_met(one.name)][:1]
+        if usable or self._schemes:
+            return _apart(usable)
+        return (_BEARER,) if ANY_SCHEME in self._values or ANY_SCHEME in self._clients else ()
 
-    def _value(self, name: str) -> str | None:
-        if name not in self._schemes:
+    def client(self, scheme: Scheme) -> Client | None:
+        """The client that gets the tokens of a scheme; None where its credential is at hand."""
+        if scheme.kind is not Kind.BEARER or scheme.name in self._values:
             return None
-        return self._values.get(name, self._values.get(ANY_SCHEME))
+        own = self._clients.get(scheme.name)
+        return own or (None if ANY_SCHEME in self._values else self._clients.get(ANY_SCHEME))
 
-    def _credential(self, scheme: Scheme) -> Credential:
-        value = self._values.get(scheme.name, self._values.get(ANY_SCHEME, ""))
+    def _is_client(self, name: str) -> bool:
+        return name in self._clients and self._schemes[name].kind is Kind.BEARER
+
+    def _is_met(self, name: str) -> bool:
+        if name not in self._schemes:
+            return False
+        has_value = name in self._values or ANY_SCHEME in self._values
+        return has_value or self.client(self._schemes[name]) is not None
+
+    def credential(self, scheme: Scheme, token: str | None = None) -> Credential:
+        """A credential as it is sent; `token` is the one that was fetched for it."""
+        value = token or self._values.get(scheme.name, self._values.get(ANY_SCHEME, ""))
         match scheme.kind:
             case Kind.BEARER:
                 sent = value if value.lower().startswith("bearer ") else f"Bearer {value}"
@@ -99,18 +120,19 @@ class Security:
                 sent = f"Basic {_basic(value)}"
             case Kind.API_KEY:
                 sent = value
-        return Credential(scheme.location, scheme.field, sent)
+        return Credential(scheme.location, scheme.field, sent, token)
 
     @property
     def provided(self) -> frozenset[tuple[Location, str]]:
         """Where credentials stand that are configured: parameters of these names are no arguments. Lower case."""
-        met = [scheme for scheme in self._schemes.values() if self._value(scheme.name) is not None]
+        met = [scheme for scheme in self._schemes.values() if self._is_met(scheme.name)]
         return frozenset((scheme.location, scheme.field.lower()) for scheme in met)
 
     @property
     def secrets(self) -> frozenset[str]:
         """Everything that must be masked: the credentials and the forms in which they are sent."""
         parts = {part for value in self._values.values() for part in (value, *value.split(":", 1), _basic(value))}
+        parts |= {client.client_secret.get_secret_value().strip() for client in self._clients.values()}
         return frozenset(parts - {""})
 
     @property
@@ -124,12 +146,17 @@ def _basic(value: str) -> str:
     return base64.b64encode((value if ":" in value else f"{value}:").encode()).decode()
 
 
+def _apart(schemes: Iterable[Scheme]) -> tuple[Scheme, ...]:
+    """Schemes that can be met at once: of two that stand in one place, the first."""
+    return tuple({(one.location, one.field.lower()): one for one in reversed(tuple(schemes))}.values())[::-1]
+
+
 def _names(alternative: Json) -> tuple[str, ...]:
     return tuple(alternative) if isinstance(alternative, dict) else ()
 
 
-def read_security(document: Document, credentials: Mapping[str, Secret], left_out: list[LeftOut]) -> Security:
-    """The security of a document; schemes that cannot be met are left out by name."""
+def read_security(document: Document, settings: OpenApiSettings, left_out: list[LeftOut]) -> Security:
+    """The security of a document; schemes that cannot be met are left out by name, and so are clients of no scheme."""
     root = document.root
     is_swagger = swagger.is_swagger(root)
     holder = root.child("securityDefinitions") if is_swagger else root.child("components").child("securitySchemes")
@@ -147,20 +174,31 @@ def read_security(document: Document, credentials: Mapping[str, Secret], left_ou
         else:
             schemes[name] = scheme
     default = root.fields.get("security")
-    return Security(schemes, default if isinstance(default, list) else None, credentials)
+    for name in settings.clients:
+        if name != ANY_SCHEME and (name not in schemes or schemes[name].kind is not Kind.BEARER):
+            why = f"'auth' has a client for '{name}', and the document has no such scheme that takes a bearer token"
+            left_out.append(LeftOut(document.path_of(holder), why))
+    return Security(schemes, default if isinstance(default, list) else None, settings)
 
 
 def _scheme(name: str, fields: Mapping[str, Json], *, is_swagger: bool) -> Scheme | None:
     stated = swagger.scheme(dict(fields)) if is_swagger else fields
     kind, scheme = str(stated.get("type", "")).lower(), str(stated.get("scheme", "")).lower()
     if kind in ("oauth2", "openidconnect") or (kind == "http" and scheme == "bearer"):
-        return Scheme(name, Kind.BEARER)
+        return Scheme(name, Kind.BEARER, token_url=_token_url(stated.get("flows")))
     if kind == "http" and scheme == "basic":
         return Scheme(name, Kind.BASIC)
     place, field = _PLACES.get(str(stated.get("in"))), stated.get("name")
     if kind == "apikey" and place is not None and isinstance(field, str) and field.strip():
         return Scheme(name, Kind.API_KEY, place, field)
     return None
+
+
+def _token_url(flows: Json) -> str | None:
+    """Where the client credentials flow of a scheme gets its tokens."""
+    flow = flows.get("clientCredentials") if isinstance(flows, dict) else None
+    url = flow.get("tokenUrl") if isinstance(flow, dict) else None
+    return url if isinstance(url, str) and url.strip() else None
 
 
 def headers_of(credentials: Iterable[Credential]) -> tuple[tuple[str, str], ...]:

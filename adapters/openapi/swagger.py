@@ -28,7 +28,7 @@ def parameter(node: Node) -> Node:
     fields = node.fields
     schema = {key: value for key, value in fields.items() if key not in _NOT_SCHEMA and not key.startswith("x-")}
     out: JsonObject = {key: fields[key] for key in ("name", "in", "required", "description") if key in fields}
-    style, is_exploded = _FORMATS.get(str(fields.get("collectionFormat", "csv")), (None, False))
+    style, is_exploded = _format(fields)
     if schema.get("type") == "array":
         out |= {"explode": is_exploded} | ({"style": style} if style else {})
     return node.replaced(out | {"schema": schema})
@@ -61,9 +61,12 @@ def _member(fields: JsonObject) -> JsonObject:
 
 def _encodings(form: list[JsonObject]) -> JsonObject:
     arrays = [fields for fields in form if fields.get("type") == "array"]
-    return {
-        fields["name"]: {"style": "form", "explode": fields.get("collectionFormat") == "multi"} for fields in arrays
-    }
+    formats = {fields["name"]: _format(fields) for fields in arrays}
+    return {name: {"style": style or "form", "explode": is_exploded} for name, (style, is_exploded) in formats.items()}
+
+
+def _format(fields: JsonObject) -> tuple[str | None, bool]:
+    return _FORMATS.get(str(fields.get("collectionFormat", "csv")), (None, False))
 
 
 def response(node: Node, media_types: list[str]) -> Node:
@@ -81,7 +84,7 @@ def scheme(fields: JsonObject) -> JsonObject:
         return fields | {"type": "http", "scheme": "basic"}
     if fields.get("type") == "oauth2":
         flow = str(fields.get("flow", ""))
-        return {"type": "oauth2", "flows": {_FLOWS.get(flow, flow): {}}}
+        return {"type": "oauth2", "flows": {_FLOWS.get(flow, flow): {"tokenUrl": fields.get("tokenUrl")}}}
     return fields
 
 

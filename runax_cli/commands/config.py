@@ -10,6 +10,7 @@ from runax_cli.commands.printing import Printer, Row, environment_of
 from runax_cli.exits import ExitCode
 from runax_cli.folders import config_folder, state_folder
 from runax_cli.settings import FIELDS, default_of, help_of, name_of
+from runax_cli.settings_files import variables_of
 from runax_cli.settings_load import PROJECT_FILE, USER_FILE, Configuration, load
 
 YAML_EXAMPLE = """\
@@ -22,7 +23,8 @@ YAML_EXAMPLE = """\
 #   support:
 #     kind: openapi
 #     document: http://127.0.0.1:9001/openapi.json
-#     auth: SUPPORT_TOKEN
+#     auth: SUPPORT_TOKEN              # or, by the document's security schemes:
+#     # auth: {api_key: SUPPORT_KEY, my_oauth: {client_id: CLIENT_ID, client_secret: CLIENT_SECRET, scope: read}}
 #     operations:
 #       search_tickets: {read: true, page_size: 100}
 #   files: {kind: mcp, command: "npx -y @modelcontextprotocol/server-filesystem ."}
@@ -74,8 +76,7 @@ def check(common: Common) -> ExitCode:
     """Say that the settings can be used, or raise ConfigurationError with the first that cannot."""
     configuration = configuration_of(common)
     for name, source in configuration.sources().items():
-        names = source.auth.values() if isinstance(source.auth, dict) else filter(None, [source.auth])
-        for variable in names:
+        for variable in variables_of(source.auth):
             configuration.credential(variable, owner=f"source {name}")
     missing = [name for name, is_there in _needs(configuration).items() if not is_there]
     printer = Printer(environment_of(common), common.output.form)

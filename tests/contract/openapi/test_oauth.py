@@ -1,0 +1,289 @@
+"""Tokens by client credentials, from a token server on loopback: fetched once, renewed, bounded, and never shown."""
+
+import asyncio
+import base64
+import json
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs
+
+import pytest
+from pydantic import SecretStr
+
+from adapters.clock import ManualClock
+from adapters.errors import HttpStatusError, MissingCredential, SourceError, TokenRefused
+from adapters.openapi.settings import Client
+from adapters.openapi_adapter import OpenApiSettings, OpenApiSource
+
+NAME, SECRET = "client:one", "hush+hush/secret 1"
+BASIC = "Basic " + base64.b64encode(b"client%3Aone:hush%2Bhush%2Fsecret+1").decode()
+LIST = {"200": {"description": "", "content": {"application/json": {"schema": {"type": "array"}}}}}
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock(start=1_000.0)
+
+
+Opened = Callable[..., Awaitable[OpenApiSource]]
+
+
+@pytest.fixture
+async def signed(tmp_path: Path, server: Any, other_server: Any, clock: ManualClock) -> AsyncIterator[Opened]:
+    """Opens a source whose document names the other server's `/token`."""
+    opened: list[OpenApiSource] = []
+
+    async def open_(*, flows: Any = None, document: Any = None, timeout_s: float = 5.0, **client: Any) -> OpenApiSource:
+        flows = flows or {"clientCredentials": {"tokenUrl": f"{other_server.url}/token?tenant=t-one", "scopes": {}}}
+        path = tmp_path / "openapi.json"
+        path.write_text(json.dumps(document or described({"type": "oauth2", "flows": flows})))
+        settings = OpenApiSettings(
+            name="api",
+            document=str(path),
+            base_url=server.url,
+            timeout_s=timeout_s,
+            clients={"sso": Client(client_id=SecretStr(NAME), client_secret=SecretStr(SECRET), **client)},
+        )
+        opened.append(await OpenApiSource.open(settings, clock=clock))
+        return opened[-1]
+
+    yield open_
+    for source in opened:
+        await source.aclose()
+
+
+def described(scheme: Any) -> dict[str, Any]:
+    return {
+        "openapi": "3.0.3",
+        "info": {"title": "t", "version": "1"},
+        "paths": {"/t": {"get": {"operationId": "l", "responses": LIST}}},
+        "components": {"securitySchemes": {"sso": scheme}},
+        "security": [{"sso": []}],
+    }
+
+
+def token(tools: Any, value: str = "tok-1.abc/def", **fields: Any) -> Any:
+    return tools.answer({"access_token": value, "token_type": "Bearer"} | fields)
+
+
+def sent_to(server: Any) -> list[str | None]:
+    return [one.headers.get("authorization") for one in server.received]
+
+
+async def test_a_token_is_fetched_once_and_used_until_shortly_before_it_lapses(
+    signed, server, other_server, tools, clock
+):
+    other_server.then(token(tools, "tok-1", expires_in=3600), token(tools, "tok-2", expires_in="3600"))
+    source = await signed(scope="read write", audience="https://api.example")
+    for hand in (0, 3_500, 3_575):
+        clock.now = 1_000 + hand
+        await source.call("l", {})
+    assert sent_to(server) == ["Bearer tok-1", "Bearer tok-1", "Bearer tok-2"]
+    first = other_server.received[0]
+    assert (first.method, first.target, first.headers["authorization"]) == ("POST", "/token?tenant=t-one", BASIC)
+    assert parse_qs(first.body.decode()) == {
+        "grant_type": ["client_credentials"],
+        "scope": ["read write"],
+        "audience": ["https://api.example"],
+    }
+
+
+async def test_a_token_without_a_lifetime_is_used_until_it_is_refused(signed, server, other_server, tools, clock):
+    other_server.then(token(tools))
+    source = await signed()
+    await source.call("l", {})
+    clock.now += 10**6
+    await source.call("l", {})
+    assert len(other_server.received) == 1
+
+
+async def test_requests_at_once_share_one_fetch(signed, server, other_server, tools):
+    other_server.routes["/token"] = token(tools, expires_in=60)
+    source = await signed()
+    await asyncio.gather(*(source.call("l", {}) for _ in range(8)))
+    assert len(other_server.received) == 1
+    assert sent_to(server) == ["Bearer tok-1.abc/def"] * 8
+
+
+async def test_requests_at_once_share_the_failure_of_a_fetch(signed, server, other_server, tools):
+    other_server.routes["/token"] = tools.answer({"error": "unauthorized_client"}, status=400)
+    source = await signed()
+    await source.list_tools()
+    found = await asyncio.gather(*(source.call("l", {}) for _ in range(8)), return_exceptions=True)
+    assert [type(one) for one in found] == [TokenRefused] * 8
+    assert len({str(one) for one in found}) == 1
+    assert len(other_server.received) == 1
+    assert server.received == []
+
+
+async def test_a_refused_token_is_fetched_anew_once(signed, server, other_server, tools):
+    other_server.then(token(tools, "tok-1"), token(tools, "tok-2"))
+    server.then(tools.answer({}, status=401), tools.answer([7]))
+    result = await (await signed()).call("l", {})
+    assert (result.payload, result.requests) == ([7], 2)
+    assert sent_to(server) == ["Bearer tok-1", "Bearer tok-2"]
+
+
+async def test_a_second_refusal_is_the_answer(signed, server, other_server, tools):
+    other_server.routes["/token"] = token(tools)
+    server.routes["/t"] = tools.answer({}, status=401)
+    with pytest.raises(HttpStatusError, match="401"):
+        await (await signed()).call("l", {})
+    assert (len(server.received), len(other_server.received)) == (2, 2)
+
+
+async def test_a_403_leaves_the_token_in_force(signed, server, other_server, tools):
+    other_server.then(token(tools))
+    server.then(tools.answer({}, status=403))
+    source = await signed()
+    with pytest.raises(HttpStatusError, match="403"):
+        await source.call("l", {})
+    await source.call("l", {})
+    assert len(other_server.received) == 1
+
+
+@pytest.mark.parametrize("refusal", [(401, {}), (400, {"error": "invalid_client"}), (401, {"error": "invalid_client"})])
+async def test_a_server_that_wants_the_credentials_in_the_body_gets_them_there(
+    signed, server, other_server, tools, clock, refusal
+):
+    status, body = refusal
+    other_server.then(tools.answer(body, status=status), token(tools, expires_in=10), token(tools, "tok-2"))
+    source = await signed()
+    await source.call("l", {})
+    clock.now += 100
+    await source.call("l", {})
+    _, second, third = other_server.received
+    assert "authorization" not in second.headers
+    assert parse_qs(second.body.decode())["client_secret"] == [SECRET]
+    assert parse_qs(third.body.decode())["client_id"] == [NAME], "what worked is what is tried first from then on"
+    assert sent_to(server) == ["Bearer tok-1.abc/def", "Bearer tok-2"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        ((400, {"error": "invalid_client", "error_description": SECRET}), "400 'invalid_client'; check the values"),
+        ((401, {"error": "invalid_client"}), "401 'invalid_client'"),
+        ((400, {"error": "invalid_scope"}), "400 'invalid_scope'; check 'scope'"),
+        ((400, {"error": "hush"}), "it answered 400$"),
+        ((500, {"error": SECRET}), "it answered 500$"),
+        ((200, {"token": "x"}), "no usable 'access_token'"),
+        ((200, {"access_token": "line\r\nbreak"}), "no usable 'access_token'"),
+        ((200, ["tok-en-1234"]), "no usable 'access_token'"),
+        ((200, b"tok-en-1234"), "no usable 'access_token'"),
+        ((200, {"access_token": "tok-en-1234", "token_type": "mac"}), "another type"),
+    ],
+)
+async def test_a_refusal_names_scheme_url_and_code_and_no_secret(signed, server, other_server, tools, answer, words):
+    status, body = answer
+    other_server.routes["/token"] = tools.answer(body, status=status)
+    with pytest.raises(TokenRefused, match=words) as caught:
+        await (await signed()).call("l", {})
+    text = f"{caught.value} {caught.value.location}"
+    assert f"no token for the scheme 'sso' from '{other_server.url}/token'" in text
+    assert not [hidden for hidden in (SECRET, BASIC[6:], "tenant", "tok-en", "hush") if hidden in text]
+    assert server.received == []
+
+
+async def test_a_token_server_that_drips_is_given_up_in_time(signed, server, other_server, tools):
+    other_server.routes["/token"] = tools.dripping(0.01)
+    source = await signed(timeout_s=0.3)
+    async with asyncio.timeout(3):
+        with pytest.raises(TokenRefused, match=r"did not answer within 0\.3 s") as caught:
+            await source.call("l", {})
+    assert caught.value.is_retryable
+
+
+@pytest.mark.parametrize("status", [302, 303, 307, 308])
+async def test_the_secret_goes_across_no_redirect(signed, server, other_server, tools, status):
+    for target in (f"{server.url}/token", "/elsewhere"):
+        other_server.then(tools.answer({}, status=status, headers={"location": target}))
+    source = await signed()
+    for _ in range(2):
+        with pytest.raises(TokenRefused, match="redirect"):
+            await source.call("l", {})
+    assert server.received == []
+    assert [one.target.split("?")[0] for one in other_server.received] == ["/token", "/token"]
+
+
+async def test_the_token_goes_across_no_redirect(signed, server, other_server, tools):
+    other_server.then(token(tools))
+    server.then(tools.answer({}, status=307, headers={"location": f"{other_server.url}/catch"}))
+    with pytest.raises(SourceError, match="another origin"):
+        await (await signed()).call("l", {})
+    assert [one.method for one in other_server.received] == ["POST"]
+
+
+async def test_neither_token_nor_secret_is_in_an_event_a_record_or_a_log(
+    signed, server, other_server, tools, said, caplog
+):
+    caplog.set_level(logging.DEBUG)
+    value = "tok-1.abc/def"
+    other_server.then(token(tools, value))
+    echo = json.dumps([{"heard": f"Bearer {value}"}]).replace("/", "\\/").encode()
+    server.then(tools.answer(echo), tools.answer({"heard": value}, status=409))
+    source = await signed()
+    result = await source.call("l", {}, observer=said)
+    assert result.payload == [{"heard": "Bearer ***"}]
+    with pytest.raises(HttpStatusError) as caught:
+        await source.call("l", {}, observer=said)
+    everything = f"{said.notices} {caught.value} {caught.value.body} {result} {caplog.text} {vars(source)}"
+    assert said.notices
+    assert not [hidden for hidden in (value, SECRET, BASIC[6:]) if hidden in everything]
+
+
+async def test_the_settings_name_the_token_server_before_the_document(signed, server, other_server, tools):
+    other_server.then(token(tools))
+    await (await signed(token_url=f"{other_server.url}/mine")).call("l", {})
+    assert [one.target for one in other_server.received] == ["/mine"]
+
+
+async def test_a_token_url_of_the_document_may_be_relative(signed, server, tools):
+    server.routes["/oauth/token"] = token(tools)
+    await (await signed(flows={"clientCredentials": {"tokenUrl": "/oauth/token"}})).call("l", {})
+    assert [one.target for one in server.received] == ["/oauth/token", "/t"]
+
+
+async def test_the_flow_of_swagger_2_is_known(signed, server, other_server, tools):
+    other_server.then(token(tools))
+    scheme = {"type": "oauth2", "flow": "application", "tokenUrl": f"{other_server.url}/token", "scopes": {}}
+    document = described({}) | {"swagger": "2.0", "securityDefinitions": {"sso": scheme}}
+    await (await signed(document={key: value for key, value in document.items() if key != "openapi"})).call("l", {})
+    assert sent_to(server) == ["Bearer tok-1.abc/def"]
+
+
+@pytest.mark.parametrize("scheme", [{"type": "http", "scheme": "bearer"}, {"type": "openIdConnect"}])
+async def test_a_scheme_that_takes_a_bearer_token_takes_a_fetched_one(signed, server, other_server, tools, scheme):
+    other_server.then(token(tools))
+    await (await signed(document=described(scheme), token_url=f"{other_server.url}/token")).call("l", {})
+    assert sent_to(server) == ["Bearer tok-1.abc/def"]
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("http://idp.example/token?a=b", "'http://idp.example/token' of the scheme 'sso' is not encrypted"),
+        ("http://169.254.169.254/token", "is not encrypted"),
+        ("https://169.254.169.254/token", "link-local"),
+        ("https://metadata.google.internal/token", "link-local"),
+        ("ftp://idp.example/token", "no http URL"),
+    ],
+)
+async def test_the_secret_goes_to_no_server_that_may_not_have_it(signed, server, url, words):
+    with pytest.raises(SourceError, match=words):
+        await (await signed(flows={"clientCredentials": {"tokenUrl": url}})).call("l", {})
+    assert server.received == []
+
+
+async def test_a_scheme_without_a_token_url_says_what_to_set(signed, server):
+    with pytest.raises(MissingCredential, match="'sso' gets its tokens; set 'token_url'"):
+        await (await signed(flows={"authorizationCode": {"tokenUrl": "https://idp.example/token"}})).call("l", {})
+
+
+async def test_a_client_for_a_scheme_that_takes_no_token_is_named(signed, server):
+    source = await signed(document=described({"type": "apiKey", "in": "header", "name": "X-Key"}))
+    assert [one.why for one in (await source.list_tools()).left_out if "'sso'" in one.why]
+    with pytest.raises(MissingCredential, match="'sso'"):
+        await source.call("l", {})
