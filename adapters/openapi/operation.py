@@ -41,14 +41,14 @@ class Style(StrEnum):
 
 STYLES: Mapping[Location, tuple[Style, ...]] = MappingProxyType(
     {
-        Location.PATH: (Style.SIMPLE, Style.LABEL, Style.MATRIX),
+        Location.PATH: (Style.SIMPLE, Style.LABEL, Style.MATRIX, Style.SPACE, Style.PIPE, Style.TAB),
         Location.QUERY: (Style.FORM, Style.SPACE, Style.PIPE, Style.TAB, Style.DEEP),
-        Location.HEADER: (Style.SIMPLE,),
+        Location.HEADER: (Style.SIMPLE, Style.SPACE, Style.PIPE, Style.TAB),
         Location.COOKIE: (Style.FORM, Style.COOKIE),
         Location.QUERYSTRING: (Style.FORM,),
     }
 )
-"""The styles that each location allows; the first one is the default."""
+"""The styles that each location allows, Swagger 2.0's collection formats included; the first one is the default."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

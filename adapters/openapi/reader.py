@@ -17,6 +17,9 @@ _TOKEN = re.compile(r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
 _VARIABLE = re.compile(r"\{([^{}/]+)\}")
 _JSON_KIND = re.compile(r"[a-z]+/(?:[\w.+-]*[+-])?json(?:-\d[\d.]*)?")
 """JSON by its suffix, or with a version as in `application/x-amz-json-1.1`."""
+_STYLING = frozenset({"style", "explode", "allowReserved"})
+_SAYING = _STYLING | {"contentType"}
+"""What an encoding may say of a form's member; with the first three its content type does not count."""
 _FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 
 
@@ -144,7 +147,7 @@ class OperationReader:
         encodings = {
             name: encoding_of(node.fields, Location.QUERY, _content_type(node.fields))
             for name, node in media.child("encoding").members()
-            if isinstance(node.value, dict)
+            if isinstance(node.value, dict) and not _SAYING.isdisjoint(node.fields)
         }
         return Body(media_type=media_type, schema=schema, is_required=is_required, encodings=encodings)
 
@@ -189,7 +192,7 @@ def _variable(name: str, node: Node) -> Parameter:
 
 def _content_type(fields: Mapping[str, Json]) -> str | None:
     stated = fields.get("contentType")
-    return stated.split(",")[0].strip() if isinstance(stated, str) and "style" not in fields else None
+    return stated.split(",")[0].strip() if isinstance(stated, str) and _STYLING.isdisjoint(fields) else None
 
 
 def _rank(media_type: str) -> int | None:

@@ -21,6 +21,7 @@ from adapters.openapi.serialize import (
     compact,
     cookie_pairs,
     header_text,
+    is_undefined,
     joined_pairs,
     path_text,
     query_pairs,
@@ -185,6 +186,7 @@ def _headers(
         (name, header_text(value, parameters[location, name].encoding))
         for (location, name), value in values.items()
         if location is Location.HEADER
+        and (parameters[location, name].encoding.media_type is not None or not is_undefined(value))
     ]
     if cookies:
         own.append(("cookie", "; ".join(f"{name}={value}" for name, value in cookies)))
@@ -223,7 +225,7 @@ def _written(tool: Tool, value: Json) -> tuple[bytes, str]:
     if kind == "application/x-www-form-urlencoded" and isinstance(value, dict):
         return urlencoded(value, body.encodings).encode(), kind
     if kind == "multipart/form-data" and isinstance(value, dict):
-        return multipart(value, tool.binding.files)
+        return multipart(value, tool.binding.files, body.encodings)
     if kind.startswith("text/") or kind == "application/octet-stream":
         return text_of(value).encode("utf-8", "replace"), kind if kind[0] == "a" else f"{kind}; charset=utf-8"
     if kind == "application/x-ndjson" and isinstance(value, list):
