@@ -1,0 +1,172 @@
+"""The tools of a document come from disk the second time, and never where anything that they depend on has changed."""
+
+import json
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+
+from adapters.openapi import kept
+from adapters.openapi.catalog import ToolBuilder
+from adapters.openapi.shelf import Shelf
+
+TEXT = {"type": "string"}
+
+
+def _document(tools: Any, **query: Any) -> dict[str, Any]:
+    paging = {"limit": {"type": "integer", "maximum": 50}, "offset": {"type": "integer"}}
+    parameters = [{"name": name, "in": "query", "schema": schema} for name, schema in (paging | query).items()]
+    listing = {"responses": {}, "parameters": parameters}
+    one = {"responses": {}, "parameters": [{"name": "id", "in": "path", "required": True, "schema": TEXT}]}
+    return tools.described({"/tickets": {"get": listing}, "/tickets/{id}": {"get": one}})
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "cache" / "documents"
+
+
+@pytest.fixture
+def builds(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A line for each time that all tools of a document were built."""
+    found: list[str] = []
+    build = ToolBuilder.build
+
+    def counted(builder: ToolBuilder) -> None:
+        found.append("built")
+        build(builder)
+
+    monkeypatch.setattr(ToolBuilder, "build", counted)
+    return found
+
+
+async def test_what_was_built_once_comes_back_the_same_and_can_be_called(opened, server, tools, folder, builds):
+    document = _document(tools, state={"enum": ["open", "shut"]}, odd={"type": "number", "maximum": 2**70})
+    first = await (await opened(document, base_url=server.url, cache_folder=folder)).list_tools()
+    source = await opened(document, base_url=server.url, cache_folder=folder)
+    assert await source.list_tools() == first
+    assert builds == ["built"]
+    assert await source.list_tools() is await source.list_tools()
+    name = next(tool.name for tool in first.tools if tool.locator == "GET /tickets/{id}")
+    await source.call(name, {"id": "a/b"})
+    assert server.received[-1].target == "/tickets/a%2Fb"
+
+
+async def test_a_byte_that_changes_in_the_document_builds_it_anew(opened, server, tools, folder, builds):
+    await (await opened(_document(tools, state=TEXT), base_url=server.url, cache_folder=folder)).list_tools()
+    source = await opened(_document(tools, stage=TEXT), base_url=server.url, cache_folder=folder)
+    found = await source.list_tools()
+    assert builds == ["built", "built"]
+    assert "stage" in found.tools[0].parameters["properties"]
+
+
+async def test_a_byte_that_changes_in_another_file_builds_it_anew(opened, server, tools, folder, builds, tmp_path):
+    other = tmp_path / "docs" / "state.json"
+    other.parent.mkdir()
+    document = _document(tools, state={"$ref": "state.json"})
+    listed = []
+    for kind in ("string", "string", "integer"):
+        other.write_text(json.dumps({"type": kind}))
+        source = await opened(document, base_url=server.url, cache_folder=folder)
+        listed.append((await source.list_tools()).tools[0].parameters["properties"]["state"])
+    assert listed == [{"type": "string"}, {"type": "string"}, {"type": "integer"}]
+    assert builds.count("built") <= 4  # each build of a document of two files is begun twice
+
+
+async def test_a_file_that_was_missing_and_is_there_now_builds_it_anew(opened, server, tools, folder, tmp_path):
+    document = _document(tools, state={"$ref": "state.json"})
+    before = await (await opened(document, base_url=server.url, cache_folder=folder)).list_tools()
+    (tmp_path / "docs" / "state.json").write_text(json.dumps({"type": "boolean"}))
+    after = await (await opened(document, base_url=server.url, cache_folder=folder)).list_tools()
+    assert before.left_out
+    assert after.tools[0].parameters["properties"]["state"] == {"type": "boolean"}
+
+
+@pytest.mark.parametrize(
+    "change", [{"read_operations": frozenset({"GET /tickets"})}, {"base_url": "http://127.0.0.1:9/b"}]
+)
+async def test_settings_that_have_a_say_build_it_anew(opened, server, tools, folder, builds, change):
+    document = _document(tools)
+    await (await opened(document, base_url=server.url, cache_folder=folder)).list_tools()
+    await (await opened(document, **{"base_url": server.url, "cache_folder": folder} | change)).list_tools()
+    assert builds == ["built", "built"]
+
+
+async def test_settings_that_change_no_tool_and_values_of_secrets_have_no_say(opened, server, tools, folder, builds):
+    document = _document(tools)
+    for secret, seconds in (("one", 5.0), ("two", 7.0)):
+        given = {"credentials": {"*": SecretStr(secret)}, "timeout_s": seconds}
+        await (await opened(document, base_url=server.url, cache_folder=folder, **given)).list_tools()
+    assert builds == ["built"]
+    assert not any(b"one" in path.read_bytes() for path in folder.iterdir())
+
+
+@pytest.mark.parametrize("damage", [b"", b"runax", b"\0" * 400, "cut", "flipped", "no JSON"])
+async def test_a_damaged_entry_is_ignored_and_written_again(opened, server, tools, folder, builds, damage):
+    document = _document(tools)
+    first = await (await opened(document, base_url=server.url, cache_folder=folder)).list_tools()
+    (path,) = folder.iterdir()
+    sound = path.read_bytes()
+    match damage:
+        case "cut":
+            path.write_bytes(sound[:-1])
+        case "flipped":
+            path.write_bytes(sound[:-9] + bytes([sound[-9] ^ 1]) + sound[-8:])
+        case "no JSON":
+            Shelf(folder).keep(path.stem, b"[1, 2")
+        case bytes():
+            path.write_bytes(damage)
+    assert await (await opened(document, base_url=server.url, cache_folder=folder)).list_tools() == first
+    assert builds == ["built", "built"]
+    assert path.read_bytes() == sound
+
+
+async def test_another_version_of_the_program_does_not_take_what_this_one_kept(
+    opened, server, tools, folder, builds, monkeypatch
+):
+    document = _document(tools)
+    await (await opened(document, base_url=server.url, cache_folder=folder)).list_tools()
+    monkeypatch.setattr(kept, "_program", lambda: "0.0.1")
+    await (await opened(document, base_url=server.url, cache_folder=folder)).list_tools()
+    assert builds == ["built", "built"]
+
+
+async def test_an_entry_belongs_to_its_user_alone(opened, server, tools, folder, builds):
+    document = _document(tools)
+    await (await opened(document, base_url=server.url, cache_folder=folder)).list_tools()
+    (path,) = folder.iterdir()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    path.chmod(0o666)
+    await (await opened(document, base_url=server.url, cache_folder=folder)).list_tools()
+    assert builds == ["built", "built"]
+
+
+@pytest.mark.parametrize("place", ["/proc/nowhere", "file"])
+async def test_a_folder_that_cannot_be_written_is_no_error(opened, server, tools, tmp_path, place):
+    (tmp_path / "file").write_text("")
+    folder = tmp_path / place / "documents"
+    source = await opened(_document(tools), base_url=server.url, cache_folder=folder)
+    assert len((await source.list_tools()).tools) == 2
+
+
+def test_the_entries_used_longest_ago_go_where_they_are_too_large_together(tmp_path: Path):
+    shelf = Shelf(tmp_path / "shelf", max_bytes=800)
+    for age, key in ((50, "a"), (40, "b"), (30, "c")):
+        assert shelf.keep(key, b"x" * 150)
+        os.utime(shelf.folder / f"{key}.kept", (1_000_000 - age, 1_000_000 - age))
+    assert shelf.find("a") == b"x" * 150
+    assert shelf.keep("d", b"y" * 150)
+    assert [shelf.find(key) is not None for key in "abcd"] == [True, False, True, True]
+    assert not shelf.keep("e", b"x" * 1_000)
+    assert sum(path.stat().st_size for path in shelf.folder.iterdir()) <= 800
+
+
+def test_an_entry_under_another_key_is_none(tmp_path: Path):
+    shelf = Shelf(tmp_path)
+    shelf.keep("a", b"x")
+    (tmp_path / "a.kept").rename(tmp_path / "b.kept")
+    assert shelf.find("b") is None
