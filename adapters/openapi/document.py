@@ -52,7 +52,8 @@ class Node(NamedTuple):
         token = str(key)
         if "~" in token or "/" in token:
             token = token.replace("~", "~0").replace("/", "~1")
-        return Node(_member(self.value, key), self.uri, f"{self.pointer}/{token}")
+        value = self.value.get(key) if isinstance(self.value, dict) and token is key else _member(self.value, key)
+        return Node(value, self.uri, f"{self.pointer}/{token}")
 
     def children(self) -> Iterator["Node"]:
         """The items of an array, in order."""
@@ -83,6 +84,7 @@ class Document:
         self.uri = uri
         self._files: dict[str, Json] = {uri: value}
         self._refused: dict[str, str] = {}
+        self._targets: dict[tuple[str, str], Node] = {}
 
     @property
     def root(self) -> Node:
@@ -112,7 +114,10 @@ class Document:
             reference = current.fields.get("$ref")
             if not isinstance(reference, str):
                 return current
-            current = self._target(current, reference)
+            known = self._targets.get((current.uri, reference))
+            if known is None:
+                known = self._targets[current.uri, reference] = self._target(current, reference)
+            current = known
         raise BrokenReference(self.path_of(node), f"the reference '{node.value['$ref']}' leads in a circle")
 
     def _target(self, node: Node, reference: str) -> Node:

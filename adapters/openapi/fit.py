@@ -31,7 +31,8 @@ class Fitter:
     """Makes tools fit. Tools share parts of their schemas: each part is cut once, and none may be changed."""
 
     def __init__(self) -> None:
-        self._cut: dict[tuple[int, int], tuple[JsonObject, JsonObject]] = {}
+        self._shorter: dict[tuple[int, int], tuple[JsonObject, JsonObject]] = {}
+        self._shallower: dict[tuple[int, int], tuple[JsonObject, JsonObject]] = {}
 
     def fitted(self, schema: JsonObject, allowance: int = MAX_CHARACTERS) -> tuple[JsonObject, tuple[str, ...]]:
         """A tool's schema (an object with properties) under the allowance, and the arguments that had to go.
@@ -42,7 +43,7 @@ class Fitter:
             return schema, ()
         shallow = schema
         for depth, words in ((None, _WORDS), *((depth, _FEWER_WORDS) for depth in _DEPTHS)):
-            shallow = schema if depth is None else _each(schema, partial(cut, depth=depth))
+            shallow = schema if depth is None else _each(schema, partial(self.cut, depth=depth))
             least = _each(shallow, partial(self.shortened, words=words[-1]))
             if size_of(least) <= allowance:
                 return self._wordiest(shallow, words[:-1], allowance) or least, ()
@@ -51,9 +52,9 @@ class Fitter:
 
     def shortened(self, schema: JsonObject, words: int) -> JsonObject:
         """The schema with every description cut to `words` characters, at a word's end; 0 takes them all off."""
-        known = self._cut.get((id(schema), words))
+        known = self._shorter.get((id(schema), words))
         if known is None:
-            known = self._cut[id(schema), words] = schema, self._shortened(schema, words)
+            known = self._shorter[id(schema), words] = schema, self._shortened(schema, words)
         return known[1]
 
     def _shortened(self, schema: JsonObject, words: int) -> JsonObject:
@@ -65,6 +66,14 @@ class Fitter:
             else:
                 del out["description"]
         return out
+
+    def cut(self, schema: JsonObject, depth: int) -> JsonObject:
+        """The schema with structures more than `depth` levels down replaced by their type and names of members."""
+        known = self._shallower.get((id(schema), depth))
+        if known is None:
+            out = _named_only(schema) if depth <= 0 else _inside(schema, lambda inner: self.cut(inner, depth - 1))
+            known = self._shallower[id(schema), depth] = schema, out
+        return known[1]
 
     def _wordiest(self, schema: JsonObject, words: Iterable[int], allowance: int) -> JsonObject | None:
         """The schema with descriptions as long as the allowance permits; None where the shortest are too long."""
@@ -100,10 +109,8 @@ def clipped(text: str, length: int) -> str:
     return f"{head.rstrip(',;:')}…" if length > 1 else ""
 
 
-def cut(schema: JsonObject, depth: int) -> JsonObject:
-    """The schema with structures more than `depth` levels down replaced by their type and the names of members."""
-    if depth > 0:
-        return _inside(schema, lambda inner: cut(inner, depth - 1))
+def _named_only(schema: JsonObject) -> JsonObject:
+    """What stands for a structure: its type, and the names of its members in words."""
     if not any(key in schema for key in ("properties", "items", "patternProperties", *_COMBINED)):
         return schema
     out: JsonObject = {key: schema[key] for key in ("type", "description") if key in schema}

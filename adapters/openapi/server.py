@@ -7,6 +7,7 @@ another origin is never believed.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import httpx2
 
@@ -100,6 +101,7 @@ def _value(variable: object) -> str | None:
     return str(value) if isinstance(value, str | int) else None
 
 
+@lru_cache(maxsize=256)
 def configured_url(text: str) -> httpx2.URL | None:
     """A base URL as it was written by the user or in a local document; None where it is no http URL."""
     try:
