@@ -242,15 +242,19 @@ class HttpTransport:
         if not 200 <= response.status_code < 300:
             raise await self._refusal(response, location, allowance)
         body, tail = bytearray(), Tail.of(response)
+        self._require_size(_announced(response), location)
         async for piece in response.aiter_bytes():
             body += piece
-            if len(body) > self._limits.max_bytes:
-                text = f"the body is larger than {self._limits.max_bytes:,} bytes; ask for a smaller page"
-                raise ResponseTooLarge(text, source=self._source, location=location)
+            self._require_size(len(body), location)
         if is_perhaps_cut(response, tail, len(body)):
             text = f"the body ends after {len(body):,} bytes, before its own end"
             raise MalformedResponse(text, source=self._source, location=location, is_retryable=True)
         return bytes(body)
+
+    def _require_size(self, n_bytes: int, location: str) -> None:
+        if n_bytes > self._limits.max_bytes:
+            text = f"the body is larger than {self._limits.max_bytes:,} bytes; ask for a smaller page"
+            raise ResponseTooLarge(text, source=self._source, location=location)
 
     async def _refusal(self, response: httpx2.Response, location: str, allowance: Allowance | None) -> HttpStatusError:
         body = bytearray()
@@ -339,3 +343,9 @@ def retry_after_s(value: str | None, *, now: float) -> float | None:
     except (ValueError, TypeError, OverflowError):
         return None
     return max(seconds, 0.0) if seconds < float("inf") else None
+
+
+def _announced(response: httpx2.Response) -> int:
+    """The size that a body is announced with, 0 where there is no body or nothing is said."""
+    told = response.headers.get("content-length", "")
+    return int(told) if response.request.method != "HEAD" and told.isascii() and told.isdigit() else 0

@@ -97,10 +97,17 @@ def _followed(document: Document, node: Node) -> Node:
 
 
 def _members(document: Document, schema: Node) -> dict[str, Node]:
-    """The members of an object schema, those of its parts included."""
-    found = dict(schema.child("properties").members())
-    for part in schema.child("allOf").children():
-        found |= _members(document, _quiet(document, part))
+    """The members of an object schema, those of its parts included; a part counts once, however often it is named."""
+    found: dict[str, Node] = {}
+    seen: dict[int, Node] = {}
+    parts = [schema]
+    while parts:
+        part = parts.pop()
+        if id(part.fields) in seen:
+            continue
+        seen[id(part.fields)] = part
+        found = dict(part.child("properties").members()) | found
+        parts += [_quiet(document, inner) for inner in part.child("allOf").children()]
     return found
 
 
