@@ -172,8 +172,15 @@ class McpSource:
         except ToolFailed as error:
             pages, cut = [], [LeftOut("tools/list", f"MCP server '{self.name}' lists no tools: {error}")]
         tools = _once_each([tool for page in pages for tool in page.tools])
-        usable = specs_of(tools, source=self.name, read_tools=self._settings.read_tools)
-        leaves = self._settings.leaves
+        settings = self._settings
+        usable = specs_of(
+            tools,
+            source=self.name,
+            read_tools=settings.read_tools,
+            paging=settings.paging,
+            page_sizes=settings.page_sizes,
+        )
+        leaves = settings.leaves
         specs = [replace(spec, leave=leaves.get(spec.locator, Leave.ASK)) for spec in usable.tools]
         if await self._has_resources(connection):
             specs += resource_specs(source=self.name, taken={spec.name for spec in specs})

@@ -133,7 +133,7 @@ class OpenApiSource:
         listed = ToolList(tuple(tool.spec for tool in tools), tuple(dict.fromkeys(self._builder.left_out)))
         if self._shelf is not None:
             found = kept.Kept(self._other_files(), listed)
-            await asyncio.to_thread(kept.keep, self._shelf, self._key(), found)
+            await asyncio.to_thread(kept.keep, self._shelf, self._key(), found, mask=self._mask)
         return listed
 
     async def _kept(self) -> ToolList | None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
-from adapters.base import JsonObject, Leave
+from adapters.base import JsonObject, Leave, Pagination
 from adapters.errors import DocumentError
 
 
@@ -24,7 +24,8 @@ class McpSettings:
 
     `env` is added to the few variables that a server inherits. `token` goes out as `Authorization: Bearer` to `url` and
     nowhere else; `headers` go with it. `timeout_s` bounds each step: connecting, listing, a call, closing;
-    `timeouts` are those of single tools, and `leaves` say which of them may change data.
+    `timeouts` are those of single tools, `leaves` say which of them may change data, `paging` how they page and
+    `page_sizes` how long a page may be, where the user knows better than the tool tells.
     `max_attempts` counts the first one and holds for tools that only read. `max_bytes` is for one reply or one event
     over HTTP, after decompression. `read_tools` are tools that the user
     vouches for as reading, whatever their names and hints say. `cwd` is where a command is started. What the server
@@ -40,6 +41,8 @@ class McpSettings:
     timeout_s: float = 30.0
     timeouts: Mapping[str, float] = field(default_factory=dict)
     leaves: Mapping[str, Leave] = field(default_factory=dict)
+    paging: Mapping[str, Pagination] = field(default_factory=dict)
+    page_sizes: Mapping[str, int] = field(default_factory=dict)
     max_attempts: int = 2
     max_bytes: int = 64 * 2**20
     read_tools: frozenset[str] = frozenset()

@@ -5,8 +5,9 @@ more dangerous than its name, and never less. Knows no session.
 """
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 from mcp.types import Tool
 
@@ -32,18 +33,31 @@ _WRITING = frozenset(
 _WRAPPERS = frozenset({"result", "content", "text", "data", "output"})
 """Members under which servers wrap text of any length."""
 _LINKING = frozenset({"by", "for", "of", "in", "with", "from", "to", "all"})
+_NO_PAGING: Mapping[str, Pagination] = MappingProxyType({})
+_NO_SIZES: Mapping[str, int] = MappingProxyType({})
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
-def specs_of(tools: Sequence[Tool], *, source: str, read_tools: Collection[str] = ()) -> ToolList:
-    """Every tool that can be used; two tools of one name cannot be told apart, so the second is left out."""
+def specs_of(
+    tools: Sequence[Tool],
+    *,
+    source: str,
+    read_tools: Collection[str] = (),
+    paging: Mapping[str, Pagination] = _NO_PAGING,
+    page_sizes: Mapping[str, int] = _NO_SIZES,
+) -> ToolList:
+    """Every tool that can be used; two tools of one name cannot be told apart, so the second is left out.
+
+    `paging` is how tools page by what the user says, `page_sizes` the longest page to ask for, both by their own names.
+    """
     specs: dict[str, ToolSpec] = {}
     left_out: list[LeftOut] = []
     for tool in tools:
         if any(spec.locator == tool.name for spec in specs.values()):
             left_out.append(LeftOut(tool.name, "the server lists two tools of this name; the first is used"))
             continue
-        spec = _spec_of(tool, source=source, taken=specs, is_vouched=tool.name in read_tools)
+        pagination = _capped(paging.get(tool.name) or _detected(tool), page_sizes.get(tool.name))
+        spec = _spec_of(tool, pagination, source=source, taken=specs, is_vouched=tool.name in read_tools)
         specs[spec.name] = spec
     return ToolList(_with_counts(tuple(specs.values())), tuple(left_out))
 
@@ -102,14 +116,26 @@ def resource_specs(*, source: str, taken: Collection[str]) -> tuple[ToolSpec, To
     return listing, reading
 
 
-def _spec_of(tool: Tool, *, source: str, taken: Collection[str], is_vouched: bool) -> ToolSpec:
-    description = (tool.description or tool.title or "").strip()
-    pagination = detect(
-        arguments_of(tool.input_schema), description=description, response=response_of(tool.output_schema)
+def _detected(tool: Tool) -> Pagination:
+    return detect(
+        arguments_of(tool.input_schema), description=_description(tool), response=response_of(tool.output_schema)
     )
+
+
+def _capped(pagination: Pagination, page_size: int | None) -> Pagination:
+    if page_size is None:
+        return pagination
+    return replace(pagination, max_size=min(page_size, pagination.max_size or page_size))
+
+
+def _description(tool: Tool) -> str:
+    return (tool.description or tool.title or "").strip()
+
+
+def _spec_of(tool: Tool, pagination: Pagination, *, source: str, taken: Collection[str], is_vouched: bool) -> ToolSpec:
     return ToolSpec(
         name=tool_name(tool.name, taken=taken),
-        description=description,
+        description=_description(tool),
         parameters=without(tool.input_schema, pagination.hidden),
         source=source,
         locator=tool.name,

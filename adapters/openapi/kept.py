@@ -15,6 +15,7 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from adapters.base import Json, ToolList
+from adapters.masking import Mask
 from adapters.openapi.settings import OpenApiSettings
 from adapters.openapi.shelf import Shelf
 
@@ -41,10 +42,16 @@ def find(shelf: Shelf, key: str) -> Kept | None:
         return None
 
 
-def keep(shelf: Shelf, key: str, kept: Kept) -> bool:
-    """Keep a list of tools, and say whether it was; one that would not come back the same is not kept."""
+def keep(shelf: Shelf, key: str, kept: Kept, *, mask: Mask) -> bool:
+    """Keep a list of tools, and say whether it was.
+
+    One that would not come back the same is not kept, nor one in which a server repeats a secret.
+    """
     try:
         payload = _form().dump_json(kept)
+        text = payload.decode()
+        if mask.text(text) != text:
+            return False
         return _form().validate_json(payload) == kept and shelf.keep(key, payload)
     except ValueError:
         return False
