@@ -11,11 +11,7 @@ from benchmarks.bench.judged import Asked
 from benchmarks.bench.sections import AnyQuestion, Tell
 from benchmarks.bench.stage import Setting, Stage, stage_of
 from benchmarks.questions import COMPOUNDS, EXACT, LABELS
-from runax_cli.agent.foresight import Foresight, leads_on
-from runax_cli.commands.plan import report_of
-from runax_cli.executor.look import Lookout
-from runax_cli.models.base import Role
-from runax_cli.runtime import REDUCER_PROMPTS
+from runax_cli.commands.plan import looked, report_of
 
 MOST_OFF_PERCENT, LEAST_SHARE = 25.0, 0.9
 
@@ -45,18 +41,7 @@ def _claim(rows: Sequence[Mapping[str, Any]]) -> Claim:
 
 async def _row(stage: Stage, asked: Asked, question: AnyQuestion) -> dict[str, Any]:
     conversation = stage.anew().conversation
-    session, runtime = conversation.session, conversation.runtime
-    lookout = Lookout(
-        session.executor,
-        runtime.catalog,
-        counter=runtime.registry.counter(Role.REDUCER),
-        effective_tokens=runtime.registry.config(Role.REDUCER).effective_tokens,
-        prompts=REDUCER_PROMPTS,
-        leads_on=leads_on(session),
-        clock=runtime.clock,
-        concurrency=runtime.configuration.settings.api_concurrency,
-    )
-    report = report_of(question.text, await Foresight(session=session, lookout=lookout).of(question.text), runtime)
+    report = report_of(question.text, await looked(question.text, conversation), conversation.runtime)
     errors = [str(part.error) for part in report.parts if part.error]
     off = round(100 * (report.tokens - asked.tokens) / asked.tokens, 1) if asked.tokens else None
     return {

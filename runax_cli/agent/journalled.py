@@ -58,10 +58,14 @@ class JournalledModel:
 
     async def complete(self, request: ModelRequest, *, on_text: OnText | None = None) -> ModelReply:
         """See `Model.complete`."""
-        key = self._key(request)
-        if self._role in _STEPS and (stored := self._found(key)) is not None:
-            return self._replayed(request, stored, on_text)
-        reply = await self._paid(key, request, on_text)
+        kind = _kind(self._role)
+        if kind is None:
+            reply = await self._inner.complete(request, on_text=on_text)
+        else:
+            key = self._key(request)
+            if self._role in _STEPS and (stored := self._found(key)) is not None:
+                return self._replayed(request, stored, on_text)
+            reply = await self._paid(key, kind, request, on_text)
         self._note(lambda: self._spend(reply))
         return reply
 
@@ -69,11 +73,9 @@ class JournalledModel:
         """Close the model behind."""
         await self._inner.aclose()
 
-    async def _paid(self, key: str, request: ModelRequest, on_text: OnText | None) -> ModelReply:
+    async def _paid(self, key: str, kind: EntryKind, request: ModelRequest, on_text: OnText | None) -> ModelReply:
         """The model's own reply. While it is awaited the request is in flight, and is left so by a cancellation."""
-        kind, reserved = _kind(self._role), request.max_output_tokens
-        if kind is None:
-            return await self._inner.complete(request, on_text=on_text)
+        reserved = request.max_output_tokens
         self._note(lambda: self._journal.started(key, kind, self._run_id, reserved_tokens=reserved))
         try:
             reply = await self._inner.complete(request, on_text=on_text)

@@ -35,14 +35,15 @@ async def forecast(question: str, common: Common, configuration: Configuration) 
     """Print the forecast of a question."""
     view = view_of(common)
     async with open_conversation(configuration, common, view) as conversation:
-        seen = await run_interruptible(_looked(question, conversation))
+        seen = await run_interruptible(looked(question, conversation))
         report = conversation.redactor.model(report_of(question, seen, conversation.runtime))
     printer = Printer(environment_of(common), common.output.form)
     printer.one(report.model_dump(mode="json"), text=text_of(report))
     return ExitCode(report.exit_code)  # type: ignore[call-arg]  # a lookup, and not the making of a member
 
 
-async def _looked(question: str, conversation: Conversation) -> Foreseen:
+async def looked(question: str, conversation: Conversation) -> Foreseen:
+    """What a question will take, as far as lookups and probes tell."""
     session, runtime = conversation.session, conversation.runtime
     lookout = Lookout(
         session.executor,
