@@ -49,7 +49,7 @@ def read_next(
     marks = marks_of(result, envelope, pagination, asked=asked.address)
     mark = _chosen(marks, pagination, flag, is_full=asked.size is None or len(records) >= asked.size)
     kind = mark.kind if mark else None
-    if flag.has_more is False and (flag.is_sure or mark is None):
+    if flag.has_more is False and (flag.is_sure or mark is None or not mark.is_sure or not records):
         return Next(None, has_more=False, kind=kind)
     if pagination.convention is Convention.KEYSET and (mark is None or not mark.is_sure):
         return _by_key(records, pagination, flag=flag.has_more, asked=asked)

@@ -225,7 +225,8 @@ def _sent(result: CallResult, pagination: Pagination, asked: PageAddress | None)
     if asked is not None and position in asked.arguments:
         yield asked.arguments[position]
     if (own := url_in(result.location)) is not None:
-        yield from query_of(own).values()
+        size = plain(pagination.size or "")
+        yield from (value for name, value in query_of(own).items() if plain(name) != size)
 
 
 def _text(value: Json) -> str:
@@ -233,9 +234,9 @@ def _text(value: Json) -> str:
 
 
 def _is_cursor(value: Json) -> bool:
-    """Text that is no URL, or a number above zero: zero is how some say that the walk is over."""
+    """Text that is no URL, or a number above zero: zero and less are how some say that the walk is over."""
     if isinstance(value, str):
-        return bool(value) and value != "0" and not looks_like_url(value) and value.lower() not in ("null", "none")
+        return bool(value) and not looks_like_url(value) and value.lower() not in ("0", "-1", "null", "none")
     return bool(as_count(value))
 
 

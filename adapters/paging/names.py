@@ -99,7 +99,10 @@ MORE_FLAGS = words(
     "has_more has_next has_next_page more has_more_items more_items is_truncated has_more_results has_additional "
     "more_available has_more_pages is_more more_results has_more_data has_next_results"
 )
-LAST_FLAGS = words("last is_last is_last_page last_page end end_of_list is_end complete done no_more")
+LAST_FLAGS = words(
+    "last is_last is_last_page last_page end end_of_list is_end complete is_complete done is_done finished is_finished "
+    "exhausted no_more"
+)
 FIRST_FLAGS = words("first is_first is_first_page first_page")
 PREVIOUS_FLAGS = words("has_previous has_previous_page has_prev has_prev_page")
 PREVIOUS_MARKS = words("previous prev previous_page prev_page previous_url prev_url previous_link prev_page_url")

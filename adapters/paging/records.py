@@ -7,7 +7,8 @@ Knows payloads and the names lists of records usually have. Knows nothing of tot
 2. A bare list is the records; of a list that holds an object of figures and a list of objects, that list is.
 3. Among the lists inside an object (never inside another list): lists of objects, and under known names lists of rows
    of cells, before lists of values, known names before unknown ones, lists before objects of records under their ids,
-   the longer before the shorter, the outer before the inner, the first before the later. Lists that are seldom the
+   the longer before the shorter, the outer before the inner, the first before the later. Where the answer says that
+   there are none, a list under an unknown name gives way to an empty one. Lists that are seldom the
    records (`schemas`, `included`, `fields`, …) count only where there is no other list, and `links`, `errors` and
    whatever holds nothing but links never.
 4. No list where a page says that there are none, or says nothing but how it is paged, is an empty list.
@@ -20,6 +21,7 @@ from dataclasses import dataclass
 
 from adapters.base import Json
 from adapters.paging import names
+from adapters.paging.beside import ENVELOPE, says_none, speaks_of_list, without_prefix
 from adapters.paging.keyed import is_keyed, is_keyed_by_names, keyed_records
 from adapters.paging.names import plain
 from adapters.paging.prose import says_nothing
@@ -53,7 +55,7 @@ class _Candidate:
 
     @property
     def is_known(self) -> bool:
-        return plain(self.keys[-1]) in names.RECORD_LISTS
+        return plain(without_prefix(self.keys[-1])) in names.RECORD_LISTS
 
     @property
     def is_rare(self) -> bool:
@@ -139,18 +141,19 @@ def _is_empty_page(payload: Mapping[str, Json]) -> bool:
     """Whether an object without any list is a page without records: it says so, or it is all envelope."""
     figures = {plain(name): value for name, value in payload.items()}
     lists = [value for name, value in figures.items() if name in names.RECORD_LISTS]
-    is_all_envelope = figures.keys() <= _ENVELOPE and not any(isinstance(value, dict) and value for value in lists)
+    is_all_envelope = figures.keys() <= ENVELOPE and not any(isinstance(value, dict) and value for value in lists)
     return _says_none(payload) or None in lists or is_all_envelope
 
 
 def _says_none(payload: Mapping[str, Json]) -> bool:
-    figures = {plain(name): value for name, value in payload.items()}
-    return any(name in figures and figures[name] in (0, "0") and figures[name] is not False for name in names.TOTALS)
+    return any(says_none(name, value) for name, value in payload.items())
 
 
 def _best(payload: Mapping[str, Json], *, is_paged: bool) -> _Candidate | None:
     """The likeliest list; an object of records under no known name only where no list may be meant."""
     found = list(_candidates(payload, (), is_paged=is_paged))
+    if _says_none(payload) and any(not one.items and not one.is_rare for one in found):
+        found = [one for one in found if one.is_known or not one.items]
     lists = [one for one in found if not one.is_keyed and not one.is_rare]
     named = [one for one in found if not one.is_keyed or one.is_known or not lists]
     return min(named, key=lambda c: c.rank, default=None)
@@ -184,7 +187,7 @@ def _candidates(node: Mapping[str, Json], above: tuple[str, ...], *, is_paged: b
 def _holds_records(value: Mapping[str, Json], name: str, around: Mapping[str, Json], *, is_paged: bool) -> bool:
     """Whether an object is one of records under their ids, and not a table inside of the record `around` it."""
     beside = {plain(key) for key in around} - {name}
-    if beside & _IDENTITY or (name not in names.RECORD_LISTS and beside - _ENVELOPE):
+    if beside & _IDENTITY or (name not in names.RECORD_LISTS and beside - ENVELOPE):
         return False
     if name in names.RECORD_LISTS:
         return is_keyed(value, fewest=1) or is_keyed_by_names(value, is_paged=is_paged)
@@ -196,34 +199,10 @@ def _is_part_of_record(payload: Mapping[str, Json], best: _Candidate, *, is_page
     if is_paged or len(best.items) >= _MANY:
         return False
     beside = {key: value for key, value in payload.items() if key != best.keys[0]}
-    own = {plain(key) for key, value in beside.items() if not (best.is_keyed and _is_no_fact(value))} - _ENVELOPE
+    facts = {key: value for key, value in beside.items() if not (best.is_keyed and _is_no_fact(value))}
+    own = {plain(key) for key, value in facts.items() if not speaks_of_list(key, value)}
     return bool(own) and (not best.is_known or bool(own & _IDENTITY))
 
 
 def _is_no_fact(value: Json) -> bool:
     return value is None or isinstance(value, bool) or value == ""
-
-
-_ENVELOPE = (
-    names.CONTAINERS
-    | names.SIDE_VALUES
-    | names.NEVER_RECORD_LISTS
-    | names.RARELY_RECORD_LISTS
-    | names.TOTALS
-    | names.WEAK_TOTALS
-    | names.TOTAL_PAGES
-    | names.PAGE_POSITIONS
-    | names.OFFSET_POSITIONS
-    | names.SIZES
-    | names.NEXT_URLS
-    | names.NEXT_CURSORS
-    | names.NEXT_ANY
-    | names.WEAK_CURSORS
-    | names.MORE_FLAGS
-    | names.LAST_FLAGS
-    | names.FIRST_FLAGS
-    | names.PREVIOUS_FLAGS
-    | names.PREVIOUS_MARKS
-    | names.TOKENS
-    | names.DATA_PATHS
-)

@@ -17,6 +17,11 @@ def is_refusal(error: SourceError) -> bool:
     return isinstance(error, InvalidRequest | ToolFailed)
 
 
+def said_in(error: SourceError) -> str:
+    """What a source says of its refusal."""
+    return error.body if isinstance(error, HttpStatusError) else str(error)
+
+
 def is_at_edge(records: int) -> bool:
     """Whether so many records may be all that a source gives rather than all that it has."""
     return records in _USUAL

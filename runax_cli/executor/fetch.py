@@ -5,6 +5,7 @@ wrong, the verdict. Knows no step of a walk and no model.
 """
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 from adapters.base import Convention, Json, PageAddress
 from adapters.clock import Clock, SystemClock
@@ -15,7 +16,7 @@ from runax_cli.events import Emitter
 from runax_cli.executor.caps import Caps, FetchLimits
 from runax_cli.executor.coverage import Announced, Fetched, Notes, Totals
 from runax_cli.executor.dataset import Dataset
-from runax_cli.executor.edge import is_refusal
+from runax_cli.executor.edge import is_refusal, said_in
 from runax_cli.executor.intake import Intake
 from runax_cli.executor.ledger import Ledger
 from runax_cli.executor.limits import limit_of
@@ -91,6 +92,8 @@ class Fetch:
         size = self._pages.size
         page = await self._mender.distinct(page, place)
         if not page.held and self._has_sample:
+            place, page = await self._from_zero(place, page)
+        if not page.held and self._has_sample:
             page = await self._mender.refilled(page, place)
         if given is None and pagination.is_addressable:
             page = await self._mender.first(page, place, asked=size, total=self._totals.announced.total)
@@ -100,20 +103,32 @@ class Fetch:
         self._walk.saw(0, PageFacts(records=held, has_more=page.has_more))
         return held
 
+    async def _from_zero(self, place: PageAddress | None, page: Page) -> tuple[PageAddress | None, Page]:
+        """Page 0 where page 1 of the chosen size is empty, though a page of one record had one there."""
+        pagination = self._pages.pagination
+        if pagination.convention is not Convention.PAGE or pagination.first != 1 or pagination.is_declared:
+            return place, page
+        other = await page_before(self._pages)
+        if other is None or not other.held:
+            return place, page
+        self._pages.pagination = replace(pagination, first=0)
+        self._intake.told_correction(f"'{pagination.position}' was taken to count from 1; it counts from 0")
+        other.ways = other.ways or page.ways
+        return first_address(self._pages.pagination, size=self._pages.size), other
+
     async def _ask_first(self) -> tuple[PageAddress, Page]:
-        """The first page, by a modest size where the one that was thought right is refused."""
-        place = first_address(self._pages.pagination, size=self._pages.size)
-        try:
-            return place, await self._pages.ask(place, is_first=True)
-        except SourceError as error:
-            modest = modest_size(self._pages.pagination, self._pages.size)
-            if modest is None or not is_refusal(error):
-                raise
-            text = f"pages of {self._pages.size} records were refused ({error}); pages of {modest} are asked for"
-        self._intake.told_correction(text)
-        self._pages.size = modest
-        place = first_address(self._pages.pagination, size=modest)
-        return place, await self._pages.ask(place, is_first=True)
+        """The first page, by ever more modest sizes where the one that was thought right is refused."""
+        while True:
+            place = first_address(self._pages.pagination, size=self._pages.size)
+            try:
+                return place, await self._pages.ask(place, is_first=True)
+            except SourceError as error:
+                modest = modest_size(self._pages.pagination, self._pages.size, said=said_in(error))
+                if modest is None or not is_refusal(error) or modest >= (self._pages.size or 0):
+                    raise
+                text = f"pages of {self._pages.size} records were refused ({error}); pages of {modest} are asked for"
+            self._intake.told_correction(text)
+            self._pages.size = modest
 
     async def rest(self) -> None:
         """Fetch every further page. Failures are noted and never raised; cancellation keeps what is there."""

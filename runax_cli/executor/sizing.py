@@ -5,6 +5,7 @@ data, scaling by bytes is off by at most 5 % after a page of 29 records, scaling
 """
 
 import math
+import re
 from dataclasses import dataclass, replace
 
 from adapters.base import Convention, Pagination
@@ -17,6 +18,15 @@ UNKNOWN_CAP = 500
 """The largest page that is asked for where the document names no maximum."""
 MODEST_SIZE = 100
 """What is asked for after a server refused a larger page."""
+_USUAL_SIZES = (MODEST_SIZE, 50, 25, 10)
+_LEAST_CAP = 5
+_STATED_CAP = re.compile(
+    r"(?:\bmax(?:imum|imal\w*)?|\bmost|\bexceed\w*|\bup to|\b(?:more|greater|larger|less|fewer) than|\bequal to"
+    r"|\bbetween \d+ (?:and|to)|\blimit(?:ed)? (?:to|is|of)|\bl(?:e|te)\b|<=|\u2264)"
+    r"\W{0,12}(?:[a-z_]+\W{1,3}){0,3}?(\d{1,5})(?!\d)",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"(?<![\d.])\d{1,5}(?![\d.]*\d)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,12 +95,26 @@ def legal_size(pagination: Pagination, wanted: int) -> int:
     return max(wanted, pagination.min_size or 1)
 
 
-def modest_size(pagination: Pagination, refused: int | None) -> int | None:
-    """What to ask for where `refused` was too many; None where nothing smaller is left."""
+def modest_size(pagination: Pagination, refused: int | None, *, said: str = "") -> int | None:
+    """What to ask for where `refused` was too many: the cap that the refusal names in `said`, else a usual size.
+
+    None where nothing smaller is left.
+    """
     default = pagination.default_size or MODEST_SIZE
-    usual = [size for size in (MODEST_SIZE, default, 10) if refused is not None and size < refused]
-    modest = max(usual, default=None)
+    usual = [size for size in (*_USUAL_SIZES, default) if refused is not None and size < refused]
+    modest = stated_cap(said, below=refused) or max(usual, default=None)
     return None if modest is None else _listed(pagination, max(modest, pagination.min_size or 1))
+
+
+def stated_cap(said: str, *, below: int | None) -> int | None:
+    """The number that a refusal gives as the largest; without such words the only number it has below the refused."""
+    if below is None:
+        return None
+    named = {int(found) for found in _STATED_CAP.findall(said)} & set(range(1, below))
+    if named:
+        return max(named)
+    numbers = {int(found) for found in _NUMBER.findall(said)} & set(range(_LEAST_CAP, below))
+    return numbers.pop() if len(numbers) == 1 else None
 
 
 def _listed(pagination: Pagination, wanted: int) -> int:

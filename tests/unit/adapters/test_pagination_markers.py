@@ -382,3 +382,22 @@ def test_what_is_followed_and_what_has_addresses() -> None:
         False,
     ]
     assert marked(PAGE, read({"items": ROWS}, PAGE)) is None
+
+
+def test_a_cursor_that_equals_the_size_asked_for_is_a_cursor() -> None:
+    where = "GET https://desk.example/v1/tickets?limit=1"
+    reading = read({"msgs": ROWS[:1], "cursor": 1}, CURSOR, location=where, size=1)
+    assert reading.next is not None
+    assert reading.next.arguments == {"cursor": 1, "limit": 1}
+
+
+@pytest.mark.parametrize("end", [-1, "-1", 0, "0", "", None, "null"])
+def test_a_number_below_one_is_no_cursor(end: Any) -> None:
+    reading = read({"msgs": ROWS, "cursor": end}, CURSOR)
+    assert (reading.next, reading.has_more) == (None, False)
+
+
+def test_a_flag_that_says_that_all_came_outranks_a_cursor_beside_it() -> None:
+    pagination = Pagination(convention=Convention.CURSOR, position="continueFrom", next_path="continueFrom")
+    reading = read({"jobs": ROWS, "continueFrom": "c9", "isComplete": True}, pagination)
+    assert (reading.next, reading.has_more) == (None, False)

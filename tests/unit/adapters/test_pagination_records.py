@@ -103,3 +103,38 @@ def test_a_long_list_is_the_records_even_beside_facts() -> None:
 def test_lists_inside_records_are_not_records() -> None:
     payload = {"items": [{"id": 1, "lines": [{"x": n} for n in range(50)]}]}
     assert read(payload).records_path == "items"
+
+
+@pytest.mark.parametrize(
+    ("payload", "path"),
+    [
+        ({"polozky": ROWS, "pocetStranek": 3}, "polozky"),
+        ({"elementi": ROWS[:1], "totale": 1666}, "elementi"),
+        ({"datos": [], "hay_mas": False}, "datos"),
+        ({"treffer": [], "gesamt": 0}, "treffer"),
+        ({"jobs": ROWS, "continueFrom": "c2", "isComplete": False}, "jobs"),
+    ],
+)
+def test_what_speaks_of_the_list_in_another_language_makes_no_record_of_a_tool_without_pages(
+    payload: Any, path: str
+) -> None:
+    reading = read(payload, SINGLE)
+    assert (reading.records, reading.records_path) == (payload[path], path)
+
+
+def test_a_fact_under_the_name_of_a_total_is_still_one_of_a_record() -> None:
+    assert not read({"gesamt": "sehr gut", "fotos": ROWS}, SINGLE).is_list
+
+
+@pytest.mark.parametrize(
+    ("payload", "path"),
+    [
+        ({"hydra:totalItems": 0, "hydra:member": [], "hydra:search": {"hydra:mapping": ROWS}}, "hydra:member"),
+        ({"total": 0, "tickets": [], "legend": ROWS}, "tickets"),
+        ({"totalCount": 0, "items": ROWS}, "items"),
+    ],
+)
+def test_where_the_answer_says_that_there_are_none_a_list_of_no_known_name_is_no_records(
+    payload: Any, path: str
+) -> None:
+    assert read(payload).records_path == path

@@ -85,6 +85,7 @@ def fetched(tmp_path: Path) -> Fetched:
         limits: FetchLimits | None = None,
         name: str = "id",
         size: int = SIZE,
+        sample: tuple[Json, ...] = (),
     ) -> Result:
         source, sink, notes = Source(answer), CollectingSink(), Notes()
         tool = ToolSpec(name="t", description="", parameters={}, source="api", locator="GET /", pagination=pagination)
@@ -94,8 +95,9 @@ def fetched(tmp_path: Path) -> Fetched:
         dataset = DatasetStore(tmp_path).create("items")
         certainty = Certainty.UNKNOWN if total is None else Certainty.EXACT
         found = Probe(
-            pagination=pagination, records_path="items", total=total, certainty=certainty, rung=Rung.FIRST_PAGE
-        )
+            pagination=pagination, records_path="items", total=total, certainty=certainty, rung=Rung.FIRST_PAGE,
+            sample=sample,
+        )  # fmt: skip
         fetch = Fetch(
             call, found, dataset, send=Sender(source, call, scope=scope, slots=asyncio.Semaphore(3), max_attempts=1),
             emitter=emitter, ledger=Ledger(MemoryJournal(), emitter), notes=notes, first=None, size=size,
@@ -397,3 +399,14 @@ async def test_a_size_that_is_refused_gives_way_to_a_smaller_one(fetched: Fetche
     assert result.ids == list(range(333))
     assert result.coverage.is_complete
     assert any("pages of 100 are asked for" in text for text in result.warnings)
+
+
+async def test_pages_from_0_are_found_where_page_1_of_the_chosen_size_is_empty(fetched: Fetched) -> None:
+    def answer(place: PageAddress) -> dict[str, Any]:
+        size, page = int(place.arguments["limit"]), int(place.arguments["page"])
+        return {"items": [{"id": n} for n in range(8)][page * size : (page + 1) * size]}
+
+    result = await fetched(answer, BY_PAGE, sample=({"id": 1},))
+    assert sorted(result.ids) == list(range(8))
+    assert result.coverage.is_complete
+    assert "paging_corrected" in result.codes

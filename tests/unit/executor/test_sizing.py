@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.base import Convention, Pagination
-from runax_cli.executor.sizing import UNKNOWN_CAP, Estimate, corrected, forecast, page_size
+from runax_cli.executor.sizing import UNKNOWN_CAP, Estimate, corrected, forecast, modest_size, page_size
 
 
 def paging(**more: int) -> Pagination:
@@ -69,3 +69,29 @@ def test_what_is_unknown_stays_unknown() -> None:
     told = forecast(estimate(None, None), chunk_tokens=10_000, page_size=None, at_most=None)
     assert (told.pages, told.chunks) == (None, None)
     assert estimate(None).tokens is None
+
+
+@pytest.mark.parametrize(
+    ("said", "modest"),
+    [
+        ('{"message": "limit must be less than or equal to 60"}', 60),
+        ('{"detail": [{"msg": "Input should be less than or equal to 35", "ctx": {"le": 35}}]}', 35),
+        ("page_size: maximum is 200", 200),
+        ("size must be between 1 and 75", 75),
+        ("the page is limited to 40 rows", 40),
+        ("H\u00f6chstens 80 Eintr\u00e4ge", 80),
+        ("you asked for 500, and at most 30 are given", 30),
+        ("bad request", 100),
+        ("error 17 in module 23", 100),
+        ("limit 500 is too large", 100),
+    ],
+)
+def test_a_refusal_that_names_the_cap_is_believed(said: str, modest: int) -> None:
+    assert modest_size(paging(), 500, said=said) == modest
+
+
+def test_ever_smaller_sizes_are_asked_for_and_in_the_end_none() -> None:
+    sizes: list[int | None] = [500]
+    while sizes[-1] is not None:
+        sizes.append(modest_size(paging(), sizes[-1]))
+    assert sizes == [500, 100, 50, 25, 10, None]
