@@ -114,6 +114,8 @@ def _named_only(schema: JsonObject) -> JsonObject:
     if not any(key in schema for key in ("properties", "items", "patternProperties", *_COMBINED)):
         return schema
     out: JsonObject = {key: schema[key] for key in ("type", "description") if key in schema}
+    if "items" in schema:
+        out["items"] = {}
     names = list(schema.get("properties", {}))
     if names:
         more = ", …" if len(names) > 12 else ""

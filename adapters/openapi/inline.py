@@ -221,14 +221,20 @@ def _fits(out: JsonObject, part: JsonObject) -> bool:
         return False
     shared = set(out.get("properties", {})) & set(part.get("properties", {}))
     return all(out[key] == part[key] for key in ("type", "format") if key in out and key in part) and all(
-        out["properties"][name] == part["properties"][name] for name in shared
+        _agree(out["properties"][name], part["properties"][name]) for name in shared
     )
+
+
+def _agree(one: JsonObject, other: JsonObject) -> bool:
+    """Whether two say the same; one that says nothing agrees with everything."""
+    return not one or not other or one == other
 
 
 def _joined(out: JsonObject, part: JsonObject) -> JsonObject:
     both = part | out
     if "properties" in part or "properties" in out:
-        both["properties"] = {**out.get("properties", {}), **part.get("properties", {})}
+        own, added = out.get("properties", {}), part.get("properties", {})
+        both["properties"] = {name: added.get(name) or own.get(name, {}) for name in {**own, **added}}
     if "required" in part or "required" in out:
         both["required"] = list(dict.fromkeys([*out.get("required", ()), *part.get("required", ())]))
     if both.get("additionalProperties") is False:

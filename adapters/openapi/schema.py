@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from adapters.base import Json, JsonObject
 from adapters.openapi.document import Node
-from adapters.openapi.serialize import compact
+from adapters.openapi.values import of_items, take_values
 
 Follow: TypeAlias = Callable[[Node], JsonObject]
 """Turns a schema inside another one into JSON Schema; must be given for each keyword that holds schemas."""
@@ -38,11 +38,18 @@ _ONE = (
 _MANY = ("allOf", "anyOf", "oneOf", "prefixItems")
 _NAMED = ("properties", "patternProperties", "dependentSchemas")
 _INNER = frozenset((*_ONE, *_MANY, *_NAMED, "required"))
+_ONLY_OF = {
+    "object": ("properties", "patternProperties", "required", "additionalProperties", "propertyNames"),
+    "array": ("items", "prefixItems", "contains"),
+}
+"""Keywords that say nothing of a value of another type."""
 _COUNTS = ("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties")
 _NUMBERS = ("minimum", "maximum", "multipleOf")
 _BOUNDS = frozenset((*_COUNTS, *_NUMBERS, "exclusiveMinimum", "exclusiveMaximum", "uniqueItems"))
 _HIDDEN_IN = {Direction.REQUEST: "readOnly", Direction.RESPONSE: "writeOnly"}
 _NESTED_REPEAT = re.compile(r"\)[*+{]")
+_OTHER_SETS = re.compile(r"\[\[|--|&&|~~|\|\|")
+"""What other dialects read as sets in sets, and Python as characters, with a warning."""
 _LONGEST_PATTERN = 200
 
 
@@ -56,12 +63,15 @@ def plain(node: Node, direction: Direction, follow: Follow) -> JsonObject:
         if isinstance(fields.get(text), str) and fields[text].strip():
             out[text] = fields[text].strip()
     _take_type(fields, out)
-    _take_values(fields, out)
+    if "enum" in fields or "default" in fields or "const" in fields:
+        take_values(fields, out)
     if not _BOUNDS.isdisjoint(fields):
         _take_bounds(fields, out)
     _take_pattern(fields, out)
     if not _INNER.isdisjoint(fields):
         _take_inner(node, direction, follow, out)
+    if _is_array(out):
+        _take_items(fields, out)
     if fields.get("nullable") is True:
         return nullable(out)
     return out
@@ -92,7 +102,7 @@ def is_hidden(fields: JsonObject, direction: Direction) -> bool:
 def _take_type(fields: JsonObject, out: JsonObject) -> None:
     stated = fields.get("type")
     named = stated if isinstance(stated, list) else [stated]
-    types = [kind for name in named if isinstance(name, str) and (kind := _TYPE_SLIPS.get(name, name)) in _TYPES]
+    types = [kind for name in named if isinstance(name, str) and (kind := _type(name)) in _TYPES]
     unique = list(dict.fromkeys(types))
     if unique:
         out["type"] = unique[0] if len(unique) == 1 else unique
@@ -100,19 +110,21 @@ def _take_type(fields: JsonObject, out: JsonObject) -> None:
         out["type"] = "object"
 
 
-def _take_values(fields: JsonObject, out: JsonObject) -> None:
-    listed = fields.get("enum")
-    if isinstance(listed, list) and listed:
-        out["enum"] = _distinct(listed, is_text=out.get("type") == "string")
-    for key in ("const", "default"):
-        if key in fields and (key == "const" or fields[key] is not None):
-            out[key] = fields[key]
+def _type(name: str) -> str:
+    return name if name in _TYPES else _TYPE_SLIPS.get(name.lower(), name.lower())
 
 
-def _distinct(listed: list[Json], *, is_text: bool) -> list[Json]:
-    """The values of an enumeration, each once; those of a string that YAML or a slip turned into numbers are text."""
-    values = [compact(value) if is_text and isinstance(value, int | float) else value for value in listed]
-    return list({compact(value): value for value in values}.values())
+def _is_array(schema: JsonObject) -> bool:
+    kind = schema.get("type")
+    return kind == "array" or (isinstance(kind, list) and "array" in kind)
+
+
+def _take_items(fields: JsonObject, out: JsonObject) -> None:
+    """Say of every array what its items are, as providers insist: anything, where the document is silent."""
+    out.setdefault("items", {})
+    listed = of_items(fields)
+    if listed and "enum" not in out["items"]:
+        out["items"] = out["items"] | {"enum": listed}
 
 
 def _take_bounds(fields: JsonObject, out: JsonObject) -> None:
@@ -143,7 +155,8 @@ def _take_pattern(fields: JsonObject, out: JsonObject) -> None:
     pattern = fields.get("pattern")
     if not isinstance(pattern, str) or not pattern:
         return
-    if len(pattern) <= _LONGEST_PATTERN and not _NESTED_REPEAT.search(pattern) and _compiles(pattern):
+    is_safe = len(pattern) <= _LONGEST_PATTERN and not _NESTED_REPEAT.search(pattern)
+    if is_safe and not _OTHER_SETS.search(pattern) and _compiles(pattern):
         out["pattern"] = pattern
     else:
         told = f"Pattern: {pattern[:_LONGEST_PATTERN]}"
@@ -176,6 +189,20 @@ def _take_inner(node: Node, direction: Direction, follow: Follow, out: JsonObjec
         if isinstance(fields.get(key), dict):
             out[key] = _named(node.child(key), direction, follow)
     _take_required(fields, direction, out)
+    _settle(out)
+
+
+def _settle(out: JsonObject) -> None:
+    """Drop what says nothing of the type, and describe what is required and not described: as anything."""
+    kind = out.get("type")
+    kinds = kind if isinstance(kind, list) else [kind]
+    for only, keys in _ONLY_OF.items():
+        if kind is not None and only not in kinds:
+            for key in keys:
+                out.pop(key, None)
+    undescribed = {name: {} for name in out.get("required", ()) if name not in out.get("properties", {})}
+    if undescribed and "properties" in out:
+        out["properties"] = out["properties"] | undescribed
 
 
 def _named(node: Node, direction: Direction, follow: Follow) -> JsonObject:

@@ -48,9 +48,37 @@ def alone(document: Document, action: Callable[[], T]) -> T:
         ({"type": "nonsense"}, {}),
         ({"type": "object", "required": True, "properties": {"a": {}}}, {"type": "object", "properties": {"a": {}}}),
         ({"properties": {"a": True}}, {"type": "object", "properties": {"a": {}}}),
-        ({"type": "array", "items": [{"type": "string"}]}, {"type": "array", "prefixItems": [{"type": "string"}]}),
+        (
+            {"type": "array", "items": [{"type": "string"}]},
+            {"type": "array", "prefixItems": [{"type": "string"}], "items": {}},
+        ),
+        ({"type": "array"}, {"type": "array", "items": {}}),
+        ({"type": ["array", "null"]}, {"type": ["array", "null"], "items": {}}),
+        (
+            {"type": "array", "items": {"type": "string"}, "enum": ["a", "b"]},
+            {"type": "array", "items": {"type": "string", "enum": ["a", "b"]}},
+        ),
+        ({"type": "array", "default": "a,b"}, {"type": "array", "items": {}}),
+        ({"type": "boolean", "enum": ["false", "true"]}, {"type": "boolean", "enum": [False, True]}),
+        ({"type": "integer", "enum": ["1", 2, "x"]}, {"type": "integer", "enum": [1, 2]}),
+        ({"type": "number", "enum": ["0.5", "nan"]}, {"type": "number", "enum": [0.5]}),
+        (
+            {"type": "integer", "enum": ["0 (off)", "1 (on)"], "description": "State."},
+            {"type": "integer", "description": 'State. Values: "0 (off)", "1 (on)"'},
+        ),
+        ({"type": "boolean", "default": "false"}, {"type": "boolean", "default": False}),
+        ({"type": "string", "default": 79}, {"type": "string", "default": "79"}),
+        ({"type": "integer", "default": "inf"}, {"type": "integer"}),
+        ({"type": "String"}, {"type": "string"}),
+        ({"type": "DateTime"}, {"type": "string"}),
+        ({"type": "string", "properties": {"a": {}}, "required": ["a"], "items": {}}, {"type": "string"}),
+        (
+            {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a", "b"]},
+            {"type": "object", "properties": {"a": {"type": "string"}, "b": {}}, "required": ["a", "b"]},
+        ),
         ({"type": "string", "pattern": "^a+$"}, {"type": "string", "pattern": "^a+$"}),
         ({"type": "string", "pattern": "(a+)+$"}, {"type": "string", "description": "Pattern: (a+)+$"}),
+        ({"type": "string", "pattern": "^[[a-z]]$"}, {"type": "string", "description": "Pattern: ^[[a-z]]$"}),
         ({"type": "string", "pattern": r"\p{L}"}, {"type": "string", "description": r"Pattern: \p{L}"}),
         ({"type": "string", "x-extra": None, "example": 3, "xml": {}}, {"type": "string"}),
         (False, {"not": {}}),
@@ -79,6 +107,12 @@ def test_parts_that_agree_become_one_object():
     both = read(schema, Base=base)
     assert (set(both["properties"]), both["required"], both["description"]) == ({"a", "b"}, ["a"], "Both.")
     assert "allOf" not in both
+
+
+def test_a_part_may_require_what_another_part_describes():
+    base = {"type": "object", "properties": {"a": {"type": "string"}}}
+    schema = {"allOf": [{"type": "object", "properties": {"b": {}}, "required": ["a"]}, base]}
+    assert read(schema) == {"type": "object", "properties": {"b": {}, "a": {"type": "string"}}, "required": ["a"]}
 
 
 def test_parts_that_contradict_each_other_stay_apart():
@@ -180,3 +214,27 @@ def test_a_bundle_refers_only_to_itself_and_compiles(schema, a, b):
     jsonschema.Draft202012Validator.check_schema(whole)
     for part in parts.values():
         jsonschema.Draft202012Validator.check_schema(part)
+
+
+def test_a_closed_part_does_not_shut_out_the_members_of_the_other_parts():
+    schemas = {
+        "Base": {"type": "object", "properties": {"a": {}}, "additionalProperties": False},
+        "Whole": {
+            "allOf": [{"$ref": "#/components/schemas/Base"}, {"type": "object", "properties": {"b": {}}}],
+            "additionalProperties": False,
+        },
+        "Both": {"type": "object", "properties": {"w": {"$ref": "#/components/schemas/Whole"}}},
+    }
+    document = Document("file:///d.json", {"components": {"schemas": schemas}})
+    bundle = Bundle(document, Direction.REQUEST)
+    both = bundle.schema(Node({"$ref": "#/components/schemas/Both"}, document.uri, "/s"))
+    base = bundle.schema(Node({"$ref": "#/components/schemas/Base"}, document.uri, "/t"))
+    whole = {"components": {"schemas": bundle.components()}}
+    fits = [
+        (both, {"w": {"a": 1, "b": 2}}, True),
+        (both, {"w": {"a": 1, "c": 2}}, False),
+        (base, {"a": 1}, True),
+        (base, {"a": 1, "b": 2}, False),
+    ]
+    for schema, value, is_fit in fits:
+        assert jsonschema.Draft202012Validator(whole | schema).is_valid(value) is is_fit
