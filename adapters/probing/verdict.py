@@ -33,7 +33,14 @@ def judged(pagination: Pagination, reading: PageReading, *, size: int | None) ->
         verdict = _lone(verdict, reading, size)
     elif verdict.total is None and (count == 0 or reading.has_more is False):
         verdict = replace(verdict, total=count, certainty=Certainty.EXACT)
-    return replace(verdict, is_whole=verdict.certainty is Certainty.EXACT and verdict.total == count)
+    is_all = verdict.certainty is Certainty.EXACT and verdict.total == count
+    return replace(verdict, is_whole=is_all and not _may_count_page(verdict, reading, size))
+
+
+def _may_count_page(verdict: Verdict, reading: PageReading, size: int | None) -> bool:
+    """Whether a total may be no more than the length of the page: as many as were asked for, and nothing else said."""
+    is_full = size is not None and len(reading.records) == size and not verdict.is_size_ignored
+    return is_full and reading.has_more is None and verdict.pagination.is_addressable
 
 
 def announced(pagination: Pagination, reading: PageReading) -> Verdict:

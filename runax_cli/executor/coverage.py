@@ -62,7 +62,7 @@ class Totals:
     """The total as it is announced over the pages of a call. The latest counts, and a change is told.
 
     A total that sinks below all that were announced before means that records went away while they were read: those
-    behind them moved up, perhaps past the page that was next.
+    behind them moved up, perhaps past the page that was next. What is the length of every page, each time, is no total.
     """
 
     def __init__(self, announced: Announced, notes: Notes) -> None:
@@ -70,9 +70,14 @@ class Totals:
         self._notes = notes
         is_known = announced.total is not None and announced.certainty is Certainty.EXACT
         self._lowest = announced.total if is_known else None
+        self._are_lengths = True
 
-    def saw(self, total: int | None, *, page: int) -> None:
-        """Page `page` (from 1) announces `total` for sure, or nothing."""
+    def saw(self, total: int | None, *, page: int, held: int) -> None:
+        """Page `page` (from 1) of `held` records announces `total` for sure, or nothing."""
+        self._are_lengths = self._are_lengths and total == held
+        if self._are_lengths and page > 1:
+            self.announced = Announced()
+            return
         before = self.announced.total
         if total is None or total == before:
             return

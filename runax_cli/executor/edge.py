@@ -8,6 +8,8 @@ from adapters.errors import HttpStatusError, InvalidRequest, SourceError, ToolFa
 _REFUSALS = frozenset({400, 403, 413, 414, 422, 501})
 _USUAL = frozenset(digit * 10**power for digit in (1, 2, 5) for power in (3, 4, 5, 6))
 _STEP = 1000
+SILENT_WINDOW = 10_000
+"""Where most search services end; some of them answer what lies behind with an empty page."""
 
 
 def is_refusal(error: SourceError) -> bool:

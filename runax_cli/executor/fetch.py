@@ -20,7 +20,7 @@ from runax_cli.executor.edge import is_refusal, said_in
 from runax_cli.executor.intake import Intake
 from runax_cli.executor.ledger import Ledger
 from runax_cli.executor.limits import limit_of
-from runax_cli.executor.mend import BY_OFFSET, Mender
+from runax_cli.executor.mend import BY_OFFSET, USUAL_CAPS, Mender
 from runax_cli.executor.outcome import DecidedCall
 from runax_cli.executor.page import Page
 from runax_cli.executor.pages import Pages
@@ -254,11 +254,14 @@ class Fetch:
         return self._first[-1] if self._first else None
 
     def _stride(self, page: Page) -> int:
-        """The step of the walk: what was asked for, unless the server gave less although more may follow: its cap."""
+        """The step of the walk: what was asked for, unless the server gave less although more may follow: its cap.
+
+        A total of just as many as a usual cap may be the length of the page: what is behind it is looked at.
+        """
         count, total, size = page.held, self._totals.announced.total, self._pages.size
         if size is None:
             return max(1, count)
-        is_told = total is not None and total >= count
+        is_told = total is not None and total >= count and not (page.has_more is None and count in USUAL_CAPS)
         may_be_cut = page.has_more is True or total != count if is_told else page.has_more is not False
         return count if 0 < count < size and may_be_cut else max(size, count)
 

@@ -106,7 +106,7 @@ class Intake:
         `before` is how many records stand before the page, `is_extra` that it was asked for to be sure of the end. A
         first page is written though it be empty: the call reached its source.
         """
-        self.totals.saw(page.total, page=index + 1)
+        self.totals.saw(page.total, page=index + 1, held=page.held)
         self._doubt(index, page)
         fresh = self.repetitions.fresh(index, page)
         kept = self._cut(fresh, self.records if before is None else before)

@@ -11,7 +11,7 @@ from adapters.base import Convention, PageAddress
 from adapters.errors import SourceError
 from adapters.pagination import address, offset_address
 from runax_cli.errors import BudgetExhausted
-from runax_cli.executor.edge import is_at_edge, is_refusal, reach
+from runax_cli.executor.edge import SILENT_WINDOW, is_at_edge, is_refusal, reach
 from runax_cli.executor.intake import Intake
 from runax_cli.executor.mend import BY_OFFSET, Asked, Mender, is_beyond_data
 from runax_cli.executor.page import Page
@@ -263,6 +263,9 @@ class Strides:
             self._intake.stop(ReasonCode.WINDOW_ENDED, f"the API gives no records beyond the first {walk.window:,}")
         elif walk.is_cut_by_cap and not self._intake.is_enough:
             self._intake.stop(ReasonCode.BUDGET, f"the cap of {walk.max_pages:,} pages of one call is reached")
+        elif self._may_end_silently():
+            text = f"just {self._intake.records:,} records came, which is where many services end, and no total is told"
+            self._intake.stop(ReasonCode.WINDOW_ENDED, text)
         if left := walk.unasked():
             stopped = next((code for code in (ReasonCode.BUDGET, ReasonCode.WINDOW_ENDED) if notes.has(code)), None)
             notes.missing(stopped or ReasonCode.PAGE_FAILED, f"{left:,} further announced pages were not asked for")
@@ -273,6 +276,10 @@ class Strides:
         if self._intake.has_more is True and not self._intake.is_total_met and not self._intake.is_enough:
             text = "the last page that holds records says that more follow, and no page after it has any"
             notes.missing(ReasonCode.PAGINATION_UNKNOWN, text)
+
+    def _may_end_silently(self) -> bool:
+        is_told = self._intake.totals.announced.total is not None or self._intake.has_more is False
+        return not is_told and not self._intake.is_enough and self._intake.records == SILENT_WINDOW
 
     def _place(self, index: int) -> PageAddress:
         pagination, stride = self._pages.pagination, self._walk.stride

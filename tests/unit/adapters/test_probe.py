@@ -102,10 +102,16 @@ async def test_a_refused_smallest_page_gives_way_to_the_first_page_which_is_kept
 
 
 async def test_a_page_that_is_everything_is_kept_as_the_first_page() -> None:
-    server = PagedServer(OFFSET, 1, total=1)
+    server = PagedServer(CURSOR, 1, total=1)
     looked = await probe(server.tool(), server.send)
     assert looked.first is not None
-    assert looked.first.address == PageAddress({"offset": 0, "limit": 1})
+    assert looked.first.address == PageAddress({"limit": 1})
+
+
+async def test_a_total_of_as_many_as_were_asked_for_may_be_the_length_of_the_page() -> None:
+    server = PagedServer(OFFSET, 1, total=1)
+    looked = await probe(server.tool(), server.send)
+    assert (looked.total, looked.first) == (1, None)
 
 
 async def test_no_records_is_a_total_of_zero() -> None:

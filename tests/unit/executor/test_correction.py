@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -410,3 +410,33 @@ async def test_pages_from_0_are_found_where_page_1_of_the_chosen_size_is_empty(f
     assert sorted(result.ids) == list(range(8))
     assert result.coverage.is_complete
     assert "paging_corrected" in result.codes
+
+
+async def test_a_total_that_is_the_length_of_each_page_ends_no_walk(fetched: Fetched) -> None:
+    def answer(place: PageAddress) -> dict[str, Any]:
+        came = records(int(place.arguments["offset"]))
+        return {"items": came, "total": len(came)}
+
+    result = await fetched(answer, BY_OFFSET, total=1)
+    assert sorted(result.ids) == list(range(N))
+    assert result.coverage.is_complete
+
+
+async def test_a_total_of_just_a_usual_cap_is_looked_behind(fetched: Fetched) -> None:
+    def answer(place: PageAddress) -> dict[str, Any]:
+        return {"items": records(int(place.arguments["offset"]), size=50), "total": 50}
+
+    result = await fetched(answer, replace(BY_OFFSET, max_size=None), total=50, size=500)
+    assert sorted(result.ids) == list(range(N))
+    assert "beyond_total" in result.codes
+
+
+async def test_a_list_that_ends_at_just_ten_thousand_without_a_total_may_be_cut_there(fetched: Fetched) -> None:
+    def answer(place: PageAddress) -> dict[str, Any]:
+        start = int(place.arguments["offset"])
+        return {"items": records(start, size=2500, n=10_000)}
+
+    result = await fetched(answer, replace(BY_OFFSET, max_size=2500), size=2500)
+    assert len(result.ids) == 10_000
+    assert not result.coverage.is_complete
+    assert "window_ended" in result.codes

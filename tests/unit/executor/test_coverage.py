@@ -76,10 +76,19 @@ def test_a_total_that_changes_is_told_and_one_that_sinks_is_doubted(
     first = Announced(total=said[0], certainty=Certainty.EXACT if said[0] is not None else Certainty.UNKNOWN)
     totals = Totals(first, notes)
     for page, total in enumerate(said, start=1):
-        totals.saw(total, page=page)
+        totals.saw(total, page=page, held=10)
     assert totals.announced.total == last
     assert notes.is_short is is_short
     assert [reason.code.value for reason in notes.reasons] == codes
+
+
+def test_what_is_the_length_of_each_page_is_no_total() -> None:
+    notes = Notes()
+    totals = Totals(Announced(total=1, certainty=Certainty.EXACT), notes)
+    for page, length in enumerate((50, 37, 0), start=1):
+        totals.saw(length, page=page, held=length)
+    assert totals.announced.total is None
+    assert not notes.is_short
 
 
 def test_a_thousand_reasons_of_one_kind_are_told_in_a_dozen() -> None:
