@@ -8,11 +8,13 @@ from dataclasses import dataclass
 
 from adapters.base import JsonObject, LeftOut
 from adapters.openapi.document import Node
+from adapters.openapi.fit import clipped
 from adapters.openapi.inline import Inliner
 from adapters.openapi.names import Wire
 from adapters.openapi.operation import Body, Location, Operation, Parameter
 
 BODY = "body"
+_MOST_CHARACTERS = 8_000
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 
 
@@ -84,7 +86,7 @@ def _of_whole(body: Body, schema: JsonObject) -> Argument:
 
 
 def _of_members(body: Body, schema: JsonObject) -> list[Argument]:
-    required = schema.get("required", ()) if body.is_required else ()
+    required = schema.get("required", ()) if body.is_required or body.is_expected else ()
     return [
         Argument(wire=Wire(BODY, name), schema=_readable(inner), is_required=name in required)
         for name, inner in schema["properties"].items()
@@ -98,5 +100,5 @@ def _readable(schema: JsonObject) -> JsonObject:
 
 
 def without_markup(text: str) -> str:
-    """The words of a text, its tags and line breaks gone."""
-    return " ".join(_TAG.sub(" ", text).split())
+    """The words of a text, its tags and line breaks gone; of an enormous one, those that anybody reads."""
+    return clipped(_TAG.sub(" ", text), _MOST_CHARACTERS)

@@ -48,10 +48,8 @@ class ToolBuilder:
     def _path_items(self) -> Iterator[tuple[str, Node]]:
         paths = self._document.root.child("paths")
         for path, item in paths.members():
-            if path.startswith("/"):
+            if not path.startswith("x-"):
                 yield path, item
-            elif not path.startswith("x-"):
-                self.left_out.append(LeftOut(self._document.path_of(item), "a path begins with a slash"))
 
     def build(self) -> None:
         """Build what is not built yet. Raises NotLoaded; call again when that file is there."""

@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 from adapters.base import JsonObject, LeftOut
 from adapters.openapi.document import Document, Node
+from adapters.openapi.template import Template, template_of
 
 _METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
 _NO_ENCODINGS: Mapping[str, "Encoding"] = MappingProxyType({})
@@ -53,12 +54,16 @@ STYLES: Mapping[Location, tuple[Style, ...]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Encoding:
-    """How a value is written where a style applies; with `media_type` it is written as that instead."""
+    """How a value is written where a style applies; with `media_type` it is written as that instead.
+
+    `keeps_slashes` says that a value in a path may be several segments of it.
+    """
 
     style: Style
     is_exploded: bool
     allows_reserved: bool = False
     media_type: str | None = None
+    keeps_slashes: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,11 +80,15 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Body:
-    """The request body in the media type that was chosen; `encodings` are by member, for forms."""
+    """The request body in the media type that was chosen; `encodings` are by member, for forms.
+
+    `is_expected` where the document does not say whether it is required and the method is one that sends a body.
+    """
 
     media_type: str
     schema: Node | None
     is_required: bool
+    is_expected: bool = False
     encodings: Mapping[str, Encoding] = field(default_factory=lambda: _NO_ENCODINGS)
 
 
@@ -96,6 +105,11 @@ class Entry:
     def locator(self) -> str:
         """`GET /tickets`."""
         return f"{self.method} {self.path}"
+
+    @property
+    def template(self) -> Template:
+        """The path taken apart."""
+        return template_of(self.path)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,21 +6,25 @@ JSON pointer. Knows nothing of tools.
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from adapters.base import Json, JsonObject, LeftOut
 from adapters.openapi import swagger
 from adapters.openapi.document import BrokenReference, Document, Node
+from adapters.openapi.media import Writing, essence, usual, writing_of
 from adapters.openapi.operation import STYLES, Body, Encoding, Entry, Location, Operation, Parameter, Style, text_of
+from adapters.openapi.template import Template
 
 _IGNORED_HEADERS = frozenset({"accept", "content-type", "authorization", "host", "content-length", "connection"})
 _TOKEN = re.compile(r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
-_VARIABLE = re.compile(r"\{([^{}/]+)\}")
-_JSON_KIND = re.compile(r"[a-z]+/(?:[\w.+-]*[+-])?json(?:-\d[\d.]*)?")
-"""JSON by its suffix, or with a version as in `application/x-amz-json-1.1`."""
 _STYLING = frozenset({"style", "explode", "allowReserved"})
 _SAYING = _STYLING | {"contentType"}
 """What an encoding may say of a form's member; with the first three its content type does not count."""
-_FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
+_WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
+_SEGMENTS = re.compile(r"(?<![/\w{}.:-])[A-Za-z][\w-]*/(?:[{<\[]\w|\*)")
+"""A path of several segments as words describe it: `projects/{project}/topics/{topic}`."""
+_UNENCODED = ("x-ms-skip-url-encoding", "x-multi-segment")
+_MOST_NAMED = 12
 
 
 class Unusable(Exception):
@@ -78,41 +82,49 @@ class OperationReader:
                     yield node
 
     def _parameters(self, entry: Entry, found: list[Node]) -> tuple[Parameter, ...]:
-        variables = list(dict.fromkeys(_VARIABLE.findall(entry.path)))
-        read = [parameter for node in found if (parameter := self._parameter(node, variables)) is not None]
-        declared = {parameter.name for parameter in read if parameter.location is Location.PATH}
-        for name in variables:
-            if name not in declared:
+        template = entry.template
+        if template.unsent:
+            why = f"the path has the variable '{template.unsent[0]}' behind a '#', and nothing behind that is sent"
+            raise Unusable(self._document.path_of(entry.operation), why)
+        read: dict[tuple[Location, str], Parameter] = {}
+        for node in found:
+            parameter = self._parameter(node, template)
+            if parameter is not None:
+                read.setdefault((parameter.location, parameter.name), parameter)
+        wanted = [(Location.PATH, name) for name in template.variables]
+        wanted += [(Location.QUERY, name) for name in template.asked.values()]
+        for location, name in wanted:
+            if (location, name) not in read:
                 self._leave(entry.operation, f"the path variable '{name}' is not declared; it is taken as a string")
-                read.append(_variable(name, entry.operation))
-        return tuple(read)
+                read[location, name] = _variable(name, location, entry)
+        return tuple(read.values())
 
-    def _parameter(self, node: Node, variables: list[str]) -> Parameter | None:
+    def _parameter(self, node: Node, template: Template) -> Parameter | None:
         place = node.fields["in"]
         if place in ("body", "formData"):
             return None
         if self._is_swagger:
             node = swagger.parameter(node)
-        name = node.fields["name"]
         if place not in set(Location):
-            self._leave(node, f"the parameter '{name}' stands in '{place}', which is no place")
+            self._leave(node, f"the parameter '{node.fields['name']}' stands in '{place}', which is no place")
             return None
-        location = Location(place)
+        location, name = _placed(Location(place), node.fields["name"], template)
         if location is Location.HEADER and name.lower() in _IGNORED_HEADERS:
             return None
         if location in (Location.HEADER, Location.COOKIE) and not _TOKEN.match(name):
             self._leave(node, f"'{name}' is no name for a {place}")
             return None
-        if location is Location.PATH and name not in variables:
+        if location is Location.PATH and name not in template.variables:
             self._leave(node, f"the path has no variable '{name}'")
             return None
         media_type, schema = self._schema(node)
+        keeps_slashes = location is Location.PATH and (name in template.open or _is_of_segments(node.fields))
         return Parameter(
             name=name,
             location=location,
-            encoding=encoding_of(node.fields, location, media_type),
+            encoding=replace(encoding_of(node.fields, location, media_type), keeps_slashes=keeps_slashes),
             schema=schema,
-            is_required=location is Location.PATH or node.fields.get("required") is True,
+            is_required=place == Location.PATH or node.fields.get("required") is True,
             description=text_of(node.fields, "description"),
         )
 
@@ -132,24 +144,48 @@ class OperationReader:
             return None
         resolved = self._document.resolve(node)
         media = dict(resolved.child("content").members())
-        is_required = resolved.fields.get("required") is True
-        ranked = sorted((rank, kind) for kind in media if (rank := _rank(kind)) is not None)
-        chosen = ranked[0][1] if ranked else None
-        if chosen is None:
-            if is_required:
-                raise Unusable(self._document.path_of(resolved), f"no body can be written as {_listed(media)}")
-            self._leave(resolved, f"no body can be written as {_listed(media)}; it is sent without")
-            return None
-        return self._chosen_body(chosen, self._document.resolve(media[chosen]), is_required=is_required)
+        ranked = sorted((rank, kind) for kind in media if (rank := writing_of(kind)) is not None)
+        if ranked:
+            return self._chosen_body(ranked[0][1], self._document.resolve(media[ranked[0][1]]), entry, resolved)
+        why, path = f"no body can be written as {_listed(media)}", self._document.path_of(node)
+        if resolved.fields.get("required") is True:
+            raise Unusable(path, why)
+        self._left_out.append(LeftOut(path, f"{why}; it is sent without"))
+        return None
 
-    def _chosen_body(self, media_type: str, media: Node, *, is_required: bool) -> Body:
+    def _chosen_body(self, media_type: str, media: Node, entry: Entry, holder: Node) -> Body:
         schema = media.child("schema") if isinstance(media.fields.get("schema"), dict | bool) else None
+        if writing_of(media_type) is Writing.MARKUP:
+            schema = media.replaced({"type": "string", "description": self._markup(media_type, schema)})
         encodings = {
             name: encoding_of(node.fields, Location.QUERY, _content_type(node.fields))
             for name, node in media.child("encoding").members()
             if isinstance(node.value, dict) and not _SAYING.isdisjoint(node.fields)
         }
-        return Body(media_type=media_type, schema=schema, is_required=is_required, encodings=encodings)
+        stated = holder.fields.get("required")
+        return Body(
+            media_type=usual(media_type),
+            schema=schema,
+            is_required=stated is True,
+            is_expected=stated is None and entry.method in _WITH_BODY,
+            encodings=encodings,
+        )
+
+    def _fields(self, schema: Node | None) -> JsonObject:
+        """The members of a schema's object, its references followed; none where that leads nowhere."""
+        try:
+            return self._document.resolve(schema).fields if schema is not None else {}
+        except BrokenReference:
+            return {}
+
+    def _markup(self, media_type: str, schema: Node | None) -> str:
+        """What a body is about that is written by whoever fills it in."""
+        fields = self._fields(schema)
+        said = text_of(fields, "title", "description")
+        members = fields.get("properties")
+        names = ", ".join(list(members)[:_MOST_NAMED]) if isinstance(members, dict) else ""
+        parts = [f"The request body as text, {essence(media_type)}.", said, f"It holds {names}." if names else ""]
+        return " ".join(part for part in parts if part)
 
     def media_types(self, entry: Entry, key: str) -> list[str]:
         """Swagger's `consumes` or `produces`: the operation's own, else the document's."""
@@ -180,12 +216,31 @@ def _words(fields: JsonObject) -> str:
     return text_of(fields, "summary", "description")
 
 
-def _variable(name: str, node: Node) -> Parameter:
+def _placed(location: Location, name: str, template: Template) -> tuple[Location, str]:
+    """Where a parameter stands and under which name, by the path's own word: its query is no path."""
+    if location is Location.QUERY:
+        return location, template.asked.get(name, name)
+    if location is not Location.PATH:
+        return location, name
+    spelled = template.spelled(name)
+    return (Location.QUERY, template.asked[spelled]) if spelled in template.asked else (location, spelled)
+
+
+def _is_of_segments(fields: JsonObject) -> bool:
+    """Whether the values of a path parameter are paths themselves, whose slashes are sent as they are."""
+    if any(fields.get(key) is True for key in _UNENCODED):
+        return True
+    words = text_of(fields, "description")
+    return _SEGMENTS.search(words) is not None and "encode" not in words.lower()
+
+
+def _variable(name: str, location: Location, entry: Entry) -> Parameter:
+    keeps_slashes = location is Location.PATH and name in entry.template.open
     return Parameter(
         name=name,
-        location=Location.PATH,
-        encoding=encoding_of({}, Location.PATH),
-        schema=node.replaced({"type": "string"}),
+        location=location,
+        encoding=replace(encoding_of({}, location), keeps_slashes=keeps_slashes),
+        schema=entry.operation.replaced({"type": "string"}),
         is_required=True,
     )
 
@@ -193,20 +248,6 @@ def _variable(name: str, node: Node) -> Parameter:
 def _content_type(fields: Mapping[str, Json]) -> str | None:
     stated = fields.get("contentType")
     return stated.split(",")[0].strip() if isinstance(stated, str) and _STYLING.isdisjoint(fields) else None
-
-
-def _rank(media_type: str) -> int | None:
-    """The place of a media type in the order of preference; None for one that cannot be written."""
-    kind = media_type.split(";")[0].strip().lower()
-    if kind == "application/json":
-        return 0
-    if _JSON_KIND.fullmatch(kind) or kind in ("*/*", "application/*", "text/json"):
-        return 1
-    if kind in _FORMS:
-        return 2 + _FORMS.index(kind)
-    if kind.startswith("text/") and "xml" not in kind:
-        return 4
-    return 5 if kind in ("application/octet-stream", "application/x-ndjson") else None
 
 
 def _listed(media: Mapping[str, Node]) -> str:

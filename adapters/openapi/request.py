@@ -14,6 +14,7 @@ import httpx2
 
 from adapters.base import Json, JsonObject
 from adapters.openapi.form import multipart, urlencoded
+from adapters.openapi.media import Writing, essence, writing_of
 from adapters.openapi.operation import Location, Parameter
 from adapters.openapi.security import Credential, headers_of
 from adapters.openapi.serialize import (
@@ -30,6 +31,7 @@ from adapters.openapi.serialize import (
 from adapters.openapi.tool import Tool
 
 _VARIABLE = re.compile(r"\{([^{}/]+)\}")
+_DOTS = frozenset({".", ".."})
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _PATH_SAFE = "-._~!$&'()*+,;=:@%/"
 
@@ -115,16 +117,16 @@ def _path(
 ) -> tuple[str, dict[str, str]]:
     """The encoded path, and the text of each variable. A value cannot add, drop or climb a segment."""
     texts, faults = {}, []
-    template = tool.operation.entry.path.split("#")[0].split("?")[0]
-    for name in dict.fromkeys(_VARIABLE.findall(template)):
+    template = tool.operation.entry.template
+    for name in template.variables:
         place = (Location.PATH, name)
         texts[name] = path_text(name, values[place], parameters[place].encoding) if place in values else ""
         if not texts[name]:
             faults.append(f"{name}: a path cannot hold an empty value")
     segments = []
-    for segment in template.split("/"):
+    for segment in template.path.split("/"):
         filled = _VARIABLE.sub(lambda match: texts[match.group(1)], segment)
-        if filled != segment and unquote(filled) in (".", ".."):
+        if filled != segment and any(unquote(part) in _DOTS for part in filled.split("/")):
             faults.append(f"{segment}: '{unquote(filled)}' would lead to another path")
         segments.append(filled if filled != segment else quote(filled, safe=_PATH_SAFE))
     if faults:
@@ -138,7 +140,7 @@ def _query(
     parameters: Mapping[tuple[Location, str], Parameter],
     credentials: tuple[Credential, ...],
 ) -> str:
-    _, _, fixed = tool.operation.entry.path.split("#")[0].partition("?")
+    fixed = tool.operation.entry.template.fixed
     parts = [quote(fixed, safe=_PATH_SAFE + "?")] if fixed else []
     for (location, name), value in values.items():
         if location is Location.QUERY:
@@ -221,16 +223,26 @@ def _written(tool: Tool, value: Json) -> tuple[bytes, str]:
     """The body's bytes and its content type."""
     body = tool.operation.body
     assert body is not None  # noqa: S101  there is a value for it
-    kind = body.media_type.split(";")[0].strip().lower()
-    if kind == "application/x-www-form-urlencoded" and isinstance(value, dict):
-        return urlencoded(value, body.encodings).encode(), kind
-    if kind == "multipart/form-data" and isinstance(value, dict):
-        return multipart(value, tool.binding.files, body.encodings)
-    if kind.startswith("text/") or kind == "application/octet-stream":
-        return text_of(value).encode("utf-8", "replace"), kind if kind[0] == "a" else f"{kind}; charset=utf-8"
-    if kind == "application/x-ndjson" and isinstance(value, list):
-        return "".join(f"{compact(item)}\n" for item in value).encode("utf-8", "replace"), kind
-    return compact(value).encode("utf-8", "replace"), "application/json" if "*" in kind else body.media_type
+    kind = essence(body.media_type)
+    match writing_of(body.media_type):
+        case Writing.FORM if isinstance(value, dict):
+            return urlencoded(value, body.encodings).encode(), kind
+        case Writing.PARTS if isinstance(value, dict):
+            return multipart(value, tool.binding.files, body.encodings)
+        case Writing.TEXT:
+            return _encoded(text_of(value)), f"{kind}; charset=utf-8"
+        case Writing.BYTES:
+            return _encoded(text_of(value)), kind
+        case Writing.MARKUP:
+            return _encoded(text_of(value)), body.media_type
+        case Writing.LINES if isinstance(value, list):
+            return _encoded("".join(f"{compact(item)}\n" for item in value)), kind
+        case _:
+            return _encoded(compact(value)), "application/json" if "*" in kind else body.media_type
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "replace")
 
 
 def _joined(base: httpx2.URL, path: str) -> httpx2.URL:

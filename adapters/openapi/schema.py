@@ -200,7 +200,7 @@ def _settle(out: JsonObject) -> None:
         if kind is not None and only not in kinds:
             for key in keys:
                 out.pop(key, None)
-    undescribed = {name: {} for name in out.get("required", ()) if name not in out.get("properties", {})}
+    undescribed: JsonObject = {name: {} for name in out.get("required", ()) if name not in out.get("properties", {})}
     if undescribed and "properties" in out:
         out["properties"] = out["properties"] | undescribed
 

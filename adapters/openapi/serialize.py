@@ -90,8 +90,10 @@ def _deep(path: str, value: Json) -> list[tuple[str, str]]:
 
 
 def path_text(name: str, value: Json, encoding: Encoding) -> str:
-    """What stands in a path in place of `{name}`."""
+    """What stands in a path in place of `{name}`; of several segments, without slashes at their ends."""
     escape = _escape(encoding, kept=_PATH_KEPT)
+    if encoding.keeps_slashes and isinstance(value, str):
+        return "/".join(escape(part) for part in value.strip("/").split("/"))
     if encoding.media_type is not None:
         return escape(media_text(value, encoding.media_type))
     match encoding.style:

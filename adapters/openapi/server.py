@@ -30,7 +30,9 @@ class Servers:
 
     def __init__(self, document: Document, configured: str | None, left_out: list[LeftOut]) -> None:
         self._here = document.uri
-        self._stated = self._urls(_server_nodes(document.root))
+        servers = _server_nodes(document.root)
+        self._stated = self._urls(servers)
+        self._paths = [text for one in servers if (text := _filled(one)) is not None and text.strip("/")]
         self.root = self._root(configured)
         self.own = Origin.of(self.root.url) if self.root.url is not None else None
         if self.root.url is None:
@@ -41,7 +43,8 @@ class Servers:
             url = configured_url(configured)
             return Base(url) if url else Base(None, f"the base URL '{configured}' is no http URL")
         if not self._stated:
-            return Base(None, "the document names no server with a host; set BASE_API_URL or --base-url")
+            where = f" to the URL that '{self._paths[0]}' stands for" if self._paths else ""
+            return Base(None, f"the document names no server with a host; set BASE_API_URL or --base-url{where}")
         first = self._stated[0]
         if not self._here.startswith("file:") and Origin.of(first) != Origin.of(httpx2.URL(self._here)):
             why = f"the document comes from another origin than its server '{first}'; set BASE_API_URL to that URL if "
@@ -52,13 +55,15 @@ class Servers:
         """The base of an operation; `stated` are its own servers or those of its path."""
         if stated is None or self.root.url is None:
             return self.root
-        urls = self._urls([node.fields for node in stated.children()])
+        urls = self._urls([node.fields for node in stated.children()], seen_from=self.root.url)
         if not urls:
             return self.root
         origins = [Origin.of(url) for url in self._stated]
         for url in urls:
             if Origin.of(url) == self.own:
                 return Base(url)
+            if Origin.of(secured := url.copy_with(scheme="https")) == self.own:
+                return Base(secured)
             if Origin.of(url) in origins:
                 return Base(self._moved(url))
         return Base(None, f"its own server '{urls[0]}' is of another origin than '{self.own}'")
@@ -71,24 +76,33 @@ class Servers:
             return self.root.url
         return self.root.url.copy_with(path=url.path)
 
-    def _urls(self, servers: Iterable[JsonObject]) -> list[httpx2.URL]:
-        found = (self._url(server) for server in servers)
+    def _urls(self, servers: Iterable[JsonObject], *, seen_from: httpx2.URL | None = None) -> list[httpx2.URL]:
+        found = (self._url(server, seen_from) for server in servers)
         return [url for url in found if url is not None]
 
-    def _url(self, server: JsonObject) -> httpx2.URL | None:
-        text = server.get("url")
-        if not isinstance(text, str):
-            return None
-        variables = server.get("variables")
-        for name, variable in variables.items() if isinstance(variables, dict) else ():
-            value = _value(variable)
-            if value is not None:
-                text = text.replace("{" + str(name) + "}", value)
-        if "{" in text:
+    def _url(self, server: JsonObject, seen_from: httpx2.URL | None) -> httpx2.URL | None:
+        """The URL of a server; what is relative in a local document is seen from `seen_from`."""
+        text = _filled(server)
+        if text is None:
             return None
         if not self._here.startswith("file:"):
             return joined(httpx2.URL(self._here), text)
+        if seen_from is not None and text.startswith("/") and not text.startswith("//"):
+            return joined(seen_from, text)
         return configured_url(f"https:{text}" if text.startswith("//") else text)
+
+
+def _filled(server: JsonObject) -> str | None:
+    """The text of a server's URL with its variables filled in; None where one has no value."""
+    text = server.get("url")
+    if not isinstance(text, str):
+        return None
+    variables = server.get("variables")
+    for name, variable in variables.items() if isinstance(variables, dict) else ():
+        value, place = _value(variable), "{" + str(name) + "}"
+        if value is not None:
+            text = text.replace(f"/{place}", f"/{value.lstrip('/')}").replace(place, value)
+    return None if "{" in text else text
 
 
 def _value(variable: object) -> str | None:

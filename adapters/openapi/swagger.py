@@ -15,6 +15,8 @@ _FORMATS = {
     "tsv": ("tabDelimited", False),
 }
 _NOT_SCHEMA = frozenset({"name", "in", "required", "description", "collectionFormat", "allowEmptyValue", "$ref"})
+_KEPT = frozenset({"name", "in", "required", "description"})
+_FORM, _PARTS = "application/x-www-form-urlencoded", "multipart/form-data"
 _FLOWS = {"accessCode": "authorizationCode", "application": "clientCredentials"}
 
 
@@ -27,7 +29,7 @@ def parameter(node: Node) -> Node:
     """A parameter outside of the body: its schema under `schema`, its collection format as style and explode."""
     fields = node.fields
     schema = {key: value for key, value in fields.items() if key not in _NOT_SCHEMA and not key.startswith("x-")}
-    out: JsonObject = {key: fields[key] for key in ("name", "in", "required", "description") if key in fields}
+    out: JsonObject = {key: fields[key] for key in fields if key in _KEPT or key.startswith("x-")}
     style, is_exploded = _format(fields)
     if schema.get("type") == "array":
         out |= {"explode": is_exploded} | ({"style": style} if style else {})
@@ -40,12 +42,13 @@ def body(operation: Node, found: list[Node], media_types: list[str]) -> Node:
     if whole is not None:
         kinds = media_types or ["application/json"]
         content = {kind: {"schema": whole.fields.get("schema", {})} for kind in kinds}
-        return whole.replaced({"required": whole.fields.get("required") is True, "content": content})
+        stated = {"required": whole.fields["required"] is True} if "required" in whole.fields else {}
+        return whole.replaced(stated | {"content": content})
     form = [node.fields for node in found if node.fields.get("in") == "formData"]
     if not form:
         return operation.replaced(None)
     has_file = any(fields.get("type") == "file" for fields in form)
-    kind = "multipart/form-data" if has_file else "application/x-www-form-urlencoded"
+    kind = _PARTS if has_file or (_PARTS in media_types and _FORM not in media_types) else _FORM
     required = [fields["name"] for fields in form if fields.get("required") is True]
     schema = {"type": "object", "properties": {f["name"]: _member(f) for f in form}, "required": required}
     content = {kind: {"schema": schema, "encoding": _encodings(form)}}

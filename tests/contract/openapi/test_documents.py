@@ -121,7 +121,7 @@ async def test_a_flawed_document_loads_as_far_as_it_is_sound(opened, tools):
         "/ok": get(),
         "/bad-parameter": get(parameters=[{"$ref": "#/components/parameters/none"}, {"in": "query"}, "what", 7]),
         "/circle": get(parameters=[{"$ref": "#/components/parameters/a"}]),
-        "/xml": {"post": {"requestBody": {"required": True, "content": {"application/xml": {}}}, "responses": {}}},
+        "/zip": {"post": {"requestBody": {"required": True, "content": {"application/zip": {}}}, "responses": {}}},
         "/no-object": {"get": [], "post": None, "parameters": None, "summary": 3, "x-extra": None},
         "/undeclared/{id}": get(),
         "/null": None,
@@ -142,11 +142,10 @@ async def test_a_flawed_document_loads_as_far_as_it_is_sound(opened, tools):
     source = await opened(tools.described(paths, components={"parameters": parts}), base_url="http://127.0.0.1:1")
     found, left_out = await listed(source)
     whole = ("ok", "bad-parameter", "circle", "undeclared/{id}", "ref", "strange", "weird")
-    assert set(found) == {f"GET /{path}" for path in whole}
+    assert set(found) == {"GET no-slash", *(f"GET /{path}" for path in whole)}
     assert "circle" in left_out["#/paths/~1circle/get/parameters/0"]
-    assert "application/xml" in left_out["#/paths/~1xml/post/requestBody"]
+    assert "application/zip" in left_out["#/paths/~1zip/post/requestBody"]
     assert {
-        "#/paths/no-slash",
         "#/paths/~1no-object/get",
         "#/paths/~1gone",
         "#/paths/~1bad-parameter/get/parameters/0",
