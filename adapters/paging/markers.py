@@ -138,9 +138,9 @@ def _cursors(
     if any(envelope.named(_ELEMENTS, is_anywhere=True)):
         return
     if pagination.convention not in _BY_ARGUMENT or pagination.position is None:
-        yield from _guesses(envelope.saying(vocabulary.says_next), frozenset())
+        yield from _guesses(envelope.saying(vocabulary.says_next), _Sent())
         return
-    sent = frozenset(map(_text, _sent(result, pagination, asked)))
+    sent = _sent(result, pagination, asked)
     position = pagination.position.rpartition("/")[2]
     for says in (vocabulary.says_next, _like(position), vocabulary.says_cursor):
         yield from _guesses(envelope.saying(says), sent)
@@ -172,18 +172,38 @@ def _known_cursors(result: CallResult, envelope: Envelope) -> Iterator[Mark]:
             yield Mark(member.value, Convention.CURSOR, member.path)
 
 
-def _guesses(members: Iterator[Member], sent: frozenset[str]) -> Iterator[Mark]:
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    """What the request itself said: a response that repeats it names no next page by that.
+
+    A number may be equal by chance, as the cursor 1 behind a page of one: it is repeated only under a like name.
+    """
+
+    position: frozenset[str] = frozenset()
+    others: tuple[tuple[str, str], ...] = ()
+
+    def has(self, member: Member) -> bool:
+        """Whether a member of the response is one of the request."""
+        text = str(member.value)
+        if text in self.position:
+            return True
+        names_of = [name for name, value in self.others if value == text]
+        is_number = as_count(member.value) is not None
+        return any(not is_number or vocabulary.is_alike(member.name, name) for name in names_of)
+
+
+def _guesses(members: Iterator[Member], sent: _Sent) -> Iterator[Mark]:
     for member in members:
-        if _is_cursor(member.value) and _text(member.value) not in sent:
+        if _is_cursor(member.value) and not sent.has(member):
             yield Mark(member.value, Convention.CURSOR, member.path, is_sure=False)
 
 
-def _by_structure(envelope: Envelope, sent: frozenset[str]) -> Iterator[Mark]:
+def _by_structure(envelope: Envelope, sent: _Sent) -> Iterator[Mark]:
     """The only opaque value beside the records, whatever it is called."""
     found = [
         member
         for member in (*envelope.near, *envelope.far)
-        if isinstance(member.value, str) and _is_opaque(member) and member.value not in sent
+        if isinstance(member.value, str) and _is_opaque(member) and not sent.has(member)
     ]
     if len({member.value for member in found}) == 1:
         yield Mark(found[0].value, Convention.CURSOR, found[0].path, is_sure=False)
@@ -219,18 +239,12 @@ def _leads_on(own: dict[str, str], there: dict[str, str]) -> bool:
     return bool(changed) and not is_back
 
 
-def _sent(result: CallResult, pagination: Pagination, asked: PageAddress | None) -> Iterator[Json]:
-    """What the request itself said: a response that repeats it names no next page by that."""
+def _sent(result: CallResult, pagination: Pagination, asked: PageAddress | None) -> _Sent:
+    """The position that was asked for, and whatever the URL says."""
     position = pagination.position or ""
-    if asked is not None and position in asked.arguments:
-        yield asked.arguments[position]
-    if (own := url_in(result.location)) is not None:
-        size = plain(pagination.size or "")
-        yield from (value for name, value in query_of(own).items() if plain(name) != size)
-
-
-def _text(value: Json) -> str:
-    return str(value)
+    at = [str(asked.arguments[position])] if asked is not None and position in asked.arguments else []
+    own = url_in(result.location)
+    return _Sent(frozenset(at), () if own is None else tuple(query_of(own).items()))
 
 
 def _is_cursor(value: Json) -> bool:

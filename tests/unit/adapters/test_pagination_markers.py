@@ -48,6 +48,16 @@ def test_a_cursor_is_found_under_any_name(position: str, beside: dict[str, Any])
     assert reading.next.arguments[position] in ("c2", "eyJpZCI6MTJ9", {"id": {"S": "12"}})
 
 
+def test_a_cursor_that_is_a_number_is_none_of_the_request_although_the_size_is_that_number() -> None:
+    tool = Pagination(convention=Convention.CURSOR, position="cursor", size="results_per_page")
+    beside = {"results_per_page": 2, "cursor": 2}
+    there = "GET https://desk.example/v1/tickets?results_per_page=2"
+    reading = read({"items": ROWS, **beside}, tool, location=there)
+    assert reading.next == PageAddress({"cursor": 2, "results_per_page": 2})
+    again = read({"items": ROWS, **beside}, tool, location=f"{there}&cursor=2", asked=reading.next)
+    assert again.next is None
+
+
 @pytest.mark.parametrize(
     "beside",
     [
