@@ -1,4 +1,4 @@
-"""The body of a response as a value: JSON, lines of JSON, or text.
+"""The body of a response as a value: JSON, lines of JSON, a table of cells, or text.
 
 Knows media types, encodings and what can be wrong with JSON. Knows no request, no document and no schema.
 """
@@ -6,16 +6,19 @@ Knows media types, encodings and what can be wrong with JSON. Knows no request, 
 import json
 import re
 from email.message import Message
-from typing import NoReturn
 
 import orjson
 
 from adapters.base import Json
+from adapters.cells import records_of
 
 _LINES = ("ndjson", "jsonl", "jsonlines", "json-seq", "json-lines")
+_CELLS = ("text/csv", "application/csv", "text/tab-separated-values", "text/comma-separated-values")
 _TEXT = ("xml", "yaml", "csv", "javascript", "x-www-form-urlencoded")
 _UNNAMED = ("", "text/plain", "text/html", "application/octet-stream", "binary/octet-stream")
 _JSON_VERSION = re.compile(r"[+/-]json-\d[\d.]*$")  # application/x-amz-json-1.1
+_GUARD = re.compile(rb"\s*(?:\)\]\}'?,?[^\S\n]*\n?|while ?\(1\);|for ?\(;;\);)(?=\s*[\[{])")
+"""What some services put before JSON, so that no script of another site can run it."""
 _LONG_INTEGER = re.compile(rb"[0-9]{19}")  # beyond 64 bits the fast parser silently rounds to a float
 
 
@@ -37,8 +40,13 @@ def parse_body(data: bytes, content_type: str | None) -> Json:
         return [_json(line, charset) for line in lines if line.strip()]
     if kind.endswith("json") or _JSON_VERSION.search(kind):
         return _json(data, charset)
-    if kind in _UNNAMED and data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
+    is_guarded = _GUARD.match(data) is not None
+    if kind in _UNNAMED and (is_guarded or data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"[")):
         return _json(data, charset)
+    if kind in _CELLS:
+        text = _text(data, charset or "utf-8-sig")
+        cells = records_of(text)
+        return text if cells is None else cells
     if not kind or kind.startswith("text/") or kind.endswith(_TEXT):
         return _text(data, charset or "utf-8")
     raise BodyFlaw(f"the body is '{kind}', which is neither JSON nor text")
@@ -64,6 +72,8 @@ def _text(data: bytes, charset: str) -> str:
 def _json(data: bytes, charset: str | None) -> Json:
     if charset not in (None, "utf-8", "us-ascii") or data[:3] == b"\xef\xbb\xbf":
         data = _text(data, charset or "utf-8").lstrip("\ufeff").encode("utf-8", "replace")
+    if data[:1] not in (b"{", b"["):
+        data = _GUARD.sub(b"", data, count=1)
     if _LONG_INTEGER.search(data) is None:
         try:
             return orjson.loads(data)
@@ -73,10 +83,13 @@ def _json(data: bytes, charset: str | None) -> Json:
 
 
 def _slow_json(data: bytes) -> Json:
-    """What the fast parser refuses or rounds: large integers, lone surrogates. Raises BodyFlaw for the rest."""
+    """What the fast parser refuses or rounds: large integers, lone surrogates, NaN. Raises BodyFlaw for the rest.
+
+    NaN and Infinity become null, which is how JavaScript writes them: they are no values, and their records are.
+    """
     try:
         text = data.decode("utf-8")
-        value = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
+        value = json.loads(text, parse_constant=_no_value, parse_float=_finite)
         return _without_lone_surrogates(value) if "\\u" in text else value
     except UnicodeDecodeError as error:
         raise BodyFlaw(f"the JSON body is not UTF-8 at byte {error.start}") from None
@@ -91,8 +104,8 @@ def _slow_json(data: bytes) -> Json:
         raise BodyFlaw("the JSON body holds an integer of more digits than can be read") from None
 
 
-def _refuse_constant(name: str) -> NoReturn:
-    raise BodyFlaw(f"the JSON body holds {name}, which is no JSON value")
+def _no_value(_name: str) -> None:
+    return None
 
 
 def _finite(digits: str) -> float:

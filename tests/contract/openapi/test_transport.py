@@ -219,8 +219,6 @@ async def test_a_circle_of_redirects_ends(server, tools, transport):
 @pytest.mark.parametrize(
     ("body", "why"),
     [
-        (b"[NaN]", "NaN"),
-        (b"[Infinity]", "Infinity"),
         (b"[1e999]", "range"),
         (b"[" * 100_000 + b"]" * 100_000, "deep"),
         (b'{"n": ' + b"9" * 10_000 + b"}", "digits"),
@@ -252,7 +250,8 @@ async def test_half_a_surrogate_pair_costs_one_character_and_not_the_page(server
     [
         ("application/json; charset=iso-8859-1", '["žluť"]'.encode("iso-8859-2"), ["\xbelu\xbb"]),
         ("application/x-ndjson", b'{"id":1}\n{"id":2}\n', [{"id": 1}, {"id": 2}]),
-        ("text/csv", b"a,b\n1,2\n", "a,b\n1,2\n"),
+        ("text/csv", b"a,b\n1,2\n", [{"a": 1, "b": 2}]),
+        ("text/csv", b"1,2\n", "1,2\n"),
         ("application/vnd.api+json", b'{"data":[]}', {"data": []}),
         ("text/plain", b' [{"id":1}]', [{"id": 1}]),
         ("application/json", b"", None),
