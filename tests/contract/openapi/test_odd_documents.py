@@ -1,0 +1,241 @@
+"""Documents in unusual words: other spellings of paths, bodies, servers and Swagger. What they mean is what is sent."""
+
+import json
+from typing import Any
+
+import pytest
+
+from adapters.errors import InvalidRequest
+from adapters.openapi_adapter import OpenApiSource
+
+TEXT = {"type": "string"}
+
+
+def get(*parameters: Any, **fields: Any) -> dict[str, Any]:
+    return {"get": {"operationId": "op", "parameters": list(parameters), "responses": {}} | fields}
+
+
+def posting(media_type: str, schema: Any = None, **body: Any) -> dict[str, Any]:
+    content = {media_type: {"schema": TEXT if schema is None else schema}}
+    return {"post": {"operationId": "op", "requestBody": {"content": content} | body, "responses": {}}}
+
+
+def in_path(name: str, **fields: Any) -> dict[str, Any]:
+    return {"name": name, "in": "path", "required": True, "schema": TEXT} | fields
+
+
+async def left_out(source: OpenApiSource) -> dict[str, str]:
+    return {one.path: one.why for one in (await source.list_tools()).left_out}
+
+
+@pytest.fixture
+async def sent(opened, server, tools):
+    """Calls the only operation of a document and returns the target that the server saw."""
+
+    async def sent_(path: str, arguments: dict[str, Any], *parameters: Any, **item: Any) -> str:
+        source = await opened(tools.described({path: get(*parameters) | item}), base_url=server.url)
+        await source.call("op", arguments)
+        return str(server.received[-1].target)
+
+    return sent_
+
+
+@pytest.mark.parametrize(
+    ("path", "declared", "arguments", "target"),
+    [
+        ("/pets/:id/toys", [in_path("id")], {"id": 4}, "/pets/4/toys"),
+        ("/pets/:id", [], {"id": "a b"}, "/pets/a%20b"),
+        ("/pets/{id}:feed", [in_path("id")], {"id": 4}, "/pets/4:feed"),
+        ("/pets/{petId}", [in_path("petid")], {"petId": 4}, "/pets/4"),
+        ("/pets/{ id }", [in_path("id")], {"id": 4}, "/pets/4"),
+        ("/find?kind={kind}&v=2", [in_path("kind")], {"kind": "a&b"}, "/find?v=2&kind=a%26b"),
+        ("/find?k={kind}", [{"name": "kind", "in": "query", "schema": TEXT}], {"k": "cat"}, "/find?k=cat"),
+        ("/find?kind={kind}", [], {"kind": "cat"}, "/find?kind=cat"),
+        ("/find{?kind,size}", [{"name": "kind", "in": "query", "schema": TEXT}], {"kind": "cat"}, "/find?kind=cat"),
+        ("find/all", [], {}, "/find/all"),
+    ],
+)
+async def test_every_spelling_of_a_path_variable_is_filled_in(sent, path, declared, arguments, target):
+    assert await sent(path, arguments, *declared) == target
+
+
+@pytest.mark.parametrize(
+    ("path", "declared"),
+    [
+        ("/v1/{name}", in_path("name", description="Format: `projects/{project}/topics/{topic}`")),
+        ("/v1/{name}", in_path("name", description="Must match `projects/*/topics/*`.")),
+        ("/v1/{name}", {**in_path("name"), "x-ms-skip-url-encoding": True}),
+        ("/v1/{name}", {**in_path("name"), "x-multi-segment": True}),
+        ("/v1/{+name}", in_path("name")),
+        ("/v1/{name=projects/*/topics/*}", in_path("name")),
+        ("/v1/{name:path}", in_path("name")),
+        ("/v1/{name*}", in_path("name")),
+    ],
+)
+async def test_a_value_of_several_segments_keeps_its_slashes(sent, path, declared):
+    value = "/projects/a b/topics/t?x#y"
+    assert await sent(path, {"name": value}, declared) == "/v1/projects/a%20b/topics/t%3Fx%23y"
+
+
+@pytest.mark.parametrize(
+    "description",
+    ["The name.", "See `GET /users/{id}`.", "URL-encoded path of the project, `group/{project}`.", "An id from a/b."],
+)
+async def test_any_other_slash_in_a_path_is_encoded(sent, description):
+    assert await sent("/v1/{name}", {"name": "a/b"}, in_path("name", description=description)) == "/v1/a%2Fb"
+
+
+@pytest.mark.parametrize("value", ["a/../b", "..", "../b", "a/..", "./a", "/"])
+async def test_a_value_of_several_segments_cannot_lead_elsewhere(sent, server, value):
+    with pytest.raises(InvalidRequest, match="name"):
+        await sent("/v1/{+name}", {"name": value}, in_path("name"))
+    assert server.received == []
+
+
+async def test_a_path_whose_variable_is_never_sent_is_left_out(opened, tools):
+    source = await opened(tools.described({"/a#v/{id}": get(in_path("id"))}), base_url="http://127.0.0.1:1")
+    assert "behind a '#'" in (await left_out(source))["#/paths/~1a#v~1{id}/get"]
+
+
+@pytest.mark.parametrize(
+    ("media_type", "body", "content_type"),
+    [
+        ("application/xml", "<a>ž</a>", "application/xml"),
+        ("text/xml; charset=utf-8", "<a/>", "text/xml; charset=utf-8"),
+        ("application/vnd.example+xml", "<a/>", "application/vnd.example+xml"),
+        ("application/x-yaml", "a: 1", "application/x-yaml"),
+        ("application/sparql-query", "SELECT *", "application/sparql-query"),
+        ("message/rfc822", "From: a", "message/rfc822"),
+    ],
+)
+async def test_a_body_in_a_language_of_its_own_is_written_by_the_caller(
+    opened, server, tools, media_type, body, content_type
+):
+    schema = {"type": "object", "properties": {"name": TEXT, "kind": TEXT}, "required": ["name"]}
+    source = await opened(tools.described({"/t": posting(media_type, schema, required=True)}), base_url=server.url)
+    (tool,) = (await source.list_tools()).tools
+    shown = tool.parameters["properties"]["body"]
+    assert (shown["type"], tool.parameters["required"]) == ("string", ["body"])
+    assert "name, kind" in shown["description"]
+    await source.call("op", {"body": body})
+    got = server.received[-1]
+    assert (got.body.decode(), got.headers["content-type"]) == (body, content_type)
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("applicationjson;version=2", "application/json"),
+        ("", "application/json"),
+        ("application/form-data", "multipart/form-data"),
+        ("x-www-form-urlencoded", "application/x-www-form-urlencoded"),
+    ],
+)
+async def test_a_slip_in_a_media_type_costs_nothing(opened, server, tools, written, meant):
+    schema = {"type": "object", "properties": {"a": TEXT}}
+    source = await opened(tools.described({"/t": posting(written, schema)}), base_url=server.url)
+    await source.call("op", {"a": "x"})
+    assert server.received[-1].headers["content-type"].partition(";")[0] == meant
+
+
+async def test_a_shared_body_that_cannot_be_written_is_told_at_the_operation(opened, tools):
+    paths = {
+        "/must": {"post": {"requestBody": {"$ref": "#/components/requestBodies/Picture"}, "responses": {}}},
+        "/may": {"post": {"requestBody": {"content": {"image/png": {}}}, "responses": {}}},
+    }
+    parts = {"requestBodies": {"Picture": {"required": True, "content": {"image/png": {}}}}}
+    source = await opened(tools.described(paths, components=parts), base_url="http://127.0.0.1:1")
+    told = await left_out(source)
+    assert "image/png" in told["#/paths/~1must/post/requestBody"]
+    assert "sent without" in told["#/paths/~1may/post/requestBody"]
+
+
+async def test_members_of_a_body_are_asked_for_unless_the_document_says_that_it_is_optional(opened, tools):
+    schema = {"type": "object", "properties": {"a": TEXT, "b": TEXT}, "required": ["a"]}
+    silent = await opened(tools.described({"/t": posting("application/json", schema)}), base_url="http://127.0.0.1:1")
+    (tool,) = (await silent.list_tools()).tools
+    assert tool.parameters["required"] == ["a"]
+    free = tools.described({"/t": posting("application/json", schema, required=False)})
+    (tool,) = (await (await opened(free, base_url="http://127.0.0.1:1")).list_tools()).tools
+    assert "required" not in tool.parameters
+
+
+async def test_a_member_that_is_required_and_not_described_can_be_given(opened, server, tools):
+    schema = {"type": "object", "properties": {"a": TEXT}, "required": ["a", "b"], "additionalProperties": False}
+    source = await opened(tools.described({"/t": posting("application/json", schema)}), base_url=server.url)
+    await source.call("op", {"a": "x", "b": 1})
+    assert json.loads(server.received[-1].body) == {"a": "x", "b": 1}
+
+
+async def test_parts_that_each_allow_no_other_members_can_be_sent_together(opened, server, tools):
+    parts = [{"type": "object", "properties": {name: TEXT}, "additionalProperties": False} for name in "ab"]
+    document = tools.described(
+        {"/t": posting("application/json", {"allOf": [{"$ref": "#/components/schemas/A"}, parts[1]]}, required=True)},
+        components={"schemas": {"A": parts[0]}},
+    )
+    source = await opened(document, base_url=server.url)
+    await source.call("op", {"a": "x", "b": "y"})
+    assert json.loads(server.received[-1].body) == {"a": "x", "b": "y"}
+
+
+async def test_values_in_quotes_are_sent_as_what_they_are(opened, server, tools):
+    listed = {"name": "f", "in": "query", "schema": {"type": "boolean", "enum": ["false", "true"]}}
+    fixed = {"name": "d", "in": "query", "required": True, "schema": {"type": "boolean", "default": "false"}}
+    source = await opened(tools.described({"/t": get(listed, fixed)}), base_url=server.url)
+    await source.call("op", {"f": True})
+    assert server.received[-1].target == "/t?f=true&d=false"
+
+
+async def test_an_operation_may_have_a_relative_server_or_an_older_scheme(opened, server, tools):
+    paths = {
+        "/a": get(servers=[{"url": "/v9"}]),
+        "/b": get(servers=[{"url": "http://api.example.com/v8"}], operationId="b"),
+    }
+    document = tools.described(paths, servers=[{"url": "https://api.example.com/v1"}])
+    source = await opened(document)
+    assert (await source.shown("op", {})).place == "https://api.example.com/v9/a"
+    assert (await source.shown("b", {})).place == "https://api.example.com/v8/b"
+    moved = await opened(document, base_url=f"{server.url}/v1")
+    await moved.call("op", {})
+    assert server.received[-1].target == "/v9/a"
+
+
+async def test_a_variable_of_a_server_brings_no_second_slash(opened, tools):
+    servers = [{"url": "https://api.example.com/{base}", "variables": {"base": {"default": "/v1"}}}]
+    source = await opened(tools.described({"/a": get()}, servers=servers))
+    assert (await source.shown("op", {})).place == "https://api.example.com/v1/a"
+
+
+async def test_a_document_without_a_host_says_which_path_its_server_has(opened, tools):
+    source = await opened(tools.described({"/a": get()}, servers=[{"url": "/api/v1"}]))
+    assert "'/api/v1'" in (await left_out(source))["#/servers"]
+
+
+async def test_a_swagger_form_is_multipart_where_nothing_else_is_consumed(opened, server, tools):
+    form = [{"name": "a", "in": "formData", "type": "string"}]
+    operation = {"operationId": "op", "consumes": ["multipart/form-data"], "parameters": form, "responses": {}}
+    document = {"swagger": "2.0", "info": {}, "paths": {"/t": {"post": operation}}}
+    source = await opened(document, base_url=server.url)
+    await source.call("op", {"a": "x"})
+    assert server.received[-1].headers["content-type"].startswith("multipart/form-data")
+
+
+async def test_every_array_says_what_its_items_are_however_deep_it_is_cut(opened, tools):
+    schema: dict[str, Any] = {"type": "array", "description": "word " * 400}
+    for level in range(8):
+        members = {f"m{level}_{n}": schema for n in range(3)}
+        schema = {"type": "array", "items": {"type": "object", "properties": members}, "description": "word " * 400}
+    source = await opened(tools.described({"/t": posting("application/json", schema)}), base_url="http://127.0.0.1:1")
+    (tool,) = (await source.list_tools()).tools
+    assert list(arrays_of_nothing(tool.parameters)) == []
+
+
+def arrays_of_nothing(schema: Any) -> Any:
+    if isinstance(schema, list):
+        for inner in schema:
+            yield from arrays_of_nothing(inner)
+    elif isinstance(schema, dict):
+        if schema.get("type") == "array" and "items" not in schema:
+            yield schema
+        for inner in schema.values():
+            yield from arrays_of_nothing(inner)
