@@ -47,11 +47,12 @@ from adapters.errors import (
 from adapters.mcp.config import McpSettings
 from adapters.mcp.failures import Circumstances, mask_of, tool_failed
 from adapters.mcp.mending import cursor_of, listed, unusable_tools, usable_tools
-from adapters.mcp.results import Read, asks_for_input, is_error, read_result, texts_of, told_failure
+from adapters.mcp.results import Read, asks_for_input, is_error, is_put_off, read_result, texts_of, told_failure
 from adapters.mcp.session import Connection, ToolPage
 from adapters.mcp.shape import placed
 from adapters.mcp.tools import LIST_RESOURCES, READ_RESOURCE, resource_specs, specs_of
 from adapters.pace import Pace
+from adapters.pagination import as_written
 from adapters.shown import ShownRequest
 
 _MAX_LIST_PAGES = 1000
@@ -115,7 +116,7 @@ class McpSource:
             if page.operation is not None:
                 spec = await self._spec(page.operation)
                 sent = {name: value for name, value in sent.items() if name in spec.parameters.get("properties", ())}
-            sent = placed(sent, page.arguments, spec.parameters)
+            sent = placed(sent, as_written(page.arguments, spec.pagination), spec.parameters)
         started = self._clock.monotonic()
         raw, attempts = await self._attempts(spec, sent, observer)
         read = await self._read(spec, raw, observer)
@@ -292,6 +293,8 @@ class McpSource:
             raise tool_failed(around, "\n".join(texts_of(raw)))
         if spec.locator != READ_RESOURCE and (message := told_failure(raw)):
             raise tool_failed(around, message)
+        if is_put_off(raw):
+            raise tool_failed(around, "the server began a task in place of answering, and no task is waited for here")
         if asks_for_input(raw):
             raise tool_failed(around, "the server asks for more input before it answers, which nobody here can give")
         return raw

@@ -12,26 +12,34 @@ from datetime import date, datetime, time
 from typing import NoReturn
 
 from adapters.base import Json, JsonObject
+from adapters.mcp.surrogates import sound_text
 
 _DEPTH = 100
 _MARK = re.compile(
     r"""(?P<space>\s+|//[^\n]*|\#[^\n]*|/\*.*?\*/)
       |(?P<text>[bBuU]?(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'))
       |(?P<number>[-+]?(?:\.\d|\d)[\w.]*(?:(?<=[eE])[-+]\d+)?)
-      |(?P<word>[-+]?[A-Za-z_$][\w$.]*)
-      |(?P<sign>[][{}():,=])""",
+      |(?P<word>[-+]?[A-Za-z_$][\w$.]*|<NA>|<class\ '[\w.]+'>)
+      |(?P<member><[A-Za-z_]\w*(?:\.\w+)+:)
+      |(?P<sign>[][{}():,=>])""",
     re.VERBOSE | re.DOTALL,
 )
 _UTC = "datetime.timezone.utc"
 _WORDS: dict[str, Json] = {
     "true": True, "True": True, "false": False, "False": False, "null": None, "None": None, "undefined": None,
     "nan": None, "NaN": None, "inf": None, "-inf": None, "Infinity": None, "-Infinity": None, "NaT": None,
-    _UTC: "UTC",
+    "<NA>": None, _UTC: "UTC",
 }  # fmt: skip
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|x([0-9a-fA-F]{2})|(\r?\n)|(.))", re.DOTALL)
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "0": "\0", "a": "\a", "v": "\v"}
 _MOMENTS: dict[str, Callable[..., date | time]] = {"datetime": datetime, "date": date, "time": time}
-_MAKERS = frozenset({*_MOMENTS, "timedelta", "timezone", "set", "frozenset", "dict_values", "dict_keys", "array"})
+_MAKERS = frozenset(
+    {
+        *_MOMENTS, "timedelta", "timezone", "set", "frozenset", "dict_values", "dict_keys", "array", "deque",
+        "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
+        "bool_", "str_", "datetime64", "mappingproxy", "defaultdict",
+    }
+)  # fmt: skip
 
 
 class NotNearly(ValueError):
@@ -65,6 +73,8 @@ class _Reader:
             return _number(mark)
         if kind == "word":
             return self._word(mark, depth)
+        if kind == "member":
+            return self._member(depth)
         if mark == "{":
             return self._members(depth)
         if mark in ("[", "("):
@@ -75,9 +85,15 @@ class _Reader:
         if self._mark == "(" and self._kind == "sign":
             self._take()
             return _made(mark, *self._arguments(depth))
-        if mark not in _WORDS:
+        if mark not in _WORDS and not mark.startswith("<class"):
             raise NotNearly(f"'{mark}' is no value")
-        return _WORDS[mark]
+        return _WORDS.get(mark)
+
+    def _member(self, depth: int) -> Json:
+        """The value in `<Status.OPEN: 'open'>`."""
+        value = self.value(depth + 1)
+        self._expect(">")
+        return value
 
     def _joined(self, text: str) -> str:
         """Python joins texts that stand side by side."""
@@ -168,7 +184,7 @@ def _text(mark: str) -> str:
     body = mark.lstrip("bBuU")[1:-1]
     if "\\" not in body:
         return body
-    return _whole(_ESCAPE.sub(_unescaped, body))
+    return sound_text(_ESCAPE.sub(_unescaped, body))
 
 
 def _unescaped(match: re.Match[str]) -> str:
@@ -177,13 +193,6 @@ def _unescaped(match: re.Match[str]) -> str:
         number = int(code, 16)
         return chr(number) if number <= 0x10FFFF else "�"
     return "" if match[4] else _ESCAPED.get(match[5], match[5])
-
-
-def _whole(text: str) -> str:
-    """Halves of surrogate pairs joined; one without its other half becomes a replacement character."""
-    if not any("\ud800" <= char <= "\udfff" for char in text):
-        return text
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _number(mark: str) -> int | float:
@@ -208,11 +217,19 @@ def _made(name: str, plain: list[Json], named: JsonObject) -> Json:
         return _moment(kind, plain, named.pop("tzinfo", None))
     if named and not plain:
         return named
+    if kind == "OrderedDict" and len(plain) == 1 and _are_pairs(plain[0]):
+        return {str(key): value for key, value in plain[0]}
+    if kind == "defaultdict" and len(plain) == len(("factory", "members")):
+        return plain[1]
     if len(plain) != 1 or named:
         _refuse(name)
     if kind == "Decimal" and isinstance(plain[0], str):
         return _number(plain[0]) if plain[0] not in _WORDS else None
     return plain[0]
+
+
+def _are_pairs(value: Json) -> bool:
+    return isinstance(value, list) and all(isinstance(item, list) and len(item) == len("kv") for item in value)
 
 
 def _moment(kind: str, parts: list[Json], zone: Json) -> str:

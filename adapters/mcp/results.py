@@ -6,21 +6,25 @@ schema is read as far as it goes. Bytes are named and never inlined. Markers bes
 stay beside it, in the result itself, its `_meta`, or the words around the data.
 """
 
+import base64
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import orjson
 
 from adapters.base import Json, JsonObject
+from adapters.mcp.complaints import complaint_beside, complaint_in
+from adapters.mcp.sequences import together
 from adapters.mcp.texts import Content, read_text, unwrapped
-from adapters.mcp.words import facts_in
-from adapters.paging.prose import says_failed
+from adapters.mcp.words import facts_in, going_on_in
 
 _OWN = frozenset(
     {"content", "structuredContent", "structured_content", "isError", "is_error", "_meta", "resultType", "ttlMs",
      "cacheScope", "contents"}
 )  # fmt: skip
-_OF_FAILURE = frozenset({"error", "message", "code", "status", "status_code", "success", "ok", "detail", "details"})
+_RESERVED = ("io.modelcontextprotocol/", "modelcontextprotocol.io/", "mcp.dev/", "runax/")
+_TEXTUAL = re.compile(r"text/(?!html)|application/(?:[\w.-]+\+)?(?:json|x-ndjson|ndjson|jsonl)\b", re.IGNORECASE)
 _BYTES = ("data", "blob")
 _MOST_FLAWS = 3
 
@@ -48,17 +52,23 @@ class _Parts:
 
 def read_result(raw: Mapping[str, Json]) -> Read:
     """The data of a result; None where it holds nothing."""
+    raw = _opened(raw)
     texts, parts = _sorted(_blocks(raw))
-    structured = raw.get("structuredContent", raw.get("structured_content"))
+    structured = _structure(raw)
     has_structure = structured is not None and not (structured in ({}, []) and texts)
-    data = unwrapped(structured) if has_structure else _data(parts.contents)
+    said = _data(parts.contents)
+    if has_structure and _n_records(said) > _n_records(structured):
+        structured, has_structure = None, False
+        raw = {**_told(raw), **raw}
+    data = structured if has_structure else said
     words = "" if has_structure else _words(parts.contents)
     if data is None and not parts.others and not _has_content(raw):
         data = {name: value for name, value in raw.items() if name not in _OWN} or None
         return Read(data, _size(data))
-    payload = _joined(data, words, _markers(raw, parts.contents), parts.others)
+    markers = _markers(raw, parts.contents) if not has_structure else _beside(raw, parts.contents, data)
+    payload = _joined(data, words, markers, parts.others)
     n_bytes = sum(len(text.encode("utf-8", "replace")) for text in texts)
-    flaw = "" if has_structure else _flaws(parts)
+    flaw = "; ".join(filter(None, ("" if has_structure else _flaws(parts), complaint_beside(payload))))
     return Read(payload, n_bytes or _size(payload), tuple(_oddities(parts, flaw, has_structure=has_structure)), flaw)
 
 
@@ -74,21 +84,63 @@ def is_error(raw: Mapping[str, Json]) -> bool:
 
 def told_failure(raw: Mapping[str, Json]) -> str:
     """The message of a failure that the server gives as if it were the result; empty where the result is none."""
-    if any(name in raw for name in ("structuredContent", "structured_content")):
-        return ""
-    blocks = _blocks(raw)
+    raw = _opened(raw)
+    if is_error(raw):
+        return "\n".join(texts_of(raw)) or str(_structure(raw) or "")
+    structured = _structure(raw)
+    if structured not in (None, {}, []):
+        return complaint_in(structured)
     texts = texts_of(raw)
-    if len(texts) != 1 or len(blocks) != 1:
+    if len(texts) != 1 or len(_blocks(raw)) != 1:
         return ""
-    value = read_text(texts[0]).value
-    if isinstance(value, dict) and value.keys() <= _OF_FAILURE and value.get("error"):
-        return texts[0]
-    return texts[0] if isinstance(value, str) and says_failed(value) else ""
+    return complaint_in(read_text(texts[0]).value)
 
 
 def asks_for_input(raw: Mapping[str, Json]) -> bool:
     """Whether the server wants something from a person or a model before it answers (`resultType`, 2026-07-28)."""
     return raw.get("resultType") == "input_required"
+
+
+def is_put_off(raw: Mapping[str, Json]) -> bool:
+    """Whether the server began a task and gives its name in place of the result."""
+    return raw.get("resultType") == "task" or (isinstance(raw.get("task"), dict) and not _has_content(raw))
+
+
+def _opened(raw: Mapping[str, Json]) -> Mapping[str, Json]:
+    """The result that another server gave, where the one text of this result is all of that one."""
+    texts = texts_of(raw) if _structure(raw) is None else []
+    if len(texts) != 1 or not texts[0].lstrip().startswith("{") or '"content"' not in texts[0]:
+        return raw
+    try:
+        inner = orjson.loads(texts[0])
+    except orjson.JSONDecodeError:
+        return raw
+    blocks = inner.get("content") if isinstance(inner, dict) and inner.keys() <= _OWN else None
+    is_result = isinstance(blocks, list) and all(isinstance(block, dict) and "type" in block for block in blocks)
+    return inner if is_result and blocks else raw
+
+
+def _structure(raw: Mapping[str, Json]) -> Json:
+    """The structured content, unwrapped; a text that holds data as that data."""
+    structured = raw.get("structuredContent", raw.get("structured_content"))
+    return read_text(structured).value if isinstance(structured, str) else unwrapped(structured)
+
+
+def _n_records(value: Json, depth: int = 3) -> int:
+    """How many records a value may hold: the longest list in it, or one for an object."""
+    if isinstance(value, list):
+        return len(value)
+    if not isinstance(value, dict) or not value:
+        return 0
+    inner = max((_n_records(part, depth - 1) for part in value.values()), default=0) if depth else 0
+    return inner if inner or any(isinstance(part, list) for part in value.values()) else 1
+
+
+def _told(raw: Mapping[str, Json]) -> JsonObject:
+    """What structured content says of the data, where the data itself is in the text: figures and marks."""
+    structured = _structure(raw)
+    told = structured.items() if isinstance(structured, dict) else ()
+    return {name: value for name, value in told if not isinstance(value, dict | list) and name not in _OWN}
 
 
 def _has_content(raw: Mapping[str, Json]) -> bool:
@@ -135,7 +187,19 @@ def _inner(block: Json) -> Json:
     for name in ("text", "json", "value"):
         if holder.get(name) is not None:
             return holder[name]
-    return block
+    text = _decoded(holder)
+    return block if text is None else text
+
+
+def _decoded(holder: JsonObject) -> str | None:
+    """The text that is written as bytes, where its type says that it is one."""
+    blob, kind = holder.get("blob"), holder.get("mimeType")
+    if not isinstance(blob, str) or not isinstance(kind, str) or _TEXTUAL.match(kind) is None:
+        return None
+    try:
+        return base64.b64decode(blob, validate=True).decode("utf-8-sig")
+    except ValueError:
+        return None
 
 
 def _is_described(block: JsonObject) -> bool:
@@ -163,9 +227,28 @@ def _data(contents: Sequence[Content]) -> Json:
         return read_text("\n".join(texts)).value if len(texts) > 1 else texts[0] if texts else None
     if len(values) == 1:
         return values[0]
-    if all(isinstance(value, list) for value in values):
-        return [item for value in values for item in value]
-    return values
+    return _pages(values) if all(map(_is_page, values)) else together(values)
+
+
+def _is_page(value: Json) -> bool:
+    """Whether an object is a page: one list of objects in it, and nothing else of any length."""
+    lists = [inner for inner in value.values() if isinstance(inner, list)] if isinstance(value, dict) else []
+    return len(lists) == 1 and bool(lists[0]) and all(isinstance(item, dict) for item in lists[0])
+
+
+def _pages(values: Sequence[Json]) -> Json:
+    """Pages of one list as one page: what the last of them says of going on holds for all."""
+    pages = [value for value in values if isinstance(value, dict)]
+    names = {name for page in pages for name, inner in page.items() if isinstance(inner, list)}
+    if len(names) != 1 or any(_has_identity(page) for page in pages):
+        return list(values)
+    (name,) = names
+    return {**pages[-1], name: [item for page in pages for item in page[name]]}
+
+
+def _has_identity(page: JsonObject) -> bool:
+    """Whether an object is a record that holds a list, and no page: it has a name or an id of its own."""
+    return any(name in page for name in ("id", "name", "key", "title", "uuid", "uri"))
 
 
 def _words(contents: Sequence[Content]) -> str:
@@ -178,14 +261,30 @@ def _words(contents: Sequence[Content]) -> str:
 
 def _markers(raw: Mapping[str, Json], contents: Sequence[Content]) -> JsonObject:
     """Members beside the data that the protocol does not know, and facts in the words around it."""
-    meta = raw.get("_meta")
     said = {name: value for content in contents if content.is_data for name, value in content.facts.items()}
     if any(content.is_data for content in contents):
-        loose = [content.value for content in contents if isinstance(content.value, str)]
-        said |= facts_in("\n".join(loose))
+        said |= facts_in(_loose(contents), n_records=_n_records(_data(contents)))
+    return {**said, **_unknown(raw)}
+
+
+def _beside(raw: Mapping[str, Json], contents: Sequence[Content], data: Json) -> JsonObject:
+    """The same beside structured content: of the words, which tell it once more, only what they say of going on."""
+    told = going_on_in(_loose(contents), n_records=_n_records(data)) if isinstance(data, dict | list) else {}
+    known = data if isinstance(data, dict) else {}
+    return {**{name: value for name, value in told.items() if name not in known}, **_unknown(raw)}
+
+
+def _loose(contents: Sequence[Content]) -> str:
+    return "\n".join(content.value for content in contents if isinstance(content.value, str))
+
+
+def _unknown(raw: Mapping[str, Json]) -> JsonObject:
+    """Members of the result that the protocol does not know, those in `_meta` without the owner of their name."""
+    meta = raw.get("_meta")
     beside = {name: value for name, value in raw.items() if name not in _OWN and value is not None}
-    own = {name: value for name, value in meta.items() if "/" not in name} if isinstance(meta, dict) else {}
-    return {**said, **({"_meta": own} if own else {}), **beside}
+    named = meta.items() if isinstance(meta, dict) else ()
+    own = {name.rpartition("/")[2]: value for name, value in named if not name.startswith(_RESERVED)}
+    return {**({"_meta": own} if own else {}), **beside}
 
 
 def _joined(data: Json, words: str, markers: JsonObject, others: Sequence[JsonObject]) -> Json:

@@ -1,8 +1,8 @@
 """From the text of a tool's result to the data in it.
 
 Knows how tools print data: JSON, lines of JSON, Python, a fenced block, JSON after some words, JSON inside the text of
-JSON. Knows no wire. Words beside the data are kept beside it; text without data stays text; data that ends too early
-is text too, and is told by a reason.
+JSON, tables. Knows no wire. Words beside the data are kept beside it; text without data stays text; data that ends too
+early is text too, and is told by a reason.
 """
 
 import json
@@ -14,10 +14,21 @@ import orjson
 
 from adapters.base import Json, JsonObject
 from adapters.mcp.nearly import NotNearly, read_nearly
+from adapters.mcp.sequences import integer, read_sequence, together, value_at
+from adapters.mcp.surrogates import sound
+from adapters.mcp.tables import read_table
 from adapters.mcp.words import facts_in
 
 _OPENING = ("{", "[", "(")
-_FENCE = re.compile(r"^[ \t]*(```+|~~~+)[ \t]*([\w+-]*)[ \t]*\n(.*?)^[ \t]*\1[ \t]*$", re.DOTALL | re.MULTILINE)
+_FENCES = ("```", "~~~")
+_BLANKS = " \t\r\n\f\v\ufeff\u200b\u00a0"
+_GAP = re.compile(r"^[ \t]*\.{2,}(?:[ \t|]+\.{2,})+[ \t|]*$", re.MULTILINE)
+_LEFT_OUT = "it is a table in which rows are left out, and dots stand for them"
+_NAMES_OF_TABLES = frozenset({"csv", "tsv", "psv", "table"})
+_FENCE = re.compile(
+    r"^[ \t]*(```+|~~~+)[ \t]*([\w+-]*)[ \t]*(?:\r?\n|(?=[{\[]))(.*?)(?:^[ \t]*|(?<=[}\]]))\1[ \t]*\r?$",
+    re.DOTALL | re.MULTILINE,
+)
 _STARTS = re.compile(r"(?:^[ \t]*|(?<=:)[ \t]+)(?=\{\s*[\"'\w$}]|\[\s*[\[{(\"'])", re.MULTILINE)
 _LABEL = re.compile(r"\[[A-Za-z][A-Za-z ]*\]")
 _WRAPPERS = frozenset({"result", "content", "text", "data", "output", "response", "body", "items", "results"})
@@ -47,21 +58,22 @@ class Content:
 
 def read_text(text: str) -> Content:
     """The object or list that a text holds, else the text."""
-    bare = text.strip().removeprefix("\ufeff").lstrip()
-    if not any(sign in bare for sign in _OPENING):
-        return Content(text)
-    if (inner := _text_in_json(bare)) is not None:
-        again = read_text(inner)
-        return again if again.is_data else Content(text)
-    if bare.startswith(_OPENING):
-        value = _value(bare)
-        if value is not None:
+    bare = text.strip(_BLANKS)
+    if (fenced := _fenced(bare)) is not None:
+        return fenced
+    if any(sign in bare for sign in _OPENING):
+        if (inner := _text_in_json(bare)) is not None:
+            again = read_text(inner)
+            return again if again.is_data else Content(text)
+        if bare.startswith(_OPENING) and (value := _value(bare)) is not None:
             return Content(unwrapped(value))
-    for read in (_fenced, _lines, _after_words):
-        content = read(bare)
-        if content is not None:
-            return content
-    return Content(text, flaw=_flaw(bare))
+        for read in (_lines, _sequence, _after_words):
+            content = read(bare)
+            if content is not None:
+                return content
+        if flaw := _flaw(bare):
+            return Content(text, flaw=flaw)
+    return _tabled(bare) or Content(text, flaw=_LEFT_OUT if _GAP.search(bare) else "")
 
 
 def _text_in_json(text: str) -> str | None:
@@ -122,28 +134,38 @@ def _value(text: str) -> Json:
 
 def _lenient_json(text: str) -> Json:
     """JSON with line breaks inside of texts, and with numbers that the fast parser refuses."""
-    return json.loads(text, strict=False, parse_constant=lambda _: None)
+    value = json.loads(text, strict=False, parse_int=integer, parse_constant=lambda _: None)
+    return sound(value) if "\\u" in text else value
 
 
 def _whole_nearly(text: str) -> Json:
     value, end = read_nearly(text)
-    if text[end:].strip(" \t\r\n;."):
+    if text[end:].strip(" \t\r\n;") not in ("", "."):
         raise NotNearly("more follows")
     return value
 
 
 def _fenced(text: str) -> Content | None:
     """Data in fenced blocks, one or several."""
-    blocks = list(_FENCE.finditer(text))
-    values = [_value(block[3].strip()) for block in blocks]
-    if not blocks or any(value is None for value in values):
+    if not any(mark in text for mark in _FENCES):
         return None
-    return _with_words(_together(values), _FENCE.sub("", text))
+    blocks = list(_FENCE.finditer(text))
+    contents = [_in_fence(block[2], block[3]) for block in blocks]
+    if not blocks or any(not content.is_data or content.flaw for content in contents):
+        return None
+    words = "\n".join([_FENCE.sub("", text), *(content.words for content in contents)])
+    return _with_words(_together([content.value for content in contents]), words)
+
+
+def _in_fence(name: str, text: str) -> Content:
+    if name.lower() in _NAMES_OF_TABLES and (table := read_table(text.strip(), is_said=True)) is not None:
+        return _with_words(table.rows, table.words)
+    return read_text(text.strip())
 
 
 def _lines(text: str) -> Content | None:
-    """A JSON object a line."""
-    lines = [line for line in text.splitlines() if line.strip()]
+    """A JSON object a line, read fast; whatever else stands there is for the reader of sequences."""
+    lines = [line for line in text.split("\n") if line.strip()]
     if len(lines) < 2 or not lines[0].lstrip().startswith("{"):
         return None
     values = []
@@ -152,7 +174,22 @@ def _lines(text: str) -> Content | None:
             values.append(orjson.loads(line))
         except orjson.JSONDecodeError:
             return None
-    return Content(values) if all(isinstance(value, dict) for value in values) else None
+    return Content(together(values)) if all(isinstance(value, dict) for value in values) else None
+
+
+def _sequence(text: str) -> Content | None:
+    """Values one behind another; what is broken behind them is told."""
+    found = read_sequence(text)
+    if found is None:
+        return None
+    value = together(found.values)
+    return Content(value, found.words, facts_in(found.words, n_records=_length(value)), found.flaw)
+
+
+def _tabled(text: str) -> Content | None:
+    """A table, in plain text or as Markdown has it."""
+    table = read_table(text)
+    return None if table is None else _with_words(table.rows, table.words)
 
 
 def _after_words(text: str) -> Content | None:
@@ -166,19 +203,12 @@ def _after_words(text: str) -> Content | None:
         return None
     start = match.end()
     try:
-        value, end = _value_at(text, start)
+        value, end = value_at(text, start)
     except (ValueError, RecursionError):
         return None
     words = f"{text[:start].strip()}\n{text[end:].strip()}".strip()
     is_beside = len(words) <= max(_MOST_WORDS, (end - start) // 4) and _STARTS.search(text, end) is None
     return _with_words(unwrapped(value), words) if is_beside and _is_substantial(value) else None
-
-
-def _value_at(text: str, start: int) -> tuple[Json, int]:
-    try:
-        return json.JSONDecoder(strict=False).raw_decode(text, start)
-    except ValueError:
-        return read_nearly(text, start)
 
 
 def _is_substantial(value: Json) -> bool:
@@ -190,16 +220,19 @@ def _is_substantial(value: Json) -> bool:
 
 def _with_words(value: Json, words: str) -> Content:
     words = words.strip()
-    return Content(value, words, facts_in(words))
+    return Content(value, words, facts_in(words, n_records=_length(value)))
+
+
+def _length(value: Json) -> int:
+    """How many items a list has, or the longest list in an object."""
+    if isinstance(value, dict):
+        return max((len(inner) for inner in value.values() if isinstance(inner, list)), default=0)
+    return len(value) if isinstance(value, list) else 0
 
 
 def _together(values: Sequence[Json]) -> Json:
     """The one value; of several, one list."""
-    if len(values) == 1:
-        return unwrapped(values[0])
-    if all(isinstance(value, list) for value in values):
-        return [item for value in values for item in value]
-    return list(values)
+    return unwrapped(values[0]) if len(values) == 1 else together(values)
 
 
 def _flaw(text: str) -> str:

@@ -27,8 +27,10 @@ _BEFORE = re.compile(
     re.IGNORECASE,
 )
 _OF = re.compile(
-    r"\b(?:showing|displaying|returned|returning|listing|results?|records?|rows?|items?)\b[^\n.]{0,20}?\b\d[\d,]*"
-    r"(?:\s*(?:-|\u2013|to)\s*\d[\d,]*)?\s+(?:out )?of\s+(?P<total>\d[\d,]*)\b",
+    r"\b(?:showing|displaying|returned|returning|listing|results?|records?|rows?|items?|first|last|latest|top|only)\b"
+    r"[^\n.]{0,20}?\b\d[\d,]*(?: \w+)?"
+    r"(?:\s*(?:-|\u2013|to)\s*\d[\d,]*)?\s+(?:out )?of\s+(?P<total>\d[\d,]*)\b"
+    r"|\b\d[\d,]* (?:out )?of (?P<all>\d[\d,]*)(?: \w+){0,2} (?:are |were )?(?:shown|returned|displayed|listed|read)\b",
     re.IGNORECASE,
 )
 _MORE = re.compile(
@@ -36,16 +38,30 @@ _MORE = re.compile(
     r"(?:available|exist|remain|follow|not shown|can be)|(?:and|\+) \d[\d,]* more\b|has more\b"
     r"|(?:output|results?|response|list|data) (?:was |were |is |are |has been |have been )?truncated"
     r"|truncated[^\n]{0,40}\b(?:more|characters|results|rows|items|records)"
+    r"|(?:output|results?|response|list|data) (?:was |is |are )?too (?:large|long|big|many)"
+    r"|(?:full|complete|entire|whole) (?:output|results?|response|list|data) (?:was |is |are |has been )?"
+    r"(?:at|in|saved|stored|written|available)"
+    r"|\d[\d,]* (?:more|additional|further|remaining)(?: (?:results?|records?|rows?|items?|entries|lines?|files?"
+    r"|tickets?|not shown|omitted|hidden)\b|(?=\s*[).\]]?\s*(?:\n|$)))"
+    r"|\d[\d,]* (?:\w+ )?(?:(?:were |are )?(?:omitted|hidden|not shown|skipped|left out))"
     r"|to (?:get|see|fetch|load|retrieve) (?:the )?(?:more|next|rest|remaining))\b",
     re.IGNORECASE,
 )
+_DOTS = re.compile(r"^[\s>*_-]*(?:\.{3,}|\u2026)[\s*_]*$", re.MULTILINE)
+_LIMIT = re.compile(
+    r"\b(?:limited to|limit(?: of)?|capped at|cut (?:off )?at|(?:up to )?a? ?maximum(?: of)?|at most|no more than|only"
+    r"|(?:the )?(?:first|last|latest|top)|truncated (?:to|at|after))(?: the)?(?: first| last)?\s*:?\s+(\d[\d,]*)\b",
+    re.IGNORECASE,
+)
+_GOING_ON = frozenset({"next_cursor", "nextcursor", "has_more", "total", "next_page", "next_page_token", "next_offset"})
 _NO_MORE = re.compile(r"\b(?:no|not|without|isn't|aren't|zero)\b[^\n.]{0,20}$", re.IGNORECASE)
 
 
-def facts_in(words: str) -> JsonObject:
+def facts_in(words: str, *, n_records: int | None = None) -> JsonObject:
     """What words say as members: lines such as `Total: 261`, and sentences that tell of a next page or of more.
 
-    Whole numbers are numbers.
+    Whole numbers are numbers. `n_records` is how many records the words stand beside: as many as a limit that the words
+    name are a list that was cut there.
     """
     facts: JsonObject = {
         re.sub(r"[ -]+", "_", name.strip().lower()): _number_or_text(value) for name, value in _FACT.findall(words)
@@ -55,14 +71,25 @@ def facts_in(words: str) -> JsonObject:
             facts.setdefault("next_cursor", _number_or_text(said["value"]))
             break
     if (of := _OF.search(words)) is not None:
-        facts.setdefault("total", int(of["total"].replace(",", "")))
-    if _says_more(words):
+        facts.setdefault("total", int((of["total"] or of["all"]).replace(",", "")))
+    if _says_more(words) or (n_records and n_records in _limits(words)):
         facts.setdefault("has_more", True)
     return facts
 
 
+def going_on_in(words: str, *, n_records: int | None = None) -> JsonObject:
+    """Only what words say of a next page, of more, and of how many there are."""
+    facts = facts_in(words, n_records=n_records)
+    return {name: value for name, value in facts.items() if name in _GOING_ON}
+
+
+def _limits(words: str) -> set[int]:
+    return {int(said[1].replace(",", "")) for said in _LIMIT.finditer(words)}
+
+
 def _says_more(words: str) -> bool:
-    return any(_NO_MORE.search(words[: said.start()]) is None for said in _MORE.finditer(words))
+    is_said = any(_NO_MORE.search(words[: said.start()]) is None for said in _MORE.finditer(words))
+    return is_said or _DOTS.search(words) is not None
 
 
 def _number_or_text(value: str) -> Json:

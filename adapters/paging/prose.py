@@ -21,9 +21,11 @@ _NOTHING = re.compile(
     re.IGNORECASE,
 )
 _FAILED = re.compile(
-    r"\W{0,4}(?:[\w.]*(?:Error|Exception)(?: \w+ing (?:tool|the tool|function)\b[^:\n]{0,80}| \d{3})?\s*:\s*\S"
+    r"\W{0,4}(?:[\w.]*(?:Error|Exception)(?: \w+ing\b[^:\n]{0,80}| \d{3})?\s*:\s*\S"
     r"|(?:fatal|internal(?: server)?) error\b|error (?:executing|calling|running|invoking) (?:the )?(?:tool|function)\b"
     r"|(?:tool|function) (?:call|execution) failed\b|failed to (?:call|execute|run|invoke) (?:the )?(?:tool|function)\b"
+    r"|(?:failed|unable) to (?:connect|fetch|retrieve|load|query|list|get|read|search|reach|access)\b[^\n]*\Z"
+    r"|could not (?:connect|fetch|retrieve|load|query|list|get|read|search|reach|access)\b[^\n]*\Z"
     r"|(?:rate limit(?:ed)?|quota|request limit)\b[^\n]{0,40}\bexceeded\b|too many requests\b|traceback \(most recent)",
     re.IGNORECASE,
 )
