@@ -8,11 +8,16 @@ import re
 from collections.abc import Iterable, Mapping
 
 from adapters.base import Effect, Json, ToolSpec
-from adapters.paging.names import plain
+from adapters.paging.names import plain, words
 
-_COUNT_SEGMENT = re.compile(r"/(?:\$count|_?count|counts|total)/?$", re.IGNORECASE)
+_COUNT_SEGMENT = re.compile(r"(?:/(?:\$count|_?count|counts|total)|[_-]count)/?$", re.IGNORECASE)
 _COUNT_WORD = re.compile(r"(?:^|_)(?:get_|fetch_|read_)?(?:count|counts|total|number_of|num)(?:_|$)")
 _READS = re.compile(r"^(?:list|get|search|find|query|fetch|read|all)_")
+_NO_FILTERS = words(
+    "sort sort_by sorting sort_order sort_dir sort_direction order order_by ordering order_direction ascending "
+    "descending fields select columns expand embed"
+)
+"""Arguments that a list may have and its count need not: they choose the order and the form of records, never which."""
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
@@ -60,7 +65,8 @@ def _snake(name: str) -> str:
 def _has_filters_of(count: ToolSpec, listing: ToolSpec) -> bool:
     """Whether what the list can be narrowed by can narrow the count as well, and the count needs nothing more."""
     asked = set(count.parameters.get("required") or ())
-    return set(_arguments(listing)) <= set(_arguments(count)) and asked <= set(_arguments(listing))
+    narrowing = {name for name in _arguments(listing) if plain(name) not in _NO_FILTERS}
+    return narrowing <= set(_arguments(count)) and asked <= set(_arguments(listing))
 
 
 def _arguments(spec: ToolSpec) -> Iterable[str]:

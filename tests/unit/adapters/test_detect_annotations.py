@@ -93,6 +93,7 @@ def test_parts_and_the_only_real_branch_are_opened() -> None:
     [
         ("GET /tickets", "GET /tickets/count"),
         ("GET /tickets", "GET /tickets/$count"),
+        ("GET /tickets", "GET /tickets_count"),
         ("list_tickets", "count_tickets"),
         ("getTickets", "getTicketCount"),
         ("search_tickets", "get_tickets_count"),
@@ -101,6 +102,14 @@ def test_parts_and_the_only_real_branch_are_opened() -> None:
 def test_an_operation_that_counts_is_found_beside_the_list(lister: str, counter: str) -> None:
     specs = [listing("tickets", lister, "status"), listing("tickets_count", counter, "status", returns_many=False)]
     assert counting(specs) == {"tickets": "tickets_count"}
+
+
+def test_a_count_need_not_be_sorted_nor_cut_to_fields() -> None:
+    specs = [
+        listing("tickets", "GET /tickets", "status", "sort", "orderBy", "fields"),
+        listing("total", "GET /tickets/count", "status"),
+    ]
+    assert counting(specs) == {"tickets": "total"}
 
 
 def test_a_count_that_cannot_be_narrowed_likewise_is_no_total() -> None:
