@@ -13,6 +13,7 @@ import orjson
 from adapters.base import CallResult, Convention, Json, PageAddress, Pagination
 from adapters.paging import names
 from adapters.paging.envelope import Envelope, as_count, envelope_of
+from adapters.paging.failing import failure_in
 from adapters.paging.flags import has_previous
 from adapters.paging.following import Asked, read_next
 from adapters.paging.links import parse_links
@@ -110,7 +111,7 @@ def read_page(
         marker=following.marker,
         is_own_position=pagination.position is not None
         and any(envelope.named(frozenset({plain(pagination.position.rpartition("/")[2])}))),
-        flaw=result.flaw or _flaw_of_text(result),
+        flaw=result.flaw or _flaw_of_text(result) or _flaw_of_failure(result, found),
     )
 
 
@@ -180,6 +181,11 @@ def _flaw_of_text(result: CallResult) -> str:
     """Why the text of an answer over HTTP is no data. The tools of other sources may be asked for a page as such."""
     is_text = isinstance(result.payload, str) and result.status is not None
     return _MARKUP if is_text and is_markup(str(result.payload)) else ""
+
+
+def _flaw_of_failure(result: CallResult, found: Found) -> str:
+    """Why an answer that holds no records, or is itself the one, is no data but the message of a failure."""
+    return "" if found.is_list and found.records else failure_in(result.payload)
 
 
 def _position(result: CallResult, envelope: Envelope, pagination: Pagination) -> int | None:

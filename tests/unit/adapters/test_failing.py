@@ -1,0 +1,48 @@
+"""Answers of status 200 that say that they failed."""
+
+from typing import Any
+
+import pytest
+
+from adapters.base import CallResult, Convention, Pagination
+from adapters.pagination import read_page
+
+PAGED = Pagination(convention=Convention.OFFSET, position="offset", size="limit")
+
+
+def flaw_of(payload: Any, pagination: Pagination = PAGED) -> str:
+    return read_page(CallResult(payload=payload, location="GET http://desk/tickets", status=200), pagination).flaw
+
+
+@pytest.mark.parametrize("pagination", [PAGED, Pagination()])
+@pytest.mark.parametrize(
+    "payload",
+    [
+        {"ok": False, "error": "invalid_auth"},
+        {"status": "error", "message": "backend gone", "items": []},
+        {"success": False, "message": "quota reached", "data": []},
+        {"errors": [{"message": "shard lost"}], "items": None},
+        {"error": {"code": 503, "message": "try later"}, "total": 0, "results": []},
+        {"success": "false", "data": None, "request_id": "9f"},
+    ],
+)
+def test_an_answer_that_says_that_it_failed_is_no_end_of_the_data(payload: Any, pagination: Pagination) -> None:
+    assert "failed" in flaw_of(payload, pagination)
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        {"status": "ok", "items": []},
+        {"error": None, "items": []},
+        {"errors": [], "items": []},
+        {"success": True, "items": []},
+        {"status": "failed", "id": 7, "name": "nightly import"},
+        {"status": "error", "items": [{"id": 1}]},
+        {"items": []},
+        [],
+        {},
+    ],
+)
+def test_an_empty_list_and_a_record_of_something_that_failed_are_data(payload: Any) -> None:
+    assert not flaw_of(payload)
