@@ -49,24 +49,32 @@ class Node(NamedTuple):
 
     def child(self, key: str | int) -> "Node":
         """The member or item under `key`; its value is None where there is none."""
-        token = str(key)
-        if "~" in token or "/" in token:
-            token = token.replace("~", "~0").replace("/", "~1")
-        value = self.value.get(key) if isinstance(self.value, dict) and token is key else _member(self.value, key)
-        return Node(value, self.uri, f"{self.pointer}/{token}")
+        if isinstance(key, str) and isinstance(self.value, dict):
+            value = self.value.get(key)
+        else:
+            value = _member(self.value, key)
+        return Node(value, self.uri, f"{self.pointer}/{_token(key)}")
 
     def children(self) -> Iterator["Node"]:
         """The items of an array, in order."""
         if isinstance(self.value, list):
-            yield from (self.child(index) for index in range(len(self.value)))
+            for index, value in enumerate(self.value):
+                yield Node(value, self.uri, f"{self.pointer}/{index}")
 
     def members(self) -> Iterator[tuple[str, "Node"]]:
         """The members of an object, by name."""
-        yield from ((key, self.child(key)) for key in self.fields)
+        for key, value in self.fields.items():
+            yield key, Node(value, self.uri, f"{self.pointer}/{_token(key)}")
 
     def replaced(self, value: Json) -> "Node":
         """Another value in the same place."""
         return Node(value, self.uri, self.pointer)
+
+
+def _token(key: str | int) -> str:
+    """A name as a part of a JSON pointer."""
+    token = str(key)
+    return token.replace("~", "~0").replace("/", "~1") if "~" in token or "/" in token else token
 
 
 def _member(value: Json, key: str | int) -> Json:
@@ -109,15 +117,22 @@ class Document:
 
         Raises BrokenReference, or NotLoaded where a file is missing that may be read.
         """
+        reference = node.fields.get("$ref")
+        if not isinstance(reference, str):
+            return node
+        known = self._targets.get((node.uri, reference))
+        if known is None:
+            known = self._targets[node.uri, reference] = self._end(node)
+        return known
+
+    def _end(self, node: Node) -> Node:
+        """Where a chain of references ends."""
         current = node
         for _ in range(_MAX_HOPS):
             reference = current.fields.get("$ref")
             if not isinstance(reference, str):
                 return current
-            known = self._targets.get((current.uri, reference))
-            if known is None:
-                known = self._targets[current.uri, reference] = self._target(current, reference)
-            current = known
+            current = self._target(current, reference)
         raise BrokenReference(self.path_of(node), f"the reference '{node.value['$ref']}' leads in a circle")
 
     def _target(self, node: Node, reference: str) -> Node:

@@ -5,6 +5,7 @@ its members. What many operations refer to is written out once. Knows no tool.
 """
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from adapters.base import JsonObject
 from adapters.openapi.document import BrokenReference, Document, Node
@@ -23,27 +24,62 @@ class _TooMany(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Written:
-    """What a reference comes to at one depth, how many nodes that are, and the references written out in it."""
+    """What a reference comes to, how many nodes that are, and the places written out in it (one bit each).
+
+    `reach` is the depth from which on it comes to the same; above the depth of the walk where that cut it.
+    """
 
     schema: JsonObject
     nodes: int
-    places: frozenset[tuple[str, str]]
+    places: int
+    reach: int
 
 
 @dataclass(frozen=True, slots=True)
 class _Begun:
-    """How many nodes a reference came to at one depth until the walk was given up, and the references among them."""
+    """How many nodes a reference came to at one depth until the walk was given up, and the places among them."""
 
     nodes: int
-    places: frozenset[tuple[str, str]]
+    places: int
+
+
+class _Plain(NamedTuple):
+    """What a node comes to that has no reference inside, and how many nodes those inside are; `reach` as above."""
+
+    node: Node
+    schema: JsonObject
+    nodes: int
+    reach: int
 
 
 @dataclass(frozen=True, slots=True)
 class _Memory:
-    """What is known of references, by place and depth: from walks that ended, and from those that were given up."""
+    """What is known of the places that references lead to, which are numbered as they come.
 
-    written: dict[tuple[str, str, int], _Written] = field(default_factory=dict)
-    begun: dict[tuple[str, str, int], _Begun] = field(default_factory=dict)
+    In full by place; by place and depth where a walk cut or gave up what it met.
+    """
+
+    numbers: dict[tuple[str, str], int] = field(default_factory=dict)
+    whole: dict[int, _Written] = field(default_factory=dict)
+    part: dict[tuple[int, int], _Written] = field(default_factory=dict)
+    begun: dict[tuple[int, int], _Begun] = field(default_factory=dict)
+    plain: dict[tuple[int, str], _Plain] = field(default_factory=dict)
+
+    def number(self, target: Node) -> int:
+        """The number of a place."""
+        return self.numbers.setdefault((target.uri, target.pointer), len(self.numbers))
+
+    def find(self, place: int, depth: int) -> _Written | None:
+        """What a reference comes to at a depth, if that is known."""
+        whole = self.whole.get(place)
+        return whole if whole is not None and whole.reach <= depth else self.part.get((place, depth))
+
+    def keep(self, place: int, depth: int, written: _Written) -> None:
+        """Take note of what a reference came to at a depth."""
+        if written.reach <= depth:
+            self.whole[place] = written
+        else:
+            self.part[place, depth] = written
 
 
 class Inliner:
@@ -61,7 +97,7 @@ class Inliner:
         for depth in _DEPTHS:
             walk = _Walk(self._document, self._direction, self._memory, has_limit=depth > _DEPTHS[-1])
             try:
-                return [walk.schema(node, depth, ()) for node in nodes], list(walk.broken.values())
+                return [walk.schema(node, depth) for node in nodes], list(walk.broken.values())
             except _TooMany:
                 continue
         return [walk.cut(node) for node in nodes], list(walk.broken.values())
@@ -83,31 +119,35 @@ class _Walk:
         has_limit: bool,
     ) -> None:
         self._document, self._direction, self._memory, self._has_limit = document, direction, memory, has_limit
-        self._nodes = self._faults = 0
-        self._highest_cut = _NOWHERE
-        self._places: set[tuple[str, str]] = set()
+        self._nodes = self._faults = self._references = 0
+        self._highest_cut = self._lowest = _NOWHERE
+        self._places = self._around = 0
+        self._trail: list[int] = []
         self.broken: dict[str, BrokenReference] = {}
 
-    def schema(self, node: Node, depth: int, trail: tuple[tuple[str, str], ...]) -> JsonObject:
-        """The schema at a node, `depth` levels down; `trail` are the references being written out."""
+    def schema(self, node: Node, depth: int) -> JsonObject:
+        """The schema at a node, `depth` levels down."""
         self._count(1)
-        if not isinstance(node.fields.get("$ref"), str):
-            return self._written(node, depth, trail)
+        fields = node.fields
+        if not isinstance(fields.get("$ref"), str):
+            return self._written(node, depth)
+        self._references += 1
         target = self._target(node)
         if target is None:
             return {}
-        place = (target.uri, target.pointer)
-        if place in trail:
-            self._highest_cut = min(self._highest_cut, trail.index(place))
+        place = self._memory.number(target)
+        if self._around >> place & 1:
+            self._highest_cut = min(self._highest_cut, self._trail.index(place))
             return self.cut(target)
-        if len(node.fields) > 1:
-            return self._written(target, depth, (*trail, place))
-        known = self._memory.written.get((*place, depth))
-        if known is None or not known.places.isdisjoint(trail):
-            self._refuse_what_was_given_up((*place, depth), trail)
-            return self._kept(target, depth, trail, place)
+        if len(fields) > 1:
+            return self._entered(target, depth, place)
+        known = self._memory.find(place, depth)
+        if known is None or known.places & self._around:
+            self._refuse_what_was_given_up(place, depth)
+            return self._kept(target, depth, place)
         self._count(known.nodes)
         self._places |= known.places
+        self._lowest = min(self._lowest, depth - known.reach + 1)
         return known.schema
 
     def _count(self, nodes: int) -> None:
@@ -115,40 +155,69 @@ class _Walk:
         if self._nodes > _MAX_NODES and self._has_limit:
             raise _TooMany
 
-    def _refuse_what_was_given_up(self, key: tuple[str, str, int], trail: tuple[tuple[str, str], ...]) -> None:
+    def _refuse_what_was_given_up(self, place: int, depth: int) -> None:
         """Raise at once where an earlier walk from here did, with less counted before it."""
-        begun = self._memory.begun.get(key)
-        if begun is None or not self._has_limit or not begun.places.isdisjoint(trail):
+        begun = self._memory.begun.get((place, depth))
+        if begun is None or not self._has_limit or begun.places & self._around:
             return
         if self._nodes + begun.nodes > _MAX_NODES:
             raise _TooMany
 
-    def _kept(self, target: Node, depth: int, trail: tuple[tuple[str, str], ...], place: tuple[str, str]) -> JsonObject:
+    def _entered(self, target: Node, depth: int, place: int) -> JsonObject:
+        """What a reference comes to, with its place known to whatever lies inside."""
+        self._trail.append(place)
+        self._around |= 1 << place
+        out = self._written(target, depth)
+        self._trail.pop()
+        self._around ^= 1 << place
+        return out
+
+    def _kept(self, target: Node, depth: int, place: int) -> JsonObject:
         """What a reference comes to, kept for the next time where it is the same everywhere."""
-        around, cut_around = self._places, self._highest_cut
-        nodes, faults = self._nodes, self._faults
-        self._places, self._highest_cut = {place}, _NOWHERE
+        around, cut_around, lowest_around = self._places, self._highest_cut, self._lowest
+        nodes, faults, level = self._nodes, self._faults, len(self._trail)
+        self._places, self._highest_cut, self._lowest = 1 << place, _NOWHERE, _NOWHERE
         try:
-            out = self._written(target, depth, (*trail, place))
+            out = self._entered(target, depth, place)
         except _TooMany:
-            if self._highest_cut >= len(trail):
-                self._memory.begun[(*place, depth)] = _Begun(self._nodes - nodes, frozenset(self._places))
+            if self._highest_cut >= level:
+                self._memory.begun[place, depth] = _Begun(self._nodes - nodes, self._places)
             self._places |= around
             self._highest_cut = min(self._highest_cut, cut_around)
             raise
-        if self._highest_cut >= len(trail):
+        if self._highest_cut >= level:
             self._highest_cut = _NOWHERE
             if self._faults == faults:
-                written = _Written(out, self._nodes - nodes, frozenset(self._places))
-                self._memory.written[(*place, depth)] = written
+                written = _Written(out, self._nodes - nodes, self._places, reach=depth - self._lowest + 1)
+                self._memory.keep(place, depth, written)
         self._places |= around
+        self._lowest = min(self._lowest, lowest_around)
         self._highest_cut = min(self._highest_cut, cut_around)
         return out
 
-    def _written(self, target: Node, depth: int, trail: tuple[tuple[str, str], ...]) -> JsonObject:
-        if depth <= 0 and any(isinstance(target.fields.get(key), dict | list) for key in _INNER):
-            return self.cut(target)
-        return merged(plain(target, self._direction, lambda inner: self.schema(inner, depth - 1, trail)))
+    def _written(self, target: Node, depth: int) -> JsonObject:
+        """The schema at a node that is no reference, written once where there is none in it either."""
+        key = (id(target.value), target.pointer)
+        known = self._memory.plain.get(key)
+        if known is not None and known.reach <= depth:
+            self._count(known.nodes)
+            self._lowest = min(self._lowest, depth - known.reach + 1)
+            return known.schema
+        nodes, references, lowest_around = self._nodes, self._references, self._lowest
+        self._lowest = _NOWHERE
+        out = self._made(target, depth)
+        if self._references == references and self._lowest > 0:
+            self._memory.plain[key] = _Plain(target, out, self._nodes - nodes, reach=depth - self._lowest + 1)
+        self._lowest = min(self._lowest, lowest_around)
+        return out
+
+    def _made(self, target: Node, depth: int) -> JsonObject:
+        if not _INNER.isdisjoint(target.fields):
+            if depth <= 0 and any(isinstance(target.fields.get(key), dict | list) for key in _INNER):
+                self._lowest = min(self._lowest, 0)
+                return self.cut(target)
+            self._lowest = min(self._lowest, max(depth, 1))
+        return merged(plain(target, self._direction, lambda inner: self.schema(inner, depth - 1)))
 
     def cut(self, node: Node) -> JsonObject:
         """What stands for a structure that is not shown: its type, and the names of its members in words."""
@@ -180,15 +249,8 @@ class _Walk:
         return target.replaced(target.fields | {key: value for key, value in node.fields.items() if key != "$ref"})
 
 
-_INNER = (
-    "properties",
-    "items",
-    "allOf",
-    "anyOf",
-    "oneOf",
-    "additionalProperties",
-    "patternProperties",
-    "prefixItems",
+_INNER = frozenset(
+    ("properties", "items", "allOf", "anyOf", "oneOf", "additionalProperties", "patternProperties", "prefixItems")
 )
 
 

@@ -46,6 +46,13 @@ def test_a_tool_that_fits_is_left_alone(tool):
         assert Fitter().fitted(tool) == (tool, ())
 
 
+@settings(max_examples=60, deadline=None)
+@given(schemas, st.sampled_from([None, 0, 1, 2, 3]), st.sampled_from([0, 20, 100]))
+def test_what_a_cut_leaves_weighs_what_it_was_weighed_before(schema, depth, words):
+    fitter = Fitter()
+    assert fitter.weight(schema, depth, words) == size_of(fitter.cut(schema, depth, words))
+
+
 def test_words_go_before_structure():
     inner = {"type": "object", "properties": {"deep": {"type": "object", "properties": {"x": {"type": "integer"}}}}}
     tool = {"type": "object", "properties": {"a": inner | {"description": "many words " * 100}}}
@@ -83,4 +90,4 @@ def test_a_clipped_text_has_its_length_and_is_a_beginning(text, length):
 
 def test_a_word_is_never_cut_in_two():
     assert clipped("one two three", 9) == "one two…"
-    assert Fitter().shortened({"description": "one two three"}, 0) == {}
+    assert Fitter().cut({"description": "one two three"}, None, 0) == {}
