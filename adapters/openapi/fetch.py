@@ -11,7 +11,15 @@ from pathlib import Path
 import httpx2
 
 from adapters.base import Json, Observer, nobody
-from adapters.errors import DocumentError, HttpStatusError, SourceError
+from adapters.errors import (
+    DocumentError,
+    ForeignOrigin,
+    HttpStatusError,
+    MalformedResponse,
+    ResponseTooLarge,
+    SourceError,
+)
+from adapters.masking import Mask
 from adapters.openapi.document import Document, file_path, is_inside_folder
 from adapters.openapi.text import NotADocument, parse_document
 from adapters.origin import Origin, is_http
@@ -65,13 +73,14 @@ class DocumentFetcher:
         return value
 
     def _failed(self, uri: str, why: str) -> DocumentError:
-        return DocumentError(f"the document '{uri}' cannot be read: {why}", source=self._source, location=uri)
+        shown = Mask().url(httpx2.URL(uri)) if uri.startswith(("http:", "https:")) else uri
+        return DocumentError(f"the document '{shown}' cannot be read: {why}", source=self._source, location=shown)
 
     def _url(self, place: str) -> httpx2.URL:
         try:
             url = httpx2.URL(place).copy_with(fragment=None, userinfo=b"")
         except (httpx2.InvalidURL, UnicodeError):
-            raise self._failed(place, "it is no URL") from None
+            raise DocumentError(f"the document '{place}' cannot be read: it is no URL", source=self._source) from None
         if not is_http(url):
             raise self._failed(place, "it is no http URL")
         return url
@@ -99,7 +108,12 @@ class DocumentFetcher:
     async def _get(self, url: httpx2.URL, headers: tuple[tuple[str, str], ...]) -> bytes:
         accept = ("accept", "application/json, application/yaml, */*")
         request = HttpRequest(method="GET", url=url, headers=(accept, *headers), is_repeatable=True)
-        return await self._transport.fetch(request, observer=self._observer)
+        try:
+            return await self._transport.fetch(request, observer=self._observer)
+        except (ForeignOrigin, MalformedResponse) as error:
+            raise self._unreachable(error) from error
+        except ResponseTooLarge as error:
+            raise self._failed(str(url), f"it is larger than {MAX_DOCUMENT_BYTES:,} bytes") from error
 
     def _unreachable(self, error: SourceError) -> DocumentError:
         return DocumentError(

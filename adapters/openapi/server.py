@@ -45,11 +45,12 @@ class Servers:
         if not self._stated:
             where = f" to the URL that '{self._paths[0]}' stands for" if self._paths else ""
             return Base(None, f"the document names no server with a host; set BASE_API_URL or --base-url{where}")
-        first = self._stated[0]
-        if not self._here.startswith("file:") and Origin.of(first) != Origin.of(httpx2.URL(self._here)):
-            why = f"the document comes from another origin than its server '{first}'; set BASE_API_URL to that URL if "
-            return Base(None, why + "you trust it")
-        return Base(first)
+        if self._here.startswith("file:"):
+            return Base(self._stated[0])
+        here = httpx2.URL(self._here)
+        own = next((url for stated in self._stated if (url := _at(stated, here)) is not None), None)
+        why = f"the document comes from another origin than its server '{self._stated[0]}'; set BASE_API_URL to that "
+        return Base(own, "" if own else f"{why}URL if you trust it")
 
     def base_of(self, stated: Node | None) -> Base:
         """The base of an operation; `stated` are its own servers or those of its path."""
@@ -60,10 +61,9 @@ class Servers:
             return self.root
         origins = [Origin.of(url) for url in self._stated]
         for url in urls:
-            if Origin.of(url) == self.own:
-                return Base(url)
-            if Origin.of(secured := url.copy_with(scheme="https")) == self.own:
-                return Base(secured)
+            at_home = _at(url, self.root.url)
+            if at_home is not None:
+                return Base(at_home)
             if Origin.of(url) in origins:
                 return Base(self._moved(url))
         return Base(None, f"its own server '{urls[0]}' is of another origin than '{self.own}'")
@@ -103,6 +103,14 @@ def _filled(server: JsonObject) -> str | None:
         if value is not None:
             text = text.replace(f"/{place}", f"/{value.lstrip('/')}").replace(place, value)
     return None if "{" in text else text
+
+
+def _at(url: httpx2.URL, home: httpx2.URL) -> httpx2.URL | None:
+    """A URL of the same origin as another one; where that is secure, its host's insecure spelling is taken for it."""
+    for known in (url, url.copy_with(scheme="https")):
+        if Origin.of(known) == Origin.of(home):
+            return known
+    return None
 
 
 def _value(variable: object) -> str | None:

@@ -13,6 +13,10 @@ import yaml
 
 from adapters.base import Json
 
+_MARKUP = (
+    "it is a web page or other markup, neither JSON nor YAML; a page that shows an API names the URL of the document "
+    "itself, often /openapi.json, /swagger.json or /v3/api-docs"
+)
 _MAX_DEPTH = 500
 _MAX_VALUES = 5_000_000
 _MAX_MERGED = 100_000
@@ -24,7 +28,10 @@ class NotADocument(ValueError):
 
 def parse_document(data: bytes) -> Json:
     """The value of a JSON or YAML text. Raises NotADocument."""
-    if data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
+    begin = data[:1_000].lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
+    if begin == b"<":
+        raise NotADocument(_MARKUP)
+    if begin in (b"{", b"["):
         try:
             return _json(data)
         except NotADocument:

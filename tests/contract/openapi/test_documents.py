@@ -86,6 +86,37 @@ async def test_a_fetched_document_cannot_send_its_calls_elsewhere(opened, server
     assert len(other_server.received) == 1
 
 
+async def test_of_several_servers_a_fetched_document_is_used_with_that_of_its_own_origin(
+    opened, server, other_server, tools
+):
+    servers = [{"url": other_server.url}, {"url": f"{server.url}/v3"}]
+    server.routes["/openapi.json"] = tools.answer(tools.described({"/t": get(operationId="l")}, servers=servers))
+    await (await opened(f"{server.url}/openapi.json")).call("l", {})
+    assert (server.received[-1].target, other_server.received) == ("/v3/t", [])
+
+
+@pytest.mark.parametrize(
+    ("reply", "why"),
+    [
+        (lambda answer: answer(b"<!DOCTYPE html><html></html>", kind="text/html"), "web page.*/openapi.json"),
+        (lambda answer: answer({}, status=302, headers={"location": "http://127.0.0.1:1/x"}), "127.0.0.1:1/x"),
+        (lambda answer: answer(b"{", headers={"content-encoding": "br"}), "OPENAPI_SPEC"),
+    ],
+)
+async def test_what_is_no_document_is_refused_with_the_next_step(opened, server, tools, reply, why):
+    server.routes["/openapi.json"] = reply(tools.answer)
+    with pytest.raises(DocumentError, match=why):
+        await opened(f"{server.url}/openapi.json")
+
+
+async def test_a_secret_in_the_url_of_a_document_is_told_to_nobody(opened, server, tools):
+    server.routes["/openapi.json"] = tools.answer(b"<html>", kind="text/html")
+    with pytest.raises(DocumentError) as refused:
+        await opened(f"{server.url}/openapi.json?v=2&api_key=hidden-value")
+    assert "v=2" in str(refused.value)
+    assert "hidden-value" not in str(refused.value) + refused.value.location
+
+
 async def test_a_relative_server_is_seen_from_where_the_document_came(opened, server, tools):
     document = tools.described({"/t": get(operationId="l")}, servers=[{"url": "../v2"}])
     server.routes["/docs/openapi.json"] = tools.answer(document)
