@@ -13,6 +13,7 @@ from adapters.base import Json, LeftOut
 from adapters.openapi import swagger
 from adapters.openapi.document import BrokenReference, Document, Node
 from adapters.openapi.operation import Location
+from adapters.openapi.places import shown_place, stated_place
 from adapters.openapi.settings import ANY_SCHEME, Client, OpenApiSettings
 
 
@@ -61,10 +62,20 @@ class MissingScheme(Exception):
 
 
 class Security:
-    """The schemes of one document, and the credentials and clients of one source."""
+    """The schemes of one document, and the credentials and clients of one source.
 
-    def __init__(self, schemes: Mapping[str, Scheme], default: Json, settings: OpenApiSettings) -> None:
-        self._schemes, self._default = schemes, default
+    `always` are schemes that no document states: they go along with every request.
+    """
+
+    def __init__(
+        self,
+        schemes: Mapping[str, Scheme],
+        default: Json,
+        settings: OpenApiSettings,
+        *,
+        always: tuple[Scheme, ...] = (),
+    ) -> None:
+        self._schemes, self._default, self._always = schemes, default, always
         values = {name: secret.get_secret_value().strip() for name, secret in settings.credentials.items()}
         self._values = {name: value for name, value in values.items() if value}
         self._clients = settings.clients
@@ -75,6 +86,14 @@ class Security:
         They are those of the first alternative that can be met whole. Where the document requires nothing anywhere,
         what is configured goes along all the same. Raises MissingScheme.
         """
+        try:
+            return _apart((*self._always, *self._required(stated)))
+        except MissingScheme:
+            if self._always:
+                return self._always
+            raise
+
+    def _required(self, stated: Node | None) -> tuple[Scheme, ...]:
         requirement = self._default if stated is None else stated.value
         if requirement is None:
             return self._unasked()
@@ -90,9 +109,14 @@ class Security:
         """All schemes that the settings name, else the first that any credential will do for."""
         named = [one for one in self._schemes.values() if one.name in self._values or self._is_client(one.name)]
         usable = named or [one for one in self._schemes.values() if self._is_met(one.name)][:1]
-        if usable or self._schemes:
+        if usable or self._schemes or self._always:
             return _apart(usable)
         return (_BEARER,) if ANY_SCHEME in self._values or ANY_SCHEME in self._clients else ()
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether nothing is configured to be let in by."""
+        return not self._values and not self._clients
 
     def client(self, scheme: Scheme) -> Client | None:
         """The client that gets the tokens of a scheme; None where its credential is at hand."""
@@ -125,7 +149,7 @@ class Security:
     @property
     def provided(self) -> frozenset[tuple[Location, str]]:
         """Where credentials stand that are configured: parameters of these names are no arguments. Lower case."""
-        met = [scheme for scheme in self._schemes.values() if self._is_met(scheme.name)]
+        met = [*self._always, *(scheme for scheme in self._schemes.values() if self._is_met(scheme.name))]
         return frozenset((scheme.location, scheme.field.lower()) for scheme in met)
 
     @property
@@ -138,7 +162,7 @@ class Security:
     @property
     def secret_names(self) -> frozenset[str]:
         """Names of query parameters and fields that carry a credential."""
-        return frozenset(scheme.field for scheme in self._schemes.values())
+        return frozenset(scheme.field for scheme in (*self._schemes.values(), *self._always))
 
 
 def _basic(value: str) -> str:
@@ -174,11 +198,26 @@ def read_security(document: Document, settings: OpenApiSettings, left_out: list[
         else:
             schemes[name] = scheme
     default = root.fields.get("security")
+    always = _always(document, settings, schemes)
+    known = {*schemes, *(scheme.name for scheme in always), ANY_SCHEME}
+    for name in sorted(set(settings.credentials) - known):
+        why = f"'auth' has a credential for '{name}', and the document has no such scheme"
+        left_out.append(LeftOut(document.path_of(holder), f"{why}; a place is written as 'header {name}'"))
     for name in settings.clients:
         if name != ANY_SCHEME and (name not in schemes or schemes[name].kind is not Kind.BEARER):
             why = f"'auth' has a client for '{name}', and the document has no such scheme that takes a bearer token"
             left_out.append(LeftOut(document.path_of(holder), why))
-    return Security(schemes, default if isinstance(default, list) else None, settings)
+    return Security(schemes, default if isinstance(default, list) else None, settings, always=always)
+
+
+def _always(document: Document, settings: OpenApiSettings, schemes: Mapping[str, Scheme]) -> tuple[Scheme, ...]:
+    """What goes along with every request: the places that the user says, else the parameter that shows itself."""
+    stated = [(name, stated_place(name)) for name in settings.credentials if name not in schemes]
+    said = tuple(Scheme(name, Kind.API_KEY, *place) for name, place in stated if place is not None)
+    if said or schemes or ANY_SCHEME not in settings.credentials:
+        return said
+    shown = shown_place(document)
+    return () if shown is None else (Scheme(ANY_SCHEME, Kind.API_KEY, *shown),)
 
 
 def _scheme(name: str, fields: Mapping[str, Json], *, is_swagger: bool) -> Scheme | None:

@@ -25,6 +25,7 @@ YAML_EXAMPLE = """\
 #     document: http://127.0.0.1:9001/openapi.json
 #     auth: SUPPORT_TOKEN              # or, by the document's security schemes:
 #     # auth: {api_key: SUPPORT_KEY, my_oauth: {client_id: CLIENT_ID, client_secret: CLIENT_SECRET, scope: read}}
+#     # auth: {header X-Api-Key: SUPPORT_KEY}   where the document names no scheme; so do query and cookie
 #     operations:
 #       search_tickets: {read: true, page_size: 100}
 #   files: {kind: mcp, command: "npx -y @modelcontextprotocol/server-filesystem ."}
