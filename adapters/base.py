@@ -67,15 +67,21 @@ class Pagination:
     source that tells the total of this one, `next_operation` one that gives the pages after the first (a scroll).
     `is_total_by_head` says that the document has a HEAD of the same path.
 
+    `last` is the argument that says which record a page ends with, where there is one in place of a size: `span`
+    records are asked for, and one less comes where a server leaves that record out.
+
     `first` is the position of the first page. Sizes are None where the document says nothing. `window` is the number
     of records that can be reached at most. `key` is the dotted path inside a record of what a KEYSET page begins
-    after. `next_path` and `total_path` are dotted paths in a response ("" is none), known only where a document's
-    annotation or the user says so. `is_declared` is False for a guess from names alone.
+    after. `next_path` and `total_path` are dotted paths in a response ("" is none), known only where a document or the
+    user says so. `is_declared` is False for a guess from names alone. `texts` are those of the arguments that count
+    and that the document calls text: digits are sent.
     """
 
     convention: Convention = Convention.SINGLE
     position: str | None = None
     size: str | None = None
+    last: str | None = None
+    span: int | None = None
     metadata: str | None = None
     metadata_value: Json = True
     totals: tuple[tuple[str, Json], ...] = ()
@@ -92,12 +98,13 @@ class Pagination:
     next_path: str | None = None
     total_path: str | None = None
     is_declared: bool = False
+    texts: tuple[str, ...] = ()
     other_hidden: tuple[str, ...] = ()
 
     @property
     def hidden(self) -> tuple[str, ...]:
         """Names of the arguments that the model does not see."""
-        named = (self.position, self.size, self.metadata, *(name for name, _ in self.totals))
+        named = (self.position, self.size, self.last, self.metadata, *(name for name, _ in self.totals))
         return tuple(dict.fromkeys(name for name in named if name)) + self.other_hidden
 
     @property

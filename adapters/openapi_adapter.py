@@ -50,6 +50,7 @@ from adapters.openapi.shelf import Shelf
 from adapters.openapi.tool import Tool
 from adapters.openapi.verify import Remark, Verifier
 from adapters.origin import Origin, joined
+from adapters.pagination import as_written
 from adapters.shown import ShownRequest
 from adapters.transport import HttpLimits, HttpRequest, HttpTransport, new_client
 
@@ -221,7 +222,8 @@ class OpenApiSource:
         if place.operation is not None:
             own = {name: value for name, value in own.items() if name in tool.binding.arguments}
         try:
-            return with_members(own, place.arguments, known=tool.binding.arguments)
+            of_page = as_written(place.arguments, tool.spec.pagination)
+            return with_members(own, of_page, known=tool.binding.arguments)
         except NoObject as error:
             raise self._invalid(tool, (f"{error}: it must be an object, since the page is said inside it",)) from None
 

@@ -10,7 +10,7 @@ range), `address` and `offset_address` tell them, and `marked` how to go on by w
 ignores them.
 """
 
-from adapters.paging.address import address, first_address, metadata_address, offset_address, smallest_size
+from adapters.paging.address import address, as_written, first_address, metadata_address, offset_address, smallest_size
 from adapters.paging.annotations import annotated
 from adapters.paging.continuations import continuing
 from adapters.paging.detect import detect
@@ -40,6 +40,7 @@ __all__ = [
     "address",
     "adopting",
     "annotated",
+    "as_written",
     "at_path",
     "continuing",
     "corrected",

@@ -13,9 +13,9 @@ from adapters.openapi.leftover import with_leftovers
 from adapters.openapi.names import Wire
 from adapters.openapi.operation import Location, Operation
 from adapters.openapi.settings import ToolOverride
-from adapters.pagination import ResponseShape, annotated, detect, flattened
+from adapters.pagination import ResponseShape, annotated, as_written, detect, flattened
 
-_PAGED = (Location.QUERY, Location.HEADER, BODY)
+_PAGED = (Location.QUERY, Location.HEADER, Location.PATH, BODY)
 _PARTS = ("allOf", "anyOf", "oneOf")
 _USUAL_SIZE = 100
 _NEVER_PAGED = frozenset({"PUT", "PATCH", "DELETE"})
@@ -30,7 +30,7 @@ def pagination_of(
     override: ToolOverride,
 ) -> Pagination:
     """How the tool pages: what the user says, else an annotation, else what parameters and answers show."""
-    paged = [one for one in arguments if one.wire.place in _PAGED]
+    paged = _able(arguments)
     by_wire = {one.wire.name: named[one.wire] for one in reversed(paged)}
     found = override.pagination or _found(paged, operation, response)
     found = _renamed(found, by_wire)
@@ -41,6 +41,13 @@ def pagination_of(
     return found
 
 
+def _able(arguments: Iterable[Argument]) -> list[Argument]:
+    """The arguments that may take part in paging: of a path only those that have their name for themselves."""
+    places = [one for one in arguments if one.wire.place in _PAGED]
+    elsewhere = {one.wire.name for one in places if one.wire.place is not Location.PATH}
+    return [one for one in places if one.wire.place is not Location.PATH or one.wire.name not in elsewhere]
+
+
 def _found(paged: list[Argument], operation: Operation, response: ResponseShape | None) -> Pagination:
     if operation.entry.method in _NEVER_PAGED:
         return Pagination()
@@ -48,11 +55,26 @@ def _found(paged: list[Argument], operation: Operation, response: ResponseShape 
     parameters = flattened(dict(reversed(schemas.items())))
     description = without_markup(operation.description)
     extensions = {key: value for key, value in operation.entry.operation.fields.items() if key.startswith("x-")}
+    in_path = {one.wire.name for one in paged if one.wire.place is Location.PATH}
+    asked = {name: schema for name, schema in parameters.items() if name not in in_path}
     if extensions:
-        declared = annotated(extensions, parameters, description=description, response=response)
+        declared = annotated(extensions, asked, description=description, response=response)
         if declared is not None:
-            return with_leftovers(declared, parameters)
-    return with_leftovers(detect(parameters, description=description, response=response), parameters)
+            return with_leftovers(declared, asked)
+    found = detect(
+        parameters,
+        description=description,
+        response=response,
+        required={one.wire.name for one in paged if one.is_required},
+        in_path=in_path,
+        is_addressed=_is_addressed(operation.entry.path),
+    )
+    return with_leftovers(found, asked)
+
+
+def _is_addressed(path: str) -> bool:
+    """Whether a path ends in a variable, as that of one thing does."""
+    return path.split("#")[0].split("?")[0].rstrip("/").rpartition("/")[2].startswith("{")
 
 
 def _renamed(found: Pagination, names: Mapping[str, str]) -> Pagination:
@@ -60,6 +82,8 @@ def _renamed(found: Pagination, names: Mapping[str, str]) -> Pagination:
         found,
         position=_name(found.position, names),
         size=_name(found.size, names),
+        last=_name(found.last, names),
+        texts=tuple(names_of(name, names) for name in found.texts),
         metadata=_name(found.metadata, names),
         totals=tuple((names_of(name, names), value) for name, value in found.totals),
         other_hidden=tuple(names_of(name, names) for name in found.other_hidden),
@@ -127,7 +151,9 @@ def page_defaults(pagination: Pagination) -> JsonObject:
     found: JsonObject = {}
     if pagination.convention in (Convention.OFFSET, Convention.PAGE) and pagination.position is not None:
         found[pagination.position] = pagination.first
+        if pagination.last is not None:
+            found[pagination.last] = pagination.first + (pagination.span or 1) - 1
     if pagination.size is not None:
         usual = pagination.default_size or min(pagination.max_size or _USUAL_SIZE, _USUAL_SIZE)
         found[pagination.size] = max(usual, pagination.min_size or 1)
-    return found
+    return as_written(found, pagination)

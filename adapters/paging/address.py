@@ -3,10 +3,11 @@
 Knows conventions and arithmetic. Knows no response.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import assert_never
 
-from adapters.base import Convention, Json, PageAddress, Pagination
+from adapters.base import Convention, Json, JsonObject, PageAddress, Pagination
 
 
 def address(pagination: Pagination, *, page_index: int, size: int | None) -> PageAddress:
@@ -71,10 +72,20 @@ def metadata_address(pagination: Pagination) -> PageAddress:
     return PageAddress({pagination.metadata: pagination.metadata_value})
 
 
+def as_written(arguments: Mapping[str, Json], pagination: Pagination) -> JsonObject:
+    """The arguments of a page as the tool takes them: digits where its document calls a number text."""
+    return {
+        name: str(value) if name in pagination.texts and isinstance(value, int) else value
+        for name, value in arguments.items()
+    }
+
+
 def _with_position(pagination: Pagination, position: int | None, size: int | None) -> PageAddress:
     arguments: dict[str, Json] = {}
     if pagination.position is not None and position is not None:
         arguments[pagination.position] = position
     if pagination.size is not None and size is not None:
         arguments[pagination.size] = size
+    if pagination.last is not None and pagination.span is not None and position is not None:
+        arguments[pagination.last] = position + pagination.span - 1
     return PageAddress(arguments)

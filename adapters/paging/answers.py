@@ -3,6 +3,7 @@
 Knows names, types and places of members. Knows no parameter but by its name, and no value.
 """
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -21,6 +22,7 @@ _FORWARD = frozenset("next last evaluated end ending following continuation".spl
 _STARTING = frozenset("exclusive start starting from after begin beginning".split())
 _NO_PLACE = frozenset("date time timestamp day month year hour at version".split())
 _COUNTERS = frozenset("id ids count total date time number size run runs execution".split())
+_NAME = re.compile(r"[A-Za-z_$@][\w$@]*(?:\.[A-Za-z_$@][\w$@]*)*")
 _OPEN = frozenset({"", "object"})
 _NO_RECORDS = names.NEVER_RECORD_LISTS | names.LINK_LISTS
 _HOLDERS = ("response", "result", "data", "list", "feed", "collection")
@@ -145,6 +147,14 @@ class Answer:
                 return path
         return self._next_beside_previous()
 
+    @cached_property
+    def has_clear_next_url(self) -> bool:
+        """Whether that is an address by its name, or by where it stands; `pagination.next` may be a cursor as well."""
+        above, _, leaf = (self.next_url or "").rpartition(".")
+        is_among_links = plain(above.rpartition(".")[2]) in names.LINK_LISTS
+        has_inside = any(path.startswith(f"{self.next_url}.") for path in self.leaves)
+        return is_among_links or has_inside or plain(leaf) in names.NEXT_URLS
+
     def _next_beside_previous(self) -> str | None:
         top = {plain(path): path for path in self.leaves if "." not in path}
         if "next" in top and top.keys() & (names.PREVIOUS_MARKS | {"count"}) and self.leaves[top["next"]] in _TEXT:
@@ -192,6 +202,16 @@ class Answer:
         if not handed.isdisjoint(self.spelled):
             return True
         return bool(asked & _STARTING) and any(_is_pair(asked, given) for given in self.spelled.values())
+
+    def named_in(self, text: str) -> str | None:
+        """The path of the only value that a text names (`see lastId in the response`), none that is a plain word."""
+        said = frozenset(_NAME.findall(text))
+        found = [
+            path
+            for path, kind in self.leaves.items()
+            if kind in {"", "string"} and (path in said or _leaf(path) in said) and len(spelling.pieces(path)) > 1
+        ]
+        return found[0] if len(found) == 1 else None
 
     def _is_in_part(self, own: str, parts: frozenset[str]) -> bool:
         places = (path.rpartition(".") for path in self.leaves)

@@ -19,13 +19,15 @@ from functools import cached_property
 from adapters.base import Convention
 from adapters.paging import names, spelling, wording
 from adapters.paging.answers import Answer
-from adapters.paging.parameters import Parameter, dated
+from adapters.paging.ends import begins_page, end_beside
+from adapters.paging.parameters import INTEGER, Parameter, dated
 from adapters.paging.sizes import size_beside
 
 _SHORT_TEXT = 400
 _MIRRORED = 2
 _SCROLL_IDS = names.words("scroll_id")
 _START_KEYS = names.words("exclusive_start_key")
+_PLACES_IN_LISTS = names.words("continue marker")
 _SCROLLS = names.words("scroll")
 _OFFSET_MAX_COMPANY = names.words("max max_results")
 
@@ -43,13 +45,19 @@ class Claim:
 class Company:
     """What stands beside a parameter: the other parameters, the tool's own description, and the described answer.
 
-    `required` are the names of the parameters that must be given.
+    `required` are the names of the parameters that must be given, `in_path` of those that stand in an address.
     """
 
     parameters: Sequence[Parameter]
     description: str
     answer: Answer
     required: frozenset[str] = frozenset()
+    in_path: frozenset[str] = frozenset()
+
+    @cached_property
+    def asked(self) -> Sequence[Parameter]:
+        """The parameters that do not stand in the address."""
+        return [one for one in self.parameters if one.name not in self.in_path]
 
     def has(self, table: frozenset[str]) -> bool:
         """Whether a parameter has one of these names."""
@@ -59,6 +67,17 @@ class Company:
     def _sized(self) -> dict[str, bool]:
         """Which positions are known to have a size beside them, or none."""
         return {}
+
+    @cached_property
+    def has_firm_size(self) -> bool:
+        """Whether a number stands here whose name means the size of a page and nothing else."""
+        return any(one.is_named(spelling.SIZES_ALONE) and one.types & INTEGER for one in self.parameters)
+
+    @cached_property
+    def has_firm_pair(self) -> bool:
+        """Whether a page number or an offset stands beside such a size: then pages come, however one is described."""
+        places = (one for one in self.parameters if one.is_named(spelling.PAGES, spelling.OFFSETS))
+        return self.has_firm_size and any(bool(one.types & INTEGER) and not one.is_measured for one in places)
 
     @cached_property
     def is_mirrored(self) -> bool:
@@ -71,11 +90,15 @@ class Company:
         """Whether a parameter's words match, or the tool's own where the parameter has none."""
         return one.says(pattern) or (not one.text and bool(pattern.search(self.description)))
 
+    def size_of(self, position: Parameter) -> Parameter | None:
+        """The size beside a position; one that stands in the address goes with such a position only."""
+        return size_beside(position, self.parameters if position.name in self.in_path else self.asked)
+
     def has_size(self, position: Parameter) -> bool:
         """Whether one of the others can be the size of a page."""
         known = self._sized.get(position.name)
         if known is None:
-            known = self._sized[position.name] = size_beside(position, self.parameters) is not None
+            known = self._sized[position.name] = self.size_of(position) is not None
         return known
 
 
@@ -101,7 +124,8 @@ def _cursor(one: Parameter, company: Company) -> bool | None:
     if one.is_named(spelling.KEYS) and company.answer.has_more and not company.answer.markers:
         return None
     if not one.is_text:
-        return True if (is_returned or one.is_named(_START_KEYS)) and _is_cursor_object(one) else None
+        is_firm = _is_counting_cursor(one, company)
+        return True if (is_returned or is_firm or one.is_named(_START_KEYS)) and _is_cursor_object(one) else None
     if one.is_named(spelling.CURSORS):
         return True
     if dated(one) or spelling.is_no_cursor(one.name):
@@ -109,6 +133,13 @@ def _cursor(one: Parameter, company: Company) -> bool | None:
     if is_returned or spelling.has_cursor_words(one.name):
         return True
     return _cursor_by_words(one, company)
+
+
+def _is_counting_cursor(one: Parameter, company: Company) -> bool:
+    """Whether a number is called a cursor and nothing else, beside a size or in its words."""
+    if not one.is_named(spelling.CURSORS) or not one.is_number or one.says(wording.SAYS_OFFSET):
+        return False
+    return one.says(wording.SAYS_CURSOR) or company.has_size(one)
 
 
 def _is_cursor_object(one: Parameter) -> bool:
@@ -120,10 +151,12 @@ def _is_cursor_object(one: Parameter) -> bool:
 
 def _cursor_by_words(one: Parameter, company: Company) -> bool | None:
     is_weak = one.is_named(spelling.WEAK_CURSORS)
-    if is_weak and one.is_named(frozenset({"continue"})) and company.has_size(one):
+    if is_weak and one.is_named(_PLACES_IN_LISTS) and company.has_size(one) and not one.is_something_else:
         return True
-    says_cursor = one.says(wording.SAYS_CURSOR) or (
-        not one.text and bool(wording.SAYS_CURSOR.search(company.description))
+    says_cursor = (
+        one.says(wording.SAYS_CURSOR)
+        or one.says(wording.HANDED_OUT)
+        or (not one.text and bool(wording.SAYS_CURSOR.search(company.description)))
     )
     if is_weak and says_cursor and not one.is_something_else:
         return None if _is_key(one, company) else True
@@ -172,24 +205,40 @@ def _is_key_range(one: Parameter, company: Company) -> bool:
 
 
 def _offset(one: Parameter, company: Company) -> bool | None:
-    if not _is_numeric_place(one) or one.is_named(spelling.SIZES_ALONE):
+    if not _is_numeric_place(one, company) or one.is_named(spelling.SIZES_ALONE):
         return None
+    if one.says(wording.SAYS_KEY):
+        return None
+    if end_beside(one, company.asked) is not None:
+        return True if begins_page(one, company.asked) else None
     has_size = company.has_size(one)
     has_words = one.says(wording.ABOUT_PAGING) or (
         not one.text and bool(wording.ABOUT_PAGING.search(company.description))
     )
     if one.is_named(spelling.OFFSETS):
-        return True if has_size or has_words else None
+        return True if has_size or has_words or company.answer.is_collection else None
     if one.is_named(frozenset({"first"})):
-        return True if _is_first_of_max(one, company) else None
+        is_said = has_size and bool(wording.SAYS_OFFSET.search(one.opening))
+        return True if is_said or _is_first_of_max(one, company) else None
+    is_named = one.is_named(spelling.WEAK_OFFSETS) or spelling.has_offset_words(one.name)
+    if is_named and one.says(wording.SAYS_PAGED) and one.says(wording.SAYS_START):
+        return True
     if one.is_named(spelling.WEAK_OFFSETS) and one.text and not (has_words or one.says(wording.SAYS_START)):
         return None
     if one.is_named(spelling.WEAK_OFFSETS):
-        return True if has_size and not company.has(spelling.RANGE_ENDS) else None
+        return True if has_size and not _is_range(one, company) else None
     if one.says(wording.SAYS_SIZE) and not one.says(wording.SAYS_OFFSET):
         return None
     says_offset = bool(wording.SAYS_OFFSET.search(one.opening))
-    return True if has_size and (says_offset or spelling.has_offset_words(one.name)) else None
+    return True if has_size and (says_offset or is_named) else None
+
+
+def _is_range(one: Parameter, company: Company) -> bool:
+    """Whether it is the lower end of a range of values, whose upper end is a number too."""
+    if one.is_named(spelling.SKIPS) or one.says(wording.SAYS_OFFSET) or one.says(wording.SAYS_PAGINATION):
+        return False
+    others = (other for other in company.parameters if other.is_named(spelling.RANGE_ENDS))
+    return any(other.is_number and not dated(other) for other in others)
 
 
 def _is_first_of_max(one: Parameter, company: Company) -> bool:
@@ -199,7 +248,7 @@ def _is_first_of_max(one: Parameter, company: Company) -> bool:
 
 
 def _page(one: Parameter, company: Company) -> bool | None:
-    if not _is_numeric_place(one):
+    if not _is_numeric_place(one, company):
         return None
     if one.is_named(spelling.PAGES):
         return True
@@ -211,13 +260,16 @@ def _page(one: Parameter, company: Company) -> bool | None:
     return True if has_size and spelling.has_page_words(one.name) else None
 
 
-def _is_numeric_place(one: Parameter) -> bool:
+def _is_numeric_place(one: Parameter, company: Company) -> bool:
     """A number that may count records or pages, in an object of paging or in none."""
+    if one.name in company.in_path and not (company.has_size(one) or company.answer.is_collection):
+        return False
     if not one.is_number or dated(one) or one.schema.get("format") in {"date", "date-time", "time"}:
         return False
     if spelling.is_foreign(one.name):
         return False
-    return not one.is_something_else or one.says(wording.SAYS_PAGINATION)
+    is_firm = one.is_named(spelling.OFFSETS, spelling.SKIPS, spelling.PAGES) and not one.is_measured
+    return not one.is_something_else or one.says(wording.SAYS_PAGINATION) or (is_firm and company.has_firm_size)
 
 
 _JUDGES: tuple[tuple[Convention, Callable[[Parameter, Company], bool | None]], ...] = (

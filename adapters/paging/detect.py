@@ -12,11 +12,13 @@ from adapters.base import Convention, JsonObject, Pagination
 from adapters.paging import names, spelling, wording
 from adapters.paging.answers import Answer
 from adapters.paging.claims import Claim, Company, claims
+from adapters.paging.ends import end_beside, span_of
 from adapters.paging.figures import metadata_flag, total_flags
 from adapters.paging.members import flattened
 from adapters.paging.parameters import TEXT, Parameter, dated, parameter_of
 from adapters.paging.response import ResponseShape
-from adapters.paging.sizes import bounds, size_alone, size_as_text, size_beside
+from adapters.paging.sizes import bounds, size_alone, size_beside
+from adapters.paging.texts import as_numbers, is_text_only
 
 _DOWNWARD = names.words("max_id")
 _SCIM = names.words("resources schemas items_per_page")
@@ -29,24 +31,32 @@ def detect(
     description: str = "",
     response: ResponseShape | None = None,
     required: Collection[str] = (),
+    in_path: Collection[str] = (),
+    is_addressed: bool = False,
 ) -> Pagination:
     """How the tool with these parameters (name -> JSON Schema, objects are opened to `object/member`) pages.
 
     `description` is the tool's own; it can supply the words that a bare parameter lacks, never take one away.
     `response` is what the document says of the answers. `required` names the parameters that must be given: a cursor
-    among them is the caller's own, since the first page has none. The headers `Range`, `Range-Unit` and `Prefer` may
-    stand among the parameters.
+    among them is the caller's own, since the first page has none. `in_path` names those that are parts of an address.
+    `is_addressed` says that the tool asks for one thing by its identifier. The headers `Range`, `Range-Unit` and
+    `Prefer` may stand among the parameters.
     """
     answer = Answer(response)
     opened = flattened(parameters).items()
-    known = [parameter_of(name, schema, is_number=answer.counts(name)) for name, schema in opened]
-    flag = metadata_flag(known)
-    if answer.is_surely_one:
+    known = as_numbers([parameter_of(name, schema, is_number=answer.counts(name)) for name, schema in opened], answer)
+    company = Company(known, description, answer, frozenset(required), frozenset(in_path))
+    flag = metadata_flag(company.asked)
+    if answer.is_surely_one and (is_addressed or not company.has_firm_pair):
         return _with_flag(Pagination(), flag)
-    found = _paged(Company(known, description, answer, frozenset(required)))
+    found = _paged(company)
     if found.convention is not Convention.SINGLE or found.size is not None:
         has_range = found.convention is Convention.RANGE
-        found = replace(found, totals=total_flags((p for p in known if not _takes(found, p)), has_range=has_range))
+        found = replace(
+            found,
+            totals=total_flags((p for p in company.asked if not _takes(found, p)), has_range=has_range),
+            texts=tuple(one.name for one in known if _counts(found, one) and is_text_only(one)),
+        )
     return _with_flag(found, flag)
 
 
@@ -63,7 +73,12 @@ def _without_total(found: Pagination, name: str) -> Pagination:
 
 
 def _takes(found: Pagination, parameter: Parameter) -> bool:
-    return parameter.name in (found.position, found.size)
+    return parameter.name in (found.position, found.size, found.last)
+
+
+def _counts(found: Pagination, parameter: Parameter) -> bool:
+    """Whether a number is sent for it: as a size, or as a position where pages have addresses."""
+    return parameter.name in (found.size, found.last) or (found.is_addressable and parameter.name == found.position)
 
 
 def _paged(company: Company) -> Pagination:
@@ -73,16 +88,17 @@ def _paged(company: Company) -> Pagination:
         return _by_position(found, company)
     is_listing = company.answer.is_collection or bool(found)
     if is_listing and (convention := _by_answer(company.answer)) is not None:
-        size = size_beside(None, _plain_names(company.parameters))
-        back = [one.name for one in company.parameters if one.is_named(spelling.FIRM_BACKWARD)]
-        hidden = tuple(dict.fromkeys([*(claim.parameter.name for claim in found), *back]))
+        size = size_beside(None, _plain_names(company.asked))
+        back = [one.name for one in company.asked if one.is_named(spelling.FIRM_BACKWARD)]
+        names_found = (claim.parameter.name for claim in found if claim.parameter in company.asked)
+        hidden = tuple(dict.fromkeys([*names_found, *back]))
         return Pagination(convention=convention, other_hidden=hidden, **bounds(size))
     if found:
         return _by_position(found, company)
-    if company.answer.has_link_list and size_beside(None, _plain_names(company.parameters)) is not None:
-        size = size_beside(None, _plain_names(company.parameters))
+    if company.answer.has_link_list and size_beside(None, _plain_names(company.asked)) is not None:
+        size = size_beside(None, _plain_names(company.asked))
         return Pagination(convention=Convention.NEXT_URL, **bounds(size))
-    return _by_range(company) or Pagination(**bounds(size_alone(company.parameters)))
+    return _by_range(company) or Pagination(**bounds(size_alone(company.asked)))
 
 
 def _ordered(found: Sequence[Claim]) -> list[Claim]:
@@ -102,9 +118,13 @@ def _is_ungivable(claim: Claim, company: Company) -> bool:
         return True
     if claim.convention is not Convention.CURSOR or _by_answer(company.answer) is None:
         return False
+    if claim.parameter.says(wording.NOT_BY_HAND):
+        return True
     if claim.parameter.says(wording.LINK_HEADER) and company.answer.has_header("link"):
         return True
     if company.answer.next_url is None and not company.answer.is_described:
+        return False
+    if claim.parameter.is_named(spelling.CURSORS) and company.answer.next_url and not company.answer.has_clear_next_url:
         return False
     return not company.answer.returns(claim.parameter.name) and not company.answer.markers - names.NEXT_URLS
 
@@ -112,21 +132,30 @@ def _is_ungivable(claim: Claim, company: Company) -> bool:
 def _by_position(found: Sequence[Claim], company: Company) -> Pagination:
     claim = found[0]
     position = claim.parameter
-    size = size_beside(position, company.parameters)
-    taken = {position.name, size.name if size else None}
-    text_size = None if size else size_as_text(company.parameters)
-    back = [one for one in company.parameters if _leads_back(one, claim)]
-    further = [*back, *(claim.parameter for claim in found[1:]), *((text_size,) if text_size else ())]
-    others = dict.fromkeys(one.name for one in further if one.name not in taken)
+    end = end_beside(position, company.asked) if claim.convention is Convention.OFFSET else None
+    size = None if end else company.size_of(position)
+    taken = {position.name, size.name if size else None, end.name if end else None}
+    back = [one for one in company.asked if _leads_back(one, claim)]
+    further = [*back, *(claim.parameter for claim in found[1:])]
+    others = dict.fromkeys(one.name for one in further if one.name not in taken and one.name not in company.in_path)
     return Pagination(
         convention=claim.convention,
         position=position.name,
         first=first_position(claim.convention, position, company.answer),
+        last=end.name if end else None,
+        span=span_of(position, end) if end else None,
         window=_window(position, size) if claim.convention is Convention.OFFSET else None,
         key=_key(claim, company.answer),
+        next_path=_said_place(claim, company.answer),
         other_hidden=tuple(others),
         **bounds(size),
     )
+
+
+def _said_place(claim: Claim, answer: Answer) -> str | None:
+    """Where the words of a cursor say that the answer has it, if nothing in the answer is called a next page."""
+    is_known = bool(answer.markers) or answer.next_url is not None or answer.returns(claim.parameter.name)
+    return None if claim.convention is not Convention.CURSOR or is_known else answer.named_in(claim.parameter.text)
 
 
 def _leads_back(one: Parameter, claim: Claim) -> bool:
@@ -147,13 +176,13 @@ def _by_answer(answer: Answer) -> Convention | None:
 
 def _by_range(company: Company) -> Pagination | None:
     """The header `Range`, where it counts records and not bytes, or an answer that tells a range."""
-    asked = [one for one in company.parameters if one.forms & spelling.RANGE_HEADERS]
+    asked = [one for one in company.asked if one.forms & spelling.RANGE_HEADERS]
     ranges = [one for one in asked if one.is_named(frozenset({"range"})) and not one.says(wording.BYTES)]
     has_unit = any(one.is_named(frozenset({"rangeunit"})) for one in asked)
     is_told = company.answer.has_header("content-range") and company.answer.is_collection
     if not ranges or not (has_unit or is_told or any(one.says(wording.ABOUT_PAGING) for one in ranges)):
         return None
-    size = size_beside(None, _plain_names(company.parameters))
+    size = size_beside(None, _plain_names(company.asked))
     hidden = tuple(one.name for one in asked)
     return Pagination(convention=Convention.RANGE, other_hidden=hidden, **bounds(size))
 

@@ -9,6 +9,7 @@ from functools import cached_property, lru_cache
 
 from adapters.base import JsonObject
 from adapters.paging import spelling, wording
+from adapters.paging.names import plain
 
 INTEGER = frozenset({"integer", "number"})
 TEXT = frozenset({"string"})
@@ -63,6 +64,11 @@ class Parameter:
         """Whether its first sentence speaks of time, money or identity."""
         return _matches(wording.NOT_PAGING, self.opening)
 
+    @cached_property
+    def is_measured(self) -> bool:
+        """Whether its first sentence counts in units of time, space or storage."""
+        return _matches(wording.MEASURED, self.opening)
+
     def is_named(self, *tables: frozenset[str]) -> bool:
         """Whether one of its spellings is in a table."""
         return any(self.forms & table for table in tables)
@@ -83,7 +89,8 @@ class Parameter:
         """The whole numbers that are allowed, ascending, where the schema lists them."""
         listed = self.schema.get("enum")
         values = listed if isinstance(listed, list) else ()
-        return tuple(sorted({v for v in values if isinstance(v, int) and not isinstance(v, bool)}))
+        digits = {int(v) for v in values if isinstance(v, str) and v.isascii() and v.isdigit()}
+        return tuple(sorted(digits | {v for v in values if isinstance(v, int) and not isinstance(v, bool)}))
 
 
 @lru_cache(maxsize=16384)
@@ -106,10 +113,16 @@ def parameter_of(name: str, schema: JsonObject, *, is_number: bool = False) -> P
         flat = {k: v for b in reversed(real) for k, v in b.items()} | flat
     types = flat.get("type")
     listed = [types] if isinstance(types, str) else types if isinstance(types, list) else [b.get("type") for b in real]
-    text = " ".join(str(flat[key]) for key in ("title", "description") if flat.get(key))
+    text = " ".join(part for part in (_title(name, flat), str(flat.get("description") or "")) if part)
     known = {kind for kind in listed if isinstance(kind, str) and kind != "null"}
     numbers = INTEGER if is_number and known == TEXT else _numbers_as_text(flat)
     return Parameter(name, frozenset(known | numbers), flat, _readable(text))
+
+
+def _title(name: str, schema: JsonObject) -> str:
+    """The title, unless it is the name again, as frameworks write it: that says nothing."""
+    title = str(schema.get("title") or "")
+    return "" if plain(title) == plain(name.rpartition("/")[2]) else title
 
 
 def _numbers_as_text(schema: JsonObject) -> frozenset[str]:

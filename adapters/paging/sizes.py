@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from adapters.base import Json
 from adapters.paging import spelling, wording
+from adapters.paging.ends import end_beside
 from adapters.paging.parameters import INTEGER, Parameter
 
 
@@ -18,12 +19,6 @@ def size_beside(position: Parameter | None, known: Iterable[Parameter]) -> Param
         (rank, one) for one in others if one is not position and (rank := _rank(one, others, position)) is not None
     ]
     return min(ranked, key=lambda pair: pair[0], default=(0, None))[1]
-
-
-def size_as_text(known: Iterable[Parameter]) -> Parameter | None:
-    """A size that a document calls text: it is of no use for choosing a page, and none of the model's business."""
-    strong = [one for one in known if one.is_named(spelling.SIZES_ALONE) and one.types and one.is_text]
-    return next((one for one in strong if one.says(wording.ABOUT_PAGING) and not one.is_number), None)
 
 
 def size_alone(known: Iterable[Parameter]) -> Parameter | None:
@@ -41,7 +36,7 @@ def bounds(size: Parameter | None) -> dict[str, Json]:
     lowest, highest = size.number("minimum"), size.number("maximum")
     below, above = size.number("exclusiveMinimum"), size.number("exclusiveMaximum")
     stated = wording.STATED_MAXIMUM.search(size.text)
-    cap = int(stated.group(1).replace(",", "")) if stated else None
+    cap = int(next(filter(None, stated.groups())).replace(",", "")) if stated else None
     return {
         "size": size.name,
         "sizes": size.choices,
@@ -58,6 +53,8 @@ def _rank(one: Parameter, known: list[Parameter], position: Parameter | None) ->
     is_near = position is not None and spelling.parent(one.name) == spelling.parent(position.name)
     if spelling.is_foreign(one.name) and not is_near:
         return None
+    if position is not None and end_beside(position, known) is one:
+        return None
     checks = (
         one.is_named(spelling.SIZES_ALONE),
         one.is_named(spelling.SIZES),
@@ -70,7 +67,10 @@ def _rank(one: Parameter, known: list[Parameter], position: Parameter | None) ->
 
 def _limits_something_else(one: Parameter, known: list[Parameter]) -> bool:
     is_value_range = one.is_named(frozenset({"max"})) and any(other.is_named(frozenset({"min"})) for other in known)
-    return is_value_range or (one.is_something_else and not one.says(wording.ABOUT_SIZE))
+    is_other = one.is_something_else and not one.says(wording.ABOUT_SIZE)
+    is_beside_place = one.is_named(spelling.SIZES_ALONE) and not one.is_measured
+    is_beside_place = is_beside_place and any(other.is_named(spelling.OFFSETS, spelling.PAGES) for other in known)
+    return is_value_range or (is_other and not is_beside_place)
 
 
 def _largest(choices: tuple[int, ...], highest: int | None, above: int | None, stated: int | None) -> int | None:

@@ -17,7 +17,7 @@ _SEGMENT = re.compile(r"[/\[\].]+")
 
 SIZES_ALONE = names.SIZES_ALONE
 SIZES = names.SIZES | words(
-    "pagelen page_length page_len record_count max_page_size fetch_size first length amount per quantity pp"
+    "pagelen page_length page_len record_count max_page_size fetch_size first length max_length amount per quantity pp"
 )
 CURSORS = words(
     "cursor next_cursor start_cursor page_cursor page[cursor] page_token next_page_token next_token continuation_token "
@@ -41,6 +41,7 @@ OFFSETS = words(
     "offset page[offset] start_at start_index first_result result_offset record_offset start_record start_offset"
 )
 WEAK_OFFSETS = words("skip start from start_row row_start begin start_from first starting_at start_position")
+SKIPS = words("skip")
 PAGES = words(
     "page page_number page_no page_num page[number] page_index current_page page_nr p_page paged pg result_page pageidx"
 )
@@ -57,6 +58,7 @@ _NO_CURSOR = frozenset(
     "prev before stop end email user public".split()
 )
 _CURSOR = frozenset("cursor continuation bookmark skiptoken nexttoken pagetoken resumption".split())
+_RESUMES = frozenset("continue continuation resume".split())
 _MARKS = frozenset("token key marker cursor state bookmark".split())
 _PAGING = frozenset(
     "page paging pagination pager next continue continuation resume resumption starting paginator".split()
@@ -69,6 +71,8 @@ _MEASURES = frozenset(
 _SKIPS = frozenset("offset skip skipped skipping".split())
 _STARTS = frozenset("start starting first begin beginning from initial".split())
 _PLACES = frozenset("index row record item at pos position result number no num element entry hit doc document".split())
+_RECORDS = frozenset("row record item result entry hit".split())
+_ORDINALS = frozenset("index position".split())
 _NO_PLACES = frozenset(
     "time date id name key token hour minute second day month year line byte bytes lat lng lon timezone utc x y "
     "address ip port price amount version cursor zone z pixel char character range".split()
@@ -89,6 +93,13 @@ PARENTS = words(
     "input request criteria search_criteria search_params paginator page_params variables "
     "page_filter search page_spec paging_info"
 )
+
+
+_HOLDING = frozenset(
+    "query search list page paging pagination pager request parameters parameter params param options option criteria "
+    "input args arguments spec info model settings dto command".split()
+)
+"""What an object is called that holds the arguments of a list, in any combination."""
 
 
 @lru_cache(maxsize=8192)
@@ -118,7 +129,10 @@ def parent(name: str) -> str:
 def is_of_paging(name: str) -> bool:
     """Whether the object around a member is one of paging: its name is `page`, `pagination`, `options`, ...."""
     segments = [plain(segment) for segment in _SEGMENT.split(name) if segment]
-    return len(segments) > 1 and (segments[-2] in PARENTS or "pag" in segments[-2][:3])
+    if len(segments) < 2:
+        return False
+    around = set(pieces([segment for segment in _SEGMENT.split(name) if segment][-2]))
+    return segments[-2] in PARENTS or "pag" in segments[-2][:3] or (bool(around) and around <= _HOLDING)
 
 
 @lru_cache(maxsize=8192)
@@ -130,9 +144,10 @@ def is_foreign(name: str) -> bool:
 
 @lru_cache(maxsize=8192)
 def has_cursor_words(name: str) -> bool:
-    """`resultsContinuationToken`, `nextPageKey`."""
+    """`resultsContinuationToken`, `nextPageKey`, `continueFrom`."""
     own = set(pieces(name))
-    return bool(own & _CURSOR or (own & _MARKS and own & _PAGING)) and not own & _NO_CURSOR
+    is_resumed = bool(own & _RESUMES) and bool(own & {"from", "after"})
+    return (is_resumed or bool(own & _CURSOR or (own & _MARKS and own & _PAGING))) and not own & _NO_CURSOR
 
 
 @lru_cache(maxsize=8192)
@@ -156,9 +171,10 @@ def is_measure(name: str) -> bool:
 
 @lru_cache(maxsize=8192)
 def has_offset_words(name: str) -> bool:
-    """`recordsToSkip`, `firstRow`, `result_offset`."""
+    """`recordsToSkip`, `firstRow`, `result_offset`, `record_index`."""
     own = set(pieces(name))
-    return bool(own & _SKIPS or (own & _STARTS and own & _PLACES)) and not own & _NO_PLACES
+    is_place = (own & _STARTS and own & _PLACES) or (own & _RECORDS and own & _ORDINALS)
+    return bool(own & _SKIPS or is_place) and not own & _NO_PLACES
 
 
 @lru_cache(maxsize=8192)

@@ -43,13 +43,16 @@ SAYS_OFFSET = _any(
     rf"\b{_SKIPPED} (?:over )?(?:the )?(?:first |this |that |a |an |\w+ )?(?:number|many|specified|given|\d+|n) ",
     r"\b(?:index|position|offset|ordinal|rank|number|row) of (?:the )?(?:first|starting|initial) (?:\w+ )?\w+",
     r"\b(?:start(?:ing)?|beginning|initial|first) (?:index|position|offset|row|record|item|result|entry|element|hit)\b",
+    r"\bfirst (?:\w+ )?(?:result|record|item|row|entry|element|hit|object) to (?:be )?"
+    r"(?:return|retriev|fetch|show|display|includ|get|list|read)\w*\b",
+    r"\b(?:zero|0|one|1)[- ]based (?:index|position|offset|number)\b",
     r"\bstarting point (?:for|of|in) (?:the )?(?:\w+ ){0,3}(?:results|list|page|records|search)",
     r"\b(?:pag(?:e|ing|ination)|results?|record|row|item|list) (?:start )?offset\b",
     r"\boffset (?:for|of|in|into|from|to) (?:the |a )?(?:\w+ ){0,3}(?:pag\w*|results?|records?|items?|list|set)\b",
 )
 SAYS_PAGE = _any(
     r"\bpage[- ](?:number|no\b|num\b|index)",
-    rf"\bpage (?:of \w+ )?(?:to|you want to|that you want to|should be|that is) (?:be )?{_RETURNED}\b",
+    rf"\bpage (?:of (?:\w+ ){{1,3}})?(?:to|you want to|that you want to|should be|that is) (?:be )?{_RETURNED}\b",
     r"\bpage (?:of \w+ )?to (?:request|query|view|open|start)\b",
     r"\bwhich ['\"`]?(?:page|slice|batch|chunk|portion|block)\b",
     r"\b(?:0|1|zero|one)-based page\b",
@@ -76,11 +79,12 @@ SAYS_KEY = _any(
     rf"\blast (?:\w+ ){{0,4}}(?:of|from|in|on|returned (?:in|by|on)|received (?:in|from|on)|seen (?:in|on)) "
     rf"(?:the |your |a )?(?:{_EARLIER}|fetched|current)\b",
     r"\b(?:after|beyond|following) (?:the |this |that )?(?:specified |given )?(?:\w+ )?(?:id|identifier|key)\b",
-    r"\bwith (?:an? )?(?:ids?|identifiers?|keys?|numbers?) (?:strictly )?"
+    r"\bwith (?:an? )?\w*(?:ids?|identifiers?|keys?|numbers?) (?:strictly )?"
     r"(?:greater|less|lower|higher|larger|smaller|more recent|older|newer|after|beyond)\b",
     r"\bobject id that defines your place\b|\blexically after\b",
     r"\bwhose (?:\w+ )?(?:id|identifier|key|number) is (?:strictly )?"
     r"(?:greater|less|lower|higher|larger|smaller|after)\b",
+    r"\b(?:before|after|since) (?:\w+ )?id\b[^;]{0,40}\bpaginat",
     r"\bids? (?:greater|less|lower|higher|larger|smaller) than\b|\bids? (?:strictly )?(?:after|before) (?:this|the)\b",
 )
 NO_CURSOR = _any(
@@ -121,6 +125,22 @@ IS_CURSOR = _any(
     r"\b(?:token|value|key|marker|bookmark)\b[^.;]{0,60}\b(?:next|subsequent|following|more) "
     r"(?:page|set|batch|group|chunk|portion|slice) (?:of|in)\b",
     r"\bwhere (?:to|the) (?:previous |last )?(?:\w+ )?(?:continue|resume|left off|leaves off|ended)\b",
+    r"\b(?:token|cursor|marker|bookmark|pointer|handle)\b[^;]{0,80}\bto (?:get|fetch|retrieve|request|load|obtain) "
+    r"(?:the |an? )?(?:next|following|subsequent|further) "
+    r"(?:page|set|batch|chunk|portion|slice|results|records|items)\b",
+)
+HANDED_OUT = _any(
+    r"\b\w*(?:key|token|cursor|marker|id|value)\b (?:field |value |member |property )?(?:in|of|from) (?:the |a )?"
+    r"(?:previous |last |prior )?(?:response|answer|reply)\b"
+)
+NOT_BY_HAND = _any(
+    r"\bshould(?:n't| not) (?:be )?(?:provid|defin|set|us|giv|specif)|\bnot (?:expected|meant|intended) to (?:be )?"
+    r"(?:provid|set|giv|us|specif)|\byou (?:do not|don't) (?:need|have) to (?:provide|set) this\b"
+)
+ENDS_PAGE = _any(
+    r"\b(?:end|ending|last|final|highest|stop(?:ping)?) "
+    r"(?:record|row|item|index|result|position|entry|element|value)\b",
+    r"\bend of (?:the )?(?:\w+ )?(?:block|page|list|range|window|slice|results|records|rows|items)\b",
 )
 SAYS_START = _any(r"\bstart|\bbegin|\bfirst\b|\boffset\b|\bposition\b|\bpag(?:e|ing|inat)")
 USED_FOR_PAGING = _any(
@@ -134,16 +154,23 @@ ABOUT_PAGING = re.compile(
     r"|\bnext\b|\bto return\b|\bobjects?\b|\bdocuments?\b|\bnumber of\b",
     re.IGNORECASE,
 )
+SAYS_PAGED = _any(r"\bpaginat\w+|\bpaged\b|\bpaging\b|\bpages? through\b")
 SAYS_PAGINATION = re.compile(r"\bpaginat", re.IGNORECASE)
 ABOUT_SIZE = re.compile(
-    r"\bper[ -]page\b|\bpage size\b|\bto (?:return|retrieve|fetch)\b|\breturned\b|\bresults?\b|\brecords?\b|\bitems?\b",
+    r"\bper[ -]page\b|\bpage size\b|\bto (?:return|retrieve|fetch)\b|\bto be retrieved\b|\breturned\b|\bresults?\b"
+    r"|\brecords?\b|\bitems?\b",
     re.IGNORECASE,
 )
+_UNITS = (
+    r"\bpages? of (?:the|a|an|this) (?:pdf|document|file|book|website|notebook|scan)\b|\bto render\b"
+    r"|\btime ?-?zones?\b|\butc\b|\bgmt\b|\b(?:milli|micro|nano)?seconds?\b|\bminutes?\b|\bhours?\b|\bdays?\b"
+    r"|\bbytes?\b|\bepoch\b|\btimestamps?\b|\bpixels?\b|\bdegrees?\b|\bmet(?:er|re)s?\b|\bkm\b"
+)
+MEASURED = _any(_UNITS)
 NOT_PAGING = re.compile(
-    r"\bpages? of (?:the|a|an|this) (?:pdf|document|file|book|website|notebook|scan)\b|\bto render\b|"
-    r"\btime ?-?zones?\b|\butc\b|\bgmt\b|\b(?:milli)?seconds?\b|\bminutes?\b|\bhours?\b|\bdays?\b|\bbytes?\b|\bepoch\b"
-    r"|\btimestamps?\b|\bdate\b|\bpixels?\b|\bdegrees?\b|\bmet(?:er|re)s?\b|\bkm\b|\bcredit\b|\bspeed\b|\bprice\b"
-    r"|\bamount\b|\bspend\w*\b|\brate limit\b|\bcurrency\b|\btimeout\b|\bbudget\b|\btemperature\b|\bcharacters?\b"
+    rf"{_UNITS}|\bdate\b|\bcredit\b|\bspeed\b|\bprice\b"
+    r"|\bamount\b(?! of (?:\w+ ){0,2}(?:items|records|results|entries|rows|objects|hits|elements|documents|pages)\b)"
+    r"|\bspend\w*\b|\brate limit\b|\bcurrency\b|\btimeout\b|\bbudget\b|\btemperature\b|\bcharacters?\b"
     r"|\bline number\b|\b(?:page|article|document|wiki)'?s? ?-?(?:ids?|identifier|title|name|slug|url)\b"
     r"|\b(?:ids?|identifier|title|name|slug|url) of (?:the|a|an) (?:\w+ )?(?:page|article|document)\b",
     re.IGNORECASE,
@@ -158,8 +185,14 @@ ZERO_BASED = re.compile(
     r"|\b(?:starts?|starting|begins?|beginning|count(?:ed|ing|s)) (?:at|with|from) (?:0|zero)\b",
     re.IGNORECASE,
 )
-STATED_MAXIMUM = re.compile(
-    r"\b(?:max(?:imum)?(?: (?:is|of|value|allowed|page size|limit))*|up to|at most|no more than|cannot exceed)"
-    r"[\s:=(]{0,3}(\d{1,3}(?:,\d{3})+|\d+)",
-    re.IGNORECASE,
+_NUMBER = r"(\d{1,3}(?:,\d{3})+|\d+)"
+STATED_MAXIMUM = _any(
+    r"\b(?:max(?:imum)?(?: (?:is|of|value|allowed|page size|limit|count|size|number|amount|per page|results|items))*"
+    r"|up to|at most|(?:no|not|not be|cannot be|be) more than|(?:cannot|can't|must not|may not|not) exceed)"
+    rf"[\s:=(*`]{{0,4}}{_NUMBER}",
+    rf"\bmax(?:imum)? number of [^.;:\d]{{0,50}}(?: is|:|\)|=) ?{_NUMBER}",
+    r"\b(?:between|range|from|allowed values?|values?|valid)(?: is)?\W{0,4}\d+ ?"
+    rf"(?:and|to|through|-|,|\u2013|\.\.) ?{_NUMBER}",
+    rf"[(\[]\d+ ?(?:-|\u2013|\.\.|to) ?{_NUMBER}[)\]]",
+    rf"\b{_NUMBER} (?:is the )?max(?:imum)?\b",
 )

@@ -295,10 +295,10 @@ def test_enumerated_sizes_are_kept_in_order() -> None:
     assert (found.sizes, found.min_size, found.max_size) == ((10, 25, 50), 10, 50)
 
 
-def test_a_size_that_is_text_is_hidden_and_not_used() -> None:
+def test_a_size_that_is_text_is_asked_for_in_digits() -> None:
     size = text("Maximum number of results to return")
     found = detect({"nexttoken": TEXT, "maxresults": size})
-    assert (found.size, found.hidden) == (None, ("nexttoken", "maxresults"))
+    assert (found.size, found.hidden, found.texts) == ("maxresults", ("nexttoken", "maxresults"), ("maxresults",))
 
 
 def test_a_cursor_that_must_be_given_is_the_callers_own() -> None:

@@ -1,0 +1,94 @@
+"""Numbers of paging that a document calls text.
+
+Documents made from examples, or by hand, call every parameter a string. Knows names and words. Knows no value: what is
+sent for such a parameter is written as its document has it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from adapters.paging import spelling, wording
+from adapters.paging.answers import Answer
+from adapters.paging.ends import end_beside
+from adapters.paging.parameters import INTEGER, TEXT, Parameter, dated
+
+_PLACES = spelling.OFFSETS | spelling.WEAK_OFFSETS | spelling.PAGES | spelling.WEAK_PAGES
+_FORMATS = frozenset({None, "", "string", "number", "int", "int32", "int64", "integer"})
+
+
+def as_numbers(known: Sequence[Parameter], answer: Answer) -> list[Parameter]:
+    """The parameters, those of them made numbers that are text by their type only.
+
+    What is said of one, or a name that means nothing else, is enough; a weaker name needs a position or a size beside
+    it. Whatever the answer hands out, or is called a token, stays text.
+    """
+    is_page = _is_paged(known, answer)
+    clear = [_number(one) if is_page and _is_able(one, answer) and _is_clear(one) else one for one in known]
+    has_size = any(one.is_number and one.is_named(spelling.SIZES_ALONE) for one in clear)
+    placed = [_number(one) if has_size and _is_able(one, answer) and _is_place(one) else one for one in clear]
+    has_place = any(one.types and one.is_number and one.is_named(_PLACES) for one in placed)
+    sized = [_number(one) if has_place and _is_able(one, answer) and _is_weak_size(one) else one for one in placed]
+    ends = [end_beside(one, sized) for one in sized if one.types and one.is_number]
+    return [_number(one) if one in ends and _is_able(one, answer) and _is_end(one) else one for one in sized]
+
+
+def _is_paged(known: Sequence[Parameter], answer: Answer) -> bool:
+    """Whether anything asks for a place in a list or leads to the next page: a size alone may be any text."""
+    places = (_PLACES, spelling.CURSORS, spelling.WEAK_CURSORS, spelling.KEYS)
+    is_named = any(one.is_named(*places) or spelling.has_offset_words(one.name) for one in known)
+    is_said = any(
+        spelling.has_cursor_words(one.name)
+        or spelling.has_page_words(one.name)
+        or bool(wording.SAYS_OFFSET.search(one.opening))
+        for one in known
+    )
+    return is_named or is_said or bool(answer.markers) or answer.next_url is not None or answer.has_header("link")
+
+
+def is_text_only(one: Parameter) -> bool:
+    """Whether its document calls it a string and nothing else."""
+    return one.schema.get("type") == "string"
+
+
+def _number(one: Parameter) -> Parameter:
+    return replace(one, types=INTEGER)
+
+
+def _is_able(one: Parameter, answer: Answer) -> bool:
+    is_text = bool(one.types & TEXT) and one.types <= TEXT | INTEGER and is_text_only(one)
+    is_open = not one.schema.get("enum") or bool(one.choices)
+    is_plain = is_text and is_open and one.schema.get("format") in _FORMATS
+    is_firm = one.is_named(spelling.SIZES_ALONE, spelling.OFFSETS, spelling.SKIPS)
+    is_other = one.is_measured if is_firm else one.is_something_else
+    if not is_plain or dated(one) or is_other or spelling.is_foreign(one.name):
+        return False
+    tokens = (wording.IS_CURSOR, wording.NAMES_CURSOR, wording.HANDED_OUT, wording.NOT_BY_HAND)
+    if one.is_named(spelling.CURSORS) or any(one.says(pattern) for pattern in tokens):
+        return False
+    return not answer.returns(one.name) or bool(wording.SAYS_OFFSET.search(one.opening))
+
+
+def _is_clear(one: Parameter) -> bool:
+    if one.is_named(spelling.SIZES_ALONE, spelling.OFFSETS):
+        return True
+    said = (wording.SAYS_SIZE, wording.SAYS_OFFSET, wording.SAYS_PAGE)
+    is_said = any(pattern.search(one.opening) for pattern in said)
+    is_spelled = one.is_named(_PLACES, spelling.SIZES) or _is_spelled(one.name)
+    return is_spelled and (is_said or (one.is_number and one.is_named(spelling.PAGES)))
+
+
+def _is_spelled(name: str) -> bool:
+    return spelling.has_size_words(name) or spelling.has_offset_words(name) or spelling.has_page_words(name)
+
+
+def _is_place(one: Parameter) -> bool:
+    """Whether it is a position where a size stands beside it."""
+    return one.is_named(spelling.PAGES, spelling.SKIPS) and not one.says(wording.SAYS_CURSOR)
+
+
+def _is_end(one: Parameter) -> bool:
+    return not one.text or one.says(wording.ENDS_PAGE) or one.says(wording.SAYS_PAGED)
+
+
+def _is_weak_size(one: Parameter) -> bool:
+    return one.is_named(spelling.SIZES) and (not one.text or one.says(wording.ABOUT_SIZE))
