@@ -34,6 +34,14 @@ def is_http(url: httpx2.URL) -> bool:
     return url.scheme in _PORTS and bool(url.host)
 
 
+def is_other_scheme(url: httpx2.URL, own: httpx2.URL) -> bool:
+    """Whether a URL differs from one's own origin by nothing but http for https, or the reverse."""
+    mine, other = Origin.of(own), Origin.of(url)
+    has_own_port = (url.port or _PORTS.get(url.scheme)) == mine.port
+    is_default = url.port is None and mine.port == _PORTS.get(mine.scheme)
+    return other.host == mine.host and other.scheme != mine.scheme and (has_own_port or is_default)
+
+
 def joined(base: httpx2.URL, reference: str) -> httpx2.URL | None:
     """The reference seen from the base, without user information and fragment; None where it is no http URL."""
     try:

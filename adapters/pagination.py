@@ -15,6 +15,7 @@ from adapters.paging.annotations import annotated
 from adapters.paging.continuations import continuing
 from adapters.paging.detect import detect
 from adapters.paging.going_on import Correction, adopting, corrected, is_followed, marked, may_repeat_address
+from adapters.paging.links import counts_on
 from adapters.paging.members import flattened
 from adapters.paging.reading import (
     Metadata,
@@ -45,6 +46,7 @@ __all__ = [
     "continuing",
     "corrected",
     "counting",
+    "counts_on",
     "detect",
     "fingerprint",
     "first_address",

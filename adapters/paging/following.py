@@ -11,7 +11,7 @@ from adapters.base import CallResult, Convention, Json, PageAddress, Pagination
 from adapters.paging.envelope import Envelope
 from adapters.paging.flags import Flag, read_flag
 from adapters.paging.keyset import next_key
-from adapters.paging.links import absolute, completed
+from adapters.paging.links import absolute, completed, is_same_host, query_of, url_in
 from adapters.paging.markers import Mark, Marks, marks_of
 from adapters.paging.names import plain
 
@@ -84,6 +84,8 @@ def _chosen(marks: Marks, pagination: Pagination, flag: Flag, *, is_full: bool) 
 def _place(mark: Mark, result: CallResult, pagination: Pagination, size: int | None) -> PageAddress | None:
     if mark.kind is not Convention.CURSOR:
         url = absolute(str(mark.value), result.location)
+        if (own := _as_argument(url, result.location, pagination)) is not None:
+            return PageAddress(own | _size(pagination, size))
         apart = (pagination.position, *pagination.other_hidden)
         positions = frozenset(plain(name.rpartition("/")[2]) for name in apart if name)
         return PageAddress(url=completed(url, result.location, apart=positions))
@@ -93,6 +95,18 @@ def _place(mark: Mark, result: CallResult, pagination: Pagination, size: int | N
     if pagination.next_operation is not None:
         return PageAddress(arguments, operation=pagination.next_operation)
     return PageAddress(arguments | _size(pagination, size))
+
+
+def _as_argument(url: str, location: str, pagination: Pagination) -> dict[str, Json] | None:
+    """The cursor in a URL of another host, such as a service behind a proxy knows itself by; None elsewhere.
+
+    That host is never asked: the cursor goes into the argument that takes it, to the service that was asked.
+    """
+    base, position = url_in(location), pagination.position
+    if pagination.convention not in _BY_ARGUMENT or position is None or base is None or is_same_host(url, base):
+        return None
+    known = {plain(position), plain(position.rpartition("/")[2])}
+    return next(({position: value} for name, value in query_of(url).items() if plain(name) in known and value), None)
 
 
 def _by_key(records: Sequence[Json], pagination: Pagination, *, flag: bool | None, asked: Asked) -> Next:

@@ -4,11 +4,14 @@ Knows syntax. Whether a link may be followed (same origin) is for the source to 
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from urllib.parse import parse_qs, parse_qsl, quote, urljoin, urlsplit
 
 from adapters.base import Json
+from adapters.paging import names
+from adapters.paging.names import plain
 
 _LINK = re.compile(r"<([^>]*)>((?:[^,\"<]|\"(?:[^\"\\]|\\.)*\")*)")
 _PARAMETER = re.compile(r";\s*([\w!#$&+\-.^`|~*]+)\s*(?:=\s*(?:\"((?:[^\"\\]|\\.)*)\"|([^\s;,\"]*)))?")
@@ -107,6 +110,26 @@ def is_same_place(url: str, other: str) -> bool:
     """Whether two absolute URLs differ in their query at most."""
     mine, yours = urlsplit(url), urlsplit(other)
     return (mine.netloc.lower(), mine.path.rstrip("/")) == (yours.netloc.lower(), yours.path.rstrip("/"))
+
+
+def is_same_host(url: str, other: str) -> bool:
+    """Whether two absolute URLs are of one host and port."""
+    return urlsplit(url).netloc.lower() == urlsplit(other).netloc.lower()
+
+
+def counts_on(urls: Sequence[str]) -> bool:
+    """Whether URLs differ in one number of a page or a position only, each by the same step: `?page=4`, `?page=5`."""
+    queries = [query_of(url) for url in urls]
+    if len(queries) < 2 or any(query.keys() != queries[0].keys() for query in queries):
+        return False
+    changing = [name for name in queries[0] if len({query[name] for query in queries}) > 1]
+    if len(changing) != 1 or plain(changing[0]) not in names.PAGE_POSITIONS | names.OFFSET_POSITIONS:
+        return False
+    values = [query[changing[0]] for query in queries]
+    if not all(value.isascii() and value.isdigit() for value in values):
+        return False
+    steps = {int(after) - int(before) for before, after in pairwise(values)}
+    return len(steps) == 1 and min(steps) > 0
 
 
 def completed(url: str, location: str, *, apart: frozenset[str]) -> str:

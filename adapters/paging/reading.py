@@ -82,7 +82,8 @@ def read_page(
 
     `asked` is the page's own address: a marker that only repeats it names no next page.
     """
-    found = find_records(result.payload, declared=records_path, is_paged=pagination != Pagination())
+    is_paged, noun = pagination != Pagination(), plain(_path(result).rstrip("/").rpartition("/")[2])
+    found = find_records(result.payload, declared=records_path, is_paged=is_paged, noun=noun)
     envelope = envelope_of(result.payload, found, result.headers)
     following = read_next(result, envelope, pagination, records=found.records, asked=Asked(address=asked, size=size))
     seen = PageSeen(
@@ -203,8 +204,11 @@ def _position(result: CallResult, envelope: Envelope, pagination: Pagination) ->
 
 def _nouns(result: CallResult, found: Found) -> frozenset[str]:
     """What the records may be called: by their place, and by the path or the tool that was asked."""
-    path = urlsplit(result.location.rpartition(" ")[2]).path
-    return nouns_of(found.path.rpartition(".")[2], path)
+    return nouns_of(found.path.rpartition(".")[2], _path(result))
+
+
+def _path(result: CallResult) -> str:
+    return urlsplit(result.location.rpartition(" ")[2]).path
 
 
 def _is_first(asked: PageAddress | None, pagination: Pagination) -> bool:

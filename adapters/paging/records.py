@@ -71,8 +71,11 @@ class _Candidate:
         return (*told, -len(self.items), len(self.keys))
 
 
-def find_records(payload: Json, *, declared: str | None = None, is_paged: bool = True) -> Found:
-    """The records of a payload. `is_paged` is False for a tool without any paging: there, one object is likelier."""
+def find_records(payload: Json, *, declared: str | None = None, is_paged: bool = True, noun: str = "") -> Found:
+    """The records of a payload. `is_paged` is False for a tool without any paging: there, one object is likelier.
+
+    `noun` is what was asked for, as the last part of a path: a list of that name is what came of it.
+    """
     if declared is not None and (found := _at_declared(payload, declared)) is not None:
         return found
     if payload is None or payload == {}:
@@ -88,7 +91,7 @@ def find_records(payload: Json, *, declared: str | None = None, is_paged: bool =
     best = _best(payload, is_paged=is_paged)
     if is_paged and (_is_empty_page(payload) if best is None else best.is_rare and (declared or _says_none(payload))):
         return Found([], normal_path(declared or ""), is_list=True)
-    if best is None or _is_part_of_record(payload, best, is_paged=is_paged):
+    if best is None or (plain(best.keys[-1]) != noun and _is_part_of_record(payload, best, is_paged=is_paged)):
         return Found([payload], "", is_list=False)
     return Found(best.items, ".".join(best.keys), is_list=True, is_keyed=best.is_keyed)
 

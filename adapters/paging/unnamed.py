@@ -5,9 +5,11 @@ only where the records themselves bear it out: the same records, moved or cut, b
 """
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import pairwise
 
 from adapters.base import CallResult, Json, JsonObject
 from adapters.paging import spelling, vocabulary
@@ -31,6 +33,12 @@ _NO_HEADERS = words(
     "content_length content_type date etag server connection last_modified vary cache_control age expires location "
     "set_cookie retry_after transfer_encoding strict_transport_security"
 )
+
+
+_EARLIER = frozenset("before older until max to prior earlier lt".split())
+_LATER = frozenset("after newer since min from later gt".split())
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\d")
+_ROWS = 3
 
 
 class Shown(StrEnum):
@@ -94,7 +102,8 @@ def numbers(parameters: JsonObject, given: Mapping[str, Json], *, is_surely_cut:
 
     Text is worth a trial only where there are no numbers, and the answer says that there is more.
     """
-    able = [one for one in _free(parameters, given) if not set(spelling.pieces(one.name)) & _NO_NUMBERS]
+    free = [one for one in _free(parameters, given) if not dated(one)]
+    able = [one for one in free if not set(spelling.pieces(one.name)) & _NO_NUMBERS]
     counting = [one.name for one in able if "integer" in one.types and _allows(one, TRIED)]
     spoken = [one.name for one in able if one.types == {"string"} and not one.schema.get("pattern")]
     return tuple((counting or (spoken if is_surely_cut else []))[:_MOST_NUMBERS])
@@ -105,9 +114,10 @@ def pairs(
 ) -> tuple[Pair, ...]:
     """Values of the answer that may be a cursor or a key, each with the argument whose name is like its own."""
     envelope = envelope_of(result.payload, find_records(result.payload), result.headers)
-    able = (one for one in _free(parameters, given) if one.is_text or one.is_number)
+    able = (one for one in _free(parameters, given) if one.is_text or one.is_number or dated(one))
     free = [one for one in able if not spelling.is_no_cursor(one.name)]
-    found = [*_handed_back(free, envelope), *_keys(free, records)]
+    undated = [one for one in free if not dated(one)]
+    found = [*_handed_back(undated, envelope), *_keys(free, records)]
     return tuple(found[:_MOST_PAIRS])
 
 
@@ -117,7 +127,7 @@ def _free(parameters: JsonObject, given: Mapping[str, Json]) -> Iterator[Paramet
     for name, schema in flattened(schemas).items():
         one = parameter_of(name, schema)
         is_open = "object" not in one.types and "array" not in one.types and "boolean" not in one.types
-        is_choice = bool(one.schema.get("enum")) or dated(one) or "const" in one.schema
+        is_choice = bool(one.schema.get("enum")) or "const" in one.schema
         is_given = at_path(dict(given), name.replace("/", "."))[0]
         if is_open and not is_choice and not is_given and name.partition("/")[0] not in required:
             yield one
@@ -164,9 +174,28 @@ def _keys(free: Sequence[Parameter], records: Sequence[Json]) -> Iterator[Pair]:
     record = records[middle] if records else None
     for one in free:
         own = vocabulary.words_of(_leaf(one.name))
+        if dated(one):
+            yield from _moments(one, records, middle)
+            continue
         name = key_path(records, one.name) if len(own) > 1 else None
         if name is not None and isinstance(record, dict) and name in record and plain(name) in own:
             yield Pair(one.name, name, record[name], after=middle)
+
+
+def _moments(one: Parameter, records: Sequence[Json], middle: int) -> Iterator[Pair]:
+    """A moment to begin before or after, and the member of the records that runs that way: newest first, or last."""
+    own = set(spelling.pieces(one.name))
+    is_down, is_up = bool(own & _EARLIER), bool(own & _LATER)
+    rows = [record for record in records if isinstance(record, dict)]
+    if is_down is is_up or len(rows) < _ROWS or len(rows) < len(records):
+        return
+    for name in rows[0]:
+        moments = [row.get(name) for row in rows]
+        if all(isinstance(moment, str) and _MOMENT.match(moment) for moment in moments):
+            pairs_of = list(pairwise([str(moment) for moment in moments]))
+            runs = all(a > b for a, b in pairs_of) if is_down else all(a < b for a, b in pairs_of)
+            if runs:
+                yield Pair(one.name, str(name), moments[middle], after=middle)
 
 
 def _leaf(name: str) -> str:

@@ -190,7 +190,29 @@ class Ladder:
             answer = await self._as_it_comes(pagination)
         if pagination.convention in (Convention.PAGE, Convention.OFFSET):
             answer = await self._rebased(answer)
-        return self._judged(answer)
+        found = self._judged(answer)
+        return await self._shortened(found) if pagination.convention is Convention.SINGLE else found
+
+    async def _shortened(self, found: Probe) -> Probe:
+        """A limit without a position, and as many records as servers cut at: a page of one less shows whether they do.
+
+        Where that one says that there is more, the longer page would have said so too, and it was whole.
+        """
+        first, size = found.first, found.pagination.size
+        if first is None or first.size is None or size is None or found.certainty is not Certainty.AT_LEAST:
+            return found
+        count = len(first.reading.records)
+        can_tell = isinstance(first.result.payload, dict) and first.reading.has_more is None
+        if not 1 < count < first.size or not can_tell or found.pagination.sizes:
+            return found
+        place = first_address(found.pagination, size=count - 1)
+        result = await self._try(place, f"a page of {count - 1}")
+        if result is None:
+            return replace(found, requests=self.requests)
+        shorter = read_page(result, found.pagination, records_path=self.tool.records_path, size=count - 1, asked=place)
+        if shorter.has_more is True and len(shorter.records) == count - 1:
+            return replace(found, total=count, certainty=Certainty.EXACT, requests=self.requests, notes=())
+        return replace(found, requests=self.requests)
 
     async def _sized(self, pagination: Pagination, size: int) -> _Answer | None:
         """A page of `size`, with the flags for totals or else without; where page 0 is refused, page 1 is tried."""

@@ -104,10 +104,13 @@ class Trial:
 
 def may_be_cut(tool: ToolSpec, found: Probe) -> bool:
     """Whether a list without known pages says that it goes on, or is as long as lists are that servers cut."""
-    first, reads = found.first, tool.effect is Effect.READ and tool.returns_many
-    if first is None or not reads or found.pagination.convention is not Convention.SINGLE:
+    first = found.first
+    if first is None or tool.effect is not Effect.READ or found.pagination.convention is not Convention.SINGLE:
         return False
     reading, count = first.reading, len(first.reading.records)
+    is_surely_cut = reading.certainty is Certainty.EXACT and (reading.total or 0) > count
+    if not tool.returns_many and not is_surely_cut:
+        return False
     if not reading.is_list or count < _FEWEST or tool.pagination.is_declared:
         return False
     if reading.total is not None and reading.certainty is not Certainty.UNKNOWN:

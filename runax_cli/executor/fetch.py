@@ -19,7 +19,7 @@ from runax_cli.executor.dataset import Dataset
 from runax_cli.executor.edge import is_refusal, said_in
 from runax_cli.executor.intake import Intake
 from runax_cli.executor.ledger import Ledger
-from runax_cli.executor.limits import limit_of
+from runax_cli.executor.limits import limit_of, unread_paging
 from runax_cli.executor.mend import BY_OFFSET, USUAL_CAPS, Mender
 from runax_cli.executor.outcome import DecidedCall
 from runax_cli.executor.page import Page
@@ -210,6 +210,10 @@ class Fetch:
         )
         if not is_cut and not self._says_total and (name := limit_of(self._call, count)) is not None:
             text = f"{count:,} records came, as many as '{name}' lets through; others may be behind them"
+            self._notes.missing(ReasonCode.PAGINATION_UNKNOWN, text)
+            return
+        if not is_cut and not self._says_total and (name := unread_paging(self._call, count)) is not None:
+            text = f"{count:,} records came, and '{name}' may lead to others; nothing says how it is written"
             self._notes.missing(ReasonCode.PAGINATION_UNKNOWN, text)
             return
         if not is_cut and (total is None or total <= count):

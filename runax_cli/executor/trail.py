@@ -5,12 +5,14 @@ leads nowhere. A source that says that there is more is believed only as long as
 of records is in and nothing new comes, that is the end. Knows no concurrency: page n+1 is known by page n.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from adapters.base import Convention, Json, PageAddress
 from adapters.errors import ForeignOrigin, SourceError
-from adapters.pagination import may_repeat_address, offset_address
+from adapters.pagination import counts_on, may_repeat_address, offset_address
 from runax_cli.errors import BudgetExhausted
 from runax_cli.executor.intake import Intake
 from runax_cli.executor.ledger import key_of
@@ -22,6 +24,10 @@ from runax_cli.results import ReasonCode
 
 EMPTY_PAGES = 50
 """So many pages in a row may come without a record and name a next one: some stores filter what they have scanned."""
+
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\d")
+COUNTED_EMPTY_PAGES = 3
+"""So many where the pages name nothing but the next number: that is how some services answer behind the last page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +52,7 @@ class Trail:
         self._intake, self._pages, self._mender = intake, pages, mender
         self._visited: set[str] = set()
         self._empty = 0
+        self._counted: list[str] = []
         self._last: Json = None
 
     async def run(
@@ -164,6 +171,9 @@ class Trail:
         if page.held and not fresh and not (page.next is None and page.has_more is False):
             return _Step(why=f"page {index + 1} brought only records that had come before")
         self._empty = 0 if page.held else self._empty + 1
+        self._counted = [*(self._counted if self._empty > 1 else []), place.url or ""]
+        if self._empty >= COUNTED_EMPTY_PAGES and page.next is not None and counts_on(self._counted):
+            page.next, page.has_more = None, False
         if page.next is not None and (self._empty > EMPTY_PAGES or (self._empty and self._intake.is_total_met)):
             return _Step(why=f"{self._empty} pages came without a record, and each names a next one")
         self._last = last
@@ -182,13 +192,18 @@ class Trail:
             return
         key = page.next.arguments.get(self._pages.pagination.position or "")
         if key is not None and _is_shared(page.records, key):
-            text = f"page {index + 1} ends amid records that share the key '{key}'"
+            text = f"page {index + 1} has records that share a key, and ends at '{key}'"
             self._intake.notes.note(ReasonCode.PAGE_SHORT, text)
 
 
 def _is_shared(records: Sequence[Json], key: Json) -> bool:
-    """Whether the last two records have the key that the next page begins after."""
-    if len(records) < 2 or not all(isinstance(record, dict) for record in records[-2:]):
+    """Whether the last two records have the key that the next page begins after; for moments, any two neighbours.
+
+    Where moments repeat at all, the one at which a page ends may go on behind it.
+    """
+    if len(records) < 2 or not all(isinstance(record, dict) for record in records):
         return False
     names = [name for name, value in records[-1].items() if value == key]
-    return bool(names) and all(records[-2].get(name) == key for name in names)
+    is_moment = isinstance(key, str) and _MOMENT.match(key) is not None
+    beside = list(pairwise(records)) if is_moment else [(records[-2], records[-1])]
+    return bool(names) and any(all(one.get(name) == other.get(name) for name in names) for one, other in beside)

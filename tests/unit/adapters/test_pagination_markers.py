@@ -5,7 +5,16 @@ from typing import Any
 import pytest
 
 from adapters.base import CallResult, Convention, PageAddress, Pagination
-from adapters.pagination import Certainty, PageReading, corrected, is_followed, marked, may_repeat_address, read_page
+from adapters.pagination import (
+    Certainty,
+    PageReading,
+    corrected,
+    counts_on,
+    is_followed,
+    marked,
+    may_repeat_address,
+    read_page,
+)
 
 CURSOR = Pagination(convention=Convention.CURSOR, position="cursor", size="limit")
 NEXT_URL = Pagination(convention=Convention.NEXT_URL, size="limit")
@@ -371,6 +380,42 @@ def test_a_url_without_the_position_corrects_a_guess_and_one_with_it_does_not() 
     assert marked(PAGE, same) is not None
 
 
+@pytest.mark.parametrize(
+    ("spare", "convention", "first"),
+    [("offset", Convention.OFFSET, 0), ("page[skip]", Convention.OFFSET, 0), ("page_number", Convention.PAGE, 1)],
+)
+@pytest.mark.parametrize("beside", [{"total": 9, "next_cursor": None}, {"has_more": True}])
+def test_more_records_without_a_cursor_are_asked_for_by_the_other_position_of_the_tool(
+    spare: str, convention: Convention, first: int, beside: dict[str, Any]
+) -> None:
+    both = Pagination(convention=Convention.CURSOR, position="cursor", size="limit", other_hidden=(spare,))
+    found = corrected(both, read({"data": ROWS, **beside}, both))
+    assert (found.pagination.convention, found.pagination.position) == (convention, spare)
+    assert found.pagination.first == first
+    assert found.pagination.hidden == (spare, "limit", "cursor")
+    assert found.note is not None
+
+
+def test_a_cursor_that_comes_is_taken_whatever_other_position_there_is() -> None:
+    both = Pagination(convention=Convention.CURSOR, position="cursor", size="limit", other_hidden=("offset",))
+    assert corrected(both, read({"data": ROWS, "total": 9, "next_cursor": "c2"}, both)).pagination == both
+    assert corrected(both, read({"data": ROWS, "total": 2, "next_cursor": None}, both)).pagination == both
+
+
+@pytest.mark.parametrize(
+    ("following", "convention", "first"),
+    [("page[offset]=2", Convention.OFFSET, 0), ("page[offset]=3", Convention.OFFSET, 1), ("page[offset]=9", None, 0)],
+)
+def test_a_url_that_counts_on_by_another_position_makes_pages_addressable(
+    following: str, convention: Convention | None, first: int
+) -> None:
+    names = {"position": "page[cursor]", "size": "page[limit]", "other_hidden": ("page[offset]",)}
+    both = Pagination(convention=Convention.CURSOR, **names)
+    found = corrected(both, read({"data": ROWS, "links": {"next": f"/v1/tickets?{following}"}}, both)).pagination
+    assert found.convention is (convention or Convention.NEXT_URL)
+    assert convention is None or (found.position, found.first) == ("page[offset]", first)
+
+
 def test_more_records_without_a_cursor_correct_the_guess_to_keys_and_a_cursor_back() -> None:
     guess = Pagination(convention=Convention.CURSOR, position="after", size="limit")
     keyed = corrected(guess, read({"data": ROWS, "has_more": True}, guess))
@@ -411,3 +456,31 @@ def test_a_flag_that_says_that_all_came_outranks_a_cursor_beside_it() -> None:
     pagination = Pagination(convention=Convention.CURSOR, position="continueFrom", next_path="continueFrom")
     reading = read({"jobs": ROWS, "continueFrom": "c9", "isComplete": True}, pagination)
     assert (reading.next, reading.has_more) == (None, False)
+
+
+def test_a_cursor_in_the_url_of_another_host_goes_to_the_service_that_was_asked() -> None:
+    url = "http://desk.internal:8080/v1/tickets?cursor=c2&limit=2"
+    reading = read({"items": ROWS, "next": url}, CURSOR)
+    assert reading.next == PageAddress({"cursor": "c2", "limit": 2})
+
+
+def test_a_url_of_another_host_without_the_known_argument_stays_what_it_is() -> None:
+    reading = read({"items": ROWS, "next": "http://elsewhere.example/v1/tickets?page_ref=c2"}, CURSOR)
+    assert reading.next is not None
+    assert reading.next.url == "http://elsewhere.example/v1/tickets?page_ref=c2"
+
+
+@pytest.mark.parametrize(
+    ("urls", "is_counted"),
+    [
+        (["/x?page=4&s=1", "/x?page=5&s=1", "/x?page=6&s=1"], True),
+        (["/x?offset=20", "/x?offset=40"], True),
+        (["/x?offset=20", "/x?offset=40", "/x?offset=50"], False),
+        (["/x?token=4", "/x?token=5"], False),
+        (["/x?page=5", "/x?page=4"], False),
+        (["/x?page=4", "/x?page=5&more=1"], False),
+        (["/x?page=4"], False),
+    ],
+)
+def test_urls_that_do_nothing_but_count_on_are_known(urls: list[str], is_counted: bool) -> None:
+    assert counts_on(urls) is is_counted

@@ -245,6 +245,17 @@ async def test_a_limit_without_a_position_is_asked_for_as_much_as_it_gives(
     assert bool(looked.notes) == (certainty is Certainty.AT_LEAST)
 
 
+@pytest.mark.parametrize(
+    ("shorter", "certainty"), [({"next": "/tickets?k=49"}, Certainty.EXACT), ({}, Certainty.AT_LEAST)]
+)
+async def test_a_page_of_one_less_shows_whether_a_longer_one_was_cut(shorter: Any, certainty: Certainty) -> None:
+    rows = [{"id": n} for n in range(50)]
+    send, addresses = answering({"items": rows}, {"items": rows[:49], **shorter})
+    looked = await probe(lone_tool(detect({"limit": {**WHOLE, "maximum": 100}})), send)
+    assert (looked.total, looked.certainty) == (50, certainty)
+    assert [place and place.arguments["limit"] for place in addresses] == [100, 49]
+
+
 async def test_retries_of_the_transport_are_counted() -> None:
     async def send(_: PageAddress | None) -> CallResult:
         return CallResult(payload=[{"id": 1}], location="", requests=3)

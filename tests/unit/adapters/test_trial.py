@@ -164,3 +164,42 @@ async def test_a_tool_is_tried_once() -> None:
     for _ in range(2):
         await probe(tool(fra=WHOLE), send, memory=memory)
     assert len(asked) == 3
+
+
+MOMENTS = [{"name": f"row {n}", "at": f"2026-05-{28 - n // 5:02}T{20 - n % 5:02}:00:00Z"} for n in range(87)]
+WHEN = {"type": "string", "format": "date-time"}
+
+
+def by_moment(name: str, *, is_inclusive: bool = False) -> Reply:
+    def reply(sent: dict[str, Any]) -> Any:
+        than = sent.get(name, "9999")
+        return {"entries": [row for row in MOMENTS if row["at"] < than or (is_inclusive and row["at"] == than)][:20]}
+
+    return reply
+
+
+async def test_a_moment_that_records_run_down_from_is_a_key() -> None:
+    found, _ = await tried(tool(older_than=WHEN), by_moment("older_than"))
+    assert (found.pagination.convention, found.pagination.position, found.pagination.key) == (
+        Convention.KEYSET,
+        "older_than",
+        "at",
+    )
+
+
+@pytest.mark.parametrize("name", ["since", "day", "created_between"])
+async def test_a_moment_of_another_direction_is_left_alone(name: str) -> None:
+    found, asked = await tried(tool(**{name: WHEN}), by_moment(name))
+    assert found.pagination == Pagination()
+    assert asked == [{}]
+
+
+async def test_a_document_that_tells_of_one_record_is_not_believed_where_the_answer_tells_of_more() -> None:
+    spec = replace(tool(ab=WHOLE, anzahl_x=WHOLE), returns_many=False)
+
+    def reply(sent: dict[str, Any]) -> Any:
+        begin = int(sent.get("ab", 0))
+        return {"items": ROWS[begin : begin + min(int(sent.get("anzahl_x", 20)), 50)], "total": len(ROWS)}
+
+    found, _ = await tried(spec, reply)
+    assert (found.pagination.convention, found.pagination.position) == (Convention.OFFSET, "ab")
