@@ -114,7 +114,7 @@ def claims(company: Company) -> list[Claim]:
 
 
 def _cursor(one: Parameter, company: Company) -> bool | None:
-    if spelling.is_foreign(one.name):
+    if one.is_foreign:
         return None
     if one.is_named(spelling.BACKWARD) or (one.says(wording.NO_CURSOR) and not one.says(wording.SAYS_PAGING)):
         return None
@@ -178,7 +178,7 @@ def _has_prefix_of_size(one: Parameter, company: Company) -> bool:
 def _keyset(one: Parameter, company: Company) -> bool | None:
     if one.is_named(spelling.SEARCH_AFTER):
         return False
-    if not (one.is_text or one.is_number) or dated(one) or spelling.is_foreign(one.name):
+    if not (one.is_text or one.is_number) or dated(one) or one.is_foreign:
         return None
     has_record_key = one.says(wording.SAYS_KEY)
     if one.is_named(spelling.KEYS) and not _is_key_range(one, company):
@@ -266,7 +266,7 @@ def _is_numeric_place(one: Parameter, company: Company) -> bool:
         return False
     if not one.is_number or dated(one) or one.schema.get("format") in {"date", "date-time", "time"}:
         return False
-    if spelling.is_foreign(one.name):
+    if one.is_foreign:
         return False
     is_firm = one.is_named(spelling.OFFSETS, spelling.SKIPS, spelling.PAGES) and not one.is_measured
     return not one.is_something_else or one.says(wording.SAYS_PAGINATION) or (is_firm and company.has_firm_size)

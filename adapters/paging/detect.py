@@ -14,6 +14,7 @@ from adapters.paging.answers import Answer
 from adapters.paging.claims import Claim, Company, claims
 from adapters.paging.ends import end_beside, span_of
 from adapters.paging.figures import metadata_flag, total_flags
+from adapters.paging.holders import known_by_company
 from adapters.paging.members import flattened
 from adapters.paging.parameters import TEXT, Parameter, dated, parameter_of
 from adapters.paging.response import ResponseShape
@@ -44,7 +45,8 @@ def detect(
     """
     answer = Answer(response)
     opened = flattened(parameters).items()
-    known = as_numbers([parameter_of(name, schema, is_number=answer.counts(name)) for name, schema in opened], answer)
+    plain = [parameter_of(name, schema, is_number=answer.counts(name)) for name, schema in opened]
+    known = as_numbers(known_by_company(plain), answer)
     company = Company(known, description, answer, frozenset(required), frozenset(in_path))
     flag = metadata_flag(company.asked)
     if answer.is_surely_one and (is_addressed or not company.has_firm_pair):

@@ -8,11 +8,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from adapters.base import Convention, Json, Pagination
-from adapters.paging import names
+from adapters.paging import names, spelling
+from adapters.paging.envelope import as_count
 from adapters.paging.keyset import key_path
 from adapters.paging.links import query_of
+from adapters.paging.members import leaf
 from adapters.paging.names import plain
 from adapters.paging.reading import PageReading
+from adapters.paging.totals import Certainty
 from adapters.paging.vocabulary import says_cursor, says_next
 
 _MARKED = frozenset({Convention.CURSOR, Convention.NEXT_URL, Convention.LINK_HEADER, Convention.KEYSET})
@@ -55,11 +58,15 @@ def corrected(pagination: Pagination, reading: PageReading) -> Correction:
     """The pagination as the first answer shows it.
 
     What the answer says outranks the document: a URL of the next page, where pages have no address of their own or
-    where the URL says nothing of the position; a cursor, where the last record's key was to be the position; the key,
-    where there are more records and no cursor came. A tool that knows of no pages is corrected without a note.
+    where the URL says nothing of the position; a cursor, where the last record's key was to be the position; another
+    position, or else the key, where there are more records and no cursor came. A tool that knows of no pages is
+    corrected without a note.
     """
     was = pagination.convention
     url = reading.next.url if reading.next else None
+    if was is Convention.CURSOR and (other := _addressed(pagination, reading)) is not None:
+        text = f"no cursor came for '{pagination.position}': pages are asked for by '{other.position}'"
+        return Correction(other, text)
     if url is not None and reading.kind in _BY_URL and not (pagination.is_addressable and _counts_on(url, pagination)):
         other = _by_url(pagination, reading.kind, reading)
         is_news = was not in (Convention.SINGLE, reading.kind)
@@ -110,6 +117,49 @@ def _by_url(pagination: Pagination, kind: Convention, reading: PageReading) -> P
     return replace(pagination, convention=kind, position=None, other_hidden=hidden, next_path=path)
 
 
+def _addressed(pagination: Pagination, reading: PageReading) -> Pagination | None:
+    """The same tool by another position of its own, where no cursor came although more follow, or a URL counts on."""
+    is_unnamed = reading.next is None and _goes_on(reading)
+    url = reading.next.url if reading.next else None
+    for name in pagination.other_hidden:
+        convention = _counting(name)
+        if convention is None:
+            continue
+        first, hidden = int(convention is Convention.PAGE), (*pagination.other_hidden, pagination.position or "")
+        others = tuple(one for one in hidden if one not in ("", name))
+        other = replace(
+            pagination, convention=convention, position=name, first=first, next_path=None, other_hidden=others
+        )
+        if url is not None and _counts_on(url, other):
+            at = as_count(_said(url, other))
+            step = 1 if convention is Convention.PAGE else len(reading.records)
+            if at is not None and at - step in (0, 1):
+                return replace(other, first=at - step)
+        elif is_unnamed:
+            return other
+    return None
+
+
+def _goes_on(reading: PageReading) -> bool:
+    """Whether a page proves that there are more records than it holds."""
+    is_counted = reading.certainty is not Certainty.UNKNOWN and (reading.total or 0) > len(reading.records)
+    return reading.has_more is True or (is_counted and bool(reading.records))
+
+
+def _counting(name: str) -> Convention | None:
+    """What an argument counts, by its name alone."""
+    own = leaf(name)
+    if own in spelling.OFFSETS | spelling.SKIPS:
+        return Convention.OFFSET
+    return Convention.PAGE if own in spelling.PAGES else None
+
+
+def _said(url: str, pagination: Pagination) -> str | None:
+    """What a URL says for the position."""
+    names_of = _spellings(pagination)
+    return next((value for name, value in query_of(url).items() if plain(name) in names_of), None)
+
+
 def _by_key(pagination: Pagination, reading: PageReading) -> Correction:
     """More records and no cursor: the position takes the last record's key, if the records have one."""
     key = key_path(reading.records, pagination.position or "")
@@ -123,8 +173,12 @@ def _counts_on(url: str, pagination: Pagination) -> bool:
     """Whether a URL tells the position by the argument known for it: then any page can be asked for."""
     if pagination.position is None:
         return pagination.convention is Convention.RANGE
-    known = {plain(pagination.position), plain(pagination.position.rpartition("/")[2])}
-    return any(plain(name) in known for name in query_of(url))
+    return any(plain(name) in _spellings(pagination) for name in query_of(url))
+
+
+def _spellings(pagination: Pagination) -> frozenset[str]:
+    position = pagination.position or ""
+    return frozenset({plain(position), plain(position.rpartition("/")[2])})
 
 
 def _way(pagination: Pagination) -> str:

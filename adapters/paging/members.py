@@ -3,12 +3,15 @@
 Knows JSON Schemas whose references are already followed, and paths. Knows no convention and no request.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 
 from adapters.base import Json, JsonObject
+from adapters.paging.names import plain
 
 MAX_DEPTH = 3
 _WIDEST = (40, 12)
+_SEGMENT = re.compile(r"[/\[\].]+")
 
 
 def flattened(schemas: Mapping[str, JsonObject]) -> dict[str, JsonObject]:
@@ -32,6 +35,21 @@ def _opened(path: str, schema: JsonObject, *, depth: int) -> Iterator[tuple[str,
         return
     for name, inner in members.items():
         yield from _opened(f"{path}/{name}", inner, depth=depth + 1)
+
+
+def leaf(name: str) -> str:
+    """The last part of a path as the tables have it: `limit` of `filter/limit` and `filter[limit]`."""
+    segments = _segments(name)
+    return plain(segments[-1]) if segments else ""
+
+
+def holder(name: str) -> str:
+    """What the last part of a path stands in, spelled alike for `filter/limit` and `filter[limit]`; "" for nothing."""
+    return "/".join(_segments(name)[:-1])
+
+
+def _segments(name: str) -> list[str]:
+    return [segment for segment in _SEGMENT.split(name) if segment]
 
 
 def members_of(schema: JsonObject) -> dict[str, JsonObject]:

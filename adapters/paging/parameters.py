@@ -9,6 +9,7 @@ from functools import cached_property, lru_cache
 
 from adapters.base import JsonObject
 from adapters.paging import spelling, wording
+from adapters.paging.members import leaf
 from adapters.paging.names import plain
 
 INTEGER = frozenset({"integer", "number"})
@@ -21,17 +22,27 @@ _DIGITS = re.compile(r"^\^?\(?(?:\[0-9\]|\\d)[+*]?")
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter, flattened: `types` without null; `text` is what its document says of it."""
+    """One parameter, flattened: `types` without null; `text` is what its document says of it.
+
+    `is_in_company`: it stands in one object with the other number that makes a page, so that the object is of paging.
+    """
 
     name: str
     types: frozenset[str]
     schema: JsonObject
     text: str
+    is_in_company: bool = False
 
     @cached_property
     def forms(self) -> frozenset[str]:
         """The names as the tables have them."""
-        return spelling.forms(self.name)
+        own = spelling.forms(self.name)
+        return own | {leaf(self.name)} if self.is_in_company else own
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether it is a member of something that is not about paging."""
+        return not self.is_in_company and spelling.is_foreign(self.name)
 
     @cached_property
     def opening(self) -> str:

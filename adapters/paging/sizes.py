@@ -51,7 +51,7 @@ def _rank(one: Parameter, known: list[Parameter], position: Parameter | None) ->
     if not one.is_number or (one.types and not one.types & INTEGER) or _limits_something_else(one, known):
         return None
     is_near = position is not None and spelling.parent(one.name) == spelling.parent(position.name)
-    if spelling.is_foreign(one.name) and not is_near:
+    if one.is_foreign and not is_near:
         return None
     if position is not None and end_beside(position, known) is one:
         return None

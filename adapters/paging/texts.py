@@ -60,7 +60,7 @@ def _is_able(one: Parameter, answer: Answer) -> bool:
     is_plain = is_text and is_open and one.schema.get("format") in _FORMATS
     is_firm = one.is_named(spelling.SIZES_ALONE, spelling.OFFSETS, spelling.SKIPS)
     is_other = one.is_measured if is_firm else one.is_something_else
-    if not is_plain or dated(one) or is_other or spelling.is_foreign(one.name):
+    if not is_plain or dated(one) or is_other or one.is_foreign:
         return False
     tokens = (wording.IS_CURSOR, wording.NAMES_CURSOR, wording.HANDED_OUT, wording.NOT_BY_HAND)
     if one.is_named(spelling.CURSORS) or any(one.says(pattern) for pattern in tokens):

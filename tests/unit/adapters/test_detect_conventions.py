@@ -99,8 +99,10 @@ def test_body_members_page_too_even_inside_an_object(parameters: dict[str, JsonO
     assert found.size in {"MaxResults", "page/limit", "paging/size"}
 
 
-def test_members_of_other_objects_are_never_paging() -> None:
-    inner = {"limit": WHOLE, "offset": WHOLE, "page": WHOLE, "cursor": TEXT}
+@pytest.mark.parametrize(
+    "inner", [{"limit": WHOLE, "cursor": TEXT}, {"offset": WHOLE}, {"page": WHOLE, "size": WHOLE}, {"cursor": TEXT}]
+)
+def test_members_of_other_objects_are_no_paging_without_a_position_and_a_size(inner: dict[str, object]) -> None:
     assert detect({"filter": {"type": "object", "properties": inner}}) == Pagination()
 
 
@@ -183,7 +185,7 @@ def test_json_api_brackets_are_members_of_paging() -> None:
         "page[number]",
         "page[size]",
     )
-    assert roles(detect({"filter[limit]": WHOLE, "filter[offset]": WHOLE}))[0] is Convention.SINGLE
+    assert roles(detect({"filter[limit]": WHOLE, "other[offset]": WHOLE}))[0] is Convention.SINGLE
 
 
 def test_scim_counts_from_one() -> None:

@@ -1,5 +1,7 @@
 """Cursors that an answer hands out inside a part of it, by the name of the argument that takes them."""
 
+import pytest
+
 from adapters.base import CallResult, Convention, PageAddress
 from adapters.pagination import ResponseShape, detect, read_page
 
@@ -45,3 +47,27 @@ def test_an_address_inside_what_is_called_next_is_still_one() -> None:
 def test_a_start_key_is_a_cursor_though_it_is_an_object_and_no_answer_is_described() -> None:
     found = detect({"TableName": TEXT, "Limit": SIZE, "ExclusiveStartKey": {"type": "object"}})
     assert (found.convention, found.position, found.size) == (Convention.CURSOR, "ExclusiveStartKey", "Limit")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "convention", "position", "size"),
+    [
+        ({"filter": ("offset", "limit", "skip", "where")}, Convention.OFFSET, "filter/offset", "filter/limit"),
+        ({"filter": ("skip", "limit")}, Convention.OFFSET, "filter/skip", "filter/limit"),
+        ({"q": ("page", "page_size", "filters")}, Convention.PAGE, "q/page", "q/page_size"),
+        ({"zorb[pageNumber]": (), "zorb[pageSize]": ()}, Convention.PAGE, "zorb[pageNumber]", "zorb[pageSize]"),
+    ],
+)
+def test_an_object_of_any_name_is_of_paging_where_it_holds_a_position_and_a_size(
+    arguments: dict[str, tuple[str, ...]], convention: Convention, position: str, size: str
+) -> None:
+    wide = {name: {"type": "object", "properties": dict.fromkeys(inner, SIZE)} for name, inner in arguments.items()}
+    found = detect({name: schema if schema["properties"] else SIZE for name, schema in wide.items()})
+    assert (found.convention, found.position, found.size) == (convention, position, size)
+
+
+@pytest.mark.parametrize(
+    "alone", [{"filter[offset]": SIZE}, {"filter[limit]": SIZE}, {"a[offset]": SIZE, "b[limit]": SIZE}]
+)
+def test_a_member_of_an_object_of_another_kind_pages_nothing_alone(alone: dict[str, dict[str, str]]) -> None:
+    assert detect(alone).convention is Convention.SINGLE
