@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from adapters.base import Effect, LeftOut, ToolSpec
+from adapters.collector import seldom_collected
 from adapters.openapi.answer import Answers
 from adapters.openapi.document import BrokenReference, Document, Node, NotLoaded
 from adapters.openapi.fit import Fitter
@@ -51,6 +52,7 @@ class ToolBuilder:
             if not path.startswith("x-"):
                 yield path, item
 
+    @seldom_collected()
     def build(self) -> None:
         """Build what is not built yet. Raises NotLoaded; call again when that file is there."""
         while self._items:

@@ -11,6 +11,7 @@ from pathlib import Path
 import httpx2
 
 from adapters.base import Json, Observer, nobody
+from adapters.collector import seldom_collected
 from adapters.errors import (
     DocumentError,
     ForeignOrigin,
@@ -127,7 +128,8 @@ class DocumentFetcher:
 
 def _taken_in(data: bytes) -> tuple[str, Json]:
     """The digest of a file and its value."""
-    return hashlib.sha256(data).hexdigest(), parse_document(data)
+    with seldom_collected():
+        return hashlib.sha256(data).hexdigest(), parse_document(data)
 
 
 def _uri_of(place: str) -> str:

@@ -1,0 +1,53 @@
+"""Python's collector of cycles, told to look less often while a large value that stays is put together.
+
+Knows the thresholds of the process, and that several threads may ask at once. Knows nothing of what is built. The
+collector is never off: after so many new containers it looks, as always.
+"""
+
+import gc
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+NEW_CONTAINERS = 200_000
+"""How many may come before the collector looks: some 40 MB, if all of them were garbage in cycles."""
+
+
+class _Patience:
+    """The threshold of the process while somebody asks for it; as it was before when the last one leaves."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._users = 0
+        self._before: tuple[int, int, int] | None = None
+
+    def begin(self) -> None:
+        """Raise the threshold, unless it is higher already or the collector is off."""
+        with self._lock:
+            self._users += 1
+            own = gc.get_threshold()
+            if self._users == 1 and gc.isenabled() and 0 < own[0] < NEW_CONTAINERS:
+                self._before = own
+                gc.set_threshold(NEW_CONTAINERS, *own[1:])
+
+    def end(self) -> None:
+        """Put the threshold back, unless somebody else has changed it meanwhile."""
+        with self._lock:
+            self._users -= 1
+            if self._users == 0 and self._before is not None:
+                if gc.get_threshold()[0] == NEW_CONTAINERS:
+                    gc.set_threshold(*self._before)
+                self._before = None
+
+
+_PATIENCE = _Patience()
+
+
+@contextmanager
+def seldom_collected() -> Iterator[None]:
+    """While this is open in any thread, cycles are looked for once in `NEW_CONTAINERS` new containers."""
+    _PATIENCE.begin()
+    try:
+        yield
+    finally:
+        _PATIENCE.end()
