@@ -299,6 +299,8 @@ def _joined(out: JsonObject, part: JsonObject) -> JsonObject:
         both["properties"] = {name: added.get(name) or own.get(name, {}) for name in {**own, **added}}
     if "required" in part or "required" in out:
         both["required"] = list(dict.fromkeys([*out.get("required", ()), *part.get("required", ())]))
+    if "required" in both and "properties" in both:
+        both["properties"] = {**both["properties"], **{n: {} for n in both["required"] if n not in both["properties"]}}
     if both.get("additionalProperties") is False:
         del both["additionalProperties"]
     return both

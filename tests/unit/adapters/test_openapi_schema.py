@@ -238,3 +238,8 @@ def test_a_closed_part_does_not_shut_out_the_members_of_the_other_parts():
     ]
     for schema, value, is_fit in fits:
         assert jsonschema.Draft202012Validator(whole | schema).is_valid(value) is is_fit
+
+
+def test_what_one_part_requires_is_a_member_even_where_no_part_describes_it():
+    schema = {"allOf": [{"type": "object", "required": ["b"]}, {"properties": {"a": {}}, "required": ["a"]}]}
+    assert read(schema) == {"type": "object", "properties": {"a": {}, "b": {}}, "required": ["b", "a"]}
