@@ -16,6 +16,7 @@ from adapters.paging.continuations import continuing
 from adapters.paging.detect import detect
 from adapters.paging.going_on import Correction, adopting, corrected, is_followed, marked, may_repeat_address
 from adapters.paging.links import counts_on
+from adapters.paging.markers import in_next_url
 from adapters.paging.members import flattened
 from adapters.paging.reading import (
     Metadata,
@@ -51,6 +52,7 @@ __all__ = [
     "fingerprint",
     "first_address",
     "flattened",
+    "in_next_url",
     "is_followed",
     "marked",
     "may_repeat_address",

@@ -29,6 +29,7 @@ from adapters.paging.names import plain
 from adapters.paging.records import are_links, at_path
 
 _BY_ARGUMENT = frozenset({Convention.CURSOR, Convention.KEYSET})
+_IN_URL = "url:"
 _ELEMENTS = names.words("resumption_token")
 """Where a marker is an element with figures about the list (OAI-PMH): none of those is a marker."""
 _OPAQUE = re.compile(r"(?=.*[\d=_+/.:-]|.*[a-z].*[A-Z]|.*[A-Z].*[a-z])[^\s<>\"{}]{6,4096}", re.DOTALL)
@@ -77,8 +78,24 @@ def marks_of(result: CallResult, envelope: Envelope, pagination: Pagination, *, 
     return Marks(url, cursor, is_ended)
 
 
+def in_next_url(name: str) -> str:
+    """The place of a cursor that is told inside the URL of the next page only, by the name of its argument."""
+    return f"{_IN_URL}{name.rpartition('/')[2]}"
+
+
+def _out_of_url(result: CallResult, envelope: Envelope, path: str) -> Marks:
+    link = link_with(parse_links(result.headers.get("link", "")), "next")
+    urls = [link.url] if link is not None else [str(mark.value) for mark in _urls(result, envelope) if mark.is_sure]
+    name = plain(path.removeprefix(_IN_URL))
+    query = query_of(absolute(urls[0], result.location)) if urls else {}
+    value = next((value for key, value in query.items() if plain(key) == name), None)
+    return Marks(cursor=Mark(value, Convention.CURSOR, path)) if _is_cursor(value) else Marks(is_ended=True)
+
+
 def _at_known_place(result: CallResult, envelope: Envelope, path: str) -> Marks:
     """What stands at the known place; where that is missing altogether, what certainly is a marker counts as well."""
+    if path.startswith(_IN_URL):
+        return _out_of_url(result, envelope, path)
     if path.startswith(HEADER):
         value: Json = result.headers.get(path.removeprefix(HEADER))
         exists = value is not None

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from adapters.base import CallResult, Convention, PageAddress, Pagination
-from adapters.pagination import read_page
+from adapters.pagination import in_next_url, read_page
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,9 @@ def _others(pagination: Pagination) -> Iterator[Pagination]:
         yield _without_position(pagination, Convention.NEXT_URL)
     for name in pagination.other_hidden:
         if name and name != pagination.position:
-            yield replace(pagination, convention=Convention.CURSOR, position=name, next_operation=None)
+            other = replace(pagination, convention=Convention.CURSOR, position=name, next_operation=None)
+            yield other
+            yield replace(other, next_path=in_next_url(name))
 
 
 def _without_position(pagination: Pagination, convention: Convention) -> Pagination:

@@ -173,6 +173,24 @@ async def test_a_cursor_that_is_ignored_gives_way_to_another_argument(fetched: F
     assert result.codes == {"paging_corrected"}
 
 
+@pytest.mark.parametrize("status", [404, 406])
+async def test_a_url_that_leads_nowhere_gives_way_to_the_cursor_inside_it(fetched: Fetched, status: int) -> None:
+    """Behind a proxy the path is another one; elsewhere the URL asks for what the server refuses."""
+    pagination = Pagination(convention=Convention.NEXT_URL, size="limit", max_size=SIZE, other_hidden=("marker",))
+
+    def answer(place: PageAddress) -> dict[str, Any]:
+        if place.url is not None:
+            raise refused(status)
+        end = int(place.arguments.get("marker", 0)) + SIZE
+        following = f"http://api/elsewhere?fields=id&limit={SIZE}&marker={end}" if end < N else None
+        return {"items": records(end - SIZE), **({"next": following} if following else {})}
+
+    result = await fetched(answer, pagination)
+    assert result.ids == list(range(N))
+    assert result.coverage.is_complete, result.coverage.reasons
+    assert any("'marker' is followed instead" in text for text in result.warnings)
+
+
 async def test_positions_that_are_ignored_and_nothing_named_end_as_no_progress(fetched: Fetched) -> None:
     result = await fetched(lambda place: {"items": records(0)}, BY_PAGE, total=N)
     assert result.ids == list(range(SIZE))
