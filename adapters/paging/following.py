@@ -5,7 +5,7 @@ stands beside it. Knows nothing of pages read before: repeated cursors are for t
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from adapters.base import CallResult, Convention, Json, PageAddress, Pagination
 from adapters.paging.envelope import Envelope
@@ -16,6 +16,7 @@ from adapters.paging.markers import Mark, Marks, marks_of
 from adapters.paging.names import plain
 
 _BY_ARGUMENT = frozenset({Convention.CURSOR, Convention.KEYSET})
+_BY_URL = frozenset({Convention.NEXT_URL, Convention.LINK_HEADER})
 _BY_MARKER = frozenset({Convention.CURSOR, Convention.NEXT_URL, Convention.LINK_HEADER})
 
 
@@ -47,6 +48,8 @@ def read_next(
     """What `result` says about the next page. The size is repeated in a cursor's address: a walk keeps its size."""
     flag = read_flag(result, envelope, pagination)
     marks = marks_of(result, envelope, pagination, asked=asked.address)
+    if pagination.convention in _BY_URL and asked.address is not None and asked.address.url is not None:
+        marks = replace(marks, cursor=None)  # a walk by URLs ends where none comes, whatever else may still stand there
     mark = _chosen(marks, pagination, flag, is_full=asked.size is None or len(records) >= asked.size)
     kind = mark.kind if mark else None
     if flag.has_more is False and (flag.is_sure or mark is None or not mark.is_sure or not records):

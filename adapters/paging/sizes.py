@@ -24,7 +24,8 @@ def size_beside(position: Parameter | None, known: Iterable[Parameter]) -> Param
 def size_alone(known: Iterable[Parameter]) -> Parameter | None:
     """A limit without a position: one page at most, unless a response names a next one."""
     others = list(known)
-    strong = [one for one in others if one.is_named(spelling.SIZES_ALONE) and one.types & INTEGER]
+    named = [one for one in others if one.is_named(spelling.SIZES_ALONE) or one.name in spelling.MARKED_SIZES]
+    strong = [one for one in named if one.types & INTEGER]
     fitting = [one for one in strong if not spelling.parent(one.name) and not _limits_something_else(one, others)]
     return next((one for one in fitting if not one.text or one.says(wording.ABOUT_PAGING)), None)
 
@@ -60,6 +61,7 @@ def _rank(one: Parameter, known: list[Parameter], position: Parameter | None) ->
         one.is_named(spelling.SIZES),
         one.says(wording.SAYS_SIZE) and not one.says(wording.SAYS_OFFSET),
         spelling.has_size_words(one.name),
+        position is not None and spelling.is_unit_of(position.name, one.name),
     )
     rank = next((number for number, is_met in enumerate(checks) if is_met), None)
     return None if rank is None else (0 if is_near or position is None else 1, rank)

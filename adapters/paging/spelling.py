@@ -17,8 +17,11 @@ _SEGMENT = re.compile(r"[/\[\].]+")
 
 SIZES_ALONE = names.SIZES_ALONE
 SIZES = names.SIZES | words(
-    "pagelen page_length page_len record_count max_page_size fetch_size first length max_length amount per quantity pp"
+    "pagelen page_length page_len record_count max_page_size fetch_size first length max_length amount per quantity pp "
+    "how_many at_most"
 )
+MARKED_SIZES = frozenset({"_count", "_limit", "_size", "$top", "$limit", "$size"})
+"""Names with a mark of the framework before them, which no property of a resource has."""
 CURSORS = words(
     "cursor next_cursor start_cursor page_cursor page[cursor] page_token next_page_token next_token continuation_token "
     "continuation pagination_token starting_token pagination_key skip_token skiptoken page_state paging_state "
@@ -40,10 +43,11 @@ WEAK_KEYS = words("after last since start_after before next from_key last_item")
 OFFSETS = words(
     "offset page[offset] start_at start_index first_result result_offset record_offset start_record start_offset"
 )
-WEAK_OFFSETS = words("skip start from start_row row_start begin start_from first starting_at start_position")
+WEAK_OFFSETS = words("skip start from start_row row_start begin start_from first starting_at start_position desde")
 SKIPS = words("skip")
 PAGES = words(
-    "page page_number page_no page_num page[number] page_index current_page page_nr p_page paged pg result_page pageidx"
+    "page page_number page_no page_num page[number] page_index current_page page_nr p_page paged pg result_page "
+    "pageidx paging_number pagination_number pager_number"
 )
 WEAK_PAGES = words("p number")
 RANGE_ENDS = words(
@@ -57,7 +61,10 @@ _NO_CURSOR = frozenset(
     "session csrf xsrf api sync refresh bearer secret device id_token request trace upload push version etag previous "
     "prev before stop end email user public".split()
 )
-_CURSOR = frozenset("cursor continuation bookmark skiptoken nexttoken pagetoken resumption".split())
+_CURSOR = frozenset(
+    "cursor continuation bookmark skiptoken nexttoken pagetoken resumption fortsetzung fortsetzungsmarke pokracovani "
+    "continuacion continuazione kontynuacja vervolg".split()
+)
 _RESUMES = frozenset("continue continuation resume".split())
 _MARKS = frozenset("token key marker cursor state bookmark".split())
 _PAGING = frozenset(
@@ -68,7 +75,9 @@ _MEASURES = frozenset(
     "timeout ttl duration time interval age size count limit max min order sort direction dir width format type mode "
     "timezone alive keep period".split()
 )
-_SKIPS = frozenset("offset skip skipped skipping".split())
+_SKIPS = frozenset(
+    "offset skip skipped skipping versatz decalage desplazamiento posun przesuniecie saltar preskocit".split()
+)
 _STARTS = frozenset("start starting first begin beginning from initial".split())
 _PLACES = frozenset("index row record item at pos position result number no num element entry hit doc document".split())
 _RECORDS = frozenset("row record item result entry hit".split())
@@ -77,7 +86,15 @@ _NO_PLACES = frozenset(
     "time date id name key token hour minute second day month year line byte bytes lat lng lon timezone utc x y "
     "address ip port price amount version cursor zone z pixel char character range".split()
 )
-_PAGE = frozenset("page pg".split())
+_PAGE = frozenset("page pg seite strana stranka pagina strona sida sivu oldal".split())
+_PAGE_FORMS = _PAGE | frozenset("stranku strance stranke strone stronie seiten".split())
+_UNITS = frozenset("slice chunk block batch portion segment packet".split())
+_LENGTHS = frozenset("size length len count".split())
+_PER = frozenset("per pro je par por na".split())
+_AMOUNTS_ABROAD = frozenset(
+    "anzahl pocet cantidad cuantos cuantas taille quantite ilosc liczba antal aantal tamano tamanho groesse velikost "
+    "rozmiar dimensione hoechstzahl".split()
+)
 _NO_PAGE = frozenset(
     "size limit count per len length max min total token cursor key marker id ids name title url uri slug type kind "
     "after before state info format width height break content path body home landing pages only range to end from "
@@ -179,15 +196,26 @@ def has_offset_words(name: str) -> bool:
 
 @lru_cache(maxsize=8192)
 def has_page_words(name: str) -> bool:
-    """`pgNo`, `requestedPage`."""
+    """`pgNo`, `requestedPage`, `seite`."""
     own = set(pieces(name))
-    return bool(own & _PAGE) and not own & (_NO_PAGE | _MEASURES)
+    return bool(own & _PAGE) and not own & (_NO_PAGE | _MEASURES | _PER | _AMOUNTS_ABROAD)
+
+
+@lru_cache(maxsize=8192)
+def is_unit_of(name: str, other: str) -> bool:
+    """Whether `other` says how long is what `name` counts: `slice` beside `sliceSize`, `chunk` beside `per`."""
+    own, size = set(pieces(name)), set(pieces(other))
+    unit = own & _UNITS
+    is_counted = bool(unit) and own <= unit | {"no", "number", "num", "index", "idx", "nr"}
+    return is_counted and (size == {"per"} or bool(size & unit and size & (_LENGTHS | _PER)))
 
 
 @lru_cache(maxsize=8192)
 def has_size_words(name: str) -> bool:
-    """`maxEntries`, `rowLimit`, `hits_per_page`."""
+    """`maxEntries`, `rowLimit`, `hits_per_page`, `naStranku`, and a bare `anzahl`."""
     own = set(pieces(name))
+    if (own & _PER and own & _PAGE_FORMS) or (own & _AMOUNTS_ABROAD and own <= _AMOUNTS_ABROAD | _PAGE_FORMS):
+        return True
     if own & {"max", "maximum"} and "number" in own:
         return True
     return bool(own & _AMOUNTS) and bool((own - {"max", "maximum"}) & _COUNTED) and not own & {"number", "index", "min"}

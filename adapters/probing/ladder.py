@@ -256,19 +256,23 @@ class Ladder:
                 self.notes.append(f"the server counts '{answer.pagination.position}' from 1")
                 return replace(answer, pagination=replace(answer.pagination, first=1))
             case Base.PERHAPS_ZERO:
-                return await self._from_zero(answer)
+                return await self._from(answer, 0)
+            case Base.PERHAPS_ONE:
+                return await self._from(answer, 1)
 
-    async def _from_zero(self, answer: _Answer) -> _Answer:
-        from_zero = replace(answer.pagination, first=0)
-        place = first_address(from_zero, size=answer.size)
-        result = await self._try(place, "page 0", also=_NO_SUCH_PAGE)
+    async def _from(self, answer: _Answer, first: int) -> _Answer:
+        """The answer for another first position, where that has records and none before them."""
+        from_there = replace(answer.pagination, first=first)
+        place = first_address(from_there, size=answer.size)
+        result = await self._try(place, f"position {first}", also=_NO_SUCH_PAGE)
         if result is None:
             return answer
-        other = _Answer(pagination=from_zero, address=place, size=answer.size, result=result)
+        other = _Answer(pagination=from_there, address=place, size=answer.size, result=result)
         reading = self._reading(other)
         if not reading.records or reading.has_previous:
             return answer
-        self.notes.append("the server counts pages from 0")
+        what = "pages" if from_there.convention is Convention.PAGE else f"'{from_there.position}'"
+        self.notes.append(f"the server counts {what} from {first}")
         return other
 
     def _reading(self, answer: _Answer) -> PageReading:

@@ -484,3 +484,9 @@ def test_a_url_of_another_host_without_the_known_argument_stays_what_it_is() -> 
 )
 def test_urls_that_do_nothing_but_count_on_are_known(urls: list[str], is_counted: bool) -> None:
     assert counts_on(urls) is is_counted
+
+
+def test_a_walk_by_urls_ends_where_none_comes_though_a_cursor_still_stands_there() -> None:
+    place = PageAddress(url="https://desk.example/v1/tickets?after=c2")
+    reading = read({"items": ROWS, "paging": {"cursors": {"after": "c3"}}}, NEXT_URL, asked=place)
+    assert (reading.next, reading.has_more) == (None, False)
