@@ -58,6 +58,7 @@ __all__ = ["OpenApiSettings", "OpenApiSource", "ToolOverride"]
 
 _DOCUMENT_TIMEOUT_S = 60.0
 _SAFE = frozenset({"GET", "HEAD"})
+_NOT_LET_IN = frozenset({401, 403})
 _KEYS = frozenset({"idempotency-key", "x-idempotency-key"})
 """Headers by which a server knows a write again, so that sending it twice does it once."""
 _T = TypeVar("_T")
@@ -176,6 +177,9 @@ class OpenApiSource:
         try:
             return await self._exchanged(known, own, place, credentials, observer)
         except HttpStatusError as error:
+            if not credentials and error.status in _NOT_LET_IN and (missing := self._access.missing(known)) is not None:
+                missing.requests = error.requests
+                raise missing from error
             if error.status != 401 or not self._access.forgets(credentials):
                 raise
             n_sent = error.requests

@@ -37,15 +37,27 @@ class Access:
         self._keepers: dict[str, TokenKeeper] = {}
 
     async def credentials(self, tool: Tool, observer: Observer) -> tuple[Credential, ...]:
-        """What a request of a tool carries. Raises MissingCredential, TokenRefused."""
+        """What a request of a tool carries. Raises MissingCredential, TokenRefused.
+
+        Nothing, where nothing is configured: many servers are open although their document requires a credential.
+        """
+        missing = self.missing(tool)
+        if missing is not None:
+            if self._security.is_bare:
+                return ()
+            raise missing
+        schemes = self._security.chosen(tool.operation.security)
+        return tuple([self._security.credential(one, await self._token(one, observer)) for one in schemes])
+
+    def missing(self, tool: Tool) -> MissingCredential | None:
+        """What to say where a tool needs a credential that is not configured; None where it needs none, or has it."""
         try:
-            schemes = self._security.chosen(tool.operation.security)
+            self._security.chosen(tool.operation.security)
         except MissingScheme as error:
             text = f"the tool '{tool.spec.name}' needs a credential for '{error}'; set BASE_API_TOKEN"
-            raise MissingCredential(
-                f"{text}, or `auth` of the source", source=self._settings.name, location=tool.spec.locator, requests=0
-            ) from None
-        return tuple([self._security.credential(one, await self._token(one, observer)) for one in schemes])
+            text = f"{text}, or `auth` of the source"
+            return MissingCredential(text, source=self._settings.name, location=tool.spec.locator, requests=0)
+        return None
 
     def forgets(self, credentials: tuple[Credential, ...]) -> bool:
         """Whether fetched tokens were among credentials that were refused; they are used no more."""

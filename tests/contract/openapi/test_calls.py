@@ -423,16 +423,30 @@ async def test_two_schemes_together_and_the_alternative_that_can_be_met(opened, 
     assert (server.received[-1].headers["x-a"], server.received[-1].headers["x-b"]) == ("one-key", "two-key")
 
 
-async def test_without_a_credential_nothing_is_sent_and_the_setting_is_named(opened, server, tools):
-    document = tools.described(
+def guarded(tools):
+    return tools.described(
         {"/t": {"get": {"operationId": "l", "responses": {}}}},
         components={"securitySchemes": {"b": {"type": "http", "scheme": "bearer"}}},
         security=[{"b": []}],
     )
-    source = await opened(document, base_url=server.url)
-    with pytest.raises(MissingCredential, match="BASE_API_TOKEN"):
+
+
+@pytest.mark.parametrize("status", [401, 403])
+async def test_a_server_that_lets_nobody_in_unknown_is_told_with_the_setting_that_is_missing(
+    opened, server, tools, status
+):
+    server.then(tools.answer({"detail": "no"}, status=status))
+    source = await opened(guarded(tools), base_url=server.url)
+    with pytest.raises(MissingCredential, match="BASE_API_TOKEN") as caught:
         await source.call("l", {})
-    assert server.received == []
+    assert caught.value.requests == len(server.received) == 1
+
+
+async def test_an_open_server_is_read_although_its_document_requires_a_credential(opened, server, tools):
+    server.then(tools.answer([{"id": 1}]))
+    source = await opened(guarded(tools), base_url=server.url)
+    assert (await source.call("l", {})).payload == [{"id": 1}]
+    assert "authorization" not in server.received[-1].headers
 
 
 async def test_a_token_goes_along_where_the_document_says_nothing_of_security(opened, server, tools):
