@@ -191,9 +191,8 @@ class HttpTransport:
             text = f"no complete response within {timeout_s:g} s; raise the timeout or ask for less"
             raise TimedOut(text, source=self._source, location=location, is_retryable=True) from None
         except (httpx2.NetworkError, httpx2.RemoteProtocolError, httpx2.ProxyError) as error:
-            raise ConnectionFailed(
-                f"the connection failed: {self._said(error)}", source=self._source, location=location, is_retryable=True
-            ) from None
+            text = f"the connection to '{Origin.of(request.url)}' failed: {self._said(error)}"
+            raise ConnectionFailed(text, source=self._source, location=location, is_retryable=True) from None
         except httpx2.DecodingError as error:
             text = f"the body is not what its content encoding says: {self._said(error)}"
             raise MalformedResponse(text, source=self._source, location=location, is_retryable=True) from None

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from adapters.errors import HttpStatusError, InvalidRequest, SourceError
+from runax_cli.disarmed import one_line
 from runax_cli.executor.envelope import Envelope, EnvelopeStatus, FaultCode, ToolFault
 from runax_cli.executor.outcome import DecidedCall, Finding
 from runax_cli.executor.strategy import COUNTED_BY_EYE, Strategy
@@ -15,6 +16,7 @@ from runax_cli.results import CallReport, Coverage, ReasonCode, TotalIs
 
 SHOWN_REFERENCES = 20
 _TOLD_REASONS = 4
+_SAID_CHARACTERS = 400
 _UNAUTHORISED = frozenset({401, 403})
 
 
@@ -187,5 +189,12 @@ def report(
 
 def _message(error: SourceError) -> str:
     if isinstance(error, InvalidRequest):
-        return f"{error} " + "; ".join(error.violations[:5])
-    return str(error)
+        untold = [one for one in error.violations[:5] if one not in str(error)]
+        return " ".join((str(error), "; ".join(untold))).strip()
+    said = _said(error.body) if isinstance(error, HttpStatusError) else ""
+    return f"{str(error).rstrip('.')}. It says: {said}" if said else str(error)
+
+
+def _said(body: str) -> str:
+    """The words of a refusal on one line; a page for browsers has none."""
+    return "" if body.lstrip().startswith("<") else one_line(body, limit=_SAID_CHARACTERS)
