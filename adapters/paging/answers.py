@@ -48,6 +48,26 @@ class Answer:
         return dict(self.shape.members) if self.shape is not None else {}
 
     @cached_property
+    def inside(self) -> dict[str, set[str]]:
+        """Plain names of what lies inside of each member that has members, at any depth."""
+        found: dict[str, set[str]] = {}
+        for path in self.leaves:
+            above, _, own = path.rpartition(".")
+            while above:
+                found.setdefault(above, set()).add(plain(own))
+                above = above.rpartition(".")[0]
+        return found
+
+    @cached_property
+    def around(self) -> dict[str, set[str]]:
+        """Plain names of what members stand in, by their own; "" for the top."""
+        found: dict[str, set[str]] = {}
+        for path in self.leaves:
+            above, _, own = path.rpartition(".")
+            found.setdefault(plain(own), set()).add(plain(_leaf(above)))
+        return found
+
+    @cached_property
     def top(self) -> frozenset[str]:
         """Plain names of the members at the top."""
         return frozenset(plain(path) for path in self.leaves if "." not in path)
@@ -74,7 +94,7 @@ class Answer:
 
     def _may_be_list(self, path: str) -> bool:
         leaf = path.rpartition(".")[2]
-        is_described = any(other.startswith(f"{path}.") for other in self.leaves)
+        is_described = path in self.inside
         is_plural = leaf.lower().endswith("s") and not leaf.lower().endswith(("ss", "us", "is"))
         kind = self.leaves[path]
         is_known = plain(leaf).endswith(_HOLDERS) or plain(leaf) in names.RECORD_LISTS
@@ -152,7 +172,7 @@ class Answer:
         """Whether that is an address by its name, or by where it stands; `pagination.next` may be a cursor as well."""
         above, _, leaf = (self.next_url or "").rpartition(".")
         is_among_links = plain(above.rpartition(".")[2]) in names.LINK_LISTS
-        has_inside = any(path.startswith(f"{self.next_url}.") for path in self.leaves)
+        has_inside = self.next_url in self.inside
         return is_among_links or has_inside or plain(leaf) in names.NEXT_URLS
 
     def _next_beside_previous(self) -> str | None:
@@ -163,8 +183,8 @@ class Answer:
 
     def _may_be_address(self, path: str) -> bool:
         """Whether it is text, or an object that holds one or of which nothing is known; `next: {page}` is none."""
-        inner = [plain(_leaf(other)) for other in self.leaves if other.startswith(f"{path}.")]
-        return not inner or not _ADDRESSES.isdisjoint(inner)
+        inner = self.inside.get(path)
+        return inner is None or not _ADDRESSES.isdisjoint(inner)
 
     @cached_property
     def next_header(self) -> str | None:
@@ -214,8 +234,7 @@ class Answer:
         return found[0] if len(found) == 1 else None
 
     def _is_in_part(self, own: str, parts: frozenset[str]) -> bool:
-        places = (path.rpartition(".") for path in self.leaves)
-        return any(plain(leaf) == own and plain(_leaf(above)) in parts for above, _, leaf in places)
+        return not parts.isdisjoint(self.around.get(own, ()))
 
 
 def _is_pair(asked: frozenset[str], given: frozenset[str]) -> bool:

@@ -16,7 +16,7 @@ _ONWARD = frozenset("next scroll continue continuation more resume following pag
 def continuing(specs: Iterable[ToolSpec]) -> Mapping[str, Pagination]:
     """By name, how those tools page whose further pages another tool of the source gives."""
     known = tuple(specs)
-    onward = [spec for spec in known if _takes_cursor_only(spec)]
+    onward = [spec for spec in known if _takes_cursor_only(spec) and _says_onward(spec)]
     found: dict[str, Pagination] = {}
     for begin in known:
         match = next((one for one in onward if one is not begin and _goes_on(one, begin)), None)
@@ -33,6 +33,11 @@ def continuing(specs: Iterable[ToolSpec]) -> Mapping[str, Pagination]:
 def _takes_cursor_only(spec: ToolSpec) -> bool:
     is_cursor = spec.pagination.convention is Convention.CURSOR and spec.pagination.position is not None
     return is_cursor and not spec.parameters.get("required")
+
+
+def _says_onward(spec: ToolSpec) -> bool:
+    last = spec.locator.partition(" ")[2].rstrip("/").rpartition("/")[2]
+    return bool((words_of(last) | words_of(spec.name)) & _ONWARD)
 
 
 def _goes_on(onward: ToolSpec, begin: ToolSpec) -> bool:

@@ -69,6 +69,6 @@ def _total_value(one: Parameter, *, has_range: bool) -> Json:
         return None
     own = set(spelling.pieces(one.name))
     is_named = one.is_named(_TOTAL_FLAGS) or bool(own & _WHOLE and own & _ASKS)
-    is_count = bool(own & {"count", "total", "totals"}) and bool(wording.ASKS_TOTAL.search(one.opening))
-    is_said = bool(wording.ASKS_TOTAL_OF_LIST.search(one.opening))
+    is_count = bool(own & {"count", "total", "totals"}) and one.opens(wording.ASKS_TOTAL)
+    is_said = one.opens(wording.ASKS_TOTAL_OF_LIST)
     return True if (is_named and not one.is_something_else) or is_count or is_said else None

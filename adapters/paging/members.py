@@ -11,6 +11,7 @@ from adapters.paging.names import plain
 
 MAX_DEPTH = 3
 _WIDEST = (40, 12)
+_HOLDERS = frozenset(("properties", "allOf", "anyOf", "oneOf"))
 _SEGMENT = re.compile(r"[/\[\].]+")
 
 
@@ -28,7 +29,7 @@ def flattened(schemas: Mapping[str, JsonObject]) -> dict[str, JsonObject]:
 
 def _opened(path: str, schema: JsonObject, *, depth: int) -> Iterator[tuple[str, JsonObject]]:
     yield path, schema
-    if depth == MAX_DEPTH:
+    if depth == MAX_DEPTH or _HOLDERS.isdisjoint(schema):
         return
     members = members_of(schema)
     if len(members) > _WIDEST[depth - 1]:

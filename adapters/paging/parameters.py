@@ -70,6 +70,10 @@ class Parameter:
         """Whether it is a truth value."""
         return not self.types or "boolean" in self.types
 
+    def opens(self, pattern: re.Pattern[str]) -> bool:
+        """Whether its first sentence matches."""
+        return bool(self.opening) and _matches(pattern, self.opening)
+
     @cached_property
     def is_something_else(self) -> bool:
         """Whether its first sentence speaks of time, money or identity."""
@@ -82,7 +86,8 @@ class Parameter:
 
     def is_named(self, *tables: frozenset[str]) -> bool:
         """Whether one of its spellings is in a table."""
-        return any(self.forms & table for table in tables)
+        own = self.forms
+        return any(not own.isdisjoint(table) for table in tables) if len(tables) > 1 else not own.isdisjoint(*tables)
 
     def says(self, pattern: re.Pattern[str]) -> bool:
         """Whether its document's words match."""
@@ -104,10 +109,22 @@ class Parameter:
         return tuple(sorted(digits | {v for v in values if isinstance(v, int) and not isinstance(v, bool)}))
 
 
-@lru_cache(maxsize=16384)
 def _matches(pattern: re.Pattern[str], text: str) -> bool:
-    """Whether a text matches; the operations of a document have many parameters in common."""
-    return pattern.search(text) is not None
+    """Whether a text matches a phrase of `wording`; the operations of a document have many parameters in common.
+
+    Phrases live as long as the program, and are known by identity: the hash of a large one is slow to come by.
+    """
+    known = _known_of(text)
+    found = known.get(id(pattern))
+    if found is None:
+        found = known[id(pattern)] = pattern.search(text) is not None
+    return found
+
+
+@lru_cache(maxsize=4096)
+def _known_of(_text: str) -> dict[int, bool]:
+    """By phrase, whether a text matches it, as far as anybody has looked."""
+    return {}
 
 
 def parameter_of(name: str, schema: JsonObject, *, is_number: bool = False) -> Parameter:

@@ -22,6 +22,8 @@ def as_numbers(known: Sequence[Parameter], answer: Answer) -> list[Parameter]:
     What is said of one, or a name that means nothing else, is enough; a weaker name needs a position or a size beside
     it. Whatever the answer hands out, or is called a token, stays text.
     """
+    if not any(_is_written_as_text(one) for one in known):
+        return list(known)
     is_page = _is_paged(known, answer)
     clear = [_number(one) if is_page and _is_able(one, answer) and _is_clear(one) else one for one in known]
     has_size = any(one.is_number and one.is_named(spelling.SIZES_ALONE) for one in clear)
@@ -37,9 +39,7 @@ def _is_paged(known: Sequence[Parameter], answer: Answer) -> bool:
     places = (_PLACES, spelling.CURSORS, spelling.WEAK_CURSORS, spelling.KEYS)
     is_named = any(one.is_named(*places) or spelling.has_offset_words(one.name) for one in known)
     is_said = any(
-        spelling.has_cursor_words(one.name)
-        or spelling.has_page_words(one.name)
-        or bool(wording.SAYS_OFFSET.search(one.opening))
+        spelling.has_cursor_words(one.name) or spelling.has_page_words(one.name) or one.opens(wording.SAYS_OFFSET)
         for one in known
     )
     return is_named or is_said or bool(answer.markers) or answer.next_url is not None or answer.has_header("link")
@@ -54,27 +54,32 @@ def _number(one: Parameter) -> Parameter:
     return replace(one, types=INTEGER)
 
 
-def _is_able(one: Parameter, answer: Answer) -> bool:
+def _is_written_as_text(one: Parameter) -> bool:
+    """Whether it is a string that may hold any number, by its type and its format."""
     is_text = bool(one.types & TEXT) and one.types <= TEXT | INTEGER and is_text_only(one)
     is_open = not one.schema.get("enum") or bool(one.choices)
-    is_plain = is_text and is_open and one.schema.get("format") in _FORMATS
+    return is_text and is_open and one.schema.get("format") in _FORMATS
+
+
+def _is_able(one: Parameter, answer: Answer) -> bool:
+    if not _is_written_as_text(one):
+        return False
     is_firm = one.is_named(spelling.SIZES_ALONE, spelling.OFFSETS, spelling.SKIPS)
     is_other = one.is_measured if is_firm else one.is_something_else
-    if not is_plain or dated(one) or is_other or one.is_foreign:
+    if dated(one) or is_other or one.is_foreign:
         return False
     tokens = (wording.IS_CURSOR, wording.NAMES_CURSOR, wording.HANDED_OUT, wording.NOT_BY_HAND)
     if one.is_named(spelling.CURSORS) or any(one.says(pattern) for pattern in tokens):
         return False
-    return not answer.returns(one.name) or bool(wording.SAYS_OFFSET.search(one.opening))
+    return not answer.returns(one.name) or one.opens(wording.SAYS_OFFSET)
 
 
 def _is_clear(one: Parameter) -> bool:
     if one.is_named(spelling.SIZES_ALONE, spelling.OFFSETS):
         return True
     said = (wording.SAYS_SIZE, wording.SAYS_OFFSET, wording.SAYS_PAGE)
-    is_said = any(pattern.search(one.opening) for pattern in said)
     is_spelled = one.is_named(_PLACES, spelling.SIZES) or _is_spelled(one.name)
-    return is_spelled and (is_said or (one.is_number and one.is_named(spelling.PAGES)))
+    return is_spelled and (any(map(one.opens, said)) or (one.is_number and one.is_named(spelling.PAGES)))
 
 
 def _is_spelled(name: str) -> bool:
