@@ -204,7 +204,13 @@ class McpSource:
         names: set[str] = set()
         cursor: str | None = None
         for _ in range(_MAX_LIST_PAGES):
-            page = await connection.list_tools(cursor)
+            try:
+                page = await connection.list_tools(cursor)
+            except SourceError as error:
+                if not pages:
+                    raise
+                why = f"its page '{cursor}' cannot be read: {error}"
+                break
             cursor = cursor_of(page.raw)
             new = {tool["name"] for tool in usable_tools(page.raw)} - names
             if new or not pages:
@@ -213,12 +219,12 @@ class McpSource:
                 return pages, []
             names |= new
             if cursor in cursors or not new:
-                why = f"cursor '{cursor}' brings nothing new"
+                why = f"it does not end, cursor '{cursor}' brings nothing new"
                 break
             cursors.add(cursor)
         else:
-            why = f"there are more than {_MAX_LIST_PAGES} pages"
-        why = f"the list of tools does not end: {why}; {len(names)} tools were read"
+            why = f"it does not end, there are more than {_MAX_LIST_PAGES} pages"
+        why = f"the list of tools is not whole: {why}; {len(names)} tools were read"
         return pages, [LeftOut("tools/list", why)]
 
     async def _spec(self, tool: str) -> ToolSpec:

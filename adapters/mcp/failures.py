@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import anyio
 import httpx2
 from mcp import MCPError
-from mcp.types import INTERNAL_ERROR, METHOD_NOT_FOUND, REQUEST_TIMEOUT
+from mcp.types import INTERNAL_ERROR, METHOD_NOT_FOUND, PARSE_ERROR, REQUEST_TIMEOUT
 from pydantic import ValidationError
 
 from adapters.errors import (
@@ -75,7 +75,8 @@ def failure_of(error: Exception, around: Circumstances) -> SourceError:
             location=around.location,
         )
     if isinstance(cause, FileNotFoundError | PermissionError) and around.settings.command:
-        return connection_failed(around, f"the command '{around.settings.command[0]}' cannot be started: {cause}")
+        why = f"the command '{around.settings.command[0]}' cannot be started: {cause}"
+        return connection_failed(around, why, is_retryable=False)
     is_lost = isinstance(cause, _LOST)
     return connection_failed(around, str(cause) if is_lost and str(cause) else f"{type(cause).__name__}: {cause}")
 
@@ -112,12 +113,18 @@ def _of_protocol(error: MCPError, around: Circumstances) -> SourceError:
     if any(mark in said for mark in _TOO_LARGE):
         why = "the reply is larger than what is read; ask for less, or for smaller pages"
         return ResponseTooLarge(_told(around, why), source=around.settings.name, location=around.location)
-    if any(mark in said for mark in _GONE):
+    if any(mark in said for mark in _GONE) or (error.code == PARSE_ERROR and around.settings.command):
         return connection_failed(around, error.message)
     if around.status is not None and error.code in _BY_STATUS and said in _STAND_INS:
         return _of_status(around.status, around)
-    why = f"{error.message} (code {error.code})"
+    why = f"{error.message}{_details(error)} (code {error.code})"
     return connection_failed(around, why, is_retryable=False) if around.is_connecting else tool_failed(around, why)
+
+
+def _details(error: MCPError) -> str:
+    """What an error says beyond its message; often it is the only part that says anything."""
+    data = error.error.data
+    return f": {str(data)[:_EXCERPT]}" if data and str(data) not in error.message else ""
 
 
 def _of_status(status: int, around: Circumstances) -> SourceError:

@@ -6,9 +6,12 @@ carries only what the SDK needs to know; the data itself is read from the raw re
 
 from collections.abc import Iterator, Mapping
 
+from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_HANDSHAKE_VERSION
+
 from adapters.base import Json, JsonObject, LeftOut
 
 _HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
+_TYPES = ("string", "integer", "number", "boolean", "array", "object", "null")
 _CACHING = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
 
 
@@ -91,21 +94,40 @@ def _object_schema(schema: Json) -> JsonObject:
         return {"type": "object"}
     properties = schema.get("properties")
     kept = {name: value for name, value in schema.items() if name not in ("properties", "required")}
+    if not isinstance(kept.get("$schema", ""), str):
+        del kept["$schema"]
     required = schema.get("required")
     return {
         **kept,
         "type": "object",
-        **({"properties": properties} if isinstance(properties, dict) else {}),
+        **({"properties": _argument_schemas(properties)} if isinstance(properties, dict) else {}),
         **({"required": [name for name in required if isinstance(name, str)]} if isinstance(required, list) else {}),
     }
 
 
+def _argument_schemas(properties: JsonObject) -> JsonObject:
+    """The schemas of arguments; a type's bare name is that type, and whatever else is no schema allows anything."""
+    return {
+        name: value if isinstance(value, dict | bool) else {"type": value} if value in _TYPES else {}
+        for name, value in properties.items()
+    }
+
+
 def _handshake(raw: JsonObject) -> JsonObject:
-    server = raw.get("serverInfo")
+    """What the SDK needs of a handshake. A revision that is none of a handshake is taken for the last that is one."""
+    server, revision, words = raw.get("serverInfo"), raw.get("protocolVersion"), raw.get("instructions")
     named = {"name": "", "version": "", **(server if isinstance(server, dict) else {})}
     capabilities = raw.get("capabilities")
+    told = capabilities.items() if isinstance(capabilities, dict) else ()
     return {
-        **raw,
-        "capabilities": capabilities if isinstance(capabilities, dict) else {},
+        "protocolVersion": revision if revision in HANDSHAKE_PROTOCOL_VERSIONS else LATEST_HANDSHAKE_VERSION,
+        "capabilities": {name: _offer(offer) for name, offer in told if offer not in (None, False)},
         "serverInfo": {"name": str(named["name"]), "version": str(named["version"])},
+        **({"instructions": words} if isinstance(words, str) else {}),
     }
+
+
+def _offer(offer: Json) -> JsonObject:
+    """What a server says of one thing that it can do: of that, flags matter only."""
+    flags = offer.items() if isinstance(offer, dict) else ()
+    return {name: flag for name, flag in flags if isinstance(flag, bool)}

@@ -55,7 +55,7 @@ def value_at(text: str, start: int) -> tuple[Json, int]:
         value, end = _DECODER.raw_decode(text, start)
     except ValueError:
         return read_nearly(text, start)
-    return (sound(value) if "\\u" in text else value), end
+    return (sound(value) if text.find("\\u", start, end) >= 0 else value), end
 
 
 def integer(digits: str) -> int | str:

@@ -32,7 +32,7 @@ from mcp.types import (
 )
 
 from adapters.base import JsonObject
-from adapters.errors import HttpStatusError, SourceError
+from adapters.errors import ConnectionFailed, HttpStatusError, SourceError
 from adapters.mcp.config import McpSettings
 from adapters.mcp.failures import Circumstances, connection_failed, failure_of, mask_of, timed_out
 from adapters.mcp.stderr import ServerWords
@@ -190,7 +190,7 @@ class Connection:
                 for way in ways_to(self.settings):
                     failure = await self._serve(way)
                     self._failure = self._failure or failure
-                    if self._settled.is_set() or failure is None or not _is_unknown_way(failure):
+                    if self._settled.is_set() or failure is None or not _is_unknown_way(failure, way):
                         break
         finally:
             self.is_lost, self._client = True, None
@@ -204,7 +204,7 @@ class Connection:
                     self.settings, way, stack=stack, words=self._words, heard=self._note_status
                 )
                 self._wire = Wire(transport)
-                self._client = await stack.enter_async_context(self._sdk_client(self._wire))
+                self._client = await stack.enter_async_context(self._sdk_client(self._wire, way))
                 async with anyio.create_task_group() as group:
                     group.start_soon(self._listen)
                     self._failure = None
@@ -241,10 +241,10 @@ class Connection:
         if response.status_code >= httpx2.codes.BAD_REQUEST:
             self._status = response.status_code
 
-    def _sdk_client(self, wire: Wire) -> Client:
+    def _sdk_client(self, wire: Wire, way: Way) -> Client:
         return Client(
             wire,
-            mode="auto",
+            mode="legacy" if way is Way.STDIO_ANEW else "auto",
             read_timeout_seconds=self.settings.timeout_s,
             client_info=Implementation(name="runax", version=_version()),
             message_handler=self._hear,
@@ -284,8 +284,13 @@ class Connection:
         return f"{self._words.last} {noise}"
 
 
-def _is_unknown_way(failure: SourceError) -> bool:
-    """Whether a server refused Streamable HTTP as one does that never heard of it."""
+def _is_unknown_way(failure: SourceError, way: Way) -> bool:
+    """Whether a server refused Streamable HTTP as one does that never heard of it, or ended at the first question.
+
+    Servers of the older revisions may end at whatever is no handshake.
+    """
+    if way is Way.STDIO:
+        return isinstance(failure, ConnectionFailed) and failure.is_retryable
     return isinstance(failure, HttpStatusError) and failure.status in (400, 404, 405, 406)
 
 

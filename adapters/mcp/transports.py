@@ -25,9 +25,10 @@ _READ_S = 300.0
 
 
 class Way(StrEnum):
-    """How a server is reached."""
+    """How a server is reached. `STDIO_ANEW` starts it once more and asks nothing before the handshake."""
 
     STDIO = "stdio"
+    STDIO_ANEW = "stdio_anew"
     HTTP = "http"
     TWO_STREAMS = "two_streams"
 
@@ -37,7 +38,7 @@ Heard = Callable[[httpx2.Response], Awaitable[None]]
 
 def ways_to(settings: McpSettings) -> tuple[Way, ...]:
     """The ways in the order in which they are tried; a later one only where the server knows nothing of the first."""
-    return (Way.STDIO,) if settings.command else (Way.HTTP, Way.TWO_STREAMS)
+    return (Way.STDIO, Way.STDIO_ANEW) if settings.command else (Way.HTTP, Way.TWO_STREAMS)
 
 
 async def transport_to(
@@ -45,7 +46,7 @@ async def transport_to(
 ) -> Transport:
     """A transport that is not yet open; what it needs is entered on `stack`. `heard` sees every HTTP response."""
     match way:
-        case Way.STDIO:
+        case Way.STDIO | Way.STDIO_ANEW:
             return stdio_client(_process(settings), errlog=await stack.enter_async_context(words.listening()))
         case Way.HTTP:
             client = await stack.enter_async_context(_http(settings, heard))

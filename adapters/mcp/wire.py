@@ -3,10 +3,11 @@
 Knows the messages of JSON-RPC and which results matter here. Knows no payload. The SDK measures every result against
 the schema of the revision agreed on, and refuses a whole list of tools for the flaw of one. Servers break the schema,
 and their data is data all the same: behind this transport the SDK meets a result that fits, and the raw one travels
-inside it, unread.
+inside it, unread. What the SDK could not read as a message is looked through for messages.
 """
 
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -15,12 +16,29 @@ from typing import Any
 from mcp.client import Transport
 from mcp.client._transport import ReadStream, TransportStreams, WriteStream
 from mcp.shared.message import SessionMessage
-from mcp.types import JSONRPCError, JSONRPCRequest, JSONRPCResponse, Result
+from mcp.types import (
+    INTERNAL_ERROR,
+    ErrorData,
+    JSONRPCError,
+    JSONRPCNotification,
+    JSONRPCRequest,
+    JSONRPCResponse,
+    RequestId,
+    Result,
+    jsonrpc_message_adapter,
+)
+from pydantic import ValidationError
 
-from adapters.base import JsonObject
+from adapters.base import Json, JsonObject
+from adapters.mcp.envelopes import is_begun, messages_in
 from adapters.mcp.mending import fitting
 
 _KEY = "runax/raw"
+_LOGGING, _CANCELLED, _LISTENING = "notifications/message", "notifications/cancelled", "subscriptions/listen"
+_OF_THE_WHOLE = frozenset({"json_invalid", "missing", "model_type", "model_attributes_type", "dict_type"})
+"""Faults of a message that are told with all of it, and not with one of its members."""
+_EXCERPT = 300
+_MOST_LINES = 100_000
 
 
 class _Carried(str):
@@ -52,7 +70,8 @@ class Wire:
     n_spoiled: int = 0
     last_spoiled: str = ""
     _stack: AsyncExitStack = field(default_factory=AsyncExitStack)
-    _methods: dict[str, str] = field(default_factory=dict)
+    _pending: dict[RequestId, str] = field(default_factory=dict)
+    _begun: list[str] = field(default_factory=list)
 
     async def __aenter__(self) -> TransportStreams:
         reading, writing = await self._stack.enter_async_context(self.inner)
@@ -64,23 +83,82 @@ class Wire:
         return await self._stack.__aexit__(kind, error, trace)
 
     def sent(self, message: SessionMessage) -> None:
-        """Remember which method a request is of."""
+        """Remember which method a request is of, until it is answered or given up."""
         request = message.message
-        if isinstance(request, JSONRPCRequest):
-            self._methods[str(request.id)] = request.method
+        if isinstance(request, JSONRPCRequest) and request.method != _LISTENING:
+            self._pending[request.id] = request.method
+        elif isinstance(request, JSONRPCNotification) and request.method == _CANCELLED:
+            self._pending.pop((request.params or {}).get("requestId", ""), None)
 
-    def received(self, item: SessionMessage | Exception) -> SessionMessage | Exception:
-        """The message as the SDK will take it."""
+    def received(self, item: SessionMessage | Exception) -> Iterator[SessionMessage]:
+        """What came, as messages that the SDK will take; what is none is counted."""
         if isinstance(item, Exception):
+            yield from self._mended(item)
+        elif isinstance(item.message, JSONRPCError) and item.message.id is None:
+            yield from self._taken(messages_in(item.message.model_dump(mode="json"), self._pending))
+        elif not (isinstance(item.message, JSONRPCNotification) and item.message.method == _LOGGING):
+            yield self._known(item)
+
+    def _mended(self, spoiled: Exception) -> Iterator[SessionMessage]:
+        """The messages in what the SDK could not read."""
+        given = _input_of(spoiled)
+        found = messages_in(given, self._pending) or messages_in(self._printed(given), self._pending)
+        if not found:
             self.n_spoiled += 1
-            self.last_spoiled = " ".join(str(item).split())
-            return item
+            self.last_spoiled = " ".join(str(spoiled if given is None else given)[:_EXCERPT].split())
+        else:
+            self._begun.clear()
+        yield from self._taken(found)
+
+    def _printed(self, line: Json) -> str | None:
+        """The lines since one that began a message, where this one may end it."""
+        if not isinstance(line, str) or not (self._begun or is_begun(line)) or len(self._begun) > _MOST_LINES:
+            self._begun.clear()
+            return None
+        self._begun.append(line)
+        return "\n".join(self._begun) if line[:1] in ("}", "]") else None
+
+    def _taken(self, messages: Iterable[JsonObject]) -> Iterator[SessionMessage]:
+        for message in messages:
+            try:
+                yield self._known(SessionMessage(jsonrpc_message_adapter.validate_python(message)))
+            except ValidationError as error:
+                self.n_spoiled += 1
+                self.last_spoiled = " ".join(str(error)[:_EXCERPT].split())
+
+    def _known(self, item: SessionMessage) -> SessionMessage:
+        """The message, a result in the form that the SDK will take, and a request that is called off as failed."""
         reply = item.message
+        if isinstance(reply, JSONRPCNotification) and reply.method == _CANCELLED:
+            return self._called_off(item, reply.params or {})
         if isinstance(reply, JSONRPCResponse | JSONRPCError):
-            method = self._methods.pop(str(reply.id), "")
+            method = self._answered(reply.id)
             if isinstance(reply, JSONRPCResponse):
                 reply.result = _carrying(method, reply.result)
         return item
+
+    def _called_off(self, item: SessionMessage, params: Mapping[str, Any]) -> SessionMessage:
+        named = params.get("requestId")
+        if not isinstance(named, int | str) or not self._answered(named):
+            return item
+        why = f"the server called the request off: {params.get('reason') or 'it gives no reason'}"
+        return SessionMessage(JSONRPCError(jsonrpc="2.0", id=named, error=ErrorData(code=INTERNAL_ERROR, message=why)))
+
+    def _answered(self, named: RequestId | None) -> str:
+        """The method of the request of that id, which waits no more; some servers make texts of numbers."""
+        for key in self._pending:
+            if str(key) == str(named):
+                return self._pending.pop(key)
+        return ""
+
+
+def _input_of(spoiled: Exception) -> Json:
+    """What a message was tried to be read from: a text that is no JSON, or a value of another form."""
+    if not isinstance(spoiled, ValidationError):
+        return None
+    whole = (error for error in spoiled.errors(include_url=False) if error["type"] in _OF_THE_WHOLE)
+    given: Json = next((error["input"] for error in whole), None)
+    return given
 
 
 def _carrying(method: str, raw: JsonObject) -> JsonObject:
@@ -97,6 +175,7 @@ class _Reading:
 
     def __init__(self, inner: ReadStream[SessionMessage | Exception], wire: Wire) -> None:
         self._inner, self._wire = inner, wire
+        self._waiting: deque[SessionMessage] = deque()
 
     @property
     def last_context(self) -> Any:
@@ -104,7 +183,9 @@ class _Reading:
         return getattr(self._inner, "last_context", None)
 
     async def receive(self) -> SessionMessage | Exception:
-        return self._wire.received(await self._inner.receive())
+        while not self._waiting:
+            self._waiting.extend(self._wire.received(await self._inner.receive()))
+        return self._waiting.popleft()
 
     async def aclose(self) -> None:
         await self._inner.aclose()
@@ -113,7 +194,9 @@ class _Reading:
         return self
 
     async def __anext__(self) -> SessionMessage | Exception:
-        return self._wire.received(await self._inner.__anext__())
+        while not self._waiting:
+            self._waiting.extend(self._wire.received(await self._inner.__anext__()))
+        return self._waiting.popleft()
 
     async def __aenter__(self) -> "_Reading":
         await self._inner.__aenter__()

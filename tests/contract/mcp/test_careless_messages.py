@@ -1,0 +1,81 @@
+"""Servers that are careless about the messages themselves: what can only mean one thing is taken as that."""
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adapters.clock import ManualClock
+from adapters.errors import ConnectionFailed, ToolFailed
+from adapters.mcp.config import McpSettings
+from adapters.mcp_adapter import McpSource
+
+SERVER = str(Path(__file__).with_name("careless_server.py"))
+N = 61
+
+
+@asynccontextmanager
+async def careless(way: str) -> AsyncIterator[McpSource]:
+    settings = McpSettings(name="careless", command=(sys.executable, SERVER, way), timeout_s=20.0)
+    async with asyncio.timeout(60):
+        source = await McpSource.open(settings, clock=ManualClock())
+        try:
+            yield source
+        finally:
+            await source.aclose()
+
+
+def ids_in(payload: Any) -> list[int]:
+    rows = payload["items"] if isinstance(payload, dict) else payload
+    return [row["id"] for row in rows]
+
+
+@pytest.mark.parametrize(
+    "way",
+    [
+        "honest", "banner", "ends_at_questions", "list_is_list", "second_page_fails", "future_revision",
+        "revision_is_number", "revision_is_null", "stateless_revision", "empty_handshake", "flags_for_objects",
+        "id_is_float", "id_is_null", "no_id", "no_version", "version_is_number", "batch", "result_is_list",
+        "result_is_text", "result_is_content", "words_before", "words_behind", "two_on_a_line", "over_several_lines",
+        "byte_order_mark", "control_characters", "half_a_character", "half_a_character_outside",
+    ],
+)  # fmt: skip
+async def test_a_careless_message_costs_no_record(way: str) -> None:
+    async with careless(way) as source:
+        (tool,) = (await source.list_tools()).tools
+        result = await source.call(tool.name, {})
+    assert ids_in(result.payload) == list(range(N))
+    assert not result.flaw
+
+
+@pytest.mark.parametrize(
+    "way", ["error_is_text", "error_code_is_text", "error_without_id", "error_in_data", "called_off"]
+)
+async def test_a_careless_error_is_told_at_once_in_the_words_of_the_server(way: str) -> None:
+    async with careless(way) as source:
+        with pytest.raises(ToolFailed, match="the disk is full"):
+            await source.call("list_rows", {})
+
+
+async def test_no_result_at_all_is_a_failure_and_no_empty_list() -> None:
+    async with careless("result_is_null") as source:
+        with pytest.raises(ToolFailed, match="neither a result nor an error"):
+            await source.call("list_rows", {})
+
+
+async def test_a_reply_that_is_cut_is_told_before_the_time_limit() -> None:
+    async with careless("cut") as source:
+        with pytest.raises(ConnectionFailed, match="it is cut or broken"):
+            await source.call("list_rows", {})
+
+
+async def test_a_list_of_tools_whose_next_page_fails_is_used_and_told_as_not_whole() -> None:
+    async with careless("second_page_fails") as source:
+        listed = await source.list_tools()
+    assert [tool.name for tool in listed.tools] == ["list_rows"]
+    assert "not whole" in listed.left_out[0].why
+    assert "Invalid cursor" in listed.left_out[0].why
