@@ -10,8 +10,8 @@ from dataclasses import replace
 from adapters.base import Effect, LeftOut, ToolSpec
 from adapters.collector import seldom_collected
 from adapters.openapi.answer import Answers
+from adapters.openapi.argument import ArgumentReader
 from adapters.openapi.document import BrokenReference, Document, Node, NotLoaded
-from adapters.openapi.fit import Fitter
 from adapters.openapi.inline import Inliner
 from adapters.openapi.names import tool_names
 from adapters.openapi.operation import Entry, Operation, entries
@@ -37,8 +37,13 @@ class ToolBuilder:
         self.servers = Servers(document, settings.base_url, self.left_out)
         self.security: Security = read_security(document, settings, self.left_out)
         self.reader = OperationReader(document, self.left_out)
-        self._inliner = Inliner(document, Direction.REQUEST)
-        self._fitter = Fitter()
+        inliner = Inliner(document, Direction.REQUEST)
+        self._context = ToolContext(
+            source=settings.name,
+            document=document,
+            arguments=ArgumentReader(inliner, self.left_out, self.security.provided),
+            left_out=self.left_out,
+        )
         self._answers = Answers(document, self.reader)
         self.tools: dict[str, Tool] = {}
         self._entries: dict[str, Entry] = {}
@@ -59,6 +64,9 @@ class ToolBuilder:
             self._find(*self._items[-1])
             self._items.pop()
         if not self._names:
+            if not self._entries:
+                why = "the document describes no operation that can be called"
+                self.left_out.append(LeftOut("#/paths", why))
             ordered = sorted(self._entries.values(), key=lambda entry: entry.locator)
             self._names = tool_names(ordered)
             self._entries = {self._names[entry.locator]: entry for entry in ordered}
@@ -138,18 +146,10 @@ class ToolBuilder:
         base = self.base_of(operation)
         if base.url is None and self.servers.root.url is not None:
             raise Unusable(self._document.path_of(entry.operation), base.why)
-        context = ToolContext(
-            source=self._settings.name,
-            document=self._document,
-            inliner=self._inliner,
-            fitter=self._fitter,
-            provided=self.security.provided,
-            left_out=self.left_out,
-        )
         return build_tool(
             name,
             operation,
-            context,
+            self._context,
             shape=shape_of(self._document, self.reader, entry, answers=self._answers),
             effect=self._effect(name, entry),
             override=_said(self._settings.overrides, name, entry) or _NO_OVERRIDE,

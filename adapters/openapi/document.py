@@ -17,6 +17,8 @@ from adapters.base import Json
 from adapters.origin import Origin, joined
 
 _MAX_HOPS = 50
+_OWN = ("#/$defs/", "#/definitions/")
+"""Where a schema that was written by itself keeps its parts; a reference to them means those of the schema around."""
 
 
 class BrokenReference(Exception):
@@ -77,6 +79,20 @@ def _token(key: str | int) -> str:
     return token.replace("~", "~0").replace("/", "~1") if "~" in token or "/" in token else token
 
 
+def _tokens(pointer: str) -> list[str]:
+    """The names in a JSON pointer."""
+    return [token.replace("~1", "/").replace("~0", "~") for token in pointer.split("/")[1:]]
+
+
+def _inside(node: Node, tokens: list[str]) -> Node | None:
+    """What the tokens of a pointer lead to; None where that is nothing."""
+    for token in tokens:
+        node = node.child(token)
+        if node.value is None:
+            return None
+    return node
+
+
 def _member(value: Json, key: str | int) -> Json:
     if isinstance(value, dict):
         return value.get(str(key))
@@ -122,8 +138,15 @@ class Document:
             return node
         known = self._targets.get((node.uri, reference))
         if known is None:
-            known = self._targets[node.uri, reference] = self._end(node)
+            known = self._end(node)
+            if not self._is_of_its_own(node, reference):
+                self._targets[node.uri, reference] = known
         return known
+
+    def _is_of_its_own(self, node: Node, reference: str) -> bool:
+        """Whether a reference means something else in another place."""
+        root = Node(self._files[node.uri], node.uri)
+        return reference.startswith(_OWN) and _inside(root, _tokens(reference)) is None
 
     def _end(self, node: Node) -> Node:
         """Where a chain of references ends."""
@@ -146,11 +169,18 @@ class Document:
         pointer = unquote(fragment)
         if pointer and not pointer.startswith("/"):
             return self._anchor(node, target, pointer)
-        for token in pointer.split("/")[1:]:
-            target = target.child(token.replace("~1", "/").replace("~0", "~"))
-            if target.value is None:
-                raise BrokenReference(self.path_of(node), f"the reference '{reference}' leads nowhere")
-        return target
+        for holder in (target, *(self._around(node) if reference.startswith(_OWN) else ())):
+            found = _inside(holder, _tokens(pointer))
+            if found is not None:
+                return found
+        raise BrokenReference(self.path_of(node), f"the reference '{reference}' leads nowhere")
+
+    def _around(self, node: Node) -> list[Node]:
+        """What is around a node, from the inside out."""
+        around = [Node(self._files[node.uri], node.uri)]
+        for token in _tokens(node.pointer):
+            around.append(around[-1].child(token))
+        return around[::-1]
 
     def _anchor(self, node: Node, target: Node, name: str) -> Node:
         schemas = target.child("components").child("schemas")

@@ -1,7 +1,7 @@
 """Names that providers accept: of tools and of arguments.
 
-Knows the alphabet, the length and how a clash is settled: by a hash of what the name stands for, on every side of
-the clash, so that the order of a document changes no name.
+Knows the alphabet, the length, that a tool's name begins with no digit, and how a clash is settled: by a hash of what
+the name stands for, on every side of the clash, so that the order of a document changes no name.
 """
 
 import hashlib
@@ -32,7 +32,7 @@ def tool_names(entries: Sequence[Entry]) -> dict[str, str]:
 def _wanted(entry: Entry) -> str:
     stated = entry.operation.fields.get("operationId")
     name = _NOT_TOOL.sub("_", stated).strip("_-") if isinstance(stated, str) else ""
-    return name or _from_path(entry)
+    return name if name and not name[0].isdigit() else _from_path(entry)
 
 
 def _from_path(entry: Entry) -> str:

@@ -13,6 +13,7 @@ from adapters.openapi import swagger
 from adapters.openapi.document import BrokenReference, Document, Node
 from adapters.openapi.media import Writing, essence, usual, writing_of
 from adapters.openapi.operation import STYLES, Body, Encoding, Entry, Location, Operation, Parameter, Style, text_of
+from adapters.openapi.serialize import compact
 from adapters.openapi.template import Template
 
 _IGNORED_HEADERS = frozenset({"accept", "content-type", "authorization", "host", "content-length", "connection"})
@@ -41,6 +42,7 @@ class OperationReader:
     def __init__(self, document: Document, left_out: list[LeftOut]) -> None:
         self._document, self._left_out = document, left_out
         self._is_swagger = swagger.is_swagger(document.root)
+        self._known: dict[tuple[str, Location, str, bool], Parameter] = {}
 
     def read(self, entry: Entry) -> Operation:
         """The operation. Raises Unusable, BrokenReference or NotLoaded."""
@@ -68,11 +70,9 @@ class OperationReader:
         """Resolved parameters, the operation's before those of its path; the first of a name and place counts."""
         seen: set[tuple[Json, Json]] = set()
         for holder in (entry.operation, entry.item):
-            for child in holder.child("parameters").children():
-                try:
-                    node = self._document.resolve(child)
-                except BrokenReference as error:
-                    self._left_out.append(LeftOut(error.path, error.why))
+            for child in self._listed(holder.child("parameters")):
+                node = self._resolved(child)
+                if node is None:
                     continue
                 name, place = node.fields.get("name"), node.fields.get("in")
                 if not isinstance(name, str) or not isinstance(place, str):
@@ -80,6 +80,21 @@ class OperationReader:
                 elif (name, place) not in seen:
                     seen.add((name, place))
                     yield node
+
+    def _listed(self, node: Node) -> list[Node]:
+        """The items of a list, which may be kept elsewhere, or be an object that gives each of them a name."""
+        resolved = self._resolved(node) if "$ref" in node.fields else node
+        if resolved is None:
+            return []
+        return [child for _, child in resolved.members()] or list(resolved.children())
+
+    def _resolved(self, node: Node) -> Node | None:
+        """The node that a reference ends at; one that leads nowhere is left out."""
+        try:
+            return self._document.resolve(node)
+        except BrokenReference as error:
+            self._left_out.append(LeftOut(error.path, error.why))
+            return None
 
     def _parameters(self, entry: Entry, found: list[Node]) -> tuple[Parameter, ...]:
         template = entry.template
@@ -100,13 +115,12 @@ class OperationReader:
         return tuple(read.values())
 
     def _parameter(self, node: Node, template: Template) -> Parameter | None:
-        place = node.fields["in"]
-        if place in ("body", "formData"):
+        place = node.fields["in"].strip().lower()
+        if place in ("body", "formdata"):
             return None
-        if self._is_swagger:
-            node = swagger.parameter(node)
         if place not in set(Location):
-            self._leave(node, f"the parameter '{node.fields['name']}' stands in '{place}', which is no place")
+            where = node.fields["in"]
+            self._leave(node, f"the parameter '{node.fields['name']}' stands in '{where}', which is no place")
             return None
         location, name = _placed(Location(place), node.fields["name"], template)
         if location is Location.HEADER and name.lower() in _IGNORED_HEADERS:
@@ -117,14 +131,29 @@ class OperationReader:
         if location is Location.PATH and name not in template.variables:
             self._leave(node, f"the path has no variable '{name}'")
             return None
+        return self._told(node, location, name, is_open=location is Location.PATH and name in template.open)
+
+    def _told(self, node: Node, location: Location, name: str, *, is_open: bool) -> Parameter:
+        """What a document tells of a parameter, read once where it tells the same word for word."""
+        text = compact(node.value)
+        key = (f"{node.uri}#{node.pointer}" if '"$ref"' in text else text, location, name, is_open)
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = self._made(node, location, name, is_open=is_open)
+        return known
+
+    def _made(self, node: Node, location: Location, name: str, *, is_open: bool) -> Parameter:
+        if self._is_swagger or swagger.is_parameter(node.fields):
+            node = swagger.parameter(node)
         media_type, schema = self._schema(node)
-        keeps_slashes = location is Location.PATH and (name in template.open or _is_of_segments(node.fields))
+        keeps_slashes = location is Location.PATH and (is_open or _is_of_segments(node.fields))
+        is_in_path = node.fields["in"].strip().lower() == Location.PATH
         return Parameter(
             name=name,
             location=location,
             encoding=replace(encoding_of(node.fields, location, media_type), keeps_slashes=keeps_slashes),
             schema=schema,
-            is_required=place == Location.PATH or node.fields.get("required") is True,
+            is_required=is_in_path or node.fields.get("required") is True,
             description=text_of(node.fields, "description"),
         )
 
@@ -138,7 +167,7 @@ class OperationReader:
 
     def _body(self, entry: Entry, found: list[Node]) -> Body | None:
         node = entry.operation.child("requestBody")
-        if self._is_swagger:
+        if self._is_swagger or node.value is None:
             node = swagger.body(entry.operation, found, self.media_types(entry, "consumes"))
         if node.value is None:
             return None

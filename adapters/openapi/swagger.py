@@ -25,6 +25,11 @@ def is_swagger(root: Node) -> bool:
     return str(root.fields.get("swagger", "")).startswith("2")
 
 
+def is_parameter(fields: JsonObject) -> bool:
+    """Whether a parameter is written as 2.0 has it, whatever the document calls itself."""
+    return "type" in fields and "schema" not in fields and "content" not in fields
+
+
 def parameter(node: Node) -> Node:
     """A parameter outside of the body: its schema under `schema`, its collection format as style and explode."""
     fields = node.fields
@@ -38,13 +43,13 @@ def parameter(node: Node) -> Node:
 
 def body(operation: Node, found: list[Node], media_types: list[str]) -> Node:
     """The request body that `in: body` and `in: formData` parameters make up; a node of None without any."""
-    whole = next((node for node in found if node.fields.get("in") == "body"), None)
+    whole = next((node for node in found if _stands_in(node, "body")), None)
     if whole is not None:
         kinds = media_types or ["application/json"]
         content = {kind: {"schema": whole.fields.get("schema", {})} for kind in kinds}
         stated = {"required": whole.fields["required"] is True} if "required" in whole.fields else {}
         return whole.replaced(stated | {"content": content})
-    form = [node.fields for node in found if node.fields.get("in") == "formData"]
+    form = [node.fields for node in found if _stands_in(node, "formdata")]
     if not form:
         return operation.replaced(None)
     has_file = any(fields.get("type") == "file" for fields in form)
@@ -53,6 +58,10 @@ def body(operation: Node, found: list[Node], media_types: list[str]) -> Node:
     schema = {"type": "object", "properties": {f["name"]: _member(f) for f in form}, "required": required}
     content = {kind: {"schema": schema, "encoding": _encodings(form)}}
     return operation.replaced({"required": bool(required), "content": content})
+
+
+def _stands_in(node: Node, place: str) -> bool:
+    return str(node.fields.get("in")).strip().lower() == place
 
 
 def _member(fields: JsonObject) -> JsonObject:

@@ -239,3 +239,61 @@ def arrays_of_nothing(schema: Any) -> Any:
             yield schema
         for inner in schema.values():
             yield from arrays_of_nothing(inner)
+
+
+async def test_a_schema_that_was_written_by_itself_finds_its_own_parts(opened, tools):
+    def model(kind: str) -> dict[str, Any]:
+        parts = {"Part": {"type": kind}}
+        return {"type": "object", "properties": {"p": {"$ref": "#/$defs/Part"}}, "$defs": parts}
+
+    body = {"$ref": "#/components/schemas/Model"}
+    listed = {"name": "f", "in": "query", "schema": {"$ref": "#/$defs/K", "$defs": {"K": {"type": "boolean"}}}}
+    paths = {
+        "/t": posting("application/json", body),
+        "/u": posting("application/json", model("integer")),
+        "/v": get(listed),
+    }
+    document = tools.described(paths, components={"schemas": {"Model": model("string")}})
+    source = await opened(document, base_url="http://127.0.0.1:1")
+    found = {tool.locator: tool.parameters["properties"] for tool in (await source.list_tools()).tools}
+    assert [found["POST /t"]["p"], found["POST /u"]["p"]] == [{"type": "string"}, {"type": "integer"}]
+    assert await left_out(source) == {}
+
+
+async def test_words_of_swagger_are_understood_in_any_version(opened, server, tools):
+    parameters = [
+        {"name": "id", "in": "Path", "required": True, "type": "integer"},
+        {"name": "ids", "in": "query", "type": "array", "items": {"type": "string"}, "collectionFormat": "csv"},
+        {"name": "payload", "in": "body", "required": True, "schema": {"type": "object", "properties": {"a": TEXT}}},
+    ]
+    paths = {"/t/{id}": {"post": {"operationId": "op", "parameters": parameters, "responses": {}}}}
+    source = await opened(tools.described(paths), base_url=server.url)
+    await source.call("op", {"id": 4, "ids": ["x", "y"], "a": "z"})
+    got = server.received[-1]
+    assert (got.target, json.loads(got.body)) == ("/t/4?ids=x,y", {"a": "z"})
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"first": {"name": "q", "in": "query", "schema": TEXT}},
+        {"$ref": "#/components/x-lists/one"},
+    ],
+)
+async def test_parameters_may_be_named_or_kept_elsewhere_as_a_whole(opened, server, tools, parameters):
+    paths = {"/t": {"get": {"operationId": "op", "parameters": parameters, "responses": {}}}}
+    lists = {"one": [{"name": "q", "in": "query", "schema": TEXT}]}
+    source = await opened(tools.described(paths, components={"x-lists": lists}), base_url=server.url)
+    await source.call("op", {"q": "x"})
+    assert server.received[-1].target == "/t?q=x"
+
+
+async def test_a_document_without_an_operation_says_so(opened, tools):
+    source = await opened(tools.described({}, webhooks={"a": {"post": {}}}), base_url="http://127.0.0.1:1")
+    assert "no operation" in (await left_out(source))["#/paths"]
+
+
+async def test_a_name_that_begins_with_a_digit_is_made_of_the_path(opened, tools):
+    paths = {"/pets/{id}": {"get": {"operationId": "58d8bcb7", "responses": {}}}}
+    source = await opened(tools.described(paths), base_url="http://127.0.0.1:1")
+    assert [tool.name for tool in (await source.list_tools()).tools] == ["get_pets_by_id"]
