@@ -10,7 +10,7 @@ from itertools import pairwise
 from urllib.parse import parse_qs, parse_qsl, quote, urljoin, urlsplit
 
 from adapters.base import Json
-from adapters.paging import names
+from adapters.paging import names, vocabulary
 from adapters.paging.names import plain
 
 _LINK = re.compile(r"<([^>]*)>((?:[^,\"<]|\"(?:[^\"\\]|\\.)*\")*)")
@@ -22,6 +22,7 @@ _TEMPLATE = re.compile(r"\{[?&#/.;+][^{}]*\}")
 _TARGETS = ("href", "url", "uri", "link", "target")
 _RELATIONS = ("rel", "relation", "relationship", "name", "type", "label", "title", "key")
 _SHORT_NUMBER = 7
+_FEW_LINKS, _SHORT_NAME = 6, 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,19 @@ def related(links: Json, relation: str) -> Json:
     if not isinstance(links, list):
         return None
     return next((link for link in links if isinstance(link, dict) and relation in _relations(link)), None)
+
+
+def leading_on(links: Json) -> Json:
+    """The one entry of a short list of links or actions whose name says that it leads on: `{"id": "loadMore", …}`."""
+    if not isinstance(links, list) or not 0 < len(links) <= _FEW_LINKS:
+        return None
+    entries = [link for link in links if isinstance(link, dict) and len(link) <= _FEW_LINKS]
+    found = [link for link in entries if any(_says_more(link.get(name)) for name in (*_RELATIONS, "id", "action"))]
+    return found[0] if len(found) == 1 and len(entries) == len(links) else None
+
+
+def _says_more(value: Json) -> bool:
+    return isinstance(value, str) and len(value) <= _SHORT_NAME and vocabulary.says_more(value)
 
 
 def _relations(link: dict[str, Json]) -> frozenset[str]:

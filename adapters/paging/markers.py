@@ -17,6 +17,7 @@ from adapters.paging.envelope import HEADER, Envelope, Member, as_count, text_in
 from adapters.paging.links import (
     absolute,
     is_same_place,
+    leading_on,
     link_with,
     looks_like_url,
     parse_links,
@@ -101,7 +102,7 @@ def _at_known_place(result: CallResult, envelope: Envelope, path: str) -> Marks:
         exists = value is not None
     else:
         exists, value = at_path(result.payload, path)
-        value = text_in(value)
+        value = text_in(value) if not isinstance(value, list) else related(value, "next") or leading_on(value) or value
     if not exists:
         url = next((mark for mark in _urls(result, envelope) if mark.is_sure), None)
         cursor = next(_known_cursors(result, envelope), None)
@@ -125,6 +126,9 @@ def _urls(result: CallResult, envelope: Envelope) -> Iterator[Mark]:
     for member, url in chain(named, unclear, listed):
         if url is not None:
             yield Mark(url, Convention.NEXT_URL, member.path)
+    for member in envelope.near:
+        if (url := target(leading_on(member.value))) is not None and looks_like_url(url):
+            yield Mark(url, Convention.NEXT_URL, member.path, is_sure=False)
     for member in chain(envelope.saying(vocabulary.says_next), _headers(envelope, vocabulary.NEXT)):
         if (url := _clear_target(member)) is not None:
             yield Mark(url, Convention.NEXT_URL, member.path, is_sure=False)
@@ -159,6 +163,7 @@ def _cursors(
         return
     sent = _sent(result, pagination, asked)
     position = pagination.position.rpartition("/")[2]
+    yield from _handed_back_whole(envelope, position)
     for says in (vocabulary.says_next, _like(position), vocabulary.says_cursor):
         yield from _guesses(envelope.saying(says), sent)
     yield from _guesses(_headers(envelope, vocabulary.NEXT | vocabulary.CURSOR), sent)
@@ -207,6 +212,13 @@ class _Sent:
         names_of = [name for name, value in self.others if value == text]
         is_number = as_count(member.value) is not None
         return any(not is_number or vocabulary.is_alike(member.name, name) for name in names_of)
+
+
+def _handed_back_whole(envelope: Envelope, position: str) -> Iterator[Mark]:
+    """A cursor of several members under the very name of the argument that takes it."""
+    for member in envelope.named(frozenset({plain(position)})):
+        if _is_compound(member.value) and not isinstance(member.value, list):
+            yield Mark(member.value, Convention.CURSOR, member.path, is_sure=False)
 
 
 def _guesses(members: Iterator[Member], sent: _Sent) -> Iterator[Mark]:

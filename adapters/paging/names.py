@@ -35,7 +35,7 @@ RECORD_LISTS = words(
 NEVER_RECORD_LISTS = words("links _links errors warnings")
 RARELY_RECORD_LISTS = words(
     "schemas included link facets aggregations aggs sort sorts order fields columns headers notices suggestions "
-    "filters breadcrumbs scopes debug"
+    "filters breadcrumbs scopes debug summary totals aggregates statistics stats legend"
 )
 CONTAINERS = words(
     "meta metadata _meta pagination paging paginator page page_info pageinfo response_metadata cursor cursors links "

@@ -117,7 +117,7 @@ def pairs(
     able = (one for one in _free(parameters, given) if one.is_text or one.is_number or dated(one))
     free = [one for one in able if not spelling.is_no_cursor(one.name)]
     undated = [one for one in free if not dated(one)]
-    found = [*_handed_back(undated, envelope), *_keys(free, records)]
+    found = [*dict.fromkeys(_handed_back(undated, envelope)), *_keys(free, records)]
     return tuple(found[:_MOST_PAIRS])
 
 
@@ -141,7 +141,7 @@ def _allows(one: Parameter, value: int) -> bool:
 def _handed_back(free: Sequence[Parameter], envelope: Envelope) -> Iterator[Pair]:
     members = [m for m in (*envelope.near, *envelope.far, *envelope.headers) if _may_go_on(m.value)]
     own = [m for m in members if not (m.path.startswith(HEADER) and m.plain in _NO_HEADERS)]
-    for is_like in (_is_same, _is_akin):
+    for is_like in (_is_same, _is_akin, _leads_on):
         for one in free:
             name = _leaf(one.name)
             for member in own:
@@ -167,6 +167,11 @@ def _is_akin(name: str, other: str) -> bool:
     is_next = vocabulary.says_next(other) or plain(other).startswith("last")
     mine = vocabulary.words_of(name) & vocabulary.words_of(other) - vocabulary.VAGUE - {"x"}
     return bool(mine) or (is_next and spelling.pieces(name)[:1] in (("since",), ("from",), ("after",), ("start",)))
+
+
+def _leads_on(_name: str, other: str) -> bool:
+    """`naechste` says what it is, whatever the argument is called that takes it."""
+    return vocabulary.says_next(other)
 
 
 def _keys(free: Sequence[Parameter], records: Sequence[Json]) -> Iterator[Pair]:

@@ -9,7 +9,7 @@ from adapters.base import Json
 from runax_cli.executor.outcome import DecidedCall
 
 _ABOUT_PAGING = frozenset(
-    "paging pagination pager pageable paginator pagerequest pageoptions pagingoptions paginationoptions pagecriteria".split()
+    "paging pagination pager pageable paginator pagerequest pageoptions pagingoptions paginationoptions".split()
 )
 _FEWEST, _ROUND = 5, 5
 

@@ -204,6 +204,9 @@ class Strides:
         is_extra = self._walk.expected(index) is None
         if self.broken is not None:
             self._intake.arrivals.settle(index, is_in=None)
+        elif is_extra and not is_refusal(error) and await self._goes_on_behind(index):
+            self._walk.missed(index)
+            self._intake.lost(index, place, error)
         elif self._is_behind_the_end(index) or (is_extra and is_beyond_data(error)):
             self._walk.missed(index, is_end=True)
             self._intake.arrivals.settle(index, is_in=None)
@@ -215,6 +218,14 @@ class Strides:
         else:
             self._walk.missed(index)
             self._intake.lost(index, place, error)
+
+    async def _goes_on_behind(self, index: int) -> bool:
+        """Whether a page that nobody announced is missing amid others: the next one has records of its own."""
+        try:
+            page = await self._pages.ask(self._place(index + 1))
+        except (SourceError, BudgetExhausted):
+            return False
+        return page.held > 0 and self._intake.repetitions.twin(index + 1, page) is None
 
     async def _was_refused(self, index: int, place: PageAddress, error: SourceError) -> None:
         """One refused page is lost; where the next one is refused too, positions end here."""

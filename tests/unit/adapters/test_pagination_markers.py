@@ -490,3 +490,21 @@ def test_a_walk_by_urls_ends_where_none_comes_though_a_cursor_still_stands_there
     place = PageAddress(url="https://desk.example/v1/tickets?after=c2")
     reading = read({"items": ROWS, "paging": {"cursors": {"after": "c3"}}}, NEXT_URL, asked=place)
     assert (reading.next, reading.has_more) == (None, False)
+
+
+def test_an_action_that_loads_more_is_followed_and_its_place_is_kept() -> None:
+    more = {"id": "loadMore", "url": "/v1/tickets?from=2"}
+    reading = read({"cards": ROWS, "actions": [{"id": "print", "url": "/v1/print"}, more]}, Pagination(size="top"))
+    assert reading.next is not None
+    assert reading.next.url is not None
+    assert "/v1/tickets?from=2" in reading.next.url
+    kept = Pagination(convention=Convention.NEXT_URL, next_path=reading.marker)
+    assert read({"cards": ROWS, "actions": [more]}, kept).next is not None
+    assert read({"cards": ROWS, "actions": []}, kept).has_more is False
+
+
+def test_a_cursor_of_several_members_under_the_name_of_its_argument_is_one() -> None:
+    pagination = Pagination(convention=Convention.CURSOR, position="position", size="limit")
+    reading = read({"items": ROWS, "position": {"at": 2, "shard": 3}}, pagination)
+    assert reading.next is not None
+    assert reading.next.arguments["position"] == {"at": 2, "shard": 3}
