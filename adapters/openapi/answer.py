@@ -4,6 +4,8 @@ Knows response schemas and headers. Knows no convention and no response. Schemas
 once.
 """
 
+from dataclasses import replace
+
 from adapters.base import Json
 from adapters.openapi.document import BrokenReference, Document, Node
 from adapters.openapi.operation import Entry
@@ -22,6 +24,7 @@ class Answers:
     def __init__(self, document: Document, reader: OperationReader) -> None:
         self._document, self._reader = document, reader
         self._known: dict[tuple[str, str], ResponseShape] = {}
+        self._with_headers: dict[tuple[str, str, frozenset[str]], ResponseShape] = {}
 
     def shape(self, entry: Entry, schema: Node | None) -> ResponseShape:
         """The described answer: `schema` is that of the success. Raises NotLoaded where another file is needed."""
@@ -34,7 +37,10 @@ class Answers:
         known = self._known[place]
         if not headers:
             return known
-        return ResponseShape(known.members, headers, is_list=known.is_list, item_members=known.item_members)
+        key = (*place, headers)
+        if key not in self._with_headers:
+            self._with_headers[key] = replace(known, headers=headers)
+        return self._with_headers[key]
 
     def _headers(self, entry: Entry) -> frozenset[str]:
         found: set[str] = set()

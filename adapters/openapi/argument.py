@@ -36,22 +36,37 @@ class Arguments:
     is_flat: bool = False
 
 
-def arguments_of(
-    operation: Operation, inliner: Inliner, left_out: list[LeftOut], *, provided: frozenset[tuple[Location, str]]
-) -> Arguments:
-    """The arguments, without those that credentials fill (`provided`, in lower case). Raises NotLoaded."""
-    parameters = [one for one in operation.parameters if (one.location, one.name.lower()) not in provided]
-    body = operation.body
-    nodes = [_schema_node(one, operation.entry.operation) for one in parameters]
-    nodes += [body.schema or operation.entry.operation.replaced({})] if body else []
-    schemas, broken = inliner.inline(nodes)
-    left_out.extend(LeftOut(error.path, f"{error.why}; any value is allowed") for error in broken)
-    found = [_of_parameter(one, schema) for one, schema in zip(parameters, schemas, strict=False)]
-    if body is None:
-        return Arguments(tuple(found))
-    if not is_flat(schemas[-1], body):
-        return Arguments((*found, _of_whole(body, schemas[-1])))
-    return Arguments((*found, *_of_members(body, schemas[-1])), is_flat=True)
+class ArgumentReader:
+    """Reads the arguments of the operations of one document, without those that credentials fill.
+
+    Those are `provided`, in lower case. What is left out is added to `left_out`. Arguments that operations share are
+    made once, and none may be changed.
+    """
+
+    def __init__(self, inliner: Inliner, left_out: list[LeftOut], provided: frozenset[tuple[Location, str]]) -> None:
+        self._inliner, self._left_out, self._provided = inliner, left_out, provided
+        self._known: dict[int, tuple[JsonObject, Argument]] = {}
+
+    def read(self, operation: Operation) -> Arguments:
+        """The arguments. Raises NotLoaded."""
+        parameters = [one for one in operation.parameters if (one.location, one.name.lower()) not in self._provided]
+        body = operation.body
+        nodes = [_schema_node(one, operation.entry.operation) for one in parameters]
+        nodes += [body.schema or operation.entry.operation.replaced({})] if body else []
+        schemas, broken = self._inliner.inline(nodes)
+        self._left_out.extend(LeftOut(error.path, f"{error.why}; any value is allowed") for error in broken)
+        found = [self._of_parameter(one, schema) for one, schema in zip(parameters, schemas, strict=False)]
+        if body is None:
+            return Arguments(tuple(found))
+        if not is_flat(schemas[-1], body):
+            return Arguments((*found, _of_whole(body, schemas[-1])))
+        return Arguments((*found, *_of_members(body, schemas[-1])), is_flat=True)
+
+    def _of_parameter(self, parameter: Parameter, schema: JsonObject) -> Argument:
+        known = self._known.get(id(parameter))
+        if known is None or known[0] is not schema:
+            known = self._known[id(parameter)] = schema, _of_parameter(parameter, schema)
+        return known[1]
 
 
 def _schema_node(parameter: Parameter, place: Node) -> Node:

@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from adapters.base import Effect, JsonObject, LeftOut, Pagination, ToolSpec
-from adapters.openapi.argument import Arguments, arguments_of, without_markup
+from adapters.openapi.argument import ArgumentReader, Arguments, without_markup
 from adapters.openapi.document import Document
 from adapters.openapi.fit import MAX_CHARACTERS, MAX_DESCRIPTION, Fitter, clipped, size_of
-from adapters.openapi.inline import Inliner
 from adapters.openapi.names import Wire, argument_names
-from adapters.openapi.operation import Location, Operation, Parameter
+from adapters.openapi.operation import Operation, Parameter
 from adapters.openapi.paged import page_defaults, pagination_of, shown
 from adapters.openapi.settings import ToolOverride
 from adapters.openapi.shape import Shape
@@ -55,12 +54,11 @@ class Tool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolContext:
-    """What holds for every tool of one source. `provided` are parameters that credentials fill, in lower case."""
+    """What holds for every tool of one source."""
 
     source: str
     document: Document
-    inliner: Inliner
-    provided: frozenset[tuple[Location, str]]
+    arguments: ArgumentReader
     left_out: list[LeftOut]
     fitter: Fitter = field(default_factory=Fitter)
 
@@ -69,7 +67,7 @@ def build_tool(
     name: str, operation: Operation, context: ToolContext, *, shape: Shape, effect: Effect, override: ToolOverride
 ) -> Tool:
     """The tool of one operation. Raises NotLoaded where another file is needed."""
-    arguments = arguments_of(operation, context.inliner, context.left_out, provided=context.provided)
+    arguments = context.arguments.read(operation)
     named = argument_names([argument.wire for argument in arguments.all])
     pagination = pagination_of(arguments.all, named, operation, response=shape.response, override=override)
     description = _description(operation)

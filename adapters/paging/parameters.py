@@ -127,11 +127,26 @@ def _known_of(_text: str) -> dict[int, bool]:
     return {}
 
 
+_MOST_KNOWN = 4096
+_KNOWN: dict[tuple[str, int, bool], tuple[JsonObject, Parameter]] = {}
+
+
 def parameter_of(name: str, schema: JsonObject, *, is_number: bool = False) -> Parameter:
-    """Flatten `anyOf: [{…}, {type: null}]`, by which frameworks write an optional parameter, and `allOf`.
+    """The parameter of a schema; the same one where the schema is the same object, as tools of a source share them.
 
     `is_number` says that the answer has it as a number, whatever the type of the parameter.
     """
+    key = (name, id(schema), is_number)
+    known = _KNOWN.get(key)
+    if known is None or known[0] is not schema:
+        if len(_KNOWN) >= _MOST_KNOWN:
+            _KNOWN.clear()
+        known = _KNOWN[key] = schema, _flat(name, schema, is_number=is_number)
+    return known[1]
+
+
+def _flat(name: str, schema: JsonObject, *, is_number: bool) -> Parameter:
+    """Flatten `anyOf: [{…}, {type: null}]`, by which frameworks write an optional parameter, and `allOf`."""
     flat = dict(schema)
     branches = [b for key in ("anyOf", "oneOf", "allOf") for b in schema.get(key) or () if isinstance(b, dict)]
     real = [b for b in branches if b.get("type") != "null"]
