@@ -7,7 +7,7 @@ Knows no operation.
 
 from adapters.base import JsonObject
 from adapters.openapi.document import BrokenReference, Document, Node
-from adapters.openapi.schema import Direction, nullable, plain
+from adapters.openapi.schema import Direction, allows_null, nullable, plain
 
 _MAX_NODES, _MAX_DEPTH = 50_000, 60
 
@@ -57,7 +57,7 @@ class Bundle:
             self._names[place] = f"{self._direction}{len(self._names) + 1}"
             self._waiting.append((self._names[place], target, is_part))
         out: JsonObject = {"$ref": f"#/components/schemas/{self._names[place]}"}
-        return nullable(out) if node.fields.get("nullable") is True else out
+        return nullable(out) if allows_null(node.fields) else out
 
 
 def _is_part(node: Node) -> bool:

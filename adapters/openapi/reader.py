@@ -172,7 +172,7 @@ class OperationReader:
         if node.value is None:
             return None
         resolved = self._document.resolve(node)
-        media = dict(resolved.child("content").members())
+        media = dict(resolved.child("content").members()) or {"application/json": resolved.replaced({})}
         ranked = sorted((rank, kind) for kind in media if (rank := writing_of(kind)) is not None)
         if ranked:
             return self._chosen_body(ranked[0][1], self._document.resolve(media[ranked[0][1]]), entry, resolved)

@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from adapters.base import Json, JsonObject
 from adapters.openapi.document import Node
+from adapters.openapi.media import Writing, writing_of
 from adapters.openapi.values import of_items, take_values
 
 Follow: TypeAlias = Callable[[Node], JsonObject]
@@ -51,6 +52,7 @@ _NESTED_REPEAT = re.compile(r"\)[*+{]")
 _OTHER_SETS = re.compile(r"\[\[|--|&&|~~|\|\|")
 """What other dialects read as sets in sets, and Python as characters, with a warning."""
 _LONGEST_PATTERN = 200
+_BYTES = (None, Writing.BYTES)
 
 
 def plain(node: Node, direction: Direction, follow: Follow) -> JsonObject:
@@ -72,9 +74,19 @@ def plain(node: Node, direction: Direction, follow: Follow) -> JsonObject:
         _take_inner(node, direction, follow, out)
     if _is_array(out):
         _take_items(fields, out)
-    if fields.get("nullable") is True:
-        return nullable(out)
-    return out
+    if "contentMediaType" in fields and "contentEncoding" not in fields and _is_binary(fields["contentMediaType"]):
+        out.setdefault("format", "binary")
+    return nullable(out) if allows_null(fields) else out
+
+
+def allows_null(fields: JsonObject) -> bool:
+    """Whether a schema says beside its type that null is allowed: in the words of 3.0, or in those of 2.0's users."""
+    return fields.get("nullable") is True or fields.get("x-nullable") is True
+
+
+def _is_binary(media_type: Json) -> bool:
+    """Whether a string of 3.1 holds bytes, by what is said of its content."""
+    return isinstance(media_type, str) and writing_of(media_type) in _BYTES
 
 
 def nullable(schema: JsonObject) -> JsonObject:

@@ -297,3 +297,19 @@ async def test_a_name_that_begins_with_a_digit_is_made_of_the_path(opened, tools
     paths = {"/pets/{id}": {"get": {"operationId": "58d8bcb7", "responses": {}}}}
     source = await opened(tools.described(paths), base_url="http://127.0.0.1:1")
     assert [tool.name for tool in (await source.list_tools()).tools] == ["get_pets_by_id"]
+
+
+async def test_a_body_of_which_nothing_is_said_is_json(opened, server, tools):
+    paths = {"/t": {"post": {"operationId": "op", "requestBody": {"required": True, "content": {}}, "responses": {}}}}
+    source = await opened(tools.described(paths), base_url=server.url)
+    await source.call("op", {"body": {"a": 1}})
+    assert json.loads(server.received[-1].body) == {"a": 1}
+
+
+async def test_bytes_of_a_newer_document_are_sent_as_a_file(opened, server, tools):
+    members = {"f": {"type": "string", "contentMediaType": "application/octet-stream"}, "t": TEXT}
+    item = posting("multipart/form-data", {"type": "object", "properties": members})
+    source = await opened(tools.described({"/t": item}) | {"openapi": "3.1.0"}, base_url=server.url)
+    await source.call("op", {"f": "abc", "t": "x"})
+    assert b'name="f"; filename="f"' in server.received[-1].body
+    assert b'name="t"; filename' not in server.received[-1].body

@@ -37,6 +37,10 @@ def alone(document: Document, action: Callable[[], T]) -> T:
     [
         ({"type": "string", "nullable": True}, {"type": ["string", "null"]}),
         ({"type": ["string", "null"]}, {"type": ["string", "null"]}),
+        ({"type": "string", "x-nullable": True}, {"type": ["string", "null"]}),
+        ({"type": "string", "contentMediaType": "image/png"}, {"type": "string", "format": "binary"}),
+        ({"type": "string", "contentMediaType": "application/json"}, {"type": "string"}),
+        ({"type": "string", "contentMediaType": "image/png", "contentEncoding": "base64"}, {"type": "string"}),
         ({"type": "string", "nullable": True, "enum": ["a"]}, {"type": ["string", "null"], "enum": ["a", None]}),
         ({"nullable": True, "oneOf": [{"type": "string"}]}, {"oneOf": [{"type": "string"}, {"type": "null"}]}),
         ({"type": "string", "enum": []}, {"type": "string"}),
