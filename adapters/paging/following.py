@@ -25,13 +25,14 @@ class Next:
     """The next page's address where the response names one, and whether there is one (None: it does not say).
 
     `kind` is the convention that the response was found to follow; `marker` is the place of what named the next page,
-    where that place was guessed and is to be kept to.
+    where that place was guessed and is to be kept to. `is_silent`: nothing was said, and that alone counts as the end.
     """
 
     address: PageAddress | None
     has_more: bool | None
     kind: Convention | None = None
     marker: str | None = None
+    is_silent: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,8 +58,10 @@ def read_next(
     if pagination.convention is Convention.KEYSET and (mark is None or not mark.is_sure):
         return _by_key(records, pagination, flag=flag.has_more, asked=asked)
     if mark is None:
-        is_end = marks.is_ended or pagination.convention in _BY_MARKER
-        return Next(None, has_more=flag.has_more if flag.has_more is not None else False if is_end else None)
+        if flag.has_more is not None or marks.is_ended:
+            return Next(None, has_more=flag.has_more is True)
+        is_silent = pagination.convention in _BY_MARKER
+        return Next(None, has_more=False if is_silent else None, is_silent=is_silent)
     if not records and (pagination.next_operation is not None or _is_asked(mark, pagination, asked)):
         return Next(None, has_more=False, kind=kind)
     place = _place(mark, result, pagination, asked.size)

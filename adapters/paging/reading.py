@@ -41,7 +41,8 @@ class PageReading:
     page number; `is_own_position` where it calls that as the request does), `has_previous` whether there is a page
     before it. `kind` is the convention by which the response names its next page, where it does; `marker` the dotted
     path of what names it, where that was guessed: a walk keeps to it (`Pagination.next_path`), lest another value be
-    taken for it on a later page. `flaw` is that of the response: records may be missing from this page.
+    taken for it on a later page. `is_silent` where nothing was said of a next page by a tool whose pages name one: an
+    end, unless the marker was not understood. `flaw` is that of the response: records may be missing from this page.
     """
 
     records: list[Json]
@@ -57,6 +58,7 @@ class PageReading:
     kind: Convention | None = None
     marker: str | None = None
     is_own_position: bool = False
+    is_silent: bool = False
     flaw: str = ""
 
 
@@ -110,6 +112,7 @@ def read_page(
         has_previous=has_previous(envelope, relations=relations),
         kind=following.kind,
         marker=following.marker,
+        is_silent=following.is_silent,
         is_own_position=pagination.position is not None
         and any(envelope.named(frozenset({plain(pagination.position.rpartition("/")[2])}))),
         flaw=result.flaw or _flaw_of_text(result) or _flaw_of_failure(result, found),

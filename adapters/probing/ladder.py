@@ -30,7 +30,7 @@ from adapters.pagination import (
 from adapters.probing.memory import Learnt
 from adapters.probing.outcome import FirstPage, Probe, Rung, bytes_per_record
 from adapters.probing.rebasing import Base, base_of
-from adapters.probing.verdict import Verdict, announced, judged
+from adapters.probing.verdict import Verdict, announced, is_silent, judged
 
 Send: TypeAlias = Callable[[PageAddress | None], Awaitable[CallResult]]
 
@@ -304,7 +304,8 @@ class Ladder:
         size = None if verdict.is_size_ignored else answer.size
         first = FirstPage(address=answer.address, size=size, result=answer.result, reading=reading)
         rung = Rung.FIRST_PAGE if answer.size is None or was_single else Rung.SMALLEST_PAGE
-        return self._found(verdict, reading, rung, first if is_usable else None)
+        found = self._found(verdict, reading, rung, first if is_usable else None)
+        return replace(found, is_silent=found.total is None and is_silent(reading, answer.size))
 
     def _found(self, verdict: Verdict, reading: PageReading, rung: Rung, first: FirstPage | None) -> Probe:
         self.notes += verdict.notes

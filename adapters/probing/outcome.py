@@ -39,7 +39,8 @@ class Probe:
 
     `pagination` is confirmed or corrected. `total` is None where nothing trustworthy was announced, with certainty
     UNKNOWN; zero means that there are none. `bytes_per_record` is measured on `sample` as compact JSON, and rough where
-    the sample is one record. `first` is None where the walk has to begin with a request of its own. `requests` counts
+    the sample is one record. `is_silent`: a page as long as was asked for named no next one, and nothing else says that
+    it was the last. `first` is None where the walk has to begin with a request of its own. `requests` counts
     retries and refused rungs.
     """
 
@@ -52,6 +53,7 @@ class Probe:
     sample: tuple[Json, ...] = ()
     bytes_per_record: float | None = None
     first: FirstPage | None = None
+    is_silent: bool = False
     requests: int = 1
     notes: tuple[str, ...] = ()
 

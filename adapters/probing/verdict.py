@@ -31,10 +31,18 @@ def judged(pagination: Pagination, reading: PageReading, *, size: int | None) ->
         verdict = _unheeded(verdict, size, count)
     if pagination.convention is Convention.SINGLE:
         verdict = _lone(verdict, reading, size)
-    elif verdict.total is None and (count == 0 or reading.has_more is False):
+    elif verdict.total is None and (count == 0 or (reading.has_more is False and not is_silent(reading, size))):
         verdict = replace(verdict, total=count, certainty=Certainty.EXACT)
     is_all = verdict.certainty is Certainty.EXACT and verdict.total == count
     return replace(verdict, is_whole=is_all and not _may_count_page(verdict, reading, size))
+
+
+def is_silent(reading: PageReading, size: int | None) -> bool:
+    """Whether a page is as long as was asked for and names no next one, by a marker that may not have been understood.
+
+    A longer page shows it: where that has more records, the shorter one should have named the next.
+    """
+    return reading.is_silent and size is not None and len(reading.records) == size
 
 
 def _may_count_page(verdict: Verdict, reading: PageReading, size: int | None) -> bool:

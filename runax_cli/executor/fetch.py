@@ -34,6 +34,7 @@ from runax_cli.executor.walk import PageFacts, Walk
 from runax_cli.results import ReasonCode
 
 _FEWEST_TO_PROVE = 3
+_FEWEST_TO_DOUBT = 2
 
 
 class Fetch:
@@ -59,6 +60,7 @@ class Fetch:
     ) -> None:
         self._call, self._dataset, self._notes = call, dataset, notes
         self._given, self._has_sample = first, bool(probe.sample)
+        self._was_silent = probe.is_silent
         self._concurrency = concurrency
         caps = Caps(limits or FetchLimits(), dataset, clock or SystemClock())
         self._totals = Totals(Announced(total=probe.total, certainty=probe.certainty), notes)
@@ -196,9 +198,23 @@ class Fetch:
         elif intake.has_more is True and intake.others and intake.may_go_on():
             broken = (ReasonCode.PAGINATION_UNKNOWN, "page 1 says that more records follow, and not where")
             await self._trail.run(1, intake.others, last=self._last, broken=broken)
-        else:
+        elif not self._is_end_in_doubt():
             self._trail.end(0, has_more=intake.has_more)
         self.reached_end = self._trail.reached_end
+
+    def _is_end_in_doubt(self) -> bool:
+        """The first page names no next one; nor did a shorter page, which has one for sure. Then it says nothing.
+
+        A page that is neither as long as was asked for nor as long as servers cut at is all there is all the same.
+        """
+        held, size = self._walk.seen[0].records, self._pages.size
+        is_full = size is not None and held >= size
+        is_cut = is_full or held in USUAL_CAPS or held == self._pages.pagination.default_size
+        if not self._was_silent or held < _FEWEST_TO_DOUBT or not is_cut or self._totals.announced.total is not None:
+            return False
+        text = f"{held:,} records came, and what names the next page was not understood, if there is one"
+        self._notes.missing(ReasonCode.PAGINATION_UNKNOWN, text)
+        return True
 
     def _judge_lone_page(self) -> None:
         """The one response of a tool that has no pages: whole, unless it says itself that there is more."""

@@ -114,6 +114,17 @@ async def test_a_total_of_as_many_as_were_asked_for_may_be_the_length_of_the_pag
     assert (looked.total, looked.first) == (1, None)
 
 
+@pytest.mark.parametrize(
+    ("page", "is_silent"),
+    [({"items": [{"id": 1}]}, True), ({"items": [{"id": 1}], "next": None}, False), ({"items": []}, False)],
+)
+async def test_a_page_of_one_that_says_nothing_of_a_next_one_is_not_the_whole(page: Any, *, is_silent: bool) -> None:
+    send, _ = answering(page)
+    tool = lone_tool(Pagination(convention=CURSOR, position="cursor", size="limit"))
+    looked = await probe(tool, send)
+    assert (looked.total is None, looked.first is None, looked.is_silent) == (is_silent, is_silent, is_silent)
+
+
 async def test_no_records_is_a_total_of_zero() -> None:
     for total in (None, 0):
         server = PagedServer(OFFSET, 0, total=total)

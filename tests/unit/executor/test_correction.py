@@ -86,6 +86,7 @@ def fetched(tmp_path: Path) -> Fetched:
         name: str = "id",
         size: int = SIZE,
         sample: tuple[Json, ...] = (),
+        is_silent: bool = False,
     ) -> Result:
         source, sink, notes = Source(answer), CollectingSink(), Notes()
         tool = ToolSpec(name="t", description="", parameters={}, source="api", locator="GET /", pagination=pagination)
@@ -96,7 +97,7 @@ def fetched(tmp_path: Path) -> Fetched:
         certainty = Certainty.UNKNOWN if total is None else Certainty.EXACT
         found = Probe(
             pagination=pagination, records_path="items", total=total, certainty=certainty, rung=Rung.FIRST_PAGE,
-            sample=sample,
+            sample=sample, is_silent=is_silent,
         )  # fmt: skip
         fetch = Fetch(
             call, found, dataset, send=Sender(source, call, scope=scope, slots=asyncio.Semaphore(3), max_attempts=1),
@@ -171,6 +172,19 @@ async def test_a_cursor_that_is_ignored_gives_way_to_another_argument(fetched: F
     assert result.ids == list(range(N))
     assert result.coverage.is_complete, result.coverage.reasons
     assert result.codes == {"paging_corrected"}
+
+
+@pytest.mark.parametrize(
+    ("n", "is_silent", "is_complete"),
+    [(SIZE, True, False), (SIZE, False, True), (SIZE - 1, True, True), (1, True, True), (0, True, True)],
+)
+async def test_a_full_page_without_a_marker_is_no_end_where_a_shorter_one_had_none_either(
+    fetched: Fetched, n: int, *, is_silent: bool, is_complete: bool
+) -> None:
+    result = await fetched(lambda place: {"items": records(0, n=n)}, BY_CURSOR, is_silent=is_silent)
+    assert result.ids == list(range(n))
+    assert result.coverage.is_complete is is_complete, result.coverage.reasons
+    assert result.codes == (set() if is_complete else {"pagination_unknown"})
 
 
 @pytest.mark.parametrize("status", [404, 406])
