@@ -86,7 +86,10 @@ def faults_of_argument(text: str) -> str:
 
 
 def odd(value: Any) -> Iterator[str]:
-    """References, and enumerations without a value, in the schema anywhere; a member may be called `$ref`."""
+    """References, enumerations without a value and arrays of nobody knows what, anywhere in the schema.
+
+    A member may be called `$ref`.
+    """
     if isinstance(value, list):
         for inner in value:
             yield from odd(inner)
@@ -95,6 +98,8 @@ def odd(value: Any) -> Iterator[str]:
             yield f"it refers to '{value['$ref']}'"
         if value.get("enum", None) == []:
             yield "it has an enumeration without a value"
+        if value.get("type") == "array" and "items" not in value:
+            yield "it has an array without items"
         for inner in value.values():
             yield from odd(inner)
 
