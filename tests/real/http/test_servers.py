@@ -59,7 +59,7 @@ class Case:
         return url + self.document if self.document.startswith("/") else str(DOCUMENTS / self.document)
 
 
-DRF = "/schema/?format=json"
+DRF, LITESTAR = "/schema/?format=json", "/schema/openapi.json"
 CASES = [
     Case(server="drf", tool="numbered_list", document=DRF),
     Case(server="drf", tool="counted_list", document=DRF),
@@ -93,6 +93,11 @@ CASES = [
         identity=by_first_column,
     ),
     Case(server="json-server", tool="list_things", document="json-server.yaml"),
+    Case(server="litestar", tool="list_classic", document=LITESTAR),
+    Case(server="litestar", tool="list_offset", document=LITESTAR),
+    Case(server="litestar", tool="list_cursor", document=LITESTAR, tells_total=False),
+    Case(server="loopback", tool="Things_find", document="/openapi.json", tells_total=False),
+    Case(server="odata", tool="list_things", document="odata.yaml"),
 ]
 every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.server}-{case.tool}")
 
