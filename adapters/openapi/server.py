@@ -66,7 +66,10 @@ class Servers:
                 return Base(at_home)
             if Origin.of(url) in origins:
                 return Base(self._moved(url))
-        return Base(None, f"its own server '{urls[0]}' is of another origin than '{self.own}'")
+        why = (
+            f"its own server '{urls[0]}' is of another origin than '{self.own}'; a source with that base URL reaches it"
+        )
+        return Base(None, why)
 
     def _moved(self, url: httpx2.URL) -> httpx2.URL:
         """A URL of the document's usual server, seen from the base URL that is configured in its place."""
