@@ -207,7 +207,7 @@ def _is_key_range(one: Parameter, company: Company) -> bool:
 def _offset(one: Parameter, company: Company) -> bool | None:
     if not _is_numeric_place(one, company) or one.is_named(spelling.SIZES_ALONE):
         return None
-    if one.says(wording.SAYS_KEY):
+    if one.says(wording.SAYS_KEY) or _is_other_count(one):
         return None
     if end_beside(one, company.asked) is not None:
         return True if begins_page(one, company.asked) else None
@@ -233,6 +233,14 @@ def _offset(one: Parameter, company: Company) -> bool | None:
     return True if has_size and (says_offset or is_named) else None
 
 
+def _is_other_count(one: Parameter) -> bool:
+    """Whether it counts pages, or is a size, whatever it is called."""
+    says_offset = bool(wording.SAYS_OFFSET.search(one.opening))
+    is_page = one.is_named(spelling.PAGES) or (bool(wording.SAYS_PAGE.search(one.opening)) and not says_offset)
+    is_size = bool(wording.SAYS_SIZE.search(one.opening)) and not says_offset
+    return is_page or is_size or one.says(wording.SKIPS_PAGES)
+
+
 def _is_range(one: Parameter, company: Company) -> bool:
     """Whether it is the lower end of a range of values, whose upper end is a number too."""
     if one.is_named(spelling.SKIPS) or one.says(wording.SAYS_OFFSET) or one.says(wording.SAYS_PAGINATION):
@@ -253,6 +261,8 @@ def _page(one: Parameter, company: Company) -> bool | None:
     if one.is_named(spelling.PAGES):
         return True
     has_size = company.has_size(one)
+    if one.is_named(spelling.OFFSETS) or one.says(wording.SKIPS_PAGES):
+        return True if one.says(wording.SAYS_PAGE) or (has_size and one.says(wording.SKIPS_PAGES)) else None
     if one.is_named(spelling.WEAK_PAGES):
         return True if has_size and (one.is_named(frozenset({"p"})) or one.says(wording.SAYS_PAGE)) else None
     if bool(wording.SAYS_PAGE.search(one.opening)) and not one.says(wording.SAYS_SIZE):

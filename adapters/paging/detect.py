@@ -116,7 +116,8 @@ def _ordered(found: Sequence[Claim]) -> list[Claim]:
 
 def _is_ungivable(claim: Claim, company: Company) -> bool:
     """Whether a cursor cannot be read from the answer, which has the address of the next page instead."""
-    if claim.convention is Convention.KEYSET and company.answer.has_header("link"):
+    has_address = company.answer.has_header("link") or bool(company.answer.next_url)
+    if claim.convention is Convention.KEYSET and has_address:
         return True
     if claim.convention is not Convention.CURSOR or _by_answer(company.answer) is None:
         return False
@@ -203,10 +204,13 @@ def first_position(convention: Convention, position: Parameter, answer: Answer) 
             return stated
     if wording.ONE_BASED.search(position.text) or wording.SAYS_SCIM.search(position.text):
         return 1
-    if wording.ZERO_BASED.search(position.text):
+    is_page = convention is Convention.PAGE
+    if wording.ZERO_BASED.search(position.text) or (is_page and wording.FROM_PAGE_0.search(position.text)):
+        return 0
+    if is_page and position.says(wording.SKIPS_PAGES):
         return 0
     is_scim = position.is_named(names.words("start_index")) and answer.has_member(_SCIM)
-    return 1 if is_scim or convention is Convention.PAGE else 0
+    return 1 if is_scim or is_page else 0
 
 
 def _window(position: Parameter, size: Parameter | None) -> int | None:

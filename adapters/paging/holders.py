@@ -16,10 +16,15 @@ _SIZES = spelling.SIZES_ALONE
 
 
 def known_by_company(parameters: Sequence[Parameter]) -> list[Parameter]:
-    """The parameters; a position and a size in one object are known as such there."""
+    """The parameters; a position and a size in one object are known as such there.
+
+    Of several such objects each is about a list of its own inside of the answer, and none about the answer.
+    """
     numbers = [one for one in parameters if one.types and one.types <= INTEGER]
     placed = {holder(one.name) for one in numbers if leaf(one.name) in _PLACES}
     sized = {holder(one.name) for one in numbers if leaf(one.name) in _SIZES}
     holders = (placed & sized) - {""}
+    if len(holders) > 1:
+        return list(parameters)
     members = {one.name for one in numbers if holder(one.name) in holders and leaf(one.name) in _PLACES | _SIZES}
     return [replace(one, is_in_company=True) if one.name in members else one for one in parameters]

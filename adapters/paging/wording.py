@@ -35,7 +35,7 @@ SAYS_SIZE = _any(
     r"\bpag(?:e|ing|ination) limit\b|\bat most this many\b",
 )
 SAYS_OFFSET = _any(
-    r"\bposition in the (?:\w+ )?(?:list|set|results?)\b[^.;]{0,40}\bstart",
+    r"\bposition (?:with)?in the (?:\w+ ){0,2}(?:list|set|results?)\b[^.;]{0,40}\bstart",
     rf"^(?:the )?\w+ to {_SKIPPED} (?:over )?before\b",
     rf"\b(?:number|amount|count|quantity) of {_THINGS}(?:to|that are|that (?:should|will) be|being) "
     rf"(?:be )?{_SKIPPED}\b",
@@ -176,23 +176,34 @@ NOT_PAGING = re.compile(
     re.IGNORECASE,
 )
 ONE_BASED = re.compile(
-    r"\bbase 1\b|\b(?:1|one)[- ](?:based|indexed)\b"
+    r"\bbase 1\b|\b(?:numbered|counted|indexed) from 1\b|\b(?:1|one)[- ](?:based|indexed)\b"
     r"|\b(?:starts?|starting|begins?|beginning|count(?:ed|ing|s)) (?:at|with|from) 1\b",
     re.IGNORECASE,
 )
+FROM_PAGE_0 = _any(
+    r"\bdefault(?:s|ed)?(?: value)?(?: is| to|:|=)?[ `'\"]*(?:page )?0\b(?![.,]\d)",
+    r"\bpage 0\b|\bpage=0\b|\bfirst page (?:is|has|=)[ `'\"]*(?:number |index )?(?:0|zero)\b",
+    r"\b(?:numbered|counted|indexed) (?:from|at) (?:0|zero)\b",
+)
+SKIPS_PAGES = _any(rf"\b(?:number|amount|count) of pages (?:to|that are) (?:be )?{_SKIPPED}\b")
 ZERO_BASED = re.compile(
     r"\bbase 0\b|\b(?:0|zero)[- ](?:based|indexed)\b"
     r"|\b(?:starts?|starting|begins?|beginning|count(?:ed|ing|s)) (?:at|with|from) (?:0|zero)\b",
     re.IGNORECASE,
 )
 _NUMBER = r"(\d{1,3}(?:,\d{3})+|\d+)"
+_CAPPED = (
+    r"(?: (?:is|of|the|value|al+owed|acceptable|possible|permitted|supported|page size|limit|count|size|number|amount"
+    r"|per page|results|items))*"
+)
 STATED_MAXIMUM = _any(
-    r"\b(?:max(?:imum)?(?: (?:is|of|value|allowed|page size|limit|count|size|number|amount|per page|results|items))*"
+    rf"(?<!default will return )\b(?:max(?:imum)?\)?{_CAPPED}"
     r"|up to|at most|(?:no|not|not be|cannot be|be) more than|(?:cannot|can't|must not|may not|not) exceed)"
     rf"[\s:=(*`]{{0,4}}{_NUMBER}",
     rf"\bmax(?:imum)? number of [^.;:\d]{{0,50}}(?: is|:|\)|=) ?{_NUMBER}",
-    r"\b(?:between|range|from|allowed values?|values?|valid)(?: is)?\W{0,4}\d+ ?"
-    rf"(?:and|to|through|-|,|\u2013|\.\.) ?{_NUMBER}",
+    r"\b(?:between|range|from|allowed values?|values?|valid)(?: is)?\W{0,4}\d+[`*]? ?"
+    rf"(?:and|to|through|-|,|\u2013|\.\.) ?[`*]?{_NUMBER}",
     rf"[(\[]\d+ ?(?:-|\u2013|\.\.|to) ?{_NUMBER}[)\]]",
-    rf"\b{_NUMBER} (?:is the )?max(?:imum)?\b",
+    rf"\b{_NUMBER} (?:is (?:the |also the )?)?max(?:imum)?\b",
+    r"\b(?:greater|higher|larger|bigger) than [`*]?(\d{1,3}(?:,\d{3})+|\d{2,})",
 )

@@ -1,0 +1,211 @@
+"""Paging in documents that call things by wrong types, repeat names as titles, or describe a page as one record."""
+
+import pytest
+
+from adapters.base import Convention, JsonObject, Pagination
+from adapters.pagination import ResponseShape, address, as_written, detect, first_address
+
+WHOLE: JsonObject = {"type": "integer"}
+TEXT: JsonObject = {"type": "string"}
+LIST = ResponseShape({}, is_list=True)
+RECORD = ResponseShape({"id": "string", "name": "string"})
+
+
+def whole(words: str, **schema: object) -> JsonObject:
+    return {"type": "integer", "description": words, **schema}
+
+
+def text(words: str, **schema: object) -> JsonObject:
+    return {"type": "string", "description": words, **schema}
+
+
+def roles(found: Pagination) -> tuple[Convention, str | None, str | None]:
+    return found.convention, found.position, found.size
+
+
+@pytest.mark.parametrize(
+    ("convention", "parameters"),
+    [
+        (Convention.OFFSET, {"offset": TEXT, "limit": TEXT}),
+        (Convention.OFFSET, {"skip": TEXT, "limit": TEXT}),
+        (Convention.PAGE, {"page": TEXT, "per_page": TEXT}),
+        (Convention.PAGE, {"page": text("Which page to return"), "size": text("Results per page")}),
+        (Convention.OFFSET, {"first": text("First result to return, zero-based"), "count": text("Number of results")}),
+        (Convention.PAGE, {"pageNumber": TEXT, "pageSize": {"type": "string", "enum": ["10", "25", "100"]}}),
+    ],
+)
+def test_numbers_that_are_called_text_page_all_the_same(
+    convention: Convention, parameters: dict[str, JsonObject]
+) -> None:
+    position, size = parameters
+    found = detect(parameters)
+    assert roles(found) == (convention, position, size)
+    assert set(found.texts) == {position, size}
+
+
+def test_a_number_that_is_called_text_is_sent_as_digits() -> None:
+    found = detect({"offset": TEXT, "limit": TEXT})
+    assert as_written(address(found, page_index=2, size=50).arguments, found) == {"offset": "100", "limit": "50"}
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"page": text("Title of the page"), "limit": WHOLE},
+        {"offset": text("Offset token that the previous response returned"), "limit": WHOLE},
+        {"size": text("Size of the shirt"), "colour": TEXT},
+        {"page-size": text("Size of the paper, such as A4"), "margin": WHOLE},
+        {"start": text("Start date"), "limit": WHOLE},
+    ],
+)
+def test_text_that_is_no_number_stays_text(parameters: dict[str, JsonObject]) -> None:
+    found = detect(parameters, response=LIST)
+    assert found.convention not in (Convention.OFFSET, Convention.PAGE)
+    assert found.texts == ()
+
+
+def test_a_title_that_repeats_the_name_says_nothing() -> None:
+    found = detect({"skip": WHOLE | {"title": "Skip"}, "limit": WHOLE | {"title": "Limit", "default": 100}})
+    assert roles(found) == (Convention.OFFSET, "skip", "limit")
+
+
+def test_a_cursor_that_is_called_a_number_is_one_beside_a_size() -> None:
+    assert roles(detect({"cursor": WHOLE, "page_size": WHOLE}, response=LIST))[:2] == (Convention.CURSOR, "cursor")
+    assert detect({"cursor": WHOLE}, response=LIST).convention is Convention.SINGLE
+
+
+@pytest.mark.parametrize("name", ["offset", "start_index"])
+def test_an_offset_without_a_size_pages_a_list(name: str) -> None:
+    assert roles(detect({name: WHOLE}, response=LIST)) == (Convention.OFFSET, name, None)
+    assert detect({name: WHOLE}).convention is Convention.SINGLE
+
+
+def test_a_page_that_is_described_as_one_record_is_a_page() -> None:
+    parameters = {"page": WHOLE, "per_page": WHOLE}
+    assert detect(parameters, response=RECORD).convention is Convention.PAGE
+    assert detect(parameters, response=RECORD, is_addressed=True).convention is Convention.SINGLE
+    assert detect({"page": WHOLE, "id": TEXT}, response=RECORD).convention is Convention.SINGLE
+
+
+def test_a_page_number_in_the_path_is_a_position_beside_a_list() -> None:
+    found = detect({"page": WHOLE}, response=LIST, required={"page"}, in_path={"page"})
+    assert roles(found) == (Convention.PAGE, "page", None)
+    assert detect({"page": WHOLE}, required={"page"}, in_path={"page"}).convention is Convention.SINGLE
+
+
+def test_a_size_in_the_path_belongs_to_no_position_outside_of_it() -> None:
+    found = detect({"page": WHOLE, "limit": WHOLE}, response=LIST, required={"limit"}, in_path={"limit"})
+    assert roles(found) == (Convention.PAGE, "page", None)
+    assert "limit" not in found.hidden
+
+
+@pytest.mark.parametrize(
+    ("start", "end"),
+    [
+        (("startIndex", WHOLE), ("endIndex", WHOLE)),
+        (("start_row", WHOLE), ("end_row", WHOLE)),
+        (("from", text("Zero-based starting record number")), ("to", text("Ending record number"))),
+        (("_from", whole("Where the page starts, for pagination")), ("_to", whole("Where the page ends"))),
+    ],
+)
+def test_pages_by_first_and_last_record_are_asked_for_with_both(
+    start: tuple[str, JsonObject], end: tuple[str, JsonObject]
+) -> None:
+    found = detect(dict([start, end]), response=LIST)
+    assert (found.convention, found.position, found.size, found.last) == (Convention.OFFSET, start[0], None, end[0])
+    assert found.span is not None
+    asked = first_address(found, size=None).arguments
+    assert asked == {start[0]: found.first, end[0]: found.first + found.span - 1}
+    assert end[0] in found.hidden
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"from": WHOLE, "to": WHOLE},
+        {"start": whole("Start of the period in epoch seconds"), "end": WHOLE, "limit": WHOLE},
+        {"from": text("Sender"), "to": text("Receiver"), "limit": WHOLE},
+        {"first": WHOLE, "max": WHOLE},
+    ],
+)
+def test_ranges_of_values_are_no_pages_by_their_ends(parameters: dict[str, JsonObject]) -> None:
+    assert detect(parameters, response=LIST).last is None
+
+
+def test_a_range_of_dates_beside_it_makes_no_position_a_filter() -> None:
+    dates: JsonObject = {"type": "string", "format": "date"}
+    found = detect({"skip": WHOLE, "limit": WHOLE, "start_date": dates, "end_date": dates})
+    assert roles(found) == (Convention.OFFSET, "skip", "limit")
+
+
+def test_what_a_record_is_about_makes_no_limit_something_else() -> None:
+    found = detect({"limit": whole("Set limit when retrieving credit cards."), "offset": whole("Offset of cards.")})
+    assert roles(found) == (Convention.OFFSET, "offset", "limit")
+
+
+def test_pages_to_skip_are_page_numbers_from_zero() -> None:
+    found = detect({"SkipPages": whole("The number of pages to skip."), "PageSize": WHOLE})
+    assert (*roles(found), found.first) == (Convention.PAGE, "SkipPages", "PageSize", 0)
+
+
+def test_an_offset_that_is_a_size_by_its_words_is_the_size() -> None:
+    found = detect({"row": whole("Starting record number to return"), "offset": whole("Number of records to return")})
+    assert roles(found) == (Convention.OFFSET, "row", "offset")
+
+
+def test_a_cursor_that_is_not_to_be_given_leaves_the_address_that_the_answer_names() -> None:
+    words = "Cursor. You are not expected to provide this, but to follow the link in the answer."
+    answer = ResponseShape({"_links": "object", "_links.next": "object", "_links.next.href": "string", "data": "array"})
+    found = detect({"cursor": text(words), "limit": WHOLE}, response=answer)
+    assert (found.convention, "cursor" in found.hidden) == (Convention.NEXT_URL, True)
+
+
+def test_next_under_pagination_may_be_what_the_cursor_takes() -> None:
+    answer = ResponseShape({"pagination": "object", "pagination.next": "string", "result": "array"})
+    assert roles(detect({"page_cursor": TEXT, "count": WHOLE}, response=answer)) == (
+        Convention.CURSOR,
+        "page_cursor",
+        "count",
+    )
+
+
+def test_the_words_of_a_cursor_tell_where_the_answer_has_it() -> None:
+    answer = ResponseShape({"clicks": "array", "lastId": "string"})
+    words = "An ID returned by a previous query to continue with (see lastId in the response)"
+    found = detect({"continueFrom": text(words), "limit": WHOLE}, response=answer)
+    assert (found.convention, found.next_path) == (Convention.CURSOR, "lastId")
+
+
+@pytest.mark.parametrize(
+    ("words", "largest"),
+    [
+        ("The number of results to return (1-200)", 200),
+        ("How many to show per page, in the range [1, 100]. Defaults to 25", 100),
+        ("Schools on a page (50 max)", 50),
+        ("Number of items. Max allowed count=250", 250),
+        ("The number of items returned. Cannot be more than 50.", 50),
+        ("Results per page. Allowed values 1-100, default is 25.", 100),
+        ("Valid values: `1` to `100` Default: `25`", 100),
+        ("Limits the results. Cannot be set higher than 100.", 100),
+        ("By default will return maximum 25 results. Maximum of 100 results allowed per request.", 100),
+        ("Maximum number of results, default 20", None),
+        ("Limit of results. Must be greater than 0.", None),
+    ],
+)
+def test_the_largest_size_is_read_from_words(words: str, largest: int | None) -> None:
+    assert detect({"offset": WHOLE, "limit": whole(words)}).max_size == largest
+
+
+@pytest.mark.parametrize(
+    ("words", "first"),
+    [
+        ("Page number, default 0", 0),
+        ("Page number. Defaults to page 0.", 0),
+        ("The page number to retrieve (first page is 0).", 0),
+        ("Page number. The default value is `0`.", 0),
+        ("Page number. Defaults to page 1.", 1),
+        ("Page number; 10 records a page", 1),
+    ],
+)
+def test_the_first_page_number_is_read_from_words(words: str, first: int) -> None:
+    assert detect({"page": whole(words), "limit": WHOLE}).first == first
