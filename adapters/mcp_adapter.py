@@ -248,7 +248,8 @@ class McpSource:
                 return await self._watched(spec, arguments, observer), attempt
             except SourceError as error:
                 error.requests = attempt
-                if not error.is_retryable or attempt >= limit:
+                is_later = (error.retry_after_s or 0.0) > _LONGEST_WAIT_S
+                if not error.is_retryable or is_later or attempt >= limit:
                     raise
                 attempt += 1
                 wait_s = self._wait_s(error, attempt - 1)

@@ -57,9 +57,11 @@ def _values(text: str) -> Iterator[Json]:
 
 
 def _message(value: JsonObject, pending: Mapping[RequestId, str]) -> JsonObject | None:
+    """The message that an object is; a line of a log may have members of the same names."""
     if isinstance(value.get("method"), str):
         return _call(value)
-    if "result" not in value and "error" not in value:
+    is_ours = "jsonrpc" in value or str(value.get("id")) in map(str, pending)
+    if not is_ours or ("result" not in value and "error" not in value):
         return None
     sent = _id(value.get("id"), pending)
     if sent is None:

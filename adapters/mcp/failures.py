@@ -36,6 +36,7 @@ _TOO_LARGE = ("failed to parse json response: is larger than", "sse stream faile
 _LOST = (anyio.ClosedResourceError, anyio.BrokenResourceError, anyio.EndOfStream, httpx2.TransportError, OSError)
 _LATER = frozenset({408, 429, 500, 502, 503, 504})
 _SESSION_UNKNOWN = frozenset({400, 404})
+_NO_ENDPOINT = "is the URL that of its MCP endpoint, often a path such as '/mcp'?"
 _EXCERPT = 2000
 
 
@@ -43,6 +44,7 @@ _EXCERPT = 2000
 class Circumstances:
     """What was being done when it failed, the last HTTP status of 400 or more, and the end of the server's stderr.
 
+    `retry_after_s` is how long the server then asked to wait.
     `has_session` says that the server may forget who is asking: it keeps sessions, over HTTP.
     """
 
@@ -52,6 +54,7 @@ class Circumstances:
     last_words: str = ""
     is_connecting: bool = False
     has_session: bool = False
+    retry_after_s: float | None = None
 
 
 def mask_of(settings: McpSettings) -> Mask:
@@ -115,9 +118,15 @@ def _of_protocol(error: MCPError, around: Circumstances) -> SourceError:
         return ResponseTooLarge(_told(around, why), source=around.settings.name, location=around.location)
     if any(mark in said for mark in _GONE) or (error.code == PARSE_ERROR and around.settings.command):
         return connection_failed(around, error.message)
+    if error.code == PARSE_ERROR:
+        why = f"the reply cannot be read: {error.message}"
+        return MalformedResponse(
+            _told(around, why), source=around.settings.name, location=around.location, is_retryable=True
+        )
     if around.status is not None and error.code in _BY_STATUS and said in _STAND_INS:
         return _of_status(around.status, around)
-    why = f"{error.message}{_details(error)} (code {error.code})"
+    hint = f"; {_NO_ENDPOINT}" if around.is_connecting and "content type" in said else ""
+    why = f"{error.message}{_details(error)} (code {error.code}){hint}"
     return connection_failed(around, why, is_retryable=False) if around.is_connecting else tool_failed(around, why)
 
 
@@ -138,12 +147,20 @@ def _of_status(status: int, around: Circumstances) -> SourceError:
             location=around.location,
         )
     return HttpStatusError(
-        _told(around, f"the server answered with HTTP {status}"),
+        _told(around, f"the server answered with HTTP {status}{_hint(status, around)}"),
         source=settings.name,
         location=around.location,
         status=status,
         is_retryable=status in _LATER,
+        retry_after_s=around.retry_after_s,
     )
+
+
+def _hint(status: int, around: Circumstances) -> str:
+    if around.retry_after_s is not None:
+        return f", and asks to be left alone for {around.retry_after_s:g} s"
+    is_no_endpoint = around.is_connecting and status in (404, 405)
+    return f"; {_NO_ENDPOINT}" if is_no_endpoint else ""
 
 
 def _root(error: Exception) -> Exception:

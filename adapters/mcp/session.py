@@ -8,6 +8,7 @@ caller cancels its request, at the server too, and nobody else's.
 import asyncio
 import contextlib
 import logging
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
@@ -38,6 +39,7 @@ from adapters.mcp.failures import Circumstances, connection_failed, failure_of, 
 from adapters.mcp.stderr import ServerWords
 from adapters.mcp.transports import Way, transport_to, ways_to
 from adapters.mcp.wire import Wire, raw_of
+from adapters.transport import retry_after_s
 
 _LOG = logging.getLogger(__name__)
 _CONNECTING = "connecting"
@@ -83,6 +85,7 @@ class Connection:
     _wire: Wire | None = None
     _words: ServerWords = field(init=False)
     _status: int | None = None
+    _retry_after_s: float | None = None
 
     def __post_init__(self) -> None:
         settings = self.settings
@@ -240,6 +243,7 @@ class Connection:
         self.heard(response.headers)
         if response.status_code >= httpx2.codes.BAD_REQUEST:
             self._status = response.status_code
+            self._retry_after_s = retry_after_s(response.headers.get("retry-after"), now=time.time())
 
     def _sdk_client(self, wire: Wire, way: Way) -> Client:
         return Client(
@@ -273,6 +277,7 @@ class Connection:
             last_words=self._last_words(),
             is_connecting=location == _CONNECTING,
             has_session=self._has_session,
+            retry_after_s=self._retry_after_s,
         )
 
     def _last_words(self) -> str:

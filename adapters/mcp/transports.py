@@ -16,8 +16,8 @@ from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
 from adapters.addresses import guard
-from adapters.capped import CappedClient
 from adapters.masking import quiet_http_logs
+from adapters.mcp.bodies import MendingClient
 from adapters.mcp.config import McpSettings
 from adapters.mcp.stderr import ServerWords
 
@@ -76,7 +76,7 @@ def _http(settings: McpSettings, heard: Heard) -> httpx2.AsyncClient:
     """
     quiet_http_logs()
     limits = httpx2.Timeout(settings.timeout_s, read=max(_READ_S, settings.timeout_s))
-    client = CappedClient(
+    client = MendingClient(
         max_bytes=settings.max_bytes,
         has_endless_events=True,
         headers=_headers(settings),
