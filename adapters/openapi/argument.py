@@ -15,6 +15,8 @@ from adapters.openapi.operation import Body, Location, Operation, Parameter
 
 BODY = "body"
 _MOST_CHARACTERS = 8_000
+_PLACEHOLDER = re.compile(r"^\s*(?:\{+[\w .-]+\}+|<[\w .-]+>)\s*$")
+"""A default that only shows where a value goes."""
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 
 
@@ -74,9 +76,13 @@ def _schema_node(parameter: Parameter, place: Node) -> Node:
 
 
 def _of_parameter(parameter: Parameter, schema: JsonObject) -> Argument:
+    """One parameter. Which thing is meant, a path asks whatever the default: documents give an example there."""
     if parameter.description:
         schema = schema | {"description": parameter.description}
-    is_required = parameter.is_required and "default" not in schema
+    if isinstance(schema.get("default"), str) and _PLACEHOLDER.search(schema["default"]):
+        schema = {key: value for key, value in schema.items() if key != "default"}
+    is_addressing = parameter.location is Location.PATH
+    is_required = parameter.is_required and (is_addressing or "default" not in schema)
     return Argument(
         wire=Wire(parameter.location, parameter.name),
         schema=_readable(schema),

@@ -313,3 +313,21 @@ async def test_bytes_of_a_newer_document_are_sent_as_a_file(opened, server, tool
     await source.call("op", {"f": "abc", "t": "x"})
     assert b'name="f"; filename="f"' in server.received[-1].body
     assert b'name="t"; filename' not in server.received[-1].body
+
+
+async def test_which_thing_a_path_means_is_always_asked(opened, server, tools):
+    shown = {**in_path("id"), "schema": {"type": "string", "default": "123"}}
+    source = await opened(tools.described({"/t/{id}": get(shown)}), base_url=server.url)
+    (tool,) = (await source.list_tools()).tools
+    assert tool.parameters["required"] == ["id"]
+
+
+@pytest.mark.parametrize("default", ["{{id}}", "{id}", "<your id>"])
+async def test_a_placeholder_is_no_default(opened, server, tools, default):
+    where = {**in_path("id"), "schema": {"type": "string", "default": default}}
+    which = {"name": "q", "in": "query", "required": True, "schema": {"type": "string", "default": default}}
+    source = await opened(tools.described({"/t/{id}": get(where, which)}), base_url=server.url)
+    with pytest.raises(InvalidRequest, match="q: it is required"):
+        await source.call("op", {"id": "4"})
+    with pytest.raises(InvalidRequest, match="id: it is required"):
+        await source.call("op", {"q": "4"})
