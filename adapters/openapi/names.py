@@ -8,7 +8,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from adapters.openapi.operation import Entry, Location
 
@@ -56,8 +56,7 @@ def _hashed(name: str, meaning: str) -> str:
     return f"{name}_{digest}"
 
 
-@dataclass(frozen=True, slots=True)
-class Wire:
+class Wire(NamedTuple):
     """A name as the document has it, and the place where it stands; `body` for a member of the body."""
 
     place: Location | str

@@ -211,6 +211,17 @@ class Answer:
         A member of the very same name counts where the answer is no mirror of the request, or where it stands in what
         is called `next` (`next.page`) or, named for a direction, in what is called a cursor (`cursor.after`).
         """
+        key = (name, is_mirror)
+        if key not in self._returned:
+            self._returned[key] = self._returns(name, is_mirror=is_mirror)
+        return self._returned[key]
+
+    @cached_property
+    def _returned(self) -> dict[tuple[str, bool], bool]:
+        """What is known of `returns`; many parameters are asked for again and again."""
+        return {}
+
+    def _returns(self, name: str, *, is_mirror: bool) -> bool:
         own = plain(_leaf(name.replace("/", ".")))
         if self._is_in_part(own, _NEXT_PARTS) or (own in _FORWARD_PARTS and self._is_in_part(own, _CURSOR_PARTS)):
             return True
@@ -235,6 +246,20 @@ class Answer:
 
     def _is_in_part(self, own: str, parts: frozenset[str]) -> bool:
         return not parts.isdisjoint(self.around.get(own, ()))
+
+
+_MOST_KNOWN = 512
+_KNOWN: dict[int, Answer] = {}
+
+
+def answer_of(shape: ResponseShape | None) -> Answer:
+    """The answer that is described; the same one where the description is the same object, as tools share them."""
+    known = _KNOWN.get(id(shape))
+    if known is None or known.shape is not shape:
+        if len(_KNOWN) >= _MOST_KNOWN:
+            _KNOWN.clear()
+        known = _KNOWN[id(shape)] = Answer(shape)
+    return known
 
 
 def _is_pair(asked: frozenset[str], given: frozenset[str]) -> bool:

@@ -86,8 +86,7 @@ class Parameter:
 
     def is_named(self, *tables: frozenset[str]) -> bool:
         """Whether one of its spellings is in a table."""
-        own = self.forms
-        return any(not own.isdisjoint(table) for table in tables) if len(tables) > 1 else not own.isdisjoint(*tables)
+        return not all(map(self.forms.isdisjoint, tables))
 
     def says(self, pattern: re.Pattern[str]) -> bool:
         """Whether its document's words match."""

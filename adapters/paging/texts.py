@@ -22,16 +22,17 @@ def as_numbers(known: Sequence[Parameter], answer: Answer) -> list[Parameter]:
     What is said of one, or a name that means nothing else, is enough; a weaker name needs a position or a size beside
     it. Whatever the answer hands out, or is called a token, stays text.
     """
-    if not any(_is_written_as_text(one) for one in known):
+    able = {one.name for one in known if _is_able(one, answer)}
+    if not able:
         return list(known)
     is_page = _is_paged(known, answer)
-    clear = [_number(one) if is_page and _is_able(one, answer) and _is_clear(one) else one for one in known]
+    clear = [_number(one) if is_page and one.name in able and _is_clear(one) else one for one in known]
     has_size = any(one.is_number and one.is_named(spelling.SIZES_ALONE) for one in clear)
-    placed = [_number(one) if has_size and _is_able(one, answer) and _is_place(one) else one for one in clear]
+    placed = [_number(one) if has_size and one.name in able and _is_place(one) else one for one in clear]
     has_place = any(one.types and one.is_number and one.is_named(_PLACES) for one in placed)
-    sized = [_number(one) if has_place and _is_able(one, answer) and _is_weak_size(one) else one for one in placed]
+    sized = [_number(one) if has_place and one.name in able and _is_weak_size(one) else one for one in placed]
     ends = [end_beside(one, sized) for one in sized if one.types and one.is_number]
-    return [_number(one) if one in ends and _is_able(one, answer) and _is_end(one) else one for one in sized]
+    return [_number(one) if one in ends and one.name in able and _is_end(one) else one for one in sized]
 
 
 def _is_paged(known: Sequence[Parameter], answer: Answer) -> bool:
@@ -54,15 +55,10 @@ def _number(one: Parameter) -> Parameter:
     return replace(one, types=INTEGER)
 
 
-def _is_written_as_text(one: Parameter) -> bool:
-    """Whether it is a string that may hold any number, by its type and its format."""
+def _is_able(one: Parameter, answer: Answer) -> bool:
     is_text = bool(one.types & TEXT) and one.types <= TEXT | INTEGER and is_text_only(one)
     is_open = not one.schema.get("enum") or bool(one.choices)
-    return is_text and is_open and one.schema.get("format") in _FORMATS
-
-
-def _is_able(one: Parameter, answer: Answer) -> bool:
-    if not _is_written_as_text(one):
+    if not (is_text and is_open and one.schema.get("format") in _FORMATS):
         return False
     is_firm = one.is_named(spelling.SIZES_ALONE, spelling.OFFSETS, spelling.SKIPS)
     is_other = one.is_measured if is_firm else one.is_something_else
