@@ -13,13 +13,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import TextIOWrapper
-from typing import NoReturn, TextIO
+from typing import Any, NoReturn, TextIO
 
 import typer
 
 from runax_cli.disarmed import one_line, strip_control
 from runax_cli.errors import RunaxError
 from runax_cli.exits import ExitCode, exit_code_of
+from runax_cli.misfits import misfit
 from runax_cli.telemetry.keys import NO_SECRETS
 
 _OUTPUT_LOST = frozenset({errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EFBIG})
@@ -92,11 +93,19 @@ def _told(error: BaseException) -> int:
     return exit_code_of(error)
 
 
+def _of_option(error: BaseException, fault: dict[str, Any]) -> str:
+    """What is wrong with the value of an option, with the value; nothing where it is not known whose it is."""
+    names = getattr(getattr(error, "param", None), "opts", None)
+    return f"'{names[0]} {fault['input']}': {misfit(fault)}" if names else ""
+
+
 def _usage(error: BaseException, message: str) -> int:
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "runax"
     if not message:
         return ExitCode.USAGE
+    if faults := getattr(error.__cause__, "errors", None):
+        message = _of_option(error, faults()[0]) or message
     _say(f"error: {message.rstrip('.')}. '{path} --help' shows what is possible.")
     return ExitCode.USAGE
 

@@ -13,6 +13,7 @@ import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from runax_cli.errors import ConfigurationError
+from runax_cli.misfits import misfit, place_of
 from runax_cli.settings import Count, ModelApi, Seconds, Url
 
 RoleName: TypeAlias = Literal["planner", "agent", "reducer", "labeller", "summarizer"]
@@ -152,6 +153,7 @@ class Structure(Part):
     tools: Globs = ()
 
 
+_PARTS = (OpenApiPart, McpPart, ModelPart, OperationPart, PaginationPart, ClientPart)
 STRUCTURE_KEYS = frozenset(Structure.model_fields)
 FILE_ONLY_KEYS = frozenset({"limits", "profiles", "profile", "mcp_servers"})
 
@@ -175,7 +177,9 @@ def read_mapping(path: Path) -> dict[str, Any]:
     """The mapping in a YAML or JSON file. Raises ConfigurationError naming file, place and next step."""
     try:
         loaded = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise _unreadable(path, error.strerror or str(error)) from error
+    except UnicodeDecodeError as error:
         raise _unreadable(path, str(error)) from error
     except yaml.YAMLError as error:
         raise _unreadable(path, " ".join(str(error).split())) from error
@@ -199,9 +203,9 @@ def structure_of(mapping: Mapping[str, Any], *, path: Path) -> Structure:
         structure = Structure.model_validate({k: v for k, v in mapping.items() if k in STRUCTURE_KEYS})
     except ValidationError as error:
         first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
+        place, known = place_of(first["loc"]), [name for part in _PARTS for name in part.model_fields]
         raise ConfigurationError(
-            f"'{place}' in '{path}' is {first['input']!r:.80}: {first['msg']}. Correct the entry; "
+            f"'{place}' in '{path}' is {first['input']!r:.80}: {misfit(first, known=known)}. Correct the entry; "
             "docs/configuration.md shows the shape of each.",
             setting=place,
         ) from error

@@ -19,6 +19,7 @@ from pydantic_settings import DotEnvSettingsSource, EnvSettingsSource
 from runax_cli.errors import ConfigurationError, UsageError
 from runax_cli.folders import config_folder, upward
 from runax_cli.limits import LIMIT_SETTINGS, TENANT
+from runax_cli.misfits import misfit
 from runax_cli.settings import FIELDS, MASK, SECRETS, Settings, default_of, name_of
 from runax_cli.settings_files import (
     FILE_ONLY_KEYS,
@@ -246,7 +247,7 @@ def _require_profile(profile: Any, mappings: list[tuple[Path, dict[str, Any]]]) 
     if profile and profile not in known:
         raise ConfigurationError(
             f"'RUNAX_PROFILE' is '{profile}', and no settings file has such a profile. "
-            f"Choose one of these or write it: {', '.join(known) or '(there is none)'}.",
+            + (f"Choose one of {', '.join(known)}, or write it." if known else "Write one under 'profiles'."),
             setting="RUNAX_PROFILE",
         )
 
@@ -309,8 +310,8 @@ def _told(error: ValidationError, layers: list[Layer]) -> ConfigurationError | U
     shown = MASK if name in SECRETS else str(first["input"])
     default = f"the default is {default_of(name)}" if default_of(name) else "it has no default"
     if origin.startswith("flag"):
-        return UsageError(f"'{FLAGS[name]} {shown}': {first['msg']}. Correct it or leave it out; {default}.")
-    text = f"'{name_of(name)}' is '{shown}' ({origin}): {first['msg']}. Correct it or take it away; {default}."
+        return UsageError(f"'{FLAGS[name]} {shown}': {misfit(first)}. Correct it or leave it out; {default}.")
+    text = f"'{name_of(name)}' is '{shown}' ({origin}): {misfit(first)}. Correct it or take it away; {default}."
     return ConfigurationError(text, setting=name_of(name))
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from runax_cli.errors import ConfigurationError
+from runax_cli.misfits import misfit, place_of
 from runax_cli.settings_files import McpPart
 
 _VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
@@ -83,8 +84,8 @@ def _part(name: str, entry: object, path: Path) -> McpPart:
         return McpPart.model_validate(given)
     except ValidationError as error:
         first = error.errors()[0]
-        place = ".".join(map(str, first["loc"]))
-        return McpPart(kind="mcp", flaw=f"{where}: '{place}' is {first['input']!r:.80}: {first['msg']}")
+        place = place_of(first["loc"])
+        return McpPart(kind="mcp", flaw=f"{where}: '{place}' is {first['input']!r:.80}: {misfit(first)}")
 
 
 def _texts(values: object) -> object:

@@ -91,7 +91,9 @@ class DocumentFetcher:
             raise self._failed(uri, "it lies outside of the document's folder")
         try:
             return await asyncio.to_thread(_read, file_path(uri))
-        except (OSError, ValueError) as error:
+        except OSError as error:
+            raise self._failed(uri, error.strerror or str(error)) from None
+        except ValueError as error:
             raise self._failed(uri, str(error)) from None
 
     async def _from_web(self, uri: str) -> bytes:

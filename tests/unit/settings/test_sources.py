@@ -102,9 +102,9 @@ def test_a_credential_is_found_in_the_environment_and_in_dotenv(monkeypatch: pyt
     ("entry", "place"),
     [
         ("{kind: soap}", "sources.x"),
-        ("{kind: openapi, base_url: nowhere}", "sources.x.openapi.base_url"),
-        ("{kind: openapi, operations: {f: {page_size: 0}}}", "sources.x.openapi.operations.f.page_size"),
-        ("{kind: mcp, uri: http://h}", "sources.x.mcp.uri"),
+        ("{kind: openapi, base_url: nowhere}", "sources.x.base_url"),
+        ("{kind: openapi, operations: {f: {page_size: 0}}}", "sources.x.operations.f.page_size"),
+        ("{kind: mcp, uri: http://h}", "sources.x.uri"),
     ],
 )
 def test_a_bad_entry_names_its_place(entry: str, place: str) -> None:
