@@ -6,6 +6,7 @@ origin is never followed.
 """
 
 import asyncio
+import contextlib
 import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -49,7 +50,7 @@ from adapters.openapi.shape import declares_html
 from adapters.openapi.shelf import Shelf
 from adapters.openapi.tool import Tool
 from adapters.openapi.verify import Remark, Verifier
-from adapters.origin import Origin, joined
+from adapters.origin import Origin, is_other_scheme, joined
 from adapters.pagination import as_written
 from adapters.shown import ShownRequest
 from adapters.transport import HttpLimits, HttpRequest, HttpTransport, new_client
@@ -231,6 +232,19 @@ class OpenApiSource:
         except NoObject as error:
             raise self._invalid(tool, (f"{error}: it must be an object, since the page is said inside it",)) from None
 
+    async def reach(self) -> None:
+        """Find out whether anybody answers at the base URL, whatever the answer. Raises ConnectionFailed, TimedOut."""
+        url = self._builder.servers.root.url
+        if url is None:
+            return
+        with contextlib.suppress(HttpStatusError, MalformedResponse, ForeignOrigin):
+            await self._transport.send(HttpRequest(method="HEAD", url=url, is_followed=False))
+
+    async def unmet(self) -> tuple[str, ...]:
+        """The tools that no configured credential lets in, although the document requires one."""
+        names = [spec.name for spec in (await self.list_tools()).tools]
+        return tuple([name for name in names if self._access.missing(await self._tool(name)) is not None])
+
     async def aclose(self) -> None:
         """Close the connections that were opened here."""
         if self._owns_client:
@@ -265,9 +279,12 @@ class OpenApiSource:
     def _page_url(self, tool: Tool, built: BuiltRequest, text: str, credentials: tuple[Credential, ...]) -> httpx2.URL:
         """The URL of a page that a response named: seen from the request's own, and of its origin.
 
+        A service behind a proxy that ends TLS writes the wrong scheme: the page is asked for by the request's own.
         What is sent by another method than GET goes to its own path only: data must not choose what a POST does.
         """
         url = joined(built.url, text)
+        if url is not None and is_other_scheme(url, built.url):
+            url = url.copy_with(scheme=built.url.scheme, port=built.url.port)
         if url is None or Origin.of(url) != Origin.of(built.url):
             raise self._foreign(tool, text, f"another origin than '{Origin.of(built.url)}'")
         if built.method not in _SAFE and url.path != built.url.path:

@@ -105,6 +105,11 @@ class Lineage(StrEnum):
     LOWER_BOUND = "lower_bound"
 
 
+def counted(number: int, noun: str) -> str:
+    """A number with its noun: "1 page", "1,204 pages"."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
 def lineage_words(lineage: Lineage, agreement: float | None = None) -> str:
     """As users read it: "exact", "by label (agreement 94 %)" or "at least"."""
     match lineage:

@@ -15,6 +15,7 @@ from runax_cli.results import (
     RunResult,
     SqlResult,
     TotalIs,
+    counted,
     lineage_words,
 )
 
@@ -42,7 +43,7 @@ def _data(result: RunResult) -> Iterator[str]:
         return
     coverage = result.coverage
     yield f"{coverage.records_read:,}/{_total(coverage)} {_noun(result)} fetched"
-    yield _counted(coverage.pages_read, "page") + (f", {coverage.pages_failed} failed" if coverage.pages_failed else "")
+    yield counted(coverage.pages_read, "page") + (f", {coverage.pages_failed} failed" if coverage.pages_failed else "")
     if coverage.read_by_model < coverage.selected:
         yield f"{coverage.read_by_model:,}/{coverage.selected:,} read"
     yield from _evidence(result)
@@ -57,10 +58,10 @@ def _evidence(result: RunResult) -> Iterator[str]:
     verified = sum(entry.verified for entry in records)
     computed = [entry for entry in result.evidence if entry.kind is EvidenceKind.SQL]
     if records or not computed:
-        yield f"{_counted(len(records), 'finding')}, {verified} verified" if records else "no findings cited"
+        yield f"{counted(len(records), 'finding')}, {verified} verified" if records else "no findings cited"
     yield from _computed(computed)
     if unproven := len({figure for entry in result.evidence for figure in entry.unproven}):
-        yield f"{_counted(unproven, 'figure')} not proven"
+        yield f"{counted(unproven, 'figure')} not proven"
 
 
 def _computed(computed: Sequence[Evidence]) -> Iterator[str]:
@@ -69,9 +70,9 @@ def _computed(computed: Sequence[Evidence]) -> Iterator[str]:
     for lineage in Lineage:
         of_kind = [query for query in proven.values() if query.lineage is lineage]
         if of_kind:
-            yield f"{lineage_words(lineage, _least_agreement(of_kind))}: {_counted(len(of_kind), 'SQL result')}"
+            yield f"{lineage_words(lineage, _least_agreement(of_kind))}: {counted(len(of_kind), 'SQL result')}"
     if failed := sum(not entry.verified for entry in computed):
-        yield f"{_counted(failed, 'SQL statement')} not verified"
+        yield f"{counted(failed, 'SQL statement')} not verified"
 
 
 def _least_agreement(queries: Sequence[SqlResult]) -> float | None:
@@ -106,7 +107,3 @@ def _seconds(duration_s: float) -> str:
 
 def _run(result: RunResult) -> str:
     return f"run {result.run_id[:SHORT_ID]}"
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -21,7 +21,7 @@ from runax_cli.commands.printing import environment_of
 from runax_cli.memory.journal import StoredRun
 from runax_cli.models.base import Role
 from runax_cli.models.rules.model import NOTICE
-from runax_cli.results import RunResult
+from runax_cli.results import RunResult, counted
 from runax_cli.runtime import Runtime, open_runtime
 from runax_cli.settings_load import Configuration
 from runax_cli.state import mark_session
@@ -125,6 +125,6 @@ async def open_conversation(
 
 def _notices(runtime: Runtime) -> tuple[str, ...]:
     left_out = len(runtime.catalog.left_out)
-    missing = f"{left_out} parts of the sources are left out; `runax tools list` says why" if left_out else ""
+    missing = f"left out of the sources: {counted(left_out, 'part')}; `runax tools list` says why" if left_out else ""
     model = NOTICE if runtime.registry.config(Role.AGENT).is_rules else ""
     return tuple(notice for notice in (model, missing, *runtime.configuration.remarks) if notice)

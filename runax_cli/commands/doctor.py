@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from uuid import uuid4
 
-from adapters.base import ToolSpec
+from adapters.base import ToolSource, ToolSpec
 from adapters.errors import SourceError
 from runax_cli import __version__
 from runax_cli.agent.toolbox import sent_as
@@ -30,6 +30,7 @@ from runax_cli.models.metered import UsageMeter
 from runax_cli.models.registry import ModelRegistry
 from runax_cli.models.rules import RulesModel
 from runax_cli.models.tokens import O200kCounter
+from runax_cli.results import counted
 from runax_cli.roles import role_configs
 from runax_cli.settings_files import McpPart, OpenApiPart
 from runax_cli.settings_load import Configuration
@@ -111,13 +112,28 @@ async def _source(name: str, part: OpenApiPart | McpPart, configuration: Configu
     source = await open_source(name, part, configuration)
     try:
         listed = await source.list_tools()
+        unmet = await _unmet(source)
     except SourceError as error:
         raise as_runax_error(error) from error
     finally:
         await source.aclose()
     tokens = await asyncio.to_thread(_tokens, listed.tools)
-    told = price(len(listed.tools), tokens, configuration.settings)
-    return told + (f"; {len(listed.left_out)} parts left out" if listed.left_out else "")
+    told = [price(len(listed.tools), tokens, configuration.settings)]
+    if listed.left_out:
+        told.append(f"{counted(len(listed.left_out), 'part')} left out: `runax tools list` says why")
+    if unmet:
+        told.append(f"no credential for {unmet} of them: set BASE_API_TOKEN, or `auth` of the source, if they need it")
+    return "; ".join(told)
+
+
+async def _unmet(source: ToolSource) -> int:
+    """How many tools no credential lets in; finds out as well that somebody answers where they are served."""
+    from adapters.openapi_adapter import OpenApiSource
+
+    if not isinstance(source, OpenApiSource):
+        return 0
+    await source.reach()
+    return len(await source.unmet())
 
 
 def _tokens(specs: Sequence[ToolSpec]) -> int:

@@ -10,7 +10,7 @@ from runax_cli.commands.printing import Printer, environment_of
 from runax_cli.commands.question import question_of
 from runax_cli.errors import RunaxError
 from runax_cli.exits import ExitCode, exit_code_of
-from runax_cli.results import ErrorReport, RunResult, RunStatus
+from runax_cli.results import Coverage, ErrorReport, RunResult, RunStatus
 from runax_cli.settings_load import Configuration
 
 
@@ -48,5 +48,6 @@ def _failed(question: str, error: RunaxError) -> RunResult:
         exit_code=exit_code_of(error),
         question=question,
         answer="",
+        coverage=Coverage(is_complete=False),
         error=ErrorReport(type=type(error).__name__, message=str(error)),
     )

@@ -13,7 +13,7 @@ from runax_cli.executor.compact import compact_bytes
 from runax_cli.executor.dataset import Dataset
 from runax_cli.executor.envelope import FaultCode, ToolFault
 from runax_cli.exits import ExitCode
-from runax_cli.results import TotalIs
+from runax_cli.results import TotalIs, counted
 from runax_cli.ui.console import one_line
 
 _RECORDS_SHOWN = 10
@@ -80,10 +80,10 @@ def certificate_of(outcome: CallOutcome) -> str:
     noun = report.dataset.rpartition("_")[0] if report.dataset else "records"
     parts = [
         f"{coverage.records_read:,}/{total} {noun} fetched",
-        f"{coverage.pages_read} pages" + (f", {coverage.pages_failed} failed" if coverage.pages_failed else ""),
+        counted(coverage.pages_read, "page") + (f", {coverage.pages_failed} failed" if coverage.pages_failed else ""),
         "complete" if coverage.is_complete else "incomplete",
         *(reason.text for reason in coverage.reasons),
-        f"{report.requests} requests",
+        counted(report.requests, "request"),
         f"{report.duration_s:.1f} s",
     ]
     return " · ".join(parts)

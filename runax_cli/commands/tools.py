@@ -19,6 +19,7 @@ from runax_cli.exits import ExitCode
 from runax_cli.guard.brief import brief
 from runax_cli.guard.virtual import visible
 from runax_cli.models.tokens import O200kCounter
+from runax_cli.results import counted
 from runax_cli.runtime import tool_limits_of
 from runax_cli.settings import Settings
 from runax_cli.settings_load import Configuration
@@ -48,7 +49,7 @@ async def list_tools(common: Common) -> ExitCode:
 
 def price(n_tools: int, tokens: int, settings: Settings) -> str:
     """How many tools there are and what they take, in words; and whether the main model gets all of them at once."""
-    told = f"{n_tools:,} tools, {tokens:,} tokens"
+    told = f"{counted(n_tools, 'tool')}, {counted(tokens, 'token')}"
     if tool_limits_of(settings).within(_effective(settings)).holds(n_tools, tokens) or n_tools <= 1:
         return f"{told} in every request of the main model"
     return f"{told}: too much for one list, so the main model gets the most relevant of them and `find_tools`"

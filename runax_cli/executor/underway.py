@@ -30,7 +30,7 @@ from runax_cli.executor.sizing import Estimate, forecast
 from runax_cli.executor.snapshot import Snapshot
 from runax_cli.executor.strategy import Choice
 from runax_cli.executor.structure import structure_of
-from runax_cli.results import Coverage, TotalIs
+from runax_cli.results import Coverage, TotalIs, counted
 
 _PREVIEW_CHARS = 2000
 
@@ -113,7 +113,7 @@ class Underway:
         """Pages that were not asked for, because they are stored."""
         if pages:
             why = f", unchanged by {self.snapshot.judged_by.value}" if self.snapshot else ""
-            self.tell(Resumed(text=f"{dataset}: {pages} pages were taken from the store{why}"))
+            self.tell(Resumed(text=f"{dataset}: {counted(pages, 'page')} from the store{why}"))
 
     def tell_sealed(self, dataset: str, sealed: Sealed, *, took_s: float) -> None:
         """The dataset is one Parquet file."""

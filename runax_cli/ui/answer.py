@@ -19,6 +19,7 @@ from runax_cli.results import (
     RunResult,
     RunStatus,
     SqlResult,
+    counted,
     lineage_words,
 )
 from runax_cli.ui.console import STYLES, Environment, Outlet, StreamName, Tone, one_line, strip_control
@@ -74,7 +75,7 @@ def _why(item: Evidence) -> str:
 
 def evidence_lines(evidence: tuple[Evidence, ...]) -> Iterator[str]:
     """What stands behind each statement: records with their own ids, quotes, SQL with its first rows."""
-    yield f"Evidence: {len(evidence)} statements" if evidence else "Evidence: none"
+    yield f"Evidence: {counted(len(evidence), 'statement')}" if evidence else "Evidence: none"
     for number, item in enumerate(evidence, 1):
         mark = "verified" if item.verified else "NOT VERIFIED"
         yield f"  {number}. {one_line(item.statement)} ({item.kind}, {mark}{_exactness(item)})"

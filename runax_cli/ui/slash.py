@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from adapters.base import ToolSpec
-from runax_cli.results import RoleUsage, RunResult
+from runax_cli.results import RoleUsage, RunResult, counted
 from runax_cli.ui.answer import evidence_lines
 from runax_cli.ui.console import one_line
 from runax_cli.ui.jsonl import to_json
@@ -98,7 +98,7 @@ def _usage(state: State, _rest: str) -> Response:
     known = [result.cost_usd for result in state.results if result.cost_usd is not None]
     is_whole = len(known) == len(state.results)
     cost = f"{usd(sum(known))}{'' if is_whole else ' and what has no known price'}" if known else "unknown"
-    return Response("\n".join([*lines, f"cost: {cost} · {len(state.results)} turns"]))
+    return Response("\n".join([*lines, f"cost: {cost} · {counted(len(state.results), 'turn')}"]))
 
 
 def _roles(results: Sequence[RunResult]) -> list[str]:
@@ -115,7 +115,9 @@ def _summed(results: Sequence[RunResult], role: str) -> RoleUsage:
 
 
 def _role_line(role: str, usage: RoleUsage) -> str:
-    return f"{role}: {usage.requests} requests, {usage.input_tokens} tokens in, {usage.output_tokens} out"
+    return (
+        f"{role}: {counted(usage.requests, 'request')}, {usage.input_tokens:,} tokens in, {usage.output_tokens:,} out"
+    )
 
 
 def _why(state: State, rest: str) -> Response:

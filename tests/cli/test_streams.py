@@ -90,6 +90,7 @@ def test_json_holds_the_failure_of_a_run_that_could_not_begin(runax: Run) -> Non
     done = runax("query", "how many?", "-o", "json")
     result = json.loads(done.out)
     assert (done.code, result["exit_code"], result["status"]) == (3, 3, "failed")
+    assert result["coverage"]["is_complete"] is False
     assert result["error"]["type"] == "ConfigurationError"
     lines = runax("query", "how many?", "-o", "jsonl").out.splitlines()
     assert [json.loads(line)["type"] for line in lines] == ["run.finished"]

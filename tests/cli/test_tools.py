@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -132,6 +133,16 @@ def test_doctor_says_what_is_reachable(runax: Run, api: str) -> None:
     rows = {row["check"]: row["state"] for row in json.loads(done.out)["checks"]}
     assert done.code == 0
     assert rows == {"runax": "ok", "state": "ok", "vocabulary": "ok", "source api": "ok", "models": "ok"}
+
+
+def test_doctor_asks_the_service_and_not_only_its_document(runax: Run, tmp_path: Path) -> None:
+    secured = {"key": {"type": "apiKey", "in": "header", "name": "X-Key"}}
+    paths = {"/things": {"get": {"operationId": "things", "security": [{"key": []}], "responses": {}}}}
+    document = {"openapi": "3.1.0", "paths": paths, "components": {"securitySchemes": secured}}
+    (tmp_path / "doc.json").write_text(json.dumps(document))
+    away = runax("doctor", "-m", "rules", "--openapi", str(tmp_path / "doc.json"), "--base-url", "http://127.0.0.1:9")
+    assert away.code == 4
+    assert "'http://127.0.0.1:9'" in away.out
 
 
 def test_doctor_leaves_with_the_code_of_the_first_failure(runax: Run) -> None:
