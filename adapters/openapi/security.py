@@ -5,6 +5,7 @@ origin at all is decided where the request is built.
 """
 
 import base64
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -49,6 +50,8 @@ class Credential:
     token: str | None = None
 
 
+_TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+\Z")
+"""What a header or a cookie may be called."""
 _PLACES = {"header": Location.HEADER, "query": Location.QUERY, "cookie": Location.COOKIE}
 _BEARER = Scheme(ANY_SCHEME, Kind.BEARER)
 
@@ -193,7 +196,10 @@ def read_security(document: Document, settings: OpenApiSettings, left_out: list[
             continue
         if scheme is None:
             left_out.append(
-                LeftOut(document.path_of(node), f"the security scheme '{name}' is of a kind that is not known")
+                LeftOut(
+                    document.path_of(node),
+                    f"the security scheme '{name}' is of a kind or under a name that cannot be sent",
+                )
             )
         else:
             schemes[name] = scheme
@@ -227,8 +233,9 @@ def _scheme(name: str, fields: Mapping[str, Json], *, is_swagger: bool) -> Schem
         return Scheme(name, Kind.BEARER, token_url=_token_url(stated.get("flows")))
     if kind == "http" and scheme == "basic":
         return Scheme(name, Kind.BASIC)
-    place, field = _PLACES.get(str(stated.get("in"))), stated.get("name")
-    if kind == "apikey" and place is not None and isinstance(field, str) and field.strip():
+    place, field = _PLACES.get(str(stated.get("in")).lower()), str(stated.get("name") or "").strip()
+    is_legal = place is Location.QUERY or _TOKEN.match(field) is not None
+    if kind == "apikey" and place is not None and field and is_legal:
         return Scheme(name, Kind.API_KEY, place, field)
     return None
 

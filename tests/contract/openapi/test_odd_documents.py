@@ -331,3 +331,17 @@ async def test_a_placeholder_is_no_default(opened, server, tools, default):
         await source.call("op", {"id": "4"})
     with pytest.raises(InvalidRequest, match="id: it is required"):
         await source.call("op", {"q": "4"})
+
+
+async def test_a_security_scheme_under_an_illegal_name_is_left_out_and_one_in_blanks_is_used(opened, server, tools):
+    schemes = {
+        "words": {"type": "apiKey", "in": "header", "name": "The API Key"},
+        "blanks": {"type": "apiKey", "in": "Header", "name": "X-Key "},
+    }
+    document = tools.described(
+        {"/t": get(security=[{"words": []}, {"blanks": []}])}, components={"securitySchemes": schemes}
+    )
+    source = await opened(document, base_url=server.url, token="hidden-value")
+    assert list(await left_out(source)) == ["#/components/securitySchemes/words"]
+    await source.call("op", {})
+    assert server.received[-1].headers["x-key"] == "hidden-value"
