@@ -4,14 +4,15 @@ Knows schemas and where an argument belongs. Knows no paging, no name that a too
 """
 
 import re
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from adapters.base import JsonObject, LeftOut
 from adapters.openapi.document import Node
 from adapters.openapi.fit import clipped
 from adapters.openapi.inline import Inliner
 from adapters.openapi.names import Wire
-from adapters.openapi.operation import Body, Location, Operation, Parameter
+from adapters.openapi.operation import Body, Encoding, Location, Operation, Parameter, Style
 
 BODY = "body"
 _MOST_CHARACTERS = 8_000
@@ -69,6 +70,25 @@ class ArgumentReader:
         if known is None or known[0] is not schema:
             known = self._known[id(parameter)] = schema, _of_parameter(parameter, schema)
         return known[1]
+
+
+def with_undeclared(arguments: Arguments, names: Iterable[str], *, known: Iterable[str]) -> Arguments:
+    """The arguments, and those that somebody needs although the document has none of these `names`.
+
+    `known` are names that arguments go by beside their own. An undeclared one is a member of a flat body where there
+    is one, else a parameter of the query. A path such as `page/limit` needs its object.
+    """
+    taken = {*known, *(one.wire.name for one in arguments.all)}
+    added = [_undeclared(name, arguments) for name in dict.fromkeys(names) if name not in taken and "/" not in name]
+    return replace(arguments, all=(*arguments.all, *added)) if added else arguments
+
+
+def _undeclared(name: str, arguments: Arguments) -> Argument:
+    if arguments.is_flat:
+        return Argument(wire=Wire(BODY, name), schema={}, is_required=False)
+    encoding = Encoding(style=Style.FORM, is_exploded=True)
+    parameter = Parameter(name=name, location=Location.QUERY, encoding=encoding, schema=None)
+    return Argument(wire=Wire(Location.QUERY, name), schema={}, is_required=False, parameter=parameter)
 
 
 def _schema_node(parameter: Parameter, place: Node) -> Node:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from adapters.base import Effect, JsonObject, LeftOut, Pagination, ToolSpec
-from adapters.openapi.argument import ArgumentReader, Arguments, without_markup
+from adapters.openapi.argument import ArgumentReader, Arguments, with_undeclared, without_markup
 from adapters.openapi.document import Document
 from adapters.openapi.fit import MAX_CHARACTERS, MAX_DESCRIPTION, Fitter, clipped, size_of
 from adapters.openapi.names import Wire, argument_names
@@ -69,6 +69,9 @@ def build_tool(
     """The tool of one operation. Raises NotLoaded where another file is needed."""
     arguments = context.arguments.read(operation)
     named = argument_names([argument.wire for argument in arguments.all])
+    if override.pagination is not None:
+        arguments = with_undeclared(arguments, override.pagination.hidden, known=named.values())
+        named = argument_names([argument.wire for argument in arguments.all])
     pagination = pagination_of(arguments.all, named, operation, response=shape.response, override=override)
     description = _description(operation)
     room = MAX_CHARACTERS - _ADDED - size_of({"name": name, "description": description, "parameters": 0})

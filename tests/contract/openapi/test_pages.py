@@ -53,6 +53,38 @@ async def test_a_member_of_a_body_is_hidden_and_set_beside_the_callers_own(opene
     assert given == {"q": "x", "page": {"sort": "up"}}
 
 
+async def test_parameters_of_paging_that_the_document_forgot_are_sent_and_never_shown(opened, server, tools):
+    overrides = paging_by(convention=Convention.PAGE, position="page", size="per page", first=1)
+    document = described(tools, op=("get", "/t", {"parameters": [query("q")]}))
+    source = await opened(document, base_url=server.url, overrides=overrides)
+    (spec,) = (await source.list_tools()).tools
+    assert list(spec.parameters["properties"]) == ["q"]
+    size = spec.pagination.size
+    await source.call("op", {"q": "x"}, PageAddress({"page": 2, size: 50}))
+    assert sorted(parse_qsl(server.received[-1].target.partition("?")[2])) == [
+        ("page", "2"),
+        ("per page", "50"),
+        ("q", "x"),
+    ]
+
+
+async def test_members_of_paging_that_the_document_forgot_go_into_the_body(opened, server, tools):
+    schema = {"type": "object", "properties": {"q": TEXT}}
+    overrides = paging_by(convention=Convention.OFFSET, position="skip", size="take")
+    document = described(tools, op=("post", "/search", post(schema)))
+    source = await opened(document, base_url=server.url, overrides=overrides)
+    await source.call("op", {"q": "x"}, PageAddress({"skip": 10, "take": 5}))
+    assert json.loads(server.received[-1].body) == {"q": "x", "skip": 10, "take": 5}
+
+
+async def test_a_parameter_that_is_called_as_the_tool_calls_it_is_the_declared_one(opened, server, tools):
+    overrides = paging_by(convention=Convention.PAGE, position="page_number", first=1)
+    document = described(tools, op=("get", "/t", {"parameters": [query("page[number]", NUMBER)]}))
+    source = await opened(document, base_url=server.url, overrides=overrides)
+    await source.call("op", {}, PageAddress({"page_number": 2}))
+    assert parse_qsl(server.received[-1].target.partition("?")[2]) == [("page[number]", "2")]
+
+
 async def test_an_object_of_nothing_but_paging_is_hidden_whole_and_sent_all_the_same(opened, server, tools):
     page = {"type": "object", "properties": {"number": NUMBER, "size": NUMBER}}
     fields = {"parameters": [query("page", page, style="deepObject", explode=True, required=True), query("q")]}
