@@ -117,9 +117,21 @@ def resource_specs(*, source: str, taken: Collection[str]) -> tuple[ToolSpec, To
 
 
 def _detected(tool: Tool) -> Pagination:
+    """How a tool pages; one that changes data does not, whatever its arguments are called: they say what to change."""
+    if _is_surely_changing(tool):
+        return Pagination()
     return detect(
         arguments_of(tool.input_schema), description=_description(tool), response=response_of(tool.output_schema)
     )
+
+
+def _is_surely_changing(tool: Tool) -> bool:
+    """Whether a tool changes data by its hints or its verb; of most others nobody knows, and caution is no knowledge."""
+    hints = tool.annotations
+    if hints is not None and hints.read_only_hint is not None:
+        return not hints.read_only_hint
+    is_destructive = hints is not None and bool(hints.destructive_hint)
+    return is_destructive or next(iter(_words(tool.name)), "") in _WRITING
 
 
 def _capped(pagination: Pagination, page_size: int | None) -> Pagination:

@@ -70,6 +70,24 @@ def test_hidden_arguments_leave_the_schema_and_references_are_followed_for_detec
     assert spec.parameters["required"] == ["q"]
 
 
+@pytest.mark.parametrize(
+    ("name", "hints", "hidden"),
+    [
+        ("delete_rows", {}, ()),
+        ("rows", {"destructiveHint": True}, ()),
+        ("rows", {"readOnlyHint": False}, ()),
+        ("rows", {}, ("start", "count")),
+        ("run_report", {"readOnlyHint": True}, ("start", "count")),
+    ],
+)
+def test_the_arguments_of_a_tool_that_changes_data_say_what_to_change(
+    name: str, hints: dict[str, bool], hidden: tuple[str, ...]
+) -> None:
+    schema = {"type": "object", "properties": {"start": {"type": "integer"}, "count": {"type": "integer"}}}
+    listed = specs_of([tool(name, schema=schema, annotations=hints)], source="s")
+    assert listed.tools[0].pagination.hidden == hidden
+
+
 def test_a_second_tool_of_a_name_is_left_out_and_tools_of_like_names_kept_apart() -> None:
     listed = specs_of([tool("get it"), tool("get/it"), tool("get it")], source="s")
     assert [spec.locator for spec in listed.tools] == ["get it", "get/it"]
