@@ -4,6 +4,7 @@ Knows the order of the steps from path to tool, and that one bad operation costs
 is needed, `NotLoaded` leaves and the same step is taken again when the file is there.
 """
 
+import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
@@ -101,6 +102,7 @@ class ToolBuilder:
         specs = [tool.spec for tool in self.tools.values()]
         counts, continued = counting(specs), continuing(specs)
         keys = {key: name for name, tool in self.tools.items() for key in _keys(name, tool.operation.entry)}
+        self._tell_unknown(keys)
         for name, tool in self.tools.items():
             paging = continued.get(name, tool.spec.pagination)
             related = replace(
@@ -110,6 +112,14 @@ class ToolBuilder:
             )
             if related != tool.spec.pagination:
                 self.tools[name] = replace(tool, spec=replace(tool.spec, pagination=related))
+
+    def _tell_unknown(self, keys: Mapping[str, str]) -> None:
+        """What the settings say of operations that are no tools is left out by name: nobody would notice it."""
+        for said in sorted(self._settings.read_operations.union(self._settings.overrides) - keys.keys()):
+            near = difflib.get_close_matches(said, keys, n=1)
+            why = f"the settings speak of the operation '{said}', which is no tool"
+            hint = f"; did you mean '{near[0]}'?" if near else ""
+            self.left_out.append(LeftOut(self._document.path_of(self._document.root.child("paths")), why + hint))
 
     def _known(self, wanted: str | None, keys: Mapping[str, str], tool: Tool) -> str | None:
         """The name of the tool that is meant; one that does not exist is left out by name."""

@@ -85,6 +85,13 @@ async def test_a_parameter_that_is_called_as_the_tool_calls_it_is_the_declared_o
     assert parse_qsl(server.received[-1].target.partition("?")[2]) == [("page[number]", "2")]
 
 
+async def test_an_override_of_an_operation_that_is_not_there_is_told(opened, server, tools):
+    document = described(tools, op=("get", "/t", {}))
+    source = await opened(document, base_url=server.url, overrides={"opp": ToolOverride(page_size=5)})
+    (left_out,) = (await source.list_tools()).left_out
+    assert left_out.why == "the settings speak of the operation 'opp', which is no tool; did you mean 'op'?"
+
+
 async def test_an_object_of_nothing_but_paging_is_hidden_whole_and_sent_all_the_same(opened, server, tools):
     page = {"type": "object", "properties": {"number": NUMBER, "size": NUMBER}}
     fields = {"parameters": [query("page", page, style="deepObject", explode=True, required=True), query("q")]}
