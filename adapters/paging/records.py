@@ -127,8 +127,8 @@ def are_links(value: list[Json]) -> bool:
     return bool(value) and all(
         isinstance(item, dict)
         and len(item) <= _LARGEST_LINK
-        and bool(item.keys() & _TARGETS)
-        and bool(item.keys() & _RELATIONS)
+        and bool(_TARGETS.intersection(map(plain, item)))
+        and bool(_RELATIONS.intersection(map(plain, item)))
         for item in value[:_MANY]
     )
 

@@ -30,6 +30,7 @@ def read(payload: Any, pagination: Pagination = PAGED, **more: Any) -> PageReadi
         ({"errors": [{"a": 1}] * 5, "rows": ROWS}, "rows"),
         ({"included": [{"a": 1}] * 9, "data": ROWS}, "data"),
         ({"links": [{"rel": "next", "href": "/x"}] * 4, "features": ROWS}, "features"),
+        ({"Meta": {"Link": [{"@Rel": "next", "@Href": "/x"}] * 4}, "Airport": ROWS}, "Airport"),
         ({"tags": ["a", "b", "c", "d"], "people": ROWS}, "people"),
         ({"results": ROWS, "suggested": [{"x": 1}] * 7}, "results"),
         ({"a": [{"x": 1}], "b": ROWS}, "b"),
