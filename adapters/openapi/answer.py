@@ -82,7 +82,7 @@ class Answers:
         found: dict[str, Node] = {}
         if depth < _DEPTH:
             for key in _PARTS:
-                for part in target.child(key).children():
+                for part in target.child(key).children() if key in target.fields else ():
                     found |= self._members(part, depth=depth + 1)
         return found | dict(target.child("properties").members())
 

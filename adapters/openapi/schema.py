@@ -38,7 +38,8 @@ _ONE = (
 )  # fmt: skip
 _MANY = ("allOf", "anyOf", "oneOf", "prefixItems")
 _NAMED = ("properties", "patternProperties", "dependentSchemas")
-_INNER = frozenset((*_ONE, *_MANY, *_NAMED, "required"))
+_INNER = {key: order for order, key in enumerate((*_ONE, *_MANY, *_NAMED))}
+"""The keywords that hold schemas, in the order in which they are written."""
 _ONLY_OF = {
     "object": ("properties", "patternProperties", "required", "additionalProperties", "propertyNames"),
     "array": ("items", "prefixItems", "contains"),
@@ -62,15 +63,17 @@ def plain(node: Node, direction: Direction, follow: Follow) -> JsonObject:
     fields = node.fields
     out: JsonObject = {}
     for text in ("description", "format"):
-        if isinstance(fields.get(text), str) and fields[text].strip():
-            out[text] = fields[text].strip()
+        stated = fields.get(text)
+        if isinstance(stated, str) and (words := stated.strip()):
+            out[text] = words
     _take_type(fields, out)
     if "enum" in fields or "default" in fields or "const" in fields:
         take_values(fields, out)
     if not _BOUNDS.isdisjoint(fields):
         _take_bounds(fields, out)
-    _take_pattern(fields, out)
-    if not _INNER.isdisjoint(fields):
+    if "pattern" in fields:
+        _take_pattern(fields, out)
+    if "required" in fields or not _INNER.keys().isdisjoint(fields):
         _take_inner(node, direction, follow, out)
     if _is_array(out):
         _take_items(fields, out)
@@ -113,6 +116,9 @@ def is_hidden(fields: JsonObject, direction: Direction) -> bool:
 
 def _take_type(fields: JsonObject, out: JsonObject) -> None:
     stated = fields.get("type")
+    if isinstance(stated, str) and stated in _TYPES:
+        out["type"] = stated
+        return
     named = stated if isinstance(stated, list) else [stated]
     types = [kind for name in named if isinstance(name, str) and (kind := _type(name)) in _TYPES]
     unique = list(dict.fromkeys(types))
@@ -185,31 +191,35 @@ def _compiles(pattern: str) -> bool:
 
 def _take_inner(node: Node, direction: Direction, follow: Follow, out: JsonObject) -> None:
     fields = node.fields
-    for key in _ONE:
-        value = fields.get(key)
-        if key == "items" and isinstance(value, list):
-            out |= {"prefixItems": [follow(item) for item in node.child(key).children()]} if value else {}
-        elif isinstance(value, dict) or (isinstance(value, bool) and key != "items"):
-            out[key] = value if isinstance(value, bool) else follow(node.child(key))
-    for key in _MANY:
-        if not isinstance(fields.get(key), list):
-            continue
-        branches = [follow(child) for child in node.child(key).children() if isinstance(child.value, dict | bool)]
-        if branches:
-            out[key] = branches
-    for key in _NAMED:
-        if isinstance(fields.get(key), dict):
-            out[key] = _named(node.child(key), direction, follow)
-    _take_required(fields, direction, out)
+    for key in sorted(_INNER.keys() & fields.keys(), key=_INNER.__getitem__):
+        if key in _NAMED:
+            if isinstance(fields[key], dict):
+                out[key] = _named(node.child(key), direction, follow)
+        elif key in _MANY:
+            branches = [follow(child) for child in node.child(key).children() if isinstance(child.value, dict | bool)]
+            out |= {key: branches} if branches else {}
+        else:
+            _take_one(key, node.child(key), follow, out)
+    if "required" in fields:
+        _take_required(fields, direction, out)
     _settle(out)
+
+
+def _take_one(key: str, node: Node, follow: Follow, out: JsonObject) -> None:
+    if isinstance(node.value, dict):
+        out[key] = follow(node)
+    elif key != "items":
+        out |= {key: node.value} if isinstance(node.value, bool) else {}
+    elif isinstance(node.value, list) and node.value:
+        out["prefixItems"] = [follow(item) for item in node.children()]
 
 
 def _settle(out: JsonObject) -> None:
     """Drop what says nothing of the type, and describe what is required and not described: as anything."""
     kind = out.get("type")
     kinds = kind if isinstance(kind, list) else [kind]
-    for only, keys in _ONLY_OF.items():
-        if kind is not None and only not in kinds:
+    for only, keys in _ONLY_OF.items() if kind is not None else ():
+        if only not in kinds:
             for key in keys:
                 out.pop(key, None)
     undescribed: JsonObject = {name: {} for name in out.get("required", ()) if name not in out.get("properties", {})}

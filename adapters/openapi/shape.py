@@ -89,8 +89,10 @@ def _followed(document: Document, node: Node) -> Node:
     """A schema with its references followed, and with those of a single part in `allOf`."""
     for _ in range(_DEPTH + 1):
         node = document.resolve(node)
+        if "allOf" not in node.fields or "properties" in node.fields:
+            return node
         parts = list(node.child("allOf").children())
-        if len(parts) != 1 or "properties" in node.fields:
+        if len(parts) != 1:
             return node
         node = parts[0]
     return node
@@ -107,7 +109,8 @@ def _members(document: Document, schema: Node) -> dict[str, Node]:
             continue
         seen[id(part.fields)] = part
         found = dict(part.child("properties").members()) | found
-        parts += [_quiet(document, inner) for inner in part.child("allOf").children()]
+        if "allOf" in part.fields:
+            parts += [_quiet(document, inner) for inner in part.child("allOf").children()]
     return found
 
 
