@@ -5,6 +5,7 @@ base URL; without one, of a local document's first server, or of the URL that th
 another origin is never believed.
 """
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,6 +16,9 @@ from adapters.base import JsonObject, LeftOut
 from adapters.openapi import swagger
 from adapters.openapi.document import Document, Node
 from adapters.origin import Origin, is_http, joined
+
+_HOST = re.compile(r"[\w-]+(?:\.[\w-]+)*\.[a-z]{2,}(?::\d+)?(?:/|$)")
+"""A host without a scheme, which is a slip: read as it stands it would be a path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +96,8 @@ class Servers:
             return joined(httpx2.URL(self._here), text)
         if seen_from is not None and text.startswith("/") and not text.startswith("//"):
             return joined(seen_from, text)
+        if _HOST.match(text):
+            text = f"//{text}"
         return configured_url(f"https:{text}" if text.startswith("//") else text)
 
 

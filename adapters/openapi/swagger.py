@@ -107,7 +107,9 @@ def servers(root: Node) -> list[JsonObject]:
     host = fields.get("host")
     if not isinstance(host, str) or not host:
         return [{"url": base}]
-    schemes = [kind for kind in texts(fields.get("schemes")) if kind in ("http", "https")]
+    stated, is_said, rest = host.strip().partition("://")
+    host = (rest if is_said else stated).strip("/")
+    schemes = [kind for kind in texts(fields.get("schemes")) or [stated] if kind in ("http", "https")]
     ordered = sorted(schemes, key=lambda kind: kind != "https") or [""]
     return [{"url": f"{kind + ':' if kind else ''}//{host}/{base.lstrip('/')}"} for kind in ordered]
 

@@ -345,3 +345,18 @@ async def test_a_security_scheme_under_an_illegal_name_is_left_out_and_one_in_bl
     assert list(await left_out(source)) == ["#/components/securitySchemes/words"]
     await source.call("op", {})
     assert server.received[-1].headers["x-key"] == "hidden-value"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"swagger": "2.0", "host": "https://api.example.com/", "basePath": "/v1"},
+        {"swagger": "2.0", "host": "api.example.com", "basePath": "v1/", "schemes": ["http", "https"]},
+        {"swagger": "2.0", "host": "http://api.example.com", "basePath": "/v1", "schemes": ["https"]},
+        {"openapi": "3.0.0", "servers": [{"url": "api.example.com/v1"}]},
+        {"openapi": "3.0.0", "servers": [{"url": "/"}, {"url": "//api.example.com/v1/"}]},
+    ],
+)
+async def test_a_host_is_found_however_it_is_written(opened, said):
+    source = await opened({"info": {}, "paths": {"/t": get()}} | said)
+    assert (await source.shown("op", {})).place == "https://api.example.com/v1/t"
