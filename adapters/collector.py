@@ -1,7 +1,7 @@
 """Python's collector of cycles, told to look less often while a large value that stays is put together.
 
 Knows the thresholds of the process, and that several threads may ask at once. Knows nothing of what is built. The
-collector is never off: after so many new containers it looks, as always.
+collector is never off: after so many new containers it looks, as always, and what came meanwhile counts as old.
 """
 
 import gc
@@ -36,8 +36,19 @@ class _Patience:
             self._users -= 1
             if self._users == 0 and self._before is not None:
                 if gc.get_threshold()[0] == NEW_CONTAINERS:
+                    _let_all_be_old()
                     gc.set_threshold(*self._before)
                 self._before = None
+
+
+def _let_all_be_old() -> None:
+    """Count what is new among the old, which are looked at in a full collection: else all of it would be at once.
+
+    What somebody has frozen must stay so; then nothing is done.
+    """
+    if gc.get_freeze_count() == 0:
+        gc.freeze()
+        gc.unfreeze()
 
 
 _PATIENCE = _Patience()

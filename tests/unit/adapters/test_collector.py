@@ -76,3 +76,21 @@ def test_cycles_are_found_while_it_is_open():
             Ring()
         alive = [one for one in gc.get_objects() if type(one) is Ring]
     assert len(alive) <= NEW_CONTAINERS // 2
+
+
+def test_what_was_built_counts_as_old_afterwards_and_nothing_stays_frozen():
+    with seldom_collected():
+        built = [[n] for n in range(10_000)]
+    assert len(gc.get_objects(generation=0)) < len(built)
+    assert gc.get_freeze_count() == 0
+    assert gc.is_tracked(built)
+
+
+def test_what_somebody_has_frozen_stays_frozen():
+    gc.freeze()
+    try:
+        with seldom_collected():
+            pass
+        assert gc.get_freeze_count() > 0
+    finally:
+        gc.unfreeze()
