@@ -42,7 +42,14 @@ from adapters.openapi.catalog import ToolBuilder
 from adapters.openapi.document import Document, NotLoaded
 from adapters.openapi.fetch import MAX_DOCUMENT_BYTES, DocumentFetcher
 from adapters.openapi.nested import NoObject, with_members
-from adapters.openapi.request import BuiltRequest, Refused, build_request, with_credentials
+from adapters.openapi.request import (
+    BuiltRequest,
+    Refused,
+    build_request,
+    undeclared,
+    with_credentials,
+    with_undeclared,
+)
 from adapters.openapi.security import Credential
 from adapters.openapi.server import configured_url
 from adapters.openapi.settings import ANY_SCHEME, OpenApiSettings, ToolOverride
@@ -203,7 +210,7 @@ class OpenApiSource:
         """One request with some credentials, and its response."""
         built = self._built(known, arguments, credentials)
         if place.url is None:
-            url = built.url
+            url = with_undeclared(built.url, undeclared(known, place))
             await self._check_request(known, built, observer)
         else:
             url = self._page_url(known, built, place.url, credentials)
@@ -227,7 +234,9 @@ class OpenApiSource:
         if place.operation is not None:
             own = {name: value for name, value in own.items() if name in tool.binding.arguments}
         try:
-            of_page = as_written(place.arguments, tool.spec.pagination)
+            foreign = undeclared(tool, place)
+            declared = {name: value for name, value in place.arguments.items() if name not in foreign}
+            of_page = as_written(declared, tool.spec.pagination)
             return with_members(own, of_page, known=tool.binding.arguments)
         except NoObject as error:
             raise self._invalid(tool, (f"{error}: it must be an object, since the page is said inside it",)) from None

@@ -12,7 +12,7 @@ from urllib.parse import quote, unquote
 
 import httpx2
 
-from adapters.base import Json, JsonObject
+from adapters.base import Json, JsonObject, PageAddress
 from adapters.openapi.form import multipart, urlencoded
 from adapters.openapi.media import Writing, essence, writing_of
 from adapters.openapi.operation import Location, Parameter
@@ -255,6 +255,22 @@ def with_query(url: httpx2.URL, query: str) -> httpx2.URL:
     """The URL with an encoded query and no other."""
     path = url.raw_path.split(b"?")[0]
     return url.copy_with(raw_path=path + (b"?" + query.encode("ascii") if query else b""))
+
+
+def undeclared(tool: Tool, page: PageAddress) -> dict[str, Json]:
+    """What a page is asked by that the document does not have: a service that reads only may be asked all the same."""
+    if tool.operation.entry.method != "GET" or page.operation is not None:
+        return {}
+    return {
+        name: value for name, value in page.arguments.items() if name not in tool.binding.arguments and "/" not in name
+    }
+
+
+def with_undeclared(url: httpx2.URL, page: Mapping[str, Json]) -> httpx2.URL:
+    """The URL with the undeclared arguments of a page behind its own query."""
+    own = url.query.decode("ascii")
+    added = [f"{quote(name, safe='')}={quote(text_of(value), safe='')}" for name, value in page.items()]
+    return with_query(url, "&".join(part for part in (own, *added) if part)) if added else url
 
 
 def with_credentials(url: httpx2.URL, credentials: tuple[Credential, ...]) -> httpx2.URL:

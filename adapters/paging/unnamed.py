@@ -17,7 +17,7 @@ from adapters.paging.envelope import HEADER, Envelope, as_count, envelope_of
 from adapters.paging.keyset import key_path
 from adapters.paging.links import looks_like_url
 from adapters.paging.members import flattened
-from adapters.paging.names import plain, words
+from adapters.paging.names import OFFSET_POSITIONS, PAGE_POSITIONS, SIZES, plain, words
 from adapters.paging.parameters import Parameter, dated, parameter_of
 from adapters.paging.records import at_path, find_records
 
@@ -35,6 +35,7 @@ _NO_HEADERS = words(
 )
 
 
+_THE_PAGE, _NEXT_PAGES = "page", words("next_page")
 _EARLIER = frozenset("before older until max to prior earlier lt".split())
 _LATER = frozenset("after newer since min from later gt".split())
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d")
@@ -107,6 +108,22 @@ def numbers(parameters: JsonObject, given: Mapping[str, Json], *, is_surely_cut:
     counting = [one.name for one in able if "integer" in one.types and _allows(one, TRIED)]
     spoken = [one.name for one in able if one.types == {"string"} and not one.schema.get("pattern")]
     return tuple((counting or (spoken if is_surely_cut else []))[:_MOST_NUMBERS])
+
+
+def echoed(result: CallResult, count: int) -> tuple[str, ...]:
+    """Names by which the answer itself speaks of its page, as a request may spell them: of its size and its place.
+
+    An answer that says `current_page: 1` and `per_page: 25` of its 25 records mostly knows `page` and `per_page`,
+    whether or not a document does.
+    """
+    envelope = envelope_of(result.payload, find_records(result.payload), result.headers)
+    told = [(one.name, one.plain, as_count(one.value)) for one in (*envelope.near, *envelope.far)]
+    sizes = [name for name, known, value in told if known in SIZES and value == count]
+    offsets = [name for name, known, value in told if known in OFFSET_POSITIONS and value in (0, 1)]
+    pages = [name for name, known, value in told if known in PAGE_POSITIONS and value in (0, 1)]
+    pages += [_THE_PAGE for _, known, value in told if known in _NEXT_PAGES and value in (1, TRIED)]
+    asked = [_THE_PAGE if plain(name).startswith("current") else name for name in pages]
+    return (*sizes[:1], *offsets[:1], *tuple(dict.fromkeys(asked))[:2])
 
 
 def pairs(

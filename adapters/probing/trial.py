@@ -11,7 +11,8 @@ from typing import TypeAlias
 
 from adapters.base import CallResult, Convention, Effect, Json, PageAddress, Pagination, ToolSpec
 from adapters.pagination import Certainty, address, read_page
-from adapters.paging.unnamed import TRIED, Pair, Shown, leads_on, numbers, pairs, shown
+from adapters.paging.names import plain
+from adapters.paging.unnamed import TRIED, Pair, Shown, echoed, leads_on, numbers, pairs, shown
 from adapters.probing.outcome import FirstPage, Probe, Rung
 
 Attempt: TypeAlias = Callable[[PageAddress], Awaitable[CallResult | None]]
@@ -34,7 +35,8 @@ class Trial:
         first = found.first
         if first is None or not may_be_cut(self.tool, found):
             return found
-        pagination = await self._handed_back(first) or await self._counted(first)
+        pagination = await self._handed_back(first) or await self._counted(first, self._own(first))
+        pagination = pagination or await self._counted(first, self._undeclared(first))
         return found if pagination is None else _as_tried(found, first, pagination, self.tool)
 
     async def _handed_back(self, first: FirstPage) -> Pagination | None:
@@ -47,11 +49,22 @@ class Trial:
                 return _by_pair(self.tool.pagination, pair)
         return None
 
-    async def _counted(self, first: FirstPage) -> Pagination | None:
+    def _own(self, first: FirstPage) -> tuple[str, ...]:
+        return numbers(self.tool.parameters, self.given, is_surely_cut=_is_surely_cut(first))
+
+    def _undeclared(self, first: FirstPage) -> tuple[str, ...]:
+        """What an answer that is surely cut calls its page by, and the document does not; a GET does no harm."""
+        if not self.tool.locator.startswith("GET ") or not _is_surely_cut(first):
+            return ()
+        known = {
+            plain(name) for name in (*(self.tool.parameters.get("properties") or ()), *self.tool.pagination.hidden)
+        }
+        return tuple(name for name in echoed(first.result, len(first.reading.records)) if plain(name) not in known)
+
+    async def _counted(self, first: FirstPage, names: tuple[str, ...]) -> Pagination | None:
         """An argument moves the page by records or by pages; another one may say how long pages are."""
         records, place, size = first.reading.records, None, self.tool.pagination.size
-        is_surely_cut = first.reading.has_more is True or (first.reading.total or 0) > len(records)
-        for name in numbers(self.tool.parameters, self.given, is_surely_cut=is_surely_cut):
+        for name in names:
             value = self._value(name, TRIED)
             page = await self._page(first, {name: value})
             match Shown.OTHER if page is None else shown(records, page):
@@ -116,6 +129,10 @@ def may_be_cut(tool: ToolSpec, found: Probe) -> bool:
     if reading.total is not None and reading.certainty is not Certainty.UNKNOWN:
         return reading.total > count
     return reading.has_more is True or (reading.has_more is None and (count % _ROUND == 0 or count in _POWERS))
+
+
+def _is_surely_cut(first: FirstPage) -> bool:
+    return first.reading.has_more is True or (first.reading.total or 0) > len(first.reading.records)
 
 
 def _records(result: CallResult, first: FirstPage) -> list[Json] | None:

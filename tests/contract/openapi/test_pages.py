@@ -85,6 +85,16 @@ async def test_a_parameter_that_is_called_as_the_tool_calls_it_is_the_declared_o
     assert parse_qsl(server.received[-1].target.partition("?")[2]) == [("page[number]", "2")]
 
 
+async def test_a_page_is_asked_of_a_get_by_what_no_document_names_and_of_nothing_else(opened, server, tools):
+    schema = {"type": "object", "properties": {"q": TEXT}}
+    document = described(tools, op=("get", "/t", {"parameters": [query("q")]}), other=("post", "/o", post(schema)))
+    source = await opened(document, base_url=server.url, read_operations=frozenset({"other"}))
+    await source.call("op", {"q": "x"}, PageAddress({"per page": 2, "page": 3}))
+    assert server.received[-1].target == "/t?q=x&per%20page=2&page=3"
+    with pytest.raises(InvalidRequest):
+        await source.call("other", {"q": "x"}, PageAddress({"page": 3}))
+
+
 async def test_an_override_of_an_operation_that_is_not_there_is_told(opened, server, tools):
     document = described(tools, op=("get", "/t", {}))
     source = await opened(document, base_url=server.url, overrides={"opp": ToolOverride(page_size=5)})
