@@ -189,7 +189,7 @@ def _pagination(part: PaginationPart) -> Pagination:
         count_operation=part.count,
         next_operation=part.next,
         is_total_by_head=part.total_by_head,
-        first=part.first,
+        first=int(part.convention == "page") if part.first is None else part.first,
         min_size=part.min_size,
         max_size=part.max_size,
         default_size=part.default_size,

@@ -34,13 +34,14 @@ class PaginationPart(Part):
     the object `page`. `totals` are parameters and the values by which a page tells the total as well. `count` and
     `next` name other operations: one that tells the total, one that gives the further pages. `next_path`,
     `total_path` and `key` are dotted paths, the last one inside a record. `window` is the number of records that can
-    be reached at most. `hidden` are further parameters that the model is not to see.
+    be reached at most. `first` is the first position: 1 of pages, else 0. `hidden` are further parameters that the
+    model is not to see.
     """
 
     convention: Literal["single", "offset", "page", "cursor", "next_url", "link_header", "keyset", "range"]
     position: str | None = None
     size: str | None = None
-    first: int = 0
+    first: int | None = None
     min_size: Annotated[int, Field(ge=0)] | None = None
     max_size: Count | None = None
     default_size: Count | None = None
