@@ -53,10 +53,16 @@ class ToolBuilder:
         self._items: list[tuple[str, Node]] = list(self._path_items())
 
     def _path_items(self) -> Iterator[tuple[str, Node]]:
-        paths = self._document.root.child("paths")
-        for path, item in paths.members():
+        for path, item in self._paths().members():
             if not path.startswith("x-"):
                 yield path, item
+
+    def _paths(self) -> Node:
+        try:
+            return self._document.at("paths")
+        except BrokenReference as error:
+            self.left_out.append(LeftOut(error.path, error.why))
+            return self._document.root.replaced(None)
 
     @seldom_collected()
     def build(self) -> None:
@@ -65,7 +71,7 @@ class ToolBuilder:
             self._find(*self._items[-1])
             self._items.pop()
         if not self._names:
-            if not self._entries and not any(one.path.startswith("#/paths/") for one in self.left_out):
+            if not self._entries and not any(one.path.startswith("#/paths") for one in self.left_out):
                 why = "the document describes no operation that can be called"
                 self.left_out.append(LeftOut("#/paths", why))
             ordered = sorted(self._entries.values(), key=lambda entry: entry.locator)
@@ -90,7 +96,7 @@ class ToolBuilder:
         spec = self._restored.get(name)
         if spec is not None and name not in self.tools:
             path = spec.locator.partition(" ")[2]
-            for entry in entries(self._document, self._document.root.child("paths").child(path), path, self.left_out):
+            for entry in entries(self._document, self._paths().child(path), path, self.left_out):
                 if entry.locator == spec.locator:
                     self._add(name, entry)
             if name in self.tools:

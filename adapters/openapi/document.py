@@ -84,12 +84,10 @@ def _tokens(pointer: str) -> list[str]:
     return [token.replace("~1", "/").replace("~0", "~") for token in pointer.split("/")[1:]]
 
 
-def _inside(node: Node, tokens: list[str]) -> Node | None:
-    """What the tokens of a pointer lead to; None where that is nothing."""
+def _straight(node: Node, tokens: list[str]) -> Node:
+    """What the tokens of a pointer lead to, its value None where that is nothing."""
     for token in tokens:
         node = node.child(token)
-        if node.value is None:
-            return None
     return node
 
 
@@ -109,11 +107,19 @@ class Document:
         self._files: dict[str, Json] = {uri: value}
         self._refused: dict[str, str] = {}
         self._targets: dict[tuple[str, str], Node] = {}
+        self._followed: set[tuple[str, str]] = set()
 
     @property
     def root(self) -> Node:
         """The whole of the first file."""
         return Node(self._files[self.uri], self.uri)
+
+    def at(self, *names: str) -> Node:
+        """What stands under some names, one in the other, wherever it is kept. Raises BrokenReference or NotLoaded."""
+        node = self.root
+        for name in names:
+            node = self.resolve(node.child(name))
+        return node
 
     def add(self, uri: str, value: Json) -> None:
         """Take in a file that was asked for."""
@@ -146,7 +152,7 @@ class Document:
     def _is_of_its_own(self, node: Node, reference: str) -> bool:
         """Whether a reference means something else in another place."""
         root = Node(self._files[node.uri], node.uri)
-        return reference.startswith(_OWN) and _inside(root, _tokens(reference)) is None
+        return reference.startswith(_OWN) and self._inside(root, _tokens(reference)) is None
 
     def _end(self, node: Node) -> Node:
         """Where a chain of references ends."""
@@ -169,11 +175,36 @@ class Document:
         pointer = unquote(fragment)
         if pointer and not pointer.startswith("/"):
             return self._anchor(node, target, pointer)
-        for holder in (target, *(self._around(node) if reference.startswith(_OWN) else ())):
-            found = _inside(holder, _tokens(pointer))
-            if found is not None:
-                return found
+        tokens = _tokens(pointer)
+        found = self._inside(target, tokens)
+        if found is None and reference.startswith(_OWN):
+            inside = (_straight(holder, tokens) for holder in self._around(node))
+            found = next((part for part in inside if part.value is not None), None)
+        if found is not None:
+            return found
         raise BrokenReference(self.path_of(node), f"the reference '{reference}' leads nowhere")
+
+    def _inside(self, node: Node, tokens: list[str]) -> Node | None:
+        """What the tokens of a pointer lead to, over references on the way; None where that is nothing."""
+        for token in tokens:
+            child = node.child(token)
+            if child.value is None and isinstance(node.fields.get("$ref"), str):
+                child = self._elsewhere(node).child(token)
+            if child.value is None:
+                return None
+            node = child
+        return node
+
+    def _elsewhere(self, node: Node) -> Node:
+        """What a reference on the way of another one ends at. Raises BrokenReference where it leads back to itself."""
+        place = (node.uri, node.pointer)
+        if place in self._followed:
+            raise BrokenReference(self.path_of(node), f"the reference '{node.fields['$ref']}' leads in a circle")
+        self._followed.add(place)
+        try:
+            return self.resolve(node)
+        finally:
+            self._followed.discard(place)
 
     def _around(self, node: Node) -> list[Node]:
         """What is around a node, from the inside out."""

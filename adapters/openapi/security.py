@@ -186,7 +186,11 @@ def read_security(document: Document, settings: OpenApiSettings, left_out: list[
     """The security of a document; schemes that cannot be met are left out by name, and so are clients of no scheme."""
     root = document.root
     is_swagger = swagger.is_swagger(root)
-    holder = root.child("securityDefinitions") if is_swagger else root.child("components").child("securitySchemes")
+    try:
+        holder = document.at("securityDefinitions") if is_swagger else document.at("components", "securitySchemes")
+    except BrokenReference as error:
+        left_out.append(LeftOut(error.path, error.why))
+        holder = root.replaced(None)
     schemes: dict[str, Scheme] = {}
     for name, node in holder.members():
         try:

@@ -332,3 +332,37 @@ async def test_a_flaw_that_nobody_foresaw_costs_one_operation(opened, tools, mon
     found, left_out = await listed(source)
     assert list(found) == ["GET /b"]
     assert "unforeseen" in left_out["#/paths/~1a/get"]
+
+
+async def test_paths_and_components_may_be_kept_in_files_of_their_own(opened, server, tools, tmp_path):
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    body = {"content": {"application/json": {"schema": {"$ref": "../openapi.json#/components/schemas/Pet"}}}}
+    files = {
+        "paths/all.yaml": {"/pets": {"$ref": "pets.yaml"}},
+        "paths/pets.yaml": {"post": {"operationId": "op", "requestBody": body, "responses": {}}},
+        "schemas/all.yaml": {"Pet": {"$ref": "pet.yaml"}},
+        "schemas/pet.yaml": {"type": "object", "properties": {"name": TEXT}},
+        "keys.yaml": {"key": {"type": "apiKey", "in": "header", "name": "X-Key"}},
+    }
+    for name, value in files.items():
+        (docs / name).parent.mkdir(exist_ok=True)
+        (docs / name).write_text(json.dumps(value))
+    parts = {"schemas": {"$ref": "schemas/all.yaml"}, "securitySchemes": {"$ref": "keys.yaml"}}
+    document = tools.described({}, components=parts) | {"paths": {"$ref": "paths/all.yaml"}}
+    source = await opened(document, base_url=server.url, token="hidden-value")
+    found, left_out = await listed(source)
+    assert (list(found["POST /pets"].parameters["properties"]), left_out) == (["name"], {})
+    await source.call("op", {"name": "x"})
+    assert server.received[-1].headers["x-key"] == "hidden-value"
+
+
+async def test_containers_that_lead_back_to_themselves_are_told(opened, tools):
+    schemas = {"$ref": "#/components/schemas/x"}
+    parameters = [{"$ref": "#/components/schemas/a"}]
+    document = tools.described({"/t": get(parameters=parameters)}, components={"schemas": schemas})
+    found, left_out = await listed(await opened(document, base_url="http://127.0.0.1:1"))
+    assert list(found) == ["GET /t"]
+    assert any("circle" in why for why in left_out.values())
+    _, told = await listed(await opened(document | {"paths": {"$ref": "#/paths"}}, base_url="http://127.0.0.1:1"))
+    assert "circle" in told["#/paths"]
