@@ -4,20 +4,24 @@ Knows the shape of `runax.yaml` and of the user's file, and reads them. Knows no
 order in which files and environment count, and opens no connection.
 """
 
+import re
 import shlex
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from adapters.mcp.nearly import NotNearly, read_nearly
 from runax_cli.errors import ConfigurationError
 from runax_cli.misfits import misfit, place_of
 from runax_cli.settings import Count, ModelApi, Seconds, Url
 
 RoleName: TypeAlias = Literal["planner", "agent", "reducer", "labeller", "summarizer"]
 Globs: TypeAlias = tuple[str, ...]
+_COMMENTS = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 Templated: TypeAlias = Annotated[str, Field(pattern=r"\$\{")]
 
 
@@ -177,7 +181,7 @@ def secret_variables_of(auth: Auth) -> tuple[str, ...]:
 def read_mapping(path: Path) -> dict[str, Any]:
     """The mapping in a YAML or JSON file. Raises ConfigurationError naming file, place and next step."""
     try:
-        loaded = yaml.safe_load(path.read_text(encoding="utf-8"))
+        loaded = _loaded(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise _unreadable(path, error.strerror or str(error)) from error
     except UnicodeDecodeError as error:
@@ -189,6 +193,19 @@ def read_mapping(path: Path) -> dict[str, Any]:
     if not isinstance(loaded, dict) or not all(isinstance(key, str) for key in loaded):
         raise _unreadable(path, "it is no mapping of names to values")
     return loaded
+
+
+def _loaded(text: str) -> Any:
+    """The value of a text of YAML or JSON; the latter with comments and commas as editors leave them in it.
+
+    YAML knows neither its comments nor its tabs, and would take `true // why` for a text.
+    """
+    if text.lstrip().startswith(("{", "//", "/*")):
+        with suppress(NotNearly):
+            value, end = read_nearly(text)
+            if _COMMENTS.fullmatch(text, end):
+                return value
+    return yaml.safe_load(text)
 
 
 def _unreadable(path: Path, why: str) -> ConfigurationError:

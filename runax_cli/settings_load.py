@@ -33,7 +33,7 @@ from runax_cli.settings_files import (
     secret_variables_of,
     structure_of,
 )
-from runax_cli.settings_mcp import mcp_servers, secret_variables
+from runax_cli.settings_mcp import is_of_servers, mcp_servers, secret_variables
 
 PROJECT_FILE = "runax.yaml"
 USER_FILE = "config.yaml"
@@ -253,7 +253,7 @@ def _require_profile(profile: Any, mappings: list[tuple[Path, dict[str, Any]]]) 
 
 
 def _file_layer(mapping: Mapping[str, Any], path: Path, *, origin: str, has_secrets: bool) -> Layer:
-    if "mcpServers" in mapping:
+    if is_of_servers(mapping):
         return Layer(origin, {}, Structure(sources=dict(mcp_servers(mapping, path=path))))
     values = {key.lower(): value for key, value in mapping.items() if key not in STRUCTURE_KEYS | FILE_ONLY_KEYS}
     values |= {key.lower(): value for key, value in (mapping.get("limits") or {}).items()}

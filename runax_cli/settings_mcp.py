@@ -4,11 +4,15 @@ Knows the spellings that are in use. Knows nothing of how a server is reached. A
 what is wrong with it, so that the other servers of the file can be used.
 """
 
+import os
 import re
+import shlex
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from dotenv import dotenv_values
 from pydantic import ValidationError
 
 from runax_cli.errors import ConfigurationError
@@ -17,8 +21,15 @@ from runax_cli.settings_files import McpPart
 
 _VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 _SECRET = re.compile(r"key|token|secret|pass|auth|credential", re.IGNORECASE)
-_TOP = ("mcpServers", "servers")
+_ASKED = re.compile(r"\$\{(?!env:)([A-Za-z]+):(?!-)([^}]*)\}")
+_TOP = ("mcpServers", "servers", "context_servers")
+_SHELLS = frozenset({"cmd", "cmd.exe"})
 _URLS = ("url", "serverUrl", "httpUrl")
+
+
+def is_of_servers(mapping: Mapping[str, Any]) -> bool:
+    """Whether a file is one of servers, by the names under which clients keep them."""
+    return _listed(mapping) is not None
 
 
 def mcp_servers(mapping: Mapping[str, Any], *, path: Path) -> dict[str, McpPart]:
@@ -26,7 +37,9 @@ def mcp_servers(mapping: Mapping[str, Any], *, path: Path) -> dict[str, McpPart]
 
     Raises ConfigurationError where the file has no servers at all.
     """
-    servers = next((mapping[name] for name in _TOP if name in mapping), None)
+    servers = _listed(mapping)
+    if isinstance(servers, list) and servers:
+        servers = {str(entry.get("name", n)): entry for n, entry in enumerate(servers) if isinstance(entry, dict)}
     if not isinstance(servers, dict):
         raise ConfigurationError(
             f"the settings file '{path}' cannot be used: it has no mapping 'mcpServers' of names to servers. "
@@ -34,6 +47,12 @@ def mcp_servers(mapping: Mapping[str, Any], *, path: Path) -> dict[str, McpPart]
             setting=str(path),
         )
     return {str(name): _part(str(name), entry, path) for name, entry in servers.items() if not _is_disabled(entry)}
+
+
+def _listed(mapping: Mapping[str, Any]) -> Any:
+    inner = mapping.get("mcp")
+    places = (mapping, inner) if isinstance(inner, dict) else (mapping,)
+    return next((place[name] for place in places for name in _TOP if name in place), None)
 
 
 def expanded(text: str, value_of: Callable[[str], str | None]) -> str:
@@ -66,6 +85,7 @@ def _part(name: str, entry: object, path: Path) -> McpPart:
     where = f"the server '{name}' in '{path}'"
     if not isinstance(entry, dict):
         return McpPart(kind="mcp", flaw=f"{where} is no mapping; give it a 'command' or a 'url'")
+    entry = _unfolded(entry)
     url = next((entry[key] for key in _URLS if entry.get(key)), None)
     command, arguments = entry.get("command"), entry.get("args") or []
     if (url is None) == (not command):
@@ -75,24 +95,89 @@ def _part(name: str, entry: object, path: Path) -> McpPart:
     given = {
         "kind": "mcp",
         "url": url,
-        "command": [command, *map(_text, arguments)] if command else (),
-        "cwd": entry.get("cwd"),
+        "command": _command(command, [*map(_text, arguments)]) if command else (),
+        "cwd": _at_home(entry.get("cwd")),
         "env": _texts(entry.get("env")),
         "headers": _texts(entry.get("headers")),
     }
     try:
-        return McpPart.model_validate(given)
+        return McpPart.model_validate(_with_file(_placed(given, path), entry, path))
+    except _CannotFill as error:
+        return McpPart(kind="mcp", flaw=f"{where} {error}")
     except ValidationError as error:
         first = error.errors()[0]
         place = place_of(first["loc"])
         return McpPart(kind="mcp", flaw=f"{where}: '{place}' is {first['input']!r:.80}: {misfit(first)}")
 
 
+class _CannotFill(Exception):
+    """What an entry names is not to be had here."""
+
+
+def _unfolded(entry: dict[str, Any]) -> dict[str, Any]:
+    """An entry whose `command` holds what others write beside it."""
+    command = entry.get("command")
+    if not isinstance(command, dict):
+        return entry
+    return {**entry, **command, "command": command.get("path") or command.get("command")}
+
+
+def _command(command: str, arguments: list[object]) -> list[object]:
+    """The command: a whole line where nothing of that name exists, and without the shell of another system."""
+    command = str(_at_home(command))
+    if not arguments and " " in command and not Path(command).exists() and "${" not in command:
+        with suppress(ValueError):
+            return list(shlex.split(command))
+    is_shell = os.name != "nt" and command.lower() in _SHELLS and str(next(iter(arguments), "")).lower() == "/c"
+    return arguments[1:] if is_shell and len(arguments) > 1 else [command, *arguments]
+
+
+def _at_home(value: object) -> object:
+    """The value, with `~` as a shell would read it."""
+    return str(Path(value).expanduser()) if isinstance(value, str) and value.startswith("~/") else value
+
+
+def _placed(value: Any, path: Path) -> Any:
+    """The entry with the names of places filled in that editors know; `inputs` are asked of nobody here."""
+    if isinstance(value, dict):
+        return {key: _placed(inner, path) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_placed(inner, path) for inner in value]
+    if not isinstance(value, str):
+        return value
+    if (asked := _ASKED.search(value)) is not None:
+        name = re.sub(r"[^A-Za-z0-9]+", "_", asked[2]).upper() or "NAME"
+        raise _CannotFill(
+            f"asks for '{asked[0]}', which only the client that wrote the file can give. "
+            f"Name a variable of the environment in its place, such as '${{{name}}}'."
+        )
+    folder = path.absolute().parent
+    folder = folder.parent if folder.name in (".vscode", ".cursor") else folder
+    places = {"workspaceFolder": folder, "workspaceRoot": folder, "userHome": Path.home(), "cwd": Path.cwd()}
+    for name, place in {**places, "workspaceFolderBasename": folder.name, "pathSeparator": os.sep, "/": os.sep}.items():
+        value = value.replace(f"${{{name}}}", str(place))
+    return value
+
+
+def _with_file(given: dict[str, Any], entry: dict[str, Any], path: Path) -> dict[str, Any]:
+    """The entry with the variables of its `envFile`; those written in the entry itself go first."""
+    named = entry.get("envFile")
+    if not isinstance(named, str) or not isinstance(given["env"], dict):
+        return given
+    file = path.absolute().parent / str(_at_home(_placed(named, path)))
+    if not file.is_file():
+        raise _CannotFill(f"names the file '{named}' in 'envFile', which is not there. Write it, or take it out.")
+    values = {key: value or "" for key, value in dotenv_values(file, interpolate=False).items()}
+    return {**given, "env": {**values, **given["env"]}}
+
+
 def _texts(values: object) -> object:
     """Numbers and truth values as the texts that a process would get."""
     if values is None:
         return {}
-    return {key: _text(value) for key, value in values.items()} if isinstance(values, dict) else values
+    if not isinstance(values, dict):
+        return values
+    return {key: _text(value) for key, value in values.items() if value is not None}
 
 
 def _text(value: object) -> object:

@@ -87,3 +87,68 @@ def test_only_braces_make_a_variable() -> None:
     assert expanded("$HOME ${A} ${B:-} ${C:-x:-y}", {"A": "1"}.get) == "$HOME 1  x:-y"
     with pytest.raises(KeyError):
         expanded("${B}", {}.get)
+
+
+ENTRY = {"command": "npx", "args": ["-y", "x"]}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps({"servers": {"a": ENTRY}, "inputs": [{"id": "k", "type": "promptString"}]}),
+        json.dumps({"mcp": {"servers": {"a": ENTRY}}}),
+        json.dumps({"context_servers": {"a": {"command": {"path": "npx", "args": ["-y", "x"]}}}}),
+        json.dumps({"mcpServers": {"a": ENTRY}}, indent="\t"),
+        "\ufeff" + json.dumps({"mcpServers": {"a": ENTRY}}),
+        '// of an editor\n{\n/* all */ "servers": {"a": {"command": "npx", "args": ["-y", "x",], // why\n},},}\n// end',
+        json.dumps({"mcpServers": {"a": {"command": "npx -y x"}}}),
+        json.dumps({"mcpServers": {"a": {"command": "cmd", "args": ["/c", "npx", "-y", "x"], "env": {"A": None}}}}),
+        "mcpServers:\n  - name: a\n    command: npx\n    args: [-y, x]\n",
+    ],
+)
+def test_a_file_is_read_as_the_clients_write_it(text: str) -> None:
+    path = Path.cwd() / "servers.json"
+    path.write_text(text, encoding="utf-8")
+    configuration = load(config=path)
+    assert settings(configuration, "a").command == ("npx", "-y", "x")
+
+
+def test_a_comment_behind_a_value_is_no_part_of_it() -> None:
+    path = Path.cwd() / "servers.json"
+    path.write_text('{"servers": {"a": {"command": "x", "disabled": true // for now\n}, "b": {"command": "y"}}}')
+    assert set(load(config=path).sources()) == {"b"}
+
+
+def test_places_that_editors_know_are_filled_in(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    folder = Path.cwd() / ".vscode"
+    folder.mkdir()
+    path = folder / "mcp.json"
+    entry = {"command": "~/x", "args": ["${workspaceFolder}/src", "${userHome}"], "cwd": "${workspaceFolder}"}
+    path.write_text(json.dumps({"servers": {"a": entry}}))
+    found = settings(load(config=path), "a")
+    home = str(tmp_path / "home")
+    assert found.command == (f"{home}/x", f"{Path.cwd()}/src", home)
+    assert found.cwd == str(Path.cwd())
+
+
+def test_an_env_file_is_read_and_its_secrets_are_known_as_such() -> None:
+    (Path.cwd() / "x.env").write_text("MY_TOKEN=s3cr3t-value\nMODE=file\n")
+    configuration = configured(a={**ENTRY, "envFile": "${workspaceFolder}/x.env", "env": {"MODE": "entry"}})
+    assert dict(settings(configuration, "a").env) == {"MY_TOKEN": "s3cr3t-value", "MODE": "entry"}
+    assert "s3cr3t-value" in configuration.secrets()
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        ({"env": {"K": "${input:api-key}"}}, r"asks for '\$\{input:api-key\}'.*'\$\{API_KEY\}'"),
+        ({"cwd": "${config:some.place}"}, r"asks for '\$\{config:some.place\}'"),
+        ({"envFile": "absent.env"}, "the file 'absent.env' in 'envFile', which is not there"),
+    ],
+)
+def test_what_only_another_client_can_give_is_told(more: Any, why: str) -> None:
+    configuration = configured(a={**ENTRY, **more}, b=ENTRY)
+    assert settings(configuration, "b").command
+    with pytest.raises(DocumentError, match=why):
+        settings(configuration, "a")
