@@ -6,10 +6,13 @@ secrets is handed in. Nothing is followed to another origin, and no cookie outli
 
 import asyncio
 import itertools
+import os
 import random
+import ssl
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 from http.cookiejar import DefaultCookiePolicy
 from types import MappingProxyType
 from typing import TypeAlias
@@ -80,9 +83,19 @@ def new_client(configured: Iterable[str | None] = ()) -> httpx2.AsyncClient:
     Addresses that no data may lead to are reached only where the `configured` URLs name them.
     """
     quiet_http_logs()
-    client = httpx2.AsyncClient(timeout=None, follow_redirects=False)
+    tls = _tls(*(os.environ.get(name) for name in _CERTIFICATES))
+    client = httpx2.AsyncClient(timeout=None, follow_redirects=False, verify=tls)
     client.cookies.jar.set_policy(DefaultCookiePolicy(allowed_domains=[]))
     return guard(client, configured)
+
+
+_CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
+
+
+@lru_cache(maxsize=4)
+def _tls(*_certificates: str | None) -> ssl.SSLContext:
+    """What connections are secured with, read once for all sources: it is a file of many certificates."""
+    return httpx2.create_ssl_context()
 
 
 class HttpTransport:
