@@ -4,6 +4,8 @@ Knows the members by which services say so. An object with facts of its own is d
 that failed is a record. Knows no transport and no text: what prose says is in `prose`.
 """
 
+from collections.abc import Sequence
+
 from adapters.base import Json
 from adapters.paging import names
 from adapters.paging.beside import ENVELOPE
@@ -27,6 +29,14 @@ def failure_in(payload: Json) -> str:
     if any(_is_fact(name, value) for name, value in payload.items()):
         return ""
     return f"the answer says that it failed: {_words(payload)}"
+
+
+def failure_at_end(records: Sequence[Json]) -> str:
+    """What the last of several records says of a failure that cut the list off; "" where it is a record as others."""
+    last, first = (records[-1], records[0]) if len(records) > 1 else (None, None)
+    if not isinstance(last, dict) or not isinstance(first, dict) or last.keys() & first.keys():
+        return ""
+    return failure_in(last)
 
 
 def _is_sign(name: str, value: Json) -> bool:

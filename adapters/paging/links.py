@@ -56,7 +56,9 @@ def _parameters(text: str) -> dict[str, str]:
 
 
 def target(value: Json) -> str | None:
-    """The URL in a link, which is a text or an object with `href`, `url` or the like; a template without its slots."""
+    """The URL in a link: a text, an object with `href`, `url` or the like, or a list of one; a template has no slots."""
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
     if isinstance(value, dict):
         value = next((inner for name in _TARGETS if isinstance(inner := value.get(name), str) and inner), None)
     return _TEMPLATE.sub("", value) if isinstance(value, str) and value else None

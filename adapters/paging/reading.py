@@ -13,7 +13,7 @@ import orjson
 from adapters.base import CallResult, Convention, Json, PageAddress, Pagination
 from adapters.paging import names
 from adapters.paging.envelope import Envelope, as_count, envelope_of
-from adapters.paging.failing import failure_in
+from adapters.paging.failing import failure_at_end, failure_in
 from adapters.paging.flags import has_previous
 from adapters.paging.following import Asked, read_next
 from adapters.paging.links import parse_links
@@ -188,8 +188,11 @@ def _flaw_of_text(result: CallResult) -> str:
 
 
 def _flaw_of_failure(result: CallResult, found: Found) -> str:
-    """Why an answer that holds no records, or is itself the one, is no data but the message of a failure."""
-    return "" if found.is_list and found.records else failure_in(result.payload)
+    """Why an answer that holds no records, or is itself the one, is no data but the message of a failure.
+
+    Among records the last one may be such a message, where lines were still being written when the service failed.
+    """
+    return failure_at_end(found.records) if found.is_list and found.records else failure_in(result.payload)
 
 
 def _position(result: CallResult, envelope: Envelope, pagination: Pagination) -> int | None:

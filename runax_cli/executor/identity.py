@@ -6,7 +6,7 @@ not unique must not cost a record. Memory: 64 bits a record that has an id.
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import orjson
 
@@ -25,11 +25,19 @@ class Identities:
         """Whether an equal record with the same id came before; takes note of this one."""
         if id_of(record) is None:
             return False
-        digest = int.from_bytes(hashlib.blake2b(_canonical(record), digest_size=8).digest())
+        digest = _digest(record)
         if digest in self._seen:
             return True
         self._seen.add(digest)
         return False
+
+    def has_all(self, records: Sequence[Json]) -> bool:
+        """Whether all of at least one record came before; takes note of none."""
+        return bool(records) and all(id_of(one) is not None and _digest(one) in self._seen for one in records)
+
+
+def _digest(record: Json) -> int:
+    return int.from_bytes(hashlib.blake2b(_canonical(record), digest_size=8).digest())
 
 
 def _canonical(record: Json) -> bytes:

@@ -29,6 +29,10 @@ class Repetitions:
         twin = self._pages.get(fingerprint(page.records), index)
         return None if twin == index else twin
 
+    def is_old(self, index: int, page: Page) -> bool:
+        """Whether a page brings nothing new: it is another one's twin, or all of its records came before."""
+        return self.twin(index, page) is not None or (not page.from_store and self._records.has_all(page.records))
+
     def fresh(self, index: int, page: Page) -> list[Json]:
         """The page's records that did not come before; takes note of the page and of them."""
         if page.held:

@@ -8,7 +8,7 @@ import asyncio
 from dataclasses import dataclass
 
 from adapters.base import Convention, PageAddress
-from adapters.errors import SourceError
+from adapters.errors import HttpStatusError, SourceError
 from adapters.pagination import address, offset_address
 from runax_cli.errors import BudgetExhausted
 from runax_cli.executor.edge import SILENT_WINDOW, is_at_edge, is_refusal, reach
@@ -149,7 +149,7 @@ class Strides:
         fresh = await self._intake.keep(index, page, place, before=index * self._walk.stride, is_extra=is_extra)
         if fresh is None:
             return
-        if has_records and not fresh and not is_extra:
+        if has_records and not fresh:
             self._tell_repetition(f"page {index + 1} brought only records that had come before")
         self._walk.saw(index, PageFacts(records=page.held, has_more=page.has_more))
 
@@ -204,7 +204,7 @@ class Strides:
         is_extra = self._walk.expected(index) is None
         if self.broken is not None:
             self._intake.arrivals.settle(index, is_in=None)
-        elif is_extra and not is_refusal(error) and await self._goes_on_behind(index):
+        elif is_extra and not is_refusal(error) and await self._goes_on_behind(index, error):
             self._walk.missed(index)
             self._intake.lost(index, place, error)
         elif self._is_behind_the_end(index) or (is_extra and is_beyond_data(error)):
@@ -219,13 +219,21 @@ class Strides:
             self._walk.missed(index)
             self._intake.lost(index, place, error)
 
-    async def _goes_on_behind(self, index: int) -> bool:
-        """Whether a page that nobody announced is missing amid others: the next one has records of its own."""
-        try:
-            page = await self._pages.ask(self._place(index + 1))
-        except (SourceError, BudgetExhausted):
-            return False
-        return page.held > 0 and self._intake.repetitions.twin(index + 1, page) is None
+    async def _goes_on_behind(self, index: int, error: SourceError) -> bool:
+        """Whether a page that nobody announced is missing amid others: it comes after all, or the one behind it does.
+
+        What is refused as lying beyond the data is not asked for again. No answer at all says nothing of an end.
+        """
+        if not isinstance(error, HttpStatusError):
+            return True
+        for at in (index + 1,) if is_beyond_data(error) else (index, index + 1):
+            try:
+                page = await self._pages.ask(self._place(at))
+            except (SourceError, BudgetExhausted):
+                continue
+            if page.held and self._intake.repetitions.twin(at, page) is None:
+                return True
+        return False
 
     async def _was_refused(self, index: int, place: PageAddress, error: SourceError) -> None:
         """One refused page is lost; where the next one is refused too, positions end here."""

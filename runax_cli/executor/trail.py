@@ -150,10 +150,10 @@ class Trail:
         return await self._kept(index, page, place)
 
     async def _asked(self, index: int, place: PageAddress) -> Page:
-        """A page; one that came before is asked for once more, since a server may slip where it does not lie."""
+        """A page; one of nothing new is asked for once more, since a server may slip where it does not lie."""
         page = await self._mender.distinct(await self._pages.ask(place), place)
-        is_twin = self._intake.repetitions.twin(index, page) is not None
-        if not is_twin or may_repeat_address(self._pages.pagination):
+        is_old = self._intake.repetitions.is_old(index, page)
+        if not is_old or may_repeat_address(self._pages.pagination):
             return page
         again = await self._mender.distinct(await self._pages.ask(place), place)
         again.requests += page.requests
@@ -165,11 +165,17 @@ class Trail:
             return _Step(why=f"page {index + 1} came as page {twin + 1} once more: the source does not move on")
         last = page.records[-1] if page.records else self._last
         self._tell_shared_key(index, page)
+        came = len(page.records)
         fresh = await self._intake.keep(index, page, place)
         if fresh is None:
             return _Step()
-        if page.held and not fresh and not (page.next is None and page.has_more is False):
-            return _Step(why=f"page {index + 1} brought only records that had come before")
+        if page.held and not fresh:
+            why = f"page {index + 1} brought only records that had come before"
+            if came:
+                # It is no page that came before: something may stand in it in place of other records.
+                self._intake.notes.missing(ReasonCode.PAGE_REPEATED, why)
+            if page.next is not None or page.has_more is not False:
+                return _Step(why=why)
         self._empty = 0 if page.held else self._empty + 1
         self._counted = [*(self._counted if self._empty > 1 else []), place.url or ""]
         if self._empty >= COUNTED_EMPTY_PAGES and page.next is not None and counts_on(self._counted):

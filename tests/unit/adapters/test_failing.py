@@ -46,3 +46,10 @@ def test_an_answer_that_says_that_it_failed_is_no_end_of_the_data(payload: Any, 
 )
 def test_an_empty_list_and_a_record_of_something_that_failed_are_data(payload: Any) -> None:
     assert not flaw_of(payload)
+
+
+def test_lines_that_end_in_the_message_of_a_failure_are_cut_off() -> None:
+    rows = [{"id": 1, "name": "a"}, {"id": 2, "name": "b"}]
+    assert "stream aborted" in flaw_of([*rows, {"error": "stream aborted"}])
+    assert not flaw_of(rows)
+    assert not flaw_of([{"id": 1, "error": None}, {"id": 2, "error": "no paper"}])

@@ -508,3 +508,10 @@ def test_a_cursor_of_several_members_under_the_name_of_its_argument_is_one() -> 
     reading = read({"items": ROWS, "position": {"at": 2, "shard": 3}}, pagination)
     assert reading.next is not None
     assert reading.next.arguments["position"] == {"at": 2, "shard": 3}
+
+
+def test_a_next_link_may_be_a_list_of_one() -> None:
+    reading = read({"items": ROWS, "_links": {"next": [{"href": "/v1/tickets?at=2"}]}}, NEXT_URL)
+    assert reading.next is not None
+    assert reading.next.url is not None
+    assert "/v1/tickets?at=2" in reading.next.url

@@ -139,3 +139,19 @@ def test_where_the_answer_says_that_there_are_none_a_list_of_no_known_name_is_no
     payload: Any, path: str
 ) -> None:
     assert read(payload).records_path == path
+
+
+@pytest.mark.parametrize(
+    ("payload", "path"),
+    [
+        ({"content": [], "meta": [{"name": "total", "value": 0}, {"name": "page", "value": 7}]}, "content"),
+        ({"summary": [{"sum": 3}], "lines": ROWS[:1]}, "lines"),
+    ],
+)
+def test_a_list_of_figures_is_no_records_beside_another(payload: Any, path: str) -> None:
+    assert read(payload).records_path == path
+
+
+def test_an_object_of_empty_lists_is_an_empty_list() -> None:
+    reading = read({"cards": [], "actions": []}, SINGLE)
+    assert (reading.records, reading.is_list) == ([], True)
