@@ -26,6 +26,7 @@ from adapters.paging.sizes import size_beside
 _SHORT_TEXT = 400
 _MIRRORED = 2
 _SCROLL_IDS = names.words("scroll_id")
+_AFTER, _FIRST = names.words("after"), names.words("first")
 _START_KEYS = names.words("exclusive_start_key")
 _PLACES_IN_LISTS = names.words("continue marker")
 _SCROLLS = names.words("scroll")
@@ -153,6 +154,8 @@ def _cursor_by_words(one: Parameter, company: Company) -> bool | None:
     is_weak = one.is_named(spelling.WEAK_CURSORS)
     if is_weak and one.is_named(_PLACES_IN_LISTS) and company.has_size(one) and not one.is_something_else:
         return True
+    if one.is_named(_AFTER) and any(other.is_named(_FIRST) and other.is_number for other in company.parameters):
+        return True
     says_cursor = (
         one.says(wording.SAYS_CURSOR)
         or one.says(wording.HANDED_OUT)
@@ -267,6 +270,8 @@ def _page(one: Parameter, company: Company) -> bool | None:
         return True if has_size and (one.is_named(frozenset({"p"})) or one.says(wording.SAYS_PAGE)) else None
     if bool(wording.SAYS_PAGE.search(one.opening)) and not one.says(wording.SAYS_SIZE):
         return True if has_size or company.answer.has_member(names.TOTAL_PAGES | names.MORE_FLAGS) else None
+    if any(spelling.is_unit_of(one.name, other.name) and other.is_number for other in company.parameters):
+        return True
     return True if has_size and spelling.has_page_words(one.name) else None
 
 

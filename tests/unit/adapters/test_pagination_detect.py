@@ -44,6 +44,14 @@ def test_offset_family_is_recognised(position: str, size: str) -> None:
         ("page_no", "page_size"),
         ("page", "limit"),
         ("page[number]", "page[size]"),
+        ("seite", "anzahl"),
+        ("strana", "naStranku"),
+        ("pagina", "righePerPagina"),
+        ("strona", "naStronie"),
+        ("slice", "sliceSize"),
+        ("chunkNo", "chunk_length"),
+        ("chunk", "per"),
+        ("paging/number", "paging/size"),
     ],
 )
 def test_page_family_is_recognised_and_counts_from_one(position: str, size: str) -> None:
@@ -208,3 +216,13 @@ def test_after_is_a_cursor_where_its_description_says_so() -> None:
 def test_page_as_text_is_a_cursor_where_its_description_says_so() -> None:
     page: JsonObject = {"type": "string", "description": "Token of the next page from the previous response"}
     assert detect({"page": page}).convention is Convention.CURSOR
+
+
+@pytest.mark.parametrize("names", [("block", "limit"), ("batch", "fontSize"), ("strana", "castka"), ("anzahl", "ort")])
+def test_a_unit_or_a_word_abroad_needs_a_size_of_its_own(names: tuple[str, str]) -> None:
+    assert detect({name: WHOLE for name in names}).convention is Convention.SINGLE
+
+
+def test_after_beside_a_first_that_is_a_number_is_a_cursor() -> None:
+    found = detect({"first": WHOLE, "after": TEXT})
+    assert (found.convention, found.position, found.size) == (Convention.CURSOR, "after", "first")
