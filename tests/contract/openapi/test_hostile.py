@@ -1,15 +1,20 @@
-"""Documents made to do harm: each is read in bounded time and memory, and is refused or taken as data."""
+"""Documents made to do harm: each is read in bounded steps and memory, and is refused or taken as data.
+
+How long a step takes is the machine's affair: what runs away is stopped by the limit of each test.
+"""
 
 import gc
 import json
-import time
 import tracemalloc
+from collections import Counter
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
 from adapters.errors import DocumentError
+from adapters.openapi.document import Document, Node
 from adapters.openapi.fetch import MAX_DOCUMENT_BYTES
 from adapters.openapi_adapter import OpenApiSettings, OpenApiSource
 from runax_cli.agent.toolbox import sent_as
@@ -17,23 +22,38 @@ from runax_cli.guard.virtual import visible
 
 BASE = "http://127.0.0.1:1"
 TEXT = {"type": "string"}
-SECONDS = 20.0
 MIB = 2**20
+MOST_STEPS = 2_000
+
+pytestmark = pytest.mark.timeout(60)
 
 
 @contextmanager
-def bounded(*, mib: int, seconds: float = SECONDS):
-    """Fails where what runs inside takes longer, or holds more Python memory at once."""
+def bounded(*, mib: int):
+    """Fails where what runs inside holds more Python memory at once."""
     gc.collect()
     tracemalloc.start()
-    began = time.perf_counter()
     try:
         yield
-        taken, peak = time.perf_counter() - began, tracemalloc.get_traced_memory()[1]
+        peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert taken < seconds
     assert peak < mib * MIB
+
+
+@pytest.fixture
+def steps(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
+    """How often a node was looked at to see where its reference leads: each way through a document does so."""
+    counted: Counter[str] = Counter()
+    resolve = Document.resolve
+
+    def counting(self: Document, node: Node) -> Node:
+        counted["resolved"] += 1
+        return resolve(self, node)
+
+    monkeypatch.setattr(Document, "resolve", counting)
+    yield counted
+    assert 0 < counted["resolved"] < MOST_STEPS
 
 
 def posting(schema: Any) -> dict[str, Any]:
@@ -70,6 +90,7 @@ BOMBS = {
 
 
 @pytest.mark.parametrize("kind", BOMBS)
+@pytest.mark.usefixtures("steps")
 async def test_references_that_multiply_cost_little_and_leave_a_tool_that_fits(opened, tools, kind):
     schemas = doubling(60, BOMBS[kind])
     paths = posting({"$ref": "#/components/schemas/S0"})
@@ -186,7 +207,7 @@ async def test_a_file_that_is_larger_than_allowed_is_not_read(tmp_path):
 
 
 @pytest.mark.parametrize("by", ["lists", "mappings"])
-async def test_a_billion_laughs_are_refused_in_bounded_time_and_memory(tmp_path, by):
+async def test_a_billion_laughs_are_refused_in_bounded_memory(tmp_path, by):
     def line(n: int) -> str:
         each = [f"*a{n - 1}"] * 10 if n else ["lol"] * 10
         inside = ", ".join(each if by == "lists" else [f"k{at}: {one}" for at, one in enumerate(each)])
