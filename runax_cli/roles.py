@@ -7,6 +7,7 @@ from pydantic import SecretStr
 
 from runax_cli.errors import ConfigurationError
 from runax_cli.models.base import Role
+from runax_cli.models.pricing import StatedPrice
 from runax_cli.models.registry import RoleConfig
 from runax_cli.settings import RULES_MODEL
 from runax_cli.settings_files import ModelPart
@@ -44,7 +45,13 @@ def _role_config(role: Role, configuration: Configuration) -> RoleConfig:
         top_p=settings.llm_top_p if part.top_p is None else part.top_p,
         timeout_s=part.timeout or settings.llm_timeout,
         is_rules=is_rules,
+        price=_price(name, configuration),
     )
+
+
+def _price(name: str, configuration: Configuration) -> StatedPrice | None:
+    stated = configuration.structure.prices.get(name)
+    return None if stated is None else StatedPrice(input=stated.input, output=stated.output, cached=stated.cached)
 
 
 def _short_name(role: Role, configuration: Configuration) -> str | None:

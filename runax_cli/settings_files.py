@@ -150,15 +150,24 @@ class ModelPart(Part):
     timeout: Seconds | None = None
 
 
+class PricePart(Part):
+    """What a model costs, in US dollars a million tokens: input, output, and input that the endpoint had cached."""
+
+    input: Annotated[float, Field(ge=0)]
+    output: Annotated[float, Field(ge=0)]
+    cached: Annotated[float, Field(ge=0)] | None = None
+
+
 class Structure(Part):
     """The parts of a settings file that have no name in the environment."""
 
     sources: dict[str, SourcePart] = Field(default_factory=dict)
     models: dict[RoleName, ModelPart] = Field(default_factory=dict)
+    prices: dict[str, PricePart] = Field(default_factory=dict)
     tools: Globs = ()
 
 
-_PARTS = (OpenApiPart, McpPart, ModelPart, OperationPart, PaginationPart, ClientPart)
+_PARTS = (OpenApiPart, McpPart, ModelPart, PricePart, OperationPart, PaginationPart, ClientPart)
 STRUCTURE_KEYS = frozenset(Structure.model_fields)
 FILE_ONLY_KEYS = frozenset({"limits", "profiles", "profile", "mcp_servers"})
 

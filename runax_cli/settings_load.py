@@ -318,8 +318,10 @@ def _told(error: ValidationError, layers: list[Layer]) -> ConfigurationError | U
 def _merged(layers: list[Layer]) -> Structure:
     sources: dict[str, Any] = {}
     models: dict[Any, Any] = {}
+    prices: dict[str, Any] = {}
     for layer in reversed(layers):
         sources |= layer.structure.sources
         models |= layer.structure.models
+        prices |= layer.structure.prices
     tools = next((layer.structure.tools for layer in layers if layer.structure.tools), ())
-    return Structure(sources=sources, models=models, tools=tools)
+    return Structure(sources=sources, models=models, prices=prices, tools=tools)

@@ -31,6 +31,8 @@ YAML_EXAMPLE = """\
 #   files: {kind: mcp, command: "npx -y @modelcontextprotocol/server-filesystem ."}
 # models:
 #   reducer: {name: a-cheaper-model, base_url: http://127.0.0.1:11434/v1, key_variable: OLLAMA_KEY}
+# prices:                              # of models that no price list has, in US dollars a million tokens
+#   a-cheaper-model: {input: 0.10, output: 0.40}
 # profiles:
 #   careful: {llm_name: a-better-model, limits: {max_usd: 5}}
 """

@@ -60,9 +60,10 @@ def _figures(report: QuestionForecast) -> Iterator[str]:
         for role, used in report.by_role.items()
     )
     yield f"pages     {'unknown' if report.pages is None else f'{report.pages:,}'}"
-    yield f"requests  {'unknown' if report.requests is None else f'{report.requests:,}'} to sources"
+    yield f"requests  {'to sources unknown' if report.requests is None else f'{report.requests:,} to sources'}"
     yield f"tokens    {_range(report.tokens_range, lambda value: f'{value:,.0f}')} ({roles})"
-    yield f"price     {'unknown' if report.price_usd is None else _range(report.price_usd, usd)}"
+    unknown = "unknown: no price list has this model and endpoint; state it under 'prices' in runax.yaml"
+    yield f"price     {unknown if report.price_usd is None else _range(report.price_usd, usd)}"
     yield f"time      {_range(report.duration_s, lambda value: f'{value:.1f} s')}"
     cost = "price unknown" if report.spent_usd is None else usd(report.spent_usd)
     spent = report.spent.input_tokens + report.spent.output_tokens

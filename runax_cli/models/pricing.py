@@ -1,7 +1,7 @@
 """What tokens cost, by the model and the endpoint that bills them.
 
-Knows the prices that `genai-prices` ships (no network). A price that is not known is None and never zero: a name alone
-does not tell who bills, so an endpoint that is in no price list has no price.
+Knows the prices that `genai-prices` ships (no network), and those that the user states. A price that is not known is
+None and never zero: a name alone does not tell who bills, so an endpoint that is in no price list has no price.
 """
 
 from dataclasses import dataclass
@@ -24,6 +24,22 @@ class Free:
     def cost_usd(self, usage: Usage) -> float | None:  # noqa: ARG002
         """Zero."""
         return 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatedPrice:
+    """What the user says that it costs, in US dollars a million tokens; `cached` None is as any other input."""
+
+    input: float
+    output: float
+    cached: float | None = None
+
+    def cost_usd(self, usage: Usage) -> float | None:
+        """See `Price.cost_usd`."""
+        cached = min(usage.cached_tokens, usage.input_tokens)
+        of_cached = self.input if self.cached is None else self.cached
+        spent = (usage.input_tokens - cached) * self.input + cached * of_cached + usage.output_tokens * self.output
+        return spent / 1_000_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from runax_cli.models.gate import Gate
 from runax_cli.models.limiter import PrioritySlots
 from runax_cli.models.masked import MaskedModel
 from runax_cli.models.metered import MeteredModel, Metering, UsageMeter
-from runax_cli.models.pricing import Free, ListPrice, Price
+from runax_cli.models.pricing import Free, ListPrice, Price, StatedPrice
 from runax_cli.models.retry import RetryModel, RetryPolicy, counting
 from runax_cli.models.structured import StructuredModel
 from runax_cli.models.tokens import CalibratedCounter, O200kCounter
@@ -44,6 +44,7 @@ class RoleConfig:
     top_p: float | None = 1.0
     timeout_s: float = 60.0
     is_rules: bool = False
+    price: StatedPrice | None = None
 
     @property
     def effective_tokens(self) -> int:
@@ -153,7 +154,7 @@ class ModelRegistry:
         self._warned.add(_place(config))
         text = (
             f"the price of the model '{config.name}' at '{config.endpoint_url}' is not known: no limit of money "
-            "holds it. Limit it with --max-tokens, or --max-day-tokens for the day."
+            "holds it. State it under 'prices' in runax.yaml, or limit tokens with --max-tokens or --max-day-tokens."
         )
         emitter.emit(Warned(code="price_unknown", text=text))
 
@@ -200,4 +201,4 @@ def _counts_like_us(config: RoleConfig) -> bool:
 
 
 def _price(config: RoleConfig) -> Price:
-    return Free() if config.is_rules else ListPrice(config.name, config.endpoint_url)
+    return Free() if config.is_rules else config.price or ListPrice(config.name, config.endpoint_url)
