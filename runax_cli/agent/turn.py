@@ -122,7 +122,8 @@ class Turn:
             raise ConfigurationError(
                 f"question and tools ({len(first.request.tools)}) may take {first.bound_tokens:,} tokens, and the "
                 f"effective context has {context.effective_tokens:,}, of which {context.answer_reserve:,} are kept for "
-                "the answer. Leave tools out with --tools, or raise LLM_MAX_CONTEXT or LLM_CONTEXT_UTILIZATION.",
+                "the answer. Shorten the question, leave tools out with --tools, or raise LLM_MAX_CONTEXT or "
+                "LLM_CONTEXT_UTILIZATION.",
                 setting="LLM_MAX_CONTEXT",
             )
         return RunAgain()
