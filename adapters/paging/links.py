@@ -56,7 +56,7 @@ def _parameters(text: str) -> dict[str, str]:
 
 
 def target(value: Json) -> str | None:
-    """The URL in a link: a text, an object with `href`, `url` or the like, or a list of one; a template has no slots."""
+    """The URL in a link: text, an object with `href`, `url` or the like, a list of one; a template loses its slots."""
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
     if isinstance(value, dict):

@@ -204,7 +204,7 @@ def _is_part_of_record(payload: Mapping[str, Json], best: _Candidate, *, is_page
     beside = {key: value for key, value in payload.items() if key != best.keys[0]}
     facts = {key: value for key, value in beside.items() if not (best.is_keyed and _is_no_fact(value))}
     own = {plain(key) for key, value in facts.items() if not speaks_of_list(key, value)}
-    own -= {plain(key) for key, value in facts.items() if not best.items and value in ([], {}, None)}
+    own -= {plain(key) for key, value in facts.items() if value in ([], {}, None)}
     return bool(own) and (not best.is_known or bool(own & _IDENTITY))
 
 

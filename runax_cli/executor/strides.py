@@ -126,7 +126,8 @@ class Strides:
         """How many records page `index` should hold, and whether that is sure."""
         expected = self._walk.expected(index)
         if expected is not None or page.has_more is True:
-            return expected or self._walk.stride, expected is not None or page.held > 0
+            names_place = page.next is not None
+            return expected or self._walk.stride, expected is not None or (page.held > 0 and not names_place)
         is_in_doubt = page.has_more is None and page.held > 0
         return (self._walk.stride if is_in_doubt else 0), False
 
