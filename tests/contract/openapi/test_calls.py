@@ -305,7 +305,7 @@ async def test_a_next_page_of_the_same_origin_carries_the_credentials(opened, se
         "//evil.example/things",
         "http://evil.example\\@127.0.0.1/",
         "http://localhost:{port}/",
-        "https://127.0.0.1:{port}/",
+        "https://127.0.0.1:1/",
         "javascript:alert(1)",
         "file:///etc/passwd",
         "http://[::1",
@@ -318,6 +318,14 @@ async def test_a_next_page_elsewhere_is_never_followed(opened, server, tools, ur
     with pytest.raises(ForeignOrigin):
         await source.call("l", {}, PageAddress(url=url.replace("{port}", str(server.port))))
     assert server.received == []
+
+
+async def test_a_next_page_in_the_wrong_scheme_is_asked_for_in_that_of_the_request(opened, server, tools):
+    source = await opened(
+        tools.described({"/t": {"get": {"operationId": "l", "responses": LIST}}}), base_url=server.url, token="secret"
+    )
+    await source.call("l", {}, PageAddress(url=f"https://127.0.0.1:{server.port}/t?page=2"))
+    assert server.received[-1].target == "/t?page=2"
 
 
 async def test_a_response_that_does_not_fit_is_told_once_and_used(opened, server, tools, said):
