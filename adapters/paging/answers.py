@@ -163,9 +163,19 @@ class Answer:
             holder = plain(above.rpartition(".")[2]) if above else ""
             if kind not in _TEXT or not self._may_be_address(path):
                 continue
-            if plain(leaf) in names.NEXT_URLS or (plain(leaf) in _NEXT_IN_LINKS and holder in _LINKS):
+            is_beside = plain(leaf) == "nextpage" and bool(above) and self._has_list_in(above)
+            if plain(leaf) in names.NEXT_URLS or (plain(leaf) in _NEXT_IN_LINKS and holder in _LINKS) or is_beside:
                 return path
         return self._next_beside_previous()
+
+    @cached_property
+    def has_next_url_beside_list(self) -> bool:
+        """Whether that stands in one object with a list."""
+        return self.next_url is not None and self._has_list_in(self.next_url.rpartition(".")[0])
+
+    def _has_list_in(self, holder: str) -> bool:
+        """Whether a list stands in this object."""
+        return any(kind == "array" and path.rpartition(".")[0] == holder for path, kind in self.leaves.items())
 
     @cached_property
     def has_clear_next_url(self) -> bool:

@@ -261,6 +261,8 @@ def _is_first_of_max(one: Parameter, company: Company) -> bool:
 def _page(one: Parameter, company: Company) -> bool | None:
     if not _is_numeric_place(one, company):
         return None
+    if wording.COUNTS_PAGES.search(one.opening) and not one.says(wording.SKIPS_PAGES):
+        return None
     if one.is_named(spelling.PAGES):
         return True
     has_size = company.has_size(one)

@@ -88,7 +88,7 @@ def _paged(company: Company) -> Pagination:
     found = _ordered(claims(company))
     if found and not _is_ungivable(found[0], company):
         return _by_position(found, company)
-    is_listing = company.answer.is_collection or bool(found)
+    is_listing = company.answer.is_collection or company.answer.has_next_url_beside_list or bool(found)
     if is_listing and (convention := _by_answer(company.answer)) is not None:
         size = size_beside(None, _plain_names(company.asked))
         back = [one.name for one in company.asked if one.is_named(spelling.FIRM_BACKWARD)]
@@ -106,9 +106,11 @@ def _paged(company: Company) -> Pagination:
 def _ordered(found: Sequence[Claim]) -> list[Claim]:
     """Claims that are sure, else all: a key that is not sure is a filter beside anything else.
 
-    Of several keys the one that goes down is taken: such lists begin with the newest record.
+    What a document calls deprecated stands behind all others. Of several keys the one that goes down is taken, since
+    such lists begin with the newest record.
     """
-    chosen = [claim for claim in found if claim.is_sure] or list(found)
+    current = [claim for claim in found if not claim.parameter.is_deprecated] or list(found)
+    chosen = [claim for claim in current if claim.is_sure] or current
     if chosen and chosen[0].convention is Convention.KEYSET:
         return sorted(chosen, key=lambda claim: _DOWNWARD.isdisjoint(claim.parameter.forms))
     return chosen

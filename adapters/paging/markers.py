@@ -186,6 +186,9 @@ def _known_cursors(result: CallResult, envelope: Envelope) -> Iterator[Mark]:
     for name in names.CURSOR_HEADERS:
         if value := result.headers.get(name):
             yield Mark(value, Convention.CURSOR, HEADER + name)
+    for header in envelope.headers:
+        if header.plain in names.NEXT_CURSORS and header.value and header.path.startswith(HEADER):
+            yield Mark(header.value, Convention.CURSOR, header.path)
     for member in envelope.named(names.NEXT_CURSORS, is_anywhere=True):
         if _is_cursor(member.value) or _is_compound(member.value):
             yield Mark(member.value, Convention.CURSOR, member.path)

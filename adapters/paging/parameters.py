@@ -66,6 +66,11 @@ class Parameter:
         return (not self.types or bool(self.types & TEXT)) and not is_choice
 
     @property
+    def is_deprecated(self) -> bool:
+        """Whether its document calls it deprecated."""
+        return self.schema.get("deprecated") is True or self.says(wording.DEPRECATED)
+
+    @property
     def is_flag(self) -> bool:
         """Whether it is a truth value."""
         return not self.types or "boolean" in self.types

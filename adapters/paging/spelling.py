@@ -103,7 +103,7 @@ _NO_PAGE = frozenset(
 _AMOUNTS = frozenset("limit size max maximum count take top per amount quantity how many".split())
 _COUNTED = frozenset(
     "page results result records record items item rows row entries entry hits objects elements limit docs documents "
-    "batch fetch response list listing".split()
+    "batch fetch response return list listing".split()
 )
 PARENTS = words(
     "page paging pagination pager page_info cursor page_request page_options list_options options query params params "

@@ -75,6 +75,8 @@ def _is_clear(one: Parameter) -> bool:
         return True
     said = (wording.SAYS_SIZE, wording.SAYS_OFFSET, wording.SAYS_PAGE)
     is_spelled = one.is_named(_PLACES, spelling.SIZES) or _is_spelled(one.name)
+    if wording.SAYS_OFFSET.search(one.opening):
+        return True
     return is_spelled and (any(map(one.opens, said)) or (one.is_number and one.is_named(spelling.PAGES)))
 
 

@@ -92,7 +92,7 @@ NO_CURSOR = _any(
     r"|\bsync(?:hroni[sz]ation)?[- ]?token|\bsynctoken|\bsigned?ature|\bapi[- ]key\b|\bbearer\b|\bsecret\b"
     r"|\bcase[- ]sensitive,? (?:\w+ )?(?:string|token) that you"
 )
-DATES = _any(r"\b(?:date|time|timestamp|iso ?8601|rfc ?3339|unix|epoch|yyyy)\b")
+DATES = _any(r"\b(?:date|time|timestamp|iso ?8601|rfc ?3339|unix|yyyy)\b|(?<!of the )\bepoch\b")
 WINDOW = _any(
     r"(?:more than|beyond|first|up to|exceed\w*|greater than|over|limited to|maximum offset:?) (?:the first )?"
     r"(\d{1,3}(?:[,.]\d{3})+|\d{4,}) (?:hits|results|records|items|entries|documents|rows)"
@@ -167,7 +167,8 @@ ABOUT_SIZE = re.compile(
 _UNITS = (
     r"\bpages? of (?:the|a|an|this) (?:pdf|document|file|book|website|notebook|scan)\b|\bto render\b"
     r"|\btime ?-?zones?\b|\butc\b|\bgmt\b|\b(?:milli|micro|nano)?seconds?\b|\bminutes?\b|\bhours?\b|\bdays?\b"
-    r"|\bbytes?\b|\bepoch\b|\btimestamps?\b|\bpixels?\b|\bdegrees?\b|\bmet(?:er|re)s?\b|\bkm\b"
+    r"|\bbytes?\b|(?<!of the )\bepoch\b|\btimestamps?\b|\bpixels?\b"
+    r"|\bdegrees?\b|\bmet(?:er|re)s?\b|\bkm\b"
 )
 MEASURED = _any(_UNITS)
 NOT_PAGING = re.compile(
@@ -188,6 +189,8 @@ FROM_PAGE_0 = _any(
     r"\bpage 0\b|\bpage=0\b|\bfirst page (?:is|has|=)[ `'\"]*(?:number |index )?(?:0|zero)\b",
     r"\b(?:numbered|counted|indexed) (?:from|at) (?:0|zero)\b",
 )
+COUNTS_PAGES = _any(r"\b(?:number|amount|count) of pages\b")
+DEPRECATED = _any(r"\b(?:been |is |are )deprecated\b|^\W*deprecated\b")
 SKIPS_PAGES = _any(rf"\b(?:number|amount|count) of pages (?:to|that are) (?:be )?{_SKIPPED}\b")
 ZERO_BASED = re.compile(
     r"\bbase 0\b|\b(?:0|zero)[- ](?:based|indexed)\b"
@@ -196,8 +199,8 @@ ZERO_BASED = re.compile(
 )
 _NUMBER = r"(\d{1,3}(?:,\d{3})+|\d+)"
 _CAPPED = (
-    r"(?: (?:is|of|the|value|al+owed|acceptable|possible|permitted|supported|page size|limit|count|size|number|amount"
-    r"|per page|results|items))*"
+    r"(?: (?:is|of|the|value|valid|al+owed|acceptable|possible|permitted|supported|page size|limit|count|size|number"
+    r"|amount|per page|results|items))*"
 )
 STATED_MAXIMUM = _any(
     rf"(?<!default will return )\b(?:max(?:imum)?\)?{_CAPPED}"
@@ -207,6 +210,7 @@ STATED_MAXIMUM = _any(
     r"\b(?:between|range|from|allowed values?|values?|valid)(?: is)?\W{0,4}\d+[`*]? ?"
     rf"(?:and|to|through|-|,|\u2013|\.\.) ?[`*]?{_NUMBER}",
     rf"[(\[]\d+ ?(?:-|\u2013|\.\.|to) ?{_NUMBER}[)\]]",
-    rf"\b{_NUMBER} (?:is (?:the |also the )?)?max(?:imum)?\b",
+    rf"\b{_NUMBER} (?:is (?:the |also the )?)?max(?:imum)?\b"
+    r"(?!\W{0,3}(?:\d|number|is\b|of\b|value|limit|items|results|allowed))",
     r"\b(?:greater|higher|larger|bigger) than [`*]?(\d{1,3}(?:,\d{3})+|\d{2,})",
 )

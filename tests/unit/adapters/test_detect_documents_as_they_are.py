@@ -209,3 +209,31 @@ def test_the_largest_size_is_read_from_words(words: str, largest: int | None) ->
 )
 def test_the_first_page_number_is_read_from_words(words: str, first: int) -> None:
     assert detect({"page": whole(words), "limit": WHOLE}).first == first
+
+
+def test_what_is_deprecated_stands_behind_what_is_not() -> None:
+    old = "This field has been deprecated. Use the page number and size."
+    found = detect(
+        {"skipRecords": whole(old), "numberToRead": whole(old), "pageNumber": WHOLE, "pageSize": WHOLE}, response=LIST
+    )
+    assert roles(found) == (Convention.PAGE, "pageNumber", "pageSize")
+
+
+def test_a_number_of_pages_to_work_through_is_no_page_number() -> None:
+    assert detect({"pageNum": whole("The number of pages to crawl")}, response=LIST).convention is Convention.SINGLE
+
+
+def test_a_next_page_beside_a_list_inside_of_the_answer_is_followed() -> None:
+    answer = ResponseShape({"meta": "object", "result": "object", "result.elements": "array", "result.nextPage": ""})
+    assert detect({"surveyId": TEXT}, response=answer).convention is Convention.NEXT_URL
+
+
+def test_keys_below_a_given_one_page_a_list_of_records_with_keys() -> None:
+    parameters = {"less_than": whole("Records with IDs less than this value"), "return_count": WHOLE}
+    answer = ResponseShape({}, is_list=True, item_members=frozenset({"id", "name"}))
+    assert roles(detect(parameters, response=answer)) == (Convention.KEYSET, "less_than", "return_count")
+
+
+def test_a_default_before_a_maximum_is_no_maximum() -> None:
+    words = "Items in a page. Default: 50 Maximum number of items per page (limit): 200"
+    assert detect({"offset": WHOLE, "limit": whole(words)}).max_size == 200
