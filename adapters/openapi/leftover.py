@@ -11,6 +11,8 @@ from dataclasses import replace
 from adapters.base import JsonObject, Pagination
 
 _BACKWARD = frozenset({"before", "endingbefore", "previous", "previouscursor", "prevcursor", "pagebefore"})
+_FURTHER = frozenset({"searchafter"})
+"""Further ways on, whatever is said of them."""
 _SIZES = frozenset({"count", "perpage", "pagesize", "limit", "size"})
 _OF_PAGING = re.compile(r"\bcursors?\b|\bpaginat", re.IGNORECASE)
 _NOT_NAMED = re.compile(r"[^a-z0-9]")
@@ -27,6 +29,8 @@ def with_leftovers(found: Pagination, parameters: Mapping[str, JsonObject]) -> P
 
 def _pages(name: str, schema: JsonObject, found: Pagination) -> bool:
     own = _squeezed(name)
+    if own in _FURTHER:
+        return "/" not in name
     if own in _BACKWARD:
         return _is_of_paging(schema)
     if own in {_squeezed(other) for other in (found.position, found.size) if other}:

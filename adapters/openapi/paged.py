@@ -33,12 +33,21 @@ def pagination_of(
     paged = _able(arguments)
     by_wire = {one.wire.name: named[one.wire] for one in reversed(paged)}
     found = override.pagination or _found(paged, operation, response)
-    found = _renamed(found, by_wire)
+    found = _with_twins(_renamed(found, by_wire), paged, named)
     if "head" in operation.entry.item.fields and operation.entry.method == "GET":
         found = replace(found, is_total_by_head=True)
     if override.page_size is not None:
         found = replace(found, max_size=min(override.page_size, found.max_size or override.page_size))
     return found
+
+
+def _with_twins(found: Pagination, paged: Iterable[Argument], named: Mapping[Wire, str]) -> Pagination:
+    """The pagination that hides what it hides in every place of a request that takes it, as query and body may."""
+    hidden = frozenset(found.hidden)
+    names = {one.wire.name for one in paged if named[one.wire] in hidden}
+    twins = (named[one.wire] for one in paged if one.wire.name in names and not one.is_required)
+    more = tuple(name for name in twins if name not in hidden)
+    return replace(found, other_hidden=(*found.other_hidden, *more)) if more else found
 
 
 def _able(arguments: Iterable[Argument]) -> list[Argument]:

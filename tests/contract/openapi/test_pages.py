@@ -114,6 +114,26 @@ async def test_an_object_of_nothing_but_paging_is_hidden_whole_and_sent_all_the_
     assert sorted(sent) == [("page[number]", "3"), ("page[size]", "9"), ("q", "x")]
 
 
+async def test_what_pages_in_the_query_is_hidden_in_the_body_too(opened, server, tools):
+    schema = {"type": "object", "properties": {"NextToken": TEXT, "MaxResults": NUMBER, "Name": TEXT}}
+    parameters = [query("NextToken"), query("MaxResults", NUMBER)]
+    source = await opened(
+        described(tools, op=("post", "/list", post(schema, parameters=parameters))), base_url=server.url
+    )
+    (spec,) = (await source.list_tools()).tools
+    assert spec.pagination.convention is Convention.CURSOR
+    assert list(spec.parameters["properties"]) == ["Name"]
+
+
+async def test_a_further_way_on_is_hidden_beside_the_one_that_is_taken(opened, server, tools):
+    after = {"type": "array", "items": TEXT}
+    schema = {"type": "object", "properties": {"from": NUMBER, "size": NUMBER, "search_after": after, "query": TEXT}}
+    source = await opened(described(tools, op=("post", "/_search", post(schema))), base_url=server.url)
+    (spec,) = (await source.list_tools()).tools
+    assert spec.pagination.position == "from"
+    assert list(spec.parameters["properties"]) == ["query"]
+
+
 async def test_a_member_deep_in_a_body_with_alternatives_is_hidden_in_each(opened, server, tools):
     inner = {"type": "object", "properties": {"after": TEXT, "kept": TEXT}}
     branches = [{"type": "object", "properties": {"opts": inner, name: TEXT}} for name in ("a", "b")]

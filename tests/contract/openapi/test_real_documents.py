@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
-import orjson
 import pytest
 
 from adapters.base import ToolList, ToolSpec
 from adapters.openapi.text import parse_document
 from adapters.openapi_adapter import OpenApiSettings, OpenApiSource
+from adapters.pagination import detect
 from benchmarks.documents import PAGE, SPECS, documents, paginated
 from runax_cli.agent.toolbox import sent_as
 from runax_cli.guard.virtual import visible
@@ -22,7 +22,6 @@ from runax_cli.guard.virtual import visible
 METHODS = ("get", "post", "put", "delete", "patch", "head", "options", "trace", "query")
 NAME = re.compile(r"^[a-zA-Z0-9_-]{1,64}$")
 MAX_CHARACTERS = 8_000
-SMALL_BYTES = 1_500_000
 EXPECTED = {
     "github_api.json": 1222,
     "kubernetes.json": 845,
@@ -124,7 +123,10 @@ def faults(tool: ToolSpec) -> Iterator[str]:
 
 
 def shown_paging(file: str, tool: ToolSpec) -> Iterator[str]:
-    """Parameters of pagination that the schema of a paged tool shows, by what the tool says and by their names."""
+    """Parameters of pagination that the schema of a paged tool shows.
+
+    By what the tool says, by their names, and by looking for paging in what is shown, as if nothing had been hidden.
+    """
     shown = tool.parameters["properties"]
     for path in tool.pagination.hidden:
         name, _, member = path.partition("/")
@@ -134,6 +136,9 @@ def shown_paging(file: str, tool: ToolSpec) -> Iterator[str]:
         for name in shown:
             if re.sub("[^a-z]", "", name.lower()) in PAGING_WORDS and (file, name) not in NO_PAGING:
                 yield name
+        required = tool.parameters.get("required", ())
+        again = detect(shown, description=tool.description, required=required)
+        yield from (name for name in (again.position, again.size) if name is not None)
 
 
 async def reordered(path: Path, root: dict[str, Any], folder: Path) -> ToolList:
@@ -141,7 +146,7 @@ async def reordered(path: Path, root: dict[str, Any], folder: Path) -> ToolList:
     shutil.copytree(path.parent, folder, ignore=None if path.parent != SPECS else lambda _, names: names)
     copy = folder / "reordered.json"
     paths = {key: _backward(item) for key, item in reversed(root.get("paths", {}).items())}
-    copy.write_bytes(orjson.dumps(root | {"paths": paths}, option=orjson.OPT_NON_STR_KEYS))
+    copy.write_text(json.dumps(root | {"paths": paths}), encoding="utf-8")
     return await loaded(copy)
 
 
@@ -170,9 +175,8 @@ async def test_a_real_document_becomes_tools_that_every_provider_takes(file, tmp
     assert [(tool.name, name) for tool in found.tools for name in shown_paging(file, tool)] == []
     assert table()[file] == (len(list(operations(root))), len(names), paginated(found))
     assert len(names) == EXPECTED.get(file, len(names))
-    if path.stat().st_size < SMALL_BYTES:
-        again = await reordered(path, root, tmp_path / "copy")
-        assert {tool.locator: tool.name for tool in again.tools} == {tool.locator: tool.name for tool in found.tools}
+    again = await reordered(path, root, tmp_path / "copy")
+    assert {tool.locator: tool.name for tool in again.tools} == {tool.locator: tool.name for tool in found.tools}
 
 
 def test_the_page_tells_of_every_document_and_adds_up():
