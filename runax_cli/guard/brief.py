@@ -36,12 +36,23 @@ def brief(text: str, most_chars: int) -> str:
     return line[:cut].rstrip(" ,;:(-") + "…" if most_chars > 0 else ""
 
 
-def briefly(schema: JsonObject, most_chars: int = ARGUMENT_CHARS) -> JsonObject:
-    """The schema with every description in it, at any depth, in at most so many characters."""
+def briefly(schema: JsonObject, most_chars: int = ARGUMENT_CHARS, *, name: str | None = None) -> JsonObject:
+    """The schema with every description in it, at any depth, in at most so many characters.
+
+    The whole schema's title is left out, one beside a description, and one that only spells the schema's `name` again:
+    generators write one for each argument.
+    """
     out = {key: _inside(key, value, most_chars) for key, value in schema.items()}
+    title = out.get("title")
+    if isinstance(title, str) and ("description" in out or name is None or _letters(title) == _letters(name)):
+        del out["title"]
     if isinstance(out.get("description"), str):
         out["description"] = brief(out["description"], most_chars)
     return out
+
+
+def _letters(text: str) -> str:
+    return "".join(letter for letter in text.lower() if letter.isalnum())
 
 
 def _is_between_words(line: str, at: int) -> bool:
@@ -50,11 +61,11 @@ def _is_between_words(line: str, at: int) -> bool:
 
 def _inside(key: str, value: Any, most_chars: int) -> Any:
     if key in _NESTED and isinstance(value, Mapping):
-        return {name: _one(inner, most_chars) for name, inner in value.items()}
+        return {name: _one(inner, most_chars, name=name) for name, inner in value.items()}
     if key in _COMBINED and isinstance(value, list):
         return [_one(inner, most_chars) for inner in value]
     return _one(value, most_chars) if key in _INNER else value
 
 
-def _one(value: Any, most_chars: int) -> Any:
-    return briefly(value, most_chars) if isinstance(value, dict) else value
+def _one(value: Any, most_chars: int, *, name: str = "") -> Any:
+    return briefly(value, most_chars, name=name) if isinstance(value, dict) else value

@@ -58,3 +58,23 @@ def test_descriptions_at_any_depth_are_cut_and_nothing_else_is() -> None:
     assert properties["description"] == schema["properties"]["description"]  # type: ignore[index]
     assert properties["list"]["items"]["description"] == "word word word word…"
     assert [one["description"] for one in properties["either"]["anyOf"]] == ["word word word word…", "short"]
+
+
+def test_titles_that_say_nothing_are_left_out() -> None:
+    schema = {
+        "title": "list_notesArguments",
+        "properties": {
+            "start_index": {"title": "Start Index", "type": "integer"},
+            "title": {"title": "Heading", "type": "string"},
+            "q": {"title": "Query", "description": "words"},
+            "by": {"anyOf": [{"title": "An id", "type": "integer"}, {"type": "string"}]},
+        },
+    }
+    assert briefly(schema) == {
+        "properties": {
+            "start_index": {"type": "integer"},
+            "title": {"title": "Heading", "type": "string"},
+            "q": {"description": "words"},
+            "by": {"anyOf": [{"title": "An id", "type": "integer"}, {"type": "string"}]},
+        }
+    }
