@@ -237,6 +237,7 @@ class Fetch:
             return
         of = f" of {total:,}" if total is not None and total > count else ""
         text = f"{count:,}{of} records came, and there is no known way to ask for the others"
+        text = f"{text}; `pagination` of the operation in runax.yaml can say one"
         if not self._intake.is_enough:
             self._notes.missing(ReasonCode.PAGINATION_UNKNOWN, text)
 
