@@ -81,6 +81,8 @@ def find_records(payload: Json, *, declared: str | None = None, is_paged: bool =
     if payload is None or payload == {}:
         return Found([], "", is_list=True)
     if isinstance(payload, list):
+        if (alone := _in_envelope(payload)) is not None:
+            return alone
         return Found(payload[1], "1", is_list=True) if _is_pair(payload) else Found(payload, "", is_list=True)
     if isinstance(payload, str) and says_nothing(payload):
         return Found([], "", is_list=True)
@@ -131,6 +133,19 @@ def are_links(value: list[Json]) -> bool:
         and bool(_RELATIONS.intersection(map(plain, item)))
         for item in value[:_MANY]
     )
+
+
+def _in_envelope(payload: list[Json]) -> Found | None:
+    """The records of a list that holds nothing but one envelope: figures about a list, and that list."""
+    node = payload[0] if len(payload) == 1 else None
+    if not isinstance(node, dict) or not {plain(name) for name in node} & (names.TOTALS | names.TOTAL_PAGES):
+        return None
+    lists = {name: value for name, value in node.items() if isinstance(value, list)}
+    name, items = next(iter(lists.items()), ("", []))
+    if len(lists) != 1 or plain(name) not in names.RECORD_LISTS:
+        return None
+    is_envelope = all(speaks_of_list(other, value) for other, value in node.items() if other != name)
+    return Found(items, f"0.{name}", is_list=True) if is_envelope else None
 
 
 def _is_pair(payload: list[Json]) -> bool:

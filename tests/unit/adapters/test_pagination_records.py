@@ -155,3 +155,11 @@ def test_a_list_of_figures_is_no_records_beside_another(payload: Any, path: str)
 def test_an_object_of_empty_lists_is_an_empty_list() -> None:
     reading = read({"cards": [], "actions": []}, SINGLE)
     assert (reading.records, reading.is_list) == ([], True)
+
+
+def test_a_list_of_one_envelope_holds_the_records_and_a_list_of_one_order_is_one() -> None:
+    reading = read([{"total": 0, "page": 7, "items": []}])
+    assert (reading.records, reading.records_path, reading.total) == ([], "0.items", 0)
+    assert read([{"total": 2, "page": 1, "items": ROWS}]).records == ROWS
+    order = {"id": 9, "total": 2, "items": ROWS}
+    assert read([order]).records == [order]
