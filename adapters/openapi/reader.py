@@ -13,6 +13,7 @@ from adapters.openapi import swagger
 from adapters.openapi.document import BrokenReference, Document, Node
 from adapters.openapi.media import Writing, essence, usual, writing_of
 from adapters.openapi.operation import STYLES, Body, Encoding, Entry, Location, Operation, Parameter, Style, text_of
+from adapters.openapi.segments import Segments
 from adapters.openapi.serialize import compact
 from adapters.openapi.template import Template
 
@@ -22,9 +23,6 @@ _STYLING = frozenset({"style", "explode", "allowReserved"})
 _SAYING = _STYLING | {"contentType"}
 """What an encoding may say of a form's member; with the first three its content type does not count."""
 _WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
-_SEGMENTS = re.compile(r"(?<![/\w{}.:-])[A-Za-z][\w-]*/(?:[{<\[]\w|\*)")
-"""A path of several segments as words describe it: `projects/{project}/topics/{topic}`."""
-_UNENCODED = ("x-ms-skip-url-encoding", "x-multi-segment")
 _MOST_NAMED = 12
 
 
@@ -42,6 +40,7 @@ class OperationReader:
     def __init__(self, document: Document, left_out: list[LeftOut]) -> None:
         self._document, self._left_out = document, left_out
         self._is_swagger = swagger.is_swagger(document.root)
+        self._segments = Segments(document)
         self._known: dict[tuple[str, Location, str, bool], Parameter] = {}
 
     def read(self, entry: Entry) -> Operation:
@@ -131,7 +130,8 @@ class OperationReader:
         if location is Location.PATH and name not in template.variables:
             self._leave(node, f"the path has no variable '{name}'")
             return None
-        return self._told(node, location, name, is_open=location is Location.PATH and name in template.open)
+        is_open = location is Location.PATH and self._segments.may_hold(template, name, node.fields)
+        return self._told(node, location, name, is_open=is_open)
 
     def _told(self, node: Node, location: Location, name: str, *, is_open: bool) -> Parameter:
         """What a document tells of a parameter, read once where it tells the same word for word."""
@@ -146,12 +146,11 @@ class OperationReader:
         if self._is_swagger or swagger.is_parameter(node.fields):
             node = swagger.parameter(node)
         media_type, schema = self._schema(node)
-        keeps_slashes = location is Location.PATH and (is_open or _is_of_segments(node.fields))
         is_in_path = node.fields["in"].strip().lower() == Location.PATH
         return Parameter(
             name=name,
             location=location,
-            encoding=replace(encoding_of(node.fields, location, media_type), keeps_slashes=keeps_slashes),
+            encoding=replace(encoding_of(node.fields, location, media_type), keeps_slashes=is_open),
             schema=schema,
             is_required=is_in_path or node.fields.get("required") is True,
             description=text_of(node.fields, "description"),
@@ -253,14 +252,6 @@ def _placed(location: Location, name: str, template: Template) -> tuple[Location
         return location, name
     spelled = template.spelled(name)
     return (Location.QUERY, template.asked[spelled]) if spelled in template.asked else (location, spelled)
-
-
-def _is_of_segments(fields: JsonObject) -> bool:
-    """Whether the values of a path parameter are paths themselves, whose slashes are sent as they are."""
-    if any(fields.get(key) is True for key in _UNENCODED):
-        return True
-    words = text_of(fields, "description")
-    return _SEGMENTS.search(words) is not None and "encode" not in words.lower()
 
 
 def _variable(name: str, location: Location, entry: Entry) -> Parameter:

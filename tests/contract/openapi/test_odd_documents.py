@@ -77,6 +77,20 @@ async def test_a_value_of_several_segments_keeps_its_slashes(sent, path, declare
     assert await sent(path, {"name": value}, declared) == "/v1/projects/a%20b/topics/t%3Fx%23y"
 
 
+async def test_what_one_operation_says_of_a_place_holds_for_the_others(opened, server, tools):
+    told = in_path("parent", description="Format: `projects/{project}`")
+    paths = {
+        "/v1/{parent}/topics": get(told, operationId="topics"),
+        "/v1/{name}": get(in_path("name"), operationId="name"),
+        "/v1/{coded}:get": get(in_path("coded", description="URL-encoded."), operationId="coded"),
+        "/v2/{name}": get(in_path("name"), operationId="other"),
+    }
+    source = await opened(tools.described(paths), base_url=server.url)
+    for tool, argument in (("name", "name"), ("coded", "coded"), ("other", "name")):
+        await source.call(tool, {argument: "projects/p"})
+    assert [one.target for one in server.received] == ["/v1/projects/p", "/v1/projects%2Fp:get", "/v2/projects%2Fp"]
+
+
 @pytest.mark.parametrize(
     "description",
     ["The name.", "See `GET /users/{id}`.", "URL-encoded path of the project, `group/{project}`.", "An id from a/b."],
