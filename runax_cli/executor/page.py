@@ -18,7 +18,7 @@ class Page:
 
     `dropped` records were held by the page and are not kept: repetitions, and what goes beyond the first n. `kind` is
     the convention by which the page names its next one. `ways` are other ways to go on from it, known of a first page.
-    `flaw` says why a part of it could not be read.
+    `flaw` says why a part of it could not be read. `is_list` is False where one object was taken as one record.
     """
 
     records: list[Json]
@@ -31,6 +31,7 @@ class Page:
     kind: Convention | None = None
     ways: tuple[Way, ...] = ()
     flaw: str = ""
+    is_list: bool = True
 
     @property
     def held(self) -> int:
@@ -61,6 +62,7 @@ def page_of_reading(reading: PageReading, *, requests: int) -> Page:
         requests=requests,
         kind=reading.kind,
         flaw=reading.flaw,
+        is_list=reading.is_list,
     )
 
 

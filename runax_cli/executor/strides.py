@@ -23,6 +23,11 @@ from runax_cli.results import ReasonCode
 REPEATED_PAGES = 2
 """So many pages may come a second time before the position counts as ignored."""
 
+MOST_OBJECTS = 5
+"""So many pages of a walk may be one object and no list."""
+MOST_LONE = 500
+"""So many pages in a row may hold one record where more were asked for and nobody says how many there are."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Refused:
@@ -42,7 +47,7 @@ class Strides:
         self._walk, self._intake, self._pages, self._mender = walk, intake, pages, mender
         self._concurrency = concurrency
         self._busy = 0
-        self._repeated = 0
+        self._repeated = self._lone = self._objects = 0
         self._refused: list[_Refused] = []
 
     @property
@@ -153,6 +158,16 @@ class Strides:
         if has_records and not fresh:
             self._tell_repetition(f"page {index + 1} brought only records that had come before")
         self._walk.saw(index, PageFacts(records=page.held, has_more=page.has_more))
+        self._doubt_lone(index, page)
+
+    def _doubt_lone(self, index: int, page: Page) -> None:
+        """Pages of one object each for ever, though more were asked for: an answer that is no list, and changes."""
+        self._lone = self._lone + 1 if page.held == 1 and (self._pages.size or MOST_LONE) > 1 else 0
+        self._objects += not page.is_list and page.held == 1
+        if self._objects >= MOST_OBJECTS or (self._lone >= MOST_LONE and self._walk.announced is None):
+            name = self._pages.pagination.position or "the position"
+            text = f"{index + 1:,} pages came with one object each, as if '{name}' led through no list"
+            self._intake.stop(ReasonCode.NO_PROGRESS, text)
 
     def _came_again(self, index: int, page: Page, twin: int) -> None:
         if self._is_behind_the_end(index):

@@ -220,7 +220,7 @@ def test_page_as_text_is_a_cursor_where_its_description_says_so() -> None:
 
 @pytest.mark.parametrize("names", [("block", "limit"), ("batch", "fontSize"), ("strana", "castka"), ("anzahl", "ort")])
 def test_a_unit_or_a_word_abroad_needs_a_size_of_its_own(names: tuple[str, str]) -> None:
-    assert detect({name: WHOLE for name in names}).convention is Convention.SINGLE
+    assert detect(dict.fromkeys(names, WHOLE)).convention is Convention.SINGLE
 
 
 def test_after_beside_a_first_that_is_a_number_is_a_cursor() -> None:

@@ -22,6 +22,7 @@ from runax_cli.executor.fetch import Fetch
 from runax_cli.executor.ledger import Ledger
 from runax_cli.executor.outcome import DecidedCall, Scope
 from runax_cli.executor.sender import Sender
+from runax_cli.executor.strides import MOST_LONE
 from runax_cli.executor.trail import EMPTY_PAGES
 from runax_cli.memory.journal import MemoryJournal
 from runax_cli.models.base import ScriptedModel
@@ -185,6 +186,26 @@ async def test_a_full_page_without_a_marker_is_no_end_where_a_shorter_one_had_no
     assert result.ids == list(range(n))
     assert result.coverage.is_complete is is_complete, result.coverage.reasons
     assert result.codes == (set() if is_complete else {"pagination_unknown"})
+
+
+@pytest.mark.parametrize("pagination", [BY_OFFSET, BY_PAGE])
+@pytest.mark.parametrize("gone", [0, 5, SIZE - 1, None])
+async def test_records_that_move_up_while_they_are_read_are_told_although_no_total_shows_it(
+    fetched: Fetched, pagination: Pagination, gone: int | None
+) -> None:
+    left, asked = [{"id": number} for number in range(N)], []
+
+    def answer(place: PageAddress) -> dict[str, Any]:
+        start, size = place.arguments.get("offset", 0), place.arguments["limit"]
+        start = SIZE * (place.arguments["page"] - 1) if "page" in place.arguments else start
+        if asked[:1] and start >= SIZE and gone is not None and len(left) == N:
+            del left[gone]
+        asked.append(start)
+        return {"items": left[start : start + size]}
+
+    result = await fetched(answer, pagination)
+    assert result.coverage.is_complete is (gone is None), result.coverage.reasons
+    assert result.codes == (set() if gone is None else {"total_changed"})
 
 
 @pytest.mark.parametrize("status", [404, 406])
@@ -472,3 +493,41 @@ async def test_a_list_that_ends_at_just_ten_thousand_without_a_total_may_be_cut_
     assert len(result.ids) == 10_000
     assert not result.coverage.is_complete
     assert "window_ended" in result.codes
+
+
+@pytest.mark.parametrize("status", [404, 500])
+async def test_a_page_that_fails_amid_others_is_no_end_though_nobody_announced_it(
+    fetched: Fetched, status: int
+) -> None:
+    def answer(place: PageAddress) -> dict[str, Any]:
+        if place.arguments["page"] == 2:
+            raise refused(status)
+        return {"items": records((int(place.arguments["page"]) - 1) * SIZE)}
+
+    result = await fetched(answer, BY_PAGE)
+    assert sorted(result.ids) == [number for number in range(N) if not SIZE <= number < 2 * SIZE]
+    assert not result.coverage.is_complete
+    assert "page_failed" in result.codes
+
+
+async def test_a_server_that_counts_by_a_size_above_its_cap_is_read_by_its_cap(fetched: Fetched) -> None:
+    def answer(place: PageAddress) -> dict[str, Any]:
+        start = (int(place.arguments["page"]) - 1) * int(place.arguments["limit"])
+        return {"items": records(start, size=min(10, int(place.arguments["limit"])))}
+
+    result = await fetched(answer, replace(BY_PAGE, max_size=None), size=500)
+    assert sorted(result.ids) == list(range(N))
+    assert result.coverage.is_complete
+
+
+async def test_an_answer_that_is_no_list_is_not_paged_through_for_ever(fetched: Fetched) -> None:
+    result = await fetched(lambda place: {"id": place.arguments["page"], "load": {"cpu": 3}}, BY_PAGE)
+    assert not result.coverage.is_complete
+    assert "no_progress" in result.codes
+    assert len(result.source.asked) < 20
+
+
+async def test_pages_of_one_record_each_end(fetched: Fetched) -> None:
+    result = await fetched(lambda place: {"items": [{"id": place.arguments["page"]}]}, BY_PAGE)
+    assert not result.coverage.is_complete
+    assert MOST_LONE <= len(result.source.asked) < 2 * MOST_LONE
