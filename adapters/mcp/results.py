@@ -17,13 +17,15 @@ from adapters.base import Json, JsonObject
 from adapters.mcp.complaints import complaint_beside, complaint_in
 from adapters.mcp.sequences import together
 from adapters.mcp.texts import Content, read_text, unwrapped
-from adapters.mcp.words import facts_in, going_on_in
+from adapters.mcp.words import facts_in, going_on, going_on_in
+from adapters.paging.prose import says_nothing
 
 _OWN = frozenset(
     {"content", "structuredContent", "structured_content", "isError", "is_error", "_meta", "resultType", "ttlMs",
      "cacheScope", "contents"}
 )  # fmt: skip
 _RESERVED = ("io.modelcontextprotocol/", "modelcontextprotocol.io/", "mcp.dev/", "runax/")
+_OF_PAGING = re.compile("next|cursor|more|total|page|token|offset|count|last", re.IGNORECASE)
 _TEXTUAL = re.compile(r"text/(?!html)|application/(?:[\w.-]+\+)?(?:json|x-ndjson|ndjson|jsonl)\b", re.IGNORECASE)
 _BYTES = ("data", "blob")
 _MOST_FLAWS = 3
@@ -270,6 +272,7 @@ def _markers(raw: Mapping[str, Json], contents: Sequence[Content]) -> JsonObject
 def _beside(raw: Mapping[str, Json], contents: Sequence[Content], data: Json) -> JsonObject:
     """The same beside structured content: of the words, which tell it once more, only what they say of going on."""
     told = going_on_in(_loose(contents), n_records=_n_records(data)) if isinstance(data, dict | list) else {}
+    told = going_on(content.facts for content in contents) | told
     known = data if isinstance(data, dict) else {}
     return {**{name: value for name, value in told.items() if name not in known}, **_unknown(raw)}
 
@@ -283,8 +286,14 @@ def _unknown(raw: Mapping[str, Json]) -> JsonObject:
     meta = raw.get("_meta")
     beside = {name: value for name, value in raw.items() if name not in _OWN and value is not None}
     named = meta.items() if isinstance(meta, dict) else ()
-    own = {name.rpartition("/")[2]: value for name, value in named if not name.startswith(_RESERVED)}
+    own = {name.rpartition("/")[2]: value for name, value in named if _is_told(name, value)}
     return {**({"_meta": own} if own else {}), **beside}
+
+
+def _is_told(name: str, value: Json) -> bool:
+    """Whether a member of `_meta` may tell of the data; what is between frameworks does not."""
+    is_of_paging = not isinstance(value, dict) or any(_OF_PAGING.search(inner) for inner in value)
+    return is_of_paging and not name.startswith(_RESERVED)
 
 
 def _joined(data: Json, words: str, markers: JsonObject, others: Sequence[JsonObject]) -> Json:
@@ -302,7 +311,8 @@ def _joined(data: Json, words: str, markers: JsonObject, others: Sequence[JsonOb
     is_record = bool(markers) and isinstance(data, dict) and not any(isinstance(v, list) for v in data.values())
     if isinstance(data, dict) and not is_record:
         return {**around, **data}
-    return {**around, "items": data if isinstance(data, list) else [] if data is None else [data]}
+    is_none = data is None or (isinstance(data, str) and says_nothing(data))
+    return {**around, "items": data if isinstance(data, list) else [] if is_none else [data]}
 
 
 def _flaws(parts: _Parts) -> str:

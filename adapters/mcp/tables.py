@@ -14,11 +14,13 @@ from adapters.base import Json, JsonObject
 
 _SEPARATORS = ("\t", ";", ",")
 _NAME = re.compile(r"[^\W\d][\w .()#%/$:-]{0,60}")
-_RULE = re.compile(r"[\s|+:=\-\u2500-\u257f]*[-=\u2500\u2550][\s|+:=\-\u2500-\u257f]*")
+_RULES = frozenset("-=\u2500\u2550")
+_RULED = frozenset(" \t\r|+:=-") | {chr(code) for code in range(0x2500, 0x2580)}
 _BAR = re.compile(r"(?<!\\)[|\u2502\u2503]")
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,17})(?:\.\d{1,17})?")
+_REMARKS = ("(", ".", "\u2026", "*", "_", "[", "-", "#")
+"""What a line begins with that stands right under a table and is no row that was cut."""
 _MOST_WORDS = 600
-_LEAST_ROWS = 2
 _NO_VALUE = frozenset({"", "NULL", "null", "None", "NaN", "nan", "<NA>", "\\N"})
 
 
@@ -30,10 +32,10 @@ class Table:
     words: str
 
 
-def read_table(text: str, *, is_said: bool = False) -> Table | None:
-    """The one table of a text; None where it has none. `is_said` where the text is announced as a table."""
+def read_table(text: str) -> Table | None:
+    """The one table of a text; None where it has none."""
     lines = text.replace("\r\n", "\n").split("\n")
-    return _ruled(lines) or _separated(lines, least=1 if is_said else _LEAST_ROWS)
+    return _ruled(lines) or _separated(lines)
 
 
 def _ruled(lines: Sequence[str]) -> Table | None:
@@ -44,8 +46,11 @@ def _ruled(lines: Sequence[str]) -> Table | None:
         return None
     inside = [line for _, line in blocks[0]]
     rows = [_cells(line) for line in inside if not _is_rule(line)]
-    is_headed = _is_rule(inside[1]) or (len(inside) > 2 and _is_rule(inside[0]) and _is_rule(inside[2]))
-    if not is_headed or len(rows) < 2 or len({len(row) for row in rows}) != 1 or len(rows[0]) < 2:
+    is_headed = (len(inside) > 1 and _is_rule(inside[1])) or (
+        len(inside) > 2 and _is_rule(inside[0]) and _is_rule(inside[2])
+    )
+    is_single = len(rows[0]) < 2 and not _BAR.match(inside[0].strip()) if rows else True
+    if not is_headed or is_single or len({len(row) for row in rows}) != 1:
         return None
     first, last = blocks[0][0][0], blocks[0][-1][0]
     return _table(rows[0], rows[1:], [*lines[:first], *lines[last + 1 :]])
@@ -56,7 +61,8 @@ def _is_of_table(line: str) -> bool:
 
 
 def _is_rule(line: str) -> bool:
-    return len(line.strip()) > 2 and _RULE.fullmatch(line) is not None
+    signs = set(line)
+    return len(line.strip()) > 2 and signs <= _RULED and not signs.isdisjoint(_RULES)
 
 
 def _cells(line: str) -> list[str]:
@@ -67,7 +73,7 @@ def _cells(line: str) -> list[str]:
     return [cell.strip().replace("\\|", "|") for cell in cells]
 
 
-def _separated(lines: Sequence[str], *, least: int) -> Table | None:
+def _separated(lines: Sequence[str]) -> Table | None:
     """Separated values; a head of names tells which sign separates them, and where the table begins."""
     found = ((at, sign) for at, line in enumerate(lines[:20]) for sign in _SEPARATORS if _is_head(line, sign))
     at, sign = next(found, (-1, ""))
@@ -77,7 +83,7 @@ def _separated(lines: Sequence[str], *, least: int) -> Table | None:
         rows, rest = _records(lines[at:], sign)
     except csv.Error:
         return None
-    if len(rows) <= least:
+    if len(rows) < 2 or (rest and rest[0].strip() and not rest[0].lstrip().startswith(_REMARKS)):
         return None
     return _table([name.strip() for name in rows[0]], rows[1:], [*lines[:at], *rest])
 
@@ -111,12 +117,14 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]], around: Iterable[
     names = list(head)
     if len(words) > _MOST_WORDS or not all(names) or len(set(names)) != len(names):
         return None
-    columns = [_values([row[at] for row in rows]) for at in range(len(names))]
+    if not rows:
+        return Table([], words)
+    columns = [column([row[at] for row in rows]) for at in range(len(names))]
     records: list[JsonObject] = [dict(zip(names, cells, strict=True)) for cells in zip(*columns, strict=True)]
     return Table(list(records), words)
 
 
-def _values(cells: Sequence[str]) -> list[Json]:
+def column(cells: Sequence[str]) -> list[Json]:
     """A column's values: numbers where it holds nothing else, and nothing where a cell says so."""
     told = [cell.strip() for cell in cells]
     given = [cell for cell in told if cell not in _NO_VALUE]

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import orjson
 
 from adapters.base import Json, JsonObject
+from adapters.mcp.listings import read_listing
 from adapters.mcp.nearly import NotNearly, read_nearly
 from adapters.mcp.sequences import integer, read_sequence, together, value_at
 from adapters.mcp.surrogates import sound
@@ -21,6 +22,7 @@ from adapters.mcp.words import facts_in
 
 _OPENING = ("{", "[", "(")
 _FENCES = ("```", "~~~")
+_MOST_FENCES = 2000
 _BLANKS = " \t\r\n\f\v\ufeff\u200b\u00a0"
 _GAP = re.compile(r"^[ \t]*\.{2,}(?:[ \t|]+\.{2,})+[ \t|]*$", re.MULTILINE)
 _LEFT_OUT = "it is a table in which rows are left out, and dots stand for them"
@@ -147,7 +149,7 @@ def _whole_nearly(text: str) -> Json:
 
 def _fenced(text: str) -> Content | None:
     """Data in fenced blocks, one or several."""
-    if not any(mark in text for mark in _FENCES):
+    if not 0 < sum(map(text.count, _FENCES)) <= _MOST_FENCES:
         return None
     blocks = list(_FENCE.finditer(text))
     contents = [_in_fence(block[2], block[3]) for block in blocks]
@@ -158,7 +160,7 @@ def _fenced(text: str) -> Content | None:
 
 
 def _in_fence(name: str, text: str) -> Content:
-    if name.lower() in _NAMES_OF_TABLES and (table := read_table(text.strip(), is_said=True)) is not None:
+    if name.lower() in _NAMES_OF_TABLES and (table := read_table(text.strip())) is not None:
         return _with_words(table.rows, table.words)
     return read_text(text.strip())
 
@@ -187,8 +189,8 @@ def _sequence(text: str) -> Content | None:
 
 
 def _tabled(text: str) -> Content | None:
-    """A table, in plain text or as Markdown has it."""
-    table = read_table(text)
+    """A table or a listing, in plain text or as Markdown has it."""
+    table = read_table(text) or read_listing(text)
     return None if table is None else _with_words(table.rows, table.words)
 
 

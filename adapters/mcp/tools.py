@@ -126,7 +126,7 @@ def _detected(tool: Tool) -> Pagination:
 
 
 def _is_surely_changing(tool: Tool) -> bool:
-    """Whether a tool changes data by its hints or its verb; of most others nobody knows, and caution is no knowledge."""
+    """Whether a tool changes data by its hints or its verb; of others nobody knows, and caution is no knowledge."""
     hints = tool.annotations
     if hints is not None and hints.read_only_hint is not None:
         return not hints.read_only_hint

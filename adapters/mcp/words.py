@@ -5,6 +5,7 @@ given the name that a server would give it as a member, and is read as that.
 """
 
 import re
+from collections.abc import Iterable
 
 from adapters.base import Json, JsonObject
 
@@ -79,8 +80,12 @@ def facts_in(words: str, *, n_records: int | None = None) -> JsonObject:
 
 def going_on_in(words: str, *, n_records: int | None = None) -> JsonObject:
     """Only what words say of a next page, of more, and of how many there are."""
-    facts = facts_in(words, n_records=n_records)
-    return {name: value for name, value in facts.items() if name in _GOING_ON}
+    return going_on([facts_in(words, n_records=n_records)])
+
+
+def going_on(told: Iterable[JsonObject]) -> JsonObject:
+    """Those of several facts that tell of a next page, of more, and of how many there are."""
+    return {name: value for facts in told for name, value in facts.items() if name in _GOING_ON}
 
 
 def _limits(words: str) -> set[int]:

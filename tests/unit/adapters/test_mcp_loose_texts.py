@@ -93,6 +93,7 @@ def test_a_table_is_its_rows(text: str) -> None:
     [
         "Dear Anna, thank you\nfor the letter, and\nfor the cake, too",
         "id,name\n1,a\n2",
+        "id,name\n1,a\n2,b\n3,c,d\n4,e",
         "a | b",
         "The sum of a | b\n---\nis c | d | e",
         "Costs\n12,5\n13,5\n14,5",
@@ -100,6 +101,47 @@ def test_a_table_is_its_rows(text: str) -> None:
 )
 def test_prose_with_commas_and_bars_is_no_table(text: str) -> None:
     assert read_text(text).value == text
+
+
+@pytest.mark.parametrize(
+    ("text", "records"),
+    [
+        ("[FILE] a b.txt\n[DIR] c\n[FILE] d", ["[FILE] a b.txt", "[DIR] c", "[FILE] d"]),
+        ("/srv/a 1\n/srv/b\n/srv/c\n\nTotal: 3 files", ["/srv/a 1", "/srv/b", "/srv/c"]),
+        ("ID: 1\nName: a\n\nID: 2\nName: b: c", [{"ID": 1, "Name": "a"}, {"ID": 2, "Name": "b: c"}]),
+        ("Found 2\n\n- **ID**: 1\n- **Name:** a\n---\n- **ID**: x\n", None),
+        ("ID: 1\nName: 5\n---\nID: 2\nName:", [{"ID": 1, "Name": 5}, {"ID": 2, "Name": None}]),
+        ("Showing 1-1 of 9\n\nID: 1\nName: a", [{"ID": 1, "Name": "a"}]),
+        ("Showing 10-9 of 9\n\n", []),
+        ("| name |\n|---|\n| a |", [{"name": "a"}]),
+        ("| id | name |\n|---|---|", []),
+        ("id,name\n1,a", [{"id": 1, "name": "a"}]),
+    ],
+)
+def test_a_listing_is_the_things_that_it_lists(text: str, records: Json) -> None:
+    payload = read_result(texts(text)).payload
+    if records is None:
+        assert isinstance(payload, dict)
+        assert payload["items"] == [{"ID": "1", "Name": "a"}, {"ID": "x"}]
+        return
+    assert (payload["items"] if isinstance(payload, dict) else payload) == records
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def f():\n    return 1\n\nx: int\ny: str",
+        "Note: this is a letter.\nYours: Anna",
+        "Dear: Anna\nThanks.\n\nBest: Bob\nBye.",
+        "first\nsecond\nthird",
+        "/etc/hosts\nis a file",
+        "ID: 1\nName: a\n\nID: 2\nName: b\n\nID: 3\nNam",
+        "ID: 1\nName: a",
+        "Showing 1-9 of 9",
+    ],
+)
+def test_lines_of_several_forms_are_a_text(text: str) -> None:
+    assert read_result(texts(text)).payload == text
 
 
 def test_a_cell_keeps_leading_zeros_and_a_column_of_numbers_is_numbers() -> None:
@@ -201,6 +243,21 @@ def test_text_that_came_as_bytes_is_text_and_an_image_is_not() -> None:
 
     assert read_result(blob("application/json")).payload == ROWS
     assert "n_bytes" in str(read_result(blob("image/png")).payload)
+
+
+def test_what_a_framework_notes_for_itself_stands_beside_nothing() -> None:
+    note: JsonObject = {"framework": {"wrap_result": True}}
+    assert read_result(texts("No rows found.", structuredContent={"result": "No rows found."}, _meta=note)).payload == (
+        "No rows found."
+    )
+    paging: JsonObject = {"paging": {"nextCursor": "a"}}
+    assert read_result(texts("No rows found.", _meta=paging)).payload == {"_meta": paging, "items": []}
+
+
+def test_words_around_a_listing_in_structured_text_are_read_from_the_text_beside_it() -> None:
+    listing = "Showing 1-2 of 9\n\nID: 1\nName: a\n\nID: 2\nName: b"
+    payload = read_result(texts(listing, structuredContent={"result": listing})).payload
+    assert payload == {"total": 9, "items": [{"ID": 1, "Name": "a"}, {"ID": 2, "Name": "b"}]}
 
 
 def test_pages_in_several_parts_are_one_page() -> None:
