@@ -59,22 +59,22 @@ class Answers:
             items = self._members(target.child("items"))
             return ResponseShape({}, is_list=True, item_members=frozenset(items))
         members: dict[str, str] = {}
-        lists = self._open(target, "", members, depth=1)
+        lists = self._open(self._members(target), "", members, depth=1)
         items = self._members(lists[0]) if len(lists) == 1 else {}
         return ResponseShape(members, item_members=frozenset(items))
 
-    def _open(self, node: Node, path: str, members: dict[str, str], *, depth: int) -> list[Node]:
+    def _open(self, inside: dict[str, Node], path: str, members: dict[str, str], *, depth: int) -> list[Node]:
         """Add the members of an object under their paths; the items of the lists among them are returned."""
         lists = []
-        for name, child in self._members(node).items():
+        for name, child in inside.items():
             if len(members) >= _MOST_MEMBERS or "." in name:
                 continue
             target = self._followed(child)
             members[path + name] = kind = _kind(target)
             if kind == "array":
                 lists.append(target.child("items"))
-            elif kind == "object" and depth < _DEPTH and len(self._members(target)) <= _WIDEST:
-                lists += self._open(target, f"{path}{name}.", members, depth=depth + 1)
+            elif kind == "object" and depth < _DEPTH and len(further := self._members(target)) <= _WIDEST:
+                lists += self._open(further, f"{path}{name}.", members, depth=depth + 1)
         return lists
 
     def _members(self, node: Node, *, depth: int = 0) -> dict[str, Node]:

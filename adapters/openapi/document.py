@@ -65,8 +65,9 @@ class Node(NamedTuple):
 
     def members(self) -> Iterator[tuple[str, "Node"]]:
         """The members of an object, by name."""
+        uri, pointer = self.uri, self.pointer
         for key, value in self.fields.items():
-            yield key, Node(value, self.uri, f"{self.pointer}/{_token(key)}")
+            yield key, Node(value, uri, f"{pointer}/{_token(key)}")
 
     def replaced(self, value: Json) -> "Node":
         """Another value in the same place."""

@@ -213,7 +213,7 @@ class _Walk:
 
     def _made(self, target: Node, depth: int) -> JsonObject:
         if not _INNER.isdisjoint(target.fields):
-            if depth <= 0 and any(isinstance(target.fields.get(key), dict | list) for key in _INNER):
+            if depth <= 0 and any(isinstance(target.fields.get(key), (dict, list)) for key in _INNER):
                 self._lowest = min(self._lowest, 0)
                 return self.cut(target)
             self._lowest = min(self._lowest, max(depth, 1))

@@ -18,6 +18,7 @@ from adapters.openapi.serialize import compact
 from adapters.openapi.template import Template
 
 _IGNORED_HEADERS = frozenset({"accept", "content-type", "authorization", "host", "content-length", "connection"})
+_PLACES = frozenset(Location)
 _TOKEN = re.compile(r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
 _STYLING = frozenset({"style", "explode", "allowReserved"})
 _SAYING = _STYLING | {"contentType"}
@@ -117,7 +118,7 @@ class OperationReader:
         place = node.fields["in"].strip().lower()
         if place in ("body", "formdata"):
             return None
-        if place not in set(Location):
+        if place not in _PLACES:
             where = node.fields["in"]
             self._leave(node, f"the parameter '{node.fields['name']}' stands in '{where}', which is no place")
             return None

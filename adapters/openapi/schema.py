@@ -37,6 +37,7 @@ _ONE = (
     "unevaluatedProperties",
 )  # fmt: skip
 _MANY = ("allOf", "anyOf", "oneOf", "prefixItems")
+_SCHEMA = (dict, bool)
 _NAMED = ("properties", "patternProperties", "dependentSchemas")
 _INNER = {key: order for order, key in enumerate((*_ONE, *_MANY, *_NAMED))}
 """The keywords that hold schemas, in the order in which they are written."""
@@ -196,7 +197,7 @@ def _take_inner(node: Node, direction: Direction, follow: Follow, out: JsonObjec
             if isinstance(fields[key], dict):
                 out[key] = _named(node.child(key), direction, follow)
         elif key in _MANY:
-            branches = [follow(child) for child in node.child(key).children() if isinstance(child.value, dict | bool)]
+            branches = [follow(child) for child in node.child(key).children() if isinstance(child.value, _SCHEMA)]
             out |= {key: branches} if branches else {}
         else:
             _take_one(key, node.child(key), follow, out)
@@ -231,7 +232,7 @@ def _named(node: Node, direction: Direction, follow: Follow) -> JsonObject:
     shown = (
         (name, child)
         for name, child in node.members()
-        if isinstance(child.value, dict | bool) and not is_hidden(child.fields, direction)
+        if isinstance(child.value, _SCHEMA) and not is_hidden(child.fields, direction)
     )
     return {name: follow(child) for name, child in shown}
 
