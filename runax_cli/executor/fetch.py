@@ -4,6 +4,7 @@ Knows the order of things: the first page, the walk that fits how the tool pages
 wrong, the verdict. Knows no step of a walk and no model.
 """
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
@@ -24,7 +25,7 @@ from runax_cli.executor.mend import BY_OFFSET, USUAL_CAPS, Mender
 from runax_cli.executor.outcome import DecidedCall
 from runax_cli.executor.page import Page
 from runax_cli.executor.pages import Pages
-from runax_cli.executor.proof import corrected_unit, page_before
+from runax_cli.executor.proof import corrected_unit, page_before, stands_still
 from runax_cli.executor.sender import Sender
 from runax_cli.executor.sizing import modest_size
 from runax_cli.executor.snapshot import Snapshot
@@ -35,6 +36,7 @@ from runax_cli.results import ReasonCode
 
 _FEWEST_TO_PROVE = 3
 _FEWEST_TO_DOUBT = 2
+_PAIR = 2
 
 
 class Fetch:
@@ -181,6 +183,7 @@ class Fetch:
             await self._trail.run(self._walk.next_index, ways, last=self._last, broken=strides.broken)
             self.reached_end = self._trail.reached_end
         await self._look_before_first()
+        await self._prove_standing()
 
     async def _by_received(self) -> None:
         held, has_more = self._walk.seen[0].records, self._walk.seen[0].has_more
@@ -254,6 +257,26 @@ class Fetch:
         was = f"'{pagination.position}' was taken for a number of records"
         self._pages.pagination, text = found
         self._intake.told_correction(f"{was}; {text}")
+
+    async def _prove_standing(self) -> None:
+        """Where no total would show it: whether records moved up meanwhile, past what was read.
+
+        The last records of the first page and of one amid the others are looked at again.
+        """
+        walk, is_shown = self._walk, self._totals.announced.total is not None or self._pages.from_store > 0
+        filled = {index for index, facts in walk.seen.items() if facts.records == walk.stride}
+        is_shown = is_shown or not self._pages.pagination.is_addressable
+        if is_shown or not self.reached_end or self._notes.is_short or self._intake.is_enough or len(filled) < _PAIR:
+            return
+        for index in sorted({0, len(filled) // 2}):
+            if not {*range(index + 1)} <= filled or self._intake.is_stopped:
+                return
+            record = await asyncio.to_thread(self._dataset.record, (index + 1) * walk.stride)
+            if not await stands_still(self._pages, index, record, stride=walk.stride):
+                at = f"record {(index + 1) * walk.stride:,}"
+                text = f"{at} is no more where it was read: others before it were added or deleted meanwhile"
+                self._notes.missing(ReasonCode.TOTAL_CHANGED, text)
+                return
 
     async def _look_before_first(self) -> None:
         """Where the walk began at 1 and no total shows that it began with the first record: look at 0."""

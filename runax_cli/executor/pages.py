@@ -48,6 +48,10 @@ class Pages:
         self._call, self._send, self._ledger, self._spool = call, send, ledger, spool
         self._path = probe.records_path
 
+    async def seen_again(self, place: PageAddress) -> Page:
+        """A page as it is now, whatever was read before; nothing of it is stored. Raises as `ask`."""
+        return page_of(await self._send(place), self.pagination, records_path=self._path, size=self.size, asked=place)
+
     async def ask(self, place: PageAddress | None, *, is_first: bool = False) -> Page:
         """One page. Raises SourceError and BudgetExhausted."""
         key = self._key(place)
