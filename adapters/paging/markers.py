@@ -266,9 +266,10 @@ def _url_by_structure(result: CallResult, envelope: Envelope) -> Mark | None:
 
 def _leads_on(own: dict[str, str], there: dict[str, str]) -> bool:
     changed = {name: value for name, value in there.items() if own.get(name) != value and value != "***"}
-    steps = [(as_count(own.get(name, "0")), as_count(value)) for name, value in changed.items()]
+    moved = {name: value for name, value in changed.items() if plain(name) not in names.SIZES}
+    steps = [(as_count(own.get(name, "0")), as_count(value)) for name, value in moved.items()]
     is_back = any(before is not None and after is not None and after <= before for before, after in steps)
-    return bool(changed) and not is_back
+    return bool(moved) and not is_back
 
 
 def _sent(result: CallResult, pagination: Pagination, asked: PageAddress | None) -> _Sent:

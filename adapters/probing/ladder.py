@@ -18,6 +18,7 @@ from adapters.pagination import (
     PageReading,
     Total,
     adopting,
+    at_path,
     corrected,
     first_address,
     metadata_address,
@@ -205,12 +206,16 @@ class Ladder:
         can_tell = isinstance(first.result.payload, dict) and first.reading.has_more is None
         if not 1 < count < first.size or not can_tell or found.pagination.sizes:
             return found
+        path = self.tool.records_path
+        if read_page(first.result, found.pagination, records_path=path, size=count, asked=first.address).has_more:
+            return found
         place = first_address(found.pagination, size=count - 1)
         result = await self._try(place, f"a page of {count - 1}")
         if result is None:
             return replace(found, requests=self.requests)
         shorter = read_page(result, found.pagination, records_path=self.tool.records_path, size=count - 1, asked=place)
-        if shorter.has_more is True and len(shorter.records) == count - 1:
+        stands_there = shorter.marker is not None and bool(at_path(first.result.payload, shorter.marker)[1])
+        if shorter.has_more is True and len(shorter.records) == count - 1 and not stands_there:
             return replace(found, total=count, certainty=Certainty.EXACT, requests=self.requests, notes=())
         return replace(found, requests=self.requests)
 

@@ -267,6 +267,13 @@ async def test_a_page_of_one_less_shows_whether_a_longer_one_was_cut(shorter: An
     assert [place and place.arguments["limit"] for place in addresses] == [100, 49]
 
 
+async def test_a_longer_page_that_names_a_next_one_too_is_not_whole() -> None:
+    rows = [{"id": n} for n in range(50)]
+    send, _ = answering({"items": rows, "more": "?k=50"}, {"items": rows[:49], "more": "?k=49"})
+    looked = await probe(lone_tool(detect({"limit": {**WHOLE, "maximum": 100}})), send)
+    assert looked.certainty is not Certainty.EXACT
+
+
 async def test_retries_of_the_transport_are_counted() -> None:
     async def send(_: PageAddress | None) -> CallResult:
         return CallResult(payload=[{"id": 1}], location="", requests=3)
