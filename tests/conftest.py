@@ -3,6 +3,10 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")  # how long an example takes is the machine's; a test that hangs ends by pytest-timeout
 
 _SETTINGS = ("BASE_API_", "OPENAPI_", "MCP_", "LLM_", "OPENAI_", "MAX_", "API_", "RUNAX_", "LOG_DIR", "TIMEOUT")
 
