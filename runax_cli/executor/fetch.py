@@ -82,6 +82,7 @@ class Fetch:
         self._trail = Trail(self._intake, self._pages, self._mender)
         self._first: list[Json] = []
         self._says_total = False
+        self._is_base_known = False
         self.reached_end = False
 
     async def first(self) -> int:
@@ -101,6 +102,7 @@ class Fetch:
             page = await self._mender.refilled(page, place)
         if given is None and pagination.is_addressable:
             page = await self._mender.first(page, place, asked=size, total=self._totals.announced.total)
+        place, page = await self._by_cap(place, page, asked=size)
         self._walk.stride = self._stride(page)
         held, self._first, self._says_total = page.held, list(page.records), page.total is not None
         await self._intake.keep(0, page, place, before=0)
@@ -108,17 +110,33 @@ class Fetch:
         return held
 
     async def _from_zero(self, place: PageAddress | None, page: Page) -> tuple[PageAddress | None, Page]:
-        """Page 0 where page 1 of the chosen size is empty, though a page of one record had one there."""
+        """Page 0 where it has records that page 1 has not: the first page, and the base of the walk."""
         pagination = self._pages.pagination
         if pagination.convention is not Convention.PAGE or pagination.first != 1 or pagination.is_declared:
             return place, page
         other = await page_before(self._pages)
-        if other is None or not other.held:
+        self._is_base_known = True
+        if other is None or not other.held or other.records == page.records:
             return place, page
         self._pages.pagination = replace(pagination, first=0)
         self._intake.told_correction(f"'{pagination.position}' was taken to count from 1; it counts from 0")
         other.ways = other.ways or page.ways
         return first_address(self._pages.pagination, size=self._pages.size), other
+
+    async def _by_cap(
+        self, place: PageAddress | None, page: Page, *, asked: int | None
+    ) -> tuple[PageAddress | None, Page]:
+        """Go on by pages of the cap, where the first page shows one.
+
+        They are the same to a server that cuts there, and right where it counts by the size that it does not give.
+        """
+        pagination, stride = self._pages.pagination, self._stride(page)
+        is_cut = asked is not None and stride < asked and stride in USUAL_CAPS
+        if pagination.convention is not Convention.PAGE or pagination.sizes or not is_cut:
+            return place, page
+        place, page = await self._from_zero(place, page)
+        self._pages.size = max(self._stride(page), pagination.min_size or 1)
+        return place, page
 
     async def _ask_first(self) -> tuple[PageAddress, Page]:
         """The first page, by ever more modest sizes where the one that was thought right is refused."""
@@ -282,6 +300,7 @@ class Fetch:
         """Where the walk began at 1 and no total shows that it began with the first record: look at 0."""
         pagination, total = self._pages.pagination, self._totals.announced.total
         is_shown = pagination.is_declared or (total is not None and self._dataset.n_records >= total)
+        is_shown = is_shown or self._is_base_known
         if pagination.first != 1 or not pagination.is_addressable or is_shown or not self.reached_end:
             return
         if self._walk.seen[0].records == 0 or not self._intake.may_go_on():
