@@ -208,26 +208,6 @@ async def test_records_that_move_up_while_they_are_read_are_told_although_no_tot
     assert result.codes == (set() if gone is None else {"total_changed"})
 
 
-@pytest.mark.parametrize("pagination", [BY_OFFSET, BY_PAGE])
-@pytest.mark.parametrize("gone", [0, 5, SIZE - 1, None])
-async def test_records_that_move_up_while_they_are_read_are_told_although_no_total_shows_it(
-    fetched: Fetched, pagination: Pagination, gone: int | None
-) -> None:
-    left, asked = [{"id": number} for number in range(N)], []
-
-    def answer(place: PageAddress) -> dict[str, Any]:
-        start, size = place.arguments.get("offset", 0), place.arguments["limit"]
-        start = SIZE * (place.arguments["page"] - 1) if "page" in place.arguments else start
-        if asked[:1] and start >= SIZE and gone is not None and len(left) == N:
-            del left[gone]
-        asked.append(start)
-        return {"items": left[start : start + size]}
-
-    result = await fetched(answer, pagination)
-    assert result.coverage.is_complete is (gone is None), result.coverage.reasons
-    assert result.codes == (set() if gone is None else {"total_changed"})
-
-
 @pytest.mark.parametrize("status", [404, 406])
 async def test_a_url_that_leads_nowhere_gives_way_to_the_cursor_inside_it(fetched: Fetched, status: int) -> None:
     """Behind a proxy the path is another one; elsewhere the URL asks for what the server refuses."""
