@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from adapters.base import Convention, JsonObject, Pagination
 from adapters.paging import names, spelling, wording
-from adapters.paging.answers import Answer
+from adapters.paging.answers import Answer, answer_of
 from adapters.paging.claims import Claim, Company, claims
 from adapters.paging.ends import end_beside, span_of
 from adapters.paging.figures import metadata_flag, total_flags
@@ -43,7 +43,7 @@ def detect(
     `is_addressed` says that the tool asks for one thing by its identifier. The headers `Range`, `Range-Unit` and
     `Prefer` may stand among the parameters.
     """
-    answer = Answer(response)
+    answer = answer_of(response)
     opened = flattened(parameters).items()
     plain = [parameter_of(name, schema, is_number=answer.counts(name)) for name, schema in opened]
     known = as_numbers(known_by_company(plain), answer)
