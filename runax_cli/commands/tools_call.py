@@ -6,7 +6,7 @@ Knows what one call needs to run. How its records are printed is in `records`.
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from secrets import token_hex
 
 from adapters.base import ToolSpec
@@ -51,6 +51,7 @@ class _Parts:
     catalog: Catalog
     executor: Executor
     scope: Scope
+    redactor: Redactor
 
 
 async def run(name: str, typed: Sequence[str], common: Common) -> ExitCode:
@@ -70,7 +71,12 @@ async def run(name: str, typed: Sequence[str], common: Common) -> ExitCode:
         reading = _read(spec, arguments, parts, timeout_s=configuration.settings.timeout)
         outcome = await run_turn(reading, before_abort=view.close)
         view.close()
-        return print_outcome(outcome, Printer(env, common.output.form), common.output)
+        return print_outcome(_masked(outcome, parts.redactor), Printer(env, common.output.form), common.output)
+
+
+def _masked(outcome: CallOutcome, redactor: Redactor) -> CallOutcome:
+    """The outcome as it may be printed: a refusal, in the server's own words, may repeat what it was sent."""
+    return replace(outcome, envelope=redactor.model(outcome.envelope), coverage=redactor.model(outcome.coverage))
 
 
 @asynccontextmanager
@@ -94,7 +100,7 @@ async def _opened(configuration: Configuration, view: View) -> AsyncIterator[_Pa
                     journal,
                     settings=configuration.settings,
                 )
-                yield _Parts(catalog=catalog, executor=executor, scope=scope)
+                yield _Parts(catalog=catalog, executor=executor, scope=scope, redactor=redactor)
     finally:
         view.close()
 
