@@ -67,8 +67,7 @@ class Executor:
         self._reader = Reader(
             counter, prompts=prompts, effective_tokens=effective_tokens, concurrency=reducer_concurrency
         )
-        self._max_attempts = max_attempts
-        self._clock = clock or SystemClock()
+        self._max_attempts, self._clock = max_attempts, clock or SystemClock()
         self._reuse = reuse or Reuse()
         self._places, self._call_timeout_s = places, call_timeout_s
         self._source_slots: dict[str, asyncio.Semaphore] = {}

@@ -9,25 +9,17 @@ import pytest
 from adapters.clock import ManualClock
 from adapters.mcp.config import McpSettings
 from adapters.mcp_adapter import McpSource
-from runax_cli.agent import prompts
 from runax_cli.budget import Budget, Limits
 from runax_cli.events import CollectingSink, Emitter
 from runax_cli.executor.call import CallOutcome, DecidedCall, Executor, Scope
 from runax_cli.executor.dataset import DatasetStore
-from runax_cli.executor.reduce import ReducerPrompts
 from runax_cli.memory.journal import MemoryJournal
 from runax_cli.models.base import ByteCounter, ScriptedModel
 from runax_cli.models.tokens import CalibratedCounter
 from runax_cli.results import ReasonCode, TotalIs
+from runax_cli.runtime import REDUCER_PROMPTS
 
 SERVER = str(Path(__file__).with_name("loose_server.py"))
-PROMPTS = ReducerPrompts(
-    system=prompts.REDUCER_SYSTEM,
-    user=prompts.REDUCER_USER,
-    repair=prompts.REDUCER_REPAIR,
-    merge_system=prompts.MERGE_SYSTEM,
-    merge_user=prompts.MERGE_USER,
-)
 N = 61
 
 
@@ -43,7 +35,7 @@ async def read(way: str, folder: Path) -> tuple[CallOutcome, list[object]]:
             MemoryJournal(),
             counter=CalibratedCounter(ByteCounter(), ratio=1.0),
             effective_tokens=50_000,
-            prompts=PROMPTS,
+            prompts=REDUCER_PROMPTS,
             api_concurrency=2,
             reducer_concurrency=2,
             max_attempts=2,

@@ -14,27 +14,19 @@ from adapters.errors import ConnectionFailed, ResponseTooLarge, SourceError, Tim
 from adapters.mcp.config import McpSettings
 from adapters.mcp_adapter import McpSource
 from mock_api.mcp_faults import McpFault
-from runax_cli.agent import prompts
 from runax_cli.budget import Budget, Limits
 from runax_cli.events import CollectingSink, Emitter
 from runax_cli.executor.call import CallOutcome, DecidedCall, Executor, Scope
 from runax_cli.executor.dataset import DatasetStore
-from runax_cli.executor.reduce import ReducerPrompts
 from runax_cli.memory.journal import MemoryJournal
 from runax_cli.models.base import ByteCounter, ScriptedModel
 from runax_cli.models.tokens import CalibratedCounter
+from runax_cli.runtime import REDUCER_PROMPTS
 
 SERVER = (sys.executable, "-m", "mock_api.mcp_raw")
 ROOT = str(Path(__file__).parents[3])
 WAYS = pytest.mark.parametrize("way", ["stdio", "stdio stateless", "http", "http sse", "http stateless"])
 N = 261
-PROMPTS = ReducerPrompts(
-    system=prompts.REDUCER_SYSTEM,
-    user=prompts.REDUCER_USER,
-    repair=prompts.REDUCER_REPAIR,
-    merge_system=prompts.MERGE_SYSTEM,
-    merge_user=prompts.MERGE_USER,
-)
 
 
 @asynccontextmanager
@@ -80,7 +72,7 @@ async def read_all(source: McpSource, folder: Path, limits: Limits | None = None
         MemoryJournal(),
         counter=CalibratedCounter(ByteCounter(), ratio=1.0),
         effective_tokens=3000,
-        prompts=PROMPTS,
+        prompts=REDUCER_PROMPTS,
         api_concurrency=4,
         reducer_concurrency=4,
         max_attempts=3,
