@@ -18,7 +18,7 @@ from typing import Any, NoReturn, TextIO
 import typer
 
 from runax_cli.disarmed import one_line, strip_control
-from runax_cli.errors import RunaxError
+from runax_cli.errors import RunaxError, first_cause
 from runax_cli.exits import ExitCode, exit_code_of
 from runax_cli.misfits import misfit
 from runax_cli.telemetry.keys import NO_SECRETS
@@ -52,7 +52,7 @@ def ended(*, is_debug: bool) -> Iterator[Ending]:
         # The last handler: what passed it would be a traceback for the user.
         if is_debug:
             sys.stderr.write(NO_SECRETS.text(strip_control("".join(traceback.format_exception(error)))))
-        ending.code = _told(_first_cause(error))
+        ending.code = _told(first_cause(error))
 
 
 def _lost_output() -> OSError | None:
@@ -66,13 +66,6 @@ def _code_of_exit(leaving: typer.Exit | SystemExit) -> int:
         return ExitCode.COMPLETE
     code = leaving.exit_code if isinstance(leaving, typer.Exit) else leaving.code
     return code if isinstance(code, int) else ExitCode.COMPLETE
-
-
-def _first_cause(error: BaseException) -> BaseException:
-    """The first error inside groups of errors: a group says nothing to a user."""
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error
 
 
 def _told(error: BaseException) -> int:

@@ -4,9 +4,26 @@ Each names the thing in quotes, its value and the next step. Knows nothing of ex
 of how a source fails (`adapters.errors`). A failed tool is no error here: it is an envelope.
 """
 
+from pathlib import PurePath
+
 
 class RunaxError(Exception):
     """Root of all errors that runax raises on purpose."""
+
+
+def first_cause(error: BaseException) -> BaseException:
+    """The first error inside groups of errors: a group says nothing to a user."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+def place_of(error: BaseException) -> str:
+    """Where an error was raised, as `module.py:line`; '' where it never was."""
+    at = error.__traceback__
+    while at is not None and at.tb_next is not None:
+        at = at.tb_next
+    return "" if at is None else f"{PurePath(at.tb_frame.f_code.co_filename).name}:{at.tb_lineno}"
 
 
 class UsageError(RunaxError):

@@ -12,7 +12,7 @@ from typing import Protocol, assert_never
 from runax_cli.agent.brought import error_of, no_progress, result_of, step_seen
 from runax_cli.agent.requested import RequestedCall, refused_report
 from runax_cli.budget import Amount, Budget
-from runax_cli.errors import BudgetExhausted, NoProgress, StoreError
+from runax_cli.errors import BudgetExhausted, NoProgress, StoreError, first_cause, place_of
 from runax_cli.events import Emitter, GuardCode, GuardDecided, ToolSelected, Warned
 from runax_cli.executor.envelope import Envelope, EnvelopeStatus, FaultCode
 from runax_cli.executor.outcome import CallOutcome, DecidedCall, Scope
@@ -296,13 +296,13 @@ class TurnCalls:
         try:
             outcome = await parts.executor.execute(decided, scope, direct_limit=direct_limit)
         except Exception as error:
-            return self._trapped(item, error)
+            return self._trapped(item, first_cause(error))
         return replace(self._unfinished(item), envelope=outcome.envelope, report=outcome.report, outcome=outcome)
 
-    def _trapped(self, item: _Valid, error: Exception) -> RequestedCall:
+    def _trapped(self, item: _Valid, error: BaseException) -> RequestedCall:
         """A fault of runax itself: told to the user with its words, to the model by its kind alone."""
         name, kind = item.tool.spec.name, type(error).__name__
-        text = f"'{name}' failed inside runax: {kind}: {error}"
+        text = f"'{name}' failed inside runax: {kind}: {error} ({place_of(error)}). Ask again, and report this line."
         self._parts.emitter.child(call_id=item.call_id).emit(Warned(code="internal_error", text=text))
         code = ReasonCode.STORE_ERROR if isinstance(error, StoreError) else ReasonCode.SOURCE_ERROR
         envelope = Envelope.internal(name, f"runax failed inside ({kind})")

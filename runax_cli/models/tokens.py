@@ -11,7 +11,6 @@ import hashlib
 import json
 import math
 import threading
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.resources import files
@@ -126,6 +125,8 @@ class CalibratedCounter:
     bound. Small requests are dominated by what a chat template adds, so only observations of at least a quarter of
     the largest recent one take part. A bound never goes below what was counted, because endpoints that leave cached
     tokens out of their usage, or estimate it, cannot be told from those with a better tokenizer.
+
+    Read from any thread; observed from one, the event loop's.
     """
 
     def __init__(self, inner: TokenCounter, *, ratio: float | None = None) -> None:
@@ -133,7 +134,8 @@ class CalibratedCounter:
         self._inner = inner
         self._known_ratio = ratio
         self._bytes = ByteCounter()
-        self._samples: deque[tuple[int, int]] = deque(maxlen=_RECENT)
+        # Replaced as a whole and never changed in place: threads that pack records read it while replies are observed.
+        self._samples: tuple[tuple[int, int], ...] = ()
 
     @property
     def name(self) -> str:
@@ -155,17 +157,18 @@ class CalibratedCounter:
     @property
     def ratio(self) -> float | None:
         """Reported tokens a counted one; None before the first report."""
-        if not self._samples:
+        samples = self._samples
+        if not samples:
             return self._known_ratio
-        largest = max(counted for counted, _ in self._samples)
-        return max(reported / counted for counted, reported in self._samples if counted * 4 >= largest)
+        largest = max(counted for counted, _ in samples)
+        return max(reported / counted for counted, reported in samples if counted * 4 >= largest)
 
     def observe(self, counted: int, reported: int) -> None:
         """Take note of a request that was counted (uncorrected) and reported. Reports out of all reason are ignored."""
         if counted < _SMALLEST_SAMPLE:
             return
         if _RATIO_FLOOR <= reported / counted <= _RATIO_CEILING:
-            self._samples.append((counted, reported))
+            self._samples = (*self._samples, (counted, reported))[-_RECENT:]
 
     def refused(self, counted: int, effective_tokens: int) -> None:
         """Take note of a request that the endpoint refused as too long: it counts well more than what is allowed."""

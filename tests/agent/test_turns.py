@@ -246,6 +246,21 @@ async def test_a_fault_inside_a_call_is_told_to_the_user_and_does_not_end_the_tu
     assert (result.exit_code, result.coverage.reasons[0].code) == (7, ReasonCode.SOURCE_ERROR)
 
 
+async def test_a_fault_inside_a_group_of_tasks_is_told_by_its_first_cause_and_its_place(stage: Any) -> None:
+    def broken(_call: Any) -> list[dict[str, Any]]:
+        try:
+            return [{}["the-cause"]]
+        except KeyError as error:
+            raise ExceptionGroup("unhandled", [ExceptionGroup("unhandled", [error])]) from None
+
+    bench = await stage.start([stage.calls(("get_tickets", {})), stage.says("It failed.")], {"get_tickets": broken})
+    await bench.session.ask("q")
+
+    told = bench.bodies("warned")[0].text
+    assert "KeyError: 'the-cause' (test_turns.py:" in told
+    assert bench.envelopes(1)[0]["error"]["message"] == "runax failed inside (KeyError)"
+
+
 async def test_a_write_is_denied_and_the_run_that_needed_it_ends_in_exit_code_8(stage: Any) -> None:
     close = stage.tool("close_tickets", effect=Effect.WRITE)
     bench = await stage.start(

@@ -1,6 +1,9 @@
 """Counting: identical to tiktoken, never above the bound, and safe on any text."""
 
 import asyncio
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import tiktoken
@@ -175,6 +178,25 @@ def test_a_measured_request_is_judged_anew_after_calibration() -> None:
     counter.observe(1000, 1500)
     assert size.estimate(counter) == round(size.counted * 1.5)
     assert size.bound(counter) == min(size.n_bytes, -(-size.counted * 1.5 * 1.05 // 1))
+
+
+@pytest.fixture
+def often_switched() -> Iterator[None]:
+    """Threads take turns after a few instructions each: what two of them share is met in every state that it has."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+@pytest.mark.usefixtures("often_switched")
+def test_a_thread_that_packs_records_never_meets_a_calibration_half_done() -> None:
+    counter = CalibratedCounter(O200kCounter())
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        packing = pool.submit(lambda: {counter.bound_of_counted(1000, 10**6) for _ in range(100_000)})
+        while not packing.done():
+            counter.observe(1000, 1500)
+        assert packing.result() <= {10**6, 1575}
 
 
 async def test_a_large_text_is_counted_without_holding_up_the_loop() -> None:
