@@ -1,5 +1,7 @@
 """What every test stands on: a clean environment, its own state folders, no network but loopback, no real model."""
 
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -26,3 +28,12 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     work = tmp_path / "work"
     work.mkdir()
     monkeypatch.chdir(work)
+
+
+@pytest.fixture
+def often_switched() -> Iterator[None]:
+    """Threads take turns after a few instructions each: what two of them share is met in every state that it has."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)

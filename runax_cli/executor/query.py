@@ -29,6 +29,7 @@ TIME_LIMIT_S = 30.0
 MEMORY_LIMIT = "1GB"
 KEPT_ROWS = 1000
 _BATCH = 2048
+_STOPPING_S = 0.02
 _WORD = re.compile(r'"((?:[^"]|"")+)"|([^\W\d]\w*)')
 
 
@@ -62,14 +63,16 @@ class Engine:
 
     def __init__(self, folder: Path, *, time_limit_s: float = TIME_LIMIT_S, memory_limit: str = MEMORY_LIMIT) -> None:
         self.folder = folder.resolve()
-        self.tables: dict[str, Table] = {}
+        # Replaced as a whole, under the lock, and never changed in place: statements that are over look names up here.
+        self.tables: Mapping[str, Table] = {}
         self._time_limit_s = time_limit_s
+        self._is_closed = False
         self._lock = threading.Lock()
         self._connection = _locked_down(self.folder, memory_limit)
 
     def add(self, name: str, path: Path) -> Table:
         """Make a sealed file known as `name`, with a column `row` (from 1) in front and typed columns at the end."""
-        with self._lock:
+        with self._alone():
             raw = f"raw_{name}"
             self._connection.execute(_view(raw, path, ()))
             columns = columns_of(self._connection, raw)
@@ -81,20 +84,20 @@ class Engine:
             statement = f"CREATE OR REPLACE VIEW {quoted(name)} AS SELECT *{offered} FROM {quoted(raw)}"  # noqa: S608
             self._connection.execute(statement)
             table = Table(name, path, columns_of(self._connection, name), typed)
-            self.tables[name] = table
+            self.tables = {**self.tables, name: table}
             return table
 
     def add_labels(self, name: str, path: Path, *, of: str, joined: str) -> None:
         """Make labels (a file with a column `row`) known as `name`, and the table `of` with them as `joined`."""
-        with self._lock:
+        with self._alone():
             source = f"read_parquet({literal(str(path.resolve()))})"
             self._connection.execute(f"CREATE OR REPLACE VIEW {quoted(name)} AS SELECT * FROM {source}")  # noqa: S608
             self._connection.execute(
                 f"CREATE OR REPLACE VIEW {quoted(joined)} AS "  # noqa: S608
                 f"SELECT * FROM {quoted(of)} LEFT JOIN {quoted(name)} USING (row)"
             )
-            for table in (name, joined):
-                self.tables[table] = Table(table, path, columns_of(self._connection, table))
+            made = {table: Table(table, path, columns_of(self._connection, table)) for table in (name, joined)}
+            self.tables = {**self.tables, **made}
 
     def interrupt(self) -> None:
         """Stop the statement that runs; it fails as one over its limit of time does."""
@@ -102,7 +105,7 @@ class Engine:
 
     def select(self, sql: str, *, most: int | None = KEPT_ROWS) -> QueryResult:
         """Run one SELECT and keep `most` rows (None: all); QueryFailed for any other statement, an error, a limit."""
-        with self._lock:
+        with self._alone():
             statement = self._only_select(sql)
             with self._time_limit():
                 cursor = self._run(statement)
@@ -111,8 +114,23 @@ class Engine:
         return QueryResult(statement, columns, rows, n_rows, self._tables_in(statement))
 
     def close(self) -> None:
-        """Close the connection."""
-        self._connection.close()
+        """Close the connection; a statement that still runs is stopped first. A second call changes nothing."""
+        self._is_closed = True
+        # One that is only about to begin does not hear it: then once more.
+        while not self._lock.acquire(timeout=_STOPPING_S):
+            self._connection.interrupt()
+        try:
+            self._connection.close()
+        finally:
+            self._lock.release()
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """The connection takes one statement at a time, and none once it is closed."""
+        with self._lock:
+            if self._is_closed:
+                raise QueryFailed("the tables are closed: the session is over.")
+            yield
 
     def _only_select(self, sql: str) -> str:
         import duckdb

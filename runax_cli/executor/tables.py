@@ -82,20 +82,24 @@ class Basis:
 
 @dataclass(slots=True)
 class Tables:
-    """Datasets and labels by name. Methods that wait run the engine in a thread; one statement runs at a time."""
+    """Datasets and labels by name. Methods that wait run the engine in a thread; one statement runs at a time.
+
+    `entries` and `labels` are replaced as a whole and never changed in place: threads look names up in them.
+    """
 
     folder: Path
     counter: TokenCounter
-    entries: dict[str, Entry] = field(default_factory=dict)
-    labels: dict[str, LabelTable] = field(default_factory=dict)
+    entries: Mapping[str, Entry] = field(default_factory=dict)
+    labels: Mapping[str, LabelTable] = field(default_factory=dict)
     _engine: Engine | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def register(self, dataset: Dataset, coverage: Coverage, *, made_by: str = "") -> None:
         """Remember a dataset that is sealed; one that could not be sealed cannot be computed over."""
         if dataset.is_sealed:
-            entry = self.entries.setdefault(dataset.name, Entry(dataset, coverage))
+            entry = self.entries.get(dataset.name) or Entry(dataset, coverage)
             entry.made_by = entry.made_by or made_by
+            self.entries = {**self.entries, dataset.name: entry}
 
     async def add(self, dataset: Dataset, coverage: Coverage) -> str:
         """Make a sealed dataset a table, and tell it in a card. Raises QueryFailed where it is not sealed."""
@@ -154,7 +158,7 @@ class Tables:
         await self._off_loop(
             lambda: self._with([table.of]).add_labels(table.name, path, of=table.of, joined=table.joined)
         )
-        self.labels |= {table.name: table, table.joined: table}
+        self.labels = {**self.labels, table.name: table, table.joined: table}
 
     def basis(self, tables: Sequence[str]) -> Basis:
         """What a statement that reads `tables` rests on."""

@@ -1,6 +1,8 @@
-"""Tables of a session: what figures rest on, and which rows are chosen."""
+"""Tables of a session: what figures rest on, which rows are chosen, and what several threads do with them at once."""
 
-from itertools import pairwise
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runax_cli.executor.dataset import DatasetStore
+from runax_cli.executor.dataset import Dataset, DatasetStore
 from runax_cli.executor.outcome import Lineage
-from runax_cli.executor.query import QueryFailed
+from runax_cli.executor.query import Engine, QueryFailed
 from runax_cli.executor.reread import runs
 from runax_cli.executor.seal import seal
 from runax_cli.executor.tables import LabelTable, Tables
@@ -56,18 +58,18 @@ def test_a_figure_is_as_good_as_the_worst_of_what_it_rests_on(
     tables: Tables, read: list[str], lineage: Lineage, datasets: tuple[str, ...]
 ) -> None:
     for name in "abc":
-        tables.labels |= labels(f"{name}_1")
+        tables.labels = {**tables.labels, **labels(f"{name}_1")}
     basis = tables.basis(read)
     assert (basis.lineage, basis.datasets) == (lineage, datasets)
 
 
 def test_labels_that_are_missing_make_a_lower_bound(tables: Tables) -> None:
-    tables.labels |= labels("a_1", n_unusable=1)
+    tables.labels = labels("a_1", n_unusable=1)
     assert tables.basis(["a_1_labels_1"]).lineage is Lineage.LOWER_BOUND
 
 
 def test_the_lowest_agreement_counts(tables: Tables) -> None:
-    tables.labels |= labels("a_1", agreement=0.9) | labels("b_1", agreement=0.7) | labels("c_1", agreement=None)
+    tables.labels = labels("a_1", agreement=0.9) | labels("b_1", agreement=0.7) | labels("c_1", agreement=None)
     assert tables.basis(["a_1_labels_1", "b_1_labels_1", "c_1_labels_1"]).agreement == 0.7
     assert tables.basis(["a_1"]).agreement is None
 
@@ -113,3 +115,49 @@ async def test_a_dataset_that_is_not_sealed_is_no_table(tmp_path: Path) -> None:
     made.register(DatasetStore(tmp_path).create("x"), WHOLE)
     with pytest.raises(QueryFailed, match="none yet"):
         await made.card("x_1")
+
+
+def named(n: int, folder: Path) -> Dataset:
+    """A dataset that counts as sealed, of which nothing is asked."""
+    dataset = Dataset(f"other_{n}", folder)
+    dataset.is_sealed = True
+    return dataset
+
+
+@pytest.mark.usefixtures("often_switched")
+async def test_datasets_may_come_while_a_statement_looks_for_the_ones_it_names(tables: Tables, tmp_path: Path) -> None:
+    numbers = count(1)
+    for _ in range(20):
+        asking = asyncio.create_task(tables.select("SELECT count(*) FROM a_1"))
+        while not asking.done():
+            tables.register(named(next(numbers), tmp_path), WHOLE)
+            await asyncio.sleep(0)
+        assert (await asking).rows == ((3,),)
+
+
+@pytest.mark.usefixtures("often_switched")
+def test_tables_may_come_while_a_statement_that_is_over_tells_which_it_read(tmp_path: Path) -> None:
+    dataset = DatasetStore(tmp_path).create("a")
+    dataset.add_page(0, [{"id": 1}], position="all")
+    seal(dataset)
+    engine = Engine(tmp_path)
+    engine.add("a_1", dataset.table_path)
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        adding = pool.submit(lambda: [engine.add(f"a_{n}", dataset.table_path) for n in range(2, 200)])
+        while not adding.done():
+            assert engine.select("SELECT id FROM a_1").tables == ("a_1",)
+        adding.result()
+
+
+async def test_tables_that_are_closed_stop_a_statement_that_still_runs(tables: Tables) -> None:
+    endless = "SELECT count(*) FROM a_1, range(1000000) b, range(1000000) c WHERE b.range % 7 = c.range % 5"
+    asking = asyncio.create_task(tables.select(endless))
+    while tables._engine is None:  # noqa: SLF001
+        await asyncio.sleep(0)
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    tables.close()
+    tables.close()
+    with pytest.raises(QueryFailed, match="the session is over"):
+        await tables.select("SELECT * FROM a_1")

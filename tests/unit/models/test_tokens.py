@@ -1,8 +1,6 @@
 """Counting: identical to tiktoken, never above the bound, and safe on any text."""
 
 import asyncio
-import sys
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -178,15 +176,6 @@ def test_a_measured_request_is_judged_anew_after_calibration() -> None:
     counter.observe(1000, 1500)
     assert size.estimate(counter) == round(size.counted * 1.5)
     assert size.bound(counter) == min(size.n_bytes, -(-size.counted * 1.5 * 1.05 // 1))
-
-
-@pytest.fixture
-def often_switched() -> Iterator[None]:
-    """Threads take turns after a few instructions each: what two of them share is met in every state that it has."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(before)
 
 
 @pytest.mark.usefixtures("often_switched")
