@@ -151,9 +151,9 @@ def test_tables_may_come_while_a_statement_that_is_over_tells_which_it_read(tmp_
 
 async def test_tables_that_are_closed_stop_a_statement_that_still_runs(tables: Tables) -> None:
     endless = "SELECT count(*) FROM a_1, range(1000000) b, range(1000000) c WHERE b.range % 7 = c.range % 5"
+    await tables.select("SELECT * FROM a_1")
     asking = asyncio.create_task(tables.select(endless))
-    while tables._engine is None:  # noqa: SLF001
-        await asyncio.sleep(0)
+    await asyncio.sleep(0)
     asking.cancel()
     with pytest.raises(asyncio.CancelledError):
         await asking
