@@ -71,6 +71,10 @@ class ConnectionFailed(SourceError):
     kind = "connection"
 
 
+class NotReached(ConnectionFailed):
+    """Nobody answered: no connection, or one that was closed before the first byte of an answer."""
+
+
 class LeftAlone(SourceError):
     """The source failed so often in a row that nothing is sent to it for a while; `retry_after_s` is how long."""
 

@@ -31,12 +31,14 @@ from adapters.errors import (
     HttpStatusError,
     LeftAlone,
     MalformedResponse,
+    NotReached,
     ResponseTooLarge,
     SourceError,
     TimedOut,
 )
 from adapters.masking import MASKED, Mask, quiet_http_logs
 from adapters.origin import Origin, joined
+from adapters.outage import MOST_ATTEMPTS, Outage, is_away
 from adapters.pace import Pace
 from adapters.wholeness import Tail, is_perhaps_cut
 
@@ -116,7 +118,7 @@ class HttpTransport:
     ) -> None:
         self._source, self._client, self._mask, self._limits = source, client, mask, limits
         self._clock, self._uniform = clock or SystemClock(), uniform
-        self._pace, self._breaker = Pace(self._clock), Breaker(self._clock)
+        self._pace, self._breaker, self._outage = Pace(self._clock), Breaker(self._clock), Outage(self._clock)
         quiet_http_logs()
 
     async def send(self, request: HttpRequest, *, observer: Observer = nobody) -> CallResult:
@@ -131,14 +133,15 @@ class HttpTransport:
     async def _repeated(self, request: HttpRequest, read: "_Read", observer: Observer) -> CallResult:
         started = self._clock.monotonic()
         location = f"{request.method} {self._mask.url(request.url)}"
-        sent = itertools.count(1)
-        for attempt in range(2, self._limits.max_attempts + 2):
+        sent, answers = itertools.count(1), self._outage.answers
+        for attempt in range(2, max(self._limits.max_attempts, MOST_ATTEMPTS) + 2):
             try:
                 await self._in_turn(location, observer)
                 head, body = await self._watched(request, location, _Hops(self._source, sent, observer))
                 result = read(head, without(body, request.hidden), location)
             except SourceError as error:
-                wait_s = self._wait(request, error, attempt)
+                wait_s = self._wait(request, error, attempt, is_alone=self._outage.answers == answers)
+                answers = self._outage.answers
                 if wait_s is None or not self._may_repeat(location, attempt, wait_s, error, observer):
                     error.requests = next(sent) - 1
                     raise
@@ -171,22 +174,40 @@ class HttpTransport:
         try:
             answer = await self._attempt(request, location, hops)
         except SourceError as error:
-            if is_outage(error):
-                self._breaker.failed(str(error))
-            else:
-                self._breaker.answered()
+            self._came_to(error)
             raise
         except BaseException:
             self._breaker.left()
             raise
         self._breaker.answered()
+        self._outage.answered()
         return answer
 
-    def _wait(self, request: HttpRequest, error: SourceError, attempt: int) -> float | None:
-        """Seconds until the coming attempt, or None where there is none: full jitter, never below Retry-After."""
-        if not (request.is_repeatable and error.is_retryable) or attempt > self._limits.max_attempts:
+    def _came_to(self, error: SourceError) -> None:
+        """A failure counts for the breaker, unless it belongs to an outage that is waited out by waits of its own."""
+        if is_away(error):
+            self._outage.failed()
+        elif isinstance(error, HttpStatusError | MalformedResponse):
+            self._outage.answered()
+        if is_away(error) and self._outage.left_s > 0:
+            self._breaker.left()
+        elif is_outage(error):
+            self._breaker.failed(str(error))
+        else:
+            self._breaker.answered()
+
+    def _wait(self, request: HttpRequest, error: SourceError, attempt: int, *, is_alone: bool) -> float | None:
+        """Seconds until the coming attempt, or None where there is none: full jitter, never below Retry-After.
+
+        An outage is waited out beyond the usual attempts, unless others were answered since (`is_alone` is False).
+        """
+        if not (request.is_repeatable and error.is_retryable):
             return None
-        asked = error.retry_after_s or 0.0
+        asked, n_usual = error.retry_after_s or 0.0, self._limits.max_attempts
+        if attempt > n_usual:
+            is_waited_out = is_away(error) and is_alone and n_usual > 1 and attempt <= MOST_ATTEMPTS
+            n_waits = attempt - n_usual - 1
+            return self._outage.wait_s(n_waits, asked_s=asked, draw=self._uniform()) if is_waited_out else None
         if asked > _LONGEST_WAIT_S:
             return None
         if asked:
@@ -205,7 +226,8 @@ class HttpTransport:
             raise TimedOut(text, source=self._source, location=location, is_retryable=True) from None
         except (httpx2.NetworkError, httpx2.RemoteProtocolError, httpx2.ProxyError) as error:
             text = f"the connection to '{Origin.of(request.url)}' failed: {self._said(error)}"
-            raise ConnectionFailed(text, source=self._source, location=location, is_retryable=True) from None
+            kind = ConnectionFailed if hops.is_answered else NotReached
+            raise kind(text, source=self._source, location=location, is_retryable=True) from None
         except httpx2.DecodingError as error:
             text = f"the body is not what its content encoding says: {self._said(error)}"
             raise MalformedResponse(text, source=self._source, location=location, is_retryable=True) from None
@@ -222,6 +244,7 @@ class HttpTransport:
             location = f"{request.method} {self._mask.url(request.url)}"
             hops.sent(location)
             response = await self._client.send(_wire(request), stream=True, auth=None, follow_redirects=False)
+            hops.is_answered = True
             try:
                 allowance = self._pace.told(response.headers)
                 target = response.headers.get("location") if response.status_code in _REDIRECTS else None
@@ -325,13 +348,14 @@ def _unparsed(head: httpx2.Response, body: bytes, location: str) -> CallResult:
     return CallResult(payload=body, location=location, n_bytes=len(body), status=head.status_code)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Hops:
-    """Counts the requests of one logical send and tells who listens."""
+    """Counts the requests of one logical send and tells who listens. `is_answered`: one of an exchange was, if cut."""
 
     source: str
     count: "itertools.count[int]"
     observer: Observer
+    is_answered: bool = False
 
     def sent(self, location: str) -> None:
         next(self.count)

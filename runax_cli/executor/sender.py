@@ -23,7 +23,7 @@ from adapters.base import (
     SourceWarning,
 )
 from adapters.errors import SourceError, TimedOut
-from runax_cli.budget import Amount
+from runax_cli.budget import Amount, Budget, Reservation
 from runax_cli.errors import BudgetExhausted
 from runax_cli.events import RequestHeld as Held
 from runax_cli.events import RetryScheduled, SourceProgressed, SourceRequested, Warned
@@ -66,21 +66,22 @@ class Sender:
         self._call = call
         self._scope = scope
         self._slots, self._places, self._deadline = slots, places, deadline
-        self._worst = Amount(requests=max_attempts)
+        self._max_attempts, self._worst = max_attempts, Amount(requests=max_attempts)
         self._count_retry = counting(scope.budget, scope.emitter)
 
     async def __call__(self, page: PageAddress | None) -> CallResult:
         """The response to one page's request. Raises SourceError, and BudgetExhausted before anything is sent."""
         async with self._slots, self._placed(), self._scope.budget.held(self._worst) as reservation:
-            used = 0
+            used, further = 0, _Further(self._scope.budget)
             try:
-                result = await self._in_time(page)
+                result = await self._in_time(page, lambda notice: self._tell(notice, further))
                 used = result.requests
             except SourceError as error:
                 used = error.requests
                 raise
             finally:
                 self.requests += used
+                further.give_back()
                 if used:
                     reservation.settle(Amount(requests=used))
             return result
@@ -88,27 +89,27 @@ class Sender:
     def _placed(self) -> AbstractAsyncContextManager[None]:
         return nullcontext() if self._places is None else self._places.held()
 
-    async def _in_time(self, page: PageAddress | None) -> CallResult:
+    async def _in_time(self, page: PageAddress | None, observer: Observer) -> CallResult:
         """The response, within what is left of the call's time. What was sent by then counts as one request."""
         tool, deadline = self._call.tool, self._deadline
         if deadline is None:
-            return await self._source.call(tool.name, self._call.arguments, page, observer=self._tell)
+            return await self._source.call(tool.name, self._call.arguments, page, observer=observer)
         try:
             async with asyncio.timeout(deadline.left_s) as limit:
-                return await self._source.call(tool.name, self._call.arguments, page, observer=self._tell)
+                return await self._source.call(tool.name, self._call.arguments, page, observer=observer)
         except TimeoutError:
             if not limit.expired():
                 raise
             text = f"the {deadline.limit_s:g} s that one call may take are used up; raise them with --call-timeout"
             raise TimedOut(text, source=tool.source, location=tool.locator) from None
 
-    def _tell(self, notice: Notice) -> None:
+    def _tell(self, notice: Notice, further: "_Further") -> None:
         emit = self._scope.emitter.emit
         match notice:
             case RequestSent():
                 emit(SourceRequested(source=notice.source, location=notice.location))
             case RetryPlanned():
-                self._repeat(notice)
+                self._repeat(notice, further)
             case RequestHeld():
                 emit(Held(what=notice.location, wait_s=notice.wait_s, why=notice.why))
             case ProgressTold(source, location, done, total, text):
@@ -118,10 +119,29 @@ class Sender:
             case _:
                 assert_never(notice)
 
-    def _repeat(self, planned: RetryPlanned) -> None:
+    def _repeat(self, planned: RetryPlanned, further: "_Further") -> None:
         try:
+            if planned.attempt > self._max_attempts:
+                further.reserve()
             self._count_retry(
                 RetryScheduled(what=planned.location, attempt=planned.attempt, wait_s=planned.wait_s, why=planned.why)
             )
         except BudgetExhausted as exhausted:
             raise RetryRefused(str(exhausted)) from exhausted
+
+
+class _Further:
+    """Requests beyond the worst case that was set aside for one page, as an outage that is waited out takes."""
+
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
+        self._held: list[Reservation] = []
+
+    def reserve(self) -> None:
+        """Set one more aside, or raise BudgetExhausted."""
+        self._held.append(self._budget.reserve(Amount(requests=1)))
+
+    def give_back(self) -> None:
+        """What was really sent is settled with the page."""
+        for reservation in self._held:
+            reservation.settle(Amount())

@@ -1,0 +1,59 @@
+"""The outage of one server that has answered before: whether it is away, and for how long that is still waited out.
+
+Knows how many answers came, since when there is none, and how waits grow. Knows no request and sends none. A server
+that never answered is not waited for: its address is likelier to be wrong than its process to be starting. What a
+server says while it is up (a 500, a refusal) is an answer, and no outage, whatever it costs the request.
+"""
+
+from adapters.clock import Clock
+from adapters.errors import HttpStatusError, NotReached, SourceError
+
+PATIENCE_S = 30.0
+"""A restart takes some seconds, with its health checks perhaps twenty. Who waits for longer wants to be told."""
+MOST_ATTEMPTS = 24
+_FIRST_WAIT_S, _LONGEST_WAIT_S = 1.0, 4.0
+_AWAY = frozenset({502, 503, 504})
+
+
+def is_away(error: SourceError) -> bool:
+    """Whether nobody was there: no connection, or a gateway that says that it reached nobody behind it."""
+    return isinstance(error, NotReached) or (isinstance(error, HttpStatusError) and error.status in _AWAY)
+
+
+class Outage:
+    """Shared by all requests to one server, so that they wait for one outage together and not one after the other.
+
+    `answers` counts what came. A request that sees the number grow between two failures of its own learns that the
+    server is there for others, and has no outage to wait for.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._began_at: float | None = None
+        self.answers = 0
+
+    def answered(self) -> None:
+        """The server gave an answer."""
+        self.answers += 1
+        self._began_at = None
+
+    def failed(self) -> None:
+        """Nobody was there."""
+        if self._began_at is None:
+            self._began_at = self._clock.monotonic()
+
+    @property
+    def left_s(self) -> float:
+        """For how long an outage that is under way is still waited out; 0 where the server never answered."""
+        if self._began_at is None or not self.answers:
+            return 0.0
+        return max(0.0, self._began_at + PATIENCE_S - self._clock.monotonic())
+
+    def wait_s(self, n_waits: int, *, asked_s: float, draw: float) -> float | None:
+        """Seconds until the next look, after `n_waits` of such waits, or None where there is none. `draw`: in [0, 1).
+
+        At least half of each wait is waited in any case: a server that is starting gains nothing from being hurried.
+        """
+        ceiling = min(_FIRST_WAIT_S * 2.0**n_waits, _LONGEST_WAIT_S)
+        wait_s = asked_s + ceiling * (1.0 + draw) / 2.0
+        return wait_s if wait_s <= self.left_s else None

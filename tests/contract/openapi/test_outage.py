@@ -1,0 +1,141 @@
+"""A server that is away for a while: what is waited out, for how long, and what is not."""
+
+from collections.abc import AsyncIterator, Callable
+
+import httpx2
+import pytest
+
+from adapters.base import CallResult, RetryPlanned, RetryRefused
+from adapters.clock import ManualClock
+from adapters.errors import ConnectionFailed, HttpStatusError, NotReached
+from adapters.masking import Mask
+from adapters.outage import PATIENCE_S
+from adapters.transport import HttpLimits, HttpRequest, HttpTransport, new_client
+
+USUAL = 3
+AWAY = [502, 503, 504]
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock(start=1_000.0)
+
+
+def transport_over(client: httpx2.AsyncClient, clock: ManualClock) -> HttpTransport:
+    limits = HttpLimits(timeout_s=5.0, max_attempts=USUAL)
+    return HttpTransport("api", client, mask=Mask([]), limits=limits, clock=clock, uniform=lambda: 0.5)
+
+
+@pytest.fixture
+async def sending(clock: ManualClock) -> AsyncIterator[HttpTransport]:
+    async with new_client() as client:
+        yield transport_over(client, clock)
+
+
+def get(server, target: str = "/things") -> HttpRequest:
+    return HttpRequest(method="GET", url=httpx2.URL(server.url + target), is_repeatable=True)
+
+
+async def _closed(writer) -> None:
+    writer.close()
+
+
+def _after(clock: ManualClock, seconds: float, tools, *, before) -> Callable:
+    """What a server does that is away until so many seconds from now."""
+    back_at = clock.now + seconds
+
+    async def reply(writer) -> None:
+        await (before if clock.now < back_at else tools.answer([1]))(writer)
+
+    return reply
+
+
+@pytest.mark.parametrize("status", AWAY)
+async def test_a_server_that_has_answered_may_be_away_for_ten_seconds(server, tools, sending, clock, said, status):
+    await sending.send(get(server))
+    server.routes["/things"] = _after(clock, 10.0, tools, before=tools.answer({}, status=status))
+    began = clock.now
+    result = await sending.send(get(server), observer=said)
+    assert result.payload == [1]
+    assert 10.0 <= clock.now - began < PATIENCE_S
+    assert [notice.attempt for notice in said.of(RetryPlanned)] == list(range(2, result.requests + 1))
+
+
+async def test_so_may_one_that_takes_connections_and_says_nothing(server, tools, sending, clock):
+    await sending.send(get(server))
+    server.routes["/things"] = _after(clock, 10.0, tools, before=_closed)
+    assert (await sending.send(get(server))).payload == [1]
+
+
+async def test_a_server_that_never_answered_is_not_waited_for(server, tools, sending, clock):
+    server.routes["/things"] = _closed
+    with pytest.raises(NotReached) as failed:
+        await sending.send(get(server))
+    assert (failed.value.requests, clock.slept) == (USUAL, [0.25, 0.5])
+
+
+async def test_an_outage_is_waited_out_once_and_not_by_each_request_anew(server, tools, sending, clock):
+    await sending.send(get(server))
+    server.routes["/things"] = tools.answer({}, status=503)
+    began = clock.now
+    with pytest.raises(HttpStatusError):
+        await sending.send(get(server))
+    assert clock.now - began <= PATIENCE_S
+    clock.slept.clear()
+    with pytest.raises(HttpStatusError) as failed:
+        await sending.send(get(server))
+    assert (failed.value.requests, clock.slept) == (USUAL, [0.25, 0.5])
+
+
+async def test_a_wait_that_a_server_asks_for_is_kept_for_as_long_as_it_is_away(server, tools, sending, clock):
+    await sending.send(get(server))
+    away = tools.answer({}, status=503, headers={"Retry-After": "3"})
+    server.routes["/things"] = _after(clock, 10.0, tools, before=away)
+    assert (await sending.send(get(server))).payload == [1]
+    assert min(wait for wait in clock.slept) >= 3.0
+
+
+@pytest.mark.parametrize("status", [500, 429])
+async def test_what_a_server_says_while_it_is_up_is_no_outage(server, tools, sending, status):
+    await sending.send(get(server))
+    server.routes["/things"] = tools.answer({}, status=status)
+    with pytest.raises(HttpStatusError) as failed:
+        await sending.send(get(server))
+    assert failed.value.requests == USUAL
+
+
+async def test_a_body_that_is_cut_each_time_is_no_outage(server, tools, sending):
+    await sending.send(get(server))
+    server.routes["/things"] = tools.raw("HTTP/1.1 200 OK\ntransfer-encoding: chunked", b"5\r\n[1,2,\r\n")
+    with pytest.raises(ConnectionFailed) as failed:
+        await sending.send(get(server))
+    assert failed.value.requests == USUAL
+
+
+async def test_a_page_that_fails_while_others_are_answered_is_no_outage(server, tools):
+    server.routes |= {"/bad": tools.answer({}, status=503), "/good": tools.answer([1])}
+    between: list[CallResult] = []
+
+    class Meanwhile(ManualClock):
+        async def sleep(self, seconds: float) -> None:
+            await super().sleep(seconds)
+            between.append(await others.send(get(server, "/good")))
+
+    async with new_client() as client:
+        others = transport_over(client, Meanwhile())
+        with pytest.raises(HttpStatusError) as failed:
+            await others.send(get(server, "/bad"))
+    assert (failed.value.requests, len(between)) == (USUAL, USUAL - 1)
+
+
+async def test_whoever_observes_may_end_the_waiting(server, tools, sending, clock):
+    await sending.send(get(server))
+    server.routes["/things"] = tools.answer({}, status=503)
+
+    def five_at_most(notice: object) -> None:
+        if isinstance(notice, RetryPlanned) and notice.attempt > 5:
+            raise RetryRefused("enough")
+
+    with pytest.raises(HttpStatusError) as failed:
+        await sending.send(get(server), observer=five_at_most)
+    assert failed.value.requests == 5

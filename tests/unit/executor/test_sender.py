@@ -1,0 +1,57 @@
+"""What one request of a call may cost, where its source repeats it more often than usual."""
+
+import asyncio
+from collections.abc import Mapping
+
+from adapters.base import CallResult, Json, Observer, PageAddress, RetryPlanned, RetryRefused, ToolSpec, nobody
+from runax_cli.budget import Budget, Limits
+from runax_cli.events import CollectingSink, Emitter
+from runax_cli.executor.outcome import DecidedCall, Scope
+from runax_cli.executor.sender import Sender
+from runax_cli.models.base import ScriptedModel
+
+USUAL = 3
+
+
+class Away:
+    """A source that is asked again and again, until it answers or may not be asked."""
+
+    def __init__(self, attempts: int) -> None:
+        self.attempts = attempts
+
+    async def call(
+        self,
+        tool: str,
+        arguments: Mapping[str, Json],
+        page: PageAddress | None = None,
+        *,
+        observer: Observer = nobody,
+    ) -> CallResult:
+        for attempt in range(2, self.attempts + 1):
+            try:
+                observer(RetryPlanned("api", "GET /", attempt, 1.0, "503"))
+            except RetryRefused:
+                return CallResult(payload="refused", location="GET /", requests=attempt - 1)
+        return CallResult(payload="answered", location="GET /", requests=self.attempts)
+
+
+async def _sent(attempts: int, *, requests: int) -> tuple[Json, Budget]:
+    budget = Budget(Limits(requests=requests), owner="turn")
+    emitter = Emitter.for_run(CollectingSink(), run_id="r", session_id="s")
+    scope = Scope(emitter=emitter, budget=budget, reducer=ScriptedModel([]))
+    tool = ToolSpec(name="t", description="", parameters={}, source="api", locator="GET /")
+    call = DecidedCall(call_id="c", tool=tool, arguments={}, focus="")
+    sender = Sender(Away(attempts), call, scope=scope, slots=asyncio.Semaphore(1), max_attempts=USUAL)
+    return (await sender(None)).payload, budget
+
+
+async def test_what_is_sent_beyond_the_usual_attempts_is_reserved_and_settled_once():
+    payload, budget = await _sent(9, requests=20)
+    assert payload == "answered"
+    assert (budget.spent.requests, budget.reserved.requests) == (9, 0)
+
+
+async def test_an_outage_is_not_waited_out_beyond_the_budget_of_requests():
+    payload, budget = await _sent(9, requests=5)
+    assert payload == "refused"
+    assert (budget.spent.requests, budget.reserved.requests) == (5, 0)
