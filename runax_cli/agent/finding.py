@@ -34,7 +34,8 @@ class Finding:
         if call.tool.source != SOURCE:
             return await self.behind.execute(call, scope, direct_limit=direct_limit)
         begun = DataCall(call, scope, self.counter, self.clock, self.clock.monotonic())
-        names = await asyncio.to_thread(self.toolbox.find, str(call.arguments["query"]))
+        names = await asyncio.to_thread(self.toolbox.best, str(call.arguments["query"]))
+        self.toolbox.found(names)
         scope.emitter.emit(await asyncio.to_thread(offered, self.toolbox, self.shelf))
         sent = Envelope(
             status=EnvelopeStatus.SUCCESS,
@@ -48,4 +49,5 @@ class Finding:
 
 def offered(toolbox: Toolbox, shelf: Shelf) -> ToolsOffered:
     """The event that tells of a list of tools and of its price; blocking."""
-    return ToolsOffered(tools=tuple(schema.name for schema in toolbox.offered), total=len(shelf), tokens=toolbox.tokens)
+    now = tuple(toolbox.offered)
+    return ToolsOffered(tools=tuple(schema.name for schema in now), total=len(shelf), tokens=toolbox.tokens_of(now))

@@ -193,10 +193,9 @@ class Toolbox(Mapping[str, VisibleTool]):
         """Whether the list has less than all tools."""
         return self._finder is not None
 
-    @property
-    def tokens(self) -> int:
-        """What the list takes in every request; blocking."""
-        return sum(self._counter.count(sent_as(schema)) for schema in self.offered)
+    def tokens_of(self, schemas: Iterable[ToolSchema]) -> int:
+        """What tools take in every request that offers them; blocking."""
+        return sum(self._counter.count(sent_as(schema)) for schema in schemas)
 
     def named(self, name: str) -> None:
         """The model asked for this tool, rightly or not: it is on the list from now on."""
@@ -204,13 +203,15 @@ class Toolbox(Mapping[str, VisibleTool]):
             self._called.append(name)
             self._offer()
 
-    def find(self, query: str) -> tuple[str, ...]:
-        """Names of the tools that fit `query` best; they are on the list from now on. Blocking."""
+    def best(self, query: str) -> tuple[str, ...]:
+        """Names of the tools that fit `query` best. Blocking, and safe in a thread: the list stays as it is."""
         best = [one.spec.name for one in self._shelf.ranked(query)[:FOUND_AT_ONCE]]
-        names = self._affordable(best, ToolLimits(tools=None, tokens=self._limits.part(_FIND_SHARE).tokens))
-        self._found = [name for name in self._found if name not in names] + names
+        return tuple(self._affordable(best, ToolLimits(tools=None, tokens=self._limits.part(_FIND_SHARE).tokens)))
+
+    def found(self, names: Sequence[str]) -> None:
+        """These are on the list from now on. Like `named`, for one thread alone: two would lose what one had found."""
+        self._found = [name for name in self._found if name not in names] + [*names]
         self._offer()
-        return tuple(names)
 
     def _affordable(self, names: Iterable[str], limits: ToolLimits) -> list[str]:
         """The first names that the limits hold, whichever is too large left out; the very first in any case."""

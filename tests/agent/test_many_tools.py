@@ -12,6 +12,7 @@ from adapters.base import MemorySource, ToolSpec
 from adapters.combine import Catalog
 from adapters.openapi.settings import OpenApiSettings
 from adapters.openapi_adapter import OpenApiSource
+from runax_cli.agent.session import TurnLimits
 from runax_cli.agent.toolbox import FOUND_AT_ONCE, Shelf, Toolbox, ToolLimits
 from runax_cli.guard.virtual import visible
 from runax_cli.models.base import ByteCounter, Message, ModelRequest, Role
@@ -150,7 +151,7 @@ def test_the_rules_model_looks_for_tools_once_where_none_fits(stage: Any) -> Non
     request = ModelRequest(role=Role.AGENT, messages=(asked,), tools=tuple(box.offered), max_output_tokens=100)
     first = RulesModel().reply(request)
     assert [call.name for call in first.tool_calls] == ["find_tools"]
-    box.find(json.loads(first.tool_calls[0].arguments)["query"])
+    box.found(box.best(json.loads(first.tool_calls[0].arguments)["query"]))
     told = Message("tool", json.dumps({"status": "success", "data": []}), tool_call_id=first.tool_calls[0].id)
     said = (asked, Message("assistant", "", tool_calls=first.tool_calls), told)
     second = RulesModel().reply(replace(request, messages=said, tools=tuple(box.offered)))
@@ -166,7 +167,8 @@ def test_no_list_is_above_its_limits_however_much_is_found(limits: ToolLimits, s
     box.open("orders and their status")
     for thing in THINGS:
         for aspect in ASPECTS[:3]:
-            latest = box.find(f"{thing} {aspect}")
+            latest = box.best(f"{thing} {aspect}")
+            box.found(latest)
             listed = [schema.name for schema in box.offered if schema.name != "find_tools"]
             assert latest
             assert latest[0] in listed
@@ -179,7 +181,7 @@ def test_what_was_called_never_leaves_the_list(stage: Any) -> None:
     box.open("orders and their status")
     box.named("get_basket_owner")
     for thing in THINGS:
-        box.find(thing)
+        box.found(box.best(thing))
     assert "get_basket_owner" in [schema.name for schema in box.offered]
 
 
@@ -253,6 +255,20 @@ async def test_looking_for_tools_several_times_is_progress(stage: Any) -> None:
     assert len(result.calls) == 6
 
 
+@pytest.mark.usefixtures("often_switched")
+async def test_what_several_looks_find_at_once_is_all_on_the_list(stage: Any) -> None:
+    looks = [[("find_tools", {"query": f"{one} {two} {n}"}) for one in THINGS[:4]] for n, two in enumerate(ASPECTS * 3)]
+    bench = await begin(
+        stage, [*(stage.calls(*four) for four in looks), stage.says("No data.")], limits=TurnLimits(steps=40, calls=200)
+    )
+    await bench.session.ask("q")
+    with_tools = [n for n, request in enumerate(bench.model.requests) if request.tools and n]
+    assert len(with_tools) > 3
+    for n in with_tools:
+        told = {tool["tool"] for envelope in bench.envelopes(n)[-4:] for tool in envelope["data"]}
+        assert told <= set(names(bench.model.requests[n]))
+
+
 async def test_tools_of_several_sources_stand_on_one_list(stage: Any) -> None:
     specs = synthetic(stage)
     shop, desk = (MemorySource(name, {s.name: (s, unused) for s in specs[:300]}) for name in ("shop", "desk"))
@@ -260,4 +276,4 @@ async def test_tools_of_several_sources_stand_on_one_list(stage: Any) -> None:
     box = Toolbox(shelf, shelf, limits=ToolLimits(), counter=BYTES)
     box.open("list the owner of orders")
     assert {"shop__list_order_owner", "desk__list_order_owner"} <= {schema.name for schema in box.offered}
-    assert set(box.find("desk list invoice tag")[:1]) == {"desk__list_invoice_tag"}
+    assert set(box.best("desk list invoice tag")[:1]) == {"desk__list_invoice_tag"}
