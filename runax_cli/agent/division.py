@@ -14,6 +14,7 @@ from runax_cli.agent.plan import Plan, ready, waiting_for
 from runax_cli.agent.planner import Planner, Told
 from runax_cli.agent.verdict import Stopped
 from runax_cli.budget import Budget, Shares
+from runax_cli.errors import first_cause
 from runax_cli.events import Emitter, PlanMade, Warned
 from runax_cli.executor.envelope import EnvelopeStatus
 
@@ -63,7 +64,7 @@ class Division:
                     self._shares.close(self.parts[number].budget)
                     await self._reconsidered(number)
         except BaseExceptionGroup as errors:
-            raise errors.exceptions[0] from errors
+            raise first_cause(errors) from errors
 
     def _begin_ready(self, group: asyncio.TaskGroup) -> None:
         room = self.at_once - (len(self.parts) - len(self._done))

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 from uuid import uuid4
 
 from adapters.clock import Clock, SystemClock
@@ -30,7 +30,7 @@ from runax_cli.agent.resuming import taken_up
 from runax_cli.agent.toolbox import DEFAULT_LIMITS, Shelf, ToolLimits
 from runax_cli.agent.verdict import Stopped, TurnEnd, coverage_under, verdict_of
 from runax_cli.budget import Budget, Limits
-from runax_cli.errors import RunaxError, StoreError, TurnTimedOut
+from runax_cli.errors import RunaxError, StoreError, TurnTimedOut, first_cause
 from runax_cli.events import AnswerDelta, Emitter, EventSink, RunFinished, RunStarted
 from runax_cli.executor.outcome import Scope
 from runax_cli.executor.recheck import Change, changes, worth_checking
@@ -45,6 +45,7 @@ from runax_cli.models.registry import ModelRegistry
 from runax_cli.results import RunResult, RunStatus
 
 TraceOf: TypeAlias = Callable[[str], str | None]
+_T = TypeVar("_T")
 _ID_CHARS = 12
 MOST_NAMED = 500
 """So many things that records named are remembered for the questions that follow; the oldest are forgotten first."""
@@ -180,9 +181,10 @@ class Session:
     async def _run(self, run: _Run) -> RunResult:
         try:
             stopped = await self._until_timeout(run)
-            results = await asyncio.to_thread(self._results, run, stopped)
+            results = await _to_the_end(lambda: self._results(run, stopped))
         except BaseException as error:
-            self._finish(run, self._results(run, error), error)
+            cause = first_cause(error)
+            self._finish(run, self._results(run, cause), cause)
             raise
         return self._finish(run, results, stopped)
 
@@ -357,6 +359,20 @@ class Session:
 
     def _now(self) -> datetime:
         return datetime.fromtimestamp(self.clock.wall(), UTC)
+
+
+async def _to_the_end(work: Callable[[], _T]) -> _T:
+    """What a thread makes. A cancellation passes when the thread is over: it changes what comes after would read."""
+    working = asyncio.ensure_future(asyncio.to_thread(work))
+    cancelled: asyncio.CancelledError | None = None
+    while not working.done():
+        try:
+            await asyncio.wait({working})
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        raise cancelled from working.exception()
+    return working.result()
 
 
 def _end_of(part: Part | None, error: BaseException | None) -> TurnEnd:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import threading
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 
 from adapters.base import Effect
 from adapters.errors import TimedOut
+from runax_cli.agent.calls import TurnCalls
 from runax_cli.agent.session import TurnLimits
 from runax_cli.budget import Amount
 from runax_cli.errors import ContextTooLong, ModelError, StoreError
@@ -432,6 +434,34 @@ async def test_cancellation_is_told_stored_and_raised_again(stage: Any) -> None:
     assert stored.status is RunStatus.INTERRUPTED
 
 
+async def test_a_run_cancelled_while_its_answer_is_judged_is_judged_by_one_thread_at_a_time(
+    stage: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judging: list[str] = []
+    is_judged, goes_on = threading.Event(), threading.Event()
+
+    def judged(answer: str, *_given: Any, **_more: Any) -> tuple[Any, ...]:
+        assert not judging, "another thread is at it"
+        judging.append(answer)
+        is_judged.set()
+        assert goes_on.wait(60)
+        judging.clear()
+        return ()
+
+    monkeypatch.setattr("runax_cli.agent.session.evidence_of", judged)
+    bench = await stage.start([stage.says("An answer.")])
+    asking = asyncio.create_task(bench.session.ask("q"))
+    await asyncio.to_thread(is_judged.wait, 60)
+    for _ in range(2):
+        asking.cancel()
+        await asyncio.sleep(0)
+    goes_on.set()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    (finished,) = bench.bodies("run.finished")
+    assert (finished.result.status, finished.result.exit_code) == (RunStatus.INTERRUPTED, 130)
+
+
 async def test_a_fault_of_runax_itself_is_told_and_raised_again(stage: Any) -> None:
     def script(_request: Any) -> Any:
         raise ZeroDivisionError("a bug")
@@ -440,6 +470,20 @@ async def test_a_fault_of_runax_itself_is_told_and_raised_again(stage: Any) -> N
     with pytest.raises(ZeroDivisionError):
         await bench.session.ask("q")
     assert bench.bodies("run.finished")[0].result.exit_code == 1
+
+
+async def test_a_fault_beside_the_calls_of_a_group_is_told_by_its_first_cause(
+    stage: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_given: Any) -> None:
+        raise ZeroDivisionError("a bug")
+
+    monkeypatch.setattr(TurnCalls, "_keep", broken)
+    bench = await stage.start([stage.calls(("get_tickets", {}))], {"get_tickets": tickets})
+    with pytest.raises(ExceptionGroup):
+        await bench.session.ask("q")
+    error = bench.bodies("run.finished")[0].result.error
+    assert (error.type, error.message.partition(" (")[0]) == ("ZeroDivisionError", "a bug")
 
 
 async def test_the_answer_streams_without_words_that_precede_calls(stage: Any) -> None:
