@@ -45,9 +45,18 @@ from adapters.errors import (
     UnknownTool,
 )
 from adapters.mcp.config import McpSettings
-from adapters.mcp.failures import Circumstances, mask_of, tool_failed
+from adapters.mcp.failures import Circumstances, mask_of, tool_failed, void_result
 from adapters.mcp.mending import cursor_of, listed, unusable_tools, usable_tools
-from adapters.mcp.results import Read, asks_for_input, is_error, is_put_off, read_result, texts_of, told_failure
+from adapters.mcp.results import (
+    Read,
+    asks_for_input,
+    is_error,
+    is_put_off,
+    is_void,
+    read_result,
+    texts_of,
+    told_failure,
+)
 from adapters.mcp.session import Connection, ToolPage
 from adapters.mcp.shape import placed
 from adapters.mcp.tools import LIST_RESOURCES, READ_RESOURCE, resource_specs, specs_of
@@ -56,6 +65,8 @@ from adapters.pagination import as_written
 from adapters.shown import ShownRequest
 
 _MAX_LIST_PAGES = 1000
+_MOST_BARREN = 3
+"""So many pages of the list in a row may bring no tool that is new: filters can leave pages empty."""
 _TELLING_S = 0.5
 _LARGE_CHARS = 500_000
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 0.5, 10.0
@@ -203,6 +214,7 @@ class McpSource:
         cursors: set[str] = set()
         names: set[str] = set()
         cursor: str | None = None
+        n_barren = 0
         for _ in range(_MAX_LIST_PAGES):
             try:
                 page = await connection.list_tools(cursor)
@@ -218,7 +230,8 @@ class McpSource:
             if cursor is None:
                 return pages, []
             names |= new
-            if cursor in cursors or not new:
+            n_barren = 0 if new else n_barren + 1
+            if cursor in cursors or n_barren > _MOST_BARREN:
                 why = f"it does not end, cursor '{cursor}' brings nothing new"
                 break
             cursors.add(cursor)
@@ -304,6 +317,8 @@ class McpSource:
             raise tool_failed(around, "the server began a task in place of answering, and no task is waited for here")
         if asks_for_input(raw):
             raise tool_failed(around, "the server asks for more input before it answers, which nobody here can give")
+        if spec.effect is Effect.READ and is_void(raw):
+            raise void_result(around)
         return raw
 
     def _asked(

@@ -50,7 +50,7 @@ class MendingClient(CappedClient):
         if (asked := _asked(sent)) is None:
             return await self._noticed(request, stream=stream, **options)
         response = await super().send(request, stream=True, **options)
-        if response.status_code == httpx2.codes.OK:
+        if response.status_code in (httpx2.codes.OK, httpx2.codes.ACCEPTED):
             response = await _mended(response, asked, self._max_bytes)
         if not stream:
             try:
@@ -85,15 +85,17 @@ def _asked(sent: JsonObject) -> Asked | None:
 
 
 async def _mended(response: httpx2.Response, asked: Asked, max_bytes: int) -> httpx2.Response:
-    """The response with its kind by its look, and with a body that is mended while it is read."""
+    """The response with its kind by its look, and with a body that is mended while it is read.
+
+    What is only said to be accepted has been answered where the answer is there.
+    """
     pieces = response.aiter_raw()
     first = b""
     async for piece in pieces:
-        first += piece
-        if first.strip(_BLANKS):
+        if first := piece.lstrip(_BLANKS):
             break
-    kind = _kind(response.headers.get("content-type", "").lower(), first.lstrip(_BLANKS))
-    if kind is None:
+    kind = _kind(response.headers.get("content-type", "").lower(), first)
+    if kind is None or (response.status_code == httpx2.codes.ACCEPTED and not first):
         return _with_body(response, _Body(response, _again(first, pieces)), response.headers.get("content-type"))
     body = _events(first, pieces, asked, max_bytes) if kind == _EVENTS else _reply(first, pieces, asked)
     return _with_body(response, _Body(response, body), kind)
@@ -112,7 +114,11 @@ def _with_body(response: httpx2.Response, body: "_Body", kind: str | None) -> ht
     headers = [(name, value) for name, value in response.headers.multi_items() if name != "content-type"]
     typed = [*headers, ("content-type", kind)] if kind else headers
     return httpx2.Response(
-        response.status_code, headers=typed, stream=body, request=response.request, extensions=response.extensions
+        httpx2.codes.OK if kind in (_JSON, _EVENTS) else response.status_code,
+        headers=typed,
+        stream=body,
+        request=response.request,
+        extensions=response.extensions,
     )
 
 
@@ -143,14 +149,20 @@ async def _reply(first: bytes, pieces: AsyncIterator[bytes], asked: Asked) -> As
 
 
 async def _events(first: bytes, pieces: AsyncIterator[bytes], asked: Asked, max_bytes: int) -> AsyncIterator[bytes]:
-    """A stream of events, each mended as soon as it is whole; the last one may lack its end."""
-    rest = [first.removeprefix(b"\xef\xbb\xbf")]
+    """A stream of events, each mended as soon as it is whole; the last one may lack its end.
+
+    A reply that bears the id of another request counts only where no better one comes.
+    """
+    rest, foreign = [first], list[bytes]()
     size = len(rest[0])
     while True:
         if _END_OF_EVENT.search(b"".join(rest[-_MOST_PIECES:])) is not None:
             *events, last = _cut(b"".join(rest))
             for event in events:
-                yield _event(event, asked)
+                if _is_foreign(event, asked):
+                    foreign.append(event)
+                else:
+                    yield _event(event, asked)
             rest, size = [last], len(last)
         if size > max_bytes:
             break
@@ -158,6 +170,8 @@ async def _events(first: bytes, pieces: AsyncIterator[bytes], asked: Asked, max_
             rest.append(await anext(pieces))
         except StopAsyncIteration:
             yield _last_event(b"".join(rest), asked)
+            for event in foreign:
+                yield _event(event, asked)
             return
         size += len(rest[-1])
     async for piece in _again(b"".join(rest), pieces):
@@ -182,6 +196,16 @@ def _last_event(left: bytes, asked: Asked) -> bytes:
     return _event(left + b"\n\n", asked)
 
 
+def _is_foreign(event: bytes, asked: Asked) -> bool:
+    """Whether an event is a reply, and its id says to another request."""
+    try:
+        value = orjson.loads(_data(event))
+    except orjson.JSONDecodeError:
+        return False
+    named = value.get("id") if isinstance(value, dict) and "method" not in value else None
+    return isinstance(named, int | str) and str(named) != str(asked.named)
+
+
 def _data(event: bytes) -> bytes:
     lines = [line.partition(b":") for line in _LINE.split(event)]
     return b"\n".join(value.removeprefix(b" ") for name, _, value in lines if name == b"data")
@@ -199,7 +223,11 @@ def _event(event: bytes, asked: Asked) -> bytes:
         return b"\n".join([*others, b"data:", b"", b""]) if others else b": noise\n\n"
     if found == [data] and not any(name == b"event" for name, _, _ in lines):
         return event
-    return b"".join(b"\n".join([*others, b"data: " + reply, b"", b""]) for reply in found)
+    return b"".join(b"\n".join([*others, *_data_lines(reply), b"", b""]) for reply in found)
+
+
+def _data_lines(data: bytes) -> list[bytes]:
+    return [b"data: " + line for line in _LINE.split(data)]
 
 
 def _replies(body: bytes, asked: Asked) -> Iterator[bytes]:
@@ -211,10 +239,17 @@ def _replies(body: bytes, asked: Asked) -> Iterator[bytes]:
     if message is not None and _fits(message, asked):
         yield body
         return
-    messages = messages_in(_in_envelope(body, asked), {asked.named: asked.method})
+    messages = _without_foreign(messages_in(_in_envelope(body, asked), {asked.named: asked.method}), asked)
     for found in sorted(messages, key=lambda one: "method" not in one):
         is_reply = "method" not in found
         yield json.dumps({**found, "id": asked.named} if is_reply else found, ensure_ascii=True).encode()
+
+
+def _without_foreign(messages: list[JsonObject], asked: Asked) -> list[JsonObject]:
+    """The messages without replies to other requests, where one to this request is among them."""
+    replies = [message for message in messages if "method" not in message]
+    ours = [reply for reply in replies if str(reply.get("id")) == str(asked.named)]
+    return [message for message in messages if message not in replies or message in ours] if ours else messages
 
 
 def _fits(message: object, asked: Asked) -> bool:

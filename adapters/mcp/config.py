@@ -27,9 +27,9 @@ class McpSettings:
     `timeouts` are those of single tools, `leaves` say which of them may change data, `paging` how they page and
     `page_sizes` how long a page may be, where the user knows better than the tool tells.
     `max_attempts` counts the first one and holds for tools that only read. `max_bytes` is for one reply or one event
-    over HTTP, after decompression. `read_tools` are tools that the user
-    vouches for as reading, whatever their names and hints say. `cwd` is where a command is started. What the server
-    writes to stderr goes into a file `mcp_<name>.log` in `log_folder`, where one is given.
+    over HTTP, after decompression, and for one line over stdio. `read_tools` are tools that the user vouches for as
+    reading, whatever their names and hints say. `cwd` is where a command is started. What the server writes to
+    stderr goes into a file `mcp_<name>.log` in `log_folder`, where one is given.
     """
 
     name: str

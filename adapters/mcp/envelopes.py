@@ -5,7 +5,7 @@ another type or none, a result that is no object, an error that is a text. Knows
 reply does not say so, is told to it.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from adapters.base import Json, JsonObject
 from adapters.mcp.sequences import value_at
@@ -15,9 +15,11 @@ _NOISE = " \t\r\n\f\v\ufeff\x00"
 _MOST_STARTS = 20
 _INTERNAL, _PARSE_ERROR = -32603, -32700
 _SHORTEST_REPLY = 20
+TOO_LARGE = "the reply is longer than what is read"
 _NO_RESULT = "the reply holds neither a result nor an error"
 _LISTS = {"tools/list": "tools", "resources/list": "resources", "resources/read": "contents", "tools/call": "content"}
 _BLOCKS = frozenset({"text", "image", "audio", "resource", "resource_link"})
+_MEMBERS = frozenset({"id", "result", "error"})
 RequestId = int | str
 
 
@@ -40,6 +42,12 @@ def is_begun(text: str) -> bool:
     return text.strip(_NOISE) in ("{", "[")
 
 
+def too_large(pending: Iterable[RequestId]) -> Iterator[JsonObject]:
+    """The failure of every request that waits, where a line is longer than what is read: nobody knows whose it was."""
+    for named in pending:
+        yield {"jsonrpc": "2.0", "id": named, "error": {"code": _PARSE_ERROR, "message": TOO_LARGE}}
+
+
 def _values(text: str) -> Iterator[Json]:
     """Every object and list of a line, as far as it looks like a message."""
     end = 0
@@ -60,7 +68,7 @@ def _message(value: JsonObject, pending: Mapping[RequestId, str]) -> JsonObject 
     """The message that an object is; a line of a log may have members of the same names."""
     if isinstance(value.get("method"), str):
         return _call(value)
-    is_ours = "jsonrpc" in value or str(value.get("id")) in map(str, pending)
+    is_ours = "jsonrpc" in value or (value.keys() <= _MEMBERS and str(value.get("id")) in map(str, pending))
     if not is_ours or ("result" not in value and "error" not in value):
         return None
     sent = _id(value.get("id"), pending)

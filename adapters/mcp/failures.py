@@ -24,6 +24,7 @@ from adapters.errors import (
 )
 from adapters.masking import Mask
 from adapters.mcp.config import McpSettings
+from adapters.mcp.envelopes import TOO_LARGE
 
 _BY_STATUS = frozenset({INTERNAL_ERROR, METHOD_NOT_FOUND})
 _STAND_INS = ("server returned an error response", "not found")
@@ -32,7 +33,11 @@ _GONE = (
     "session expired", "unknown session", "not initialized", "sse stream ended", "sse stream failed",
 )  # fmt: skip
 """What servers and the SDK say when the connection or its session is gone; no code is reserved for it."""
-_TOO_LARGE = ("failed to parse json response: is larger than", "sse stream failed: server-sent event exceeded")
+_TOO_LARGE = (
+    TOO_LARGE,
+    "failed to parse json response: is larger than",
+    "sse stream failed: server-sent event exceeded",
+)
 _LOST = (anyio.ClosedResourceError, anyio.BrokenResourceError, anyio.EndOfStream, httpx2.TransportError, OSError)
 _LATER = frozenset({408, 429, 500, 502, 503, 504})
 _SESSION_UNKNOWN = frozenset({400, 404})
@@ -109,6 +114,16 @@ def tool_failed(around: Circumstances, why: str) -> ToolFailed:
     return ToolFailed(words or "the server gives no reason", source=around.settings.name, location=around.location)
 
 
+def void_result(around: Circumstances) -> MalformedResponse:
+    """A tool that reads gave nothing, which is not to say that there is nothing."""
+    return MalformedResponse(
+        _told(around, "the result has neither 'content' nor 'structuredContent'"),
+        source=around.settings.name,
+        location=around.location,
+        is_retryable=True,
+    )
+
+
 def _of_protocol(error: MCPError, around: Circumstances) -> SourceError:
     said = error.message.lower()
     if error.code == REQUEST_TIMEOUT:
@@ -119,15 +134,24 @@ def _of_protocol(error: MCPError, around: Circumstances) -> SourceError:
     if any(mark in said for mark in _GONE) or (error.code == PARSE_ERROR and around.settings.command):
         return connection_failed(around, error.message)
     if error.code == PARSE_ERROR:
-        why = f"the reply cannot be read: {error.message}"
-        return MalformedResponse(
-            _told(around, why), source=around.settings.name, location=around.location, is_retryable=True
-        )
+        return _unreadable(error.message, around)
     if around.status is not None and error.code in _BY_STATUS and said in _STAND_INS:
         return _of_status(around.status, around)
+    if "unexpected content type" in said and not around.is_connecting:
+        return _unreadable(error.message, around)
     hint = f"; {_NO_ENDPOINT}" if around.is_connecting and "content type" in said else ""
     why = f"{error.message}{_details(error)} (code {error.code}){hint}"
     return connection_failed(around, why, is_retryable=False) if around.is_connecting else tool_failed(around, why)
+
+
+def _unreadable(why: str, around: Circumstances) -> MalformedResponse:
+    """A reply that is none, such as the page of a proxy that has trouble; another one may be sound."""
+    return MalformedResponse(
+        _told(around, f"the reply cannot be read: {why}"),
+        source=around.settings.name,
+        location=around.location,
+        is_retryable=True,
+    )
 
 
 def _details(error: MCPError) -> str:

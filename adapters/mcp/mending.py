@@ -28,6 +28,8 @@ def fitting(method: str, raw: JsonObject) -> JsonObject | None:
             return {**_CACHING, "tools": list(usable_tools(raw)), **_cursor(raw)}
         case "initialize":
             return _handshake(raw)
+        case "server/discover":
+            return _discovery(raw)
         case _:
             return None
 
@@ -117,14 +119,27 @@ def _handshake(raw: JsonObject) -> JsonObject:
     """What the SDK needs of a handshake. A revision that is none of a handshake is taken for the last that is one."""
     server, revision, words = raw.get("serverInfo"), raw.get("protocolVersion"), raw.get("instructions")
     named = {"name": "", "version": "", **(server if isinstance(server, dict) else {})}
-    capabilities = raw.get("capabilities")
-    told = capabilities.items() if isinstance(capabilities, dict) else ()
     return {
         "protocolVersion": revision if revision in HANDSHAKE_PROTOCOL_VERSIONS else LATEST_HANDSHAKE_VERSION,
-        "capabilities": {name: _offer(offer) for name, offer in told if offer not in (None, False)},
+        "capabilities": _offers(raw),
         "serverInfo": {"name": str(named["name"]), "version": str(named["version"])},
         **({"instructions": words} if isinstance(words, str) else {}),
     }
+
+
+def _discovery(raw: JsonObject) -> JsonObject | None:
+    """What the SDK needs of a stateless server's word about itself; None where it names no revision."""
+    revisions = raw.get("supportedVersions")
+    if not isinstance(revisions, list):
+        return None
+    return {**_CACHING, "supportedVersions": [str(name) for name in revisions], "capabilities": _offers(raw)}
+
+
+def _offers(raw: JsonObject) -> JsonObject:
+    """What a server says that it can do. One that says nothing may have tools all the same."""
+    capabilities = raw.get("capabilities")
+    told = capabilities.items() if isinstance(capabilities, dict) else ()
+    return {name: _offer(offer) for name, offer in told if offer not in (None, False)}
 
 
 def _offer(offer: Json) -> JsonObject:

@@ -24,6 +24,7 @@ _OWN = frozenset(
     {"content", "structuredContent", "structured_content", "isError", "is_error", "_meta", "resultType", "ttlMs",
      "cacheScope", "contents"}
 )  # fmt: skip
+_HOLDING = frozenset({"content", "contents", "structuredContent", "structured_content"})
 _RESERVED = ("io.modelcontextprotocol/", "modelcontextprotocol.io/", "mcp.dev/", "runax/")
 _OF_PAGING = re.compile("next|cursor|more|total|page|token|offset|count|last", re.IGNORECASE)
 _TEXTUAL = re.compile(r"text/(?!html)|application/(?:[\w.-]+\+)?(?:json|x-ndjson|ndjson|jsonl)\b", re.IGNORECASE)
@@ -108,6 +109,11 @@ def is_put_off(raw: Mapping[str, Json]) -> bool:
     return raw.get("resultType") == "task" or (isinstance(raw.get("task"), dict) and not _has_content(raw))
 
 
+def is_void(raw: Mapping[str, Json]) -> bool:
+    """Whether a result holds nothing, not even content that is empty: nobody says that there is no data."""
+    return all(value is None or name in _OWN - _HOLDING for name, value in raw.items())
+
+
 def _opened(raw: Mapping[str, Json]) -> Mapping[str, Json]:
     """The result that another server gave, where the one text of this result is all of that one."""
     texts = texts_of(raw) if _structure(raw) is None else []
@@ -146,7 +152,7 @@ def _told(raw: Mapping[str, Json]) -> JsonObject:
 
 
 def _has_content(raw: Mapping[str, Json]) -> bool:
-    return any(name in raw for name in ("content", "contents", "structuredContent", "structured_content"))
+    return not _HOLDING.isdisjoint(raw)
 
 
 def _blocks(raw: Mapping[str, Json]) -> list[Json]:

@@ -12,13 +12,13 @@ import httpx2
 from mcp import StdioServerParameters
 from mcp.client import Transport
 from mcp.client.sse import sse_client
-from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
 from adapters.addresses import guard
 from adapters.masking import quiet_http_logs
 from adapters.mcp.bodies import MendingClient
 from adapters.mcp.config import McpSettings
+from adapters.mcp.process import process_client
 from adapters.mcp.stderr import ServerWords
 
 _READ_S = 300.0
@@ -47,7 +47,8 @@ async def transport_to(
     """A transport that is not yet open; what it needs is entered on `stack`. `heard` sees every HTTP response."""
     match way:
         case Way.STDIO | Way.STDIO_ANEW:
-            return stdio_client(_process(settings), errlog=await stack.enter_async_context(words.listening()))
+            errlog = await stack.enter_async_context(words.listening())
+            return process_client(_process(settings), errlog=errlog, max_bytes=settings.max_bytes)
         case Way.HTTP:
             client = await stack.enter_async_context(_http(settings, heard))
             return streamable_http_client(settings.url or "", http_client=client, max_sse_event_size=settings.max_bytes)

@@ -30,7 +30,8 @@ from mcp.types import (
 from pydantic import ValidationError
 
 from adapters.base import Json, JsonObject
-from adapters.mcp.envelopes import is_begun, messages_in
+from adapters.mcp.envelopes import is_begun, messages_in, too_large
+from adapters.mcp.lines import LineTooLong
 from adapters.mcp.mending import fitting
 
 _KEY = "runax/raw"
@@ -92,7 +93,9 @@ class Wire:
 
     def received(self, item: SessionMessage | Exception) -> Iterator[SessionMessage]:
         """What came, as messages that the SDK will take; what is none is counted."""
-        if isinstance(item, Exception):
+        if isinstance(item, LineTooLong):
+            yield from self._taken(too_large(list(self._pending)))
+        elif isinstance(item, Exception):
             yield from self._mended(item)
         elif isinstance(item.message, JSONRPCError) and item.message.id is None:
             yield from self._taken(messages_in(item.message.model_dump(mode="json"), self._pending))

@@ -2,7 +2,9 @@
 
 import json
 import os
+import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 N = 61
@@ -73,14 +75,28 @@ def reply_to_call(way: str, sent: Any) -> None:
             }
         ),
         "result_is_null": json.dumps(reply | {"result": None}),
+        "result_is_empty": json.dumps(reply | {"result": {}}),
+        "content_is_null": json.dumps(reply | {"result": {"content": None, "isError": False}}),
+        "log_with_its_id": json.dumps({"level": "info", "msg": "x", "id": sent, "result": {}}) + "\n" + whole,
+        "large": json.dumps(reply | {"result": {"content": [{"type": "text", "text": "x" * 100_000}]}}),
         "cut": whole[:900],
     }
+    if way == "no_line_end":
+        put(whole, end="")
+        os._exit(0)
     put(ways.get(way, whole))
 
 
-def serve(way: str) -> None:
+def begin(way: str) -> None:
+    if way.startswith("child:"):
+        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+        Path(way.removeprefix("child:")).write_text(str(child.pid))
     if way == "banner":
         put("Careless server 1.0 ", end="")
+
+
+def serve(way: str) -> None:
+    begin(way)
     is_first = True
     for line in sys.stdin:
         message = json.loads(line)
@@ -92,6 +108,8 @@ def serve(way: str) -> None:
             continue
         if method == "initialize":
             put(json.dumps({"jsonrpc": "2.0", "id": sent, "result": handshake(way)}))
+        elif method == "tools/list" and way == "first_page_empty" and not message.get("params", {}).get("cursor"):
+            put(json.dumps({"jsonrpc": "2.0", "id": sent, "result": {"tools": [], "nextCursor": "2"}}))
         elif method == "tools/list" and way == "second_page_fails" and message.get("params"):
             put(json.dumps({"jsonrpc": "2.0", "id": sent, "error": {"code": -32602, "message": "Invalid cursor"}}))
         elif method == "tools/list":

@@ -1,6 +1,7 @@
 """Servers that are careless about the messages themselves: what can only mean one thing is taken as that."""
 
 import asyncio
+import subprocess
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from adapters.clock import ManualClock
-from adapters.errors import ConnectionFailed, ToolFailed
+from adapters.errors import ConnectionFailed, MalformedResponse, ResponseTooLarge, ToolFailed
 from adapters.mcp.config import McpSettings
 from adapters.mcp_adapter import McpSource
 
@@ -19,8 +20,9 @@ N = 61
 
 
 @asynccontextmanager
-async def careless(way: str) -> AsyncIterator[McpSource]:
-    settings = McpSettings(name="careless", command=(sys.executable, SERVER, way), timeout_s=20.0)
+async def careless(way: str, *, max_bytes: int = 10_000_000) -> AsyncIterator[McpSource]:
+    command = (sys.executable, SERVER, way)
+    settings = McpSettings(name="careless", command=command, timeout_s=20.0, max_bytes=max_bytes)
     async with asyncio.timeout(60):
         source = await McpSource.open(settings, clock=ManualClock())
         try:
@@ -41,7 +43,8 @@ def ids_in(payload: Any) -> list[int]:
         "revision_is_number", "revision_is_null", "stateless_revision", "empty_handshake", "flags_for_objects",
         "id_is_float", "id_is_null", "no_id", "no_version", "version_is_number", "batch", "result_is_list",
         "result_is_text", "result_is_content", "words_before", "words_behind", "two_on_a_line", "over_several_lines",
-        "byte_order_mark", "control_characters", "half_a_character", "half_a_character_outside",
+        "byte_order_mark", "control_characters", "half_a_character", "half_a_character_outside", "no_line_end",
+        "log_with_its_id", "first_page_empty",
     ],
 )  # fmt: skip
 async def test_a_careless_message_costs_no_record(way: str) -> None:
@@ -65,6 +68,34 @@ async def test_no_result_at_all_is_a_failure_and_no_empty_list() -> None:
     async with careless("result_is_null") as source:
         with pytest.raises(ToolFailed, match="neither a result nor an error"):
             await source.call("list_rows", {})
+
+
+@pytest.mark.parametrize("way", ["result_is_empty", "content_is_null"])
+async def test_a_result_without_any_content_is_a_failure_and_no_empty_list(way: str) -> None:
+    async with careless(way) as source:
+        with pytest.raises(MalformedResponse, match="neither 'content' nor 'structuredContent'"):
+            await source.call("list_rows", {})
+
+
+async def test_a_line_beyond_the_cap_is_told_as_too_large_and_the_next_call_goes_on() -> None:
+    async with careless("large", max_bytes=50_000) as source:
+        for _ in range(2):
+            with pytest.raises(ResponseTooLarge, match="larger than what is read"):
+                await source.call("list_rows", {})
+
+
+async def test_what_a_server_started_ends_with_it_though_the_server_ends_by_itself(tmp_path: Path) -> None:
+    async with careless(f"child:{tmp_path / 'pid'}") as source:
+        await source.call("list_rows", {})
+        child = int((tmp_path / "pid").read_text())
+        assert is_running(child)
+    assert not is_running(child)
+
+
+def is_running(process: int) -> bool:
+    """Whether a process runs; one that nobody has asked after since it ended is a zombie, and runs no more."""
+    state = subprocess.run(("ps", "-o", "stat=", "-p", str(process)), capture_output=True, text=True, check=False)
+    return state.stdout.strip()[:1] not in ("", "Z")
 
 
 async def test_a_reply_that_is_cut_is_told_before_the_time_limit() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from adapters.clock import ManualClock
-from adapters.errors import ConnectionFailed, ResponseTooLarge, SourceError, TimedOut, ToolFailed
+from adapters.errors import ConnectionFailed, MalformedResponse, ResponseTooLarge, SourceError, TimedOut
 from adapters.mcp.config import McpSettings
 from adapters.mcp_adapter import McpSource
 from mock_api.mcp_faults import McpFault
@@ -243,7 +243,7 @@ async def test_noise_in_place_of_a_reply_is_named_in_the_failure() -> None:
 @pytest.mark.parametrize("way", ["http", "http stateless"])
 async def test_a_login_page_and_a_foreign_redirect_are_failures(way: str) -> None:
     async with breaking(way, McpFault.HTML) as source:
-        with pytest.raises(ToolFailed, match="text/html"):
+        with pytest.raises(MalformedResponse, match="text/html"):
             await source.call("list_tickets", {})
     async with breaking(way, McpFault.FOREIGN_REDIRECT, token="s3cr3t-value") as source:
         with pytest.raises(SourceError, match=r"127\.0\.0\.2") as caught:

@@ -86,10 +86,26 @@ async def test_a_body_of_json_holds_the_reply_to_the_one_request(body: bytes) ->
         b"\xef\xbb\xbfdata: " + coded(REPLY) + b"\r\n\r\n",
         b"data: " + coded(REPLY) + b"\r\r",
         b"data: " + json.dumps(REPLY, indent=1).encode().replace(b"\n", b"\ndata: ") + b"\n\n",
+        b"event: message\ndata: " + json.dumps(REPLY, indent=1).encode().replace(b"\n", b"\ndata: ") + b"\n\n",
+        b"data: " + coded(REPLY | {"id": 99}) + b"\n\n",
+        b"data: " + coded([REPLY | {"id": 99, "result": {"content": []}}, REPLY]) + b"\n\n",
     ],
 )
 async def test_a_stream_of_events_holds_the_reply_to_the_one_request(body: bytes) -> None:
     assert messages(await answered(EVENTS, body)) == [REPLY]
+
+
+async def test_a_reply_to_another_request_counts_only_behind_one_to_this() -> None:
+    stranger = REPLY | {"id": 99, "result": {"content": []}}
+    response = await answered(EVENTS, b"data: " + coded(stranger) + b"\n\ndata: " + coded(REPLY) + b"\n\n")
+    assert messages(response)[0] == REPLY
+
+
+async def test_a_request_that_is_only_accepted_is_answered_by_what_comes_with_it() -> None:
+    response = await answered(JSON, coded(REPLY), status=202)
+    assert (response.status_code, messages(response)) == (200, [REPLY])
+    assert (await answered(None, b"", status=202)).status_code == 202
+    assert (await answered("text/plain", b"Accepted", status=202)).status_code == 202
 
 
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=30))
