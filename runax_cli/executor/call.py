@@ -4,6 +4,7 @@ Knows the order of the stages. Knows no wire, no wording of a prompt, and nothin
 """
 
 import asyncio
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +16,6 @@ from runax_cli.errors import BudgetExhausted, StoreError
 from runax_cli.events import Warned
 from runax_cli.executor import conclude
 from runax_cli.executor.caps import Deadline, FetchLimits
-from runax_cli.executor.compact import compact
 from runax_cli.executor.conclude import Figures
 from runax_cli.executor.coverage import Notes, compare, coverage_of
 from runax_cli.executor.dataset import Dataset, DatasetStore
@@ -179,7 +179,9 @@ class Executor:
 
     def _corrected(self, estimate: Estimate, dataset: Dataset) -> Estimate:
         """Counted on the first page's records themselves, as they are sent; a huge page by its first records."""
-        lines = list(dataset.lines(1, 1 + _SAMPLED))
+        lines: list[bytes] = []
+        with suppress(StoreError):  # told where they are read
+            lines += dataset.lines(1, 1 + _SAMPLED)
         text = b"\n".join(lines).decode("utf-8", "replace")
         tokens = self._counter.bound(text) if lines else 0
         entry = dataset.spool.entries.get(0)
@@ -200,7 +202,7 @@ class Executor:
             group.create_task(self._fetched_and_sealed(run, fetch, dataset))
             group.create_task(reading.pages(fetch.in_order()))
         run.tokens_raw = reading.result.tokens
-        data = await self._direct(run, dataset) if reading.is_held else None
+        data = await self._reader.whole(dataset, direct_limit=run.direct_limit) if reading.is_held else None
         if data is None:
             await reading.release()
             return await self._reduced(run, fetch, dataset, reading)
@@ -230,7 +232,7 @@ class Executor:
         run.tokens_raw = round(dataset.spool.n_bytes * estimate.tokens_per_byte)
         choice = self._choice(run, Size(records=dataset.n_records, tokens=run.tokens_raw, is_estimate=False))
         if choice.strategy is not Strategy.TABLE:
-            data = await self._direct(run, dataset)
+            data = await self._reader.whole(dataset, direct_limit=run.direct_limit)
             if data is not None:
                 run.tell_choice(choice)
                 read = dataset.n_records
@@ -254,15 +256,6 @@ class Executor:
             return choice
         read = choose(size, "read", direct_limit=0, chunk_tokens=run.reducer.chunk_tokens)
         return Choice(read.strategy, f"{choice.why}; without an engine they are read")
-
-    async def _direct(self, run: Underway, dataset: Dataset) -> dict[str, Any] | None:
-        """All records as they are, or None where their references make them more than may pass."""
-
-        def measured() -> dict[str, Any] | None:
-            data = conclude.direct_data(dataset.name, list(dataset.records()))
-            return data if self._counter.bound(compact(data)) <= run.direct_limit else None
-
-        return await asyncio.to_thread(measured)
 
     async def _reduced(self, run: Underway, fetch: Fetch, dataset: Dataset, reading: Reading) -> CallOutcome:
         result = reading.result

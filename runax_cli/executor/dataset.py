@@ -52,16 +52,23 @@ class Dataset:
         return 1 + sum(entry.records for entry in self.spool.entries.values() if entry.index < index)
 
     def record(self, row: int) -> JsonObject:
-        """The record of a row number; raises KeyError where there is no such row."""
+        """The record of a row number. Raises KeyError where there is no such row, and StoreError as `records` does."""
         found = next(self.records(row, row + 1), None)
         if found is None:
             raise KeyError(f"dataset '{self.name}' has rows 1 to {self.n_records}, and no row {row}")
         return found
 
     def records(self, start: int = 1, stop: int | None = None) -> Iterator[JsonObject]:
-        """Records of the rows from `start` up to and without `stop`, read from disk one by one."""
-        for line in self.lines(start, stop):
-            yield parsed(line)
+        """Records of the rows from `start` up to and without `stop`, read from disk one by one.
+
+        Raises StoreError where the disk does not give back what it took.
+        """
+        for row, line in enumerate(self.lines(start, stop), start=start):
+            try:
+                yield parsed(line)
+            except ValueError as error:
+                text = f"record {row} of '{self.name}' is damaged in '{self.spool.path}'. Ask again: it is fetched anew."
+                raise StoreError(text, path=str(self.spool.path)) from error
 
     def lines(self, start: int = 1, stop: int | None = None) -> Iterator[bytes]:
         """The same as compact JSON lines."""

@@ -13,6 +13,7 @@ from adapters.clock import Clock, SystemClock
 from adapters.errors import SourceError
 from adapters.pagination import Certainty, first_address, is_followed
 from adapters.probe import FirstPage, Probe
+from runax_cli.errors import StoreError
 from runax_cli.events import Emitter
 from runax_cli.executor.caps import Caps, FetchLimits
 from runax_cli.executor.coverage import Announced, Fetched, Notes, Totals
@@ -289,7 +290,11 @@ class Fetch:
         for index in sorted({0, len(filled) // 2}):
             if not {*range(index + 1)} <= filled or self._intake.is_stopped:
                 return
-            record = await asyncio.to_thread(self._dataset.record, (index + 1) * walk.stride)
+            try:
+                record = await asyncio.to_thread(self._dataset.record, (index + 1) * walk.stride)
+            except StoreError as error:
+                self._notes.missing(ReasonCode.STORE_ERROR, str(error))
+                return
             if not await stands_still(self._pages, index, record, stride=walk.stride):
                 at = f"record {(index + 1) * walk.stride:,}"
                 text = f"{at} is no more where it was read: others before it were added or deleted meanwhile"

@@ -5,8 +5,11 @@ Knows reducers, merging and budgets of findings. Knows no page, no request to a 
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 
+from runax_cli.errors import StoreError
 from runax_cli.events import FindingsMerged
 from runax_cli.executor import conclude
 from runax_cli.executor.compact import compact
@@ -24,7 +27,7 @@ _LONG_NAME = "x" * 24
 
 
 class Reader:
-    """Makes readings with one model, and merges what they find."""
+    """Makes readings with one model, and merges what they find. What is small enough is read as it is."""
 
     def __init__(
         self, counter: CalibratedCounter, *, prompts: ReducerPrompts, effective_tokens: int, concurrency: int
@@ -85,6 +88,17 @@ class Reader:
             return (), 0
         fitting = await asyncio.to_thread(self._fitting, merged, budget)
         return merged, len(merged) - max(1, fitting)
+
+    async def whole(self, dataset: Dataset, *, direct_limit: int) -> dict[str, Any] | None:
+        """All records as they are; None where their references make them too much, or the disk does not give them."""
+
+        def measured() -> dict[str, Any] | None:
+            with suppress(StoreError):  # told where they are read
+                data = conclude.direct_data(dataset.name, list(dataset.records()))
+                return data if self.counter.bound(compact(data)) <= direct_limit else None
+            return None
+
+        return await asyncio.to_thread(measured)
 
     def _fitting(self, findings: Sequence[Finding], budget_tokens: int) -> int:
         """How many of the first findings fit as they are shown, references and quotes included."""

@@ -7,10 +7,11 @@ that memory stays flat however long the dataset is. Knows no page's request and 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from typing import TypeAlias
 
-from runax_cli.errors import BudgetExhausted, ModelRefused
+from runax_cli.errors import BudgetExhausted, ModelRefused, StoreError
 from runax_cli.events import ChunkFailed, ChunkPacked, ChunkReduced, Emitter
 from runax_cli.executor.chunks import Chunk, Load, Packer, Unit, units_of, weigh
 from runax_cli.executor.coverage import Notes
@@ -105,7 +106,7 @@ class Reading:
         async with asyncio.TaskGroup() as group:
             for start in range(0, len(rows), SLICE):
                 some = rows[start : start + SLICE]
-                await self._take(await asyncio.to_thread(self._units_of_rows, some), group)
+                await self._take(await self._from_disk(partial(self._units_of_rows, some)), group)
             await self._finish(group)
 
     async def _finish(self, group: asyncio.TaskGroup) -> None:
@@ -121,9 +122,16 @@ class Reading:
     async def _page(self, index: int, group: asyncio.TaskGroup) -> None:
         entry = self._dataset.spool.entries[index]
         for start in range(0, entry.records, SLICE):
-            units = await asyncio.to_thread(self._units_of_slice, index, start)
-            await self._take(units, group)
+            await self._take(await self._from_disk(partial(self._units_of_slice, index, start)), group)
         self._row += entry.records
+
+    async def _from_disk(self, units: Callable[[], list[Unit]]) -> list[Unit]:
+        """Records as units. Those that the disk does not give back are told, and cost none of the others."""
+        try:
+            return await asyncio.to_thread(units)
+        except StoreError as error:
+            self._notes.missing(ReasonCode.STORE_ERROR, str(error))
+            return []
 
     async def _take(self, units: Sequence[Unit], group: asyncio.TaskGroup) -> None:
         for unit in units:

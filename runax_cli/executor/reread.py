@@ -10,6 +10,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
+from runax_cli.errors import StoreError
 from runax_cli.executor import conclude
 from runax_cli.executor.compact import compact
 from runax_cli.executor.coverage import Notes
@@ -98,6 +99,13 @@ class _Again:
         )
 
     def _direct(self, direct_limit: int) -> dict[str, Any] | None:
+        """All rows as they are; None where they are too much, or the disk does not give them."""
+        try:
+            return self._within(direct_limit)
+        except StoreError:  # told where they are read
+            return None
+
+    def _within(self, direct_limit: int) -> dict[str, Any] | None:
         most_bytes, n_bytes = _BYTES_A_TOKEN * direct_limit, 0
         data: dict[str, Any] = {}
         for row, record in _records(self._entry.dataset, self._rows):

@@ -110,17 +110,30 @@ class Spool:
         self.entries[entry.index] = entry
 
     def lines(self, index: int, start: int = 0) -> Iterator[bytes]:
-        """The records of a page from its `start`th on (from 0), one line each, without loading the page."""
+        """The records of a page from its `start`th on (from 0), one line each, without loading the page.
+
+        Raises StoreError where the disk does not give back what it took.
+        """
         entry = self.entries[index]
         mark = start // MARK_EVERY
         if start >= entry.records:
             return
-        with self.path.open("rb") as file:
-            file.seek(entry.offset + entry.marks[mark])
-            for number in range(mark * MARK_EVERY, entry.records):
-                line = file.readline().rstrip(b"\n")
-                if number >= start:
-                    yield line
+        try:
+            with self.path.open("rb") as file:
+                file.seek(entry.offset + entry.marks[mark])
+                for number in range(mark * MARK_EVERY, entry.records):
+                    line = file.readline()
+                    if not line.endswith(b"\n"):
+                        raise OSError(f"it ends before record {number + 1} of the page does")
+                    if number >= start:
+                        yield line[:-1]
+        except OSError as error:
+            raise self.unread(index, error.strerror or str(error)) from error
+
+    def unread(self, index: int, why: str) -> StoreError:
+        """The error of a page that cannot be read again."""
+        text = f"page {index + 1} cannot be read from '{self.path}': {why}. Ask again: it is fetched anew."
+        return StoreError(text, path=str(self.path))
 
     @property
     def in_order(self) -> tuple[PageEntry, ...]:

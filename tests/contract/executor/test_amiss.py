@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 from functools import partial
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from adapters.base import Convention, Pagination
 from adapters.errors import HttpStatusError, TimedOut
 from runax_cli.budget import Amount, Limits
+from runax_cli.errors import StoreError
 from runax_cli.executor.envelope import FaultCode
 
 BY_PAGE = Pagination(
@@ -391,7 +393,6 @@ async def test_cancellation_in_mid_fetch_keeps_the_pages_that_were_in(make: Any)
 
 
 async def test_a_disk_that_takes_no_pages_is_told(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from runax_cli.errors import StoreError
     from runax_cli.executor.spool import Spool
 
     inner = Spool.write
@@ -409,6 +410,48 @@ async def test_a_disk_that_takes_no_pages_is_told(make: Any, monkeypatch: pytest
     assert "store_error" in bench.codes(outcome)
 
 
+@pytest.mark.parametrize("direct_limit", [500, 10**6], ids=["too much", "little enough"])
+@pytest.mark.parametrize("happens", ["cut off", "damaged", "gone"])
+async def test_records_that_the_disk_does_not_give_back_are_told_and_the_others_are_read(
+    make: Any, monkeypatch: pytest.MonkeyPatch, happens: str, direct_limit: int
+) -> None:
+    from runax_cli.executor.spool import Spool
+
+    inner = Spool.write
+
+    def written(self: Any, index: int, lines: Any, *, position: str) -> Any:
+        entry = inner(self, index, lines, position=position)
+        if index == 5 and happens == "cut off":
+            os.truncate(self.path, entry.offset + entry.n_bytes // 2)
+        elif index == 5 and happens == "damaged":
+            with self.path.open("r+b") as file:
+                file.truncate(entry.offset)
+                file.seek(entry.offset)
+                file.write(b"\x00" * entry.n_bytes)
+        elif index == 5:
+            self.path.unlink()
+        return entry
+
+    monkeypatch.setattr(Spool, "write", written)
+    bench = make(261)
+    outcome = await bench.call(direct_limit=direct_limit)
+    assert outcome.envelope.status == "partial"
+    assert "store_error" in bench.codes(outcome)
+    assert outcome.dataset is not None
+    assert outcome.coverage.records_read == 261
+    read = outcome.coverage.read_by_model
+    assert read == 250 if happens != "gone" else read <= 250
+
+
+async def test_records_that_are_gone_when_they_are_read_again_are_told(make: Any) -> None:
+    bench = make(261)
+    outcome = await bench.call()
+    assert outcome.dataset is not None
+    outcome.dataset.spool.path.unlink()
+    with pytest.raises(StoreError, match=r"page 1 cannot be read from '.*': No such file or directory\. Ask again"):
+        list(outcome.dataset.records())
+
+
 async def test_no_folder_for_datasets_is_an_envelope_and_no_exception(make: Any) -> None:
     bench = make(261)
     bench.folder.parent.mkdir(exist_ok=True)
@@ -419,7 +462,6 @@ async def test_no_folder_for_datasets_is_an_envelope_and_no_exception(make: Any)
 
 
 async def test_sealing_that_fails_is_told_and_the_answer_stands(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from runax_cli.errors import StoreError
     from runax_cli.executor import call
 
     def fails(dataset: Any) -> Any:
