@@ -67,8 +67,9 @@ class Dataset:
             try:
                 yield parsed(line)
             except ValueError as error:
-                text = f"record {row} of '{self.name}' is damaged in '{self.spool.path}'. Ask again: it is fetched anew."
-                raise StoreError(text, path=str(self.spool.path)) from error
+                path = str(self.spool.path)
+                text = f"record {row} of '{self.name}' is damaged in '{path}'. Ask again: it is fetched anew."
+                raise StoreError(text, path=path) from error
 
     def lines(self, start: int = 1, stop: int | None = None) -> Iterator[bytes]:
         """The same as compact JSON lines."""
