@@ -10,13 +10,12 @@ from adapters.pagination import ResponseShape, flattened
 
 _DEPTH = 3
 _REFERENCES = 8
+_MEMBERS_DEEP, _WIDEST = 2, 40
 
 
 def arguments_of(schema: JsonObject) -> dict[str, JsonObject]:
     """Arguments by name, members of objects by their path (`page/limit`), references inside the schema followed."""
-    return flattened(
-        {name: resolved(value, schema) for name, value in _properties(schema).items() if isinstance(value, dict)}
-    )
+    return flattened({name: _followed(value, schema) for name, value in _properties(schema).items() if _is(value)})
 
 
 def without(schema: JsonObject, hidden: Collection[str]) -> JsonObject:
@@ -68,6 +67,31 @@ def resolved(value: Json, root: JsonObject) -> JsonObject:
     return value if isinstance(value, dict) else {}
 
 
+def _followed(value: Json, root: JsonObject, depth: int = _MEMBERS_DEEP) -> JsonObject:
+    """A schema with references followed in the members of objects too, as deep as paging looks."""
+    schema = _opened(value, root)
+    members = _properties(schema)
+    if not depth or not members or len(members) > _WIDEST:
+        return schema
+    inner = {name: _followed(member, root, depth - 1) for name, member in members.items() if _is(member)}
+    return {**schema, "properties": inner}
+
+
+def _opened(value: Json, root: JsonObject) -> JsonObject:
+    """A schema with its reference followed; of an object that may be null, as generators write it, the object."""
+    schema = resolved(value, root)
+    for key in ("anyOf", "oneOf", "allOf"):
+        branches = [branch for part in schema.get(key) or () if (branch := resolved(part, root)).get("type") != "null"]
+        if len(branches) == 1 and _properties(branches[0]):
+            beside = {name: inner for name, inner in schema.items() if name not in (key, "default")}
+            return {**branches[0], **beside}
+    return schema
+
+
+def _is(schema: Json) -> bool:
+    return isinstance(schema, dict)
+
+
 def type_of(schema: JsonObject) -> str:
     """The one type that a value has beside null; empty where there are several or none is named."""
     types = schema.get("type")
@@ -104,7 +128,7 @@ def _removed(schema: JsonObject, path: list[str], root: JsonObject) -> JsonObjec
     properties = dict(_properties(schema))
     if first not in properties:
         return schema
-    inner = _removed(resolved(properties[first], root), rest, root) if rest else {}
+    inner = _removed(_opened(properties[first], root), rest, root) if rest else {}
     if rest and _properties(inner):
         return {**schema, "properties": {**properties, first: inner}}
     del properties[first]
