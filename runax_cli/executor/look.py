@@ -5,11 +5,12 @@ and money is worked out elsewhere.
 """
 
 import asyncio
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from adapters.base import Json, ToolSpec
+from adapters.base import Convention, Json, ToolSpec
 from adapters.clock import Clock
 from adapters.errors import SourceError
 from adapters.pagination import first_address, read_page
@@ -160,7 +161,7 @@ class Lookout:
             records=wanted,
             tokens=tokens,
             choice=choice,
-            pages=_pages(found, choice, told),
+            pages=_pages(found, choice, told, records=wanted),
             page_size=at_once,
             chunks=told.chunks,
             overhead=overhead,
@@ -190,7 +191,7 @@ class Lookout:
         n_bytes = len(text.encode("utf-8", "replace"))
         counted = self._counter.count(text) if sample else 0
         estimate = Estimate(
-            records=found.total if found.total is not None else (len(sample) if found.first is not None else None),
+            records=_all_of(found),
             bytes_per_record=n_bytes / len(sample) if sample else found.bytes_per_record,
             tokens_per_byte=counted / n_bytes if n_bytes else TOKENS_PER_BYTE,
             announced_tokens=None if is_all else found.tokens_estimation,
@@ -256,10 +257,22 @@ def _output_tokens(effective: int) -> int:
     return max(LEAST_OUTPUT_TOKENS, min(MOST_OUTPUT_TOKENS, effective // 8))
 
 
-def _pages(found: Probe, choice: Choice, told: Forecast) -> int | None:
+def _all_of(found: Probe) -> int | None:
+    """How many records there are: as announced, or those of the one page that there is; None where none tells."""
+    if found.total is not None or found.first is None:
+        return found.total
+    reading, is_single = found.first.reading, found.pagination.convention is Convention.SINGLE
+    is_last = reading.next is None and (reading.has_more is False or (is_single and reading.has_more is None))
+    return len(reading.records) if is_last else None
+
+
+def _pages(found: Probe, choice: Choice, told: Forecast, *, records: int | None) -> int | None:
+    """Pages of the call; where their size is not ours to choose, as many as the first one makes it."""
     if choice.strategy is Strategy.EMPTY:
         return 0
-    return 1 if found.first is not None and found.pagination.size is None else told.pages
+    if found.first is None or found.pagination.size is not None:
+        return told.pages
+    return None if records is None else max(1, math.ceil(records / max(1, len(found.first.reading.records))))
 
 
 def _tokens(estimate: Estimate, records: int | None) -> int | None:

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+from fastapi import FastAPI, Response
 
 from mock_api.app import create_app
 from mock_api.serving import serve
@@ -75,6 +76,24 @@ async def test_the_parts_of_a_question_are_told_in_order(capsys: Any) -> None:
     assert [part.need for part in told.parts] == ["compute", "read"]
     assert told.by_role["planner"].requests == 1
     assert told.tokens >= sum(part.tokens for part in told.parts)
+
+
+async def test_pages_whose_number_nobody_tells_are_not_made_up(capsys: Any) -> None:
+    """The first page is not all, whatever a page holds: only that more follows is known."""
+    app = FastAPI()
+
+    @app.get("/books", operation_id="list_books")
+    def books(response: Response, p: int = 1) -> list[dict[str, int]]:
+        response.headers["Link"] = f'</books?p={p + 1}>; rel="next"' if p < 40 else ""
+        return [{"id": 30 * p + n} for n in range(30)]
+
+    async with serve(app, port=0) as url:
+        assert await plan.forecast("How many books are there per id?", common("json"), demo_configuration(url)) == 0
+    (part,) = QuestionForecast.model_validate_json(capsys.readouterr().out).parts
+    (call,) = part.calls
+    assert (call.is_lookup, call.records_total, call.pages, call.requests) == (False, None, None, None)
+    assert "unknown number" in call.why
+    assert not part.is_known
 
 
 async def test_text_has_a_few_lines_for_each_part(capsys: Any) -> None:
