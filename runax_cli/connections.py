@@ -26,7 +26,7 @@ from adapters.combine import Catalog
 from adapters.errors import ConnectionFailed, DocumentError, MissingCredential, SourceError, TimedOut
 from adapters.mcp.config import McpSettings
 from adapters.openapi.settings import ANY_SCHEME, Client, OpenApiSettings, ToolOverride
-from runax_cli.errors import ConfigurationError, RunaxError, SourceUnavailable
+from runax_cli.errors import ConfigurationError, RunaxError, SourceUnavailable, sentence
 from runax_cli.folders import cache_folder
 from runax_cli.settings_files import ClientPart, McpPart, OpenApiPart, OperationPart, PaginationPart
 from runax_cli.settings_load import Configuration
@@ -98,11 +98,11 @@ def told() -> Iterator[None]:
 def as_runax_error(error: SourceError) -> RunaxError:
     """A document or credential that is of no use is the configuration's fault; all else is the source's."""
     where = f" ({error.location})" if error.location and error.location not in str(error) else ""
-    text = f"the source '{error.source}' cannot be used{where}: {str(error).rstrip('.')}"
+    text = sentence(f"the source '{error.source}' cannot be used{where}: {error}")
     is_away = any(isinstance(cause, ConnectionFailed | TimedOut) for cause in (error, error.__cause__))
     if isinstance(error, DocumentError | MissingCredential) and not is_away:
-        return ConfigurationError(f"{text}. `runax config show --origin` says what is set.", setting=error.source)
-    return SourceUnavailable(f"{text}. Check its address and that it runs; `runax doctor` tells more.")
+        return ConfigurationError(f"{text} `runax config show --origin` says what is set.", setting=error.source)
+    return SourceUnavailable(f"{text} Check its address and that it runs; `runax doctor` tells more.")
 
 
 async def open_source(

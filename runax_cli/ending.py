@@ -104,7 +104,7 @@ def _usage(error: BaseException, message: str) -> int:
 
 
 def _say(text: str) -> None:
-    line = one_line(text)
+    line = NO_SECRETS.text(one_line(text))
     try:
         sys.stderr.write(f"runax: {line}\n")
         sys.stderr.flush()

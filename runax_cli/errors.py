@@ -18,6 +18,11 @@ def first_cause(error: BaseException) -> BaseException:
     return error
 
 
+def sentence(text: str) -> str:
+    """The text with the full stop that another sentence needs before it; a question has its own mark."""
+    return text if text.endswith(("?", "!")) else f"{text.rstrip('.')}."
+
+
 def place_of(error: BaseException) -> str:
     """Where an error was raised, as `module.py:line`; '' where it never was."""
     at = error.__traceback__

@@ -11,6 +11,7 @@ from typing import Any
 _OF_VALUE = "Value error, "
 _OF_ADDRESS = "^https?"
 _KINDS = frozenset({"openapi", "mcp"})
+_HOLDS_KEYS = frozenset({"headers", "env", "auth"})
 _PLAIN = {
     "int_parsing": "it is no whole number",
     "int_type": "it is no whole number",
@@ -54,6 +55,11 @@ def misfit(fault: Mapping[str, Any], *, known: Iterable[str] = ()) -> str:
     if kind == "string_pattern_mismatch" and str(given.get("pattern", "")).startswith(_OF_ADDRESS):
         return "it is no http address, which begins with 'https://' or 'http://'"
     return str(fault["msg"]).removeprefix(_OF_VALUE)
+
+
+def shown_at(loc: tuple[str | int, ...], value: object) -> str:
+    """A value that does not fit, as it may be shown: not where keys may stand in the open."""
+    return "'***'" if _HOLDS_KEYS & set(map(str, loc)) else repr(value)
 
 
 def place_of(loc: tuple[str | int, ...]) -> str:

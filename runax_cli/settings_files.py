@@ -15,8 +15,8 @@ import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from adapters.mcp.nearly import NotNearly, read_nearly
-from runax_cli.errors import ConfigurationError
-from runax_cli.misfits import misfit, place_of
+from runax_cli.errors import ConfigurationError, sentence
+from runax_cli.misfits import misfit, place_of, shown_at
 from runax_cli.settings import Count, ModelApi, Seconds, Url
 
 RoleName: TypeAlias = Literal["planner", "agent", "reducer", "labeller", "summarizer"]
@@ -197,6 +197,8 @@ def read_mapping(path: Path) -> dict[str, Any]:
         raise _unreadable(path, str(error)) from error
     except yaml.YAMLError as error:
         raise _unreadable(path, " ".join(str(error).split())) from error
+    except RecursionError as error:
+        raise _unreadable(path, "it is nested too deeply") from error
     if loaded is None:
         return {}
     if not isinstance(loaded, dict) or not all(isinstance(key, str) for key in loaded):
@@ -231,9 +233,10 @@ def structure_of(mapping: Mapping[str, Any], *, path: Path) -> Structure:
     except ValidationError as error:
         first = error.errors()[0]
         place, known = place_of(first["loc"]), [name for part in _PARTS for name in part.model_fields]
+        shown = shown_at(first["loc"], first["input"])
         raise ConfigurationError(
-            f"'{place}' in '{path}' is {first['input']!r:.80}: {misfit(first, known=known)}. Correct the entry; "
-            "docs/configuration.md shows the shape of each.",
+            sentence(f"'{place}' in '{path}' is {shown:.80}: {misfit(first, known=known)}")
+            + " Correct the entry; the 'runax.yaml' of `runax config init`, in an empty folder, shows the shapes.",
             setting=place,
         ) from error
     return structure.model_copy(update={"sources": {k: _placed(v, path.parent) for k, v in structure.sources.items()}})

@@ -4,13 +4,11 @@ Knows the layers and which one gave a value. Knows nothing of what the settings 
 """
 
 import os
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from dotenv import dotenv_values
 from pydantic import SecretStr, ValidationError
@@ -24,7 +22,6 @@ from runax_cli.settings import FIELDS, MASK, SECRETS, Settings, default_of, name
 from runax_cli.settings_files import (
     FILE_ONLY_KEYS,
     STRUCTURE_KEYS,
-    ClientPart,
     Globs,
     McpPart,
     OpenApiPart,
@@ -34,6 +31,7 @@ from runax_cli.settings_files import (
     structure_of,
 )
 from runax_cli.settings_mcp import is_of_servers, mcp_servers, secret_variables
+from runax_cli.settings_secrets import written_out
 
 PROJECT_FILE = "runax.yaml"
 USER_FILE = "config.yaml"
@@ -147,24 +145,8 @@ class Configuration:
         inside = [name for part in sources if isinstance(part, McpPart) for name in secret_variables(part)]
         keys = [model.key_variable for model in self.structure.models.values() if model.key_variable]
         values = [self.variables.get(name, "") for name in (*auths, *keys, *inside)]
-        values += [secret for part in self.sources().values() for secret in _written_out(part)]
+        values += [secret for part in self.sources().values() for secret in written_out(part)]
         return frozenset(filter(None, [*(value.get_secret_value() for value in named if value), *values]))
-
-
-_SECRET_NAME = re.compile("auth|token|secret|passw|cookie|api.?key", re.IGNORECASE)
-
-
-def _written_out(part: OpenApiPart | McpPart) -> list[str]:
-    """Secrets that stand in an entry itself: passwords of URLs, and what stands under the name of a secret."""
-    urls: tuple[str | None, ...] = (part.url,) if isinstance(part, McpPart) else (part.base_url, part.document)
-    if isinstance(part, OpenApiPart) and isinstance(part.auth, dict):
-        urls += tuple(one.token_url for one in part.auth.values() if isinstance(one, ClientPart))
-    found = [urlsplit(url).password or "" for url in urls if url and "://" in url]
-    if isinstance(part, McpPart):
-        pairs = [*part.env.items(), *part.headers.items()]
-        found += [value for name, value in pairs if _SECRET_NAME.search(name) and "${" not in value]
-        found += [value.partition(" ")[2] for value in found if value.lower().startswith(("bearer ", "basic "))]
-    return found
 
 
 def load(
@@ -283,7 +265,7 @@ def _require_known(key: str, path: Path) -> None:
     if key in FIELDS:
         return
     near = get_close_matches(key, [*FIELDS, *STRUCTURE_KEYS, *FILE_ONLY_KEYS], n=1)
-    hint = f" Did you mean '{near[0]}'?" if near else " docs/configuration.md lists the names."
+    hint = f" Did you mean '{near[0]}'?" if near else " `runax config show` lists the names."
     raise ConfigurationError(f"'{path}' has the unknown setting '{key}'.{hint}", setting=key)
 
 

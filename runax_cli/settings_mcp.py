@@ -16,7 +16,7 @@ from dotenv import dotenv_values
 from pydantic import ValidationError
 
 from runax_cli.errors import ConfigurationError
-from runax_cli.misfits import misfit, place_of
+from runax_cli.misfits import misfit, place_of, shown_at
 from runax_cli.settings_files import McpPart
 
 _VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
@@ -71,10 +71,12 @@ def expanded(text: str, value_of: Callable[[str], str | None]) -> str:
 
 
 def secret_variables(part: McpPart) -> frozenset[str]:
-    """The variables that hold secrets: those in headers, and those in the environment that are named like secrets."""
+    """The variables that hold secrets: those in headers, and those anywhere else that are named like secrets."""
     named = [value for key, value in part.env.items() if _SECRET.search(f"{key} {value}")]
-    texts = (*named, *part.headers.values())
-    return frozenset(match[1] for text in texts for match in _VARIABLE.finditer(text))
+    told = [match[1] for text in (*named, *part.headers.values()) for match in _VARIABLE.finditer(text)]
+    open_texts = (*part.command, part.url or "")
+    told += [match[1] for text in open_texts for match in _VARIABLE.finditer(text) if _SECRET.search(match[1])]
+    return frozenset(told)
 
 
 def _is_disabled(entry: object) -> bool:
@@ -106,8 +108,8 @@ def _part(name: str, entry: object, path: Path) -> McpPart:
         return McpPart(kind="mcp", flaw=f"{where} {error}")
     except ValidationError as error:
         first = error.errors()[0]
-        place = place_of(first["loc"])
-        return McpPart(kind="mcp", flaw=f"{where}: '{place}' is {first['input']!r:.80}: {misfit(first)}")
+        place, shown = place_of(first["loc"]), shown_at(first["loc"], first["input"])
+        return McpPart(kind="mcp", flaw=f"{where}: '{place}' is {shown:.80}: {misfit(first)}")
 
 
 class _CannotFill(Exception):

@@ -12,6 +12,7 @@ from runax_cli.folders import config_folder, state_folder
 from runax_cli.settings import FIELDS, default_of, help_of, name_of
 from runax_cli.settings_files import variables_of
 from runax_cli.settings_load import PROJECT_FILE, USER_FILE, Configuration, load
+from runax_cli.telemetry.redact import Redactor
 
 YAML_EXAMPLE = """\
 # Settings of this project. Any setting of '.env' may stand here too, by its lower-case name, secrets excepted:
@@ -48,9 +49,15 @@ def show(common: Common, *, has_origin: bool) -> ExitCode:
     configuration = configuration_of(common)
     columns = ("name", "value", "origin") if has_origin else ("name", "value")
     printer = Printer(environment_of(common), common.output.form)
-    printer.rows("settings", [*_setting_rows(configuration), *_source_rows(configuration)], columns=columns)
+    rows = [*_setting_rows(configuration), *_source_rows(configuration)]
+    printer.rows("settings", [_masked(row, configuration) for row in rows], columns=columns)
     _note_remarks(configuration, printer)
     return ExitCode.COMPLETE
+
+
+def _masked(row: Row, configuration: Configuration) -> Row:
+    """Addresses and commands may hold keys as well."""
+    return {**row, "value": Redactor(configuration.secrets()).text(row["value"])}
 
 
 def _note_remarks(configuration: Configuration, printer: Printer) -> None:

@@ -1,0 +1,54 @@
+"""Keys that stand in an entry itself are known as secrets, and ordinary words beside them are not."""
+
+from pathlib import Path
+
+import pytest
+
+from runax_cli.errors import ConfigurationError
+from runax_cli.settings_files import McpPart, OpenApiPart, structure_of
+from runax_cli.settings_mcp import mcp_servers, secret_variables
+from runax_cli.settings_secrets import written_out
+
+
+@pytest.mark.parametrize(
+    ("command", "secrets"),
+    [
+        (("npx", "server", "--api-key", "Abc-12345"), ["Abc-12345"]),
+        (("npx", "server", "--token=Abc-12345", "-y"), ["Abc-12345"]),
+        (("docker", "run", "-e", "GITHUB_TOKEN=ghx12345", "image"), ["ghx12345"]),
+        (("server", "--password", "S3cret!"), ["S3cret!"]),
+        (("server", "--token", "${MY_TOKEN}"), []),
+        (("server", "--token"), []),
+        (("server", "--token", "--verbose"), []),
+        (("server", "--token-limit", "100000x"), []),
+        (("server", "--max-tokens", "1000000"), []),
+        (("server", "--password", "required"), []),
+        ((), []),
+    ],
+)
+def test_values_of_options_named_like_keys_are_secrets(command: tuple[str, ...], secrets: list[str]) -> None:
+    assert written_out(McpPart(kind="mcp", command=command)) == secrets
+
+
+def test_passwords_and_keys_in_addresses_are_secrets() -> None:
+    part = OpenApiPart(
+        kind="openapi", base_url="http://u:pw-1234@h.x", document="http://h.x/doc?api_key=Abc123&page=abcdef7"
+    )
+    assert [secret for secret in written_out(part) if secret] == ["pw-1234", "Abc123"]
+
+
+def test_variables_in_commands_and_addresses_are_secrets_by_their_names() -> None:
+    command = ("server", "--key", "${MY_API_KEY}", "${WORK_FOLDER}")
+    part = McpPart(kind="mcp", command=command)
+    assert secret_variables(part) == {"MY_API_KEY"}
+
+
+def test_a_misplaced_key_is_not_repeated(tmp_path: Path) -> None:
+    wrong = {"mcpServers": {"a": {"url": "http://h.x", "headers": "Authorization: Bearer told-to-nobody"}}}
+    (part,) = mcp_servers(wrong, path=tmp_path / "mcp.json").values()
+    assert part.flaw is not None
+    assert "'headers' is '***'" in part.flaw
+    assert "told-to-nobody" not in part.flaw
+    with pytest.raises(ConfigurationError) as caught:
+        structure_of({"sources": {"a": {"kind": "mcp", "headers": "told-to-nobody"}}}, path=tmp_path / "runax.yaml")
+    assert "told-to-nobody" not in str(caught.value)
