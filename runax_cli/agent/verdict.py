@@ -23,6 +23,7 @@ from runax_cli.agent.requested import RequestedCall
 from runax_cli.errors import BudgetExhausted, NoProgress, TurnTimedOut
 from runax_cli.executor.envelope import EnvelopeStatus
 from runax_cli.exits import ExitCode, exit_code_of
+from runax_cli.guard.policy import ONLY_READS
 from runax_cli.results import Coverage, ErrorReport, Evidence, EvidenceKind, Reason, ReasonCode, RunStatus
 
 _BROUGHT_SOMETHING = (EnvelopeStatus.SUCCESS, EnvelopeStatus.EMPTY, EnvelopeStatus.PARTIAL)
@@ -154,7 +155,7 @@ def _denied_for_good(calls: Sequence[RequestedCall]) -> ErrorReport | None:
     if not denied or any(_succeeded(call) and call.step > denied[-1].step for call in calls):
         return None
     names = ", ".join(dict.fromkeys(f"'{call.report.tool}'" for call in denied))
-    message = f"{names} changes data and was not approved. Run again with --allow-writes to permit it."
+    message = f"{names} changes data and was not approved. Run again with --allow-writes to permit it. {ONLY_READS}"
     return ErrorReport(type="ApprovalDenied", message=message)
 
 

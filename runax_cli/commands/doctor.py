@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from uuid import uuid4
 
 from adapters.base import ToolSource, ToolSpec
+from adapters.combine import Catalog
 from adapters.errors import SourceError
 from runax_cli import __version__
 from runax_cli.agent.toolbox import sent_as
@@ -34,6 +35,7 @@ from runax_cli.results import counted
 from runax_cli.roles import role_configs
 from runax_cli.settings_files import McpPart, OpenApiPart
 from runax_cli.settings_load import Configuration
+from runax_cli.telemetry.keys import KeyMask
 
 _OUTPUT_TOKENS = 64
 
@@ -55,12 +57,13 @@ async def run(common: Common) -> ExitCode:
     """Run every check, print what each found; the first failure decides the exit code."""
     configuration = configuration_of(common)
     findings = [await _found(name, check) for name, check in _checks(configuration).items()]
+    mask = KeyMask(configuration.secrets())
     rows = [
         {
             "check": finding.check,
             "state": "failed" if finding.error else "ok",
             "seconds": round(finding.seconds, 2),
-            "detail": finding.detail,
+            "detail": mask.text(finding.detail),
         }
         for finding in findings
     ]
@@ -80,11 +83,13 @@ async def _found(name: str, check: Check) -> Finding:
 
 def _checks(configuration: Configuration) -> dict[str, Check]:
     checks: dict[str, Check] = {"runax": _version, "state": _state, "vocabulary": _vocabulary}
-    parts = configuration.sources()
+    parts, found = configuration.sources(), list[ToolSpec]()
     for name, part in parts.items():
-        checks[f"source {name}"] = lambda name=name, part=part: _source(name, part, configuration)  # type: ignore[misc]
+        checks[f"source {name}"] = lambda name=name, part=part: _source(name, part, configuration, found=found)  # type: ignore[misc]
     if not parts:
         checks["sources"] = _no_source
+    if len(parts) > 1:
+        checks["tools"] = lambda: _priced(found, configuration, is_all=True)
     checks["models"] = lambda: _models(configuration)
     return checks
 
@@ -108,21 +113,27 @@ async def _no_source() -> str:
     )
 
 
-async def _source(name: str, part: OpenApiPart | McpPart, configuration: Configuration) -> str:
+async def _source(
+    name: str, part: OpenApiPart | McpPart, configuration: Configuration, *, found: list[ToolSpec]
+) -> str:
+    """What one source offers; its tools are added to `found`."""
     source = await open_source(name, part, configuration)
+    globs = {name: part.tools}
     try:
-        listed = await source.list_tools()
+        catalog = await Catalog.load([source], only=configuration.structure.tools, of_source=globs)
         unmet = await _unmet(source)
     except SourceError as error:
         raise as_runax_error(error) from error
     finally:
         await source.aclose()
-    tokens = await asyncio.to_thread(_tokens, listed.tools)
-    told = [price(len(listed.tools), tokens, configuration.settings)]
-    if listed.left_out:
-        told.append(f"{counted(len(listed.left_out), 'part')} left out: `runax tools list` says why")
+    found += catalog.tools
+    told = [await _priced(catalog.tools, configuration, is_all=len(configuration.sources()) == 1)]
+    if catalog.left_out:
+        told.append(f"{counted(len(catalog.left_out), 'part')} left out: `runax tools list` says why")
     if unmet:
-        told.append(f"no credential for {unmet} of them: set BASE_API_TOKEN, or `auth` of the source, if they need it")
+        told.append(f"no credential for {unmet} of all: set BASE_API_TOKEN, or `auth` of the source, if they need it")
+    elif part.auth is not None and isinstance(part, OpenApiPart):
+        told.append("whether its credential is right shows with a call: `runax tools call NAME`")
     return "; ".join(told)
 
 
@@ -134,6 +145,16 @@ async def _unmet(source: ToolSource) -> int:
         return 0
     await source.reach()
     return len(await source.unmet())
+
+
+async def _priced(specs: Sequence[ToolSpec], configuration: Configuration, *, is_all: bool) -> str:
+    """How many tools and tokens; of all tools whether the main model gets them at once. Raises where there is none."""
+    if is_all and not specs:
+        raise ConfigurationError("no tool can be used. `runax tools list` says what was left out.", setting="tools")
+    tokens = await asyncio.to_thread(_tokens, specs)
+    if is_all:
+        return price(len(specs), tokens, configuration.settings)
+    return f"{counted(len(specs), 'tool')}, {counted(tokens, 'token')}"
 
 
 def _tokens(specs: Sequence[ToolSpec]) -> int:

@@ -69,7 +69,8 @@ def _error(fault: ToolFault, outcome: CallOutcome) -> RunaxError:
     text = f"'{outcome.report.tool}' gave no data: {fault.message.rstrip('.')}"
     if fault.code is FaultCode.INVALID_ARGUMENTS:
         return UsageError(f"{text}. `runax tools show {outcome.report.tool}` tells its arguments.")
-    return SourceUnavailable(f"{text}. {'Try it again later.' if fault.retryable else 'See `runax doctor`.'}")
+    where = f"`runax doctor` checks the source, `runax tools show {outcome.report.tool}` tells the tool's arguments."
+    return SourceUnavailable(f"{text}. {'Try it again later.' if fault.retryable else where}")
 
 
 def certificate_of(outcome: CallOutcome) -> str:

@@ -43,6 +43,8 @@ async def list_tools(common: Common) -> ExitCode:
         if not common.output.quiet:
             for part in catalog.left_out:
                 printer.note(f"left out: {part.path}: {part.why}")
+            if configuration.structure.tools and not rows:
+                printer.note(f"no tool matches {', '.join(map(repr, configuration.structure.tools))}")
             printer.note(price(len(rows), sum(row["tokens"] for row in rows), configuration.settings))
     return ExitCode.COMPLETE
 
@@ -96,10 +98,17 @@ def tool_of(catalog: Catalog, name: str) -> ToolSpec:
     """The tool of that name. Raises UsageError, which names the nearest."""
     spec = catalog.find(name)
     if spec is None:
-        near = get_close_matches(name, [tool.name for tool in catalog.tools], n=1)
-        hint = f"Did you mean '{near[0]}'?" if near else "`runax tools list` shows the names."
-        raise UsageError(f"there is no tool '{name}'. {hint}")
+        raise UsageError(f"there is no tool '{name}'. {_nearest(catalog, name)}")
     return spec
+
+
+def _nearest(catalog: Catalog, name: str) -> str:
+    """What else was meant: the tools of that name that several sources have, else the most similar one."""
+    names = [tool.name for tool in catalog.tools]
+    if shared := [known for known in names if known.endswith(f"__{name}")]:
+        return f"Several sources have one: {', '.join(map(repr, shared))}."
+    near = get_close_matches(name, names, n=1)
+    return f"Did you mean '{near[0]}'?" if near else "`runax tools list` shows the names."
 
 
 def _details(spec: ToolSpec) -> dict[str, Any]:

@@ -29,7 +29,7 @@ from runax_cli.executor.dataset import DatasetStore
 from runax_cli.executor.places import Places
 from runax_cli.exits import ExitCode
 from runax_cli.folders import state_folder
-from runax_cli.guard.policy import WritePolicy
+from runax_cli.guard.policy import ONLY_READS, WritePolicy
 from runax_cli.guard.virtual import SplitArguments, split, visible
 from runax_cli.limits import LimitScope, limits_in
 from runax_cli.memory.journal import Journal
@@ -122,7 +122,7 @@ def _executor(catalog: Catalog, store: DatasetStore, journal: Journal, *, settin
 async def _require_leave(spec: ToolSpec, arguments: SplitArguments, policy: WritePolicy) -> None:
     if not await policy.permits(spec, arguments.api):
         raise ApprovalDenied(
-            f"'{spec.name}' changes data ({spec.locator}), and nobody allowed it. Give --allow-writes."
+            f"'{spec.name}' changes data ({spec.locator}), and nobody allowed it. Give --allow-writes. {ONLY_READS}"
         )
 
 

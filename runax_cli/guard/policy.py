@@ -13,6 +13,7 @@ from adapters.base import Effect, Leave, ToolSpec
 from adapters.errors import SourceError
 from adapters.shown import ShownRequest
 
+ONLY_READS = "If it only reads, give it `read: true` under `operations` of its source in runax.yaml."
 Shows: TypeAlias = Callable[[str, Mapping[str, Any]], Awaitable[ShownRequest | None]]
 
 

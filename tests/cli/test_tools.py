@@ -135,6 +135,40 @@ def test_doctor_says_what_is_reachable(runax: Run, api: str) -> None:
     assert rows == {"runax": "ok", "state": "ok", "vocabulary": "ok", "source api": "ok", "models": "ok"}
 
 
+def test_doctor_counts_the_tools_that_a_question_would_have(runax: Run, tmp_path: Path, mock: Any) -> None:
+    with mock() as url:
+        one = f"{{kind: openapi, base_url: '{url}', tools: ['get_*']}}"
+        (tmp_path / "runax.yaml").write_text(f"sources:\n  one: {one}\n  two: {one}\n")
+        done = runax("doctor", "-m", "rules", "-o", "json", "--config", str(tmp_path / "runax.yaml"))
+        listed = json.loads(runax("tools", "list", "-o", "json", "--config", str(tmp_path / "runax.yaml")).out)["tools"]
+        unknown = runax("tools", "show", "get_ticket", "--config", str(tmp_path / "runax.yaml"))
+        none = runax("doctor", "-m", "rules", "--base-url", url, "--tools", "nothing*")
+    details = {row["check"]: row["detail"] for row in json.loads(done.out)["checks"]}
+    assert details["source one"].startswith("5 tools, ")
+    assert details["tools"].startswith(f"{len(listed)} tools, ")
+    assert "in every request" in details["tools"]
+    assert "'one__get_ticket', 'two__get_ticket'" in unknown.err
+    assert (none.code, "no tool can be used" in none.out) == (3, True)
+
+
+def test_settings_are_shown_without_the_keys_in_addresses_and_commands(runax: Run, tmp_path: Path) -> None:
+    sources = "{a: {kind: mcp, command: 'server --token Abc-12345'}, b: {kind: openapi, base_url: 'http://u:Pw-7@h.x'}}"
+    (tmp_path / "runax.yaml").write_text(f"sources: {sources}\n")
+    shown = runax("config", "show", "--config", str(tmp_path / "runax.yaml")).out
+    assert "server --token ***" in shown
+    assert "http://***@h.x" in shown
+
+
+def test_a_call_that_may_change_data_is_refused_with_both_ways_out(runax: Run, tmp_path: Path) -> None:
+    post = {"operationId": "search_things", "responses": {"200": {"description": "ok"}}}
+    document = {"openapi": "3.1.0", "servers": [{"url": "http://127.0.0.1:9"}], "paths": {"/search": {"post": post}}}
+    (tmp_path / "doc.json").write_text(json.dumps(document))
+    refused = runax("tools", "call", "search_things", "--openapi", str(tmp_path / "doc.json"))
+    assert refused.code == 8
+    assert "--allow-writes" in refused.err
+    assert "`read: true` under `operations`" in refused.err
+
+
 def test_doctor_asks_the_service_and_not_only_its_document(runax: Run, tmp_path: Path) -> None:
     secured = {"key": {"type": "apiKey", "in": "header", "name": "X-Key"}}
     paths = {"/things": {"get": {"operationId": "things", "security": [{"key": []}], "responses": {}}}}
