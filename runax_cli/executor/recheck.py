@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from adapters.base import JsonObject, ToolSpec
 from adapters.errors import SourceError
 from adapters.probe import total_again
-from runax_cli.errors import BudgetExhausted
+from runax_cli.errors import BudgetExhausted, place_of
 from runax_cli.events import Warned
 from runax_cli.executor.outcome import CallOutcome, DecidedCall, Scope
 from runax_cli.executor.sender import Sender, Source
@@ -76,9 +76,18 @@ async def _change(read: Read, source: Source, scope: Scope, slots: asyncio.Semap
         async with asyncio.timeout(_TIME_LIMIT_S):
             total = await total_again(read.tool, sender)
     except (SourceError, BudgetExhausted, TimeoutError) as error:
-        text = f"whether the data of {read.tool.name} changed meanwhile could not be asked: {str(error) or 'no reply'}"
-        mine.emitter.emit(Warned(code="total_not_rechecked", text=text))
-        return None
+        why = str(error) or "no reply"
+    except Exception as error:
+        # The answer is there and paid for: a fault of runax itself in looking once more must not cost it.
+        why = f"it failed inside runax: {type(error).__name__}: {error} ({place_of(error)})"
+    else:
+        return _compared(read, total)
+    text = f"whether the data of {read.tool.name} changed meanwhile could not be asked: {why}"
+    mine.emitter.emit(Warned(code="total_not_rechecked", text=text))
+    return None
+
+
+def _compared(read: Read, total: int | None) -> Change | None:
     if total is None or total == read.total:
         return None
     text = f"the data changed while it was read: {read.total:,} {read.tool.noun} then, {total:,} at the end"

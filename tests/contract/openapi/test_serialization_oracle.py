@@ -155,7 +155,9 @@ async def judged(request, opened, server, tools):
 
 
 @pytest.mark.parametrize("judged", [case for case in CASES if not case.why_wrong], indirect=True, ids=str)
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(data=st.data())
 async def test_openapi_core_reads_the_values_that_were_given(judged, data):
     case, judge = judged

@@ -83,6 +83,17 @@ async def test_a_metadata_flag_is_asked_where_there_is_one() -> None:
     assert len(asked.requests) == 1
 
 
+async def test_a_fault_in_looking_once_more_is_told_and_costs_no_answer() -> None:
+    def broken(_arguments: Mapping[str, Any], _page: PageAddress | None) -> CallResult:
+        raise ZeroDivisionError("a bug")
+
+    asked, sink = MemorySource("crm", {SPEC.name: (SPEC, broken)}), CollectingSink()
+    assert await changes([read(1), read(2)], asked, scope=scope(sink)) == {}
+    told = [event.body.text for event in sink.events if event.body.type == "warned"]
+    assert len(told) == 2
+    assert "could not be asked: it failed inside runax: ZeroDivisionError: a bug (test_recheck.py:" in told[0]
+
+
 async def test_a_tool_that_cannot_be_asked_cheaply_is_not_asked() -> None:
     spec = replace(SPEC, pagination=Pagination())
     asked = source(999, spec)

@@ -190,7 +190,9 @@ def test_the_key_of_the_openai_sdk_stands_in_for_ours(monkeypatch: pytest.Monkey
 
 
 @given(secret=st.text(alphabet=st.characters(categories=("L", "N"), codec="utf-8"), min_size=8))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25, deadline=None)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=25, deadline=None
+)
 def test_no_secret_shows_in_any_rendering(secret: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         for name in SECRETS:
