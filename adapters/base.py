@@ -58,7 +58,8 @@ class Convention(StrEnum):
 class Pagination:
     """How one tool pages: its convention, and the arguments (by their name in the tool) that take part in it.
 
-    An argument may lie inside another one: `page/limit` is the member `limit` of the object `page`.
+    An argument may lie inside another one: `page/limit` is the member `limit` of the object `page`. `unit` is what a
+    range counts in.
 
     `position` is the argument that says where a page begins (offset, page number, cursor, key of the last record),
     `size` how many records it may hold (`sizes`: the only ones allowed, ascending, where the document lists them).
@@ -100,6 +101,7 @@ class Pagination:
     is_declared: bool = False
     texts: tuple[str, ...] = ()
     other_hidden: tuple[str, ...] = ()
+    unit: str = "items"
 
     @property
     def hidden(self) -> tuple[str, ...]:

@@ -30,7 +30,7 @@ from adapters.paging.reading import (
 from adapters.paging.records import at_path
 from adapters.paging.response import ResponseShape
 from adapters.paging.siblings import counting
-from adapters.paging.totals import Certainty, Total
+from adapters.paging.totals import Certainty, Total, content_range
 
 __all__ = [
     "Certainty",
@@ -44,6 +44,7 @@ __all__ = [
     "annotated",
     "as_written",
     "at_path",
+    "content_range",
     "continuing",
     "corrected",
     "counting",

@@ -13,7 +13,7 @@ from adapters.probing.again import total_again
 from adapters.probing.ladder import Ladder, Send
 from adapters.probing.memory import ProbeMemory
 from adapters.probing.outcome import FirstPage, Probe, Rung
-from adapters.probing.trial import Trial
+from adapters.probing.trial import MOST_TRIALS, Trial
 
 __all__ = ["FirstPage", "Probe", "ProbeMemory", "Rung", "Send", "probe", "total_again"]
 
@@ -29,8 +29,8 @@ async def probe(
     known = memory or ProbeMemory()
     ladder = Ladder(tool, send, known.recalled(tool))
     found = await ladder.climb()
-    if not ladder.learnt.is_tried:
-        found = replace(await Trial(tool, ladder.attempt, given or {}).of(found), requests=ladder.requests)
-        ladder.learnt = replace(ladder.learnt, pagination=found.pagination, is_tried=True)
-    known.keep(tool, ladder.learnt)
+    trial = Trial(tool, ladder.attempt, given or {}, is_wanted=ladder.learnt.trials < MOST_TRIALS)
+    found = replace(await trial.of(found), requests=ladder.requests)
+    trials = ladder.learnt.trials + trial.was_made
+    known.keep(tool, replace(ladder.learnt, pagination=found.pagination, trials=trials))
     return found

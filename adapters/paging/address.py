@@ -33,7 +33,8 @@ def offset_address(pagination: Pagination, *, offset: int, size: int | None) -> 
     """The page that begins after `offset` records. Raises ValueError for other conventions than OFFSET and RANGE."""
     if pagination.convention is Convention.RANGE:
         last = "" if size is None else str(offset + size - 1)
-        return PageAddress(headers={"Range-Unit": "items", "Range": f"items={offset}-{last}"})
+        unit = pagination.unit
+        return PageAddress(headers={"Range-Unit": unit, "Range": f"{unit}={offset}-{last}"})
     if pagination.convention is not Convention.OFFSET:
         raise ValueError(f"convention '{pagination.convention}' has no offset")
     return _with_position(pagination, pagination.first + offset, size)

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 
 from adapters.base import CallResult, Convention, Pagination
 from adapters.paging import names, vocabulary
-from adapters.paging.envelope import Envelope, as_count, first_count, first_flag
+from adapters.paging.envelope import Envelope, Member, as_count, first_count, first_flag
 from adapters.paging.totals import content_range
 
 _PARTIAL_CONTENT = 206
 _NEXT_PAGE = names.words("next_page next_page_number next_offset")
+_FIRST_PAGES = (-1, 0, 1, "0", "1")
+_OWN_PLACE = frozenset("current actual aktuelle this no nr num number index".split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +24,13 @@ class Flag:
     is_sure: bool = True
 
 
-def read_flag(result: CallResult, envelope: Envelope, pagination: Pagination) -> Flag:
+def read_flag(result: CallResult, envelope: Envelope, pagination: Pagination, *, n_records: int) -> Flag:
     """What flags say, else the range, else page numbers, else words."""
     for has_more in (_told(envelope), _by_range(result, pagination), _by_pages(envelope, pagination)):
         if has_more is not None:
             return Flag(has_more)
+    if pagination.convention is Convention.SINGLE and _is_first_of_several(envelope, n_records):
+        return Flag(has_more=True)
     return Flag(_by_words(envelope), is_sure=False)
 
 
@@ -80,6 +84,24 @@ def _by_pages(envelope: Envelope, pagination: Pagination) -> bool | None:
     page, pages = envelope.integer(names.PAGE_POSITIONS), envelope.integer(names.TOTAL_PAGES)
     is_below = page is not None and pages is not None and page + 1 - pagination.first < pages
     return True if is_below else None
+
+
+def _is_first_of_several(envelope: Envelope, n_records: int) -> bool:
+    """Whether a list for which no page was asked calls itself the first of several pages.
+
+    A number of pages alone may be a fact, as of a book: the list's own place or its length has to stand beside it.
+    """
+    around = (*envelope.near, *envelope.far, *envelope.headers)
+    pages = [one for one in around if one.plain in names.TOTAL_PAGES or vocabulary.says_pages(one.name)]
+    others = [one for one in around if one not in pages]
+    is_place = any(_says_page(one) and one.value in _FIRST_PAGES for one in others)
+    is_length = any(one.plain in names.SIZES and as_count(one.value) == n_records for one in others)
+    return any((as_count(one.value) or 0) > 1 for one in pages) and n_records > 0 and (is_place or is_length)
+
+
+def _says_page(member: Member) -> bool:
+    own = vocabulary.words_of(member.name)
+    return member.plain in names.PAGE_POSITIONS or bool(own & vocabulary.PAGE and own <= vocabulary.PAGE | _OWN_PLACE)
 
 
 def _by_words(envelope: Envelope) -> bool | None:

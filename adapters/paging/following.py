@@ -47,7 +47,7 @@ def read_next(
     result: CallResult, envelope: Envelope, pagination: Pagination, *, records: Sequence[Json], asked: Asked
 ) -> Next:
     """What `result` says about the next page. The size is repeated in a cursor's address: a walk keeps its size."""
-    flag = read_flag(result, envelope, pagination)
+    flag = read_flag(result, envelope, pagination, n_records=len(records))
     marks = marks_of(result, envelope, pagination, asked=asked.address)
     if pagination.convention in _BY_URL and asked.address is not None and asked.address.url is not None:
         marks = replace(marks, cursor=None)  # a walk by URLs ends where none comes, whatever else may still stand there

@@ -31,6 +31,22 @@ def is_keyed_by_names(node: Mapping[str, Json], *, is_paged: bool = False) -> bo
     return len(node) >= (_FEWEST if is_paged else _FEWEST_NAMED) and _are_alike(node)
 
 
+def keyed_in_order(node: Mapping[str, Json]) -> dict[str, str]:
+    """The members of `node` that are records under their ids because a list beside them names just those ids.
+
+    Each with the name of that list: `{"ids": ["a", "b"], "users": {"a": {…}, "b": {…}}}`.
+    """
+    lists = {name: set(map(str, value)) for name, value in node.items() if _are_ids(value)}
+    keyed = {name: value for name, value in node.items() if isinstance(value, dict) and value and _are_alike(value)}
+    return {name: key for name, value in keyed.items() for key, ids in lists.items() if ids == value.keys()}
+
+
+def _are_ids(value: Json) -> bool:
+    if not isinstance(value, list) or not value:
+        return False
+    return all(isinstance(one, str | int) and not isinstance(one, bool) for one in value)
+
+
 def keyed_records(node: Mapping[str, Json]) -> list[Json]:
     """The members in their order, each with its key unless that only counts or stands in it anyway."""
     is_count = list(node) in ([str(n) for n in range(len(node))], [str(n) for n in range(1, len(node) + 1)])

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
+from urllib.parse import urlencode
 
 from adapters.base import CallResult, Convention, Json, PageAddress, Pagination
 from adapters.paging import names, vocabulary
@@ -35,6 +36,8 @@ _ELEMENTS = names.words("resumption_token")
 """Where a marker is an element with figures about the list (OAI-PMH): none of those is a marker."""
 _OPAQUE = re.compile(r"(?=.*[\d=_+/.:-]|.*[a-z].*[A-Z]|.*[A-Z].*[a-z])[^\s<>\"{}]{6,4096}", re.DOTALL)
 _NO_CURSOR = re.compile(r"\d{4}-\d\d-\d\d|v?\d+(?:\.\d+)+$|[\w.+-]+@[\w-]+\.|[a-z]+/[a-z.+-]+$", re.IGNORECASE)
+_FEW_ARGUMENTS = 6
+_PLACES = ("continue", "cursor", "offset", "start", "page", "skip", "token", "after", "marker", "from")
 _NO_CURSOR_WORDS = frozenset(
     "request trace correlation etag hash checksum digest session signature version time date timestamp created updated "
     "modified generated self status message type kind locale currency name title description query sort order lang "
@@ -70,7 +73,7 @@ def marks_of(result: CallResult, envelope: Envelope, pagination: Pagination, *, 
     if (link := link_with(links, "next")) is not None:
         is_empty = link.parameters.get("results", "").lower() == "false"
         return Marks(None if is_empty else Mark(link.url, Convention.LINK_HEADER), is_ended=is_empty)
-    url = next(_urls(result, envelope), None)
+    url = next(_urls(result, envelope, takes_position=pagination.position is not None), None)
     cursor = next(_cursors(result, envelope, pagination, asked), None)
     if url is None and cursor is None and not pagination.is_addressable:
         url = _url_by_structure(result, envelope)
@@ -115,7 +118,15 @@ def _at_known_place(result: CallResult, envelope: Envelope, path: str) -> Marks:
     return Marks(is_ended=True)
 
 
-def _urls(result: CallResult, envelope: Envelope) -> Iterator[Mark]:
+def _urls(result: CallResult, envelope: Envelope, *, takes_position: bool = True) -> Iterator[Mark]:
+    yield from _sure_urls(result, envelope)
+    for member in envelope.named(names.NEXT_ANY | names.NEXT_CURSORS, is_anywhere=True):
+        if not takes_position and (url := _url_of_arguments(result, member.value)) is not None:
+            yield Mark(url, Convention.NEXT_URL, member.path)
+    yield from _guessed_urls(envelope)
+
+
+def _sure_urls(result: CallResult, envelope: Envelope) -> Iterator[Mark]:
     for name in names.NEXT_HEADERS:
         if header := result.headers.get(name):
             yield Mark(header, Convention.NEXT_URL)
@@ -126,12 +137,30 @@ def _urls(result: CallResult, envelope: Envelope) -> Iterator[Mark]:
     for member, url in chain(named, unclear, listed):
         if url is not None:
             yield Mark(url, Convention.NEXT_URL, member.path)
+
+
+def _guessed_urls(envelope: Envelope) -> Iterator[Mark]:
     for member in envelope.near:
         if (url := target(leading_on(member.value))) is not None and looks_like_url(url):
             yield Mark(url, Convention.NEXT_URL, member.path, is_sure=False)
     for member in chain(envelope.saying(vocabulary.says_next), _headers(envelope, vocabulary.NEXT)):
         if (url := _clear_target(member)) is not None:
             yield Mark(url, Convention.NEXT_URL, member.path, is_sure=False)
+
+
+def _url_of_arguments(result: CallResult, value: Json) -> str | None:
+    """The request's own URL with the arguments of the next page, where an answer to a GET hands them out as an object.
+
+    One of them has to speak of a place to go on from: an object under such a name may be a record, the next one.
+    """
+    own = url_in(result.location) if result.location.startswith("GET ") else None
+    if own is None or not isinstance(value, dict) or not 0 < len(value) <= _FEW_ARGUMENTS or target(value) is not None:
+        return None
+    is_flat = all(isinstance(one, str | int) and not isinstance(one, bool) for one in value.values())
+    if not is_flat or not any(stem in name.lower() for name in value for stem in _PLACES):
+        return None
+    query = {name: one for name, one in query_of(own).items() if one != "***"}
+    return f"?{urlencode(query | {name: str(one) for name, one in value.items()})}"
 
 
 def _holds_links(value: Json) -> bool:

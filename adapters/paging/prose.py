@@ -29,6 +29,17 @@ _FAILED = re.compile(
     r"|(?:rate limit(?:ed)?|quota|request limit)\b[^\n]{0,40}\bexceeded\b|too many requests\b|traceback \(most recent)",
     re.IGNORECASE,
 )
+_CUT = re.compile(
+    rf"\b{_RECORDS}(?: (?:set|list|count))? (?:was |were |is |are |has been |have been |may be )?"
+    rf"(?:truncated|incomplete|cut off|capped)\b|\b(?:truncated|incomplete|partial) {_RECORDS}\b"
+    rf"|\bnot all {_RECORDS}\b|\bonly (?:the )?(?:first|last|top) \d[\d,]* {_RECORDS}"
+    rf"|\b(?:scan|search|query|result|row|time|memory) (?:limit|budget) (?:was |is )?(?:reached|exceeded|hit)\b"
+    rf"|\btoo many {_RECORDS}\b",
+    re.IGNORECASE,
+)
+_UNSAID = re.compile(
+    r"\b(?:no|not|never|without|isn't|aren't|wasn't|weren't|if|when|unless)\b[^.;]{0,30}$", re.IGNORECASE
+)
 _MARKUP = re.compile(r"<(?:\?xml|!doctype|!--|[a-z_][\w.:-]*[\s/>])", re.IGNORECASE)
 
 
@@ -42,6 +53,13 @@ def says_failed(text: str) -> bool:
     """Whether a text begins as the message of a failure and is no longer than one."""
     bare = text.strip()
     return len(bare) <= _LONGEST_ERROR and _FAILED.match(bare) is not None
+
+
+def says_cut(text: str) -> bool:
+    """Whether a note beside records says that they are not all."""
+    bare = text.strip()
+    found = _CUT.search(bare) if len(bare) <= _LONGEST_ERROR else None
+    return found is not None and _UNSAID.search(bare[: found.start()]) is None
 
 
 def is_markup(text: str) -> bool:

@@ -18,7 +18,7 @@ from adapters.paging.flags import has_previous
 from adapters.paging.following import Asked, read_next
 from adapters.paging.links import parse_links
 from adapters.paging.names import plain
-from adapters.paging.prose import is_markup
+from adapters.paging.prose import is_markup, says_cut
 from adapters.paging.records import Found, find_records, normal_path
 from adapters.paging.totals import Certainty, PageSeen, Total, content_range, read_total, total_in
 from adapters.paging.vocabulary import nouns_of
@@ -72,6 +72,10 @@ class Metadata:
     tokens_estimation: int | None
 
 
+_NOTES = names.words("warning warnings message messages note notes notice notices info remark remarks hint")
+_SHOWN = 120
+
+
 def read_page(
     result: CallResult,
     pagination: Pagination,
@@ -98,6 +102,7 @@ def read_page(
         nouns=_nouns(result, found),
     )
     total = read_total(result, envelope, seen)
+    is_last = following.address is None and not pagination.is_addressable
     relations = frozenset(rel for link in parse_links(result.headers.get("link", "")) for rel in link.relations)
     return PageReading(
         records=found.records,
@@ -115,7 +120,10 @@ def read_page(
         is_silent=following.is_silent,
         is_own_position=pagination.position is not None
         and any(envelope.named(frozenset({plain(pagination.position.rpartition("/")[2])}))),
-        flaw=result.flaw or _flaw_of_text(result) or _flaw_of_failure(result, found),
+        flaw=result.flaw
+        or _flaw_of_text(result)
+        or _flaw_of_failure(result, found)
+        or (_flaw_of_note(envelope) if is_last else ""),
     )
 
 
@@ -193,6 +201,20 @@ def _flaw_of_failure(result: CallResult, found: Found) -> str:
     Among records the last one may be such a message, where lines were still being written when the service failed.
     """
     return failure_at_end(found.records) if found.is_list and found.records else failure_in(result.payload)
+
+
+def _flaw_of_note(envelope: Envelope) -> str:
+    """What a page, behind which nothing can be asked for, says of records that it or the whole list leaves out."""
+    texts = [text for member in envelope.named(_NOTES) for text in _texts(member.value)]
+    said = next((text for text in texts if says_cut(text)), None)
+    return "" if said is None else f"the answer says of itself: {said[:_SHOWN]}"
+
+
+def _texts(value: Json) -> list[str]:
+    """The texts of a note: one, or several, or objects with a message each."""
+    several = value if isinstance(value, list) else [value]
+    inner = [text for one in several for text in (one.values() if isinstance(one, dict) else [one])]
+    return [text for text in inner if isinstance(text, str)]
 
 
 def _position(result: CallResult, envelope: Envelope, pagination: Pagination) -> int | None:

@@ -8,7 +8,8 @@ Knows payloads and the names lists of records usually have. Knows nothing of tot
 3. Among the lists inside an object (never inside another list): lists of objects, and under known names lists of rows
    of cells, before lists of values, known names before unknown ones, lists before objects of records under their ids,
    the longer before the shorter, the outer before the inner, the first before the later. Where the answer says that
-   there are none, a list under an unknown name gives way to an empty one. Lists that are seldom the
+   there are none, a list under an unknown name gives way to an empty one. A list that only names the keys of an object
+   of records beside it is their order, and no list of records. Lists that are seldom the
    records (`schemas`, `included`, `fields`, …) count only where there is no other list, and `links`, `errors` and
    whatever holds nothing but links never.
 4. No list where a page says that there are none, or says nothing but how it is paged, is an empty list.
@@ -22,7 +23,7 @@ from dataclasses import dataclass
 from adapters.base import Json
 from adapters.paging import names
 from adapters.paging.beside import ENVELOPE, says_none, speaks_of_list, without_prefix
-from adapters.paging.keyed import is_keyed, is_keyed_by_names, keyed_records
+from adapters.paging.keyed import is_keyed, is_keyed_by_names, keyed_in_order, keyed_records
 from adapters.paging.names import plain
 from adapters.paging.prose import says_nothing
 
@@ -49,9 +50,12 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
+    """`is_sure`: an object whose keys a list beside it names one by one, whatever they look like."""
+
     items: list[Json]
     keys: tuple[str, ...]
     is_keyed: bool = False
+    is_sure: bool = False
 
     @property
     def is_known(self) -> bool:
@@ -67,7 +71,7 @@ class _Candidate:
         """The lowest wins. An empty list gives way to any other, since it may be a side list of a full page."""
         kinds = (dict, list) if self.is_known else (dict,)
         has_fields = any(isinstance(item, kinds) for item in self.items[:_MANY])
-        told = (self.is_rare, not self.items, not has_fields, not self.is_known, self.is_keyed)
+        told = (self.is_rare, not self.items, not has_fields, not self.is_known, self.is_keyed and not self.is_sure)
         return (*told, -len(self.items), len(self.keys))
 
 
@@ -173,7 +177,7 @@ def _best(payload: Mapping[str, Json], *, is_paged: bool) -> _Candidate | None:
     if _says_none(payload) and any(not one.items and not one.is_rare for one in found):
         found = [one for one in found if one.is_known or not one.items]
     lists = [one for one in found if not one.is_keyed and not one.is_rare]
-    named = [one for one in found if not one.is_keyed or one.is_known or not lists]
+    named = [one for one in found if not one.is_keyed or one.is_known or one.is_sure or not lists]
     return min(named, key=lambda c: c.rank, default=None)
 
 
@@ -190,11 +194,14 @@ def _at_declared(payload: Json, declared: str) -> Found | None:
 
 
 def _candidates(node: Mapping[str, Json], above: tuple[str, ...], *, is_paged: bool) -> Iterator[_Candidate]:
+    ordered = keyed_in_order(node)
     for key, value in node.items():
-        if plain(key) in names.NEVER_RECORD_LISTS:
+        if plain(key) in names.NEVER_RECORD_LISTS or key in ordered.values():
             continue
         keys = (*above, key)
-        if isinstance(value, list) and not are_links(value):
+        if isinstance(value, dict) and key in ordered:
+            yield _Candidate(keyed_records(value), keys, is_keyed=True, is_sure=True)
+        elif isinstance(value, list) and not are_links(value):
             yield _Candidate(value, keys)
         elif isinstance(value, dict) and _holds_records(value, plain(key), node, is_paged=is_paged):
             yield _Candidate(keyed_records(value), keys, is_keyed=True)
@@ -219,7 +226,7 @@ def _is_part_of_record(payload: Mapping[str, Json], best: _Candidate, *, is_page
     beside = {key: value for key, value in payload.items() if key != best.keys[0]}
     facts = {key: value for key, value in beside.items() if not (best.is_keyed and _is_no_fact(value))}
     own = {plain(key) for key, value in facts.items() if not speaks_of_list(key, value)}
-    own -= {plain(key) for key, value in facts.items() if value in ([], {}, None)}
+    own -= {plain(key) for key, value in facts.items() if value in ([], {}, None, "")}
     return bool(own) and (not best.is_known or bool(own & _IDENTITY))
 
 

@@ -22,6 +22,8 @@ _LOWER_BOUND = frozenset({"gte", "gt", "at_least", "lower_bound", "minimum"})
 _ROUGH = frozenset({"approximate", "approx", "estimate", "estimated"})
 _VALUES = ("value", "count", "total", "number", "n")
 _RELATIONS = words("relation total_relation count_relation total_hits_relation hits_relation total_type count_type")
+_FILTERED = "filtered"
+"""Beside a total of what there is, the one of what fits the request is meant."""
 _LAST_URLS = words("last last_url last_link last_page_url last_page last_href")
 
 
@@ -65,11 +67,15 @@ class PageSeen:
 
 @dataclass(frozen=True, slots=True)
 class ContentRange:
-    """A `Content-Range` of records: where the page begins and ends (None: an empty one), and the total if told."""
+    """A `Content-Range` of records: where the page begins and ends (None: an empty one), and the total if told.
+
+    `unit` is what it counts in, where it says so.
+    """
 
     first: int | None
     last: int | None
     total: int | None
+    unit: str | None = None
 
 
 NO_TOTAL = Total(None, Certainty.UNKNOWN)
@@ -117,7 +123,8 @@ def _at_path(result: CallResult, path: str) -> Iterator[Total]:
 def _strong(envelope: Envelope, page: PageSeen) -> Iterator[Total]:
     """By a name of the table, else by words. One known by its words alone gives way where the page contradicts it."""
     doubt = _doubt_in(envelope)
-    for member in envelope.named(names.TOTALS, is_anywhere=True):
+    named = envelope.named(names.TOTALS, is_anywhere=True)
+    for member in sorted(named, key=lambda one: _FILTERED not in vocabulary.words_of(one.name)):
         if (total := _total_of(member, doubt)) is not None:
             yield total
     for member in envelope.saying(vocabulary.says_total):
@@ -172,8 +179,8 @@ def content_range(headers: Mapping[str, str]) -> ContentRange | None:
     found = _RANGE.match(headers.get("content-range", ""))
     if found is None or found.group(1) == "bytes":
         return None
-    _, first, last, total = found.groups()
-    return ContentRange(as_count(first), as_count(last), as_count(total))
+    unit, first, last, total = found.groups()
+    return ContentRange(as_count(first), as_count(last), as_count(total), unit)
 
 
 def _weak(envelope: Envelope, page: PageSeen) -> Iterator[Total]:

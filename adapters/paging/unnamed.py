@@ -126,6 +126,15 @@ def echoed(result: CallResult, count: int) -> tuple[str, ...]:
     return (*sizes[:1], *offsets[:1], *tuple(dict.fromkeys(asked))[:2])
 
 
+def repeated(parameters: JsonObject, given: Mapping[str, Json], result: CallResult) -> dict[str, int]:
+    """Whole numbers that nobody gave and that the answer tells under their very names, beside its records."""
+    envelope = envelope_of(result.payload, find_records(result.payload), result.headers)
+    told = {one.plain: as_count(one.value) for one in (*envelope.far, *envelope.near)}
+    free = [one for one in _free(parameters, given) if "integer" in one.types and not dated(one)]
+    able = [one.name for one in free if not set(spelling.pieces(one.name)) & _NO_NUMBERS]
+    return {name: value for name in able if (value := told.get(plain(name.rpartition("/")[2]))) is not None}
+
+
 def pairs(
     parameters: JsonObject, given: Mapping[str, Json], result: CallResult, records: Sequence[Json]
 ) -> tuple[Pair, ...]:

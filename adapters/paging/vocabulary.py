@@ -12,7 +12,8 @@ _UMLAUTS = str.maketrans("áäčďéěëíïľňóöřšťúůüýžåøæñç",
 
 _TOTAL = (
     "total totals totaal totale totaux gesamt gesamtanzahl insgesamt celkem celkovy overall matched matching matches "
-    "found available gefunden trouves encontrados nalezeno razem totalt cardinality population everything"
+    "found available gefunden trouves encontrados nalezeno razem wszystkich toplam totalt cardinality population "
+    "everything"
 )
 _COUNT = "count counts anzahl pocet antal cantidad quantity howmany liczba aantal hits tally"
 _NO_TOTAL = (

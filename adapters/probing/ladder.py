@@ -19,6 +19,7 @@ from adapters.pagination import (
     Total,
     adopting,
     at_path,
+    content_range,
     corrected,
     first_address,
     metadata_address,
@@ -188,7 +189,7 @@ class Ladder:
         if answer is None:
             if size is not None and pagination.convention is not Convention.SINGLE:
                 self._in_vain(Rung.SMALLEST_PAGE)
-            answer = await self._as_it_comes(pagination)
+            answer = self._in_its_unit(await self._as_it_comes(pagination))
         if pagination.convention in (Convention.PAGE, Convention.OFFSET):
             answer = await self._rebased(answer)
         found = self._judged(answer)
@@ -250,6 +251,14 @@ class Ladder:
             self.learnt = replace(self.learnt, takes_totals=False)
         place = first_address(pagination, size=None, with_totals=last)
         return _Answer(pagination=pagination, address=place, size=None, result=await self._send(place))
+
+    def _in_its_unit(self, answer: _Answer) -> _Answer:
+        """A range in the unit that the server counts in, where the usual one was refused."""
+        ranged = content_range(answer.result.headers) if answer.pagination.convention is Convention.RANGE else None
+        if ranged is None or ranged.unit is None or ranged.unit == answer.pagination.unit:
+            return answer
+        self.notes.append(f"the server counts ranges in '{ranged.unit}'")
+        return replace(answer, pagination=replace(answer.pagination, unit=ranged.unit))
 
     async def _rebased(self, answer: _Answer) -> _Answer:
         """Correct the position of the first page by what the first answer shows."""

@@ -16,14 +16,14 @@ class Learnt:
 
     `declared` is the pagination that its document gave, for which the rest holds; `pagination` the confirmed or
     corrected one. `vain` are rungs that were refused or told nothing. `takes_totals` is False where the flags for
-    totals were refused, `is_tried` True once arguments of unknown meaning were tried.
+    totals were refused, `trials` counts those of arguments of unknown meaning, which found nothing.
     """
 
     declared: Pagination
     pagination: Pagination
     vain: frozenset[Rung] = frozenset()
     takes_totals: bool = True
-    is_tried: bool = False
+    trials: int = 0
 
 
 @dataclass

@@ -6,17 +6,19 @@ that finds nothing leaves everything as it was.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from adapters.base import CallResult, Convention, Effect, Json, PageAddress, Pagination, ToolSpec
 from adapters.pagination import Certainty, address, read_page
 from adapters.paging.names import plain
-from adapters.paging.unnamed import TRIED, Pair, Shown, echoed, leads_on, numbers, pairs, shown
+from adapters.paging.unnamed import TRIED, Pair, Shown, echoed, leads_on, numbers, pairs, repeated, shown
 from adapters.probing.outcome import FirstPage, Probe, Rung
 
 Attempt: TypeAlias = Callable[[PageAddress], Awaitable[CallResult | None]]
 
+MOST_TRIALS = 3
+"""So often a tool's lists are tried in vain. One is too few: a list that is whole shows nothing of one that is cut."""
 _FEWEST = 5
 _ROUND = 5
 _POWERS = frozenset(2**n for n in range(3, 15)) | {12, 24, 36, 48}
@@ -24,20 +26,40 @@ _POWERS = frozenset(2**n for n in range(3, 15)) | {12, 24, 36, 48}
 
 @dataclass
 class Trial:
-    """One trial. `attempt` sends one request, None where it is refused; `given` are the call's own arguments."""
+    """One trial. `attempt` sends one request, None where it is refused; `given` are the call's own arguments.
+
+    `is_wanted` is False where several were in vain: then nothing is sent. `was_made` tells whether anything could be.
+    """
 
     tool: ToolSpec
     attempt: Attempt
     given: Mapping[str, Json]
+    is_wanted: bool = True
+    was_made: bool = False
+    _repeated: Mapping[str, int] = field(default_factory=dict)
 
     async def of(self, found: Probe) -> Probe:
         """The probe as the trial leaves it. Raises SourceError."""
         first = found.first
-        if first is None or not may_be_cut(self.tool, found):
+        if first is None or found.pagination.convention is not Convention.SINGLE or not first.reading.is_list:
             return found
+        self._repeated = repeated(self.tool.parameters, self.given, first.result)
+        if not self.is_wanted or not may_be_cut(self.tool, found):
+            return self._judged(found, first)
+        self.was_made = True
         pagination = await self._handed_back(first) or await self._counted(first, self._own(first))
         pagination = pagination or await self._counted(first, self._undeclared(first))
-        return found if pagination is None else _as_tried(found, first, pagination, self.tool)
+        return self._judged(found, first) if pagination is None else _as_tried(found, first, pagination, self.tool)
+
+    def _judged(self, found: Probe, first: FirstPage) -> Probe:
+        """A list of no known way on, as long as the answer says that an argument was: it may have been cut there."""
+        reading, count = first.reading, len(first.reading.records)
+        is_told = reading.has_more is not None or reading.total is not None or found.certainty is not Certainty.EXACT
+        name = next((name for name, value in self._repeated.items() if value == count), None)
+        if is_told or name is None or count < _FEWEST:
+            return found
+        note = f"the answer says that '{name}' was {count:,}, and as many records came: others may be behind them"
+        return replace(found, certainty=Certainty.AT_LEAST, notes=(*found.notes, note))
 
     async def _handed_back(self, first: FirstPage) -> Pagination | None:
         """A value of the answer brings other records, as it stands beside them or in the last of them."""
@@ -76,6 +98,8 @@ class Trial:
                     place = place or Pagination(convention=Convention.OFFSET, position=name, first=1)
                 case Shown.ELSEWHERE:
                     place = place or await self._numbered(first, name)
+                case Shown.OTHER if page == [] and self._repeated.get(name) == 0:
+                    place = place or await self._numbered(first, name)
                 case _:
                     continue
         if place is None:
@@ -91,7 +115,8 @@ class Trial:
         one = await self._page(first, {name: self._value(name, 1)})
         if one == records:
             return Pagination(convention=Convention.PAGE, position=name, first=1)
-        if one is None or shown(records, one) is not Shown.ELSEWHERE or len(one) != len(records):
+        is_long = one is not None and (len(one) == len(records) or self._repeated.get(name) == 0)
+        if one is None or not is_long or shown(records, one) is not Shown.ELSEWHERE:
             return None
         is_first = await self._page(first, {name: self._value(name, 0)}) == records
         return Pagination(convention=Convention.PAGE, position=name, first=0) if is_first else None

@@ -139,6 +139,13 @@ async def test_a_range_is_asked_for_with_the_preference_for_a_count() -> None:
     assert asked[0].headers == {"Range-Unit": "items", "Range": "items=0-0", "Prefer": "count=exact"}
 
 
+async def test_a_range_that_is_refused_is_asked_for_in_the_unit_of_the_server() -> None:
+    ranged = ([{"id": n} for n in range(20)], {"content-range": "records 0-19/*"})
+    send, _ = serving(lambda place: refused(400) if place.headers.get("Range", "").startswith("items") else ranged)
+    looked = await probe(tool(Pagination(convention=Convention.RANGE)), send)
+    assert looked.pagination.unit == "records"
+
+
 async def test_a_range_that_is_ignored_brings_everything_at_once() -> None:
     send, asked = serving(lambda _: [{"id": n} for n in range(30)])
     looked = await probe(tool(Pagination(convention=Convention.RANGE)), send)

@@ -8,7 +8,9 @@ import pytest
 
 from adapters.base import CallResult, Convention, Effect, PageAddress, Pagination, ToolSpec
 from adapters.errors import HttpStatusError
+from adapters.pagination import Certainty
 from adapters.probe import Probe, ProbeMemory, probe
+from adapters.probing.trial import MOST_TRIALS
 
 ROWS = [{"id": 1000 + 3 * n, "name": f"row {n}"} for n in range(107)]
 WHOLE, TEXT = {"type": "integer"}, {"type": "string"}
@@ -153,7 +155,7 @@ async def test_what_the_caller_gave_is_never_changed_for_a_trial() -> None:
     assert {sent["antall"] for sent in asked} == {10}
 
 
-async def test_a_tool_is_tried_once() -> None:
+async def test_a_tool_is_tried_in_vain_a_few_times_and_then_no_more() -> None:
     asked: list[PageAddress | None] = []
     memory = ProbeMemory()
 
@@ -161,9 +163,56 @@ async def test_a_tool_is_tried_once() -> None:
         asked.append(page)
         return CallResult(payload=ROWS[:20], location="GET https://desk.example/rows", status=200)
 
-    for _ in range(2):
+    for _ in range(MOST_TRIALS + 4):
         await probe(tool(fra=WHOLE), send, memory=memory)
-    assert len(asked) == 3
+    assert len(asked) == 2 * MOST_TRIALS + 4
+
+
+@pytest.mark.parametrize("first", [3, 20])
+async def test_a_short_list_before_it_spares_a_cut_one_no_trial(first: int) -> None:
+    memory, spec = ProbeMemory(), tool(fra=WHOLE, antall=WHOLE)
+
+    async def send_first(page: PageAddress | None) -> CallResult:
+        rows = [] if page and page.arguments.get("fra") else ROWS[:first]
+        return CallResult(payload=rows, location="GET https://desk.example/rows", status=200)
+
+    async def send(page: PageAddress | None) -> CallResult:
+        rows = by_offset("fra", "antall")(dict(page.arguments) if page else {})
+        return CallResult(payload=rows, location="GET https://desk.example/rows", status=200)
+
+    assert (await probe(spec, send_first, memory=memory)).pagination.convention is Convention.SINGLE
+    assert (await probe(spec, send, memory=memory)).pagination.convention is Convention.OFFSET
+
+
+@pytest.mark.parametrize("total", [21, 35, 40])
+async def test_two_pages_counted_from_0_are_found_where_the_answer_says_its_own_number(total: int) -> None:
+    def reply(sent: dict[str, Any]) -> Any:
+        number = int(sent.get("blad", 0))
+        return {"blad": number, "poster": ROWS[:total][number * 20 : number * 20 + 20]}
+
+    found, _ = await tried(tool(blad=WHOLE), reply)
+    assert (found.pagination.convention, found.pagination.first) == (Convention.PAGE, 0)
+
+
+@pytest.mark.parametrize("total", [21, 35, 40])
+async def test_a_flag_of_two_values_is_not_taken_for_a_page_number(total: int) -> None:
+    """What is kept apart by it (0: the usual ones, 1: the others, 2: none) is no page of the same list."""
+    parts = [ROWS[:20], ROWS[20:total]]
+    found, _ = await tried(tool(arkiv=WHOLE), lambda sent: [*parts, []][sent.get("arkiv", 0)])
+    assert found.pagination == Pagination()
+
+
+async def test_a_list_as_long_as_an_argument_that_the_answer_repeats_may_have_been_cut_by_it() -> None:
+    spec = replace(tool(okno={"type": "object", "properties": {"ile": WHOLE}}), effect=Effect.WRITE)
+    found, asked = await tried(spec, lambda _: {"poster": ROWS[:20], "okno": {"ile": 20}})
+    assert (found.total, found.certainty, len(asked)) == (20, Certainty.AT_LEAST, 1)
+
+
+@pytest.mark.parametrize("beside", [{"okno": {"ile": 50}}, {"okno": {"ile": 20}, "total": 20}, {"okno": {}}])
+async def test_a_list_shorter_than_that_or_of_a_known_total_is_whole(beside: dict[str, Any]) -> None:
+    spec = replace(tool(okno={"type": "object", "properties": {"ile": WHOLE}}), effect=Effect.WRITE)
+    found, _ = await tried(spec, lambda _: {"poster": ROWS[:20]} | beside)
+    assert (found.total, found.certainty) == (20, Certainty.EXACT)
 
 
 MOMENTS = [{"name": f"row {n}", "at": f"2026-05-{28 - n // 5:02}T{20 - n % 5:02}:00:00Z"} for n in range(87)]
