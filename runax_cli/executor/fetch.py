@@ -106,6 +106,7 @@ class Fetch:
         place, page = await self._by_cap(place, page, asked=size)
         self._walk.stride = self._stride(page)
         held, self._first, self._says_total = page.held, list(page.records), page.total is not None
+        self._intake.pages_expected = self._walk.pages_expected
         await self._intake.keep(0, page, place, before=0)
         self._walk.saw(0, PageFacts(records=held, has_more=page.has_more))
         return held
@@ -288,16 +289,16 @@ class Fetch:
         if is_shown or not self.reached_end or self._notes.is_short or self._intake.is_enough or len(filled) < _PAIR:
             return
         for index in sorted({0, len(filled) // 2}):
-            if not {*range(index + 1)} <= filled or self._intake.is_stopped:
-                return
+            row = (index + 1) * walk.stride
+            if not {*range(index + 1)} <= filled or self._intake.is_stopped or row > self._dataset.n_records:
+                return  # fewer records than places: some came twice, and no row tells the place of its record
             try:
-                record = await asyncio.to_thread(self._dataset.record, (index + 1) * walk.stride)
+                record = await asyncio.to_thread(self._dataset.record, row)
             except StoreError as error:
                 self._notes.missing(ReasonCode.STORE_ERROR, str(error))
                 return
             if not await stands_still(self._pages, index, record, stride=walk.stride):
-                at = f"record {(index + 1) * walk.stride:,}"
-                text = f"{at} is no more where it was read: others before it were added or deleted meanwhile"
+                text = f"record {row:,} is no more where it was read: others before it were added or deleted meanwhile"
                 self._notes.missing(ReasonCode.TOTAL_CHANGED, text)
                 return
 

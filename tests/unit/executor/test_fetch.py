@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, event, given, settings
+from hypothesis import HealthCheck, event, example, given, settings
 from hypothesis import strategies as st
 
 from adapters.base import CallResult, Convention, Json, Observer, PageAddress, Pagination, ToolSpec, nobody
@@ -272,6 +272,7 @@ def test_whatever_a_server_does_records_come_once_and_what_is_missing_is_said(
     what=st.sampled_from([CUT, TWIN, REPEATS]),
     concurrency=st.integers(1, 4),
 )
+@example(n=11, size=11, page=0, what=CUT, concurrency=1)
 def test_a_page_that_is_wrong_once_is_mended_although_nobody_says_how_many_there_are(
     convention: Convention, n: int, size: int, page: int, what: str, concurrency: int
 ) -> None:
