@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
-from adapters.paging import names, spelling
+from adapters.paging import names, spelling, vocabulary
 from adapters.paging.names import plain
 from adapters.paging.response import ResponseShape
 
@@ -83,7 +83,8 @@ class Answer:
         """Whether a member of the same name can be what follows, and not a value that is told again."""
         is_following = "next" in asked and bool(asked & ((_MARKS | {"id"}) - {"next"}))
         has_place = self.is_collection if len(asked) == 1 else self.has_near_list
-        return is_following or (has_place and bool(asked & _HANDED_BACK))
+        is_last = self.is_collection and "last" in asked and bool(asked & {"key", "id"})
+        return is_following or is_last or (has_place and bool(asked & _HANDED_BACK))
 
     @cached_property
     def has_near_list(self) -> bool:
@@ -140,7 +141,8 @@ class Answer:
         if self.shape is None or self.shape.is_list:
             return self.shape is not None
         top = {path: kind for path, kind in self.leaves.items() if "." not in path}
-        lists = [path for path, kind in top.items() if kind == "array" and plain(path) not in _NO_RECORDS]
+        beside = names.words("included") if "data" in top else frozenset()
+        lists = [path for path, kind in top.items() if kind == "array" and plain(path) not in _NO_RECORDS | beside]
         is_known = any(plain(path) in names.RECORD_LISTS for path in lists)
         is_one = any(plain(path) in _IDENTIFIERS or path in {"key", "name"} for path in top)
         return bool(lists) and (is_known or len(lists) == 1) and not is_one
@@ -240,9 +242,16 @@ class Answer:
             return False
         can_repeat = not is_mirror and self._can_hand_back(asked)
         handed = {f"next{own}", f"next{own.removeprefix('start')}", f"{own}next"} | ({own} if can_repeat else set())
-        if not handed.isdisjoint(self.spelled):
+        if not handed.isdisjoint(self.spelled) or own in self._called_next:
             return True
         return bool(asked & _STARTING) and any(_is_pair(asked, given) for given in self.spelled.values())
+
+    @cached_property
+    def _called_next(self) -> frozenset[str]:
+        """What is left of the names that say next in another language: `jeton` of `jetonSuivant`."""
+        told = [own for own in map(spelling.pieces, map(_leaf, self.leaves)) if own]
+        called = [own for own in told if not vocabulary.NEXT.isdisjoint({own[0], own[-1]})]
+        return frozenset("".join(word for word in own if word not in vocabulary.NEXT) for own in called)
 
     def named_in(self, text: str) -> str | None:
         """The path of the only value that a text names (`see lastId in the response`), none that is a plain word."""

@@ -30,6 +30,7 @@ _AFTER, _FIRST = names.words("after"), names.words("first")
 _START_KEYS = names.words("exclusive_start_key")
 _PLACES_IN_LISTS = names.words("continue marker")
 _SCROLLS = names.words("scroll")
+_PAGE_ALONE = names.words("p current")
 _OFFSET_MAX_COMPANY = names.words("max max_results")
 
 
@@ -129,7 +130,8 @@ def _cursor(one: Parameter, company: Company) -> bool | None:
         return True if (is_returned or is_firm or one.is_named(_START_KEYS)) and _is_cursor_object(one) else None
     if one.is_named(spelling.CURSORS):
         return True
-    if dated(one) or spelling.is_no_cursor(one.name):
+    is_called_cursor = is_returned and "cursor" in spelling.pieces(one.name)
+    if dated(one) or (spelling.is_no_cursor(one.name) and not is_called_cursor):
         return None
     if is_returned or spelling.has_cursor_words(one.name):
         return True
@@ -187,6 +189,8 @@ def _keyset(one: Parameter, company: Company) -> bool | None:
     if one.is_named(spelling.KEYS) and not _is_key_range(one, company):
         is_witnessed = has_record_key or company.answer.has_more or one.says(wording.SAYS_CURSOR)
         return is_witnessed if is_witnessed or company.has_size(one) else None
+    if company.answer.has_more and spelling.has_key_words(one.name) and not _is_key_range(one, company):
+        return True if company.has_size(one) else None
     if one.is_named(spelling.WEAK_KEYS) and has_record_key and company.answer.has_list:
         return company.answer.has_more or company.has_size(one)
     if _is_key(one, company):
@@ -223,7 +227,7 @@ def _offset(one: Parameter, company: Company) -> bool | None:
     if one.is_named(frozenset({"first"})):
         is_said = has_size and bool(wording.SAYS_OFFSET.search(one.opening))
         return True if is_said or _is_first_of_max(one, company) else None
-    is_named = one.is_named(spelling.WEAK_OFFSETS) or spelling.has_offset_words(one.name)
+    is_named = one.is_named(spelling.WEAK_OFFSETS) or spelling.has_offset_words(one.name) or _has_length(one, company)
     if is_named and one.says(wording.SAYS_PAGED) and one.says(wording.SAYS_START):
         return True
     if one.is_named(spelling.WEAK_OFFSETS) and one.text and not (has_words or one.says(wording.SAYS_START)):
@@ -234,6 +238,11 @@ def _offset(one: Parameter, company: Company) -> bool | None:
         return None
     says_offset = bool(wording.SAYS_OFFSET.search(one.opening))
     return True if has_size and (says_offset or is_named) else None
+
+
+def _has_length(one: Parameter, company: Company) -> bool:
+    """Whether what begins here has its length beside it: `displayStart` and `displayLength`."""
+    return company.answer.has_list and any(spelling.is_start_of(one.name, other.name) for other in company.parameters)
 
 
 def _is_other_count(one: Parameter) -> bool:
@@ -269,7 +278,8 @@ def _page(one: Parameter, company: Company) -> bool | None:
     if one.is_named(spelling.OFFSETS) or one.says(wording.SKIPS_PAGES):
         return True if one.says(wording.SAYS_PAGE) or (has_size and one.says(wording.SKIPS_PAGES)) else None
     if one.is_named(spelling.WEAK_PAGES):
-        return True if has_size and (one.is_named(frozenset({"p"})) or one.says(wording.SAYS_PAGE)) else None
+        is_clear = one.is_named(_PAGE_ALONE) and (not one.text or one.is_named(frozenset({"p"})))
+        return True if has_size and (is_clear or one.says(wording.SAYS_PAGE)) else None
     if bool(wording.SAYS_PAGE.search(one.opening)) and not one.says(wording.SAYS_SIZE):
         return True if has_size or company.answer.has_member(names.TOTAL_PAGES | names.MORE_FLAGS) else None
     if any(spelling.is_unit_of(one.name, other.name) and other.is_number for other in company.parameters):

@@ -7,14 +7,22 @@ documents, botocore's paginators and the documentation of the services named.
 
 import re
 from functools import lru_cache
+from unicodedata import normalize
 
 _NOT_PLAIN = re.compile(r"[^a-z0-9]")
+_MARK = re.compile(r"[\u0300-\u036f]")
+_LETTERS = str.maketrans({"\u00df": "ss", "\u00f8": "o", "\u00d8": "O", "\u0142": "l", "\u0141": "L", "\u0111": "d"})
 
 
 @lru_cache(maxsize=8192)
 def plain(name: str) -> str:
-    """The letters and digits of a name, in lower case."""
-    return _NOT_PLAIN.sub("", name.lower())
+    """The letters and digits of a name, in lower case and without accents."""
+    return _NOT_PLAIN.sub("", unaccented(name).lower())
+
+
+def unaccented(name: str) -> str:
+    """A name in plain Latin letters: `página` is `pagina`, and no word that ends at its accent."""
+    return name if name.isascii() else _MARK.sub("", normalize("NFKD", name.translate(_LETTERS)))
 
 
 def words(text: str) -> frozenset[str]:

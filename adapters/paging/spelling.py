@@ -10,15 +10,19 @@ import re
 from functools import lru_cache
 
 from adapters.paging import names
-from adapters.paging.names import plain, words
+from adapters.paging.names import plain, unaccented, words
 
 _PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _SEGMENT = re.compile(r"[/\[\].]+")
+_COMPOUND = re.compile(
+    r"(seite|pagina|sid[ae]?|sivu|oldal|zeile|treffer|datensatz)n?"
+    r"(nummer|numero|nr|index|gr(?:oe|o)sse|grootte|storlek|storrelse|koko|meret|anzahl|limit)"
+)
 
 SIZES_ALONE = names.SIZES_ALONE
 SIZES = names.SIZES | words(
     "pagelen page_length page_len record_count max_page_size fetch_size first length max_length amount per quantity pp "
-    "how_many at_most"
+    "how_many at_most row_count"
 )
 MARKED_SIZES = frozenset({"_count", "_limit", "_size", "$top", "$limit", "$size"})
 """Names with a mark of the framework before them, which no property of a resource has."""
@@ -43,15 +47,19 @@ WEAK_KEYS = words("after last since start_after before next from_key last_item")
 OFFSETS = words(
     "offset page[offset] start_at start_index first_result result_offset record_offset start_record start_offset"
 )
-WEAK_OFFSETS = words("skip start from start_row row_start begin start_from first starting_at start_position desde")
+WEAK_OFFSETS = words(
+    "skip start from start_row row_start begin start_from first starting_at start_position "
+    "ab von od desde inicio debut anfang beginn zacatek inizio"
+)
 SKIPS = words("skip")
 PAGES = words(
     "page page_number page_no page_num page[number] page_index current_page page_nr p_page paged pg result_page "
     "pageidx paging_number pagination_number pager_number"
 )
-WEAK_PAGES = words("p number")
+WEAK_PAGES = words("p number current")
 RANGE_ENDS = words(
-    "to end until till stop end_date end_time ends_at to_date date_to end_at to_time min_date finish last end_ts"
+    "to end until till stop end_date end_time ends_at to_date date_to end_at to_time min_date finish last end_ts "
+    "bis hasta do fin ende fino jusqua"
 )
 SEARCH_AFTER = words("search_after")
 RANGE_HEADERS = frozenset({"range", "rangeunit"})
@@ -63,7 +71,7 @@ _NO_CURSOR = frozenset(
 )
 _CURSOR = frozenset(
     "cursor continuation bookmark skiptoken nexttoken pagetoken resumption fortsetzung fortsetzungsmarke pokracovani "
-    "continuacion continuazione kontynuacja vervolg".split()
+    "continuacion continuazione kontynuacja vervolg curseur kurzor cursore".split()
 )
 _RESUMES = frozenset("continue continuation resume".split())
 _MARKS = frozenset("token key marker cursor state bookmark".split())
@@ -75,11 +83,25 @@ _MEASURES = frozenset(
     "timeout ttl duration time interval age size count limit max min order sort direction dir width format type mode "
     "timezone alive keep period".split()
 )
+_DIRECTIONS = frozenset("after before since until newer older last seek greater less".split())
+_IDENTITIES = frozenset("id key uuid guid seq sequence".split())
+_ANY_RECORD = frozenset("than record item row doc document entry object seen evaluated exclusive start".split())
 _SKIPS = frozenset(
     "offset skip skipped skipping versatz decalage desplazamiento posun przesuniecie saltar preskocit".split()
 )
-_STARTS = frozenset("start starting first begin beginning from initial".split())
-_PLACES = frozenset("index row record item at pos position result number no num element entry hit doc document".split())
+_RECORDS_ABROAD = frozenset(
+    "zeile zeilen treffer datensatz datensaetze datensatze eintrag eintraege eintrage ergebnisse registro registros "
+    "fila filas resultado resultados elementos ligne lignes resultat resultats enregistrement enregistrements zaznam "
+    "zaznamu vysledku polozek radek radku wynikow rekordow wierszy risultato risultati righe elementi resultaten "
+    "rijen".split()
+)
+_STARTS = frozenset(
+    "start starting first from begin beginning initial ab von erste erster ersten desde primer primero primera premier "
+    "premiere od prvni pierwszy primo".split()
+)
+_PLACES = _RECORDS_ABROAD | frozenset(
+    "index row record item at pos position result number no num element entry hit doc document".split()
+)
 _RECORDS = frozenset("row record item result entry hit".split())
 _ORDINALS = frozenset("index position".split())
 _NO_PLACES = frozenset(
@@ -87,13 +109,16 @@ _NO_PLACES = frozenset(
     "address ip port price amount version cursor zone z pixel char character range".split()
 )
 _PAGE = frozenset("page pg seite strana stranka pagina strona sida sivu oldal".split())
-_PAGE_FORMS = _PAGE | frozenset("stranku strance stranke strone stronie seiten".split())
-_UNITS = frozenset("slice chunk block batch portion segment packet".split())
+_PAGE_FORMS = _PAGE | frozenset("stranku strance stranke stranky strone stronie strony strany seiten paginas".split())
+_NUMBERED = frozenset("number no nr num nro numero numer nummer cislo".split())
+_UNITS = frozenset("slice chunk block batch portion segment packet sheet screen tranche".split())
 _LENGTHS = frozenset("size length len count".split())
+_BEGINNINGS = frozenset("start begin offset from".split())
 _PER = frozenset("per pro je par por na".split())
 _AMOUNTS_ABROAD = frozenset(
     "anzahl pocet cantidad cuantos cuantas taille quantite ilosc liczba antal aantal tamano tamanho groesse velikost "
-    "rozmiar dimensione hoechstzahl".split()
+    "rozmiar dimensione hoechstzahl grosse grootte storlek storrelse koko meret limite limiet grenze nombre "
+    "tamanio cant".split()
 )
 _NO_PAGE = frozenset(
     "size limit count per len length max min total token cursor key marker id ids name title url uri slug type kind "
@@ -101,10 +126,15 @@ _NO_PAGE = frozenset(
     "last previous prev next views view template language layout order orientation rank".split()
 )
 _AMOUNTS = frozenset("limit size max maximum count take top per amount quantity how many".split())
-_COUNTED = frozenset(
-    "page results result records record items item rows row entries entry hits objects elements limit docs documents "
-    "batch fetch response return list listing".split()
+_MANY = frozenset("results records items rows entries hits objects elements docs documents".split())
+_COUNTED = (
+    _MANY
+    | _RECORDS_ABROAD
+    | frozenset("page result record item row entry limit batch fetch response return list listing".split())
 )
+_MANY_ANYWHERE = _MANY | _RECORDS_ABROAD
+_NUMBERS = frozenset("num nb n nbr".split())
+_BROUGHT = frozenset("fetch return show display".split())
 PARENTS = words(
     "page paging pagination pager page_info cursor page_request page_options list_options options query params params "
     "input request criteria search_criteria search_params paginator page_params variables "
@@ -121,8 +151,10 @@ _HOLDING = frozenset(
 
 @lru_cache(maxsize=8192)
 def pieces(name: str) -> tuple[str, ...]:
-    """The words of a name in lower case: `pageSize`, `page_size` and `page[size]` have two."""
-    return tuple(piece.lower() for piece in _PIECE.findall(name))
+    """The words of a name in lower case: `pageSize`, `page_size`, `page[size]` and `seitengroesse` have two."""
+    found = [piece.lower() for piece in _PIECE.findall(unaccented(name))]
+    apart = (compound.groups() if (compound := _COMPOUND.fullmatch(piece)) else (piece,) for piece in found)
+    return tuple(piece for parts in apart for piece in parts)
 
 
 @lru_cache(maxsize=8192)
@@ -187,6 +219,13 @@ def is_measure(name: str) -> bool:
 
 
 @lru_cache(maxsize=8192)
+def has_key_words(name: str) -> bool:
+    """`newer_than_id`, `last_doc_id`, `seekKey`: a direction and a key, and nothing else that a record could have."""
+    own = set(pieces(name))
+    return bool(own & _DIRECTIONS and own & _IDENTITIES) and own <= _DIRECTIONS | _IDENTITIES | _ANY_RECORD
+
+
+@lru_cache(maxsize=8192)
 def has_offset_words(name: str) -> bool:
     """`recordsToSkip`, `firstRow`, `result_offset`, `record_index`."""
     own = set(pieces(name))
@@ -198,7 +237,8 @@ def has_offset_words(name: str) -> bool:
 def has_page_words(name: str) -> bool:
     """`pgNo`, `requestedPage`, `seite`."""
     own = set(pieces(name))
-    return bool(own & _PAGE) and not own & (_NO_PAGE | _MEASURES | _PER | _AMOUNTS_ABROAD)
+    is_page = bool(own & _PAGE) or bool(own & _PAGE_FORMS and own & _NUMBERED)
+    return is_page and not own & (_NO_PAGE | _MEASURES | _PER | _AMOUNTS_ABROAD)
 
 
 @lru_cache(maxsize=8192)
@@ -211,11 +251,24 @@ def is_unit_of(name: str, other: str) -> bool:
 
 
 @lru_cache(maxsize=8192)
+def is_start_of(name: str, other: str) -> bool:
+    """Whether `other` says how long is what begins at `name`: `displayStart` beside `displayLength`."""
+    own, size = pieces(name), pieces(other)
+    is_pair = own[-1:] != () and own[-1] in _BEGINNINGS and size[-1:] != () and size[-1] in _LENGTHS | {"limit"}
+    return is_pair and len(own) > 1 and own[:-1] == size[:-1] and not set(own) & _NO_PLACES
+
+
+@lru_cache(maxsize=8192)
 def has_size_words(name: str) -> bool:
-    """`maxEntries`, `rowLimit`, `hits_per_page`, `naStranku`, and a bare `anzahl`."""
-    own = set(pieces(name))
-    if (own & _PER and own & _PAGE_FORMS) or (own & _AMOUNTS_ABROAD and own <= _AMOUNTS_ABROAD | _PAGE_FORMS):
+    """`maxEntries`, `rowLimit`, `hits_per_page`, `itemsOnPage`, `numItems`, `naStranku`, and a bare `anzahl`."""
+    found = pieces(name)
+    own = set(found)
+    if (own & _PER and own & _PAGE_FORMS) or (own & _PAGE and own & _MANY and own <= _PAGE | _MANY | {"on"}):
         return True
-    if own & {"max", "maximum"} and "number" in own:
+    if own & _AMOUNTS_ABROAD and own <= _AMOUNTS_ABROAD | _PAGE_FORMS | _RECORDS_ABROAD | {"max", "maximum"}:
         return True
-    return bool(own & _AMOUNTS) and bool((own - {"max", "maximum"}) & _COUNTED) and not own & {"number", "index", "min"}
+    is_number_of = bool(own & _MANY_ANYWHERE) and found[0] in _NUMBERS and set(found[1:]) <= _MANY_ANYWHERE | {"of"}
+    if is_number_of or (own & {"max", "maximum"} and "number" in own):
+        return True
+    is_amount = bool(own & _AMOUNTS and (own - {"max", "maximum"}) & _COUNTED) or bool(own & _BROUGHT and own & _MANY)
+    return is_amount and not own & {"number", "index", "min"}

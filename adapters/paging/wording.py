@@ -85,6 +85,7 @@ SAYS_KEY = _any(
     r"\bwhose (?:\w+ )?(?:id|identifier|key|number) is (?:strictly )?"
     r"(?:greater|less|lower|higher|larger|smaller|after)\b",
     r"\b(?:before|after|since) (?:\w+ )?id\b[^;]{0,40}\bpaginat",
+    r"\b(?:id|identifier|key) (?:before|after) which\b",
     r"\bids? (?:greater|less|lower|higher|larger|smaller) than\b|\bids? (?:strictly )?(?:after|before) (?:this|the)\b",
 )
 NO_CURSOR = _any(
