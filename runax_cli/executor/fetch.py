@@ -18,7 +18,7 @@ from runax_cli.events import Emitter
 from runax_cli.executor.caps import Caps, FetchLimits
 from runax_cli.executor.coverage import Announced, Fetched, Notes, Totals
 from runax_cli.executor.dataset import Dataset
-from runax_cli.executor.edge import is_refusal, said_in
+from runax_cli.executor.edge import is_refusal, is_round, said_in
 from runax_cli.executor.intake import Intake
 from runax_cli.executor.ledger import Ledger
 from runax_cli.executor.limits import limit_of, unread_paging
@@ -257,6 +257,10 @@ class Fetch:
             return
         if not is_cut and (total is None or total <= count):
             self.reached_end = True
+            is_told = self._says_total or self._intake.has_more is False or self._intake.is_enough
+            if not is_told and is_round(count):
+                text = f"just {count:,} records came, where some services cut, and nothing says that these are all"
+                self._notes.note(ReasonCode.PERHAPS_CUT, text)
             return
         of = f" of {total:,}" if total is not None and total > count else ""
         text = f"{count:,}{of} records came, and there is no known way to ask for the others"

@@ -146,7 +146,7 @@ class Intake:
         await self._pages.done(place, page, entry)
         told = PageFetched(
             index=index + 1,
-            of=self.pages_expected,
+            of=self._expected(index),
             position=position,
             limit=self._pages.size,
             items=entry.records,
@@ -161,8 +161,12 @@ class Intake:
         why = f"{error.kind}: {error}"
         position = position_of(place, self._pages.pagination, index=index)
         self.notes.missing(ReasonCode.PAGE_FAILED, f"page {index + 1} ({position}) could not be read: {why}")
-        self._emitter.emit(PageFailed(index=index + 1, of=self.pages_expected, position=position, why=why))
+        self._emitter.emit(PageFailed(index=index + 1, of=self._expected(index), position=position, why=why))
         self.arrivals.settle(index, is_in=is_in)
+
+    def _expected(self, index: int) -> int | None:
+        """How many pages there are, as far as is known: never fewer than this one's number."""
+        return None if self.pages_expected is None else max(self.pages_expected, index + 1)
 
     def _cut(self, records: list[Json], before: int) -> list[Json]:
         """What suffices of a page."""

@@ -152,7 +152,8 @@ def _run_finished(body: ev.RunFinished, _actor: Actor) -> tuple[Stage, ...]:
     why = f"{result.error.type}: {result.error.message}" if result.error else ""
     head = f"RUN FINISHED: {result.status} exit_code={result.exit_code} duration={result.duration_s:.1f} s"
     usage = _tokens(f"tokens={result.usage.input_tokens + result.usage.output_tokens}")
-    return _stage(head, usage, _forecast(body), _coverage(result.coverage), why, body=result.answer)
+    coverage = _coverage(result.coverage, *(call.strategy for call in result.calls))
+    return _stage(head, usage, _forecast(body), coverage, why, body=result.answer)
 
 
 def _forecast(body: ev.RunFinished) -> str | Span:
@@ -250,13 +251,12 @@ def _strategy_chosen(body: ev.StrategyChosen, _actor: Actor) -> tuple[Stage, ...
 
 @stages.register
 def _chunking_planned(body: ev.ChunkingPlanned, _actor: Actor) -> tuple[Stage, ...]:
-    size = "" if body.page_size is None else f"page_size={body.page_size}"
     return _stage(
         "[CHUNKING]",
         _tokens(f"budget={body.budget_tokens}"),
         _tokens(f"avg_tokens_per_item={body.avg_tokens_per_item:.1f}"),
         f"limit={body.items_per_chunk}",
-        size,
+        "" if body.page_size is None else f"page_size={body.page_size}",
         f"total_pages={_of(body.pages)} chunks={_of(body.chunks)}",
         "(corrected after page 1)" if body.is_corrected else "",
     )
@@ -264,11 +264,10 @@ def _chunking_planned(body: ev.ChunkingPlanned, _actor: Actor) -> tuple[Stage, .
 
 @stages.register
 def _page_fetched(body: ev.PageFetched, _actor: Actor) -> tuple[Stage, ...]:
-    limit = "" if body.limit is None else f"limit={body.limit}"
     return _stage(
         f"[PAGE {body.index}/{_of(body.of)}]",
         _position(body.position),
-        limit,
+        "" if body.limit is None else f"limit={body.limit}",
         f"items={body.items} retries={body.retries}",
         "(from store)" if body.from_store else "",
     )
@@ -350,13 +349,17 @@ def _call_finished(body: ev.CallFinished, _actor: Actor) -> tuple[Stage, ...]:
     head = Span(f"TOOL RESULT: {body.tool} {named}", Tone.TOOL_RESULT)
     preview = _preview_of(body.preview, Tone.TOOL_RESULT)
     tokens = _tokens(f"tokens={body.tokens_to_model}")
-    return _stage(head, _coverage(body.coverage), tokens, preview, body=body.preview)
+    return _stage(head, _coverage(body.coverage, body.strategy), tokens, preview, body=body.preview)
 
 
-def _coverage(coverage: Coverage) -> str:
+def _coverage(coverage: Coverage, *strategies: str | None) -> str:
+    """How much was fetched of how much; of what was computed over data that was there, how much was selected."""
+    share = f"selected={coverage.selected}" if coverage.selected else ""
+    if coverage.records_total != 0 or coverage.pages_read or "empty" in strategies:
+        share = f"records={coverage.records_read}/{_of(coverage.records_total)}"
     reasons = ",".join(dict.fromkeys(reason.code.value for reason in coverage.reasons))
-    share = f"records={coverage.records_read}/{_of(coverage.records_total)}"
-    return share + ("" if coverage.is_complete else " INCOMPLETE") + (f" reasons={reasons}" if reasons else "")
+    told = (share, "" if coverage.is_complete else "INCOMPLETE", f"reasons={reasons}" if reasons else "")
+    return " ".join(filter(None, told))
 
 
 @stages.register

@@ -39,6 +39,15 @@ async def test_every_record_is_read_once_and_in_order(make: Any, pagination: Any
     assert sealed(outcome, "SELECT count(*), min(id), max(id) FROM TABLE") == (n, 1000, 999 + n)
 
 
+@pytest.mark.parametrize("pagination", [None, BY_CURSOR])
+async def test_every_page_is_told_with_how_many_there_are_where_the_total_is_known(make: Any, pagination: Any) -> None:
+    bench = make(261, **({"pagination": pagination} if pagination else {}))
+    await bench.call()
+    told = [(page.index, page.of) for page in bench.events("page.fetched")]
+    assert len(told) > 1
+    assert told == [(index, len(told)) for index in range(1, len(told) + 1)]
+
+
 async def test_few_records_pass_as_they_are_under_their_references(make: Any) -> None:
     bench = make(3)
     outcome = await bench.call(direct_limit=2000)

@@ -32,6 +32,18 @@ def probed(total: int | None, total_is: TotalIs, tokens: int | None) -> ev.CallP
     )
 
 
+def finished(tool: str, coverage: Coverage, *, strategy: str | None = None) -> ev.CallFinished:
+    return ev.CallFinished(
+        tool=tool,
+        status="success",
+        strategy=strategy,
+        dataset=None,
+        coverage=coverage,
+        tokens_to_model=9,
+        preview="{}",
+    )
+
+
 def page(**fields) -> ev.PageFetched:
     base = {"index": 3, "of": 9, "position": "offset=58", "limit": 29, "items": 29, "retries": 1}
     return ev.PageFetched(**(base | fields))
@@ -135,6 +147,18 @@ LINES = [
             "[agent] TOOL RESULT: t status=success strategy=direct_pass dataset=tickets_1 records=261/261 tokens=90 "
             "preview={}"
         ),
+    ),
+    (
+        finished("query_dataset", Coverage(records_total=0, total_is=TotalIs.EXACT, is_complete=True)),
+        "[agent] TOOL RESULT: query_dataset status=success tokens=9 preview={}",
+    ),
+    (
+        finished("read_dataset", Coverage(records_total=0, total_is=TotalIs.EXACT, selected=7, is_complete=True)),
+        "[agent] TOOL RESULT: read_dataset status=success selected=7 tokens=9 preview={}",
+    ),
+    (
+        finished("t", Coverage(records_total=0, total_is=TotalIs.EXACT, is_complete=True), strategy="empty"),
+        "[agent] TOOL RESULT: t status=success strategy=empty records=0/0 tokens=9 preview={}",
     ),
 ]
 
