@@ -47,6 +47,7 @@ class ReasonCode(StrEnum):
     TOTAL_MISMATCH = "total_mismatch"
     TOTAL_CHANGED = "total_changed"
     PAGINATION_UNKNOWN = "pagination_unknown"
+    PERHAPS_CUT = "perhaps_cut"
     PAGING_CORRECTED = "paging_corrected"
     NO_PROGRESS = "no_progress"
     WINDOW_ENDED = "window_ended"

@@ -8,6 +8,8 @@ from adapters.errors import HttpStatusError, InvalidRequest, SourceError, ToolFa
 _REFUSALS = frozenset({400, 403, 413, 414, 422, 501})
 _USUAL = frozenset(digit * 10**power for digit in (1, 2, 5) for power in (3, 4, 5, 6))
 _STEP = 1000
+_USUAL_AT_ONCE = frozenset({50, 100, 200, 250, 500})
+"""Where servers cut a list that they give at once. Fewer records than these are too often all that there is."""
 SILENT_WINDOW = 10_000
 """Where most search services end; some of them answer what lies behind with an empty page."""
 
@@ -27,6 +29,11 @@ def said_in(error: SourceError) -> str:
 def is_at_edge(records: int) -> bool:
     """Whether so many records may be all that a source gives rather than all that it has."""
     return records in _USUAL
+
+
+def is_round(records: int) -> bool:
+    """Whether so many records, come at once, may be as many as a server gives: worth a word, and no proof."""
+    return records in _USUAL_AT_ONCE or is_at_edge(records)
 
 
 def reach(start: int, size: int) -> int | None:

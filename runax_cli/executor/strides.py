@@ -301,6 +301,9 @@ class Strides:
         elif self._may_end_silently():
             text = f"just {self._intake.records:,} records came, which is where many services end, and no total is told"
             self._intake.stop(ReasonCode.WINDOW_ENDED, text)
+        elif self._is_untold() and is_at_edge(self._intake.records):
+            text = f"just {self._intake.records:,} records came, which is where some services end, and no total is told"
+            notes.note(ReasonCode.PERHAPS_CUT, text)
         if left := walk.unasked():
             stopped = next((code for code in (ReasonCode.BUDGET, ReasonCode.WINDOW_ENDED) if notes.has(code)), None)
             notes.missing(stopped or ReasonCode.PAGE_FAILED, f"{left:,} further announced pages were not asked for")
@@ -313,8 +316,12 @@ class Strides:
             notes.missing(ReasonCode.PAGINATION_UNKNOWN, text)
 
     def _may_end_silently(self) -> bool:
+        return self._is_untold() and self._intake.records == SILENT_WINDOW
+
+    def _is_untold(self) -> bool:
+        """Neither a total nor a page says that these are all."""
         is_told = self._intake.totals.announced.total is not None or self._intake.has_more is False
-        return not is_told and not self._intake.is_enough and self._intake.records == SILENT_WINDOW
+        return not is_told and not self._intake.is_enough
 
     def _place(self, index: int) -> PageAddress:
         pagination, stride = self._pages.pagination, self._walk.stride

@@ -531,3 +531,34 @@ async def test_pages_of_one_record_each_end(fetched: Fetched) -> None:
     result = await fetched(lambda place: {"items": [{"id": place.arguments["page"]}]}, BY_PAGE)
     assert not result.coverage.is_complete
     assert MOST_LONE <= len(result.source.asked) < 2 * MOST_LONE
+
+
+@pytest.mark.parametrize("n", [50, 100, 200, 250, 500, 1000, 5000])
+async def test_a_list_of_a_round_length_that_came_at_once_is_whole_and_gets_a_word(fetched: Fetched, n: int) -> None:
+    result = await fetched(lambda _: {"items": records(0, size=n, n=n)}, Pagination(), size=n)
+    assert result.coverage.is_complete
+    assert result.codes == {"perhaps_cut"}
+
+
+@pytest.mark.parametrize("n", [10, 20, 25, 30, 49, 99, 101])
+async def test_a_list_of_another_length_gets_none(fetched: Fetched, n: int) -> None:
+    result = await fetched(lambda _: {"items": records(0, size=n, n=n)}, Pagination(), size=n)
+    assert result.coverage.is_complete
+    assert result.codes == set()
+
+
+@pytest.mark.parametrize("beside", [{"total": 100}, {"has_more": False}, {"next": None}])
+async def test_a_list_of_a_round_length_that_says_that_it_is_all_gets_none(fetched: Fetched, beside: Any) -> None:
+    result = await fetched(lambda _: {"items": records(0, size=100, n=100), **beside}, Pagination(), size=100)
+    assert result.coverage.is_complete
+    assert result.codes == set()
+
+
+@pytest.mark.parametrize(("n", "codes"), [(1000, {"perhaps_cut"}), (1010, set()), (300, set())])
+async def test_pages_that_end_where_some_services_end_get_a_word(fetched: Fetched, n: int, codes: set[str]) -> None:
+    def answer(place: PageAddress) -> dict[str, Any]:
+        return {"items": records(int(place.arguments["offset"]), size=100, n=n)}
+
+    result = await fetched(answer, replace(BY_OFFSET, max_size=100), size=100)
+    assert result.coverage.is_complete
+    assert result.codes == codes
