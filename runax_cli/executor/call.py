@@ -247,7 +247,7 @@ class Executor:
     async def _card(self, run: Underway, dataset: Dataset, coverage: Coverage) -> str | None:
         """What the main model is told of a table; None where there is no record."""
         tables = run.scope.tables
-        return await tables.add(dataset, coverage) if tables is not None and dataset.n_records else None
+        return await tables.add(dataset, coverage, made_by=run.call.words) if tables and dataset.n_records else None
 
     def _readable(self, run: Underway, size: Size) -> Choice:
         """The strategy by the table; where that computes and nothing can, the way to read instead."""

@@ -11,6 +11,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 from adapters.base import Convention, Effect, JsonObject, Pagination, ToolSpec
 from runax_cli.budget import Budget
 from runax_cli.events import Emitter
+from runax_cli.executor.compact import compact
 from runax_cli.executor.dataset import Dataset
 from runax_cli.executor.envelope import Envelope
 from runax_cli.models.base import Model
@@ -38,6 +39,11 @@ class DecidedCall:
     again: str | None = None
 
     @property
+    def words(self) -> str:
+        """Tool and arguments in short, as lists of datasets tell where each came from."""
+        return f"{self.tool.name} {compact(self.arguments)}"[:_WORDS_CHARS]
+
+    @property
     def is_repeatable(self) -> bool:
         """Whether asking again does no harm: what changes data is sent once, whatever its answer says of more.
 
@@ -55,6 +61,7 @@ class DecidedCall:
         return self if self.is_repeatable else replace(self, tool=replace(self.tool, pagination=Pagination()))
 
 
+_WORDS_CHARS = 120
 _OF_ONE = ("PUT ", "PATCH ", "DELETE ")
 _CHANGING = re.compile(
     "(add|approve|archive|assign|book|buy|cancel|change|charge|close|commit|confirm|copy|create|delete|disable|drop|edit"
@@ -68,7 +75,7 @@ _CHANGING = re.compile(
 class Tables(Protocol):
     """Datasets as tables that can be queried."""
 
-    async def add(self, dataset: Dataset, coverage: Coverage) -> str:
+    async def add(self, dataset: Dataset, coverage: Coverage, *, made_by: str) -> str:
         """Make a sealed dataset a table, and tell it in a card. Raises StoreError, QueryFailed."""
 
 

@@ -101,9 +101,9 @@ class Tables:
             entry.made_by = entry.made_by or made_by
             self.entries = {**self.entries, dataset.name: entry}
 
-    async def add(self, dataset: Dataset, coverage: Coverage) -> str:
+    async def add(self, dataset: Dataset, coverage: Coverage, *, made_by: str = "") -> str:
         """Make a sealed dataset a table, and tell it in a card. Raises QueryFailed where it is not sealed."""
-        self.register(dataset, coverage)
+        self.register(dataset, coverage, made_by=made_by)
         return await self.card(dataset.name)
 
     async def card(self, name: str) -> str:

@@ -14,7 +14,6 @@ from typing import Protocol, assert_never
 from adapters.clock import Clock
 from runax_cli.errors import StoreError
 from runax_cli.executor.asking import asked
-from runax_cli.executor.compact import compact
 from runax_cli.executor.datacall import DataCall, Ends, of_nothing_fetched
 from runax_cli.executor.envelope import Envelope, FaultCode, ToolFault
 from runax_cli.executor.label import Labeller, LabellerPrompts
@@ -31,7 +30,6 @@ from runax_cli.results import Reason, ReasonCode
 SOURCE = "datasets"
 """The source of the tools that work over datasets, as a call names it."""
 LISTED = 8
-LISTED_CHARS = 120
 
 
 class DataTool(StrEnum):
@@ -85,8 +83,7 @@ class Workbench:
             return await self._guarded(call, scope, lambda begun: self._again(begun, direct_limit))
         outcome = await self._executor.execute(call, replace(scope, tables=self.tables), direct_limit=direct_limit)
         if outcome.dataset is not None:
-            made_by = f"{call.tool.name} {compact(call.arguments)}"[:LISTED_CHARS]
-            self.tables.register(outcome.dataset, outcome.coverage, made_by=made_by)
+            self.tables.register(outcome.dataset, outcome.coverage, made_by=call.words)
         return outcome
 
     def close(self) -> None:

@@ -15,6 +15,7 @@ from runax_cli.events import CollectingSink
 from runax_cli.executor.call import Executor
 from runax_cli.executor.dataset import DatasetStore
 from runax_cli.executor.reader import Reader
+from runax_cli.executor.tables import Tables
 from runax_cli.executor.workbench import LabellerParts, Workbench
 from runax_cli.memory.journal import MemoryJournal
 from runax_cli.models.base import ModelReply, ModelRequest, Role, ScriptedModel, ToolCall, Usage
@@ -171,6 +172,22 @@ async def test_the_tools_over_datasets_are_offered_only_while_there_is_a_dataset
     await play.ask("Jaký je součet plateb?", calls(COMPUTE), says("Nevím."))
     assert play.offered(0) == ["list_payments"]
     assert play.offered(1) == ["list_payments", *DATA_TOOLS]
+
+
+async def test_a_dataset_is_never_listed_without_the_call_it_came_from(
+    play: Play, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Parts run side by side: another one may be shown the list while the table of this one is still described."""
+    listed: list[str] = []
+    card = Tables.card
+
+    async def described(tables: Tables, name: str) -> str:
+        listed.append(play.workbench.listing)
+        return await card(tables, name)
+
+    monkeypatch.setattr(Tables, "card", described)
+    await play.ask("Jaký je součet plateb?", calls(COMPUTE), says("Nevím."))
+    assert listed == [f"payments_1 ({N} of list_payments {{}})"]
 
 
 async def test_calling_one_of_them_before_is_no_tool(play: Play) -> None:
