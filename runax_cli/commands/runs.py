@@ -31,7 +31,7 @@ def list_runs(limit: int, common: Common) -> ExitCode:
         journal.close()
     if not stored:
         printer.note("No run is stored yet: ask something with `runax query`, or see `runax demo`.")
-    printer.rows("runs", [_row(run) for run in stored], columns=("run", "started", "status", "records", "question"))
+    printer.rows("runs", [_row(run) for run in stored], columns=("run_id", "started", "status", "records", "question"))
     return ExitCode.COMPLETE
 
 
@@ -43,8 +43,8 @@ def _journal() -> Journal | None:
 def _row(run: StoredRun) -> Row:
     coverage = run.result.coverage if run.result else None
     return {
-        "run": run.run_id,
-        "session": run.session_id,
+        "run_id": run.run_id,
+        "session_id": run.session_id,
         "started": run.started_at.isoformat(timespec="seconds"),
         "status": run.status.value if run.status else "unfinished",
         "exit_code": run.exit_code,

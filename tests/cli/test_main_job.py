@@ -47,7 +47,7 @@ def test_the_demo_leaves_a_run_that_can_be_listed_and_shown(runax: Run) -> None:
     first = runax("demo", "-o", "json", "-q")
     result = RunResult.model_validate_json(first.out)
     listed = json.loads(runax("runs", "list", "-o", "json").out)["runs"]
-    assert [run["run"] for run in listed] == [result.run_id]
+    assert [run["run_id"] for run in listed] == [result.run_id]
     shown = runax("runs", "show", result.run_id[:6], "-o", "json")
     assert json.loads(shown.out) == json.loads(first.out)
     assert result.trace_path is not None
