@@ -248,7 +248,9 @@ class Answer:
 
     @cached_property
     def _called_next(self) -> frozenset[str]:
-        """What is left of the names that say next in another language: `jeton` of `jetonSuivant`."""
+        """What is left of the names that say next beside a list, in any language: `jeton` of `jetonSuivant`."""
+        if not self.has_near_list:
+            return frozenset()
         told = [own for own in map(spelling.pieces, map(_leaf, self.leaves)) if own]
         called = [own for own in told if not vocabulary.NEXT.isdisjoint({own[0], own[-1]})]
         return frozenset("".join(word for word in own if word not in vocabulary.NEXT) for own in called)
