@@ -36,6 +36,7 @@ _NO_HEADERS = words(
 
 
 _THE_PAGE, _NEXT_PAGES = "page", words("next_page")
+_SIDES = frozenset("after before since last older newer marker".split())
 _EARLIER = frozenset("before older until max to prior earlier lt".split())
 _LATER = frozenset("after newer since min from later gt".split())
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d")
@@ -140,10 +141,11 @@ def pairs(
 ) -> tuple[Pair, ...]:
     """Values of the answer that may be a cursor or a key, each with the argument whose name is like its own."""
     envelope = envelope_of(result.payload, find_records(result.payload), result.headers)
-    able = (one for one in _free(parameters, given) if one.is_text or one.is_number or dated(one))
+    able = [one for one in _free(parameters, given) if one.is_text or one.is_number or dated(one)]
     free = [one for one in able if not spelling.is_no_cursor(one.name)]
     undated = [one for one in free if not dated(one)]
-    found = [*dict.fromkeys(_handed_back(undated, envelope)), *_keys(free, records)]
+    keys = _keys([one for one in able if one in free or _is_side(one)], records)
+    found = [*dict.fromkeys(_handed_back(undated, envelope)), *keys]
     return tuple(found[:_MOST_PAIRS])
 
 
@@ -208,9 +210,14 @@ def _keys(free: Sequence[Parameter], records: Sequence[Json]) -> Iterator[Pair]:
         if dated(one):
             yield from _moments(one, records, middle)
             continue
-        name = key_path(records, one.name) if len(own) > 1 else None
-        if name is not None and isinstance(record, dict) and name in record and plain(name) in own:
+        name = key_path(records, one.name) if len(own) > 1 or _is_side(one) else None
+        if name is not None and isinstance(record, dict) and name in record and (_is_side(one) or plain(name) in own):
             yield Pair(one.name, name, record[name], after=middle)
+
+
+def _is_side(one: Parameter) -> bool:
+    """Whether it is called by the word of a side and nothing else: `before` takes a key, if it is no date."""
+    return plain(_leaf(one.name)) in _SIDES
 
 
 def _moments(one: Parameter, records: Sequence[Json], middle: int) -> Iterator[Pair]:

@@ -102,6 +102,26 @@ async def test_an_argument_called_after_the_key_of_records_takes_the_last_one() 
     assert (found.pagination.convention, found.pagination.key) == (Convention.KEYSET, "id")
 
 
+@pytest.mark.parametrize("name", ["after", "before", "since", "last", "marker"])
+async def test_a_bare_word_of_a_side_takes_the_key_of_the_last_record(name: str) -> None:
+    rows = ROWS[::-1] if name == "before" else ROWS
+    ids = [row["id"] for row in rows]
+
+    def reply(sent: dict[str, Any]) -> Any:
+        begin = ids.index(int(sent[name])) + 1 if name in sent else 0
+        return rows[begin : begin + 20]
+
+    found, _ = await tried(tool(**{name: TEXT}), reply)
+    assert (found.pagination.convention, found.pagination.position) == (Convention.KEYSET, name)
+    assert found.first is not None
+    assert found.first.reading.next == PageAddress({name: ids[19]})
+
+
+async def test_a_bare_word_of_a_side_that_filters_by_something_else_is_left_alone() -> None:
+    found, asked = await tried(tool(before=TEXT), lambda sent: ROWS[40:60] if sent else ROWS[:20])
+    assert (found.pagination, found.total, len(asked)) == (Pagination(), 20, 2)
+
+
 async def test_a_filter_by_a_key_of_another_kind_is_not_taken_for_the_last_record_read() -> None:
     """The records of one owner are other ones, and lie behind the first page too."""
     found, asked = await tried(tool(owner_id=WHOLE), lambda sent: ROWS[60:80] if sent else ROWS[:20])
