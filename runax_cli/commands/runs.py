@@ -3,9 +3,6 @@
 Knows the journal and the state folder. Runs nothing again.
 """
 
-from pydantic import TypeAdapter
-
-from runax_cli import events as ev
 from runax_cli.agent.certificate import certificate_line
 from runax_cli.commands.config import configuration_of
 from runax_cli.commands.options import Common
@@ -16,6 +13,7 @@ from runax_cli.folders import state_folder
 from runax_cli.memory.journal import Journal, StoredRun
 from runax_cli.results import RunResult
 from runax_cli.state import has_journal, journal_path, remove, stored_sessions, to_remove
+from runax_cli.ui.jsonl import line_schema
 from runax_cli.ui.views import build_view
 
 _DAY_S = 86_400
@@ -86,9 +84,7 @@ def stored_run(prefix: str) -> StoredRun:
 def show_schema(common: Common) -> ExitCode:
     """Print the JSON Schema of the object of `-o json`, or with `-o jsonl` that of a line."""
     printer = Printer(environment_of(common), "json")
-    is_stream = common.output.form == "jsonl"
-    body: TypeAdapter[object] = TypeAdapter(ev.AnyBody if is_stream else RunResult)
-    printer.json(body.json_schema())
+    printer.json(line_schema() if common.output.form == "jsonl" else RunResult.model_json_schema())
     return ExitCode.COMPLETE
 
 

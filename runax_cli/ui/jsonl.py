@@ -10,6 +10,8 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
+from pydantic import TypeAdapter
+
 from runax_cli import events as ev
 from runax_cli.results import RunResult
 from runax_cli.ui.console import Environment, Outlet
@@ -39,6 +41,22 @@ def _finite(value: Any) -> Any:
             return [_finite(inner) for inner in value]
         case _:
             return value
+
+
+def line_schema() -> dict[str, Any]:
+    """The JSON Schema of one line: what its kind of event says, between the context that every line has."""
+    schema: dict[str, Any] = TypeAdapter(ev.AnyBody).json_schema()
+    stamp: dict[str, Any] = TypeAdapter(ev.Stamp).json_schema()
+    head = {
+        "v": {"const": ev.EVENT_VERSION},
+        "seq": {"type": "integer", "minimum": 1},
+        "ts": {"type": "string", "format": "date-time"},
+    }
+    for reference in schema["discriminator"]["mapping"].values():
+        kind = schema["$defs"][reference.rpartition("/")[2]]
+        kind["properties"] = head | stamp["properties"] | kind["properties"]
+        kind["required"] = [*head, *stamp["required"], "type", *kind.get("required", ())]
+    return schema
 
 
 class JsonAnswer:

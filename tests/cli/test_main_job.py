@@ -11,6 +11,7 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from runax_cli.results import RunResult
 
@@ -95,6 +96,20 @@ def test_jsonl_ends_with_the_one_finished_event(runax: Run, mock: Any) -> None:
     assert events[-1]["type"] == "run.finished"
     assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
     assert events[-1]["result"]["trace_path"]
+
+
+def test_every_line_and_the_object_are_as_their_schemas_say(runax: Run, mock: Any) -> None:
+    with mock() as url:
+        asked = ("query", f"{PARROT} How many tickets has customer 4?", "-m", "rules", "--base-url", url)
+        done, whole = runax(*asked, "-o", "jsonl"), runax(*asked, "-o", "json")
+    line, result = (json.loads(runax("runs", "schema", "-o", form).out) for form in ("jsonl", "json"))
+    events = [json.loads(text) for text in done.out.splitlines()]
+    assert len({event["type"] for event in events}) > 10
+    for event in events:
+        Draft202012Validator(line).validate(event)
+    Draft202012Validator(result).validate(json.loads(whole.out))
+    bare = {key: value for key, value in events[0].items() if key != "seq"}
+    assert not Draft202012Validator(line).is_valid(bare)
 
 
 def test_a_pipe_brings_the_text_and_the_argument_the_question(runax: Run, mock: Any) -> None:
