@@ -10,6 +10,7 @@ import random
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
+from functools import partial
 
 import httpx2
 from mcp.types import Tool
@@ -351,7 +352,9 @@ class McpSource:
     async def _read(self, spec: ToolSpec, raw: JsonObject, observer: Observer) -> Read:
         """The payload and its size; a large result is read off the loop."""
         is_large = sum(map(len, texts_of(raw))) > _LARGE_CHARS
-        read = await asyncio.to_thread(read_result, raw) if is_large else read_result(raw)
+        is_paged = spec.pagination.position is not None
+        reading = partial(read_result, raw, is_paged=is_paged)
+        read = await asyncio.to_thread(reading) if is_large else reading()
         for code, text in read.oddities:
             self._warn(spec, code, f"tool '{spec.name}' {text}", observer)
         return read

@@ -4,6 +4,7 @@ Knows the SDK's exceptions, the JSON-RPC codes, and which of them mean that the 
 what it needs (the last HTTP status, the server's last words) is given to it. Every message passes the mask.
 """
 
+import re
 from dataclasses import dataclass
 
 import anyio
@@ -42,7 +43,14 @@ _LOST = (anyio.ClosedResourceError, anyio.BrokenResourceError, anyio.EndOfStream
 _LATER = frozenset({408, 429, 500, 502, 503, 504})
 _SESSION_UNKNOWN = frozenset({400, 404})
 _NO_ENDPOINT = "is the URL that of its MCP endpoint, often a path such as '/mcp'?"
-_EXCERPT = 2000
+_EXCERPT, _OPENING = 2000, 300
+_PASSING = re.compile(
+    r"\b(?:rate.?limit|too many (?:requests|calls)|(?:try|retry) (?:it )?(?:again|later)|temporar(?:y|ily)"
+    r"|timed? ?out\b|overloaded|is busy|is locked|service unavailable|bad gateway|connection (?:reset|refused|lost)"
+    r"|(?:http|status|error|code)\W{0,3}(?:code\W{0,3})?(?:429|502|503|504)\b)",
+    re.IGNORECASE,
+)
+"""What a tool says whose trouble may pass; the answer to the same request may be another one soon."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,9 +117,14 @@ def timed_out(around: Circumstances) -> TimedOut:
 
 
 def tool_failed(around: Circumstances, why: str) -> ToolFailed:
-    """The server says that the tool failed; the words are its own, and asking again is no use."""
+    """The server says that the tool failed; the words are its own, and tell whether it may do better later."""
     words = mask_of(around.settings).text(why.strip())[:_EXCERPT]
-    return ToolFailed(words or "the server gives no reason", source=around.settings.name, location=around.location)
+    return ToolFailed(
+        words or "the server gives no reason",
+        source=around.settings.name,
+        location=around.location,
+        is_retryable=_PASSING.search(words[:_OPENING]) is not None,
+    )
 
 
 def void_result(around: Circumstances) -> MalformedResponse:

@@ -20,9 +20,12 @@ _LEAST = 3
 _MEMBER = re.compile(r"(?:[-*\u2022] +)?(?:\*\*)?([^\W\d_][\w .()/#-]{0,40}?)(?:\*\*)?:(?:\*\*)?(?: +(.*))?")
 _BETWEEN = re.compile(r"\n[ \t]*\n(?:[ \t]*[-=*_]{3,}[ \t]*\n(?:[ \t]*\n)*)?|\n[ \t]*[-=*_]{3,}[ \t]*\n(?:[ \t]*\n)*")
 _MOST_WORDS = 600
+_HEADING = re.compile(r"(?P<words>[^\n]{1,200}?)(?P<end>:?\s*\[\s*\]|:[*_]{0,2}|)")
+_TROUBLE = re.compile(r"error|fail|except|unable|could ?n|cannot|can't|denied|invalid|warning|missing", re.IGNORECASE)
+_PAGE = re.compile(r"\b(?:page|chunk|batch|part)\W{0,3}(\d{1,9})\s*(?:of|/)\s*(\d{1,9})\b", re.IGNORECASE)
 _SHOWN = re.compile(
     r"\b(?:showing|displaying|listing|results?|records?|items?|rows?)\W{0,3}(\d[\d,]*)\s*(?:-|\u2013|to)\s*(\d[\d,]*)"
-    r"\s+(?:out )?of\s+\d",
+    r"(?:\s+(?:out )?of\s+\d|\W*$)",
     re.IGNORECASE,
 )
 """What a page says of its place: of a page behind the last one, the first record comes after the last."""
@@ -30,7 +33,7 @@ _SHOWN = re.compile(
 
 def read_listing(text: str) -> Table | None:
     """The things that a text lists; None where it is none."""
-    return _of_lines(text) or _of_blocks(text) or _of_none(text)
+    return _of_lines(text) or _of_blocks(text)
 
 
 def _of_lines(text: str) -> Table | None:
@@ -44,13 +47,21 @@ def _of_lines(text: str) -> Table | None:
     return Table(rows, words) if len(rows) >= _LEAST else None
 
 
-def _of_none(text: str) -> Table | None:
-    """A text that only says that it shows nothing of many: `Showing 301-300 of 300`."""
-    shown = _SHOWN.search(text)
-    if shown is None or len(text.strip().splitlines()) > 1:
+def read_heading(text: str) -> Table | None:
+    """A heading with nothing under it: it ends in a colon or an empty list, or tells of a place behind the last one."""
+    heading = _HEADING.fullmatch(text.strip())
+    if heading is None or _TROUBLE.search(heading["words"]):
         return None
-    first, last = (int(shown[group].replace(",", "")) for group in (1, 2))
-    return Table([], text.strip()) if first > last else None
+    is_bare = bool(heading["end"])
+    return Table([], heading["words"]) if is_bare or _is_behind_all(heading["words"]) else None
+
+
+def _is_behind_all(words: str) -> bool:
+    """Whether words tell of a page behind the last one: `Showing 301-300 of 300`, `Page 8 of 7`."""
+    shown, page = _SHOWN.search(words), _PAGE.search(words)
+    if shown is not None:
+        return int(shown[1].replace(",", "")) > int(shown[2].replace(",", ""))
+    return page is not None and int(page[1]) > int(page[2])
 
 
 def _form(part: str) -> re.Pattern[str] | None:

@@ -16,7 +16,7 @@ import orjson
 from adapters.base import Json, JsonObject
 from adapters.mcp.complaints import complaint_beside, complaint_in
 from adapters.mcp.sequences import together
-from adapters.mcp.texts import Content, read_text, unwrapped
+from adapters.mcp.texts import Content, read_alone, read_text, unwrapped
 from adapters.mcp.words import facts_in, going_on, going_on_in
 from adapters.paging.prose import says_nothing
 
@@ -28,6 +28,7 @@ _HOLDING = frozenset({"content", "contents", "structuredContent", "structured_co
 _RESERVED = ("io.modelcontextprotocol/", "modelcontextprotocol.io/", "mcp.dev/", "runax/")
 _OF_PAGING = re.compile("next|cursor|more|total|page|token|offset|count|last", re.IGNORECASE)
 _TEXTUAL = re.compile(r"text/(?!html)|application/(?:[\w.-]+\+)?(?:json|x-ndjson|ndjson|jsonl)\b", re.IGNORECASE)
+_SOLE = frozenset({"result", "content"})
 _BYTES = ("data", "blob")
 _MOST_FLAWS = 3
 
@@ -53,9 +54,12 @@ class _Parts:
     others: tuple[JsonObject, ...]
 
 
-def read_result(raw: Mapping[str, Json]) -> Read:
-    """The data of a result; None where it holds nothing."""
-    raw = _opened(raw)
+def read_result(raw: Mapping[str, Json], *, is_paged: bool = False) -> Read:
+    """The data of a result; None where it holds nothing.
+
+    Of a tool that pages, a text without data is a page too, and what it says of the next one is heard.
+    """
+    raw = _without_echo(_opened(raw))
     texts, parts = _sorted(_blocks(raw))
     structured = _structure(raw)
     has_structure = structured is not None and not (structured in ({}, []) and texts)
@@ -69,6 +73,8 @@ def read_result(raw: Mapping[str, Json]) -> Read:
         data = {name: value for name, value in raw.items() if name not in _OWN} or None
         return Read(data, _size(data))
     markers = _markers(raw, parts.contents) if not has_structure else _beside(raw, parts.contents, data)
+    if is_paged and isinstance(data, str):
+        markers = going_on_in(data) | markers
     payload = _joined(data, words, markers, parts.others)
     n_bytes = sum(len(text.encode("utf-8", "replace")) for text in texts)
     flaw = "; ".join(filter(None, ("" if has_structure else _flaws(parts), complaint_beside(payload))))
@@ -128,6 +134,23 @@ def _opened(raw: Mapping[str, Json]) -> Mapping[str, Json]:
     return inner if is_result and blocks else raw
 
 
+def _without_echo(raw: Mapping[str, Json]) -> Mapping[str, Json]:
+    """The result without structured content that only says its text once more, or as that text where it has none.
+
+    Frameworks wrap every text that a tool returns once more, as `{"result": "…"}`; to them that is structure.
+    """
+    structured = raw.get("structuredContent", raw.get("structured_content"))
+    if isinstance(structured, dict) and len(structured) == 1 and not _SOLE.isdisjoint(structured):
+        (structured,) = structured.values()
+    if not isinstance(structured, str):
+        return raw
+    rest = {name: value for name, value in raw.items() if name not in ("structuredContent", "structured_content")}
+    texts = [text.strip() for text in texts_of(raw)]
+    if structured.strip() in (*texts, "\n".join(texts)):
+        return rest
+    return raw if texts else {**rest, "content": [*_blocks(raw), {"type": "text", "text": structured}]}
+
+
 def _structure(raw: Mapping[str, Json]) -> Json:
     """The structured content, unwrapped; a text that holds data as that data."""
     structured = raw.get("structuredContent", raw.get("structured_content"))
@@ -175,6 +198,10 @@ def _sorted(blocks: Sequence[Json], *, is_read: bool = True) -> tuple[list[str],
             others.append(_described(block))
         else:
             contents.append(Content(inner))
+    is_text = is_read and not others and all(isinstance(content.value, str) for content in contents)
+    whole = (read_alone("\n".join(texts)),) if is_text and texts else ()
+    if whole and whole[0].is_data:
+        return texts, _Parts(whole, ())
     return texts, _Parts(_cut_by_length(texts) or tuple(contents), tuple(others))
 
 
@@ -232,7 +259,7 @@ def _data(contents: Sequence[Content]) -> Json:
     values = [content.value for content in contents if not isinstance(content.value, str)]
     if not values:
         texts = [content.value for content in contents]
-        return read_text("\n".join(texts)).value if len(texts) > 1 else texts[0] if texts else None
+        return "\n".join(texts) if texts else None
     if len(values) == 1:
         return values[0]
     return _pages(values) if all(map(_is_page, values)) else together(values)

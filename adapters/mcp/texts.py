@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 import orjson
 
 from adapters.base import Json, JsonObject
-from adapters.mcp.listings import read_listing
+from adapters.mcp.listings import read_heading, read_listing
 from adapters.mcp.nearly import NotNearly, read_nearly
+from adapters.mcp.outlines import read_items, read_yaml
 from adapters.mcp.sequences import integer, read_sequence, together, value_at
 from adapters.mcp.surrogates import sound
 from adapters.mcp.tables import read_table
@@ -76,6 +77,13 @@ def read_text(text: str) -> Content:
         if flaw := _flaw(bare):
             return Content(text, flaw=flaw)
     return _tabled(bare) or Content(text, flaw=_LEFT_OUT if _GAP.search(bare) else "")
+
+
+def read_alone(text: str) -> Content:
+    """The same for a text that is all of a result: it may be a list of items, or a heading with nothing under it."""
+    content = read_text(text)
+    table = None if content.is_data or content.flaw else read_items(text.strip(_BLANKS)) or read_heading(text)
+    return content if table is None else _with_words(table.rows, table.words)
 
 
 def _text_in_json(text: str) -> str | None:
@@ -189,7 +197,9 @@ def _sequence(text: str) -> Content | None:
 
 
 def _tabled(text: str) -> Content | None:
-    """A table or a listing, in plain text or as Markdown has it."""
+    """YAML, a table or a listing, in plain text or as Markdown has it."""
+    if (outlined := read_yaml(text)) is not None:
+        return Content(outlined)
     table = read_table(text) or read_listing(text)
     return None if table is None else _with_words(table.rows, table.words)
 

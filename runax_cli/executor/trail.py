@@ -19,6 +19,7 @@ from runax_cli.executor.ledger import key_of
 from runax_cli.executor.mend import Mender, is_beyond_data
 from runax_cli.executor.page import Page
 from runax_cli.executor.pages import Pages, where_of
+from runax_cli.executor.strides import MOST_OBJECTS
 from runax_cli.executor.ways import Way
 from runax_cli.results import ReasonCode
 
@@ -81,11 +82,18 @@ class Trail:
     async def by_received(self, index: int, received: int) -> None:
         """Walk by offset where no size can be asked for: each page begins after the records received so far."""
         place: PageAddress | None = offset_address(self._pages.pagination, offset=received, size=None)
+        n_objects = 0
         while place is not None and self._intake.may_go_on():
             step = await self._step(index, place)
             page = step.page
             if page is None:
                 self._settle(index, place, step)
+                return
+            n_objects = n_objects + 1 if page.held == 1 and not page.is_list else 0
+            if n_objects >= MOST_OBJECTS:
+                name = self._pages.pagination.position
+                text = f"{n_objects} pages came with one object each, as if '{name}' led through no list"
+                self._intake.stop(ReasonCode.NO_PROGRESS, text)
                 return
             received, index = received + page.held, index + 1
             is_over = page.has_more is False or not page.held

@@ -14,12 +14,14 @@ TOOL = {
     "inputSchema": {"type": "object", "properties": {"cursor": {"type": "string"}}},
 }
 ALONE = TOOL | {"inputSchema": {"type": "object", "properties": {}}}
+ASKED: list[str] = []
 BY_OFFSET = TOOL | {
     "inputSchema": {"type": "object", "properties": {name: {"type": "integer"} for name in ("offset", "limit")}}
 }
 
 
 def answer(way: str, arguments: dict[str, Any]) -> list[str]:
+    ASKED.append(way)
     begin = int(str(arguments.get("cursor") or "c0").strip("c"))
     offset, limit = arguments.get("offset", 0), arguments.get("limit", PAGE)
     rows, end = ROWS[begin : begin + PAGE], begin + PAGE
@@ -33,6 +35,11 @@ def answer(way: str, arguments: dict[str, Any]) -> list[str]:
         "error": ["Error: rate limit exceeded, try again later"],
         "tool_error": ["Error executing tool list_rows: the database is locked"],
         "error_object": ['{"error": "rate limit exceeded", "code": 429}'],
+        "prose": [f"At {offset} of {N}: " + " ".join(f"Row {row['id']} is called {row['name']}." for row in ROWS)],
+        "numbered": [
+            "Rows:\n" + "\n".join(f"{offset + at + 1}. {r['name']}" for at, r in enumerate(ROWS[offset:][:PAGE]))
+        ],
+        "busy_once": ["Error: too many requests, try again later"] if ASKED.count(way) == 1 else [TEXT],
         "empty": [""],
         "closing": ["No more results."],
         "lines": ["\n".join(json.dumps(row) for row in ROWS[offset : offset + limit])],
@@ -41,6 +48,8 @@ def answer(way: str, arguments: dict[str, Any]) -> list[str]:
 
 
 def tool(way: str) -> dict[str, Any]:
+    if way in ("prose", "numbered"):
+        return TOOL | {"inputSchema": {"type": "object", "properties": {"offset": {"type": "integer", "default": 0}}}}
     return TOOL if way == "cursor" else BY_OFFSET if way == "lines" else ALONE
 
 

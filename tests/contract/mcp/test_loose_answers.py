@@ -91,6 +91,25 @@ async def test_an_empty_text_and_a_closing_sentence_are_no_record(way: str, tmp_
     assert outcome.coverage.records_read == 0
 
 
+async def test_a_numbered_list_by_offset_is_read_item_by_item_to_its_end(tmp_path: Path) -> None:
+    outcome, records = await read("numbered", tmp_path)
+    assert [record["value"] for record in records if isinstance(record, dict)] == [f"n{n}" for n in range(N)]
+    assert outcome.coverage.is_complete
+
+
+async def test_prose_that_changes_with_its_offset_is_no_listing_and_is_given_up_soon(tmp_path: Path) -> None:
+    outcome, records = await read("prose", tmp_path)
+    assert len(records) < 10
+    assert not outcome.coverage.is_complete
+    assert ReasonCode.NO_PROGRESS in [reason.code for reason in outcome.coverage.reasons]
+
+
+async def test_a_tool_that_says_it_is_busy_is_asked_once_more(tmp_path: Path) -> None:
+    outcome, records = await read("busy_once", tmp_path)
+    assert len(records) == N
+    assert outcome.coverage.is_complete
+
+
 async def test_lines_by_offset_end_at_an_empty_text(tmp_path: Path) -> None:
     outcome, records = await read("lines", tmp_path)
     assert len(records) == N

@@ -254,10 +254,13 @@ def test_what_a_framework_notes_for_itself_stands_beside_nothing() -> None:
     assert read_result(texts("No rows found.", _meta=paging)).payload == {"_meta": paging, "items": []}
 
 
-def test_words_around_a_listing_in_structured_text_are_read_from_the_text_beside_it() -> None:
-    listing = "Showing 1-2 of 9\n\nID: 1\nName: a\n\nID: 2\nName: b"
-    payload = read_result(texts(listing, structuredContent={"result": listing})).payload
-    assert payload == {"total": 9, "items": [{"ID": 1, "Name": "a"}, {"ID": 2, "Name": "b"}]}
+@pytest.mark.parametrize(
+    "text", ["Showing 1-2 of 9\n\nID: 1\nName: a\n\nID: 2\nName: b", '[{"id": 1}, {"id"', "- a\n- b"]
+)
+def test_a_text_that_structured_content_repeats_is_read_as_if_it_stood_alone(text: str) -> None:
+    alone = read_result(texts(text))
+    assert read_result(texts(text, structuredContent={"result": text})) == alone
+    assert read_result({"content": [], "structuredContent": {"result": text}}) == alone
 
 
 def test_pages_in_several_parts_are_one_page() -> None:
