@@ -1,7 +1,8 @@
 """What every test stands on: a clean environment, its own state folders, no network but loopback, no real model."""
 
+import asyncio
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -38,3 +39,15 @@ def often_switched() -> Iterator[None]:
     sys.setswitchinterval(1e-6)
     yield
     sys.setswitchinterval(before)
+
+
+@pytest.fixture
+def hours_later() -> Callable[[], None]:
+    """Whatever the event loop was to wait for is due: a limit of time is met at the moment that a test chooses."""
+
+    def jump() -> None:
+        loop = asyncio.get_running_loop()
+        time = loop.time
+        loop.time = lambda: time() + 3600.0  # type: ignore[method-assign]
+
+    return jump

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -323,14 +323,15 @@ async def test_parts_never_use_more_than_the_question_may(stage: Any) -> None:
     assert "**This part is incomplete:** the budget 'steps' of the sub-question" in result.answer
 
 
-async def test_the_time_of_a_question_is_that_of_all_its_parts(stage: Any) -> None:
+async def test_the_time_of_a_question_is_that_of_all_its_parts(stage: Any, hours_later: Callable[[], None]) -> None:
     bench = await stage.start(
-        Play(stage, [ONE_AFTER_THE_OTHER], CALLS, ANSWERS), TOOLS, limits=TurnLimits(timeout_s=0.5)
+        Play(stage, [ONE_AFTER_THE_OTHER], CALLS, ANSWERS), TOOLS, limits=TurnLimits(timeout_s=60.0)
     )
     execute = bench.executor.execute
 
     async def hangs(call: Any, scope: Any, **options: Any) -> Any:
         if call.tool.name == "get_payments":
+            hours_later()
             await asyncio.Event().wait()
         return await execute(call, scope, **options)
 

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import threading
+from collections.abc import Callable
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -402,14 +403,17 @@ class Hanging:
             raise
 
 
-async def test_the_wall_time_ends_the_turn_with_what_there_is(stage: Any) -> None:
+async def test_the_wall_time_ends_the_turn_with_what_there_is(stage: Any, hours_later: Callable[[], None]) -> None:
     bench = await stage.start(
         [stage.calls(("get_tickets", {}), text="Let me look.")],
         {"get_tickets": tickets},
-        limits=TurnLimits(timeout_s=0.2),
+        limits=TurnLimits(timeout_s=60.0),
         executor=Hanging(),
     )
-    result = await bench.session.ask("q")
+    asking = asyncio.create_task(bench.session.ask("q"))
+    await bench.executor.is_running.wait()
+    hours_later()
+    result = await asking
 
     assert (result.status, result.exit_code) == (RunStatus.LIMIT, 124)
     assert result.answer == "", "words that precede calls are no partial answer"

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from adapters.base import CallResult, Json, Observer, PageAddress, nobody
+from adapters.clock import ManualClock
 from runax_cli.executor.call import Executor
 from runax_cli.executor.dataset import DatasetStore
 from runax_cli.executor.places import Places
@@ -31,18 +32,31 @@ def with_limits(bench: Bench, folder: Path, *, source: Any = None, **limits: Any
     return replace(bench, executor=executor)
 
 
-async def test_a_call_whose_pages_hang_ends_with_the_records_it_has(make: MakeBench, tmp_path: Path) -> None:
-    bench = with_limits(make(300, gate=asyncio.Event()), tmp_path, call_timeout_s=0.3)
-    outcome = await asyncio.wait_for(bench.read_all(), 10)
+async def test_a_call_whose_pages_hang_ends_with_the_records_it_has(
+    make: MakeBench, tmp_path: Path, hours_later: Callable[[], None]
+) -> None:
+    clock = ManualClock()
+    bench = with_limits(make(300, gate=asyncio.Event()), tmp_path, call_timeout_s=60.0, clock=clock)
+    reading = asyncio.create_task(bench.read_all())
+    await bench.api.waits.wait()
+    clock.now += 3600.0
+    hours_later()
+    outcome = await reading
     assert 0 < outcome.coverage.records_read < 300
     assert not outcome.coverage.is_complete
     assert any("--call-timeout" in reason.text for reason in outcome.coverage.reasons)
 
 
-async def test_a_call_whose_first_answer_hangs_is_an_error(make: MakeBench, tmp_path: Path) -> None:
-    bench = make(300)
-    bench = with_limits(bench, tmp_path, source=Hanging(), call_timeout_s=0.2)
-    outcome = await asyncio.wait_for(bench.read_all(), 10)
+async def test_a_call_whose_first_answer_hangs_is_an_error(
+    make: MakeBench, tmp_path: Path, hours_later: Callable[[], None]
+) -> None:
+    clock, hanging = ManualClock(), Hanging()
+    bench = with_limits(make(300), tmp_path, source=hanging, call_timeout_s=60.0, clock=clock)
+    reading = asyncio.create_task(bench.read_all())
+    await hanging.began.wait()
+    clock.now += 3600.0
+    hours_later()
+    outcome = await reading
     assert outcome.envelope.status.value == "error"
     assert "--call-timeout" in outcome.envelope.to_model_text()
 
@@ -94,7 +108,7 @@ async def test_a_source_that_hangs_holds_no_place_of_another(make: MakeBench, tm
     stuck = asyncio.create_task(bench.read_all(tool=stuck_tool, arguments={"hangs": True}, call_id="c2"))
     await hanging.began.wait()
 
-    outcome = await asyncio.wait_for(bench.read_all(), 10)
+    outcome = await bench.read_all()
 
     assert outcome.coverage.records_read == 120
     assert not stuck.done()
@@ -121,14 +135,14 @@ async def test_no_more_requests_than_places_are_under_way_and_every_place_comes_
 async def test_a_place_is_given_back_once_whether_patience_ended_or_not() -> None:
     places = Places(1, patience_s=0.0)
     # The one place is given to the second while the first goes on, and to a third while both do.
-    async with asyncio.timeout(5), places.held(), places.held():
+    async with places.held(), places.held():
         await _through(places)
     patient = Places(1, patience_s=60.0)
     async with patient.held():
         waiting = asyncio.create_task(_through(patient))
         await asyncio.sleep(0)
         assert not waiting.done()
-    await asyncio.wait_for(waiting, 5)
+    await waiting
 
 
 async def _through(places: Places) -> None:
@@ -138,14 +152,17 @@ async def _through(places: Places) -> None:
 
 @asynccontextmanager
 async def watched() -> AsyncIterator[list[float]]:
-    """How late the event loop ran something that it was to run at once, in seconds, as often as it could."""
+    """How long its own thread worked before the loop came to something that was due, in seconds, as often as it did.
+
+    Of the thread's own time: how long others have the processor says nothing of the loop.
+    """
     late: list[float] = []
 
     async def watch() -> None:
         while True:
-            before = time.perf_counter()
+            before = time.thread_time()
             await asyncio.sleep(0.005)
-            late.append(time.perf_counter() - before - 0.005)
+            late.append(time.thread_time() - before)
 
     task = asyncio.create_task(watch())
     try:
@@ -154,7 +171,7 @@ async def watched() -> AsyncIterator[list[float]]:
         task.cancel()
 
 
-LONGEST_S = 0.25
+LONGEST_S = 0.1
 
 
 async def test_the_loop_stays_free_while_a_heavy_call_is_fetched_read_and_sealed(
@@ -166,4 +183,4 @@ async def test_the_loop_stays_free_while_a_heavy_call_is_fetched_read_and_sealed
     async with watched() as late:
         outcome = await bench.call(direct_limit=500)
     assert outcome.coverage.records_read == 6000
-    assert max(late) < LONGEST_S, f"the loop stood still for {max(late):.2f} s"
+    assert max(late) < LONGEST_S, f"the loop worked for {max(late):.2f} s at a stretch"
