@@ -96,7 +96,7 @@ def envelope_of(payload: Json, found: Found, headers: Mapping[str, str] | None =
     told = _from_headers(headers or {})
     if not found.is_list:
         return Envelope(headers=told)
-    around = list(_around(payload, found.path))
+    around = list(_around(payload, found.path)) if found.apart is None else _apart(payload, found.apart)
     around = around[:-1] if found.is_keyed else around
     near = [m for path, node in reversed(around) for m in _with_containers(node, path)]
     far = [m for path, node in reversed(around) for m in _in_strangers(node, path, apart=found.path)]
@@ -114,6 +114,12 @@ def _around(payload: Json, path: str) -> Iterator[tuple[str, Mapping[str, Json]]
         yield at, node
         key, _, path = path.partition(".")
         node, at = node.get(key), f"{at}{key}."
+
+
+def _apart(payload: Json, at: int) -> list[tuple[str, Mapping[str, Json]]]:
+    """The item of a list that is no record."""
+    node = payload[at] if isinstance(payload, list) else None
+    return [(f"{at}.", node)] if isinstance(node, dict) else []
 
 
 def _with_containers(node: Mapping[str, Json], above: str) -> Iterator[Member]:

@@ -2,14 +2,19 @@
 
 Knows what tells such an object from one record with objects inside: all values are objects of one shape, and the keys
 are ids, which no programmer names a member by. Where they may be names, there have to be many, all alike. Knows nothing
-of where the object stands.
+of where the object stands. Columns beside a column of ids are records too: `{"ids": [1, 2], "texts": ["a", "b"]}`.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeAlias
 
 from adapters.base import Json
+from adapters.paging.names import plain, words
 
+Keys: TypeAlias = tuple[str, ...]
+
+_DEPTH, _FEW = 3, 40
 _FEWEST = 2
 _FEWEST_NAMED = 5
 _MANY = 20
@@ -19,6 +24,7 @@ _OPAQUE = re.compile(
     re.IGNORECASE,
 )
 _KEY = "_key"
+_ID_COLUMNS = words("ids id keys uuids guids")
 
 
 def is_keyed(node: Mapping[str, Json], *, fewest: int = _FEWEST) -> bool:
@@ -31,20 +37,50 @@ def is_keyed_by_names(node: Mapping[str, Json], *, is_paged: bool = False) -> bo
     return len(node) >= (_FEWEST if is_paged else _FEWEST_NAMED) and _are_alike(node)
 
 
-def keyed_in_order(node: Mapping[str, Json]) -> dict[str, str]:
-    """The members of `node` that are records under their ids because a list beside them names just those ids.
+def keyed_in_order(payload: Mapping[str, Json]) -> dict[Keys, Keys]:
+    """The objects in `payload` that are records under their ids because a list somewhere names just those ids.
 
-    Each with the name of that list: `{"ids": ["a", "b"], "users": {"a": {…}, "b": {…}}}`.
+    Each by its keys, with those of the list: `{"order": ["a", "b"], "entities": {"users": {"a": {…}, "b": {…}}}}`.
     """
-    lists = {name: set(map(str, value)) for name, value in node.items() if _are_ids(value)}
-    keyed = {name: value for name, value in node.items() if isinstance(value, dict) and value and _are_alike(value)}
-    return {name: key for name, value in keyed.items() for key, ids in lists.items() if ids == value.keys()}
+    members = list(_members(payload, ()))
+    lists = {keys: set(map(str, value)) for keys, value in members if _are_ids(value)}
+    keyed = {keys: value for keys, value in members if isinstance(value, dict) and value and _are_alike(value)}
+    return {keys: of for keys, value in keyed.items() for of, ids in lists.items() if ids == value.keys()}
+
+
+def _members(node: Mapping[str, Json], above: Keys) -> Iterator[tuple[Keys, Json]]:
+    for key, value in node.items():
+        yield (*above, key), value
+        if isinstance(value, dict) and len(above) < _DEPTH - 1 and len(value) <= _FEW:
+            yield from _members(value, (*above, key))
 
 
 def _are_ids(value: Json) -> bool:
     if not isinstance(value, list) or not value:
         return False
     return all(isinstance(one, str | int) and not isinstance(one, bool) for one in value)
+
+
+def by_columns(node: Mapping[str, Json]) -> list[Json] | None:
+    """Records whose members stand in lists of one length, one of them of their ids; None where they do not."""
+    told = {name: value for name, value in node.items() if isinstance(value, list)}
+    lists = {name: value for name, value in told.items() if not value or not all(map(_is_name_in(node), value))}
+    ids = next((value for name, value in lists.items() if plain(name) in _ID_COLUMNS and _are_ids(value)), None)
+    if ids is None or len(lists) < _FEWEST or {len(value) for value in lists.values()} != {len(set(map(str, ids)))}:
+        return None
+    rows: list[Json] = [dict(zip(lists, cells, strict=True)) for cells in zip(*lists.values(), strict=True)]
+    return None if any(map(_carries_id, rows[:_MANY], ids)) else rows
+
+
+def _is_name_in(node: Mapping[str, Json]) -> Callable[[Json], bool]:
+    """Whether a value is the name of a member, as in a list of the columns that were asked for."""
+    return lambda value: isinstance(value, str) and value in node
+
+
+def _carries_id(row: Json, own: Json) -> bool:
+    """Whether one of the cells is itself a record with that id, so that the column of ids only repeats it."""
+    cells = [cell for cell in row.values() if isinstance(cell, dict)] if isinstance(row, dict) else []
+    return any(str(value) == str(own) for cell in cells for value in cell.values())
 
 
 def keyed_records(node: Mapping[str, Json]) -> list[Json]:

@@ -12,9 +12,10 @@ Knows payloads and the names lists of records usually have. Knows nothing of tot
    of records beside it is their order, and no list of records. Lists that are seldom the
    records (`schemas`, `included`, `fields`, …) count only where there is no other list, and `links`, `errors` and
    whatever holds nothing but links never.
-4. No list where a page says that there are none, or says nothing but how it is paged, is an empty list.
-5. A text that is empty, or only says that there is nothing (more), is an empty list.
-6. An object whose list is only a part of it is itself one record; so is anything else that is not a list.
+4. Lists of one length, one of them of ids, are the columns of records.
+5. No list where a page says that there are none, or says nothing but how it is paged, is an empty list.
+6. A text that is empty, or only says that there is nothing (more), is an empty list.
+7. An object whose list is only a part of it is itself one record; so is anything else that is not a list.
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,7 +24,7 @@ from dataclasses import dataclass
 from adapters.base import Json
 from adapters.paging import names
 from adapters.paging.beside import ENVELOPE, says_none, speaks_of_list, without_prefix
-from adapters.paging.keyed import is_keyed, is_keyed_by_names, keyed_in_order, keyed_records
+from adapters.paging.keyed import Keys, by_columns, is_keyed, is_keyed_by_names, keyed_in_order, keyed_records
 from adapters.paging.names import plain
 from adapters.paging.prose import says_nothing
 
@@ -33,19 +34,23 @@ _LARGEST_LINK = 7
 _TARGETS = frozenset({"href", "url", "uri"})
 _RELATIONS = frozenset({"rel", "relation", "relationship"})
 _IDENTITY = names.words("id _id uuid guid")
+_GOING_ON = names.NEXT_CURSORS | names.NEXT_URLS | names.NEXT_ANY | names.MORE_FLAGS | names.TOTALS
+_OF_REQUEST = names.words("queries request params parameters arguments args criteria")
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
     """The records, their dotted path ("" is the payload itself), and whether they are a list in the response.
 
-    `is_keyed` where they are an object of records under their ids, which counts as a list.
+    `is_keyed` where they are an object of records under their ids, which counts as a list. `apart` is the place, in a
+    list, of an item that is no record and tells of the list.
     """
 
     records: list[Json]
     path: str
     is_list: bool
     is_keyed: bool = False
+    apart: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +68,9 @@ class _Candidate:
 
     @property
     def is_rare(self) -> bool:
-        """Whether a list of this name is seldom the records."""
-        return plain(self.keys[-1]) in names.RARELY_RECORD_LISTS | names.CONTAINERS
+        """Whether a list of this name, or inside of what repeats the request, is seldom the records."""
+        is_of_request = any(plain(key) in _OF_REQUEST for key in self.keys[:-1])
+        return is_of_request or plain(self.keys[-1]) in names.RARELY_RECORD_LISTS | names.CONTAINERS
 
     @property
     def rank(self) -> tuple[bool, bool, bool, bool, bool, int, int]:
@@ -80,14 +86,14 @@ def find_records(payload: Json, *, declared: str | None = None, is_paged: bool =
 
     `noun` is what was asked for, as the last part of a path: a list of that name is what came of it.
     """
+    if isinstance(payload, dict) and (rows := _by_columns(payload, declared)) is not None:
+        return Found(rows, "", is_list=True)
     if declared is not None and (found := _at_declared(payload, declared)) is not None:
         return found
     if payload is None or payload == {}:
         return Found([], "", is_list=True)
     if isinstance(payload, list):
-        if (alone := _in_envelope(payload)) is not None:
-            return alone
-        return Found(payload[1], "1", is_list=True) if _is_pair(payload) else Found(payload, "", is_list=True)
+        return _in_list(payload)
     if isinstance(payload, str) and says_nothing(payload):
         return Found([], "", is_list=True)
     if not isinstance(payload, dict):
@@ -139,6 +145,24 @@ def are_links(value: list[Json]) -> bool:
     )
 
 
+def _by_columns(payload: Mapping[str, Json], declared: str | None) -> list[Json] | None:
+    """Records as columns beside each other, where nothing else in the object is a fact."""
+    is_here = not declared or isinstance(payload.get(normal_path(declared)), list)
+    others = {name: value for name, value in payload.items() if not isinstance(value, list) and value is not None}
+    if not is_here or not all(speaks_of_list(name, value) for name, value in others.items()):
+        return None
+    return by_columns(payload)
+
+
+def _in_list(payload: list[Json]) -> Found:
+    """The records of a list: all of it, but for what tells of the list."""
+    if (alone := _in_envelope(payload)) is not None:
+        return alone
+    if (at := _place_of_figures(payload)) is not None:
+        return Found(payload[:at] + payload[at + 1 :], "", is_list=True, apart=at)
+    return Found(payload[1], "1", is_list=True) if _is_pair(payload) else Found(payload, "", is_list=True)
+
+
 def _in_envelope(payload: list[Json]) -> Found | None:
     """The records of a list that holds nothing but one envelope: figures about a list, and that list."""
     node = payload[0] if len(payload) == 1 else None
@@ -152,6 +176,26 @@ def _in_envelope(payload: list[Json]) -> Found | None:
     return Found(items, f"0.{name}", is_list=True) if is_envelope else None
 
 
+def _place_of_figures(payload: list[Json]) -> int | None:
+    """Where, among records that came line by line, the line with the figures and the marker stands: first or last."""
+    for at, beside in ((len(payload) - 1, 0), (0, len(payload) - 1)):
+        node, other = payload[at] if payload else None, payload[beside] if payload else None
+        if not isinstance(node, dict) or not isinstance(other, dict) or at == beside or node.keys() & other.keys():
+            continue
+        if _is_about_list(node):
+            return at
+    return None
+
+
+def _is_about_list(node: Mapping[str, Json]) -> bool:
+    """Whether an object says nothing but how a list goes on, or how long it is."""
+    inner = [value for name, value in node.items() if plain(name) in names.CONTAINERS and isinstance(value, dict)]
+    own = {name: value for name, value in node.items() if not any(value is one for one in inner)}
+    told = {plain(name) for each in (own, *inner) for name in each}
+    is_all = all(speaks_of_list(name, value) for each in (own, *inner) for name, value in each.items())
+    return is_all and bool(told & _GOING_ON)
+
+
 def _is_pair(payload: list[Json]) -> bool:
     """Whether a list is an object of figures and the list of records, as some services answer."""
     if len(payload) != 2 or not isinstance(payload[0], dict) or not isinstance(payload[1], list):
@@ -161,6 +205,9 @@ def _is_pair(payload: list[Json]) -> bool:
 
 def _is_empty_page(payload: Mapping[str, Json]) -> bool:
     """Whether an object without any list is a page without records: it says so, or it is all envelope."""
+    only = next(iter(payload.values())) if len(payload) == 1 else None
+    if isinstance(only, dict) and only:
+        return _is_empty_page(only)
     figures = {plain(name): value for name, value in payload.items()}
     lists = [value for name, value in figures.items() if name in names.RECORD_LISTS]
     is_all_envelope = figures.keys() <= ENVELOPE and not any(isinstance(value, dict) and value for value in lists)
@@ -173,7 +220,7 @@ def _says_none(payload: Mapping[str, Json]) -> bool:
 
 def _best(payload: Mapping[str, Json], *, is_paged: bool) -> _Candidate | None:
     """The likeliest list; an object of records under no known name only where no list may be meant."""
-    found = list(_candidates(payload, (), is_paged=is_paged))
+    found = list(_candidates(payload, (), is_paged=is_paged, ordered=keyed_in_order(payload)))
     if _says_none(payload) and any(not one.items and not one.is_rare for one in found):
         found = [one for one in found if one.is_known or not one.items]
     lists = [one for one in found if not one.is_keyed and not one.is_rare]
@@ -185,28 +232,38 @@ def _at_declared(payload: Json, declared: str) -> Found | None:
     path = normal_path(declared)
     exists, value = at_path(payload, path)
     if isinstance(value, list):
-        return Found(value, path, is_list=True)
+        return Found(value, path, is_list=True) if path else _in_list(value)
     if exists and value is None:
+        return Found([], path, is_list=True)
+    if not exists and _is_left_out(payload, path):
         return Found([], path, is_list=True)
     if isinstance(value, dict) and path and (not value or is_keyed(value, fewest=1) or is_keyed_by_names(value)):
         return Found(keyed_records(value), path, is_list=True, is_keyed=True)
     return Found([value], path, is_list=False) if exists and path else None
 
 
-def _candidates(node: Mapping[str, Json], above: tuple[str, ...], *, is_paged: bool) -> Iterator[_Candidate]:
-    ordered = keyed_in_order(node)
+def _is_left_out(payload: Json, path: str) -> bool:
+    """Whether the object that should hold the list says nothing but how the list is paged: an empty one is left out."""
+    above, _, _ = path.rpartition(".")
+    around = at_path(payload, above)[1] if above else None
+    return isinstance(around, dict) and all(speaks_of_list(name, value) for name, value in around.items())
+
+
+def _candidates(
+    node: Mapping[str, Json], above: Keys, *, is_paged: bool, ordered: Mapping[Keys, Keys]
+) -> Iterator[_Candidate]:
     for key, value in node.items():
-        if plain(key) in names.NEVER_RECORD_LISTS or key in ordered.values():
-            continue
         keys = (*above, key)
-        if isinstance(value, dict) and key in ordered:
+        if plain(key) in names.NEVER_RECORD_LISTS or keys in ordered.values():
+            continue
+        if isinstance(value, dict) and keys in ordered:
             yield _Candidate(keyed_records(value), keys, is_keyed=True, is_sure=True)
         elif isinstance(value, list) and not are_links(value):
             yield _Candidate(value, keys)
         elif isinstance(value, dict) and _holds_records(value, plain(key), node, is_paged=is_paged):
             yield _Candidate(keyed_records(value), keys, is_keyed=True)
         elif isinstance(value, dict) and len(keys) < _DEPTH and not is_keyed(value):
-            yield from _candidates(value, keys, is_paged=is_paged)
+            yield from _candidates(value, keys, is_paged=is_paged, ordered=ordered)
 
 
 def _holds_records(value: Mapping[str, Json], name: str, around: Mapping[str, Json], *, is_paged: bool) -> bool:
@@ -221,7 +278,7 @@ def _holds_records(value: Mapping[str, Json], name: str, around: Mapping[str, Js
 
 def _is_part_of_record(payload: Mapping[str, Json], best: _Candidate, *, is_paged: bool) -> bool:
     """Whether the object around the list is the record: it has facts of its own, and the list is short."""
-    if is_paged or len(best.items) >= _MANY:
+    if is_paged or best.is_sure or len(best.items) >= _MANY:
         return False
     beside = {key: value for key, value in payload.items() if key != best.keys[0]}
     facts = {key: value for key, value in beside.items() if not (best.is_keyed and _is_no_fact(value))}
