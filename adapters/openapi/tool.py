@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from adapters.base import Effect, JsonObject, LeftOut, Pagination, ToolSpec
+from adapters.base import Convention, Effect, JsonObject, LeftOut, Pagination, ToolSpec
 from adapters.openapi.argument import ArgumentReader, Arguments, with_undeclared, without_markup
 from adapters.openapi.document import Document
 from adapters.openapi.fit import MAX_CHARACTERS, MAX_DESCRIPTION, Fitter, clipped, size_of
@@ -84,7 +84,7 @@ def build_tool(
         effect=effect,
         pagination=pagination,
         noun=shape.noun,
-        returns_many=shape.returns_many or pagination.position is not None,
+        returns_many=shape.returns_many or _has_pages(pagination),
         records_path=shape.records_path,
         parallel_safe=override.parallel_safe if override.parallel_safe is not None else True,
         requires_fresh_input=bool(override.requires_fresh_input),
@@ -92,6 +92,12 @@ def build_tool(
         leave=override.leave,
     )
     return Tool(spec, operation, _binding(arguments, named, pagination))
+
+
+def _has_pages(pagination: Pagination) -> bool:
+    """Whether what an operation takes says that it gives lists, though its answer is described like one record."""
+    is_sized = pagination.convention is not Convention.SINGLE and pagination.size is not None
+    return pagination.position is not None or is_sized
 
 
 def _parameters(

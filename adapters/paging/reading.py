@@ -74,6 +74,7 @@ class Metadata:
 
 _NOTES = names.words("warning warnings message messages note notes notice notices info remark remarks hint")
 _SHOWN = 120
+_OK = 200
 
 
 def read_page(
@@ -92,13 +93,14 @@ def read_page(
     found = find_records(result.payload, declared=records_path, is_paged=is_paged, noun=noun)
     envelope = envelope_of(result.payload, found, result.headers)
     following = read_next(result, envelope, pagination, records=found.records, asked=Asked(address=asked, size=size))
+    is_first = _is_first(asked, pagination)
     seen = PageSeen(
         n_records=len(found.records),
         pagination=pagination,
         size=size,
         next_url=following.address.url if following.address else None,
         has_more=following.has_more,
-        is_first=_is_first(asked, pagination),
+        is_first=is_first,
         nouns=_nouns(result, found),
     )
     total = read_total(result, envelope, seen)
@@ -121,6 +123,7 @@ def read_page(
         is_own_position=pagination.position is not None
         and any(envelope.named(frozenset({plain(pagination.position.rpartition("/")[2])}))),
         flaw=result.flaw
+        or ("" if is_first else _flaw_of_nothing(result))
         or _flaw_of_text(result)
         or _flaw_of_failure(result, found)
         or (_flaw_of_note(envelope) if is_last else ""),
@@ -187,6 +190,13 @@ def fingerprint(records: Sequence[Json]) -> str:
     except TypeError:
         text = repr(records).encode()
     return hashlib.sha256(text).hexdigest()
+
+
+def _flaw_of_nothing(result: CallResult) -> str:
+    """Why a body of no bytes is no empty page, where JSON was said and a status that goes with a body."""
+    is_json = "json" in result.headers.get("content-type", "")
+    is_nothing = result.status == _OK and result.payload is None and not result.n_bytes
+    return "the answer has no body, and says that it is JSON" if is_json and is_nothing else ""
 
 
 def _flaw_of_text(result: CallResult) -> str:

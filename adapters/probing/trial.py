@@ -44,7 +44,8 @@ class Trial:
         if first is None or found.pagination.convention is not Convention.SINGLE or not first.reading.is_list:
             return found
         self._repeated = repeated(self.tool.parameters, self.given, first.result)
-        if not self.is_wanted or not may_be_cut(self.tool, found):
+        is_placed = any(value in (0, 1) for value in self._repeated.values())
+        if not self.is_wanted or not may_be_cut(self.tool, found, is_placed=is_placed):
             return self._judged(found, first)
         self.was_made = True
         pagination = await self._handed_back(first) or await self._counted(first, self._own(first))
@@ -140,14 +141,17 @@ class Trial:
         return str(number) if isinstance(schema, dict) and schema.get("type") == "string" else number
 
 
-def may_be_cut(tool: ToolSpec, found: Probe) -> bool:
-    """Whether a list without known pages says that it goes on, or is as long as lists are that servers cut."""
+def may_be_cut(tool: ToolSpec, found: Probe, *, is_placed: bool = False) -> bool:
+    """Whether a list without known pages says that it goes on, or is as long as lists are that servers cut.
+
+    `is_placed`: the answer repeats an argument by its name as what may be the first place, as pages do and records not.
+    """
     first = found.first
     if first is None or tool.effect is not Effect.READ or found.pagination.convention is not Convention.SINGLE:
         return False
     reading, count = first.reading, len(first.reading.records)
     is_surely_cut = reading.certainty is Certainty.EXACT and (reading.total or 0) > count
-    if not tool.returns_many and not is_surely_cut:
+    if not tool.returns_many and not is_surely_cut and not is_placed:
         return False
     if not reading.is_list or count < _FEWEST or tool.pagination.is_declared:
         return False

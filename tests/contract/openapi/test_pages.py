@@ -233,3 +233,19 @@ async def test_annotations_say_how_an_operation_pages(opened, tools):
 
 
 LIST = {"description": "", "content": {"application/json": {"schema": {"type": "array", "items": {}}}}}
+
+
+async def test_what_takes_a_size_and_names_its_next_page_gives_lists_however_its_answer_is_described(
+    opened, server, tools
+):
+    """An array of objects of unknown members, beside objects, is described like one record with a part."""
+    links = {"type": "object", "properties": {"next": TEXT, "prev": TEXT}}
+    rows = {"type": "array", "items": {"type": "object"}}
+    meta = {"type": "object", "properties": {"has_more": {"type": "boolean"}}}
+    schema = {"type": "object", "properties": {"tickets": rows, "meta": meta, "links": links}}
+    answer = {"200": {"description": "ok", "content": {"application/json": {"schema": schema}}}}
+    fields = {"parameters": [query("page[size]", NUMBER)], "responses": answer}
+    source = await opened(described(tools, op=("get", "/tickets.json", fields)), base_url=server.url)
+    (spec,) = (await source.list_tools()).tools
+    assert spec.pagination.size is not None
+    assert spec.returns_many

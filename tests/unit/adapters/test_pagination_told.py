@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from adapters.base import CallResult, Convention, Pagination
+from adapters.base import CallResult, Convention, PageAddress, Pagination
 from adapters.pagination import Certainty, PageReading, address, corrected, offset_address, read_page
 
 SINGLE = Pagination()
@@ -188,3 +188,21 @@ def test_a_list_that_is_left_out_of_its_object_is_empty(path: str | None) -> Non
 
 def test_a_list_inside_of_what_repeats_the_request_gives_way_to_an_empty_one() -> None:
     assert read({"queries": {"request": [{"startIndex": 1, "totalResults": "0"}]}, "items": []}, OFFSET).records == []
+
+
+@pytest.mark.parametrize(("page", "is_flaw"), [(1, False), (2, True)])
+def test_a_page_amid_others_of_no_bytes_is_no_empty_page(page: int, is_flaw: bool) -> None:
+    """A first one may be how a service says that there is nothing."""
+    paging = Pagination(convention=Convention.PAGE, position="page", first=1)
+    result = CallResult(payload=None, location=WHERE, status=200, headers={"content-type": "application/json"})
+    assert bool(read_page(result, paging, asked=PageAddress({"page": page})).flaw) is is_flaw
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"status": 204}, {"headers": {"content-type": "text/csv"}}, {"headers": {}}, {"n_bytes": 4}, {"payload": []}],
+)
+def test_an_empty_page_in_other_words_is_one(changed: dict[str, Any]) -> None:
+    paging = Pagination(convention=Convention.PAGE, position="page", first=1)
+    said: dict[str, Any] = {"payload": None, "status": 200, "headers": {"content-type": "application/json"}} | changed
+    assert not read_page(CallResult(location=WHERE, **said), paging, asked=PageAddress({"page": 2})).flaw

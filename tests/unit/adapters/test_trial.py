@@ -214,6 +214,20 @@ async def test_two_pages_counted_from_0_are_found_where_the_answer_says_its_own_
     assert (found.pagination.convention, found.pagination.first) == (Convention.PAGE, 0)
 
 
+async def test_an_answer_that_is_described_like_one_record_is_tried_where_it_says_its_own_number() -> None:
+    spec = replace(tool(blad=WHOLE), returns_many=False)
+
+    def reply(sent: dict[str, Any], *, is_placed: bool = True) -> Any:
+        number = int(sent.get("blad", 1))
+        rows = ROWS[number * 20 - 20 : number * 20]
+        return {"blad": number, "av": 6, "poster": rows} if is_placed else {"av": 6, "poster": rows}
+
+    found, _ = await tried(spec, reply)
+    assert (found.pagination.convention, found.pagination.position) == (Convention.PAGE, "blad")
+    _, asked = await tried(spec, lambda sent: reply(sent, is_placed=False))
+    assert asked == [{}]
+
+
 @pytest.mark.parametrize("total", [21, 35, 40])
 async def test_a_flag_of_two_values_is_not_taken_for_a_page_number(total: int) -> None:
     """What is kept apart by it (0: the usual ones, 1: the others, 2: none) is no page of the same list."""
