@@ -58,7 +58,8 @@ class Circumstances:
     """What was being done when it failed, the last HTTP status of 400 or more, and the end of the server's stderr.
 
     `retry_after_s` is how long the server then asked to wait.
-    `has_session` says that the server may forget who is asking: it keeps sessions, over HTTP.
+    `has_session` says that the server may forget who is asking: it keeps sessions, over HTTP. `own_limit_s` is the time
+    limit of the tool itself, where it has one.
     """
 
     settings: McpSettings
@@ -68,6 +69,7 @@ class Circumstances:
     is_connecting: bool = False
     has_session: bool = False
     retry_after_s: float | None = None
+    own_limit_s: float | None = None
 
 
 def mask_of(settings: McpSettings) -> Mask:
@@ -106,10 +108,11 @@ def connection_failed(around: Circumstances, why: str, *, is_retryable: bool = T
 
 def timed_out(around: Circumstances) -> TimedOut:
     """The time limit of one step passed."""
+    limit_s, whose = around.settings.timeout_s, "source's"
+    if around.own_limit_s is not None:
+        limit_s, whose = around.own_limit_s, "tool's"
     return TimedOut(
-        _told(
-            around, f"no reply within {around.settings.timeout_s:g} s; raise the source's timeout if it needs longer"
-        ),
+        _told(around, f"no reply within {limit_s:g} s; raise the {whose} timeout if it needs longer"),
         source=around.settings.name,
         location=around.location,
         is_retryable=True,

@@ -10,7 +10,7 @@ import contextlib
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, TypeVar
 
@@ -132,20 +132,20 @@ class Connection:
         Every sign of progress gives the call its time limit anew, up to 20 of them in all.
         """
         request = CallToolRequest(params=CallToolRequestParams(name=name, arguments=arguments))
-        limit_s, now = limit_s or self.settings.timeout_s, asyncio.get_running_loop().time
-        latest = now() + _PATIENCE * limit_s
-        deadline = asyncio.timeout(limit_s)
+        most_s, now = limit_s or self.settings.timeout_s, asyncio.get_running_loop().time
+        latest = now() + _PATIENCE * most_s
+        deadline = asyncio.timeout(most_s)
 
         async def heard(progress: float, total: float | None, message: str | None) -> None:
             if not deadline.expired():
-                deadline.reschedule(min(now() + limit_s, latest))
+                deadline.reschedule(min(now() + most_s, latest))
             if told is not None:
                 told(progress, total, message)
 
         sent = self._open_client.session.send_request(
-            request, CallToolResult, request_read_timeout_seconds=_PATIENCE * limit_s, progress_callback=heard
+            request, CallToolResult, request_read_timeout_seconds=_PATIENCE * most_s, progress_callback=heard
         )
-        return raw_of(await self._bounded(sent, f"tools/call {name}", deadline=deadline))
+        return raw_of(await self._bounded(sent, f"tools/call {name}", deadline=deadline, own_limit_s=limit_s))
 
     async def read_resource(self, uri: str) -> JsonObject:
         """The raw contents of a resource."""
@@ -255,7 +255,14 @@ class Connection:
             cache=None,
         )
 
-    async def _bounded(self, request: Awaitable[_T], location: str, *, deadline: asyncio.Timeout | None = None) -> _T:
+    async def _bounded(
+        self,
+        request: Awaitable[_T],
+        location: str,
+        *,
+        deadline: asyncio.Timeout | None = None,
+        own_limit_s: float | None = None,
+    ) -> _T:
         """Wait for a reply within the time limit, and translate how it fails."""
         try:
             async with deadline or asyncio.timeout(self.settings.timeout_s):
@@ -266,7 +273,7 @@ class Connection:
                 raise
             failure: SourceError = connection_failed(self._around(location), "the connection was lost")
         except Exception as error:
-            failure = failure_of(error, self._around(location))
+            failure = failure_of(error, replace(self._around(location), own_limit_s=own_limit_s))
         raise failure
 
     def _around(self, location: str) -> Circumstances:

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -62,21 +63,27 @@ async def test_cancelling_a_call_reaches_the_server_and_spares_the_others(option
 
 async def test_the_time_limit_of_a_call_is_kept() -> None:
     async with http_server() as (url, _):
-        source = await McpSource.open(McpSettings(name="desk", url=url, timeout_s=3, max_attempts=1))
-        with pytest.raises(TimedOut, match="within 3 s"):
+        settings = McpSettings(name="desk", url=url, timeout_s=60, timeouts={"get_slowly": 1}, max_attempts=1)
+        source = await McpSource.open(settings)
+        with pytest.raises(TimedOut, match="within 1 s"):
             await source.call("get_slowly", {})
         assert (await source.call("list_json_text", {})).payload[0]["id"] == 1
         await source.aclose()
 
 
-async def test_a_server_that_never_answers_is_given_up_and_stopped(tmp_path: Path) -> None:
-    program = f"import os, time; open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid())); time.sleep(60)"
-    silent = McpSettings(name="silent", command=(sys.executable, "-c", program), timeout_s=0.5)
-    async with asyncio.timeout(25):
-        with pytest.raises(SourceError, match="MCP server 'silent', connecting"):
-            await McpSource.open(silent)
+async def test_a_server_that_never_answers_is_given_up_and_stopped(
+    tmp_path: Path, hours_later: Callable[[], None]
+) -> None:
+    os.mkfifo(told := tmp_path / "pid")
+    program = f"import os, time; open({str(told)!r}, 'w').write(str(os.getpid())); time.sleep(600)"
+    silent = McpSettings(name="silent", command=(sys.executable, "-c", program), timeout_s=60)
+    opening = asyncio.create_task(McpSource.open(silent))
+    pid = int(await asyncio.to_thread(told.read_text))
+    hours_later()
+    with pytest.raises(SourceError, match="MCP server 'silent', connecting"):
+        await opening
     with pytest.raises(ProcessLookupError):
-        os.kill(int((tmp_path / "pid").read_text()), 0)
+        os.kill(pid, 0)
 
 
 async def test_a_command_that_does_not_exist_is_named() -> None:

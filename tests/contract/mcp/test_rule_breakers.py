@@ -223,7 +223,7 @@ async def test_a_start_without_end_is_given_up() -> None:
     ("way", "fault"), [("stdio", McpFault.NO_REPLY), ("http", McpFault.NO_REPLY), ("stdio", McpFault.WRONG_ID)]
 )
 async def test_a_call_without_a_reply_ends_at_its_limit(way: str, fault: McpFault) -> None:
-    async with breaking(way, fault, timeout_s=1.5, max_attempts=1) as source:
+    async with breaking(way, fault, timeouts={"list_tickets": 1.5}, max_attempts=1) as source:
         with pytest.raises(TimedOut, match=r"within 1\.5 s"):
             await source.call("list_tickets", {})
 
@@ -235,7 +235,7 @@ async def test_what_answers_a_post_is_its_reply_whatever_id_it_bears() -> None:
 
 async def test_noise_in_place_of_a_reply_is_named_in_the_failure() -> None:
     faults = (McpFault.NO_REPLY, McpFault.NOISE_ON_STDOUT)
-    async with breaking("stdio", *faults, timeout_s=1.5, max_attempts=1) as source:
+    async with breaking("stdio", *faults, timeouts={"list_tickets": 1.5}, max_attempts=1) as source:
         with pytest.raises(TimedOut, match="lines on stdout were no messages"):
             await source.call("list_tickets", {})
 
