@@ -28,12 +28,23 @@ class TerminalApprover:
         """Whether the person said yes."""
         async with self.turn:
             with self.view.paused():
-                return await asyncio.to_thread(self._ask, request)
+                self.env.stderr.write("\n".join([*lines_about(request), "Allow it? [y/N] "]))
+                self.env.stderr.flush()
+                await self._typed()
+                return self.env.stdin.readline().strip().lower() in ("y", "yes")
 
-    def _ask(self, request: ApprovalRequest) -> bool:
-        self.env.stderr.write("\n".join([*lines_about(request), "Allow it? [y/N] "]))
-        self.env.stderr.flush()
-        return self.env.stdin.readline().strip().lower() in ("y", "yes")
+    async def _typed(self) -> None:
+        """Wait for a line without reading it: a thread that reads would hold up Ctrl-C until somebody presses Enter."""
+        loop = asyncio.get_running_loop()
+        is_there, descriptor = asyncio.Event(), self.env.stdin.fileno()
+        loop.add_reader(descriptor, is_there.set)
+        try:
+            await is_there.wait()
+        except asyncio.CancelledError:
+            self.env.stderr.write("\n")
+            raise
+        finally:
+            loop.remove_reader(descriptor)
 
 
 def lines_about(request: ApprovalRequest) -> list[str]:

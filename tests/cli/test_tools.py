@@ -159,14 +159,36 @@ def test_settings_are_shown_without_the_keys_in_addresses_and_commands(runax: Ru
     assert "http://***@h.x" in shown
 
 
-def test_a_call_that_may_change_data_is_refused_with_both_ways_out(runax: Run, tmp_path: Path) -> None:
+@pytest.fixture
+def posting(tmp_path: Path) -> str:
+    """A document with a POST that may do anything."""
     post = {"operationId": "search_things", "responses": {"200": {"description": "ok"}}}
     document = {"openapi": "3.1.0", "servers": [{"url": "http://127.0.0.1:9"}], "paths": {"/search": {"post": post}}}
     (tmp_path / "doc.json").write_text(json.dumps(document))
-    refused = runax("tools", "call", "search_things", "--openapi", str(tmp_path / "doc.json"))
+    return str(tmp_path / "doc.json")
+
+
+def test_a_call_that_may_change_data_is_refused_with_both_ways_out(runax: Run, posting: str) -> None:
+    refused = runax("tools", "call", "search_things", "--openapi", posting)
     assert refused.code == 8
     assert "--allow-writes" in refused.err
     assert "`read: true` under `operations`" in refused.err
+
+
+@pytest.mark.parametrize(("keys", "code"), [("n\n", 8), ("\x04", 8), ("y\n", 4)])
+def test_leave_is_asked_for_on_a_terminal(terminal: Any, posting: str, keys: str, code: int) -> None:
+    asked = terminal("tools", "call", "search_things", "--openapi", posting)
+    asked.wait_for("[y/N]")
+    asked.type(keys)
+    assert asked.end().code == code
+
+
+def test_ctrl_c_ends_the_question_for_leave_at_once(terminal: Any, posting: str) -> None:
+    """Nobody presses Enter here: whoever waits for a line would wait for ever."""
+    asked = terminal("tools", "call", "search_things", "--openapi", posting)
+    asked.wait_for("[y/N]")
+    asked.interrupt()
+    assert asked.end().code == 130
 
 
 def test_doctor_asks_the_service_and_not_only_its_document(runax: Run, tmp_path: Path) -> None:
