@@ -154,7 +154,7 @@ async def test_independent_parts_run_at_the_same_time(stage: Any) -> None:
     execute = bench.executor.execute
 
     async def together(call: Any, scope: Any, **options: Any) -> Any:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await both.wait()
         return await execute(call, scope, **options)
 

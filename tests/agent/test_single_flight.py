@@ -148,7 +148,7 @@ async def test_two_parts_of_a_question_fetch_the_same_data_once(stage: Any) -> N
     flights = SingleFlight.execute
 
     async def together(self: SingleFlight, *args: Any, **options: Any) -> Any:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await both.wait()
         return await flights(self, *args, **options)
 

@@ -16,7 +16,7 @@ RUNAX = [sys.executable, "-m", "runax_cli"]
 def test_an_output_that_cannot_be_written_is_an_error_and_said(arguments: list[str]) -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [*RUNAX, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False
+            [*RUNAX, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, timeout=90, check=False
         )
     assert done.returncode == 1
     assert "the standard output cannot be written: No space left on device" in done.stderr
@@ -28,7 +28,7 @@ def test_a_reader_that_went_away_is_no_error(arguments: list[str]) -> None:
     reading, writing = os.pipe()
     os.close(reading)
     done = subprocess.run(
-        [*RUNAX, *arguments], stdout=writing, stderr=subprocess.PIPE, text=True, timeout=60, check=False
+        [*RUNAX, *arguments], stdout=writing, stderr=subprocess.PIPE, text=True, timeout=90, check=False
     )
     os.close(writing)
     assert (done.returncode, done.stderr) == (0, "")
@@ -46,5 +46,5 @@ def test_a_server_in_the_background_of_a_script_stops_when_it_is_told_to() -> No
     assert server.stderr is not None
     assert "http://127.0.0.1:" in server.stderr.readline()
     server.terminate()
-    server.communicate(timeout=30)
+    server.communicate(timeout=90)
     assert server.returncode is not None

@@ -164,7 +164,7 @@ def test_ctrl_c_keeps_the_pages_and_is_code_130(mock: Any) -> None:
             if "[PAGE " in line:
                 break
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=90)
     result = RunResult.model_validate_json(out)
     assert (process.returncode, result.status) == (130, "interrupted")
     assert "Traceback" not in err

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-DEADLINE_S = 30.0
+DEADLINE_S = 90.0
 ANSWER = "# Two\\n\\nThere are **two** of them [/x].\\n\\nThat is all [tickets_1#17]."
 
 STORY = f"""
