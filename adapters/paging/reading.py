@@ -194,7 +194,8 @@ def fingerprint(records: Sequence[Json]) -> str:
 
 def _flaw_of_nothing(result: CallResult) -> str:
     """Why a body of no bytes is no empty page, where JSON was said and a status that goes with a body."""
-    is_json = "json" in result.headers.get("content-type", "")
+    kind = result.headers.get("content-type", "").partition(";")[0].strip().lower()
+    is_json = kind == "application/json" or kind.endswith("+json")
     is_nothing = result.status == _OK and result.payload is None and not result.n_bytes
     return "the answer has no body, and says that it is JSON" if is_json and is_nothing else ""
 

@@ -200,7 +200,13 @@ def test_a_page_amid_others_of_no_bytes_is_no_empty_page(page: int, is_flaw: boo
 
 @pytest.mark.parametrize(
     "changed",
-    [{"status": 204}, {"headers": {"content-type": "text/csv"}}, {"headers": {}}, {"n_bytes": 4}, {"payload": []}],
+    [
+        {"status": 204},
+        {"headers": {"content-type": "application/x-ndjson"}},
+        {"headers": {}},
+        {"n_bytes": 4},
+        {"payload": []},
+    ],
 )
 def test_an_empty_page_in_other_words_is_one(changed: dict[str, Any]) -> None:
     paging = Pagination(convention=Convention.PAGE, position="page", first=1)
