@@ -5,12 +5,14 @@ Knows settings. Opens no connection.
 
 from pathlib import Path
 
+from adapters.errors import SourceError
 from runax_cli.commands.options import Common
 from runax_cli.commands.printing import Printer, Row, environment_of
+from runax_cli.connections import mcp_settings, openapi_settings
 from runax_cli.exits import ExitCode
 from runax_cli.folders import config_folder, state_folder
 from runax_cli.settings import FIELDS, default_of, help_of, name_of
-from runax_cli.settings_files import variables_of
+from runax_cli.settings_files import McpPart, OpenApiPart, variables_of
 from runax_cli.settings_load import PROJECT_FILE, USER_FILE, Configuration, load
 from runax_cli.telemetry.redact import Redactor
 
@@ -85,21 +87,35 @@ def _address(source: Row) -> str:
 def check(common: Common) -> ExitCode:
     """Say that the settings can be used, or raise ConfigurationError with the first that cannot."""
     configuration = configuration_of(common)
-    for name, source in configuration.sources().items():
-        for variable in variables_of(source.auth):
-            configuration.credential(variable, owner=f"source {name}")
-    missing = [name for name, is_there in _needs(configuration).items() if not is_there]
+    left_out = [flaw for name, part in configuration.sources().items() if (flaw := _flaw(name, part, configuration))]
+    missing = [name for name, is_there in _needs(configuration, n_left_out=len(left_out)).items() if not is_there]
     printer = Printer(environment_of(common), common.output.form)
     words = f"The settings fit. Not set, and needed for a question: {', '.join(missing) or 'nothing'}."
-    printer.one({"is_valid": True, "missing": missing}, text=words)
+    printer.one({"is_valid": True, "missing": missing, "left_out": left_out}, text=words)
+    for flaw in left_out:
+        printer.note(f"left out: {flaw}")
     _note_remarks(configuration, printer)
     return ExitCode.COMPLETE
 
 
-def _needs(configuration: Configuration) -> dict[str, bool]:
+def _flaw(name: str, part: OpenApiPart | McpPart, configuration: Configuration) -> str | None:
+    """Why a server is left out, which harms no other. Raises ConfigurationError for what no command gets past."""
+    for variable in variables_of(part.auth):
+        configuration.credential(variable, owner=f"source {name}")
+    try:
+        if isinstance(part, OpenApiPart):
+            openapi_settings(name, part, configuration)
+        else:
+            mcp_settings(name, part, configuration)
+    except SourceError as error:
+        return f"{name}: {error}"
+    return None
+
+
+def _needs(configuration: Configuration, *, n_left_out: int) -> dict[str, bool]:
     return {
         "LLM_NAME": configuration.settings.llm_name is not None,
-        "a source (OPENAPI_SPEC, BASE_API_URL, MCP_URL or runax.yaml)": bool(configuration.sources()),
+        "a source (OPENAPI_SPEC, BASE_API_URL, MCP_URL or runax.yaml)": len(configuration.sources()) > n_left_out,
     }
 
 

@@ -134,6 +134,21 @@ def test_config_check_finds_a_credential_that_is_not_set(runax: Run) -> None:
     assert "'CRM_TOKEN'" in done.err
 
 
+def test_check_names_what_is_left_out_and_refuses_what_no_command_gets_past(runax: Run, tmp_path: Path) -> None:
+    servers = {"good": {"command": "x"}, "bad": {"comand": "x"}, "unset": {"url": "http://h.x/${NOT_SET_HERE}"}}
+    (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": servers}))
+    done = runax("config", "check", "-o", "json", "--config", str(tmp_path / "mcp.json"))
+    told = json.loads(done.out)
+    assert (done.code, [flaw.partition(":")[0] for flaw in told["left_out"]]) == (0, ["bad", "unset"])
+    assert told["missing"] == ["LLM_NAME"]
+    (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": {"bad": {"comand": "x"}}}))
+    none = json.loads(runax("config", "check", "-o", "json", "--config", str(tmp_path / "mcp.json")).out)
+    assert len(none["missing"]) == 2
+    (tmp_path / "nowhere.yaml").write_text("sources: {a: {kind: openapi}}")
+    nowhere = runax("config", "check", "--config", str(tmp_path / "nowhere.yaml"))
+    assert (nowhere.code, "neither 'document' nor 'base_url'" in nowhere.err) == (3, True)
+
+
 def test_runs_schema_is_the_schema_of_the_result(runax: Run) -> None:
     schema = json.loads(runax("runs", "schema").out)
     assert {"run_id", "coverage", "evidence", "usage"} <= set(schema["properties"])
