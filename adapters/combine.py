@@ -46,18 +46,19 @@ class Catalog:
         """List every source at once. `only` are globs over names in the catalog, `source/tool` or `GET /path`.
 
         `of_source` has globs for single sources, by name: what they leave out is as if the source did not have it. No
-        globs keep all. A source that fails is left out with its reason; where every source fails, the first failure is
-        raised.
+        globs keep all. A source that fails, be it by a fault of its adapter, is left out with its reason; where every
+        source fails, the first failure is raised.
         """
         async with asyncio.TaskGroup() as group:
             listings = [group.create_task(_listed(source)) for source in sources]
         outcomes = [listing.result() for listing in listings]
-        failures = [outcome for outcome in outcomes if isinstance(outcome, SourceError)]
+        failures = [outcome for outcome in outcomes if isinstance(outcome, Exception)]
         if failures and len(failures) == len(sources):
             raise failures[0]
-        left_out = [part for outcome in outcomes for part in _left_out(outcome)]
+        listed = list(zip(sources, outcomes, strict=True))
+        left_out = [part for source, outcome in listed for part in _left_out(source, outcome)]
         tools: list[_Owned] = []
-        for source, outcome in zip(sources, outcomes, strict=True):
+        for source, outcome in listed:
             if isinstance(outcome, ToolList):
                 globs = of_source.get(source.name, ())
                 kept = [tool for tool in _owned(source, outcome) if _is_wanted(tool, globs)]
@@ -111,10 +112,10 @@ class Catalog:
                 raise outcome
 
 
-async def _listed(source: ToolSource) -> ToolList | SourceError:
+async def _listed(source: ToolSource) -> ToolList | Exception:
     try:
         return await source.list_tools()
-    except SourceError as error:
+    except Exception as error:
         return error
 
 
@@ -122,10 +123,14 @@ def _owned(source: ToolSource, listed: ToolList) -> list[_Owned]:
     return [_Owned(spec, source, spec.name) for spec in listed.tools]
 
 
-def _left_out(outcome: ToolList | SourceError) -> tuple[LeftOut, ...]:
-    if isinstance(outcome, SourceError):
-        return (LeftOut(outcome.source, str(outcome)),)
-    return outcome.left_out
+def _left_out(source: ToolSource, outcome: ToolList | Exception) -> tuple[LeftOut, ...]:
+    match outcome:
+        case ToolList():
+            return outcome.left_out
+        case SourceError():
+            return (LeftOut(outcome.source, str(outcome)),)
+        case _:
+            return (LeftOut(source.name, f"it failed inside runax: {type(outcome).__name__}: {outcome}"),)
 
 
 def _named(tools: Sequence[_Owned]) -> dict[str, _Owned]:

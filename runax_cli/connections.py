@@ -4,7 +4,7 @@ Knows which settings an adapter takes. Knows no document and no protocol; an ada
 """
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 
 from pydantic import SecretStr
@@ -72,8 +72,11 @@ async def open_catalog(configuration: Configuration, *, clock: Clock | None = No
             "no source is configured. Set BASE_API_URL or OPENAPI_SPEC, give --openapi or --mcp, or see `runax demo`.",
             setting="BASE_API_URL",
         )
-    sources = [await open_source(name, part, configuration, clock=clock) for name, part in parts.items()]
-    try:
+    async with AsyncExitStack() as opened:
+        sources: list[ToolSource] = []
+        for name, part in parts.items():
+            sources.append(await open_source(name, part, configuration, clock=clock))
+            opened.push_async_callback(sources[-1].aclose)
         with told():
             catalog = await Catalog.load(
                 sources,
@@ -81,9 +84,6 @@ async def open_catalog(configuration: Configuration, *, clock: Clock | None = No
                 of_source={name: part.tools for name, part in parts.items()},
             )
         yield catalog
-    finally:
-        for source in sources:
-            await source.aclose()
 
 
 @contextmanager

@@ -84,6 +84,18 @@ async def test_a_failing_source_is_left_out_with_its_reason() -> None:
     assert catalog.left_out == (LeftOut("down", "'down' is down"), flaw)
 
 
+async def test_a_fault_in_one_source_costs_none_of_the_others() -> None:
+    class Faulty(MemorySource):
+        async def list_tools(self) -> ToolList:
+            raise KeyError("x-unforeseen")
+
+    catalog = await Catalog.load([Faulty("odd", {}), source("desk", "get")])
+    assert [tool.name for tool in catalog.tools] == ["get"]
+    assert catalog.left_out == (LeftOut("odd", "it failed inside runax: KeyError: 'x-unforeseen'"),)
+    with pytest.raises(KeyError, match="x-unforeseen"):
+        await Catalog.load([Faulty("odd", {})])
+
+
 async def test_where_every_source_fails_the_first_failure_is_raised() -> None:
     with pytest.raises(ConnectionFailed, match="'one' is down"):
         await Catalog.load([Broken("one", {}), Broken("two", {})])
