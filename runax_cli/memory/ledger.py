@@ -12,7 +12,7 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from pathlib import Path
@@ -148,7 +148,9 @@ class SharedLedger:
         """Book what was used, in place of what was set aside. Returns at once; a failure leaves it set aside."""
         if actual == Amount() and instead_of is None:
             return
-        self._pool.submit(self._booked, day, actual, instead_of)
+        # A pool that is shut down takes nothing more: of a run that was aborted nobody waits for the end.
+        with suppress(RuntimeError):
+            self._pool.submit(self._booked, day, actual, instead_of)
 
     async def used(self) -> tuple[Used, ...]:
         """Everything that is booked, the latest day first. Raises LedgerClosed."""

@@ -60,6 +60,17 @@ async def test_what_was_used_is_booked_also_where_nothing_is_limited(make: MakeL
         await make(day=Limits(tokens=1_000)).reserve(Amount(tokens=301))
 
 
+async def test_what_is_settled_after_the_ledger_was_closed_counts_as_perhaps_used(make: MakeLedger) -> None:
+    aborted = make(day=Limits(tokens=100))
+    hold = await aborted.reserve(Amount(tokens=80))
+    aborted.close()
+    hold.settle(Amount(tokens=50))
+    other = make(day=Limits(tokens=100))
+    await other.refresh()
+    (booked,) = await other.used()
+    assert (booked.amount, booked.perhaps) == (Amount(), Amount(tokens=80))
+
+
 async def test_a_tenant_has_a_limit_of_its_own_within_the_day(make: MakeLedger) -> None:
     acme = make(day=Limits(usd=10), tenant=Limits(usd=1), name="acme")
     (await acme.reserve(Amount(usd=1))).settle(Amount(usd=1))
