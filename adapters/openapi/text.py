@@ -17,6 +17,11 @@ _MARKUP = (
     "it is a web page or other markup, neither JSON nor YAML; a page that shows an API names the URL of the document "
     "itself, often /openapi.json, /swagger.json or /v3/api-docs"
 )
+_PACKED = ((b"\x1f\x8b", "gzip"), (b"PK\x03\x04", "zip"), (b"BZh", "bzip2"), (b"\x28\xb5\x2f\xfd", "zstd"))
+_COMMENT = re.compile(rb"^[ \t]*(?://|/\*)|[,{\[][ \t]*(?://|/\*)", re.MULTILINE)
+_COMMENTS = re.compile(rb'"(?:\\.|[^"\\])*+"?|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
+_LAST_COMMA = re.compile(rb'"(?:\\.|[^"\\])*+"?|,(?=\s*[}\]])', re.DOTALL)
+_TAB = re.compile(rb"^ *\t", re.MULTILINE)
 _MAX_DEPTH = 500
 _MAX_VALUES = 5_000_000
 _MAX_MERGED = 100_000
@@ -28,16 +33,54 @@ class NotADocument(ValueError):
 
 def parse_document(data: bytes) -> Json:
     """The value of a JSON or YAML text. Raises NotADocument."""
+    data = _as_utf_8(data)
     begin = data[:1_000].lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
     if begin == b"<":
         raise NotADocument(_MARKUP)
-    if begin in (b"{", b"["):
+    if begin in (b"{", b"[", b"/"):
         try:
             return _json(data)
         except NotADocument:
+            bare = _without_comments(data)
+            if bare != data:
+                return _json(bare)
             if b"\n" not in data.strip():
                 raise
     return _yaml(data)
+
+
+def _without_comments(data: bytes) -> bytes:
+    """The text without what editors allow in JSON: comments, and a comma behind the last member.
+
+    Only where a line begins or ends with a comment: YAML takes one for a part of the next name, and `//` stands in
+    addresses.
+    """
+    if not _COMMENT.search(data):
+        return data
+    return _LAST_COMMA.sub(_kept, _COMMENTS.sub(_kept, data))
+
+
+def _kept(match: re.Match[bytes]) -> bytes:
+    return match[0] if match[0].startswith(b'"') else b" "
+
+
+def _as_utf_8(data: bytes) -> bytes:
+    """The text in the encoding that it begins like, with its mark or without one."""
+    packed = next((kind for begin, kind in _PACKED if data.startswith(begin)), None)
+    if packed is not None:
+        raise NotADocument(f"it is packed ({packed}); unpack it, and name the document that is inside")
+    encoding = json.detect_encoding(data)
+    if encoding.startswith("utf-8"):
+        return data
+    try:
+        return data.decode(encoding).encode()
+    except UnicodeError:
+        raise NotADocument(f"it begins like text in {encoding.upper()} and is none") from None
+
+
+def _hint(data: bytes) -> str:
+    """What people write that YAML does not allow, if the text has it."""
+    return "; YAML is indented with spaces, and a line begins with a tab" if _TAB.search(data) else ""
 
 
 def _json(data: bytes) -> Json:
@@ -56,7 +99,7 @@ def _yaml(data: bytes) -> Json:
         _measure(data)
         return yaml.load(data, Loader=_JsonLikeLoader)  # noqa: S506  derived from the safe loader
     except yaml.YAMLError as error:
-        raise NotADocument(f"neither JSON nor YAML: {' '.join(str(error).split())}") from None
+        raise NotADocument(f"neither JSON nor YAML: {' '.join(str(error).split())}{_hint(data)}") from None
     except (RecursionError, ValueError, UnicodeError) as error:
         raise NotADocument(f"neither JSON nor YAML: {error}") from None
 

@@ -1,5 +1,6 @@
 """The text of documents, read by the rules of JSON, and secrets in texts."""
 
+import gzip
 import json
 import string
 
@@ -66,6 +67,43 @@ def test_yaml_is_read_without_its_surprises():
 def test_no_tag_of_python_builds_anything():
     value = parse_document(b"a: !!python/object/apply:os.system ['echo hello']")
     assert value == {"a": ["echo hello"]}
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-8-sig"])
+@pytest.mark.parametrize("text", ['{"openapi": "3.0.0", "name": "\u00fc"}', "openapi: 3.0.0\nname: \u00fc\n"])
+def test_every_encoding_that_json_and_yaml_know_is_read_with_its_mark_or_without(encoding, text):
+    assert parse_document(text.encode(encoding)) == {"openapi": "3.0.0", "name": "\u00fc"}
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (gzip.compress(b"{}"), r"packed \(gzip\); unpack it"),
+        (b"PK\x03\x04rest", r"packed \(zip\)"),
+        (b"openapi: 3.0.0\npaths:\n\t/x: {}\n", "a line begins with a tab"),
+        (b"{\x00\xff\xd8\x00", "begins like text in UTF-16-LE"),
+    ],
+)
+def test_what_is_wrong_with_a_text_is_said_in_words(data, said):
+    with pytest.raises(NotADocument, match=said):
+        parse_document(data)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '// by hand\n{"openapi": "3.0.0", "url": "https://desk.example"}',
+        '{"openapi": "3.0.0", // the version\n "url": "https://desk.example", /* no more */\n}',
+        '{\n  /* here */ "openapi": "3.0.0",\n  "url": "https://desk.example" // there\n}',
+    ],
+)
+def test_json_with_comments_is_read_without_them(text):
+    assert parse_document(text.encode()) == {"openapi": "3.0.0", "url": "https://desk.example"}
+
+
+def test_addresses_in_yaml_that_looks_like_json_are_no_comments():
+    text = b"{openapi: 3.0.0,\n servers: [{url: http://desk.example}]}"
+    assert parse_document(text) == {"openapi": "3.0.0", "servers": [{"url": "http://desk.example"}]}
 
 
 def test_merge_keys_that_multiply_are_refused():
