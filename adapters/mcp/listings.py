@@ -72,7 +72,7 @@ def _form(part: str) -> re.Pattern[str] | None:
 def _of_blocks(text: str) -> Table | None:
     """Blocks of members, as objects."""
     parts = [part for part in _BETWEEN.split(text.replace("\r\n", "\n").strip()) if part.strip()]
-    read = [_members(part) for part in parts]
+    read = [members(part) for part in parts]
     inside = [at for at, block in enumerate(read) if block]
     if not inside or inside != list(range(inside[0], inside[-1] + 1)):
         return None
@@ -84,17 +84,17 @@ def _of_blocks(text: str) -> Table | None:
     is_alone = len(blocks) < 2 and _SHOWN.search(words) is None
     if is_alone or len(blocks[0]) < 2 or len(words) > _MOST_WORDS:
         return None
-    return Table(list(_typed(blocks)), words)
+    return Table(list(typed(blocks)), words)
 
 
-def _members(part: str) -> dict[str, str]:
+def members(part: str) -> dict[str, str]:
     """The members that a block of lines has; none where a line is none, or a name comes twice."""
     found = [_MEMBER.fullmatch(line.strip()) for line in part.split("\n") if line.strip()]
     members = {match[1].strip(): (match[2] or "").strip() for match in found if match is not None}
     return members if len(members) == len(found) else {}
 
 
-def _typed(blocks: Sequence[dict[str, str]]) -> list[JsonObject]:
+def typed(blocks: Sequence[dict[str, str]]) -> list[JsonObject]:
     """The blocks with numbers where a member is one in all of them."""
     names = dict.fromkeys(name for block in blocks for name in block)
     columns = {name: iter(column([block[name] for block in blocks if name in block])) for name in names}

@@ -1,8 +1,9 @@
-"""Data written by indentation: YAML as tools print it, and lists that begin each thing with a number or a bullet.
+"""Data written by indentation: YAML as tools print it, and lists whose things begin with a number, bullet or heading.
 
-Knows the look of both. Knows no wire. YAML is data only where it holds a list of objects; a list is one only where
-nothing but short words stand around it, and its numbers go up by one. Bullets that name the members of one thing are
-no list. An item keeps its lines, without the mark before it.
+Knows the look of them. Knows no wire. YAML is data only where it holds a list of objects; a list is one only where
+nothing but short words stand around it, and its numbers go up by one; sections are one where all have members. Bullets
+that name the members of one thing are no list. An item keeps its lines, without the mark before it, or becomes an
+object where all items have a title and members.
 """
 
 import re
@@ -10,6 +11,7 @@ from collections.abc import Sequence
 from textwrap import dedent
 
 from adapters.base import Json, JsonObject
+from adapters.mcp.listings import members, typed
 from adapters.mcp.tables import Table
 from adapters.openapi.text import NotADocument, parse_document
 
@@ -17,6 +19,10 @@ _MARK = re.compile(r"(?:[-*\u2022+]|(\d{1,7})[.)])[ \t]+(?=\S)")
 _OF_YAML = re.compile(r"^(?:[A-Za-z_][\w.-]*:[ \t]*\n)?[ \t]*- [\w\"'][^\n]*?:(?:[ \t]|$)", re.MULTILINE)
 _KEY = re.compile(r"[A-Za-z_$@][\w.$@/-]*")
 _NAMED = re.compile(r"(?:\*\*|__)?([^\W\d_][\w .()/#-]{0,40}?)(?:\*\*|__)?:(?:\*\*|__)?[ \t]+\S")
+_BULLETS = "-*+\u2022"
+_HEADING = re.compile(r"(#{1,5})[ \t]+(?=\S)")
+_RULE = re.compile(r"\s*[-=*_]{3,}\s*")
+_TITLE = "title"
 _FEW_WORDS, _MOST_WORDS = 200, 600
 _LEAST = 3
 _LONGEST_YAML = 20_000_000
@@ -45,14 +51,46 @@ def read_items(text: str) -> Table | None:
         return None
     end = _end(lines, begins[-1])
     words = "\n".join([*lines[: begins[0]], *lines[end:]]).strip()
-    is_long = len(words) > (_FEW_WORDS if len(begins) < _LEAST else _MOST_WORDS)
+    is_remark = len(begins) == 1 and lines[begins[0]][0] in _BULLETS and any(line.strip() for line in lines[end:])
+    is_long = is_remark or len(words) > (_FEW_WORDS if len(begins) < _LEAST else _MOST_WORDS)
     if is_long or not _are_together(lines[begins[0] : end]) or not _are_counted([lines[at] for at in begins]):
         return None
     items = [_item(lines[at:until]) for at, until in zip(begins, [*begins[1:], end], strict=True)]
     inner = read_yaml("\n".join(lines[begins[0] : end]))
     if isinstance(inner, list) and len(inner) == len(items):
         return Table(inner, words)
+    if (objects := _objects([item.split("\n") for item in items])) is not None:
+        return Table(objects, words)
     return None if _are_members(items) else Table(list(items), words)
+
+
+def read_sections(text: str) -> Table | None:
+    """The sections of a text as objects: a heading of one level each, and `Name: value` lines under it."""
+    lines = text.replace("\r\n", "\n").split("\n")
+    levels = [(at, mark[1]) for at, line in enumerate(lines) if (mark := _HEADING.match(line)) is not None]
+    deepest = max((level for _, level in levels), key=len, default="")
+    begins = [at for at, level in levels if level == deepest]
+    words = "\n".join(lines[: begins[0]]).strip() if begins else ""
+    if not begins or len(words) > _FEW_WORDS or any(at > begins[0] for at, level in levels if level != deepest):
+        return None
+    ends = [*begins[1:], len(lines)]
+    objects = _objects(
+        [[_HEADING.sub("", lines[at]), *lines[at + 1 : end]] for at, end in zip(begins, ends, strict=True)]
+    )
+    return None if objects is None else Table(objects, words)
+
+
+def _objects(items: Sequence[Sequence[str]]) -> list[Json] | None:
+    """Things of members each, or of a title and members, as objects; None where one of them has anything else."""
+    bare = [[line for line in lines if not _RULE.fullmatch(line)] for lines in items]
+    found = [members("\n".join(lines)) for lines in bare]
+    if not all(len(inner) > 1 for inner in found) or len({next(iter(inner)) for inner in found}) > 1:
+        found = [members("\n".join(lines)) for _, *lines in bare]
+        if not all(inner and _TITLE not in inner for inner in found):
+            return None
+        titles = [title.strip().strip("*_").strip() for title, *_ in bare]
+        found = [{_TITLE: title, **inner} for title, inner in zip(titles, found, strict=True)]
+    return list(typed(found))
 
 
 def _are_records(value: Json) -> bool:

@@ -16,8 +16,9 @@ import orjson
 from adapters.base import Json, JsonObject
 from adapters.mcp.complaints import complaint_beside, complaint_in
 from adapters.mcp.sequences import together
+from adapters.mcp.tables import is_head_alone
 from adapters.mcp.texts import Content, read_alone, read_text, unwrapped
-from adapters.mcp.words import facts_in, going_on, going_on_in
+from adapters.mcp.words import facts_in, going_on, going_on_in, is_cut_short
 from adapters.paging.prose import says_nothing
 
 _OWN = frozenset(
@@ -57,7 +58,8 @@ class _Parts:
 def read_result(raw: Mapping[str, Json], *, is_paged: bool = False) -> Read:
     """The data of a result; None where it holds nothing.
 
-    Of a tool that pages, a text without data is a page too, and what it says of the next one is heard.
+    A text without data is a page too where the tool pages, and what it says of the next one is heard; it is a part
+    where it says so at its begin or end.
     """
     raw = _without_echo(_opened(raw))
     texts, parts = _sorted(_blocks(raw))
@@ -68,13 +70,15 @@ def read_result(raw: Mapping[str, Json], *, is_paged: bool = False) -> Read:
         structured, has_structure = None, False
         raw = {**_told(raw), **raw}
     data = structured if has_structure else said
+    if is_paged and isinstance(data, str) and is_head_alone(data):
+        data = []
     words = "" if has_structure else _words(parts.contents)
     if data is None and not parts.others and not _has_content(raw):
         data = {name: value for name, value in raw.items() if name not in _OWN} or None
         return Read(data, _size(data))
     markers = _markers(raw, parts.contents) if not has_structure else _beside(raw, parts.contents, data)
-    if is_paged and isinstance(data, str):
-        markers = going_on_in(data) | markers
+    if isinstance(data, str) and (is_paged or is_cut_short(data)):
+        markers = going_on_in(data) | ({"has_more": True} if is_cut_short(data) else {}) | markers
     payload = _joined(data, words, markers, parts.others)
     n_bytes = sum(len(text.encode("utf-8", "replace")) for text in texts)
     flaw = "; ".join(filter(None, ("" if has_structure else _flaws(parts), complaint_beside(payload))))

@@ -88,6 +88,12 @@ def _separated(lines: Sequence[str]) -> Table | None:
     return _table([name.strip() for name in rows[0]], rows[1:], [*lines[:at], *rest])
 
 
+def is_head_alone(text: str) -> bool:
+    """Whether a text is the head of a table and nothing else: names without spaces, in one line."""
+    line = text.strip()
+    return "\n" not in line and " " not in line and any(_is_head(line, sign) for sign in _SEPARATORS)
+
+
 def _is_head(line: str, sign: str) -> bool:
     try:
         names = next(csv.reader([line], delimiter=sign), [])

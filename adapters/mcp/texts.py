@@ -15,10 +15,10 @@ import orjson
 from adapters.base import Json, JsonObject
 from adapters.mcp.listings import read_heading, read_listing
 from adapters.mcp.nearly import NotNearly, read_nearly
-from adapters.mcp.outlines import read_items, read_yaml
+from adapters.mcp.outlines import read_items, read_sections, read_yaml
 from adapters.mcp.sequences import integer, read_sequence, together, value_at
 from adapters.mcp.surrogates import sound
-from adapters.mcp.tables import read_table
+from adapters.mcp.tables import Table, read_table
 from adapters.mcp.words import facts_in
 
 _OPENING = ("{", "[", "(")
@@ -82,8 +82,12 @@ def read_text(text: str) -> Content:
 def read_alone(text: str) -> Content:
     """The same for a text that is all of a result: it may be a list of items, or a heading with nothing under it."""
     content = read_text(text)
-    table = None if content.is_data or content.flaw else read_items(text.strip(_BLANKS)) or read_heading(text)
+    table = None if content.is_data or content.flaw else _listed(text.strip(_BLANKS))
     return content if table is None else _with_words(table.rows, table.words)
+
+
+def _listed(text: str) -> Table | None:
+    return read_sections(text) or read_items(text) or read_heading(text)
 
 
 def _text_in_json(text: str) -> str | None:

@@ -48,6 +48,22 @@ _MORE = re.compile(
     r"|to (?:get|see|fetch|load|retrieve) (?:the )?(?:more|next|rest|remaining))\b",
     re.IGNORECASE,
 )
+_PLACE = re.compile(
+    r"\b(?:page|chunk|batch|part)\W{0,3}(?P<at>\d{1,9})\s*(?:of|/)\s*(?P<of>\d{1,9})\b"
+    r"|\b(?:showing|displaying|listing|results?|records?|items?|rows?)\W{0,3}\d[\d,]*\s*(?:-|\u2013|to)\s*(?P<to>\d[\d,]*)"
+    r"\s+(?:out )?of\s+(?P<all>\d[\d,]*)",
+    re.IGNORECASE,
+)
+_CUT = re.compile(
+    r"\b(?:content|text|output|results?|response|list|data|document|file|page|body)"
+    r"(?: (?:was|were|is|are|has been|have been))? (?:truncated|cut (?:off|short)|clipped|shortened)\b"
+    r"|[\[(<\u2026.]\W{0,4}(?:truncated|cut off|clipped)\b"
+    r"|\b\d[\d,]* (?:more|further|additional|remaining) (?:lines?|characters?|chars|bytes|tokens|rows|pages|words)\b"
+    r"|\b\d[\d,]* (?:lines?|characters?|chars|bytes|tokens|rows|pages|words)"
+    r" (?:(?:were |are )?(?:omitted|truncated|remaining|left out|not shown|hidden|skipped)|more)\b",
+    re.IGNORECASE,
+)
+_LONGEST_LINE = 200
 _DOTS = re.compile(r"^[\s>*_-]*(?:\.{3,}|\u2026)[\s*_]*$", re.MULTILINE)
 _LIMIT = re.compile(
     r"\b(?:limited to|limit(?: of)?|capped at|cut (?:off )?at|(?:up to )?a? ?maximum(?: of)?|at most|no more than|only"
@@ -73,7 +89,7 @@ def facts_in(words: str, *, n_records: int | None = None) -> JsonObject:
             break
     if (of := _OF.search(words)) is not None:
         facts.setdefault("total", int((of["total"] or of["all"]).replace(",", "")))
-    if _says_more(words) or (n_records and n_records in _limits(words)):
+    if _says_more(words) or _is_cut(words) or is_before_last(words) or (n_records and n_records in _limits(words)):
         facts.setdefault("has_more", True)
     return facts
 
@@ -81,6 +97,29 @@ def facts_in(words: str, *, n_records: int | None = None) -> JsonObject:
 def going_on_in(words: str, *, n_records: int | None = None) -> JsonObject:
     """Only what words say of a next page, of more, and of how many there are."""
     return going_on([facts_in(words, n_records=n_records)])
+
+
+def is_cut_short(text: str) -> bool:
+    """Whether the first or the last line of a text says that it is a part: `Page 1 of 6`, `(content truncated)`.
+
+    Other lines are what the text is about, and so are sentences that only offer more of something.
+    """
+    lines = [line for line in text.strip().splitlines() if line.strip()]
+    ends = [line for line in (lines[:1] + lines[-1:]) if len(line) <= _LONGEST_LINE]
+    return any(is_before_last(line) or _NEXT.search(line) is not None or _is_cut(line) for line in ends)
+
+
+def _is_cut(line: str) -> bool:
+    return any(_NO_MORE.search(line[: said.start()]) is None for said in _CUT.finditer(line))
+
+
+def is_before_last(words: str) -> bool:
+    """Whether words name a place and a later one that is the last: of pages, or of records."""
+    place = _PLACE.search(words)
+    if place is None:
+        return False
+    at, last = place["at"] or place["to"], place["of"] or place["all"]
+    return int(at.replace(",", "")) < int(last.replace(",", ""))
 
 
 def going_on(told: Iterable[JsonObject]) -> JsonObject:

@@ -41,7 +41,6 @@ def test_words_around_yaml_stay_beside_it() -> None:
         "Some words: and more\n- a: b\nA line that breaks it: x",
         "- a: 1\n- b: 2",
         "Title of a text:\n\nIt goes on - like this: in prose.",
-        "- x: *unknown\n  y: 1",
     ],
 )
 def test_what_only_looks_like_yaml_is_none(text: str) -> None:
@@ -54,12 +53,17 @@ def test_what_only_looks_like_yaml_is_none(text: str) -> None:
     [
         ("1. a (x)\n2. b\n3. c", ["a (x)", "b", "c"]),
         ("Rows 21 to 22:\n21) a\n22) b", ["a", "b"]),
-        ("# Rows\n\n- **a**\n  id: 1\n- **b**\n  id: 2", ["**a**\nid: 1", "**b**\nid: 2"]),
-        ("1. a\n   Name: x\n\n2. b\n   Name: y\n\nUse offset=2 to see more.", ["a\nName: x", "b\nName: y"]),
+        ("# Rows\n\n- **a**\n  id: 1\n- **b**\n  id: 2", [{"title": "a", "id": 1}, {"title": "b", "id": 2}]),
+        (
+            "1. a\n   Name: x\n\n2. b\n   Name: y\n\nUse offset=2 to see more.",
+            [{"title": "a", "Name": "x"}, {"title": "b", "Name": "y"}],
+        ),
         ("Results:\n* only one", ["only one"]),
+        ("- a\n  and its words\n- b", ["a\nand its words", "b"]),
+        ("- id: 1\n  at: @x\n- id: 2\n  at: %y", [{"id": 1, "at": "@x"}, {"id": 2, "at": "%y"}]),
     ],
 )
-def test_a_list_is_its_items_however_few_they_are(text: str, items: list[str]) -> None:
+def test_a_list_is_its_items_however_few_they_are(text: str, items: list[Any]) -> None:
     assert alone(text).value == items
 
 
@@ -100,7 +104,7 @@ def test_a_line_that_says_anything_else_stays_a_text(text: str) -> None:
 
 def test_a_page_of_prose_is_one_record_beside_the_cursor_that_it_names() -> None:
     text = "Row 1 is blue.\nNext cursor: c20"
-    assert paged(text) == {"items": [text], "next_cursor": "c20"}
+    assert paged(text) == {"items": [text], "next_cursor": "c20", "has_more": True}
     assert paged("Row 41 is red.") == "Row 41 is red."
 
 
@@ -111,3 +115,65 @@ def test_items_may_come_in_blocks_of_their_own_and_a_heading_beside_other_blocks
     headed = read_result({"content": [{"type": "text", "text": "See this:"}, image]}).payload
     assert isinstance(headed, dict)
     assert headed["message"] == "See this:"
+
+
+MEMBERS = {"title": "b", "ID": 2, "Price": 0.5}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# Rows\n\n## a\n- **ID:** 1\n- **Price:** 0.25\n\n## b\n- **ID:** 2\n- **Price:** 0.5",
+        "1. **a**\n   ID: 1\n   Price: 0.25\n2. **b**\n   ID: 2\n   Price: 0.5",
+        "### a\nID: 1\nPrice: 0.25\n---\n### b\nID: 2\nPrice: 0.5\n---",
+    ],
+)
+def test_things_of_a_title_and_members_are_objects(text: str) -> None:
+    value = alone(text).value
+    assert isinstance(value, list)
+    assert value[1] == MEMBERS
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["# A\nProse of a report.\n# B\nMore of it.", "## A\nx: 1\n# B\ny: 2", "# a\n- ID: 1\nand words\n# b\nID: 2"],
+)
+def test_a_report_in_sections_stays_a_text(text: str) -> None:
+    assert alone(text).value == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Batch 1/6\n1000\tn0\n1001\tn1",
+        "Some words.\n\n<error>Content truncated. Ask with a start_index of 5000.</error>",
+        "Some words\n... [truncated]",
+        "Some words\n(1,234 more characters)",
+        "Some words about it.\nNext cursor: abc1",
+    ],
+)
+@pytest.mark.parametrize("is_echoed", [False, True])
+def test_a_text_that_says_at_its_end_that_it_is_a_part_is_no_whole_one(text: str, is_echoed: bool) -> None:
+    echo = {"structuredContent": {"result": text}} if is_echoed else {}
+    read = read_result({"content": [{"type": "text", "text": text}], **echo}).payload
+    assert isinstance(read, dict)
+    assert read["has_more"] is True
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Page 6 of 6\nthe end",
+        "How to read a truncated file\nIs a long story.",
+        "The output was not truncated.",
+        "Some words.\nTo get more information, read on elsewhere.",
+        "A report\nwhere page 1 of 6 is missing, and more of the like, in the middle\nends here.",
+    ],
+)
+def test_a_text_that_only_speaks_of_parts_is_whole(text: str) -> None:
+    assert read_result({"content": [{"type": "text", "text": text}]}).payload == text
+
+
+def test_the_head_of_a_table_alone_is_an_empty_page_and_a_word_elsewhere() -> None:
+    assert paged("id,name,price\r\n") in ([], {"items": []})
+    assert read_result({"content": [{"type": "text", "text": "id,name,price"}]}).payload == "id,name,price"
