@@ -89,7 +89,7 @@ def facts_in(words: str, *, n_records: int | None = None) -> JsonObject:
             break
     if (of := _OF.search(words)) is not None:
         facts.setdefault("total", int((of["total"] or of["all"]).replace(",", "")))
-    if _says_more(words) or _is_cut(words) or is_before_last(words) or (n_records and n_records in _limits(words)):
+    if _says_more(words) or _is_cut(words) or _is_of_pages(words, facts) or (n_records and n_records in _limits(words)):
         facts.setdefault("has_more", True)
     return facts
 
@@ -125,6 +125,11 @@ def is_before_last(words: str) -> bool:
 def going_on(told: Iterable[JsonObject]) -> JsonObject:
     """Those of several facts that tell of a next page, of more, and of how many there are."""
     return {name: value for facts in told for name, value in facts.items() if name in _GOING_ON}
+
+
+def _is_of_pages(words: str, facts: JsonObject) -> bool:
+    """Whether words speak of a page before the last one, where no total says as much."""
+    return "total" not in facts and is_before_last(words)
 
 
 def _limits(words: str) -> set[int]:

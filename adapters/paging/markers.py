@@ -8,7 +8,7 @@ the request's own. A marker found in one of the later ways is a guess (`is_sure`
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from urllib.parse import urlencode
 
@@ -27,6 +27,7 @@ from adapters.paging.links import (
     target,
     url_in,
 )
+from adapters.paging.members import leaf
 from adapters.paging.names import plain
 from adapters.paging.records import are_links, at_path
 
@@ -74,12 +75,21 @@ def marks_of(result: CallResult, envelope: Envelope, pagination: Pagination, *, 
         is_empty = link.parameters.get("results", "").lower() == "false"
         return Marks(None if is_empty else Mark(link.url, Convention.LINK_HEADER), is_ended=is_empty)
     url = next(_urls(result, envelope, takes_position=pagination.position is not None), None)
-    cursor = next(_cursors(result, envelope, pagination, asked), None)
+    cursor = _as_asked(next(_cursors(result, envelope, pagination, asked), None), pagination.position)
     if url is None and cursor is None and not pagination.is_addressable:
         url = _url_by_structure(result, envelope)
     is_paged_by_links = any(link.relations & {"first", "prev", "previous", "last"} for link in links)
     is_ended = url is None and cursor is None and (is_paged_by_links or _has_empty_marker(envelope))
     return Marks(url, cursor, is_ended)
+
+
+def _as_asked(mark: Mark | None, position: str | None) -> Mark | None:
+    """A cursor of several members by that member of it which has the name of the position; else as it is."""
+    members = mark.value if mark is not None and isinstance(mark.value, dict) else {}
+    for name, value in members.items():
+        if mark is not None and plain(name) == leaf(position or "") and _is_cursor(value):
+            return replace(mark, value=value, path=f"{mark.path}.{name}" if mark.path else None)
+    return mark
 
 
 def in_next_url(name: str) -> str:

@@ -48,6 +48,8 @@ def read(payload: Any, pagination: Pagination, **more: Any) -> PageReading:
         ("after", {"paging": {"cursors": {"before": "b9b9b9", "after": "c2"}}}),
         ("NextToken", {"NextToken": "c2"}),
         ("exclusive_start_key", {"LastEvaluatedKey": {"id": {"S": "12"}}}),
+        ("continue_from", {"continuation": {"continue_from": "c2", "size": 25}}),
+        ("paging/continueFrom", {"next": {"continue_from": "c2"}}),
     ],
 )
 def test_a_cursor_is_found_under_any_name(position: str, beside: dict[str, Any]) -> None:
