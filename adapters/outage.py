@@ -1,23 +1,30 @@
-"""The outage of one server that has answered before: whether it is away, and for how long that is still waited out.
+"""What is waited for beyond the usual attempts: a server that has answered before, and is away or says "too many".
 
 Knows how many answers came, since when there is none, and how waits grow. Knows no request and sends none. A server
-that never answered is not waited for: its address is likelier to be wrong than its process to be starting. What a
+that never answered is not waited for: its address is likelier to be wrong than its process to be starting. What else a
 server says while it is up (a 500, a refusal) is an answer, and no outage, whatever it costs the request.
 """
 
 from adapters.clock import Clock
-from adapters.errors import HttpStatusError, NotReached, SourceError
+from adapters.errors import HttpStatusError, MalformedResponse, NotReached, SourceError
 
 PATIENCE_S = 30.0
 """A restart takes some seconds, with its health checks perhaps twenty. Who waits for longer wants to be told."""
-MOST_ATTEMPTS = 24
+MOST_WAITS = 20
+_MOST_WAITS_IN_A_RUSH = 9
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 1.0, 4.0
 _AWAY = frozenset({502, 503, 504})
+_TOO_MANY = 429
 
 
 def is_away(error: SourceError) -> bool:
     """Whether nobody was there: no connection, or a gateway that says that it reached nobody behind it."""
     return isinstance(error, NotReached) or (isinstance(error, HttpStatusError) and error.status in _AWAY)
+
+
+def is_busy(error: SourceError) -> bool:
+    """Whether a server only says that it was asked too often."""
+    return isinstance(error, HttpStatusError) and error.status == _TOO_MANY
 
 
 class Outage:
@@ -57,3 +64,42 @@ class Outage:
         ceiling = min(_FIRST_WAIT_S * 2.0**n_waits, _LONGEST_WAIT_S)
         wait_s = asked_s + ceiling * (1.0 + draw) / 2.0
         return wait_s if wait_s <= self.left_s else None
+
+
+class Patience:
+    """The outages of one server, and its times of too many requests. A rush that lets some through is none to end."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._away, self._rush = Outage(clock), Outage(clock)
+
+    @property
+    def answers(self) -> int:
+        """How many answers came, refusals among them."""
+        return self._away.answers
+
+    def answered(self) -> None:
+        """A request was granted."""
+        self._away.answered()
+        self._rush.answered()
+
+    def failed(self, error: SourceError) -> None:
+        """A request was not; what else than absence the server tells is an answer."""
+        if is_busy(error):
+            self._rush.failed()
+        if is_away(error):
+            self._away.failed()
+        elif isinstance(error, HttpStatusError | MalformedResponse):
+            self._away.answered()
+
+    def outlasts(self, error: SourceError) -> bool:
+        """Whether a failure belongs to an outage that is waited out."""
+        return is_away(error) and self._away.left_s > 0
+
+    def wait_s(self, error: SourceError, n_waits: int, *, is_alone: bool, draw: float) -> float | None:
+        """Seconds until the next look after `n_waits` of them, or None. `is_alone`: nobody else was answered since."""
+        asked_s = error.retry_after_s or 0.0
+        if is_busy(error) and n_waits < _MOST_WAITS_IN_A_RUSH:
+            return self._rush.wait_s(n_waits, asked_s=asked_s, draw=draw)
+        if is_away(error) and is_alone and n_waits < MOST_WAITS:
+            return self._away.wait_s(n_waits, asked_s=asked_s, draw=draw)
+        return None

@@ -38,7 +38,7 @@ from adapters.errors import (
 )
 from adapters.masking import MASKED, Mask, quiet_http_logs
 from adapters.origin import Origin, joined
-from adapters.outage import MOST_ATTEMPTS, Outage, is_away
+from adapters.outage import MOST_WAITS, Patience, is_busy
 from adapters.pace import Pace
 from adapters.wholeness import Tail, is_perhaps_cut
 
@@ -118,7 +118,7 @@ class HttpTransport:
     ) -> None:
         self._source, self._client, self._mask, self._limits = source, client, mask, limits
         self._clock, self._uniform = clock or SystemClock(), uniform
-        self._pace, self._breaker, self._outage = Pace(self._clock), Breaker(self._clock), Outage(self._clock)
+        self._pace, self._breaker, self._patience = Pace(self._clock), Breaker(self._clock), Patience(self._clock)
         quiet_http_logs()
 
     async def send(self, request: HttpRequest, *, observer: Observer = nobody) -> CallResult:
@@ -133,15 +133,15 @@ class HttpTransport:
     async def _repeated(self, request: HttpRequest, read: "_Read", observer: Observer) -> CallResult:
         started = self._clock.monotonic()
         location = f"{request.method} {self._mask.url(request.url)}"
-        sent, answers = itertools.count(1), self._outage.answers
-        for attempt in range(2, max(self._limits.max_attempts, MOST_ATTEMPTS) + 2):
+        sent, answers = itertools.count(1), self._patience.answers
+        for attempt in range(2, self._limits.max_attempts + MOST_WAITS + 2):
             try:
                 await self._in_turn(location, observer)
                 head, body = await self._watched(request, location, _Hops(self._source, sent, observer))
                 result = read(head, without(body, request.hidden), location)
             except SourceError as error:
-                wait_s = self._wait(request, error, attempt, is_alone=self._outage.answers == answers)
-                answers = self._outage.answers
+                wait_s = self._wait(request, error, attempt, is_alone=self._patience.answers == answers)
+                answers = self._patience.answers
                 if wait_s is None or not self._may_repeat(location, attempt, wait_s, error, observer):
                     error.requests = next(sent) - 1
                     raise
@@ -180,16 +180,13 @@ class HttpTransport:
             self._breaker.left()
             raise
         self._breaker.answered()
-        self._outage.answered()
+        self._patience.answered()
         return answer
 
     def _came_to(self, error: SourceError) -> None:
         """A failure counts for the breaker, unless it belongs to an outage that is waited out by waits of its own."""
-        if is_away(error):
-            self._outage.failed()
-        elif isinstance(error, HttpStatusError | MalformedResponse):
-            self._outage.answered()
-        if is_away(error) and self._outage.left_s > 0:
+        self._patience.failed(error)
+        if self._patience.outlasts(error):
             self._breaker.left()
         elif is_outage(error):
             self._breaker.failed(str(error))
@@ -199,21 +196,28 @@ class HttpTransport:
     def _wait(self, request: HttpRequest, error: SourceError, attempt: int, *, is_alone: bool) -> float | None:
         """Seconds until the coming attempt, or None where there is none: full jitter, never below Retry-After.
 
-        An outage is waited out beyond the usual attempts, unless others were answered since (`is_alone` is False).
+        An outage is waited out beyond the usual attempts, unless others were answered since (`is_alone` is False); so
+        is a server that was asked too often, for as long as it answers any.
         """
         if not (request.is_repeatable and error.is_retryable):
             return None
-        asked, n_usual = error.retry_after_s or 0.0, self._limits.max_attempts
-        if attempt > n_usual:
-            is_waited_out = is_away(error) and is_alone and n_usual > 1 and attempt <= MOST_ATTEMPTS
-            n_waits = attempt - n_usual - 1
-            return self._outage.wait_s(n_waits, asked_s=asked, draw=self._uniform()) if is_waited_out else None
+        asked, beyond = error.retry_after_s or 0.0, attempt - self._limits.max_attempts
+        if beyond > 0:
+            draw = self._uniform()
+            wait_s = self._patience.wait_s(error, beyond - 1, is_alone=is_alone, draw=draw)
+            return None if self._limits.max_attempts == 1 else self._held(error, wait_s)
         if asked > _LONGEST_WAIT_S:
             return None
         if asked:
             self._pace.refused(asked)
         ceiling: float = min(_FIRST_WAIT_S * 2.0 ** (attempt - 2), _LONGEST_WAIT_S)
-        return asked + ceiling * self._uniform()
+        return self._held(error, asked + ceiling * self._uniform())
+
+    def _held(self, error: SourceError, wait_s: float | None) -> float | None:
+        """A wait that all requests keep where one was told that there are too many, and not for how long."""
+        if wait_s is not None and is_busy(error) and error.retry_after_s is None:
+            self._pace.refused(wait_s)
+        return wait_s
 
     async def _attempt(self, request: HttpRequest, location: str, hops: "_Hops") -> tuple[httpx2.Response, bytes]:
         """One exchange under one deadline, its failures in the words of this package."""

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable
 import httpx2
 import pytest
 
-from adapters.base import CallResult, RetryPlanned, RetryRefused
+from adapters.base import CallResult, RequestHeld, RetryPlanned, RetryRefused
 from adapters.clock import ManualClock
 from adapters.errors import ConnectionFailed, HttpStatusError, NotReached
 from adapters.masking import Mask
@@ -95,10 +95,37 @@ async def test_a_wait_that_a_server_asks_for_is_kept_for_as_long_as_it_is_away(s
     assert min(wait for wait in clock.slept) >= 3.0
 
 
-@pytest.mark.parametrize("status", [500, 429])
-async def test_what_a_server_says_while_it_is_up_is_no_outage(server, tools, sending, status):
+async def test_a_server_that_was_asked_too_often_is_given_time(server, tools, sending, clock):
     await sending.send(get(server))
-    server.routes["/things"] = tools.answer({}, status=status)
+    server.routes["/things"] = _after(clock, 10.0, tools, before=tools.answer({}, status=429))
+    began = clock.now
+    assert (await sending.send(get(server))).payload == [1]
+    assert 10.0 <= clock.now - began < PATIENCE_S
+
+
+async def test_one_that_grants_nothing_any_more_is_given_time_once(server, tools, sending, clock):
+    await sending.send(get(server))
+    server.routes["/things"] = tools.answer({}, status=429)
+    began = clock.now
+    for _ in range(3):
+        with pytest.raises(HttpStatusError) as failed:
+            await sending.send(get(server))
+    assert clock.now - began <= PATIENCE_S + 5.0
+    assert failed.value.requests == USUAL
+
+
+async def test_a_wait_for_which_no_time_was_told_is_kept_by_all(server, tools, sending, clock, said):
+    server.routes |= {"/things": tools.answer({}, status=429), "/good": tools.answer([1])}
+    with pytest.raises(HttpStatusError):
+        await sending.send(get(server))
+    clock.now -= clock.slept[-1]
+    await sending.send(get(server, "/good"), observer=said)
+    assert [notice.wait_s for notice in said.of(RequestHeld)] == [clock.slept[-1]]
+
+
+async def test_what_a_server_says_while_it_is_up_is_no_outage(server, tools, sending):
+    await sending.send(get(server))
+    server.routes["/things"] = tools.answer({}, status=500)
     with pytest.raises(HttpStatusError) as failed:
         await sending.send(get(server))
     assert failed.value.requests == USUAL
