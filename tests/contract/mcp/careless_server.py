@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 N = 61
@@ -16,6 +15,10 @@ REVISIONS: dict[str, Any] = {
     "revision_is_null": None,
     "stateless_revision": "2026-07-28",
 }
+HOLDING = (
+    "import fcntl, sys, time; file = open(sys.argv[1], 'w'); fcntl.flock(file, fcntl.LOCK_EX);"
+    "print('held', flush=True); time.sleep(600)"
+)
 LOG = {"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": "x"}}
 
 
@@ -89,8 +92,10 @@ def reply_to_call(way: str, sent: Any) -> None:
 
 def begin(way: str) -> None:
     if way.startswith("child:"):
-        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
-        Path(way.removeprefix("child:")).write_text(str(child.pid))
+        held = [sys.executable, "-c", HOLDING, way.removeprefix("child:")]
+        child = subprocess.Popen(held, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+        assert child.stdout is not None
+        child.stdout.readline()
     if way == "banner":
         put("Careless server 1.0 ", end="")
 

@@ -1,7 +1,7 @@
 """Servers that are careless about the messages themselves: what can only mean one thing is taken as that."""
 
 import asyncio
-import subprocess
+import fcntl
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -85,17 +85,20 @@ async def test_a_line_beyond_the_cap_is_told_as_too_large_and_the_next_call_goes
 
 
 async def test_what_a_server_started_ends_with_it_though_the_server_ends_by_itself(tmp_path: Path) -> None:
-    async with careless(f"child:{tmp_path / 'pid'}") as source:
+    async with careless(f"child:{tmp_path / 'held'}") as source:
         await source.call("list_rows", {})
-        child = int((tmp_path / "pid").read_text())
-        assert is_running(child)
-    assert not is_running(child)
+        assert is_held(tmp_path / "held")
+    assert not is_held(tmp_path / "held")
 
 
-def is_running(process: int) -> bool:
-    """Whether a process runs; one that nobody has asked after since it ended is a zombie, and runs no more."""
-    state = subprocess.run(("ps", "-o", "stat=", "-p", str(process)), capture_output=True, text=True, check=False)
-    return state.stdout.strip()[:1] not in ("", "Z")
+def is_held(path: Path) -> bool:
+    """Whether a process holds the lock of a file: one that has ended holds none, though it may still be listed."""
+    with path.open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
 
 
 async def test_a_reply_that_is_cut_is_told_before_the_time_limit() -> None:
