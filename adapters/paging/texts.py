@@ -4,7 +4,7 @@ Documents made from examples, or by hand, call every parameter a string. Knows n
 sent for such a parameter is written as its document has it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from adapters.paging import spelling, wording
@@ -22,28 +22,37 @@ def as_numbers(known: Sequence[Parameter], answer: Answer) -> list[Parameter]:
     What is said of one, or a name that means nothing else, is enough; a weaker name needs a position or a size beside
     it. Whatever the answer hands out, or is called a token, stays text.
     """
-    able = {one.name for one in known if _is_able(one, answer)}
-    if not able:
+    digits = [one for one in known if _is_digits(one)]
+    if not digits:
         return list(known)
-    is_page = _is_paged(known, answer)
-    clear = [_number(one) if is_page and one.name in able and _is_clear(one) else one for one in known]
+
+    def turned(these: list[Parameter], fits: Callable[[Parameter], bool]) -> list[Parameter]:
+        names = {one.name for one in these if one.name in texts and fits(one)}
+        able = {one.name for one in digits if one.name in names and _is_able(one, answer)}
+        return [_number(one) if one.name in able and fits(one) else one for one in these] if able else these
+
+    texts, given = {one.name for one in digits}, list(known)
+    clear = turned(given, _is_clear)
+    if clear is not given and not _is_paged(known, answer):
+        clear = given
     has_size = any(one.is_number and one.is_named(spelling.SIZES_ALONE) for one in clear)
-    placed = [_number(one) if has_size and one.name in able and _is_place(one) else one for one in clear]
+    placed = turned(clear, _is_place) if has_size else clear
     has_place = any(one.types and one.is_number and one.is_named(_PLACES) for one in placed)
-    sized = [_number(one) if has_place and one.name in able and _is_weak_size(one) else one for one in placed]
+    sized = turned(placed, _is_weak_size) if has_place else placed
     ends = [end_beside(one, sized) for one in sized if one.types and one.is_number]
-    return [_number(one) if one in ends and one.name in able and _is_end(one) else one for one in sized]
+    return turned(sized, lambda one: one in ends and _is_end(one))
 
 
 def _is_paged(known: Sequence[Parameter], answer: Answer) -> bool:
     """Whether anything asks for a place in a list or leads to the next page: a size alone may be any text."""
+    if answer.markers or answer.next_url is not None or answer.has_header("link"):
+        return True
     places = (_PLACES, spelling.CURSORS, spelling.WEAK_CURSORS, spelling.KEYS)
     is_named = any(one.is_named(*places) or spelling.has_offset_words(one.name) for one in known)
-    is_said = any(
+    return is_named or any(
         spelling.has_cursor_words(one.name) or spelling.has_page_words(one.name) or one.opens(wording.SAYS_OFFSET)
         for one in known
     )
-    return is_named or is_said or bool(answer.markers) or answer.next_url is not None or answer.has_header("link")
 
 
 def is_text_only(one: Parameter) -> bool:
@@ -55,11 +64,15 @@ def _number(one: Parameter) -> Parameter:
     return replace(one, types=INTEGER)
 
 
-def _is_able(one: Parameter, answer: Answer) -> bool:
+def _is_digits(one: Parameter) -> bool:
+    """Whether its type lets it hold digits: a text, free or with numbers to choose from."""
     is_text = bool(one.types & TEXT) and one.types <= TEXT | INTEGER and is_text_only(one)
     is_open = not one.schema.get("enum") or bool(one.choices)
-    if not (is_text and is_open and one.schema.get("format") in _FORMATS):
-        return False
+    return is_text and is_open and one.schema.get("format") in _FORMATS
+
+
+def _is_able(one: Parameter, answer: Answer) -> bool:
+    """Whether nothing says that it is something else than a number of paging."""
     is_firm = one.is_named(spelling.SIZES_ALONE, spelling.OFFSETS, spelling.SKIPS)
     is_other = one.is_measured if is_firm else one.is_something_else
     if dated(one) or is_other or one.is_foreign:
@@ -75,7 +88,7 @@ def _is_clear(one: Parameter) -> bool:
         return True
     said = (wording.SAYS_SIZE, wording.SAYS_OFFSET, wording.SAYS_PAGE)
     is_spelled = one.is_named(_PLACES, spelling.SIZES) or _is_spelled(one.name)
-    if wording.SAYS_OFFSET.search(one.opening):
+    if one.opens(wording.SAYS_OFFSET):
         return True
     return is_spelled and (any(map(one.opens, said)) or (one.is_number and one.is_named(spelling.PAGES)))
 
