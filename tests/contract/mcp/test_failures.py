@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+import select
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -78,12 +79,13 @@ async def test_a_server_that_never_answers_is_given_up_and_stopped(
     program = f"import os, time; open({str(told)!r}, 'w').write(str(os.getpid())); time.sleep(600)"
     silent = McpSettings(name="silent", command=(sys.executable, "-c", program), timeout_s=60)
     opening = asyncio.create_task(McpSource.open(silent))
-    pid = int(await asyncio.to_thread(told.read_text))
+    process = os.pidfd_open(int(await asyncio.to_thread(told.read_text)))
     hours_later()
     with pytest.raises(SourceError, match="MCP server 'silent', connecting"):
         await opening
-    with pytest.raises(ProcessLookupError):
-        os.kill(pid, 0)
+    ended, _, _ = await asyncio.to_thread(select.select, [process], [], [], 60)
+    os.close(process)
+    assert ended
 
 
 async def test_a_command_that_does_not_exist_is_named() -> None:
