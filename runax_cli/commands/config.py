@@ -52,14 +52,15 @@ def show(common: Common, *, has_origin: bool) -> ExitCode:
     columns = ("name", "value", "origin") if has_origin else ("name", "value")
     printer = Printer(environment_of(common), common.output.form)
     rows = [*_setting_rows(configuration), *_source_rows(configuration)]
-    printer.rows("settings", [_masked(row, configuration) for row in rows], columns=columns)
+    redactor = Redactor(configuration.secrets())
+    printer.rows("settings", [_masked(row, redactor) for row in rows], columns=columns)
     _note_remarks(configuration, printer)
     return ExitCode.COMPLETE
 
 
-def _masked(row: Row, configuration: Configuration) -> Row:
+def _masked(row: Row, redactor: Redactor) -> Row:
     """Addresses and commands may hold keys as well."""
-    return {**row, "value": Redactor(configuration.secrets()).text(row["value"])}
+    return {**row, "value": redactor.text(row["value"])}
 
 
 def _note_remarks(configuration: Configuration, printer: Printer) -> None:
