@@ -4,11 +4,14 @@ Knows what every source has in common. Knows no wire, no document, no model. An 
 or swallows an error; it pages nothing by itself: `adapters.pagination` says how, the executor walks.
 """
 
-from collections.abc import Callable, Mapping
+import hashlib
+import itertools
+import re
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from adapters.errors import UnknownTool
 
@@ -317,3 +320,37 @@ class MemorySource:
     async def aclose(self) -> None:
         """Nothing is open; remember that it was closed."""
         self.is_closed = True
+
+
+@dataclass(frozen=True, slots=True)
+class ShownRequest:
+    """What would be sent: `GET`, `POST` … or `tools/call`; the URL or the server; the body, where there is one."""
+
+    method: str
+    place: str
+    body: Json = None
+
+
+@runtime_checkable
+class ShowsRequests(Protocol):
+    """A source that can say what a call would send."""
+
+    async def shown(self, tool: str, arguments: Mapping[str, Json]) -> ShownRequest:
+        """The request of a call, which is not sent. Raises SourceError where there is none."""
+
+
+MAX_NAME = 64
+_FORBIDDEN = re.compile(r"[^A-Za-z0-9_-]+")
+
+
+def tool_name(text: str, *, taken: Collection[str] = ()) -> str:
+    """A legal name for `text`; one that is too long or taken already is told apart by a digest of `text`."""
+    name = _FORBIDDEN.sub("_", text).strip("_") or "tool"
+    if len(name) <= MAX_NAME and name not in taken:
+        return name
+    for salt in itertools.count():
+        digest = hashlib.sha256(f"{text}{salt or ''}".encode()).hexdigest()[:8]
+        told_apart = f"{name[: MAX_NAME - len(digest) - 1]}_{digest}"
+        if told_apart not in taken:
+            break
+    return told_apart

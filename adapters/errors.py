@@ -131,3 +131,7 @@ class ToolFailed(SourceError):
     """An MCP server answered `isError`; the message is the server's."""
 
     kind = "tool_failed"
+
+
+class CannotCheck(Exception):
+    """The validator cannot read what it was given; nothing is known about the request."""

@@ -21,10 +21,10 @@ from adapters.clock import ManualClock
 from benchmarks.setting import MISSED, Deaf, call_of, executor_over, scope
 from mock_api.llm_server import WireReply, WireRequest, create_llm_app
 from mock_api.serving import serve
-from runax_cli.budget import Budget, Limits
-from runax_cli.events import Emitter
+from runax_cli.core.budget import Budget, Limits
+from runax_cli.core.events import Emitter
 from runax_cli.models.base import Role
-from runax_cli.models.metered import UsageMeter
+from runax_cli.models.metering import UsageMeter
 from runax_cli.models.registry import ModelRegistry, RoleConfig
 from runax_cli.models.rules import RulesModel
 from runax_cli.models.tokens import MESSAGE_OVERHEAD, CalibratedCounter, O200kCounter

@@ -11,10 +11,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from adapters.json_text import compact
 from mockdata.tables import tables
-from runax_cli.executor.chunks import Chunk, Load, Unit
-from runax_cli.executor.compact import compact
-from runax_cli.executor.layout import laid_out
+from runax_cli.executor.reduce.chunks import Chunk, Load, Unit, laid_out
 from runax_cli.models.tokens import O200kCounter
 
 RECORDS = 150

@@ -16,9 +16,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from adapters.openapi.document import Document
-from adapters.openapi.text import parse_document
-from adapters.openapi_adapter import OpenApiSettings, OpenApiSource
+from adapters.openapi.adapter import OpenApiSettings, OpenApiSource
+from adapters.openapi.document.document import Document
+from adapters.openapi.document.loader import parse_document
 from benchmarks.documents import SPECS, operations
 from benchmarks.setting import MISSED
 

@@ -27,7 +27,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from mock_api.app import create_app
 from mock_api.llm_server import create_llm_app
 from mock_api.serving import serve
-from runax_cli.commands.rules_server import answer
+from runax_cli.commands.mock import answer
 
 MISSED = 10
 QUESTIONS = (

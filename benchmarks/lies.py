@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from benchmarks.statements.truths import truths
 from benchmarks.statements.untruths import lies
 from benchmarks.statements.world import QUESTION, shown
-from runax_cli.agent.answer import evidence_of
-from runax_cli.agent.citations import asides, statements
+from runax_cli.agent.evidence.citations import asides, statements
+from runax_cli.agent.evidence.verify import evidence_of
 
 MOST_FALSE_ALARMS = 0.05
 

@@ -22,7 +22,7 @@ EFFECTIVE = 32_768
 
 async def read(url: str) -> dict[str, Any]:
     """Read everything behind `url`, in this process."""
-    from adapters.openapi_adapter import OpenApiSettings, OpenApiSource
+    from adapters.openapi.adapter import OpenApiSettings, OpenApiSource
     from runax_cli.models.tokens import CalibratedCounter, O200kCounter
 
     settings = OpenApiSettings(name="mock", document=f"{url}/openapi.json", base_url=url)

@@ -7,15 +7,15 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from adapters.base import ToolSpec
-from runax_cli.budget import Budget, Limits
-from runax_cli.events import Emitter, Event
-from runax_cli.executor.call import DecidedCall, Executor, Scope
-from runax_cli.executor.dataset import DatasetStore
-from runax_cli.executor.sender import Source
+from runax_cli.core.budget import Budget, Limits
+from runax_cli.core.events import Emitter, Event
+from runax_cli.executor.executor import DecidedCall, Executor, Scope
+from runax_cli.executor.fetch.source_client import Source
+from runax_cli.executor.store.dataset import DatasetStore
 from runax_cli.memory.journal import Journal
 from runax_cli.models.base import Model, ModelReply, ModelRequest, OnText, Usage
 from runax_cli.models.tokens import CalibratedCounter
-from runax_cli.runtime import REDUCER_PROMPTS
+from runax_cli.runtime.runtime import REDUCER_PROMPTS
 
 MISSED = 10
 """Exit code of a benchmark that did not reach its target."""

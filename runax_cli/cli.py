@@ -13,10 +13,9 @@ from typing import Annotated, Any, Literal
 import typer
 
 from runax_cli import __version__
-from runax_cli.commands.options import BenchOptions, Common, MockOptions
-from runax_cli.commands.signature import with_options
-from runax_cli.ending import ended, prepare_process
-from runax_cli.exits import ExitCode
+from runax_cli.commands.options import BenchOptions, Common, MockOptions, with_options
+from runax_cli.core.exit_codes import ExitCode
+from runax_cli.process import ended, prepare_process
 
 
 def _explain(context: typer.Context) -> ExitCode:
@@ -210,7 +209,7 @@ def export_run(
 ) -> ExitCode:
     """Write the datasets of a past run as Parquet, NDJSON or CSV files."""
     from runax_cli.commands import runs_export
-    from runax_cli.executor.export import ExportFormat
+    from runax_cli.executor.sql.parquet import ExportFormat
 
     return runs_export.run(run, common, form=ExportFormat(form), out=out)
 

@@ -1,1 +1,1 @@
-"""MCP, taken apart by noun: configuration, connection, tools, results. `adapters.mcp_adapter` is the door."""
+"""MCP, taken apart by noun: configuration, connection, tools, results. `adapters.mcp.adapter` is the door."""

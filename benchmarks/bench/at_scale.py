@@ -29,7 +29,7 @@ from benchmarks.questions.question import Record
 from mock_api.paging import MAX_LIMIT
 from runax_cli.commands.demo import TOKEN
 from runax_cli.commands.options import AnswerOptions, Common
-from runax_cli.errors import SourceUnavailable
+from runax_cli.core.errors import SourceUnavailable
 
 _ADDRESS = re.compile(r"http://[\d.]+:\d+")
 _START_S = 60

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.questions import Answer, Compound, LabelQuestion, Question, World, agrees, is_stated
-from runax_cli.results import EvidenceKind, RunResult, RunStatus, SqlResult
+from runax_cli.core.results import EvidenceKind, RunResult, RunStatus, SqlResult
 
 
 @dataclass(frozen=True, slots=True)

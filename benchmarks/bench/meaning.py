@@ -19,11 +19,11 @@ from benchmarks.bench.stage import Setting, stage_of
 from benchmarks.bench.truth import Truth, shown, truth_of
 from benchmarks.questions import LABELS, LabelQuestion, World
 from benchmarks.questions.check import true_labels
-from runax_cli.executor.fence import fenced
-from runax_cli.executor.labelling import Field, Task
+from runax_cli.core.results import EvidenceKind, RunResult
+from runax_cli.core.untrusted_text import fenced
+from runax_cli.executor.labels import Field, Task
 from runax_cli.models.tokens import O200kCounter, compact_json
-from runax_cli.results import EvidenceKind, RunResult
-from runax_cli.runtime import LABELLER_PROMPTS
+from runax_cli.runtime.runtime import LABELLER_PROMPTS
 
 MOST_SHARE, TOKENS_A_LABEL = 1.2, 12
 SIMULATIONS = 1000

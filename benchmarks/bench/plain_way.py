@@ -19,11 +19,11 @@ from benchmarks.bench.sections import Tell
 from benchmarks.bench.stage import Setting, Stage, stage_of
 from benchmarks.questions import EXACT, Fetch, Question
 from mock_api.paging import MAX_LIMIT
-from runax_cli.budget import Budget, Limits
 from runax_cli.commands.demo import TOKEN
-from runax_cli.events import Emitter, Event
+from runax_cli.core.budget import Budget, Limits
+from runax_cli.core.events import Emitter, Event
 from runax_cli.models.base import Message, Model, ModelRequest, Role
-from runax_cli.models.metered import UsageMeter
+from runax_cli.models.metering import UsageMeter
 from runax_cli.models.tokens import O200kCounter
 
 PAGES_MADE = 4

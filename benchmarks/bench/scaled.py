@@ -14,7 +14,7 @@ from typing import Any
 from benchmarks.bench.claims import Section, all_right, at_most
 from benchmarks.bench.plain_way import Measured, fewer
 from benchmarks.bench.sections import MOST_TOKENS, Tell
-from runax_cli.errors import SourceUnavailable
+from runax_cli.core.errors import SourceUnavailable
 
 FEW = 1000
 _PROCESS = "benchmarks.bench.at_scale"

@@ -21,20 +21,19 @@ from mock_api.app import create_app
 from mock_api.data import Resource
 from mock_api.llm_server import create_llm_app
 from mock_api.serving import serve
-from runax_cli.agent.certificate import certificate_line
-from runax_cli.agent.planner import MOST_TOOLS, TOOL_CHARS
+from runax_cli.agent.planning.planner import MOST_TOOLS, TOOL_CHARS
+from runax_cli.agent.result.certificate import certificate_line
 from runax_cli.commands.config import configuration_of
-from runax_cli.commands.conversation import Conversation, open_conversation
+from runax_cli.commands.conversation import Conversation, open_conversation, run_turn
 from runax_cli.commands.demo import TOKEN, demo_configuration
-from runax_cli.commands.interruption import run_turn
 from runax_cli.commands.options import Common
 from runax_cli.commands.printing import environment_of
-from runax_cli.guard.virtual import visible
+from runax_cli.core.results import RunResult
+from runax_cli.guard.visible_tool import visible
 from runax_cli.models.base import ModelRequest, Role
 from runax_cli.models.tokens import O200kCounter, request_text
-from runax_cli.results import RunResult
-from runax_cli.settings_load import Configuration
-from runax_cli.ui.views import build_view
+from runax_cli.settings.loader import Configuration
+from runax_cli.ui.view_factory import build_view
 
 MODEL = "knowing"
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from benchmarks.questions import LabelQuestion, World
 from benchmarks.questions.check import true_labels
-from runax_cli.executor.fence import fenced
+from runax_cli.core.untrusted_text import fenced
 
 _LINE = re.compile(r"^\[(\d+)\] (.*)$")
 _GARBAGE = "Here are the labels that you asked for:"

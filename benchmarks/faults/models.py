@@ -16,22 +16,22 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from adapters.base import CallResult, Convention, Effect, MemorySource, PageAddress, Pagination, ToolSpec
-from adapters.combine import Catalog
+from adapters.catalog import Catalog
 from benchmarks.faults.misbehaviour import ALLOWED, TOOL, WRITE, Misbehaviour, Script, script_of
 from benchmarks.faults.wild_server import WildServer, serving
 from benchmarks.setting import MISSED
 from runax_cli.agent.session import Session, TurnLimits
-from runax_cli.budget import Amount, Budget, Limits
-from runax_cli.events import CollectingSink
-from runax_cli.executor.call import Executor
-from runax_cli.executor.dataset import DatasetStore
+from runax_cli.core.budget import Amount, Budget, Limits
+from runax_cli.core.events import CollectingSink
+from runax_cli.core.results import RunResult, RunStatus
+from runax_cli.executor.executor import Executor
+from runax_cli.executor.store.dataset import DatasetStore
 from runax_cli.memory.journal import MemoryJournal
 from runax_cli.models.base import Role, ScriptedModel
-from runax_cli.models.metered import most_chars
+from runax_cli.models.metering import most_chars
 from runax_cli.models.registry import ModelRegistry, RoleConfig
 from runax_cli.models.retry import RetryPolicy
-from runax_cli.results import RunResult, RunStatus
-from runax_cli.runtime import REDUCER_PROMPTS
+from runax_cli.runtime.runtime import REDUCER_PROMPTS
 
 GRACE_S = 5.0
 """A machine may be busy: this much later than its wall time, a turn must be over."""

@@ -25,12 +25,12 @@ from mock_api.data import Resource
 from mock_api.faults import FaultPlan
 from mock_api.llm_server import create_llm_app
 from runax_cli.commands.demo import TOKEN, demo_configuration
-from runax_cli.commands.rules_server import answer
-from runax_cli.errors import RunaxError
-from runax_cli.events import CollectingSink
-from runax_cli.guard.policy import AlwaysDeny
-from runax_cli.results import RunResult, RunStatus
-from runax_cli.runtime import open_runtime
+from runax_cli.commands.mock import answer
+from runax_cli.core.errors import RunaxError
+from runax_cli.core.events import CollectingSink
+from runax_cli.core.results import RunResult, RunStatus
+from runax_cli.guard.approval import AlwaysDeny
+from runax_cli.runtime.runtime import open_runtime
 
 QUESTIONS = (
     "How many payments does customer 4 have, and what is their sum?",

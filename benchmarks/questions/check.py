@@ -19,8 +19,8 @@ from benchmarks.questions.question import Compound, LabelQuestion, Question
 from benchmarks.questions.records import World
 from benchmarks.questions.tables import Tables
 from mockdata.events import DEFAULT_COUNT
-from runax_cli.errors import RunaxError
-from runax_cli.executor.query import Engine
+from runax_cli.core.errors import RunaxError
+from runax_cli.executor.sql.engine import Engine
 
 DIFFERS = 10
 _SHOWN_CHARS = 90

@@ -16,11 +16,10 @@ from typing import Any
 
 from mockdata.events import MAX_COUNT
 from mockdata.tables import tables
-from runax_cli.executor.card import card
-from runax_cli.executor.dataset import Dataset
-from runax_cli.executor.profile import profile, sample_rows
-from runax_cli.executor.query import Engine
-from runax_cli.executor.seal import seal
+from runax_cli.executor.sql.engine import Engine
+from runax_cli.executor.sql.parquet import seal
+from runax_cli.executor.sql.table_card import card, profile, sample_rows
+from runax_cli.executor.store.dataset import Dataset
 from runax_cli.models.tokens import O200kCounter
 
 _PAGE = 1000

@@ -9,9 +9,9 @@ import orjson
 
 from benchmarks.questions.question import Fetch
 from mock_api.data import Resource
-from runax_cli.executor.dataset import DatasetStore
-from runax_cli.executor.query import Engine, Table
-from runax_cli.executor.seal import seal
+from runax_cli.executor.sql.engine import Engine, Table
+from runax_cli.executor.sql.parquet import seal
+from runax_cli.executor.store.dataset import DatasetStore
 
 _PAGE = 500
 

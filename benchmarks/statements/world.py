@@ -9,9 +9,9 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
-from runax_cli.agent.shown import Shown, ShownData
+from runax_cli.agent.evidence.shown import Shown, ShownData
+from runax_cli.core.results import Lineage
 from runax_cli.executor.outcome import SqlEvidence
-from runax_cli.results import Lineage
 
 QUESTION = (
     "What did customer 4 report between 1 February and 31 March 2024, what did he pay, and which 3 cities have the "

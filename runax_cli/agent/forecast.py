@@ -5,10 +5,13 @@ real models; everything else is measured. Knows no event, no probe and no price 
 """
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 
+from runax_cli.core.events import CallProbed, ChunkingPlanned, Event, EventSink, ModelReplied, StrategyChosen
+from runax_cli.core.results import ForecastCheck, UsageReport
 from runax_cli.executor.strategy import Strategy
+from runax_cli.models.base import Role
 
 ANSWER_TOKENS = 180
 QUERY_TOKENS = 90
@@ -173,3 +176,100 @@ def seconds(
 def off_by(*, forecast: float, used: float) -> float | None:
     """How far a forecast was off, as a share of what was used: 0.1 is ten percent too much. None where nothing was."""
     return None if used <= 0 else (forecast - used) / used
+
+
+@dataclass(slots=True)
+class _Probed:
+    """One call as its probe saw it. Later figures of the same call are corrections, and are not taken."""
+
+    step: int
+    records: int | None
+    tokens: int | None
+    strategy: Strategy | None = None
+    chunks: int | None = None
+    chunk_tokens: int | None = None
+
+    def ahead(self) -> Ahead:
+        tokens = self.tokens
+        if tokens is not None and self.chunks is not None and self.chunk_tokens is not None:
+            tokens = min(tokens, self.chunks * self.chunk_tokens)
+        return Ahead(
+            strategy=Strategy.EMPTY if self.records == 0 or self.strategy is None else self.strategy,
+            records=self.records,
+            tokens=tokens,
+            chunks=self.chunks,
+            overhead=READER_OVERHEAD,
+        )
+
+
+@dataclass(slots=True)
+class _PartHeard:
+    """The steps of one part, and its calls by id."""
+
+    steps: list[Tokens] = field(default_factory=list)
+    calls: dict[str, _Probed] = field(default_factory=dict)
+
+    def foretold(self, *, effective_tokens: int, tools_to_come: int) -> int:
+        last = max((call.step for call in self.calls.values()), default=len(self.steps))
+        ahead = [call.ahead() for call in self.calls.values() if call.step == last]
+        earlier = sum((reading(call.ahead()) for call in self.calls.values() if call.step != last), Tokens())
+        to_come = tools_to_come if len({call.step for call in self.calls.values()}) == 1 else 0
+        part = of_part(self.steps[:last], ahead, effective_tokens=effective_tokens, tools_to_come=to_come)
+        return part.total + earlier.total
+
+
+@dataclass(slots=True)
+class Foretold:
+    """One run as it was foreseen. Hands every event on to `to`."""
+
+    to: EventSink
+    _parts: dict[int | None, _PartHeard] = field(default_factory=dict)
+    _planner: Tokens = field(default_factory=Tokens)
+
+    def emit(self, event: Event) -> None:
+        """Take note of what matters, and pass the event on."""
+        self.to.emit(event)
+        body, part = event.body, self._parts.setdefault(event.stamp.sub_question, _PartHeard())
+        match body:
+            case ModelReplied() if event.stamp.role == Role.AGENT:
+                part.steps.append(Tokens(body.input_tokens, body.output_tokens, 1))
+            case ModelReplied() if event.stamp.role == Role.PLANNER:
+                self._planner += Tokens(body.input_tokens, body.output_tokens, 1)
+            case CallProbed():
+                seen = _Probed(len(part.steps), body.total_items, body.total_tokens_est)
+                part.calls.setdefault(event.stamp.call_id or "", seen)
+            case StrategyChosen() | ChunkingPlanned():
+                self._note(part.calls.get(event.stamp.call_id or ""), body)
+            case _:
+                return
+
+    @property
+    def has_probed(self) -> bool:
+        """Whether there is anything to hold the run against."""
+        return any(part.calls for part in self._parts.values())
+
+    def check(self, usage: UsageReport, *, effective_tokens: int, tools_to_come: int) -> ForecastCheck | None:
+        """The forecast against what was used; None where no call was probed."""
+        if not self.has_probed:
+            return None
+        told = sum(self._of_parts(effective_tokens=effective_tokens, tools_to_come=tools_to_come))
+        used = usage.input_tokens + usage.output_tokens
+        forecast = self._planner.total + told
+        share = off_by(forecast=forecast, used=used)
+        return ForecastCheck(
+            tokens_forecast=forecast, tokens_used=used, off_by=None if share is None else round(share, 4)
+        )
+
+    def _of_parts(self, *, effective_tokens: int, tools_to_come: int) -> Iterator[int]:
+        for part in self._parts.values():
+            yield part.foretold(effective_tokens=effective_tokens, tools_to_come=tools_to_come)
+
+    def _note(self, call: _Probed | None, body: StrategyChosen | ChunkingPlanned) -> None:
+        if call is None:
+            return
+        match body:
+            case StrategyChosen():
+                call.strategy = call.strategy or Strategy(body.strategy)
+            case ChunkingPlanned():
+                if call.chunk_tokens is None:
+                    call.chunk_tokens, call.chunks = body.budget_tokens, body.chunks

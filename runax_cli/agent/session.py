@@ -12,37 +12,41 @@ from datetime import UTC, datetime
 from typing import Any, TypeAlias, TypeVar
 from uuid import uuid4
 
+from adapters.catalog import Catalog
 from adapters.clock import Clock, SystemClock
-from adapters.combine import Catalog
-from runax_cli.agent.answer import Records, ShownData, evidence_of, without_certificates
-from runax_cli.agent.calls import CallExecutor
-from runax_cli.agent.combine import PartResult, combined_text, verdict_over
-from runax_cli.agent.coverage import coverage_of
-from runax_cli.agent.datatools import Datasets, DataTools, OfferedTools, tokens_of
-from runax_cli.agent.division import Division, plan_made, tell_repairs
-from runax_cli.agent.flights import SingleFlight
-from runax_cli.agent.foretold import Foretold
-from runax_cli.agent.naming import named_by
-from runax_cli.agent.part import Asked, Part, RunParts, tell_lost
-from runax_cli.agent.plan import SubQuestion, plan_of, single
-from runax_cli.agent.requested import RequestedCall
-from runax_cli.agent.resuming import taken_up
-from runax_cli.agent.toolbox import DEFAULT_LIMITS, Shelf, ToolLimits
-from runax_cli.agent.verdict import Stopped, TurnEnd, coverage_under, verdict_of
-from runax_cli.budget import Budget, Limits
-from runax_cli.errors import RunaxError, StoreError, TurnTimedOut, first_cause
-from runax_cli.events import AnswerDelta, Emitter, EventSink, RunFinished, RunStarted
+from runax_cli.agent.evidence.shown import named_by
+from runax_cli.agent.evidence.verify import Records, ShownData, evidence_of, without_certificates
+from runax_cli.agent.forecast import Foretold
+from runax_cli.agent.loop.data_tools import Datasets, DataTools, OfferedTools, tokens_of
+from runax_cli.agent.loop.journaled_model import taken_up
+from runax_cli.agent.loop.middleware import SingleFlight
+from runax_cli.agent.loop.scheduler import Division, plan_made, tell_repairs
+from runax_cli.agent.loop.subquestion import Asked, Part, RunParts, tell_lost
+from runax_cli.agent.loop.tool_calls import CallExecutor
+from runax_cli.agent.loop.toolbox import DEFAULT_LIMITS, Shelf, ToolLimits
+from runax_cli.agent.planning.plan import SubQuestion, plan_of, single
+from runax_cli.agent.result.requested_call import RequestedCall, coverage_of
+from runax_cli.agent.result.verdict import (
+    PartResult,
+    Stopped,
+    TurnEnd,
+    combined_text,
+    coverage_under,
+    verdict_of,
+    verdict_over,
+)
+from runax_cli.core.budget import Budget, Limits
+from runax_cli.core.errors import RunaxError, StoreError, TurnTimedOut, first_cause
+from runax_cli.core.events import AnswerDelta, Emitter, EventSink, RunFinished, RunStarted
+from runax_cli.core.results import ForecastCheck, RunResult, RunStatus
+from runax_cli.executor.fetch.verify import Change, changes, worth_checking
 from runax_cli.executor.outcome import Scope
-from runax_cli.executor.recheck import Change, changes, worth_checking
-from runax_cli.forecasts import ForecastCheck
-from runax_cli.guard.policy import AlwaysDeny, Approver, WritePolicy
-from runax_cli.memory.entities import Entity
-from runax_cli.memory.history import History
+from runax_cli.guard.approval import AlwaysDeny, Approver, WritePolicy
+from runax_cli.memory.conversation import Entity, History
 from runax_cli.memory.journal import Journal, StoredRun
 from runax_cli.models.base import OnText, Role
-from runax_cli.models.metered import UsageMeter
+from runax_cli.models.metering import UsageMeter
 from runax_cli.models.registry import ModelRegistry
-from runax_cli.results import RunResult, RunStatus
 
 TraceOf: TypeAlias = Callable[[str], str | None]
 _T = TypeVar("_T")

@@ -9,7 +9,7 @@ from runax_cli.commands import chat, query
 from runax_cli.commands.options import Common
 from runax_cli.commands.printing import Printer, environment_of
 from runax_cli.commands.question import piped_text
-from runax_cli.exits import ExitCode
+from runax_cli.core.exit_codes import ExitCode
 
 
 async def run(common: Common, *, explain: Callable[[], ExitCode]) -> ExitCode:

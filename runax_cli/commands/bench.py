@@ -11,9 +11,9 @@ from typing import Any
 
 from runax_cli.commands.options import BenchOptions, Common
 from runax_cli.commands.printing import Printer, environment_of
-from runax_cli.errors import UsageError
-from runax_cli.exits import ExitCode
-from runax_cli.ui.jsonl import to_json
+from runax_cli.core.errors import UsageError
+from runax_cli.core.exit_codes import ExitCode
+from runax_cli.ui.json_output import to_json
 
 _PACKAGE = "benchmarks.bench"
 _LONGEST_CELL = 100

@@ -7,9 +7,9 @@ from runax_cli.commands.config import configuration_of
 from runax_cli.commands.conversation import open_conversation, view_of
 from runax_cli.commands.options import Common
 from runax_cli.commands.printing import environment_of
-from runax_cli.ending import abort
-from runax_cli.errors import UsageError
-from runax_cli.exits import ExitCode
+from runax_cli.core.errors import UsageError
+from runax_cli.core.exit_codes import ExitCode
+from runax_cli.process import abort
 from runax_cli.ui.repl import Repl
 
 

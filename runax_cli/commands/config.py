@@ -8,13 +8,13 @@ from pathlib import Path
 from adapters.errors import SourceError
 from runax_cli.commands.options import Common
 from runax_cli.commands.printing import Printer, Row, environment_of
-from runax_cli.connections import mcp_settings, openapi_settings
-from runax_cli.exits import ExitCode
-from runax_cli.folders import config_folder, state_folder
-from runax_cli.settings import FIELDS, default_of, help_of, name_of
-from runax_cli.settings_files import McpPart, OpenApiPart, variables_of
-from runax_cli.settings_load import PROJECT_FILE, USER_FILE, Configuration, load
-from runax_cli.telemetry.redact import Redactor
+from runax_cli.core.exit_codes import ExitCode
+from runax_cli.core.paths import config_folder, state_folder
+from runax_cli.runtime.sources import mcp_settings, openapi_settings
+from runax_cli.settings.file_schema import McpPart, OpenApiPart, variables_of
+from runax_cli.settings.loader import PROJECT_FILE, USER_FILE, Configuration, load
+from runax_cli.settings.settings import FIELDS, default_of, help_of, name_of
+from runax_cli.telemetry.redaction import Redactor
 
 YAML_EXAMPLE = """\
 # Settings of this project. Any setting of '.env' may stand here too, by its lower-case name, secrets excepted:

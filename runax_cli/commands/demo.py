@@ -8,10 +8,10 @@ from mock_api.serving import serve
 from runax_cli.commands.options import Common
 from runax_cli.commands.printing import Printer, environment_of
 from runax_cli.commands.query import ask
-from runax_cli.exits import ExitCode
-from runax_cli.settings import RULES_MODEL, Settings
-from runax_cli.settings_files import Structure
-from runax_cli.settings_load import Configuration
+from runax_cli.core.exit_codes import ExitCode
+from runax_cli.settings.file_schema import Structure
+from runax_cli.settings.loader import Configuration
+from runax_cli.settings.settings import RULES_MODEL, Settings
 
 QUESTION = 'What is the case code of the marten in the tickets of the customer named "Baláž"?'
 TOKEN = "demo-token"  # noqa: S105  it guards made-up data

@@ -11,31 +11,31 @@ from dataclasses import dataclass
 from uuid import uuid4
 
 from adapters.base import ToolSource, ToolSpec
-from adapters.combine import Catalog
+from adapters.catalog import Catalog
 from adapters.errors import SourceError
 from runax_cli import __version__
-from runax_cli.agent.toolbox import sent_as
-from runax_cli.budget import Budget, Limits
+from runax_cli.agent.loop.toolbox import sent_as
 from runax_cli.commands.config import configuration_of
 from runax_cli.commands.options import Common
 from runax_cli.commands.printing import Printer, environment_of
 from runax_cli.commands.tools import price
-from runax_cli.connections import as_runax_error, open_source
-from runax_cli.errors import ConfigurationError, RunaxError
-from runax_cli.events import CollectingSink, Emitter
-from runax_cli.exits import ExitCode, exit_code_of
-from runax_cli.folders import ensure_private, state_folder
-from runax_cli.guard.virtual import visible
+from runax_cli.core.budget import Budget, Limits
+from runax_cli.core.errors import ConfigurationError, RunaxError
+from runax_cli.core.events import CollectingSink, Emitter
+from runax_cli.core.exit_codes import ExitCode, exit_code_of
+from runax_cli.core.paths import ensure_private, state_folder
+from runax_cli.core.results import counted
+from runax_cli.guard.visible_tool import visible
 from runax_cli.models.base import Message, ModelRequest, Role
-from runax_cli.models.metered import UsageMeter
+from runax_cli.models.metering import UsageMeter
 from runax_cli.models.registry import ModelRegistry
 from runax_cli.models.rules import RulesModel
 from runax_cli.models.tokens import O200kCounter
-from runax_cli.results import counted
-from runax_cli.roles import role_configs
-from runax_cli.settings_files import McpPart, OpenApiPart
-from runax_cli.settings_load import Configuration
-from runax_cli.telemetry.keys import KeyMask
+from runax_cli.runtime.models import role_configs
+from runax_cli.runtime.sources import as_runax_error, open_source
+from runax_cli.settings.file_schema import McpPart, OpenApiPart
+from runax_cli.settings.loader import Configuration
+from runax_cli.telemetry.credential_mask import KeyMask
 
 _OUTPUT_TOKENS = 64
 
@@ -139,7 +139,7 @@ async def _source(
 
 async def _unmet(source: ToolSource) -> int:
     """How many tools no credential lets in; finds out as well that somebody answers where they are served."""
-    from adapters.openapi_adapter import OpenApiSource
+    from adapters.openapi.adapter import OpenApiSource
 
     if not isinstance(source, OpenApiSource):
         return 0

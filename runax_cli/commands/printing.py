@@ -9,7 +9,7 @@ from typing import Any, assert_never
 
 from runax_cli.commands.options import Common, Output
 from runax_cli.ui.console import ColorChoice, Environment, Outlet, one_line, strip_control
-from runax_cli.ui.jsonl import disarmed, to_json
+from runax_cli.ui.json_output import disarmed, to_json
 from runax_cli.ui.table import lines
 
 Row = Mapping[str, Any]

@@ -8,10 +8,10 @@ from runax_cli.commands.conversation import open_conversation, until_interrupted
 from runax_cli.commands.options import Common
 from runax_cli.commands.printing import Printer, environment_of
 from runax_cli.commands.question import question_of
-from runax_cli.errors import RunaxError
-from runax_cli.exits import ExitCode, exit_code_of
-from runax_cli.results import Coverage, ErrorReport, RunResult, RunStatus
-from runax_cli.settings_load import Configuration
+from runax_cli.core.errors import RunaxError
+from runax_cli.core.exit_codes import ExitCode, exit_code_of
+from runax_cli.core.results import Coverage, ErrorReport, RunResult, RunStatus
+from runax_cli.settings.loader import Configuration
 
 
 async def run(argument: str | None, common: Common) -> ExitCode:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from os import fstat
 from typing import TextIO
 
-from runax_cli.errors import UsageError
+from runax_cli.core.errors import UsageError
 
 _PATIENCE_S = 2.0
 STANDARD_INPUT = "-"

@@ -3,18 +3,18 @@
 Knows the journal and the state folder. Runs nothing again.
 """
 
-from runax_cli.agent.certificate import certificate_line
+from runax_cli.agent.result.certificate import certificate_line
 from runax_cli.commands.config import configuration_of
 from runax_cli.commands.options import Common
 from runax_cli.commands.printing import Printer, Row, environment_of
-from runax_cli.errors import UsageError
-from runax_cli.exits import ExitCode
-from runax_cli.folders import state_folder
+from runax_cli.core.errors import UsageError
+from runax_cli.core.exit_codes import ExitCode
+from runax_cli.core.paths import state_folder
+from runax_cli.core.results import RunResult
 from runax_cli.memory.journal import Journal, StoredRun
-from runax_cli.results import RunResult
-from runax_cli.state import has_journal, journal_path, remove, stored_sessions, to_remove
-from runax_cli.ui.jsonl import line_schema
-from runax_cli.ui.views import build_view
+from runax_cli.runtime.state import has_journal, journal_path, remove, stored_sessions, to_remove
+from runax_cli.ui.json_output import line_schema
+from runax_cli.ui.view_factory import build_view
 
 _DAY_S = 86_400
 _GB = 1_000_000_000

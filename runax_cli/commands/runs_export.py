@@ -9,12 +9,12 @@ from pathlib import Path
 from runax_cli.commands.options import Common
 from runax_cli.commands.printing import Printer, Row, environment_of
 from runax_cli.commands.runs import stored_run
-from runax_cli.errors import UsageError
-from runax_cli.executor.export import ExportFormat, export, reopened
-from runax_cli.exits import ExitCode
-from runax_cli.folders import state_folder
+from runax_cli.core.errors import UsageError
+from runax_cli.core.exit_codes import ExitCode
+from runax_cli.core.paths import state_folder
+from runax_cli.executor.sql.parquet import ExportFormat, export, reopened
 from runax_cli.memory.journal import StoredRun
-from runax_cli.state import datasets_of
+from runax_cli.runtime.state import datasets_of
 
 
 def run(prefix: str, common: Common, *, form: ExportFormat, out: Path) -> ExitCode:

@@ -10,13 +10,13 @@ from runax_cli.commands.conversation import open_conversation, until_interrupted
 from runax_cli.commands.options import Common
 from runax_cli.commands.printing import Printer, environment_of
 from runax_cli.commands.runs import show_run, stored_run
-from runax_cli.errors import UsageError
-from runax_cli.exits import ExitCode
-from runax_cli.folders import state_folder
+from runax_cli.core.errors import UsageError
+from runax_cli.core.exit_codes import ExitCode
+from runax_cli.core.paths import state_folder
+from runax_cli.core.results import RunStatus
 from runax_cli.memory.journal import StoredRun
-from runax_cli.results import RunStatus
-from runax_cli.settings_load import Configuration, load
-from runax_cli.state import is_in_use
+from runax_cli.runtime.state import is_in_use
+from runax_cli.settings.loader import Configuration, load
 
 
 async def run(prefix: str, common: Common) -> ExitCode:

@@ -8,22 +8,21 @@ from difflib import get_close_matches
 from typing import Any
 
 from adapters.base import ToolSpec
-from adapters.combine import Catalog
-from runax_cli.agent.toolbox import sent_as
+from adapters.catalog import Catalog
+from runax_cli.agent.loop.toolbox import sent_as
 from runax_cli.commands.config import configuration_of
 from runax_cli.commands.options import Common
 from runax_cli.commands.printing import Printer, environment_of
-from runax_cli.connections import open_catalog
-from runax_cli.errors import UsageError
-from runax_cli.exits import ExitCode
-from runax_cli.guard.brief import brief
-from runax_cli.guard.virtual import visible
+from runax_cli.core.errors import UsageError
+from runax_cli.core.exit_codes import ExitCode
+from runax_cli.core.results import counted
+from runax_cli.guard.visible_tool import brief, visible
 from runax_cli.models.tokens import O200kCounter
-from runax_cli.results import counted
-from runax_cli.runtime import tool_limits_of
-from runax_cli.settings import Settings
-from runax_cli.settings_load import Configuration
-from runax_cli.telemetry.keys import KeyMask
+from runax_cli.runtime.runtime import tool_limits_of
+from runax_cli.runtime.sources import open_catalog
+from runax_cli.settings.loader import Configuration
+from runax_cli.settings.settings import Settings
+from runax_cli.telemetry.credential_mask import KeyMask
 
 _COLUMNS = ("name", "tokens", "effect", "hidden", "source", "description")
 _DESCRIPTION_SHOWN = 60

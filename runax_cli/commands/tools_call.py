@@ -4,44 +4,151 @@ Knows what one call needs to run. How its records are printed is in `records`.
 """
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, replace
 from secrets import token_hex
+from typing import Any, assert_never
 
 from adapters.base import ToolSpec
+from adapters.catalog import Catalog
 from adapters.clock import SystemClock
-from adapters.combine import Catalog
-from runax_cli.agent.certificate import certificate_line
-from runax_cli.commands.approval import approver_of
+from adapters.json_text import compact_bytes
+from runax_cli.agent.result.certificate import certificate_line
 from runax_cli.commands.config import configuration_of
-from runax_cli.commands.interruption import run_turn
-from runax_cli.commands.options import Common
+from runax_cli.commands.conversation import approver_of, run_turn
+from runax_cli.commands.options import Common, OutputOptions
 from runax_cli.commands.printing import Printer, environment_of
-from runax_cli.commands.records import print_outcome
 from runax_cli.commands.tools import tool_of
-from runax_cli.commands.typed_arguments import typed_arguments
-from runax_cli.connections import open_catalog
-from runax_cli.errors import ApprovalDenied, TurnTimedOut
-from runax_cli.events import Emitter
-from runax_cli.executor.call import CallOutcome, DecidedCall, Executor, Scope
-from runax_cli.executor.dataset import DatasetStore
-from runax_cli.executor.places import Places
-from runax_cli.exits import ExitCode
-from runax_cli.folders import state_folder
-from runax_cli.guard.policy import ONLY_READS, WritePolicy
-from runax_cli.guard.virtual import SplitArguments, split, visible
-from runax_cli.limits import LimitScope, limits_in
+from runax_cli.core.errors import ApprovalDenied, RunaxError, SourceUnavailable, TurnTimedOut, UsageError
+from runax_cli.core.events import Emitter
+from runax_cli.core.exit_codes import ExitCode
+from runax_cli.core.paths import state_folder
+from runax_cli.core.results import TotalIs, counted
+from runax_cli.executor.executor import CallOutcome, DecidedCall, Executor, Scope
+from runax_cli.executor.fetch.source_client import Places
+from runax_cli.executor.outcome import FaultCode, ToolFault
+from runax_cli.executor.store.dataset import Dataset, DatasetStore
+from runax_cli.guard.approval import ONLY_READS, WritePolicy
+from runax_cli.guard.validation import Refused, arguments_of
+from runax_cli.guard.visible_tool import SplitArguments, VisibleTool, split, visible
 from runax_cli.memory.journal import Journal
 from runax_cli.models.rules import RulesModel
 from runax_cli.models.tokens import CalibratedCounter, O200kCounter
-from runax_cli.runtime import REDUCER_PROMPTS, session_budgets
-from runax_cli.settings import Settings
-from runax_cli.settings_load import Configuration
-from runax_cli.state import journal_path, session_folder
-from runax_cli.telemetry.keys import KeyMask
-from runax_cli.telemetry.redact import RedactingSink, Redactor
-from runax_cli.ui.views import View, build_view
+from runax_cli.runtime.runtime import REDUCER_PROMPTS, session_budgets
+from runax_cli.runtime.sources import open_catalog
+from runax_cli.runtime.state import journal_path, session_folder
+from runax_cli.settings.loader import Configuration
+from runax_cli.settings.settings import LimitScope, Settings, limits_in
+from runax_cli.telemetry.credential_mask import KeyMask
+from runax_cli.telemetry.redaction import RedactingSink, Redactor
+from runax_cli.ui.console import one_line
+from runax_cli.ui.view_factory import View, build_view
+
+_RECORDS_SHOWN = 10
+_CHARS_SHOWN = 200
+
+
+def print_outcome(outcome: CallOutcome, printer: Printer, output: OutputOptions) -> ExitCode:
+    """Print the records, and what was read of how many to standard error. Raises what the call failed of."""
+    match output.form:
+        case "text":
+            _preview(outcome.dataset, printer)
+        case "json":
+            _envelope(outcome, printer)
+        case "jsonl":
+            _records(outcome.dataset, printer)
+        case _ as never:
+            assert_never(never)
+    if outcome.envelope.error is not None:
+        raise _error(outcome.envelope.error, outcome)
+    if not output.quiet:
+        printer.note(certificate_of(outcome))
+    return ExitCode.COMPLETE if outcome.coverage.is_complete else ExitCode.INCOMPLETE
+
+
+def _preview(dataset: Dataset | None, printer: Printer) -> None:
+    if dataset is None:
+        return
+    for line in dataset.lines(1, 1 + _RECORDS_SHOWN):
+        printer.text(one_line(line.decode("utf-8", "replace"), limit=_CHARS_SHOWN))
+    if dataset.n_records > _RECORDS_SHOWN:
+        printer.note(f"… and {dataset.n_records - _RECORDS_SHOWN:,} more; -o jsonl prints them all")
+
+
+def _records(dataset: Dataset | None, printer: Printer, *, separator: str = "") -> None:
+    lines = () if dataset is None else dataset.lines()
+    for number, line in enumerate(lines):
+        printer.json_line(line, before=separator if number else "", end="" if separator else "\n")
+        if printer.is_broken:
+            return
+    printer.flush()
+
+
+def _envelope(outcome: CallOutcome, printer: Printer) -> None:
+    """The envelope as one object on one line, its `data` written record by record."""
+    fields = outcome.envelope.model_dump(mode="json", exclude_none=True, exclude={"data"})
+    printer.json_line(compact_bytes(fields)[:-1], end=',"data":[')
+    _records(outcome.dataset, printer, separator=",")
+    printer.json_line(b"", end="]}\n")
+    printer.flush()
+
+
+def _error(fault: ToolFault, outcome: CallOutcome) -> RunaxError:
+    text = f"'{outcome.report.tool}' gave no data: {fault.message.rstrip('.')}"
+    if fault.code is FaultCode.INVALID_ARGUMENTS:
+        return UsageError(f"{text}. `runax tools show {outcome.report.tool}` tells its arguments.")
+    where = f"`runax doctor` checks the source, `runax tools show {outcome.report.tool}` tells the tool's arguments."
+    return SourceUnavailable(f"{text}. {'Try it again later.' if fault.retryable else where}")
+
+
+def certificate_of(outcome: CallOutcome) -> str:
+    """What was read of how many, in one line."""
+    coverage, report = outcome.coverage, outcome.report
+    least = "≥" if coverage.total_is is TotalIs.AT_LEAST else ""
+    total = "?" if coverage.records_total is None else f"{least}{coverage.records_total:,}"
+    noun = report.dataset.rpartition("_")[0] if report.dataset else "records"
+    parts = [
+        f"{coverage.records_read:,}/{total} {noun} fetched",
+        counted(coverage.pages_read, "page") + (f", {coverage.pages_failed} failed" if coverage.pages_failed else ""),
+        "complete" if coverage.is_complete else "incomplete",
+        *(reason.text for reason in coverage.reasons),
+        counted(report.requests, "request"),
+        f"{report.duration_s:.1f} s",
+    ]
+    return " · ".join(parts)
+
+
+def typed_arguments(typed: Sequence[str], tool: VisibleTool) -> dict[str, Any]:
+    """The arguments, virtual ones included. Raises UsageError, which says what to correct."""
+    properties = tool.schema.parameters.get("properties", {})
+    given = dict(_pair(text, properties) for text in typed)
+    checked = arguments_of(json.dumps(given), tool)
+    if isinstance(checked, Refused):
+        name = tool.spec.name
+        raise UsageError(
+            f"'{name}' cannot be called so: {checked.message}. `runax tools show {name}` tells its arguments."
+        )
+    return checked
+
+
+def _pair(text: str, properties: dict[str, Any]) -> tuple[str, Any]:
+    key, separator, value = text.partition("=")
+    if not separator or not key:
+        raise UsageError(f"'{text}' is not KEY=VALUE, as in 'customer_id=4'.")
+    return key, _value(value, properties.get(key) or {})
+
+
+def _value(text: str, schema: dict[str, Any]) -> Any:
+    """The value as JSON where it is JSON, else the text; a text where the schema takes nothing else."""
+    kinds = schema.get("type")
+    if kinds == "string" or kinds == ["string"]:
+        return text
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

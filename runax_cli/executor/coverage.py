@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from adapters.pagination import Certainty
-from runax_cli.results import Coverage, Reason, ReasonCode, TotalIs
+from runax_cli.core.results import Coverage, Reason, ReasonCode, TotalIs
 
 TOLD_EACH = 12
 """So many reasons of one code are told one by one; the rest of them in one sentence."""

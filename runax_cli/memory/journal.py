@@ -21,10 +21,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from runax_cli.errors import StoreError, UsageError
+from runax_cli.core.errors import StoreError, UsageError
+from runax_cli.core.results import RunResult, RunStatus
 from runax_cli.models.base import Role, Usage
-from runax_cli.results import RunResult, RunStatus
-from runax_cli.telemetry.keys import NO_SECRETS
+from runax_cli.telemetry.credential_mask import NO_SECRETS
 
 SCHEMA_VERSION = 1
 BUSY_TIMEOUT_S = 10.0

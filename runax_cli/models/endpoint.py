@@ -12,10 +12,10 @@ from contextlib import aclosing
 import httpx2
 import openai
 
-from adapters.capped import BodyTooLarge, CappedClient, Heard
 from adapters.clock import Clock
-from runax_cli.errors import ModelError
-from runax_cli.models.faults import Refusal, StatusFault, excerpt, retry_after_s
+from adapters.http.body_limits import BodyTooLarge, CappedClient, Heard
+from runax_cli.core.errors import ModelError
+from runax_cli.models.endpoint_errors import Refusal, StatusFault, excerpt, retry_after_s
 from runax_cli.models.wire import Payload, UnusableReply, mapping, text_in
 
 MAX_REPLY_BYTES = 32 * 1024 * 1024

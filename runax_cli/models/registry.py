@@ -5,25 +5,21 @@ endpoint. Importing it is cheap: SDK and vocabulary are loaded with the first mo
 """
 
 import asyncio
-import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 from adapters.clock import Clock, SystemClock
-from runax_cli.budget import Budget
-from runax_cli.events import Emitter, Warned
+from runax_cli.core.budget import Budget
+from runax_cli.core.events import Emitter, Warned
 from runax_cli.models.base import Model, Role, Usage
-from runax_cli.models.gate import Gate
-from runax_cli.models.limiter import PrioritySlots
-from runax_cli.models.masked import MaskedModel
-from runax_cli.models.metered import MeteredModel, Metering, UsageMeter
+from runax_cli.models.metering import MaskedModel, MeteredModel, Metering, PrioritySlots, UsageMeter
 from runax_cli.models.pricing import Free, ListPrice, Price, StatedPrice
-from runax_cli.models.retry import RetryModel, RetryPolicy, counting
-from runax_cli.models.structured import StructuredModel
+from runax_cli.models.retry import Gate, RetryModel, RetryPolicy, counting
+from runax_cli.models.structured_output import StructuredModel
 from runax_cli.models.tokens import CalibratedCounter, O200kCounter
 from runax_cli.models.wire import Quirks, Sampling
-from runax_cli.telemetry.keys import NO_SECRETS, KeyMask
+from runax_cli.telemetry.credential_mask import NO_SECRETS, KeyMask
 
 OPENAI_URL = "https://api.openai.com/v1"
 
@@ -145,7 +141,7 @@ class ModelRegistry:
         for config in self._roles.values():
             _price(config).cost_usd(Usage(1, 1))
             if not config.is_rules:
-                importlib.import_module("runax_cli.models.client")
+                import runax_cli.models.endpoint_model  # noqa: F401 (loads the SDK)
 
     def _warn_of_price(self, config: RoleConfig, price: Price, budget: Budget, emitter: Emitter) -> None:
         """Say once for each model that a limit of money cannot hold where nobody knows the price."""
@@ -170,8 +166,8 @@ class ModelRegistry:
         return self._models[config]
 
     def _connected(self, config: RoleConfig) -> Model:
-        from runax_cli.models.client import EndpointModel
         from runax_cli.models.endpoint import Endpoint
+        from runax_cli.models.endpoint_model import EndpointModel
 
         endpoint = Endpoint(
             config.endpoint_url,

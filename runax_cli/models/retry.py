@@ -9,11 +9,53 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from adapters.clock import Clock
-from runax_cli.budget import Amount, Budget
-from runax_cli.errors import BudgetExhausted, ModelError
-from runax_cli.events import Emitter, RequestHeld, RetryScheduled, Warned
+from adapters.http.circuit_breaker import Breaker
+from adapters.http.rate_limit import Pace
+from runax_cli.core.budget import Amount, Budget
+from runax_cli.core.errors import BudgetExhausted, ModelError
+from runax_cli.core.events import Emitter, RequestHeld, RetryScheduled, Warned
 from runax_cli.models.base import Model, ModelReply, ModelRequest, OnText
-from runax_cli.models.gate import Gate
+from runax_cli.models.wire import UnusableReply
+
+_BROKEN = 500
+
+
+class Gate:
+    """Ask `claim_s` before a request, `require_open` when it leaves, and tell afterwards what came of it."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.pace = Pace(clock)
+        self._breaker = Breaker(clock)
+
+    def claim_s(self) -> float:
+        """Seconds until the next request may leave; it counts as sent."""
+        return self.pace.claim_s()
+
+    def require_open(self, model: str) -> None:
+        """Raise ModelError where the endpoint is to be left alone."""
+        left_s = self._breaker.open_for_s()
+        if left_s is not None:
+            why = self._breaker.why.rstrip(".")
+            text = f"the endpoint of the model '{model}' is left alone for {left_s:.0f} s more: {why}."
+            raise ModelError(text, model=model, retryable=False)
+
+    def answered(self) -> None:
+        """A reply came."""
+        self._breaker.answered()
+
+    def failed(self, error: ModelError) -> None:
+        """No reply came: a refusal or a reply of no use comes from an endpoint that works."""
+        if error.retry_after_s is not None:
+            self.pace.refused(error.retry_after_s)
+        is_outage = error.retryable and not isinstance(error, UnusableReply)
+        if is_outage and (error.status is None or error.status >= _BROKEN):
+            self._breaker.failed(str(error))
+        else:
+            self._breaker.answered()
+
+    def left(self) -> None:
+        """Whoever asked went away before the reply."""
+        self._breaker.left()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

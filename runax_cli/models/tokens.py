@@ -17,7 +17,7 @@ from importlib.resources import files
 from typing import Any, Protocol
 
 from runax_cli.models.base import ByteCounter, ModelRequest, TokenCounter
-from runax_cli.models.schema import schema_note
+from runax_cli.models.structured_output import schema_note
 
 VOCABULARY_SHA256 = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
 """Of the unpacked vocabulary; the same value that tiktoken checks its download against."""

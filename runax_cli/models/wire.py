@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias
 
-from runax_cli.errors import ModelReplyInvalid
+from runax_cli.core.errors import ModelReplyInvalid
 from runax_cli.models.base import ModelRequest, ToolCall, Usage
 
 Payload: TypeAlias = dict[str, Any]

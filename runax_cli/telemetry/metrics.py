@@ -6,7 +6,7 @@ Knows events. Prices and token counts come from them; nothing is measured here.
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from runax_cli import events as ev
+from runax_cli.core import events as ev
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,18 +5,19 @@ the run.
 """
 
 import json
+import logging
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeAlias
 
-from runax_cli.events import AnswerDelta, Event, RunFinished
+from runax_cli.core.events import AnswerDelta, Event, EventSink, RunFinished
 from runax_cli.telemetry.metrics import MetricsSink
-from runax_cli.telemetry.redact import Redactor
+from runax_cli.telemetry.redaction import Redactor
 
 LineOf: TypeAlias = Callable[[Event], str | None]
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
@@ -150,3 +151,28 @@ def _write_all(descriptor: int, text: str) -> None:
     rest = memoryview(text.encode("utf-8", "backslashreplace"))
     while rest:
         rest = rest[os.write(descriptor, rest) :]
+
+
+_log = logging.getLogger(__name__)
+
+
+class FanOutSink:
+    """Hands each event to every sink, in their order.
+
+    A sink must not raise; one that does all the same is reported once with its error, and is asked again at the next
+    event: a run is worth more than its display.
+    """
+
+    def __init__(self, sinks: Sequence[EventSink]) -> None:
+        self._sinks = tuple(sinks)
+        self._reported: set[int] = set()
+
+    def emit(self, event: Event) -> None:
+        """Hand one event to everybody."""
+        for position, sink in enumerate(self._sinks):
+            try:
+                sink.emit(event)
+            except Exception:
+                if position not in self._reported:
+                    self._reported.add(position)
+                    _log.exception("the listener '%s' failed at '%s'", type(sink).__name__, event.body.type)

@@ -16,8 +16,8 @@ from typing import IO, ClassVar, Literal, TextIO
 
 from rich.console import Console
 
-from runax_cli.disarmed import one_line as one_line
-from runax_cli.disarmed import strip_control as strip_control
+from runax_cli.core.untrusted_text import one_line as one_line
+from runax_cli.core.untrusted_text import strip_control as strip_control
 
 StreamName = Literal["stdout", "stderr"]
 

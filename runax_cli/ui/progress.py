@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import IntEnum
 
-from runax_cli import events as ev
+from runax_cli.core import events as ev
 
 
 class Cell(IntEnum):

@@ -17,12 +17,12 @@ from prompt_toolkit.input import Input
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.output import Output, create_output
 
-from runax_cli.exits import ExitCode
-from runax_cli.results import RunResult
+from runax_cli.core.exit_codes import ExitCode
+from runax_cli.core.results import RunResult
 from runax_cli.ui.console import Environment, Outlet, strip_control
 from runax_cli.ui.interrupt import run_interruptible
-from runax_cli.ui.slash import COMMANDS, After, Conversation, Response, State, is_slash, respond
-from runax_cli.ui.views import View
+from runax_cli.ui.slash_commands import COMMANDS, After, Conversation, Response, State, is_slash, respond
+from runax_cli.ui.view_factory import View
 
 PROMPT = "runax> "
 EMPTY_HINT = "Nothing is running. Ctrl-D or /quit leaves, /help lists the commands."

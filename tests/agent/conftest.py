@@ -9,19 +9,18 @@ from typing import Any
 import pytest
 
 from adapters.base import CallResult, Convention, Effect, MemorySource, PageAddress, Pagination, ToolSpec
-from adapters.combine import Catalog
+from adapters.catalog import Catalog
 from adapters.errors import SourceError
 from runax_cli.agent.session import Session, TurnLimits
-from runax_cli.budget import Amount, Budget, Limits
-from runax_cli.events import CollectingSink
-from runax_cli.executor.dataset import DatasetStore
-from runax_cli.executor.envelope import Envelope, EnvelopeStatus, FaultCode, ToolFault
-from runax_cli.executor.outcome import CallOutcome, DecidedCall, Scope
-from runax_cli.guard.policy import AlwaysDeny, Approver
+from runax_cli.core.budget import Amount, Budget, Limits
+from runax_cli.core.events import CollectingSink
+from runax_cli.core.results import CallReport, Coverage, Reason, ReasonCode, TotalIs
+from runax_cli.executor.outcome import CallOutcome, DecidedCall, Envelope, EnvelopeStatus, FaultCode, Scope, ToolFault
+from runax_cli.executor.store.dataset import DatasetStore
+from runax_cli.guard.approval import AlwaysDeny, Approver
 from runax_cli.memory.journal import Journal, MemoryJournal
 from runax_cli.models.base import ModelReply, ModelRequest, Role, Scripted, ScriptedModel, ToolCall, Usage
 from runax_cli.models.registry import ModelRegistry, RoleConfig
-from runax_cli.results import CallReport, Coverage, Reason, ReasonCode, TotalIs
 
 Records = Sequence[dict[str, Any]]
 Behaviour = Callable[[DecidedCall], Records]

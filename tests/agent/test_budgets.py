@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from runax_cli.agent.session import TurnLimits
-from runax_cli.budget import Amount, Budget, Limits
-from runax_cli.memory.ledger import LedgerLimits, SharedLedger
-from runax_cli.results import RunStatus
+from runax_cli.core.budget import Amount, Budget, Limits
+from runax_cli.core.results import RunStatus
+from runax_cli.memory.spend_ledger import LedgerLimits, SharedLedger
 
 
 def tickets(_call: Any) -> list[dict[str, Any]]:

@@ -8,20 +8,20 @@ from typing import Any
 import pytest
 
 from adapters.base import CallResult, Convention, MemorySource, PageAddress, Pagination, ToolSpec
+from adapters.catalog import Catalog
 from adapters.clock import SystemClock
-from adapters.combine import Catalog
 from runax_cli.agent.session import Session, TurnLimits
-from runax_cli.events import CollectingSink
-from runax_cli.executor.call import Executor
-from runax_cli.executor.dataset import DatasetStore
-from runax_cli.executor.reader import Reader
-from runax_cli.executor.tables import Tables
-from runax_cli.executor.workbench import LabellerParts, Workbench
+from runax_cli.core.events import CollectingSink
+from runax_cli.core.results import RunResult, RunStatus
+from runax_cli.executor.data_tools.router import LabellerParts, Workbench
+from runax_cli.executor.executor import Executor
+from runax_cli.executor.reduce.pipeline import Reader
+from runax_cli.executor.sql.tables import Tables
+from runax_cli.executor.store.dataset import DatasetStore
 from runax_cli.memory.journal import MemoryJournal
 from runax_cli.models.base import ModelReply, ModelRequest, Role, ScriptedModel, ToolCall, Usage
 from runax_cli.models.registry import ModelRegistry, RoleConfig
-from runax_cli.results import RunResult, RunStatus
-from runax_cli.runtime import LABELLER_PROMPTS, REDUCER_PROMPTS
+from runax_cli.runtime.runtime import LABELLER_PROMPTS, REDUCER_PROMPTS
 
 N = 90
 CITIES = ("Brno", "Plzeň", "Zlín")

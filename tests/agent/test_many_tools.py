@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from adapters.base import MemorySource, ToolSpec
-from adapters.combine import Catalog
+from adapters.catalog import Catalog
+from adapters.openapi.adapter import OpenApiSource
 from adapters.openapi.settings import OpenApiSettings
-from adapters.openapi_adapter import OpenApiSource
+from runax_cli.agent.loop.toolbox import FOUND_AT_ONCE, Shelf, Toolbox, ToolLimits
 from runax_cli.agent.session import TurnLimits
-from runax_cli.agent.toolbox import FOUND_AT_ONCE, Shelf, Toolbox, ToolLimits
-from runax_cli.guard.virtual import visible
+from runax_cli.guard.visible_tool import visible
 from runax_cli.models.base import ByteCounter, Message, ModelRequest, Role
 from runax_cli.models.rules import RulesModel
 from runax_cli.models.tokens import CalibratedCounter

@@ -9,10 +9,10 @@ import pytest
 
 from adapters.errors import TimedOut
 from runax_cli.agent.session import TurnLimits
-from runax_cli.budget import Amount
-from runax_cli.errors import ModelRefused, ModelReplyInvalid
+from runax_cli.core.budget import Amount
+from runax_cli.core.errors import ModelRefused, ModelReplyInvalid
+from runax_cli.core.results import ReasonCode, RunStatus
 from runax_cli.models.base import ModelReply, ModelRequest, Role
-from runax_cli.results import ReasonCode, RunStatus
 
 TICKETS = [{"id": 501, "customer_id": 4, "subject": "outage"}]
 PAYMENTS = [{"id": 9, "customer_id": 17, "amount": 20}, {"id": 10, "customer_id": 17, "amount": 30}]

@@ -3,8 +3,8 @@
 from typing import Any
 
 from adapters.base import ToolSpec
+from runax_cli.core.results import EvidenceKind, RunStatus
 from runax_cli.models.rules import RulesModel
-from runax_cli.results import EvidenceKind, RunStatus
 
 CUSTOMERS = [{"id": 3, "surname": "Novák"}, {"id": 4, "surname": "Baláž"}]
 TICKETS = [

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from adapters.base import Effect
-from runax_cli.agent.flights import SingleFlight
+from runax_cli.agent.loop.middleware import SingleFlight
+from runax_cli.core.results import Coverage
 from runax_cli.executor.outcome import DecidedCall
 from runax_cli.models.base import Role
-from runax_cli.results import Coverage
 
 
 @dataclass

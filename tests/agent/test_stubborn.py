@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from adapters.errors import TimedOut
+from runax_cli.agent.loop.turn import MOST_CALLS_OF_A_REPLY
 from runax_cli.agent.session import TurnLimits
-from runax_cli.agent.turn import MOST_CALLS_OF_A_REPLY
-from runax_cli.results import ReasonCode, RunStatus
+from runax_cli.core.results import ReasonCode, RunStatus
 
 ROUNDS = 40
 

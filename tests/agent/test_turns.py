@@ -12,17 +12,17 @@ import pytest
 
 from adapters.base import Effect
 from adapters.errors import TimedOut
-from runax_cli.agent.calls import TurnCalls
+from runax_cli.agent.loop.tool_calls import TurnCalls
 from runax_cli.agent.session import TurnLimits
-from runax_cli.budget import Amount
-from runax_cli.errors import ContextTooLong, ModelError, StoreError
-from runax_cli.exits import ExitCode
-from runax_cli.guard.policy import AlwaysAllow
+from runax_cli.core.budget import Amount
+from runax_cli.core.errors import ContextTooLong, ModelError, StoreError
+from runax_cli.core.exit_codes import ExitCode
+from runax_cli.core.results import EvidenceKind, ReasonCode, RunStatus
+from runax_cli.guard.approval import AlwaysAllow
 from runax_cli.memory.journal import Journal, MemoryJournal
 from runax_cli.models.base import Role, Usage
 from runax_cli.models.registry import ModelRegistry, RoleConfig
 from runax_cli.models.tokens import CalibratedCounter, O200kCounter, measure
-from runax_cli.results import EvidenceKind, ReasonCode, RunStatus
 
 TICKETS = [{"id": 501, "subject": "outage"}, {"id": 502, "subject": "slow line"}]
 

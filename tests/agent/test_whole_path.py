@@ -9,19 +9,19 @@ from typing import Any
 import pytest
 
 from adapters.base import CallResult, Convention, MemorySource, PageAddress, Pagination, ToolSpec
-from adapters.combine import Catalog
+from adapters.catalog import Catalog
 from adapters.errors import TimedOut
 from runax_cli.agent import prompts
 from runax_cli.agent.session import Session, TurnLimits
-from runax_cli.events import CollectingSink
-from runax_cli.executor.call import Executor
-from runax_cli.executor.dataset import DatasetStore
-from runax_cli.executor.reduce import ReducerPrompts
+from runax_cli.core.events import CollectingSink
+from runax_cli.core.results import EvidenceKind, ReasonCode, RunStatus
+from runax_cli.executor.executor import Executor
+from runax_cli.executor.reduce.reducer import ReducerPrompts
+from runax_cli.executor.store.dataset import DatasetStore
 from runax_cli.memory.journal import MemoryJournal
 from runax_cli.models.base import ModelReply, ModelRequest, Role, ScriptedModel, ToolCall, Usage
 from runax_cli.models.registry import ModelRegistry, RoleConfig
-from runax_cli.results import EvidenceKind, ReasonCode, RunStatus
-from runax_cli.ui.plain import line_of
+from runax_cli.ui.log_lines import line_of
 
 N_TICKETS = 120
 TICKETS = [

@@ -9,7 +9,7 @@ import pytest
 
 from runax_cli.commands import bench
 from runax_cli.commands.options import BenchOptions, Common
-from runax_cli.errors import UsageError
+from runax_cli.core.errors import UsageError
 
 Run = Callable[..., Any]
 ONE = ("bench", "--section", "exact", "--only", "customers-active")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from runax_cli.results import RunResult, RunStatus
+from runax_cli.core.results import RunResult, RunStatus
 
 Run = Callable[..., Any]
 QUESTION = "How many tickets does customer 4 have?"

@@ -13,7 +13,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from jsonschema import Draft202012Validator
 
-from runax_cli.results import RunResult
+from runax_cli.core.results import RunResult
 
 Run = Callable[..., Any]
 STORK = "What is the number of the permit for the stork nest in the tickets of customer 4?"

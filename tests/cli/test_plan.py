@@ -11,8 +11,7 @@ from mock_api.serving import serve
 from runax_cli.commands import plan, query
 from runax_cli.commands.demo import TOKEN, demo_configuration
 from runax_cli.commands.options import Common, OutputOptions
-from runax_cli.forecasts import QuestionForecast
-from runax_cli.results import RunResult
+from runax_cli.core.results import QuestionForecast, RunResult
 
 MARTEN = 'What is the case code of the marten in the tickets of the customer named "Baláž"?'
 COUNT = "How many tickets does customer 4 have?"

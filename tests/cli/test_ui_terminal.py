@@ -24,9 +24,9 @@ ANSWER = "# Two\\n\\nThere are **two** of them [/x].\\n\\nThat is all [tickets_1
 STORY = f"""
 import sys
 from runax_cli import events as ev
-from runax_cli.results import Coverage, Evidence, RecordRef, RunResult
+from runax_cli.core.results import Coverage, Evidence, RecordRef, RunResult
 from runax_cli.ui.console import Environment
-from runax_cli.ui.views import build_view
+from runax_cli.ui.view_factory import build_view
 
 view = build_view(sys.argv[1], Environment.of_process(), certificate=lambda result: "2/2 tickets fetched · run 7f3a")
 emitter = ev.Emitter.for_run(view, run_id="7f3a", session_id="s")
@@ -51,10 +51,10 @@ PROMPT = """
 import asyncio
 import sys
 from adapters.base import ToolSpec
-from runax_cli.results import RunResult
+from runax_cli.core.results import RunResult
 from runax_cli.ui.console import Environment
 from runax_cli.ui.repl import Repl
-from runax_cli.ui.views import build_view
+from runax_cli.ui.view_factory import build_view
 
 class Talk:
     models = {"agent": "gpt"}

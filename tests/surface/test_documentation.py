@@ -6,7 +6,7 @@ from types import ModuleType
 
 import pytest
 
-from runax_cli.exits import ExitCode
+from runax_cli.core.exit_codes import ExitCode
 
 ROOT = Path(__file__).parents[2]
 

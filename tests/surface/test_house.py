@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("runax_cli", "adapters", "mock_api", "mockdata")
 MODULES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
-MODULE_LINES = 400
+MODULE_LINES = 500
 FUNCTION_LINES = 60
 
 

@@ -8,14 +8,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from runax_cli.models.base import Message, ModelReply, ModelRequest, OnText, Role, ToolCall, ToolSchema, Usage
-from runax_cli.models.rules.clues import Clues, clues_of, topic_of
-from runax_cli.models.rules.composing import QUERY, Told, answer, told_of
-from runax_cli.models.rules.computing import sheet_of, statement
-from runax_cli.models.rules.labels import labelled
-from runax_cli.models.rules.lexicon import content_stems
-from runax_cli.models.rules.planning import plan
-from runax_cli.models.rules.reading import MOST_FINDINGS, brief, fenced, focus_of, records_of, relevant
-from runax_cli.models.rules.selection import Entity, Wish, entities_of, next_calls
+from runax_cli.models.rules.answering import QUERY, Told, answer, plan, told_of
+from runax_cli.models.rules.reading import MOST_FINDINGS, brief, fenced, focus_of, labelled, records_of, relevant
+from runax_cli.models.rules.sql import sheet_of, statement
+from runax_cli.models.rules.tool_selection import Entity, Wish, entities_of, next_calls
+from runax_cli.models.rules.words import Clues, clues_of, content_stems, topic_of
 
 NAME = "rules"
 NOTICE = "The model is 'rules': offline, matching words without understanding language. Set LLM_NAME for a real one."

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from adapters.base import Convention, ToolSpec
-from adapters.openapi_adapter import OpenApiSettings, OpenApiSource
+from adapters.openapi.adapter import OpenApiSettings, OpenApiSource
 
 FILE = Path(__file__).parent / "excerpts.jsonl"
 

@@ -24,11 +24,11 @@ from adapters.base import (
 )
 from adapters.errors import HttpStatusError
 from runax_cli.agent import prompts
-from runax_cli.budget import Budget, Limits
-from runax_cli.events import CollectingSink, Emitter
-from runax_cli.executor.call import CallOutcome, DecidedCall, Executor, Scope
-from runax_cli.executor.dataset import DatasetStore
-from runax_cli.executor.reduce import ReducerPrompts
+from runax_cli.core.budget import Budget, Limits
+from runax_cli.core.events import CollectingSink, Emitter
+from runax_cli.executor.executor import CallOutcome, DecidedCall, Executor, Scope
+from runax_cli.executor.reduce.reducer import ReducerPrompts
+from runax_cli.executor.store.dataset import DatasetStore
 from runax_cli.memory.journal import Journal, MemoryJournal
 from runax_cli.models.base import ByteCounter, Model, ModelReply, ModelRequest, ScriptedModel, Usage
 from runax_cli.models.tokens import CalibratedCounter, measure

@@ -10,9 +10,9 @@ import pytest
 
 from adapters.base import Convention, Pagination
 from adapters.errors import HttpStatusError, TimedOut
-from runax_cli.budget import Amount, Limits
-from runax_cli.errors import StoreError
-from runax_cli.executor.envelope import FaultCode
+from runax_cli.core.budget import Amount, Limits
+from runax_cli.core.errors import StoreError
+from runax_cli.executor.outcome import FaultCode
 
 BY_PAGE = Pagination(
     convention=Convention.PAGE, position="page", size="limit", first=1, min_size=1, max_size=50, default_size=20
@@ -393,7 +393,7 @@ async def test_cancellation_in_mid_fetch_keeps_the_pages_that_were_in(make: Any)
 
 
 async def test_a_disk_that_takes_no_pages_is_told(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from runax_cli.executor.spool import Spool
+    from runax_cli.executor.store.spool import Spool
 
     inner = Spool.write
 
@@ -415,7 +415,7 @@ async def test_a_disk_that_takes_no_pages_is_told(make: Any, monkeypatch: pytest
 async def test_records_that_the_disk_does_not_give_back_are_told_and_the_others_are_read(
     make: Any, monkeypatch: pytest.MonkeyPatch, happens: str, direct_limit: int
 ) -> None:
-    from runax_cli.executor.spool import Spool
+    from runax_cli.executor.store.spool import Spool
 
     inner = Spool.write
 
@@ -462,7 +462,7 @@ async def test_no_folder_for_datasets_is_an_envelope_and_no_exception(make: Any)
 
 
 async def test_sealing_that_fails_is_told_and_the_answer_stands(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from runax_cli.executor import call
+    from runax_cli.executor import executor as call
 
     def fails(dataset: Any) -> Any:
         raise StoreError("no space left", path="x")

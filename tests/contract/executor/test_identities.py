@@ -9,11 +9,11 @@ import pytest
 
 from adapters.base import Convention, Pagination
 from adapters.clock import SystemClock
-from runax_cli.executor.call import Executor
-from runax_cli.executor.dataset import DatasetStore
-from runax_cli.executor.snapshot import Reuse
-from runax_cli.identities import identities_of
-from runax_cli.settings_load import load
+from runax_cli.executor.executor import Executor
+from runax_cli.executor.fetch.snapshot import Reuse
+from runax_cli.executor.store.dataset import DatasetStore
+from runax_cli.runtime.sources import identities_of
+from runax_cli.settings.loader import load
 from tests.contract.executor.conftest import BY_OFFSET, PROMPTS, Bench, ticket
 
 MakeBench = Callable[..., Bench]

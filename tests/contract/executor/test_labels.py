@@ -12,11 +12,11 @@ import pytest
 
 from adapters.clock import SystemClock
 from runax_cli.agent import prompts
-from runax_cli.agent.datatools import LABEL, QUERY
-from runax_cli.executor.label import LabellerPrompts
+from runax_cli.agent.loop.data_tools import LABEL, QUERY
+from runax_cli.executor.data_tools.router import LabellerParts, Workbench
+from runax_cli.executor.labels import LabellerPrompts
 from runax_cli.executor.outcome import CallOutcome, DecidedCall, Lineage
-from runax_cli.executor.reader import Reader
-from runax_cli.executor.workbench import LabellerParts, Workbench
+from runax_cli.executor.reduce.pipeline import Reader
 from runax_cli.memory.journal import MemoryJournal
 from runax_cli.models.base import ModelReply, ModelRequest, OnText, Usage
 from runax_cli.models.tokens import CalibratedCounter, O200kCounter, request_text

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from runax_cli.errors import ContextTooLong, ModelError, ModelReplyInvalid
+from runax_cli.core.errors import ContextTooLong, ModelError, ModelReplyInvalid
 from runax_cli.models.base import ModelReply, ModelRequest, Usage
 
 

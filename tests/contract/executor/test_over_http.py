@@ -13,19 +13,19 @@ import orjson
 import pytest
 
 from adapters.clock import ManualClock
+from adapters.openapi.adapter import OpenApiSource
 from adapters.openapi.settings import OpenApiSettings
-from adapters.openapi_adapter import OpenApiSource
 from mock_api.app import create_app
 from mock_api.data import Filters, Resource
 from mock_api.faults import Fault, FaultKind, FaultPlan
 from mock_api.paging import Style
 from mock_api.serving import serve
 from runax_cli.agent import prompts
-from runax_cli.budget import Budget, Limits
-from runax_cli.events import CollectingSink, Emitter, Event
-from runax_cli.executor.call import CallOutcome, DecidedCall, Executor, Scope
-from runax_cli.executor.dataset import DatasetStore
-from runax_cli.executor.reduce import ReducerPrompts
+from runax_cli.core.budget import Budget, Limits
+from runax_cli.core.events import CollectingSink, Emitter, Event
+from runax_cli.executor.executor import CallOutcome, DecidedCall, Executor, Scope
+from runax_cli.executor.reduce.reducer import ReducerPrompts
+from runax_cli.executor.store.dataset import DatasetStore
 from runax_cli.memory.journal import MemoryJournal
 from runax_cli.models.base import ByteCounter, Model, ModelReply, ModelRequest, ScriptedModel, Usage
 from runax_cli.models.tokens import CalibratedCounter
@@ -331,7 +331,7 @@ async def test_two_calls_at_once_share_the_slots_of_their_source(opened: Opened)
 async def test_a_full_disk_is_told_and_what_is_on_it_counts(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
     import os
 
-    from runax_cli.executor import spool
+    from runax_cli.executor.store import spool
 
     room = 12_000
     inner = os.write

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from runax_cli.budget import Budget, Limits
-from runax_cli.errors import ModelError, ModelRefused
+from runax_cli.core.budget import Budget, Limits
+from runax_cli.core.errors import ModelError, ModelRefused
 from runax_cli.models.base import ModelReply, ModelRequest, Role, Usage
-from runax_cli.models.metered import RequestTooLarge
+from runax_cli.models.metering import RequestTooLarge
 
 LINE = re.compile(r"^\[(\d+)(?: part (\d+)/(\d+))?\] (.*)$")
 
@@ -188,7 +188,7 @@ class Paying:
         self.budget, self.requests = budget, 0
 
     async def complete(self, request: ModelRequest, *, on_text: Any = None) -> ModelReply:
-        from runax_cli.budget import Amount
+        from runax_cli.core.budget import Amount
 
         self.budget.reserve(Amount(tokens=1000)).settle(Amount(tokens=1000))
         self.requests += 1

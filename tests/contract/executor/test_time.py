@@ -10,9 +10,9 @@ from typing import Any
 
 from adapters.base import CallResult, Json, Observer, PageAddress, nobody
 from adapters.clock import ManualClock
-from runax_cli.executor.call import Executor
-from runax_cli.executor.dataset import DatasetStore
-from runax_cli.executor.places import Places
+from runax_cli.executor.executor import Executor
+from runax_cli.executor.fetch.source_client import Places
+from runax_cli.executor.store.dataset import DatasetStore
 from tests.contract.executor.conftest import PROMPTS, Api, Bench, ticket
 
 MakeBench = Callable[..., Bench]

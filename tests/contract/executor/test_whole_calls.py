@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from adapters.base import Convention, Pagination
-from runax_cli.executor.call import CallOutcome
+from runax_cli.executor.executor import CallOutcome
 
 BY_PAGE = Pagination(
     convention=Convention.PAGE, position="page", size="limit", first=1, min_size=1, max_size=50, default_size=20

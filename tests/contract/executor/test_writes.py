@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from adapters.base import Effect, Leave, Pagination, ToolSpec
-from adapters.openapi_adapter import OpenApiSettings, OpenApiSource, ToolOverride
-from runax_cli.budget import Budget, Limits
-from runax_cli.events import CollectingSink, Emitter
-from runax_cli.executor.call import CallOutcome, DecidedCall, Executor, Scope
-from runax_cli.executor.dataset import DatasetStore
+from adapters.openapi.adapter import OpenApiSettings, OpenApiSource, ToolOverride
+from runax_cli.core.budget import Budget, Limits
+from runax_cli.core.events import CollectingSink, Emitter
+from runax_cli.executor.executor import CallOutcome, DecidedCall, Executor, Scope
+from runax_cli.executor.store.dataset import DatasetStore
 from runax_cli.memory.journal import MemoryJournal
 from runax_cli.models.base import ScriptedModel
 from runax_cli.models.tokens import CalibratedCounter

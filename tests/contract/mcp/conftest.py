@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest_asyncio
 
-from adapters.mcp.config import McpSettings
-from adapters.mcp_adapter import McpSource
+from adapters.mcp.adapter import McpSource
+from adapters.mcp.settings import McpSettings
 
 SERVER = str(Path(__file__).with_name("server.py"))
 TOKEN = "s3cr3t-value"

@@ -12,8 +12,8 @@ import pytest
 
 from adapters.clock import ManualClock
 from adapters.errors import ConnectionFailed, MalformedResponse, ResponseTooLarge, ToolFailed
-from adapters.mcp.config import McpSettings
-from adapters.mcp_adapter import McpSource
+from adapters.mcp.adapter import McpSource
+from adapters.mcp.settings import McpSettings
 
 SERVER = str(Path(__file__).with_name("careless_server.py"))
 N = 61

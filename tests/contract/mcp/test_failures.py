@@ -13,8 +13,8 @@ import pytest
 from adapters.base import RequestSent, RetryPlanned
 from adapters.clock import ManualClock
 from adapters.errors import ConnectionFailed, HttpStatusError, MissingCredential, SourceError, TimedOut
-from adapters.mcp.config import McpSettings
-from adapters.mcp_adapter import McpSource
+from adapters.mcp.adapter import McpSource
+from adapters.mcp.settings import McpSettings
 from tests.contract.mcp.conftest import TOKEN, http_server, stdio_settings
 
 

@@ -7,17 +7,17 @@ from pathlib import Path
 import pytest
 
 from adapters.clock import ManualClock
-from adapters.mcp.config import McpSettings
-from adapters.mcp_adapter import McpSource
-from runax_cli.budget import Budget, Limits
-from runax_cli.events import CollectingSink, Emitter
-from runax_cli.executor.call import CallOutcome, DecidedCall, Executor, Scope
-from runax_cli.executor.dataset import DatasetStore
+from adapters.mcp.adapter import McpSource
+from adapters.mcp.settings import McpSettings
+from runax_cli.core.budget import Budget, Limits
+from runax_cli.core.events import CollectingSink, Emitter
+from runax_cli.core.results import ReasonCode, TotalIs
+from runax_cli.executor.executor import CallOutcome, DecidedCall, Executor, Scope
+from runax_cli.executor.store.dataset import DatasetStore
 from runax_cli.memory.journal import MemoryJournal
 from runax_cli.models.base import ByteCounter, ScriptedModel
 from runax_cli.models.tokens import CalibratedCounter
-from runax_cli.results import ReasonCode, TotalIs
-from runax_cli.runtime import REDUCER_PROMPTS
+from runax_cli.runtime.runtime import REDUCER_PROMPTS
 
 SERVER = str(Path(__file__).with_name("loose_server.py"))
 N = 61

@@ -11,17 +11,17 @@ import pytest
 
 from adapters.clock import ManualClock
 from adapters.errors import ConnectionFailed, MalformedResponse, ResponseTooLarge, SourceError, TimedOut
-from adapters.mcp.config import McpSettings
-from adapters.mcp_adapter import McpSource
+from adapters.mcp.adapter import McpSource
+from adapters.mcp.settings import McpSettings
 from mock_api.mcp_faults import McpFault
-from runax_cli.budget import Budget, Limits
-from runax_cli.events import CollectingSink, Emitter
-from runax_cli.executor.call import CallOutcome, DecidedCall, Executor, Scope
-from runax_cli.executor.dataset import DatasetStore
+from runax_cli.core.budget import Budget, Limits
+from runax_cli.core.events import CollectingSink, Emitter
+from runax_cli.executor.executor import CallOutcome, DecidedCall, Executor, Scope
+from runax_cli.executor.store.dataset import DatasetStore
 from runax_cli.memory.journal import MemoryJournal
 from runax_cli.models.base import ByteCounter, ScriptedModel
 from runax_cli.models.tokens import CalibratedCounter
-from runax_cli.runtime import REDUCER_PROMPTS
+from runax_cli.runtime.runtime import REDUCER_PROMPTS
 
 SERVER = (sys.executable, "-m", "mock_api.mcp_raw")
 ROOT = str(Path(__file__).parents[3])

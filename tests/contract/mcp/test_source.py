@@ -6,9 +6,9 @@ import pytest
 
 from adapters.base import CallResult, Convention, Effect, PageAddress, RequestSent, SourceWarning
 from adapters.errors import InvalidRequest, ToolFailed, UnknownTool
-from adapters.mcp_adapter import McpSource
+from adapters.mcp.adapter import McpSource
 from adapters.pagination import Certainty, address, read_page
-from adapters.probe import Rung, probe
+from adapters.pagination.probe.probe import Rung, probe
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 EVERY = pytest.mark.parametrize("kind", ["stdio", "stdio handshake", "http", "http session"])

@@ -11,8 +11,8 @@ import pytest
 
 from adapters.clock import SystemClock
 from runax_cli.models.base import Message, ModelRequest, Role
-from runax_cli.models.client import EndpointModel
 from runax_cli.models.endpoint import Endpoint
+from runax_cli.models.endpoint_model import EndpointModel
 from runax_cli.models.wire import Quirks, Sampling
 
 KEY = "sk-a-very-secret-key"

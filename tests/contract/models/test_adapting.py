@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from runax_cli.errors import ModelRefused, ModelReplyInvalid
+from runax_cli.core.errors import ModelRefused, ModelReplyInvalid
 from runax_cli.models.base import OutputSchema
-from runax_cli.models.structured import StructuredModel
+from runax_cli.models.structured_output import StructuredModel
 from runax_cli.models.wire import Quirks
 
 WORD = OutputSchema(

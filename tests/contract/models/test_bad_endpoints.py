@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from runax_cli.errors import ContextTooLong, ModelError, ModelRefused, ModelReplyInvalid
-from runax_cli.exits import ExitCode, exit_code_of
+from runax_cli.core.errors import ContextTooLong, ModelError, ModelRefused, ModelReplyInvalid
+from runax_cli.core.exit_codes import ExitCode, exit_code_of
 from runax_cli.models.wire import UnusableReply
 
 both_formats = pytest.mark.parametrize("api", ["responses", "chat"])

@@ -14,7 +14,7 @@ from pydantic import SecretStr
 
 from adapters.base import Notice
 from adapters.clock import ManualClock
-from adapters.openapi_adapter import OpenApiSettings, OpenApiSource
+from adapters.openapi.adapter import OpenApiSettings, OpenApiSource
 
 Reply = Callable[[asyncio.StreamWriter], Awaitable[None]]
 

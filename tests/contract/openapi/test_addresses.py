@@ -10,11 +10,11 @@ import httpx2
 import pytest
 from pydantic import SecretStr
 
-from adapters import addresses
 from adapters.base import PageAddress
 from adapters.errors import ConnectionFailed, DocumentError, ForeignOrigin, SourceError
-from adapters.openapi_adapter import OpenApiSettings, OpenApiSource
-from adapters.transport import new_client
+from adapters.http import url_safety as addresses
+from adapters.http.transport import new_client
+from adapters.openapi.adapter import OpenApiSettings, OpenApiSource
 from tests.contract.openapi.conftest import LoopbackServer, answer
 
 METADATA = "http://169.254.169.254/latest"

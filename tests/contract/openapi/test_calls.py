@@ -17,7 +17,7 @@ from adapters.errors import (
     MissingCredential,
     UnknownTool,
 )
-from adapters.openapi_adapter import ToolOverride
+from adapters.openapi.adapter import ToolOverride
 
 LIST = {"200": {"description": "", "content": {"application/json": {"schema": {"type": "array", "items": {}}}}}}
 TEXT = {"type": "string"}
@@ -346,7 +346,7 @@ async def test_a_response_that_does_not_fit_is_told_once_and_used(opened, server
 async def test_a_document_that_cannot_be_checked_is_called_all_the_same_with_one_warning(
     opened, server, tools, said, monkeypatch
 ):
-    from adapters.openapi import check
+    from adapters.openapi.request import openapi_core as check
 
     def broken(self: Any, built: Any) -> tuple[str, ...]:
         raise check.CannotCheck("no idea")

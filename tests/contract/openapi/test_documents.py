@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from adapters.errors import DocumentError
-from adapters.openapi_adapter import OpenApiSettings, OpenApiSource
+from adapters.openapi.adapter import OpenApiSettings, OpenApiSource
 
 TEXT = {"type": "string"}
 
@@ -318,7 +318,7 @@ async def test_who_listens_hears_of_the_document_being_fetched(server, tools, sa
 
 
 async def test_a_flaw_that_nobody_foresaw_costs_one_operation(opened, tools, monkeypatch):
-    from adapters.openapi import catalog
+    from adapters.openapi.tools import builder as catalog
 
     build = catalog.build_tool
 

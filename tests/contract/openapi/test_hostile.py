@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 
 from adapters.errors import DocumentError
-from adapters.openapi.document import Document, Node
-from adapters.openapi.fetch import MAX_DOCUMENT_BYTES
-from adapters.openapi_adapter import OpenApiSettings, OpenApiSource
-from runax_cli.agent.toolbox import sent_as
-from runax_cli.guard.virtual import visible
+from adapters.openapi.adapter import OpenApiSettings, OpenApiSource
+from adapters.openapi.document.document import Document, Node
+from adapters.openapi.document.loader import MAX_DOCUMENT_BYTES
+from runax_cli.agent.loop.toolbox import sent_as
+from runax_cli.guard.visible_tool import visible
 
 BASE = "http://127.0.0.1:1"
 TEXT = {"type": "string"}

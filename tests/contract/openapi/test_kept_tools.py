@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from adapters.openapi import kept
-from adapters.openapi.catalog import ToolBuilder
-from adapters.openapi.shelf import Shelf
+from adapters.openapi.tools import cache as kept
+from adapters.openapi.tools.builder import ToolBuilder
+from adapters.openapi.tools.cache import Shelf
 
 TEXT = {"type": "string"}
 

@@ -14,8 +14,8 @@ from pydantic import SecretStr
 
 from adapters.clock import ManualClock
 from adapters.errors import HttpStatusError, MissingCredential, SourceError, TokenRefused
+from adapters.openapi.adapter import OpenApiSettings, OpenApiSource
 from adapters.openapi.settings import Client
-from adapters.openapi_adapter import OpenApiSettings, OpenApiSource
 
 NAME, SECRET = "client:one", "hush+hush/secret 1"
 BASIC = "Basic " + base64.b64encode(b"client%3Aone:hush%2Bhush%2Fsecret+1").decode()

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from adapters.errors import InvalidRequest
-from adapters.openapi_adapter import OpenApiSource
+from adapters.openapi.adapter import OpenApiSource
 
 TEXT = {"type": "string"}
 

@@ -8,9 +8,9 @@ import pytest
 from adapters.base import CallResult, RequestHeld, RetryPlanned, RetryRefused
 from adapters.clock import ManualClock
 from adapters.errors import ConnectionFailed, HttpStatusError, NotReached
-from adapters.masking import Mask
-from adapters.outage import PATIENCE_S
-from adapters.transport import HttpLimits, HttpRequest, HttpTransport, new_client
+from adapters.http.circuit_breaker import PATIENCE_S
+from adapters.http.secret_mask import Mask
+from adapters.http.transport import HttpLimits, HttpRequest, HttpTransport, new_client
 
 USUAL = 3
 AWAY = [502, 503, 504]

@@ -8,7 +8,7 @@ import pytest
 
 from adapters.base import Convention, PageAddress, Pagination
 from adapters.errors import InvalidRequest
-from adapters.openapi_adapter import ToolOverride
+from adapters.openapi.adapter import ToolOverride
 
 TEXT, NUMBER = {"type": "string"}, {"type": "integer"}
 

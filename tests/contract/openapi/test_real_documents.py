@@ -12,12 +12,12 @@ import jsonschema
 import pytest
 
 from adapters.base import ToolList, ToolSpec
-from adapters.openapi.text import parse_document
-from adapters.openapi_adapter import OpenApiSettings, OpenApiSource
+from adapters.openapi.adapter import OpenApiSettings, OpenApiSource
+from adapters.openapi.document.loader import parse_document
 from adapters.pagination import detect
 from benchmarks.documents import PAGE, SPECS, documents, paginated
-from runax_cli.agent.toolbox import sent_as
-from runax_cli.guard.virtual import visible
+from runax_cli.agent.loop.toolbox import sent_as
+from runax_cli.guard.visible_tool import visible
 
 METHODS = ("get", "post", "put", "delete", "patch", "head", "options", "trace", "query")
 NAME = re.compile(r"^[a-zA-Z0-9_-]{1,64}$")

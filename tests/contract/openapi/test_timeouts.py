@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from adapters.errors import TimedOut
-from adapters.openapi_adapter import OpenApiSettings, OpenApiSource, ToolOverride
-from runax_cli.connections import mcp_settings, openapi_settings
-from runax_cli.settings_files import McpPart, OpenApiPart
-from runax_cli.settings_load import load
+from adapters.openapi.adapter import OpenApiSettings, OpenApiSource, ToolOverride
+from runax_cli.runtime.sources import mcp_settings, openapi_settings
+from runax_cli.settings.file_schema import McpPart, OpenApiPart
+from runax_cli.settings.loader import load
 from tests.contract.openapi.conftest import LoopbackServer, dripping
 
 

@@ -11,7 +11,6 @@ import httpx2
 import pytest
 
 from adapters.base import RequestHeld, RequestSent, RetryPlanned, RetryRefused
-from adapters.breaker import FAILURES_IN_A_ROW
 from adapters.clock import ManualClock
 from adapters.errors import (
     ConnectionFailed,
@@ -22,8 +21,9 @@ from adapters.errors import (
     ResponseTooLarge,
     TimedOut,
 )
-from adapters.masking import Mask
-from adapters.transport import HttpLimits, HttpRequest, HttpTransport, new_client, retry_after_s
+from adapters.http.circuit_breaker import FAILURES_IN_A_ROW
+from adapters.http.secret_mask import Mask
+from adapters.http.transport import HttpLimits, HttpRequest, HttpTransport, new_client, retry_after_s
 
 SECRET = "s3cr3t-token-value"
 

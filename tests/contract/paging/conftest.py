@@ -11,16 +11,16 @@ import pytest
 
 from adapters.base import Convention, Pagination, ToolSource, ToolSpec
 from adapters.clock import Clock, ManualClock
+from adapters.openapi.adapter import OpenApiSource
 from adapters.openapi.settings import OpenApiSettings, ToolOverride
-from adapters.openapi_adapter import OpenApiSource
 from mock_api.conventions import Collection, Log, Style, create_conventions_app, record_id
 from mock_api.serving import serve
 from runax_cli.agent import prompts
-from runax_cli.budget import Budget, Limits
-from runax_cli.events import CollectingSink, Emitter
-from runax_cli.executor.call import CallOutcome, DecidedCall, Executor, Scope
-from runax_cli.executor.dataset import DatasetStore
-from runax_cli.executor.reduce import ReducerPrompts
+from runax_cli.core.budget import Budget, Limits
+from runax_cli.core.events import CollectingSink, Emitter
+from runax_cli.executor.executor import CallOutcome, DecidedCall, Executor, Scope
+from runax_cli.executor.reduce.reducer import ReducerPrompts
+from runax_cli.executor.store.dataset import DatasetStore
 from runax_cli.memory.journal import MemoryJournal
 from runax_cli.models.base import ByteCounter, ScriptedModel
 from runax_cli.models.tokens import CalibratedCounter

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from adapters.clock import ManualClock
+from adapters.openapi.adapter import OpenApiSource
 from adapters.openapi.settings import OpenApiSettings
-from adapters.openapi_adapter import OpenApiSource
 from mock_api.conventions import Collection, Log, Style
 from mock_api.conventions.odd import ODD_SERVICES, create_odd_app
 from mock_api.serving import serve

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from adapters.mcp.config import McpSettings
-from adapters.mcp_adapter import McpSource
+from adapters.mcp.adapter import McpSource
+from adapters.mcp.settings import McpSettings
 from mock_api.conventions import Collection, Lie, Log, Style, lies_of
 from mock_api.conventions.tools import create_conventions_mcp_app
 from mock_api.serving import serve

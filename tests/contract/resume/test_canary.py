@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 from benchmarks.kills import Watched, Wire, World
 from mock_api.llm_server import create_llm_app
 from mock_api.serving import serve
-from runax_cli.commands.rules_server import answer
+from runax_cli.commands.mock import answer
 
 TOKEN = "canary-token-of-the-api-4711"
 MODEL_KEY = "canary-key-of-the-model-4712"

@@ -13,9 +13,9 @@ import pytest
 from pydantic import SecretStr
 
 from adapters.base import CallResult, PageAddress
-from adapters.openapi_adapter import OpenApiSettings, OpenApiSource
+from adapters.openapi.adapter import OpenApiSettings, OpenApiSource
 from adapters.pagination import Certainty
-from adapters.probe import probe
+from adapters.pagination.probe.probe import probe
 
 N = 1_050
 RUNAX = str(Path(sys.executable).with_name("runax"))

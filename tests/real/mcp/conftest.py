@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from adapters.mcp.config import McpSettings
-from adapters.mcp_adapter import McpSource
+from adapters.mcp.adapter import McpSource
+from adapters.mcp.settings import McpSettings
 
 _FOLDER = Path(os.environ.get("RUNAX_SERVERS") or Path.home() / ".cache" / "runax-servers")
 _IS_REQUIRED = os.environ.get("RUNAX_REQUIRE_SERVERS") == "1"

@@ -3,8 +3,8 @@
 import pytest
 
 from adapters.clock import ManualClock
-from adapters.mcp.config import McpSettings
-from adapters.mcp_adapter import McpSource
+from adapters.mcp.adapter import McpSource
+from adapters.mcp.settings import McpSettings
 from tests.real.mcp.conftest import listening
 
 

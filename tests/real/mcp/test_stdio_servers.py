@@ -10,7 +10,7 @@ import pytest
 
 from adapters.base import Effect, ProgressTold
 from adapters.errors import ToolFailed
-from adapters.probe import probe
+from adapters.pagination.probe.probe import probe
 from tests.real.mcp.conftest import N_ROWS, opened, program
 
 

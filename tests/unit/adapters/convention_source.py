@@ -10,7 +10,7 @@ import orjson
 from adapters.base import CallResult, Convention, JsonObject, PageAddress, Pagination, ToolSpec
 from adapters.errors import HttpStatusError
 from adapters.pagination import ResponseShape, address, detect, first_address, offset_address, read_page
-from adapters.probe import Probe
+from adapters.pagination.probe.probe import Probe
 from mock_api.conventions import Collection, Log, Style, record_id
 from mock_api.conventions.document import declared, example, response_schema
 from mock_api.conventions.page import Ask, Refused, Told, spelling_of

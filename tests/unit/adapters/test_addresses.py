@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.addresses import is_off_limits
+from adapters.http.url_safety import is_off_limits
 
 OFF_LIMITS = (
     "169.254.169.254",

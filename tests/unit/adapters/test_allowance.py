@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.allowance import Allowance, allowance_in, reset_s
+from adapters.http.rate_limit import Allowance, allowance_in, reset_s
 
 NOW = 1_767_225_600.0  # 2026-01-01T00:00:00Z
 

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from adapters.bodies import parse_body
-from adapters.cells import records_of
+from adapters.http.body_parser import parse_body, records_of
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from adapters.collector import NEW_CONTAINERS, seldom_collected
+from adapters.openapi.gc_tuning import NEW_CONTAINERS, seldom_collected
 
 
 @pytest.fixture(autouse=True)

@@ -3,7 +3,7 @@
 import pytest
 
 from adapters.base import CallResult, LeftOut, MemorySource, PageAddress, ToolList, ToolSpec
-from adapters.combine import Catalog
+from adapters.catalog import Catalog
 from adapters.errors import ConnectionFailed, UnknownTool
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from adapters.bodies import BodyFlaw, parse_body
+from adapters.http.body_parser import BodyFlaw, parse_body
 
 VERSIONED = ["application/x-amz-json-1.0", "application/x-amz-json-1.1; charset=utf-8", "application/vnd.desk+json"]
 

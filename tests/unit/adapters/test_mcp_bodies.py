@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.mcp.bodies import MendingClient
+from adapters.mcp.connection.http_repair import MendingClient
 
 URL = "http://127.0.0.1/mcp"
 RESULT = {"content": [{"type": "text", "text": "é"}]}
@@ -157,7 +157,7 @@ async def test_the_body_of_a_failure_is_passed_on_as_it_is() -> None:
 
 
 async def test_a_notification_that_is_never_answered_holds_up_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("adapters.mcp.bodies._NOTICE_S", 0.01)
+    monkeypatch.setattr("adapters.mcp.connection.http_repair._NOTICE_S", 0.01)
 
     async def never(_: httpx2.Request) -> httpx2.Response:
         await asyncio.Event().wait()

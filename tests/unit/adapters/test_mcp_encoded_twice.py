@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from adapters.mcp.texts import read_text
+from adapters.mcp.content.text_data import read_text
 
 PAGE = {"rows": [{"id": 1}], "total": 261}
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.mcp.envelopes import messages_in
+from adapters.mcp.connection.jsonrpc_repair import messages_in
 
 CALL = {7: "tools/call"}
 TWO = {7: "tools/call", 8: "tools/call"}

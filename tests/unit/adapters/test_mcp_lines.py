@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.mcp.lines import Lines, LineTooLong
+from adapters.mcp.connection.stdio import Lines, LineTooLong
 
 
 def read(text: bytes, sizes: list[int], *, max_bytes: int = 1000) -> list[bytes | LineTooLong]:

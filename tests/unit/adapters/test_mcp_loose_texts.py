@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from adapters.base import Json, JsonObject
-from adapters.mcp.results import is_put_off, read_result, told_failure
-from adapters.mcp.texts import read_text
+from adapters.mcp.content.results import is_put_off, read_result, told_failure
+from adapters.mcp.content.text_data import read_text
 
 N = 7
 ROWS: list[Json] = [{"id": 1000 + n, "name": f"n, {n}", "price": n / 4} for n in range(N)]

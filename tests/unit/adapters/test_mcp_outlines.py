@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from adapters.mcp.results import read_result
-from adapters.mcp.texts import read_alone as alone
+from adapters.mcp.content.results import read_result
+from adapters.mcp.content.text_data import read_alone as alone
 
 ROWS = [{"id": 1000 + n, "name": f"n {n}", "tags": ["a", "b"], "at": "2026-01-02"} for n in range(4)]
 YAML = "\n".join(f"- id: {r['id']}\n  name: {r['name']}\n  tags: [a, b]\n  at: 2026-01-02" for r in ROWS)

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.base import CallResult, Convention, Pagination
-from adapters.mcp.nearly import NotNearly, read_nearly
-from adapters.mcp.results import asks_for_input, is_error, read_result, texts_of
-from adapters.mcp.texts import read_text
+from adapters.mcp.content.lenient_json import NotNearly, read_nearly
+from adapters.mcp.content.results import asks_for_input, is_error, read_result, texts_of
+from adapters.mcp.content.text_data import read_text
 from adapters.pagination import Certainty, read_page
 
 ROWS = [{"id": 1, "name": "Baláž"}, {"id": 2, "name": None}]

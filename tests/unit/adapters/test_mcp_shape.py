@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from adapters.mcp.shape import arguments_of, placed, without
+from adapters.mcp.tools import arguments_of, placed, without
 
 PAGE = {"type": "integer", "default": 1}
 MAYBE = {"anyOf": [{"type": "integer"}, {"type": "null"}], "default": None}

@@ -5,12 +5,11 @@ from typing import Any
 import pytest
 from mcp.types import Tool, ToolAnnotations
 
-from adapters.base import Convention, Effect, Pagination
+from adapters.base import Convention, Effect, Pagination, tool_name
 from adapters.errors import DocumentError
-from adapters.mcp.config import McpSettings, settings_in, settings_of
-from adapters.mcp.failures import mask_of
+from adapters.mcp.connection.errors import mask_of
+from adapters.mcp.settings import McpSettings, settings_in, settings_of
 from adapters.mcp.tools import effect_of, noun_of, specs_of
-from adapters.toolnames import tool_name
 
 
 def tool(name: str, description: str = "", schema: Any = None, **more: Any) -> Tool:

@@ -4,7 +4,7 @@ import jsonschema
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adapters.openapi.fit import MAX_CHARACTERS, Fitter, clipped, size_of
+from adapters.openapi.tools.size_budget import MAX_CHARACTERS, Fitter, clipped, size_of
 
 texts = st.text(max_size=300)
 leaves = st.fixed_dictionaries(

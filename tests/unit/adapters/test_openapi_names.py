@@ -5,9 +5,9 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.openapi.document import Node
-from adapters.openapi.names import Wire, argument_names, tool_names
-from adapters.openapi.operation import Entry, Location
+from adapters.openapi.document.document import Node
+from adapters.openapi.operation.model import Entry, Location
+from adapters.openapi.tools.arguments import Wire, argument_names, tool_names
 
 LEGAL = re.compile(r"^[A-Za-z0-9_-]{1,64}$")
 identifiers = st.one_of(

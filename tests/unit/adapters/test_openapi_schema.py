@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adapters.openapi.bundle import Bundle
-from adapters.openapi.document import Document, Node, NotLoaded
-from adapters.openapi.inline import Inliner
-from adapters.openapi.schema import Direction
+from adapters.openapi.document.document import Document, Node, NotLoaded
+from adapters.openapi.request.openapi_core import Bundle
+from adapters.openapi.schema.inline import Inliner
+from adapters.openapi.schema.normalize import Direction
 
 T = TypeVar("T")
 

@@ -11,8 +11,8 @@ from jsonschema_path import SchemaPath
 from openapi_core import V31RequestUnmarshaller
 from openapi_core.testing import MockRequest
 
-from adapters.openapi.operation import STYLES, Encoding, Location, Style
-from adapters.openapi.serialize import cookie_pairs, header_text, joined_pairs, path_text, query_pairs
+from adapters.openapi.operation.encoding import cookie_pairs, header_text, joined_pairs, path_text, query_pairs
+from adapters.openapi.operation.model import STYLES, Encoding, Location, Style
 
 words = st.text(min_size=1, max_size=12).filter(lambda text: text.isprintable())
 plain = st.text(alphabet="abcXYZ019_", min_size=1, max_size=8)

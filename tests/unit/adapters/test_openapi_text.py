@@ -10,8 +10,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.masking import Mask
-from adapters.openapi.text import NotADocument, parse_document
+from adapters.http.secret_mask import Mask
+from adapters.openapi.document.loader import NotADocument, parse_document
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**60), 2**60) | st.text(st.characters(exclude_categories=["Cs", "Cc"])),

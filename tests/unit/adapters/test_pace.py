@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.breaker import Breaker
 from adapters.clock import ManualClock
-from adapters.pace import LONGEST_HOLD_S, Pace
+from adapters.http.circuit_breaker import Breaker
+from adapters.http.rate_limit import LONGEST_HOLD_S, Pace
 
 
 def _headers(remaining: int, reset: float, limit: int | None = None) -> dict[str, str]:

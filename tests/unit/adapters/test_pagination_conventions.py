@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from adapters.base import Convention
 from adapters.pagination import Certainty
-from adapters.probe import Probe, ProbeMemory, Rung, probe, total_again
+from adapters.pagination.probe.probe import Probe, ProbeMemory, Rung, probe, total_again
 from mock_api.conventions import SPELLINGS, Collection, Lie, Style
 from tests.unit.adapters.convention_source import ConventionSource
 

@@ -4,8 +4,8 @@ import pytest
 
 from adapters.base import CallResult, Convention, Json, JsonObject, PageAddress, Pagination
 from adapters.pagination import Certainty, ResponseShape, detect, read_page
-from adapters.paging.links import absolute
-from adapters.paging.records import find_records
+from adapters.pagination.read.links import absolute
+from adapters.pagination.read.records import find_records
 
 ROWS: JsonObject = {str(1000 + 3 * n): {"name": f"n{n}", "tags": ["a"]} for n in range(6)}
 OAI = Pagination(convention=Convention.CURSOR, position="resumptionToken")

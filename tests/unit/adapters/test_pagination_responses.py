@@ -17,7 +17,7 @@ from adapters.pagination import (
     read_metadata,
     read_page,
 )
-from adapters.paging.links import parse_links
+from adapters.pagination.read.links import parse_links
 
 OFFSET = Pagination(convention=Convention.OFFSET, position="offset", size="limit")
 PAGE = Pagination(convention=Convention.PAGE, position="page", size="per_page", first=1)

@@ -3,10 +3,10 @@
 import pytest
 
 from adapters.base import CallResult, Json, Pagination
-from adapters.mcp.words import facts_in
+from adapters.mcp.content.prose_signals import facts_in
 from adapters.pagination import read_page
-from adapters.paging.prose import says_failed
-from adapters.paging.records import find_records
+from adapters.pagination.read.records import find_records
+from adapters.pagination.read.text_signals import says_failed
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from adapters.base import Convention, Json, PageAddress, Pagination
 from adapters.pagination import PageReading, address, first_address, offset_address, read_page
-from adapters.probe import Probe, probe
+from adapters.pagination.probe.probe import Probe, probe
 from tests.unit.adapters.paged_server import PagedServer
 
 CHAINED = [Convention.CURSOR, Convention.NEXT_URL, Convention.LINK_HEADER]

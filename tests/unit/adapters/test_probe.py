@@ -7,7 +7,7 @@ import pytest
 from adapters.base import CallResult, Convention, PageAddress, Pagination, ToolSpec
 from adapters.errors import ConnectionFailed, HttpStatusError, SourceError
 from adapters.pagination import Certainty, detect
-from adapters.probe import Probe, Rung, Send, probe
+from adapters.pagination.probe.probe import Probe, Rung, Send, probe
 from tests.unit.adapters.paged_server import WHOLE, PagedServer
 
 OFFSET, PAGE, CURSOR = Convention.OFFSET, Convention.PAGE, Convention.CURSOR

@@ -9,7 +9,7 @@ import pytest
 from adapters.base import CallResult, Convention, PageAddress, Pagination, ToolSpec
 from adapters.errors import ConnectionFailed, HttpStatusError
 from adapters.pagination import Certainty
-from adapters.probe import Probe, ProbeMemory, Rung, Send, probe, total_again
+from adapters.pagination.probe.probe import Probe, ProbeMemory, Rung, Send, probe, total_again
 
 OFFSET = Pagination(convention=Convention.OFFSET, position="offset", size="limit")
 COUNTED = replace(OFFSET, count_operation="count_things")

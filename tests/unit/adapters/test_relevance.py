@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.base import Effect, ToolSpec
-from adapters.glossary import english
-from adapters.relevance import ToolIndex, areas
+from adapters.czech_glossary import english
+from adapters.tool_search import ToolIndex, areas
 
 
 def tool(

@@ -9,8 +9,8 @@ import pytest
 from adapters.base import CallResult, Convention, Effect, PageAddress, Pagination, ToolSpec
 from adapters.errors import HttpStatusError
 from adapters.pagination import Certainty
-from adapters.probe import Probe, ProbeMemory, probe
-from adapters.probing.trial import MOST_TRIALS
+from adapters.pagination.probe.probe import Probe, ProbeMemory, probe
+from adapters.pagination.probe.trial import MOST_TRIALS
 
 ROWS = [{"id": 1000 + 3 * n, "name": f"row {n}"} for n in range(107)]
 WHOLE, TEXT = {"type": "integer"}, {"type": "string"}

@@ -7,8 +7,8 @@ import pytest
 
 from adapters.base import CallResult, Convention, PageAddress, Pagination, ToolSpec
 from adapters.errors import HttpStatusError
-from adapters.paging.unnamed import echoed
-from adapters.probe import Probe, probe
+from adapters.pagination.probe.probe import Probe, probe
+from adapters.pagination.probe.undeclared import echoed
 
 ROWS = [{"id": 1000 + 3 * n, "name": f"row {n}"} for n in range(107)]
 Reply = Callable[[dict[str, Any]], Any]

@@ -5,11 +5,10 @@ from typing import Any
 
 import pytest
 
-from runax_cli.agent.requested import RequestedCall, refused_report
-from runax_cli.executor.envelope import Envelope, EnvelopeStatus, FaultCode, ToolFault
-from runax_cli.executor.outcome import CallOutcome
-from runax_cli.guard.virtual import SplitArguments
-from runax_cli.results import CallReport, Coverage, Reason, ReasonCode, TotalIs
+from runax_cli.agent.result.requested_call import RequestedCall, refused_report
+from runax_cli.core.results import CallReport, Coverage, Reason, ReasonCode, TotalIs
+from runax_cli.executor.outcome import CallOutcome, Envelope, EnvelopeStatus, FaultCode, ToolFault
+from runax_cli.guard.visible_tool import SplitArguments
 
 MakeCall = Callable[..., RequestedCall]
 

@@ -6,14 +6,13 @@ from typing import Any
 
 import pytest
 
-from runax_cli.agent.answer import evidence_of, without_certificates
-from runax_cli.agent.shown import Shown, ShownData
-from runax_cli.errors import StoreError
-from runax_cli.executor.dataset import DatasetStore
-from runax_cli.executor.envelope import Envelope, EnvelopeStatus
-from runax_cli.executor.outcome import CallOutcome, Finding, Lineage, SqlEvidence
-from runax_cli.memory.entities import record_id
-from runax_cli.results import CallReport, Coverage, EvidenceKind, RecordRef, TotalIs
+from runax_cli.agent.evidence.shown import Shown, ShownData
+from runax_cli.agent.evidence.verify import evidence_of, without_certificates
+from runax_cli.core.errors import StoreError
+from runax_cli.core.results import CallReport, Coverage, EvidenceKind, RecordRef, TotalIs
+from runax_cli.executor.outcome import CallOutcome, Envelope, EnvelopeStatus, Finding, Lineage, SqlEvidence
+from runax_cli.executor.store.dataset import DatasetStore
+from runax_cli.memory.conversation import record_id
 
 
 class Records:

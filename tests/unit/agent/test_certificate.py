@@ -2,8 +2,17 @@
 
 import pytest
 
-from runax_cli.agent.certificate import certificate_line, short_tokens
-from runax_cli.results import CallReport, Coverage, Evidence, EvidenceKind, RunResult, RunStatus, SqlResult, TotalIs
+from runax_cli.agent.result.certificate import certificate_line, short_tokens
+from runax_cli.core.results import (
+    CallReport,
+    Coverage,
+    Evidence,
+    EvidenceKind,
+    RunResult,
+    RunStatus,
+    SqlResult,
+    TotalIs,
+)
 
 PROVEN = Evidence(statement="s", kind=EvidenceKind.RECORD, verified=True)
 

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runax_cli.agent.citations import Statement, asides, statements
-from runax_cli.agent.references import Citation, citations_in, without_references
+from runax_cli.agent.evidence.citations import Citation, Statement, asides, citations_in, statements, without_references
 
 T17, T18, P3 = Citation("tickets_1", 17), Citation("tickets_1", 18), Citation("payments_1", 3)
 

@@ -4,10 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runax_cli.agent import prompts
-from runax_cli.agent.context import Context
-from runax_cli.memory.entities import Entity
-from runax_cli.memory.history import History
-from runax_cli.memory.working import WorkingMemory
+from runax_cli.agent.loop.context import Context
+from runax_cli.memory.conversation import Entity, History, WorkingMemory
 from runax_cli.models.base import ByteCounter, Message, ToolSchema
 from runax_cli.models.tokens import CalibratedCounter
 

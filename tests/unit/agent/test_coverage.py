@@ -2,10 +2,9 @@
 
 from collections.abc import Callable
 
-from runax_cli.agent.coverage import coverage_of
-from runax_cli.agent.requested import RequestedCall
-from runax_cli.executor.envelope import EnvelopeStatus
-from runax_cli.results import Coverage, Reason, ReasonCode, TotalIs
+from runax_cli.agent.result.requested_call import RequestedCall, coverage_of
+from runax_cli.core.results import Coverage, Reason, ReasonCode, TotalIs
+from runax_cli.executor.outcome import EnvelopeStatus
 
 MakeCall = Callable[..., RequestedCall]
 

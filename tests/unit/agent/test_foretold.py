@@ -2,11 +2,10 @@
 
 from typing import Any
 
-from runax_cli.agent.forecast import Ahead, Tokens, of_part
-from runax_cli.agent.foretold import READER_OVERHEAD, Foretold
-from runax_cli.events import CallProbed, ChunkingPlanned, CollectingSink, Emitter, ModelReplied, StrategyChosen
+from runax_cli.agent.forecast import READER_OVERHEAD, Ahead, Foretold, Tokens, of_part
+from runax_cli.core.events import CallProbed, ChunkingPlanned, CollectingSink, Emitter, ModelReplied, StrategyChosen
+from runax_cli.core.results import TotalIs, UsageReport
 from runax_cli.executor.strategy import Strategy
-from runax_cli.results import TotalIs, UsageReport
 
 EFFECTIVE = 32_768
 

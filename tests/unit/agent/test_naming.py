@@ -4,10 +4,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from runax_cli.agent.naming import named_by
-from runax_cli.agent.requested import RequestedCall
-from runax_cli.executor.dataset import DatasetStore
+from runax_cli.agent.evidence.shown import named_by
+from runax_cli.agent.result.requested_call import RequestedCall
 from runax_cli.executor.outcome import CallOutcome, Finding, Lineage, SqlEvidence
+from runax_cli.executor.store.dataset import DatasetStore
 
 MakeCall = Callable[..., RequestedCall]
 

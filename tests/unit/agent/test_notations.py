@@ -7,10 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runax_cli.agent.dates import Day, clocks_in, dates_in
-from runax_cli.agent.figures import figures_in
-from runax_cli.agent.numbers import exact_values, numbers_in
-from runax_cli.agent.proof import Pool
+from runax_cli.agent.evidence.figures import Pool, figures_in
+from runax_cli.agent.evidence.notation import Day, clocks_in, dates_in, exact_values, numbers_in
 
 
 def proves(evidence: Any, text: str) -> bool:

@@ -8,8 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runax_cli.agent.plan import MOST_PARTS, Plan, SubQuestion, plan_of, planned, ready, revised, single, waiting_for
-from runax_cli.agent.planner import parts_of
+from runax_cli.agent.planning.plan import (
+    MOST_PARTS,
+    Plan,
+    SubQuestion,
+    plan_of,
+    planned,
+    ready,
+    revised,
+    single,
+    waiting_for,
+)
+from runax_cli.agent.planning.planner import parts_of
 
 numbers = st.integers(min_value=-2, max_value=12)
 sub_questions = st.builds(

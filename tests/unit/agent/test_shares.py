@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runax_cli.budget import Amount, Budget, Limits, Reservation, Shares
-from runax_cli.errors import BudgetExhausted
+from runax_cli.core.budget import Amount, Budget, Limits, Reservation, Shares
+from runax_cli.core.errors import BudgetExhausted
 
 moves = st.lists(
     st.tuples(

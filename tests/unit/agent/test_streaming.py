@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runax_cli.agent.streaming import AnswerStream
-from runax_cli.events import CollectingSink, Emitter
+from runax_cli.agent.loop.turn import AnswerStream
+from runax_cli.core.events import CollectingSink, Emitter
 
 
 def listening() -> tuple[AnswerStream, list[str]]:

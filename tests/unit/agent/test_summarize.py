@@ -5,13 +5,20 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runax_cli.agent.context import Context
-from runax_cli.agent.summarize import MARK, OUTPUT_TOKENS, UNTOUCHED, cut_of, kept_of, most_tokens, request_for
-from runax_cli.agent.summarizer import Summarizer
-from runax_cli.errors import ModelRefused
-from runax_cli.events import CollectingSink, Emitter
-from runax_cli.memory.history import History
-from runax_cli.memory.working import WorkingMemory
+from runax_cli.agent.loop.context import (
+    MARK,
+    OUTPUT_TOKENS,
+    UNTOUCHED,
+    Context,
+    Summarizer,
+    cut_of,
+    kept_of,
+    most_tokens,
+    request_for,
+)
+from runax_cli.core.errors import ModelRefused
+from runax_cli.core.events import CollectingSink, Emitter
+from runax_cli.memory.conversation import History, WorkingMemory
 from runax_cli.models.base import ByteCounter, Message, ModelReply, Role, ScriptedModel, ToolCall
 from runax_cli.models.tokens import CalibratedCounter, bound_of
 

@@ -5,13 +5,12 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from runax_cli.agent.coverage import coverage_of
-from runax_cli.agent.requested import RequestedCall
-from runax_cli.agent.verdict import Answered, Limited, Stopped, TurnEnd, Verdict, coverage_under, verdict_of
-from runax_cli.errors import BudgetExhausted, ConfigurationError, ModelError, TurnTimedOut
-from runax_cli.executor.envelope import EnvelopeStatus
-from runax_cli.exits import ExitCode
-from runax_cli.results import Coverage, Evidence, EvidenceKind, ReasonCode, RunStatus
+from runax_cli.agent.result.requested_call import RequestedCall, coverage_of
+from runax_cli.agent.result.verdict import Answered, Limited, Stopped, TurnEnd, Verdict, coverage_under, verdict_of
+from runax_cli.core.errors import BudgetExhausted, ConfigurationError, ModelError, TurnTimedOut
+from runax_cli.core.exit_codes import ExitCode
+from runax_cli.core.results import Coverage, Evidence, EvidenceKind, ReasonCode, RunStatus
+from runax_cli.executor.outcome import EnvelopeStatus
 
 MakeCall = Callable[..., RequestedCall]
 LIMIT = BudgetExhausted(resource="steps", owner="turn", limit=2, used=2, asked=1)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runax_cli.agent.wording import fold, is_czech, lost_from, named_in, need_of, why_several
+from runax_cli.agent.planning.question_analysis import fold, is_czech, lost_from, named_in, need_of, why_several
 
 
 @pytest.mark.parametrize(

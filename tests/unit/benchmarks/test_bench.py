@@ -19,8 +19,8 @@ from benchmarks.bench.truth import Truth, shown
 from benchmarks.questions import COMPOUNDS, EXACT, World
 from mock_api.llm_server import WireMessage, WireRequest, WireTool, WireToolCall
 from runax_cli.commands.bench import exit_code
-from runax_cli.exits import ExitCode
-from runax_cli.results import Evidence, EvidenceKind, RunResult, RunStatus, SqlResult, SubQuestionReport
+from runax_cli.core.exit_codes import ExitCode
+from runax_cli.core.results import Evidence, EvidenceKind, RunResult, RunStatus, SqlResult, SubQuestionReport
 
 FEW = World(event_count=1000, shared=Path("nowhere"))
 ACTIVE = next(question for question in EXACT if question.id == "customers-active")

@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.faults.network import QUESTIONS, Disturbed, run_plan, run_plans, table_of
 from benchmarks.faults.plans import Distortion, Mishap, plan_of
-from runax_cli.results import Coverage, RunStatus
+from runax_cli.core.results import Coverage, RunStatus
 
 FIRST, SHORT = 5_000, 26
 CHEAP = 3

@@ -2,10 +2,9 @@
 
 import json
 
-from adapters.base import Effect, ToolSpec
-from adapters.shown import ShownRequest
-from runax_cli.commands.approval import BODY_SHOWN, lines_about
-from runax_cli.guard.policy import ApprovalRequest
+from adapters.base import Effect, ShownRequest, ToolSpec
+from runax_cli.commands.conversation import BODY_SHOWN, lines_about
+from runax_cli.guard.approval import ApprovalRequest
 
 
 def request(body: object, *, place: str = "https://shop.test/orders", locator: str = "POST /orders") -> ApprovalRequest:

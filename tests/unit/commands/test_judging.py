@@ -5,9 +5,18 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from mockdata.questions import Expectation, Kind, Question
-from runax_cli.commands.judging import Outcome, Verdict, exit_code, judge, junit
-from runax_cli.exits import ExitCode
-from runax_cli.results import CallReport, Coverage, ErrorReport, Evidence, EvidenceKind, RecordRef, RunResult, RunStatus
+from runax_cli.commands.smoke import Outcome, Verdict, exit_code, judge, junit
+from runax_cli.core.exit_codes import ExitCode
+from runax_cli.core.results import (
+    CallReport,
+    Coverage,
+    ErrorReport,
+    Evidence,
+    EvidenceKind,
+    RecordRef,
+    RunResult,
+    RunStatus,
+)
 
 QUESTION = Question(
     id="q",

@@ -4,9 +4,8 @@ import pytest
 from typer.testing import CliRunner
 
 from runax_cli.commands.options import AnswerOptions, Common, LimitOptions, OutputOptions, SourceOptions
-from runax_cli.limits import LIMIT_SETTINGS
-from runax_cli.settings import FIELDS, Settings
-from runax_cli.settings_load import FLAGS
+from runax_cli.settings.loader import FLAGS
+from runax_cli.settings.settings import FIELDS, LIMIT_SETTINGS, Settings
 
 
 def test_every_flag_overrides_a_setting() -> None:

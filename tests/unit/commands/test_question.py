@@ -9,7 +9,7 @@ from typing import TextIO
 import pytest
 
 from runax_cli.commands.question import question_of
-from runax_cli.errors import UsageError
+from runax_cli.core.errors import UsageError
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runax_cli.state import StoredSession, journal_path, remove, session_folder, stored_sessions, to_remove
+from runax_cli.runtime.state import StoredSession, journal_path, remove, session_folder, stored_sessions, to_remove
 
 SESSIONS = st.lists(
     st.builds(StoredSession, st.just(Path("x")), st.integers(0, 1000), st.floats(0, 100, allow_nan=False)), max_size=20

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from runax_cli.executor.arrivals import Arrivals
+from runax_cli.executor.fetch.page_writer import Arrivals
 
 
 @pytest.mark.parametrize("seed", range(5))

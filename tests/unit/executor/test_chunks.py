@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runax_cli.executor.chunks import Chunk, Load, Packer, Unit, halves, units_of, weigh
+from runax_cli.executor.reduce.chunks import Chunk, Load, Packer, Unit, halves, units_of, weigh
 
 texts = st.lists(st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"]), max_size=400), max_size=60)
 budgets = st.integers(min_value=60, max_value=300)

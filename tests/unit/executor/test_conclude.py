@@ -3,7 +3,7 @@
 import pytest
 
 from adapters.errors import ConnectionFailed, HttpStatusError, InvalidRequest
-from runax_cli.executor.conclude import fault_of
+from runax_cli.executor.responses import fault_of
 
 
 def refusal(body: str, *, status: int = 422) -> HttpStatusError:

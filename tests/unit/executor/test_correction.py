@@ -12,21 +12,20 @@ from adapters.base import CallResult, Convention, Json, Observer, PageAddress, P
 from adapters.clock import ManualClock
 from adapters.errors import ForeignOrigin, HttpStatusError
 from adapters.pagination import Certainty
-from adapters.probe import Probe, Rung
-from runax_cli.budget import Budget, Limits
-from runax_cli.events import CollectingSink, Emitter
-from runax_cli.executor.caps import FetchLimits
+from adapters.pagination.probe.probe import Probe, Rung
+from runax_cli.core.budget import Budget, Limits
+from runax_cli.core.events import CollectingSink, Emitter
+from runax_cli.core.results import Coverage
 from runax_cli.executor.coverage import Notes, compare, coverage_of
-from runax_cli.executor.dataset import DatasetStore
-from runax_cli.executor.fetch import Fetch
-from runax_cli.executor.ledger import Ledger
+from runax_cli.executor.fetch.addressed_walker import MOST_LONE
+from runax_cli.executor.fetch.cursor_walker import EMPTY_PAGES
+from runax_cli.executor.fetch.fetcher import Fetch
+from runax_cli.executor.fetch.source_client import FetchLimits, Sender
 from runax_cli.executor.outcome import DecidedCall, Scope
-from runax_cli.executor.sender import Sender
-from runax_cli.executor.strides import MOST_LONE
-from runax_cli.executor.trail import EMPTY_PAGES
+from runax_cli.executor.run_cache import Ledger
+from runax_cli.executor.store.dataset import DatasetStore
 from runax_cli.memory.journal import MemoryJournal
 from runax_cli.models.base import ScriptedModel
-from runax_cli.results import Coverage
 
 N, SIZE = 95, 10
 Answer = Callable[[PageAddress], dict[str, Any]]

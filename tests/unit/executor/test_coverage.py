@@ -3,8 +3,8 @@
 import pytest
 
 from adapters.pagination import Certainty
+from runax_cli.core.results import Coverage, ReasonCode
 from runax_cli.executor.coverage import TOLD_EACH, Announced, Fetched, Notes, Totals, compare, coverage_of
-from runax_cli.results import Coverage, ReasonCode
 
 
 def judged(

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from runax_cli.errors import StoreError
-from runax_cli.executor import spool
-from runax_cli.executor.dataset import Dataset, DatasetStore
-from runax_cli.executor.seal import seal
-from runax_cli.executor.spool import MARK_EVERY, Spool
+from runax_cli.core.errors import StoreError
+from runax_cli.executor.sql.parquet import seal
+from runax_cli.executor.store import spool
+from runax_cli.executor.store.dataset import Dataset, DatasetStore
+from runax_cli.executor.store.spool import MARK_EVERY, Spool
 
 scalars = (
     st.none()

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from runax_cli.executor.compact import compact, compact_bytes, parsed
-from runax_cli.executor.envelope import Envelope, EnvelopeStatus, FaultCode, ToolFault
-from runax_cli.executor.fence import fenced, without_template_marks
+from adapters.json_text import compact, compact_bytes, parsed
+from runax_cli.core.untrusted_text import fenced, without_template_marks
+from runax_cli.executor.outcome import Envelope, EnvelopeStatus, FaultCode, ToolFault
 
 FAULT = ToolFault(type="timeout", code=FaultCode.TRAPPED, message="late", retryable=True, retry_after_ms=2000)
 ALL = [

@@ -8,10 +8,9 @@ from typing import Any
 import duckdb
 import pytest
 
-from runax_cli.errors import StoreError
-from runax_cli.executor.dataset import Dataset, DatasetStore
-from runax_cli.executor.export import ExportFormat, export, reopened
-from runax_cli.executor.seal import seal
+from runax_cli.core.errors import StoreError
+from runax_cli.executor.sql.parquet import ExportFormat, export, reopened, seal
+from runax_cli.executor.store.dataset import Dataset, DatasetStore
 
 RECORDS: list[dict[str, Any]] = [
     {"id": n, "name": f'Žluťoučký, "kůň" {n}', "tags": ["a", str(n)], "address": {"city": "Brno"}} for n in range(7)

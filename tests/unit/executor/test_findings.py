@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runax_cli.executor.merge import applied, deduplicated, fitting_prefix, groups
 from runax_cli.executor.outcome import Finding
+from runax_cli.executor.reduce.reducer import applied, deduplicated, fitting_prefix, groups
 
 findings = st.lists(
     st.builds(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runax_cli.executor.labelling import (
+from runax_cli.executor.labels import (
     MOST_TEXTS,
     OUTPUT_TOKENS_A_TEXT,
     Field,

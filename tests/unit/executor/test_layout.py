@@ -5,9 +5,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runax_cli.executor.chunks import Chunk, Load, Unit
-from runax_cli.executor.compact import compact
-from runax_cli.executor.layout import HEAD, laid_out
+from adapters.json_text import compact
+from runax_cli.executor.reduce.chunks import HEAD, Chunk, Load, Unit, laid_out
 from runax_cli.models.rules.reading import records_of
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x85\u2028\u2029"), max_size=30)

@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from runax_cli.executor.card import card
-from runax_cli.executor.columns import identifier
-from runax_cli.executor.profile import profile, sample_rows
-from runax_cli.executor.query import Engine, QueryFailed, Table
+from runax_cli.executor.sql.columns import identifier
+from runax_cli.executor.sql.engine import Engine, QueryFailed, Table
+from runax_cli.executor.sql.table_card import card, profile, sample_rows
 from runax_cli.models.base import ByteCounter
 
 

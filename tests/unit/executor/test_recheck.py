@@ -8,13 +8,12 @@ import pytest
 
 from adapters.base import CallResult, Convention, MemorySource, PageAddress, Pagination, ToolSpec
 from adapters.errors import TimedOut
-from runax_cli.budget import Budget, Limits
-from runax_cli.events import CollectingSink, Emitter
-from runax_cli.executor.envelope import Envelope, EnvelopeStatus
-from runax_cli.executor.outcome import CallOutcome, Scope
-from runax_cli.executor.recheck import MOST_CHECKED, Change, Read, changes, worth_checking
+from runax_cli.core.budget import Budget, Limits
+from runax_cli.core.events import CollectingSink, Emitter
+from runax_cli.core.results import CallReport, Coverage, Reason, ReasonCode, TotalIs
+from runax_cli.executor.fetch.verify import MOST_CHECKED, Change, Read, changes, worth_checking
+from runax_cli.executor.outcome import CallOutcome, Envelope, EnvelopeStatus, Scope
 from runax_cli.models.base import ScriptedModel
-from runax_cli.results import CallReport, Coverage, Reason, ReasonCode, TotalIs
 
 BY_OFFSET = Pagination(convention=Convention.OFFSET, position="offset", size="limit", min_size=1, max_size=25)
 SPEC = ToolSpec(

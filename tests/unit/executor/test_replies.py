@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runax_cli.executor.chunks import Chunk, Load, Unit
-from runax_cli.executor.replies import check, merged
+from runax_cli.executor.reduce.chunks import Chunk, Load, Unit
+from runax_cli.executor.reduce.replies import check, merged
 
 TEXTS = (
     '{"id":7,"text":"The line \\"dropped\\"\\n twice in Plzeň"}',

@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Mapping
 
 from adapters.base import CallResult, Json, Observer, PageAddress, RetryPlanned, RetryRefused, ToolSpec, nobody
-from runax_cli.budget import Budget, Limits
-from runax_cli.events import CollectingSink, Emitter
+from runax_cli.core.budget import Budget, Limits
+from runax_cli.core.events import CollectingSink, Emitter
+from runax_cli.executor.fetch.source_client import Sender
 from runax_cli.executor.outcome import DecidedCall, Scope
-from runax_cli.executor.sender import Sender
 from runax_cli.models.base import ScriptedModel
 
 USUAL = 3

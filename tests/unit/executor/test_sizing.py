@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.base import Convention, Pagination
-from runax_cli.executor.sizing import UNKNOWN_CAP, Estimate, corrected, forecast, modest_size, page_size
+from runax_cli.executor.strategy import UNKNOWN_CAP, Estimate, corrected, forecast, modest_size, page_size
 
 
 def paging(**more: int) -> Pagination:

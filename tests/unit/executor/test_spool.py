@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from runax_cli.errors import StoreError
-from runax_cli.executor import spool as module
-from runax_cli.executor.dataset import Dataset, DatasetStore
-from runax_cli.executor.identity import Identities, id_of, repeats_in
-from runax_cli.executor.seal import seal
-from runax_cli.executor.spool import Spool
+from runax_cli.core.errors import StoreError
+from runax_cli.executor.fetch.deduplication import Identities, id_of, repeats_in
+from runax_cli.executor.sql.parquet import seal
+from runax_cli.executor.store import spool as module
+from runax_cli.executor.store.dataset import Dataset, DatasetStore
+from runax_cli.executor.store.spool import Spool
 
 
 def lines(page: int, n: int) -> list[bytes]:

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runax_cli.executor.dataset import Dataset, DatasetStore
+from runax_cli.core.results import Coverage, Reason, ReasonCode
+from runax_cli.executor.data_tools.read import runs
 from runax_cli.executor.outcome import Lineage
-from runax_cli.executor.query import Engine, QueryFailed
-from runax_cli.executor.reread import runs
-from runax_cli.executor.seal import seal
-from runax_cli.executor.tables import LabelTable, Tables
+from runax_cli.executor.sql.engine import Engine, QueryFailed
+from runax_cli.executor.sql.parquet import seal
+from runax_cli.executor.sql.tables import LabelTable, Tables
+from runax_cli.executor.store.dataset import Dataset, DatasetStore
 from runax_cli.models.base import ByteCounter
-from runax_cli.results import Coverage, Reason, ReasonCode
 
 WHOLE = Coverage(records_read=3, records_total=3)
 SHORT = WHOLE.model_copy(update={"is_complete": False, "records_total": 9})

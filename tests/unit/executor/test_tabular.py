@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runax_cli.executor.tabular import cell, fitting, line, plain
+from runax_cli.executor.data_tools.query import cell, fitting, line, plain
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\n\x00"), max_size=40)
 

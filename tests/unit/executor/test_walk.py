@@ -5,7 +5,7 @@ from collections.abc import Callable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runax_cli.executor.walk import FAILURES_BEYOND, FAILURES_IN_A_ROW, PageFacts, Walk
+from runax_cli.executor.fetch.page_schedule import FAILURES_BEYOND, FAILURES_IN_A_ROW, PageFacts, Walk
 
 Records = Callable[[int], int]
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from runax_cli.executor.dataset import DatasetStore
-from runax_cli.executor.query import Engine
-from runax_cli.executor.seal import seal
+from runax_cli.executor.sql.engine import Engine
+from runax_cli.executor.sql.parquet import seal
+from runax_cli.executor.store.dataset import DatasetStore
 
 
 @pytest.mark.parametrize(

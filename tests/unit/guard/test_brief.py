@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runax_cli.guard.brief import brief, briefly
+from runax_cli.guard.visible_tool import brief, briefly
 
 texts = st.text(st.sampled_from("ab .,!?()žé日本。…\n\t"), max_size=120)
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runax_cli.guard.fingerprint import data_fingerprint, fingerprint, near_fingerprint
-from runax_cli.guard.virtual import SplitArguments
+from runax_cli.guard.scheduling import data_fingerprint, fingerprint, near_fingerprint
+from runax_cli.guard.visible_tool import SplitArguments
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),

@@ -4,10 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from adapters.base import Effect, Leave, ToolSpec
+from adapters.base import Effect, Leave, ShownRequest, ToolSpec
 from adapters.errors import InvalidRequest
-from adapters.shown import ShownRequest
-from runax_cli.guard.policy import AlwaysAllow, AlwaysDeny, ApprovalRequest, WritePolicy
+from runax_cli.guard.approval import AlwaysAllow, AlwaysDeny, ApprovalRequest, WritePolicy
 
 MakeTool = Callable[..., ToolSpec]
 WRITES = [Effect.WRITE, Effect.DESTRUCTIVE]

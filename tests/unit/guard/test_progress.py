@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runax_cli.guard.progress import MOST_STEPS_WITHOUT_EVIDENCE, Progress, Stall, StepSeen
+from runax_cli.guard.stall_detection import MOST_STEPS_WITHOUT_EVIDENCE, Progress, Stall, StepSeen
 
 
 def over(*steps: StepSeen) -> Progress:

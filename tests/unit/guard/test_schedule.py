@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.base import Effect, ToolSpec
-from runax_cli.guard.schedule import Asked, Defer, OverLimit, Past, Run, SameStep, Suppress, schedule
+from runax_cli.guard.scheduling import Asked, Defer, OverLimit, Past, Run, SameStep, Suppress, schedule
 
 MakeTool = Callable[..., ToolSpec]
 

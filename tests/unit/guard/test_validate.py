@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.base import ToolSpec
-from runax_cli.guard.formats import FORMATS
-from runax_cli.guard.validate import MAX_VIOLATIONS, Fault, Refused, arguments_of, find_tool
-from runax_cli.guard.virtual import visible
+from runax_cli.guard.schema_errors import FORMATS
+from runax_cli.guard.validation import MAX_VIOLATIONS, Fault, Refused, arguments_of, find_tool
+from runax_cli.guard.visible_tool import visible
 
 MakeTool = Callable[..., ToolSpec]
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.base import Effect, ToolSpec
-from runax_cli.guard.virtual import split, virtual_names, visible
+from runax_cli.guard.visible_tool import split, virtual_names, visible
 
 MakeTool = Callable[..., ToolSpec]
 

@@ -1,8 +1,6 @@
 """History keeps questions and answers; working memory folds results and loses none."""
 
-from runax_cli.memory.entities import Entity
-from runax_cli.memory.history import Exchange, History
-from runax_cli.memory.working import WorkingMemory
+from runax_cli.memory.conversation import Entity, Exchange, History, WorkingMemory
 from runax_cli.models.base import Message
 
 

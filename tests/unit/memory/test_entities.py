@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runax_cli.memory.entities import Entity, entities_in, ranked, told
+from runax_cli.memory.conversation import Entity, entities_in, ranked, told
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=20),

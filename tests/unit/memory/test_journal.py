@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from runax_cli.errors import StoreError, UsageError
+from runax_cli.core.errors import StoreError, UsageError
+from runax_cli.core.results import RunResult, RunStatus
 from runax_cli.memory.journal import EntryKind, Journal, MemoryJournal
 from runax_cli.models.base import Role, Usage
-from runax_cli.results import RunResult, RunStatus
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from runax_cli.errors import StoreError
+from runax_cli.core.errors import StoreError
 from runax_cli.memory.journal import EntryKind, Journal, MemoryJournal
 
 HOUR_S = 3600.0

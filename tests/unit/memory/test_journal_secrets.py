@@ -3,8 +3,8 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
+from runax_cli.core.results import RunResult, RunStatus
 from runax_cli.memory.journal import EntryKind, Journal
-from runax_cli.results import RunResult, RunStatus
 
 SECRET = 'sk-canary-"7f3a9b"'
 

@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.clock import ManualClock
-from runax_cli.budget import Amount, Budget, Limits
-from runax_cli.errors import BudgetExhausted, LedgerClosed
-from runax_cli.memory.ledger import LedgerLimits, SharedLedger
+from runax_cli.core.budget import Amount, Budget, Limits
+from runax_cli.core.errors import BudgetExhausted, LedgerClosed
+from runax_cli.memory.spend_ledger import LedgerLimits, SharedLedger
 
 NOON = 1_800_000_000.0
 DAY = 86_400.0
@@ -189,8 +189,8 @@ def started(script: str, *arguments: str) -> "subprocess.Popen[str]":
 HOLDER = """
 import asyncio, sys
 from pathlib import Path
-from runax_cli.budget import Amount, Limits
-from runax_cli.memory.ledger import LedgerLimits, SharedLedger
+from runax_cli.core.budget import Amount, Limits
+from runax_cli.memory.spend_ledger import LedgerLimits, SharedLedger
 
 async def main():
     ledger = SharedLedger(Path(sys.argv[1]), LedgerLimits(day=Limits(tokens=100)))
@@ -224,9 +224,9 @@ async def test_what_a_killed_process_had_set_aside_is_given_back_and_told(tmp_pa
 SPENDER = """
 import asyncio, random, sys
 from pathlib import Path
-from runax_cli.budget import Amount, Budget, Limits
-from runax_cli.errors import BudgetExhausted
-from runax_cli.memory.ledger import LedgerLimits, SharedLedger
+from runax_cli.core.budget import Amount, Budget, Limits
+from runax_cli.core.errors import BudgetExhausted
+from runax_cli.memory.spend_ledger import LedgerLimits, SharedLedger
 
 async def spend(budget, draw):
     total, refused = 0, 0

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runax_cli.errors import ModelRefused
-from runax_cli.models.faults import Refusal, error_of, refused_parameter, refuses_schema, retry_after_s
+from runax_cli.core.errors import ModelRefused
+from runax_cli.models.endpoint_errors import Refusal, error_of, refused_parameter, refuses_schema, retry_after_s
 
 KEY = "sk-0123456789"
 

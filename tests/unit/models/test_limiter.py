@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runax_cli.models.base import Role
-from runax_cli.models.limiter import Priority, PrioritySlots, priority_of
+from runax_cli.models.metering import Priority, PrioritySlots, priority_of
 
 
 async def _settled() -> None:

@@ -8,16 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runax_cli.budget import Amount, Budget, Limits
-from runax_cli.errors import BudgetExhausted, ModelError, ModelRefused
-from runax_cli.events import CollectingSink, Emitter, ModelReplied, ModelRequested
+from runax_cli.core.budget import Amount, Budget, Limits
+from runax_cli.core.errors import BudgetExhausted, ModelError, ModelRefused
+from runax_cli.core.events import CollectingSink, Emitter, ModelReplied, ModelRequested
+from runax_cli.core.results import RoleUsage
 from runax_cli.models.base import Message, Model, ModelReply, ModelRequest, OnText, Role, ScriptedModel, ToolCall, Usage
-from runax_cli.models.limiter import Priority, PrioritySlots
-from runax_cli.models.metered import MeteredModel, Metering, RequestTooLarge, UsageMeter
+from runax_cli.models.metering import MeteredModel, Metering, Priority, PrioritySlots, RequestTooLarge, UsageMeter
 from runax_cli.models.pricing import Free
 from runax_cli.models.tokens import CalibratedCounter, O200kCounter, measure
 from runax_cli.models.wire import UnusableReply
-from runax_cli.results import RoleUsage
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -4,10 +4,10 @@ import pytest
 
 from runax_cli.models.base import Role, Usage
 from runax_cli.models.pricing import ListPrice, StatedPrice
-from runax_cli.roles import role_configs
-from runax_cli.settings import Settings
-from runax_cli.settings_files import PricePart, Structure
-from runax_cli.settings_load import Configuration
+from runax_cli.runtime.models import role_configs
+from runax_cli.settings.file_schema import PricePart, Structure
+from runax_cli.settings.loader import Configuration
+from runax_cli.settings.settings import Settings
 
 MILLION = 1_000_000
 

@@ -8,14 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.breaker import FAILURES_IN_A_ROW
 from adapters.clock import ManualClock
-from runax_cli.budget import Amount, Budget, Limits
-from runax_cli.errors import ModelError, ModelRefused
-from runax_cli.events import CollectingSink, Emitter, RequestHeld, RetryScheduled, Stamp
+from adapters.http.circuit_breaker import FAILURES_IN_A_ROW
+from runax_cli.core.budget import Amount, Budget, Limits
+from runax_cli.core.errors import ModelError, ModelRefused
+from runax_cli.core.events import CollectingSink, Emitter, RequestHeld, RetryScheduled, Stamp
 from runax_cli.models.base import Message, ModelReply, ModelRequest, OnText, Role, ScriptedModel
-from runax_cli.models.gate import Gate
-from runax_cli.models.retry import RetryModel, RetryPolicy, counting
+from runax_cli.models.retry import Gate, RetryModel, RetryPolicy, counting
 
 REQUEST = ModelRequest(role=Role.AGENT, messages=(Message("user", "Hello"),))
 GOOD = ModelReply(text="good", model="m")

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runax_cli.models.base import OutputSchema
-from runax_cli.models.schema import NotJson, OutsideSchema, fitting_json, repair_note, schema_note
+from runax_cli.models.structured_output import NotJson, OutsideSchema, fitting_json, repair_note, schema_note
 
 ANY_OBJECT = OutputSchema("any", {"type": "object"})
 FINDINGS = OutputSchema(

@@ -2,8 +2,8 @@
 
 import pytest
 
-from runax_cli.models.rules.computing import Figure, Sheet, figure_of, sheet_of, statement
-from runax_cli.models.rules.labels import labelled
+from runax_cli.models.rules.reading import labelled
+from runax_cli.models.rules.sql import Figure, Sheet, figure_of, sheet_of, statement
 
 CARD = """\
 Table tickets_1: 261 rows; complete: 261 of 261 records.

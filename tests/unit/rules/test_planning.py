@@ -6,7 +6,7 @@ import pytest
 
 from runax_cli.models.base import Message, ModelRequest, OutputSchema, Role
 from runax_cli.models.rules import RulesModel
-from runax_cli.models.rules.planning import parts_of
+from runax_cli.models.rules.answering import parts_of
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 from runax_cli.models.base import Message, ModelRequest, OutputSchema, Role, ToolCall, ToolSchema
 from runax_cli.models.rules import RulesModel
-from runax_cli.models.rules.clues import clues_of
+from runax_cli.models.rules.words import clues_of
 
 
 def tool(tool_name: str, description: str, required: tuple[str, ...] = (), /, **properties: Any) -> ToolSchema:

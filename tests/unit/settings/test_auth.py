@@ -4,11 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from runax_cli.connections import openapi_settings
-from runax_cli.errors import ConfigurationError
-from runax_cli.identities import identities_of
-from runax_cli.settings_files import OpenApiPart
-from runax_cli.settings_load import Configuration, load
+from runax_cli.core.errors import ConfigurationError
+from runax_cli.runtime.sources import identities_of, openapi_settings
+from runax_cli.settings.file_schema import OpenApiPart
+from runax_cli.settings.loader import Configuration, load
 
 YAML = """
 sources:

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from adapters.base import MemorySource
-from runax_cli import connections
-from runax_cli.errors import ConfigurationError
-from runax_cli.settings_load import load
+from runax_cli.core.errors import ConfigurationError
+from runax_cli.runtime import sources as connections
+from runax_cli.settings.loader import load
 
 TWO = """
 sources:

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from runax_cli.errors import ConfigurationError, UsageError
-from runax_cli.folders import config_folder, upward
-from runax_cli.settings import FIELDS, MASK, SECRETS, help_of
-from runax_cli.settings_load import load
+from runax_cli.core.errors import ConfigurationError, UsageError
+from runax_cli.core.paths import config_folder, upward
+from runax_cli.settings.loader import load
+from runax_cli.settings.settings import FIELDS, MASK, SECRETS, help_of
 
 NAMES = ("env", "dotenv", "upper_dotenv", "project", "user")
 

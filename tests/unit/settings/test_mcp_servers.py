@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from adapters.errors import DocumentError
-from runax_cli.connections import mcp_settings, open_source
-from runax_cli.errors import ConfigurationError
-from runax_cli.settings_load import Configuration, load
-from runax_cli.settings_mcp import expanded, mcp_servers
+from runax_cli.core.errors import ConfigurationError
+from runax_cli.runtime.sources import mcp_settings, open_source
+from runax_cli.settings.loader import Configuration, load
+from runax_cli.settings.mcp_servers import expanded, mcp_servers
 
 
 def configured(**servers: Any) -> Configuration:

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from runax_cli.misfits import misfit, place_of
-from runax_cli.settings import Settings
-from runax_cli.settings_files import Structure
+from runax_cli.core.validation_messages import misfit, place_of
+from runax_cli.settings.file_schema import Structure
+from runax_cli.settings.settings import Settings
 
 
 def fault_in(structure: dict[str, Any]) -> Any:

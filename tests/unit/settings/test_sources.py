@@ -6,10 +6,10 @@ from typing import get_args
 import pytest
 
 from adapters.base import Convention, Pagination
-from runax_cli.connections import openapi_settings
-from runax_cli.errors import ConfigurationError
-from runax_cli.settings_files import McpPart, OpenApiPart, PaginationPart
-from runax_cli.settings_load import load
+from runax_cli.core.errors import ConfigurationError
+from runax_cli.runtime.sources import openapi_settings
+from runax_cli.settings.file_schema import McpPart, OpenApiPart, PaginationPart
+from runax_cli.settings.loader import load
 
 YAML = """
 sources:

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from runax_cli.errors import ConfigurationError
-from runax_cli.settings_files import McpPart, OpenApiPart, structure_of
-from runax_cli.settings_mcp import mcp_servers, secret_variables
-from runax_cli.settings_secrets import written_out
+from runax_cli.core.errors import ConfigurationError
+from runax_cli.settings.file_schema import McpPart, OpenApiPart, structure_of
+from runax_cli.settings.loader import written_out
+from runax_cli.settings.mcp_servers import mcp_servers, secret_variables
 
 
 @pytest.mark.parametrize(

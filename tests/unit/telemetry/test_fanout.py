@@ -3,8 +3,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from runax_cli import events as ev
-from runax_cli.telemetry.fanout import FanOutSink
+from runax_cli.core import events as ev
+from runax_cli.telemetry.recorder import FanOutSink
 
 
 class Broken:

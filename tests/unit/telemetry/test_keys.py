@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runax_cli.telemetry.keys import KeyMask
+from runax_cli.telemetry.credential_mask import KeyMask
 
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl"
 KEYS = (

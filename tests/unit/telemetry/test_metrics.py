@@ -1,7 +1,7 @@
 from datetime import UTC, datetime
 from functools import reduce
 
-from runax_cli import events as ev
+from runax_cli.core import events as ev
 from runax_cli.telemetry.metrics import MetricsSink, RoleMetrics, RunMetrics, count
 
 

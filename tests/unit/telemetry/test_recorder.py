@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from runax_cli import events as ev
-from runax_cli.results import RunResult
+from runax_cli.core import events as ev
+from runax_cli.core.results import RunResult
 from runax_cli.telemetry.recorder import Recorder, open_files
-from runax_cli.telemetry.redact import MASK, Redactor
+from runax_cli.telemetry.redaction import MASK, Redactor
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 SECRET = "s3cret-value"

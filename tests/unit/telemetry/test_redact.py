@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runax_cli import events as ev
-from runax_cli.telemetry.redact import MASK, RedactingSink, Redactor, is_secret_name
+from runax_cli.core import events as ev
+from runax_cli.telemetry.redaction import MASK, RedactingSink, Redactor, is_secret_name
 
 SECRET = "p@ss/wörd+1"
 secrets = st.text(st.characters(exclude_categories=["Cs"]), min_size=8, max_size=40)

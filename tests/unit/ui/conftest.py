@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from runax_cli import events as ev
-from runax_cli.results import Coverage, Reason, ReasonCode, RunResult, RunStatus, TotalIs
+from runax_cli.core import events as ev
+from runax_cli.core.results import Coverage, Reason, ReasonCode, RunResult, RunStatus, TotalIs
 from runax_cli.ui.console import ColorChoice, Environment
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)

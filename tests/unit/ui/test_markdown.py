@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from runax_cli.ui.markdown import BlockStream, rendered, split_blocks
+from runax_cli.ui.answer import BlockStream, rendered, split_blocks
 
 ANSWER = """# Title
 

@@ -7,11 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from runax_cli import events as ev
-from runax_cli.forecasts import ForecastCheck
-from runax_cli.results import Coverage, RunResult, RunStatus, TotalIs
+from runax_cli.core import events as ev
+from runax_cli.core.results import Coverage, ForecastCheck, RunResult, RunStatus, TotalIs
 from runax_cli.ui.console import Tone
-from runax_cli.ui.plain import PREVIEW_LIMIT, line_of, lines_of, stages, usd
+from runax_cli.ui.log_lines import PREVIEW_LIMIT, line_of, lines_of, stages, usd
 
 BODIES = typing.get_args(typing.get_args(ev.AnyBody)[0])
 COVERED = Coverage(records_read=261, records_total=261, total_is=TotalIs.EXACT)

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runax_cli import events as ev
-from runax_cli.results import Coverage, TotalIs
+from runax_cli.core import events as ev
+from runax_cli.core.results import Coverage, TotalIs
 from runax_cli.ui.progress import CallProgress, Cell, Progress, condensed, fold, fold_call
 
 

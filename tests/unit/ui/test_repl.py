@@ -12,10 +12,10 @@ from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
 from adapters.base import ToolSpec
-from runax_cli.exits import ExitCode
-from runax_cli.results import RunResult, RunStatus
+from runax_cli.core.exit_codes import ExitCode
+from runax_cli.core.results import RunResult, RunStatus
 from runax_cli.ui.repl import CANCELLED, EMPTY_HINT, Ears, Repl, WordsCompleter, open_history
-from runax_cli.ui.views import View, build_view
+from runax_cli.ui.view_factory import View, build_view
 
 ENTER, ALT_ENTER, CTRL_C, CTRL_D = "\r", "\x1b\r", "\x03", "\x04"
 

@@ -4,8 +4,8 @@ import re
 import pytest
 
 from adapters.base import ToolSpec
-from runax_cli.results import Evidence, RecordRef, RoleUsage, SqlResult, UsageReport
-from runax_cli.ui.slash import COMMANDS, After, State, is_slash, respond
+from runax_cli.core.results import Evidence, RecordRef, RoleUsage, SqlResult, UsageReport
+from runax_cli.ui.slash_commands import COMMANDS, After, State, is_slash, respond
 
 TOOLS = tuple(
     ToolSpec(name=name, description=f"{name}\nreads \x1b[31mthings", parameters={}, source="api", locator="GET /")

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from runax_cli import events as ev
+from runax_cli.core import events as ev
+from runax_cli.ui.live import LiveLog, draw
 from runax_cli.ui.progress import CallProgress, Cell, Progress
-from runax_cli.ui.view import LiveLog, draw
 
 START = datetime(2026, 11, 21, 12, tzinfo=UTC)
 NOW = START + timedelta(seconds=7)

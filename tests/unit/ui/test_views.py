@@ -2,10 +2,10 @@ import json
 
 import pytest
 
-from runax_cli import events as ev
-from runax_cli.results import Coverage, ErrorReport, Evidence, RecordRef, RunStatus
+from runax_cli.core import events as ev
+from runax_cli.core.results import Coverage, ErrorReport, Evidence, RecordRef, RunStatus
 from runax_cli.ui.console import ColorChoice
-from runax_cli.ui.views import View, build_view
+from runax_cli.ui.view_factory import View, build_view
 
 STARTED = ev.RunStarted(question="q", model="m", reducer_model="r", effective_tokens=100, counter="c")
 NASTY = "\x1b[31mred\x1b[0m \u202eturned [/x]"

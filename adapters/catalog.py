@@ -1,0 +1,161 @@
+"""Several sources as one catalog of tools: names made unique, tools filtered, calls routed to their owners.
+
+Knows names and owners. Knows no protocol and no model. A name that two sources share is prefixed with its source in
+both (`source__tool`), so that what a tool is called does not depend on the order of the sources.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from types import MappingProxyType
+
+from adapters.base import (
+    CallResult,
+    Json,
+    LeftOut,
+    Observer,
+    PageAddress,
+    ShownRequest,
+    ShowsRequests,
+    ToolList,
+    ToolSource,
+    ToolSpec,
+    nobody,
+    tool_name,
+)
+from adapters.errors import SourceError, UnknownTool
+
+
+@dataclass(frozen=True, slots=True)
+class _Owned:
+    """A tool as the catalog shows it, with the source it belongs to and its name there."""
+
+    spec: ToolSpec
+    source: ToolSource
+    inner_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """The tools of all sources. `left_out` says what is missing and why: whole sources, flawed operations."""
+
+    sources: tuple[ToolSource, ...]
+    owned: Mapping[str, _Owned]
+    left_out: tuple[LeftOut, ...] = ()
+
+    @classmethod
+    async def load(
+        cls,
+        sources: Sequence[ToolSource],
+        *,
+        only: Sequence[str] = (),
+        of_source: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    ) -> "Catalog":
+        """List every source at once. `only` are globs over names in the catalog, `source/tool` or `GET /path`.
+
+        `of_source` has globs for single sources, by name: what they leave out is as if the source did not have it. No
+        globs keep all. A source that fails, be it by a fault of its adapter, is left out with its reason; where every
+        source fails, the first failure is raised.
+        """
+        async with asyncio.TaskGroup() as group:
+            listings = [group.create_task(_listed(source)) for source in sources]
+        outcomes = [listing.result() for listing in listings]
+        failures = [outcome for outcome in outcomes if isinstance(outcome, Exception)]
+        if failures and len(failures) == len(sources):
+            raise failures[0]
+        listed = list(zip(sources, outcomes, strict=True))
+        left_out = [part for source, outcome in listed for part in _left_out(source, outcome)]
+        tools: list[_Owned] = []
+        for source, outcome in listed:
+            if isinstance(outcome, ToolList):
+                globs = of_source.get(source.name, ())
+                kept = [tool for tool in _owned(source, outcome) if _is_wanted(tool, globs)]
+                tools += kept
+                if globs and not kept:
+                    wanted = ", ".join(f"'{glob}'" for glob in globs)
+                    left_out.append(LeftOut(source.name, f"none of its {len(outcome.tools)} tools matches {wanted}"))
+        named = _named(tools)
+        return cls(
+            tuple(sources), {name: tool for name, tool in named.items() if _is_wanted(tool, only)}, tuple(left_out)
+        )
+
+    @property
+    def tools(self) -> tuple[ToolSpec, ...]:
+        """All tools, in the order of the sources and of their documents."""
+        return tuple(tool.spec for tool in self.owned.values())
+
+    def find(self, name: str) -> ToolSpec | None:
+        """The tool of that name."""
+        tool = self.owned.get(name)
+        return tool.spec if tool else None
+
+    async def call(
+        self,
+        tool_name: str,
+        arguments: Mapping[str, Json],
+        page: PageAddress | None = None,
+        *,
+        observer: Observer = nobody,
+    ) -> CallResult:
+        """Send one request to the tool's owner. Raises SourceError; UnknownTool names the nearest tool."""
+        tool = self.owned.get(tool_name)
+        if tool is None:
+            near = get_close_matches(tool_name, self.owned, n=1)
+            hint = f"; did you mean '{near[0]}'?" if near else "; list the tools to see their names"
+            raise UnknownTool(f"there is no tool '{tool_name}'{hint}", source="", requests=0)
+        return await tool.source.call(tool.inner_name, arguments, page, observer=observer)
+
+    async def shown(self, tool_name: str, arguments: Mapping[str, Json]) -> ShownRequest | None:
+        """What a call would send, without sending it; None where its source cannot say. Raises SourceError."""
+        tool = self.owned.get(tool_name)
+        if tool is None or not isinstance(tool.source, ShowsRequests):
+            return None
+        return await tool.source.shown(tool.inner_name, arguments)
+
+    async def aclose(self) -> None:
+        """Close every source, also where closing one fails; the first failure is raised afterwards."""
+        outcomes = await asyncio.gather(*(source.aclose() for source in self.sources), return_exceptions=True)
+        for outcome in outcomes:
+            if isinstance(outcome, BaseException):
+                raise outcome
+
+
+async def _listed(source: ToolSource) -> ToolList | Exception:
+    try:
+        return await source.list_tools()
+    except Exception as error:
+        return error
+
+
+def _owned(source: ToolSource, listed: ToolList) -> list[_Owned]:
+    return [_Owned(spec, source, spec.name) for spec in listed.tools]
+
+
+def _left_out(source: ToolSource, outcome: ToolList | Exception) -> tuple[LeftOut, ...]:
+    match outcome:
+        case ToolList():
+            return outcome.left_out
+        case SourceError():
+            return (LeftOut(outcome.source, str(outcome)),)
+        case _:
+            return (LeftOut(source.name, f"it failed inside runax: {type(outcome).__name__}: {outcome}"),)
+
+
+def _named(tools: Sequence[_Owned]) -> dict[str, _Owned]:
+    """Names that are legal and unique, and the same whatever the order of the sources."""
+    counts = Counter(tool.spec.name for tool in tools)
+    named: dict[str, _Owned] = {}
+    for tool in tools:
+        is_shared = counts[tool.spec.name] > 1
+        wanted = f"{tool.source.name}__{tool.spec.name}" if is_shared else tool.spec.name
+        name = tool_name(wanted, taken=named)
+        named[name] = replace(tool, spec=replace(tool.spec, name=name))
+    return named
+
+
+def _is_wanted(tool: _Owned, only: Sequence[str]) -> bool:
+    candidates = (tool.spec.name, tool.inner_name, f"{tool.source.name}/{tool.inner_name}", tool.spec.locator)
+    return not only or any(fnmatchcase(name, glob) for glob in only for name in candidates)

@@ -1,0 +1,160 @@
+"""Addresses that no data may lead to: link-local ones, and those under which clouds hand out credentials.
+
+Knows addresses, their spellings and the names that stand for them. A client that is guarded looks at the peer that it
+really reached, before a byte is sent: what a name means, or comes to mean between two look-ups, does not matter. Knows
+no document: which hosts the user configured is told to it.
+"""
+
+import ipaddress
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import httpx2
+
+IpAddress: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
+_NETWORKS = tuple(
+    map(
+        ipaddress.ip_network,
+        (
+            "169.254.0.0/16",  # link-local; metadata of AWS, Azure, Google, Oracle and others
+            "fe80::/10",
+            "fd00:ec2::/32",  # AWS over IPv6
+            "fd20:ce::/32",  # Google over IPv6
+            "100.100.100.200/32",  # Alibaba
+            "192.0.0.192/32",  # Oracle
+            "168.63.129.16/32",  # Azure's own services
+        ),
+    )
+)
+_TRANSLATED = ipaddress.ip_network("64:ff9b::/96")
+_NAMES = frozenset(
+    {
+        "metadata", "metadata.google.internal", "metadata.goog", "instance-data", "instance-data.ec2.internal",
+        "metadata.azure.internal", "metadata.tencentyun.com",
+    }
+)  # fmt: skip
+_CONNECTED = "connection.connect_tcp.complete"
+
+
+class RefusedAddress(httpx2.TransportError):
+    """A request would have gone to an address that only the user may name."""
+
+
+def is_off_limits(host: str) -> bool:
+    """Whether a host, as an address or a name, is one that only the user may name."""
+    plain = _plain(host)
+    if plain in _NAMES:
+        return True
+    try:
+        address = ipaddress.ip_address(plain.partition("%")[0])
+    except ValueError:
+        return False
+    return any(form in network for form in _forms(address) for network in _NETWORKS if form.version == network.version)
+
+
+def guard(client: httpx2.AsyncClient, configured: Iterable[str | None] = ()) -> httpx2.AsyncClient:
+    """Let a client reach no such address, but for those that a `configured` URL has as its host. Returns the client.
+
+    A request that would is refused by RefusedAddress. Another host that leads there is no leave, configured or not.
+    """
+    allowed = frozenset(host for url in configured if url and is_off_limits(host := _host(url)))
+
+    async def look(request: httpx2.Request) -> None:
+        host = request.url.host
+        if _plain(host) in allowed:
+            return
+        if is_off_limits(host):
+            raise RefusedAddress(f"'{host}' is {_WHAT}")
+        request.extensions = {**request.extensions, "trace": _PeerSeen(host)}
+
+    client.event_hooks = {**client.event_hooks, "request": [*client.event_hooks["request"], look]}
+    return client
+
+
+_WHAT = (
+    "a link-local or metadata address, which data may not lead to; nothing was sent. If you mean it, configure that "
+    "very address as the source"
+)
+
+
+class _PeerSeen:
+    """Looks at the peer of each new connection of one request."""
+
+    def __init__(self, host: str) -> None:
+        self._host = host
+
+    async def __call__(self, event: str, info: dict[str, Any]) -> None:
+        """What the HTTP library calls at each of its steps."""
+        if event != _CONNECTED:
+            return
+        stream = info["return_value"]
+        peer = stream.get_extra_info("server_addr")
+        address = str(peer[0]) if isinstance(peer, tuple) and peer else ""
+        if is_off_limits(address):
+            await stream.aclose()
+            raise RefusedAddress(f"'{self._host}' leads to {address}, {_WHAT}")
+
+
+def _plain(host: str) -> str:
+    return host.lower().strip("[]").rstrip(".")
+
+
+def _host(url: str) -> str:
+    try:
+        return _plain(httpx2.URL(url.strip()).host)
+    except (httpx2.InvalidURL, UnicodeError):
+        return ""
+
+
+def _forms(address: IpAddress) -> Iterable[IpAddress]:
+    """An address, and the IPv4 address that may be written inside of an IPv6 one."""
+    yield address
+    if isinstance(address, ipaddress.IPv6Address):
+        inner = (address.ipv4_mapped, address.sixtofour, *(address.teredo or ()))
+        yield from (form for form in inner if form is not None)
+        if address in _TRANSLATED or int(address) >> 32 == 0:
+            yield ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+
+
+_PORTS = {"http": 80, "https": 443}
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Scheme, host in lower case, and port with the scheme's default filled in."""
+
+    scheme: str
+    host: str
+    port: int | None
+
+    @classmethod
+    def of(cls, url: httpx2.URL) -> "Origin":
+        """The origin of an absolute URL."""
+        return cls(url.scheme, url.host.lower().rstrip("."), url.port or _PORTS.get(url.scheme))
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{self.scheme}://{host}" + ("" if self.port == _PORTS.get(self.scheme) else f":{self.port}")
+
+
+def is_http(url: httpx2.URL) -> bool:
+    """Whether it is an absolute http or https URL with a host."""
+    return url.scheme in _PORTS and bool(url.host)
+
+
+def is_other_scheme(url: httpx2.URL, own: httpx2.URL) -> bool:
+    """Whether a URL differs from one's own origin by nothing but http for https, or the reverse."""
+    mine, other = Origin.of(own), Origin.of(url)
+    has_own_port = (url.port or _PORTS.get(url.scheme)) == mine.port
+    is_default = url.port is None and mine.port == _PORTS.get(mine.scheme)
+    return other.host == mine.host and other.scheme != mine.scheme and (has_own_port or is_default)
+
+
+def joined(base: httpx2.URL, reference: str) -> httpx2.URL | None:
+    """The reference seen from the base, without user information and fragment; None where it is no http URL."""
+    try:
+        url = base.join(reference.strip()).copy_with(fragment=None, userinfo=b"")
+    except (httpx2.InvalidURL, ValueError, UnicodeError):
+        return None
+    return url if is_http(url) else None

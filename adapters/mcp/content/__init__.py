@@ -1,0 +1,1 @@
+"""Content of MCP results: JSON, text, tables and signals turned into records."""

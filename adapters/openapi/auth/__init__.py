@@ -1,0 +1,1 @@
+"""OpenAPI security schemes and OAuth 2.0 tokens."""

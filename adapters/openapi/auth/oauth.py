@@ -1,0 +1,199 @@
+"""Tokens of OAuth 2.0 by client credentials: fetched once, kept in memory, renewed before they lapse.
+
+Knows RFC 6749, sections 2.3.1, 4.4 and 5. Knows no document and no request of the source: where the token server is has
+been decided. The client's secret goes to that URL alone, never where it redirects to, and stands in no error.
+"""
+
+import asyncio
+import base64
+import json
+import re
+from dataclasses import dataclass
+from urllib.parse import quote_plus, urlencode
+
+import httpx2
+
+from adapters.base import Json, Observer
+from adapters.clock import Clock
+from adapters.errors import HttpStatusError, SourceError, TokenRefused
+from adapters.http.secret_mask import Mask
+from adapters.http.transport import HttpLimits, HttpRequest, HttpTransport
+from adapters.openapi.settings import Client
+
+_MAX_BYTES = 2**20
+_MARGIN_S = 30.0
+_ERROR = re.compile(r'"error"\s*:\s*"(\w+)"')
+_CODES = frozenset(
+    {"invalid_request", "invalid_client", "invalid_grant", "unauthorized_client", "unsupported_grant_type"}
+) | {"invalid_scope"}
+_OTHER_WAY = frozenset({"invalid_client", "invalid_request"})
+"""Error codes of a 400 after which the credentials are tried in the body: the server did not see them in the header."""
+_TOKEN = re.compile(r"[\x21-\x7e]+")
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """A token and the monotonic second from which it is no longer used; None where only a refusal ends it."""
+
+    value: str
+    until_s: float | None
+
+    def is_good(self, now_s: float) -> bool:
+        return self.until_s is None or now_s < self.until_s
+
+
+class TokenKeeper:
+    """The token of one scheme of one source. Requests at once share one fetch, and its failure."""
+
+    def __init__(
+        self,
+        source: str,
+        scheme: str,
+        client: Client,
+        *,
+        url: httpx2.URL,
+        http: httpx2.AsyncClient,
+        clock: Clock,
+        mask: Mask,
+        timeout_s: float,
+        max_attempts: int,
+    ) -> None:
+        self._source, self._scheme, self._client, self._url = source, scheme, client, url
+        self._clock, self._mask, self._timeout_s = clock, mask, timeout_s
+        limits = HttpLimits(timeout_s=timeout_s, max_attempts=max_attempts, max_bytes=_MAX_BYTES)
+        self._transport = HttpTransport(source, http, mask=mask, limits=limits, clock=clock)
+        self._kept: _Kept | None = None
+        self._fetching, self._n_fetches = asyncio.Lock(), 0
+        self._failure: TokenRefused | None = None
+        self._is_in_body = False
+
+    async def token(self, observer: Observer) -> str:
+        """The token in force. Raises TokenRefused."""
+        n_before = self._n_fetches
+        async with self._fetching:
+            if self._kept is not None and self._kept.is_good(self._clock.monotonic()):
+                return self._kept.value
+            failure = self._failure
+            if self._n_fetches != n_before and failure is not None:
+                text, code = str(failure), failure.code
+                raise self._refused(text, code=code, is_retryable=failure.is_retryable, requests=0)
+            try:
+                return await self._renewed(observer)
+            except TokenRefused as error:
+                self._failure = error
+                raise
+            finally:
+                self._n_fetches += 1
+
+    def drop(self, token: str) -> None:
+        """Use a token no more; one that took its place stays."""
+        if self._kept is not None and self._kept.value == token:
+            self._kept = None
+
+    async def _renewed(self, observer: Observer) -> str:
+        self._failure = None
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                self._kept = await self._fetched(observer)
+        except TimeoutError:
+            raise self._refused(f"it did not answer within {self._timeout_s:g} s", is_retryable=True) from None
+        except HttpStatusError as error:
+            code = _code(error)
+            why = f"it answered {error.status}" + (f" '{code}'" if code else "") + _hint(code)
+            raise self._refused(why, code=code, is_retryable=error.is_retryable, requests=error.requests) from None
+        except SourceError as error:
+            raise self._refused(str(error), is_retryable=error.is_retryable, requests=error.requests) from None
+        return self._kept.value
+
+    async def _fetched(self, observer: Observer) -> _Kept:
+        started_s = self._clock.monotonic()
+        try:
+            body = await self._asked(observer)
+        except HttpStatusError as error:
+            is_other_way = error.status == 401 or (error.status == 400 and _code(error) in _OTHER_WAY)
+            if self._is_in_body or not is_other_way:
+                raise
+            self._is_in_body = True
+            try:
+                body = await self._asked(observer)
+            except BaseException:
+                self._is_in_body = False
+                raise
+        return self._read(body, started_s)
+
+    async def _asked(self, observer: Observer) -> bytes:
+        """The body of the token server's answer; the client says who it is in the header, or in the body."""
+        client, headers = self._client, [("accept", "application/json")]
+        name, secret = client.client_id.get_secret_value().strip(), client.client_secret.get_secret_value().strip()
+        form = {"grant_type": "client_credentials", "scope": client.scope, "audience": client.audience}
+        basic = base64.b64encode(f"{quote_plus(name)}:{quote_plus(secret)}".encode()).decode()
+        self._mask.add((secret, basic))
+        if self._is_in_body:
+            form |= {"client_id": name, "client_secret": secret}
+        else:
+            headers.append(("authorization", f"Basic {basic}"))
+        request = HttpRequest(
+            method="POST",
+            url=self._url,
+            headers=(*headers, ("content-type", "application/x-www-form-urlencoded")),
+            body=urlencode({key: value for key, value in form.items() if value}).encode(),
+            is_repeatable=True,
+            is_followed=False,
+        )
+        return await self._transport.fetch(request, observer=observer)
+
+    def _read(self, body: bytes, started_s: float) -> _Kept:
+        """The token of an answer. What is no token is not repeated in the error."""
+        try:
+            answer: Json = json.loads(body)
+        except (ValueError, RecursionError):
+            answer = None
+        fields = answer if isinstance(answer, dict) else {}
+        token, kind = fields.get("access_token"), fields.get("token_type")
+        if not isinstance(token, str) or not _TOKEN.fullmatch(token):
+            raise self._refused("its answer has no usable 'access_token'")
+        self._mask.add((token,))
+        if isinstance(kind, str) and kind.strip().lower() != "bearer":
+            raise self._refused("its token is of another type than 'Bearer'")
+        lifetime_s = _seconds(fields.get("expires_in"))
+        if lifetime_s is None:
+            return _Kept(token, None)
+        return _Kept(token, started_s + lifetime_s - min(_MARGIN_S, lifetime_s / 2))
+
+    def _refused(self, why: str, *, code: str = "", is_retryable: bool = False, requests: int = 1) -> TokenRefused:
+        place = str(self._url.copy_with(query=None, fragment=None, userinfo=b""))
+        prefix = f"no token for the scheme '{self._scheme}' from '{place}': "
+        error = TokenRefused(
+            why if why.startswith(prefix) else prefix + why,
+            source=self._source,
+            location=f"POST {place}",
+            is_retryable=is_retryable,
+            requests=requests,
+        )
+        error.code = code
+        return error
+
+
+def _code(error: HttpStatusError) -> str:
+    """The error code of RFC 6749, section 5.2; empty for any other."""
+    found = _ERROR.search(error.body)
+    return found.group(1) if found and found.group(1) in _CODES else ""
+
+
+def _hint(code: str) -> str:
+    match code:
+        case "invalid_client":
+            return "; check the values of the variables that 'client_id' and 'client_secret' name"
+        case "invalid_scope":
+            return "; check 'scope' in 'auth'"
+        case _:
+            return ""
+
+
+def _seconds(value: Json) -> float | None:
+    """A lifetime, as a number or its text; None where nothing usable is said."""
+    try:
+        seconds = float(value) if isinstance(value, int | float | str) and not isinstance(value, bool) else -1.0
+    except (ValueError, OverflowError):
+        return None
+    return seconds if 0 <= seconds < float("inf") else None

@@ -1,0 +1,307 @@
+"""Who the request says it is: security schemes, requirements, and the credentials that meet them.
+
+Knows secrets, and shows none. Knows no request: it gives headers, cookies and query pairs. Whether they may go to an
+origin at all is decided where the request is built.
+"""
+
+import base64
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from adapters.base import Json, LeftOut
+from adapters.openapi.document import swagger2 as swagger
+from adapters.openapi.document.document import BrokenReference, Document, Node, NotLoaded
+from adapters.openapi.operation.model import Location, entries
+from adapters.openapi.settings import ANY_SCHEME, Client, OpenApiSettings
+
+Place = tuple[Location, str]
+
+_STATED = re.compile(r"(header|query|cookie)\s+(\S(?:.*\S)?)", re.IGNORECASE)
+_HOLDERS = frozenset({Location.HEADER.value, Location.QUERY.value})
+_BREAKS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+")
+_SURE = re.compile(r"(?:.* )?(?:api ?key|(?:app|application|subscription|developer) key|(?:access|auth|api) ?token)")
+_LIKELY = re.compile(r"(?:.* )?(?:key|token|appid)")
+_OTHER = re.compile(r"\b(?:page|next|continuation|sync|cursor|idempotency|idempotent|csrf|xsrf)\b")
+_ABOUT_ACCESS = re.compile(r"\bapi\b|\bauth|\bcredential|\bsecret|\baccount\b|\baccess\b", re.IGNORECASE)
+_LEAST_SHARE = 0.5
+"""Of the operations: a parameter that fewer have is a filter and not what lets a caller in."""
+
+
+def stated_place(name: str) -> Place | None:
+    """The place that a name in `auth` says, as in `header X-Api-Key`; None where it is the name of a scheme."""
+    match = _STATED.fullmatch(name.strip())
+    return (Location(match[1].lower()), match[2]) if match else None
+
+
+def shown_place(document: Document) -> Place | None:
+    """The parameter that holds the credential of a document without schemes; None where none or several could."""
+    found: Counter[Place] = Counter()
+    operations = 0
+    for parameters in _operations(document):
+        operations += 1
+        found.update({place for one in parameters if (place := _credential_in(one)) is not None})
+    common = [place for place, count in found.items() if count >= operations * _LEAST_SHARE]
+    return common[0] if len({(location, name.lower()) for location, name in common}) == 1 else None
+
+
+def _operations(document: Document) -> Iterator[list[Node]]:
+    """The parameters of each operation, those of its path included; what another file holds is passed over."""
+    for path, item in document.root.child("paths").members():
+        try:
+            for entry in entries(document, item, path, []):
+                nodes = [*entry.item.child("parameters").children(), *entry.operation.child("parameters").children()]
+                yield [document.resolve(node) for node in nodes]
+        except (BrokenReference, NotLoaded):
+            continue
+
+
+def _credential_in(parameter: Node) -> Place | None:
+    location, name = parameter.fields.get("in"), parameter.fields.get("name")
+    if location not in _HOLDERS or not isinstance(name, str):
+        return None
+    words = _BREAKS.sub(" ", name).strip().lower()
+    about = str(parameter.fields.get("description") or "")
+    is_certain = location == Location.HEADER or _ABOUT_ACCESS.search(about)
+    is_it = _SURE.fullmatch(words) or (_LIKELY.fullmatch(words) and is_certain)
+    return (Location(location), name) if is_it and not _OTHER.search(words) else None
+
+
+class Kind(StrEnum):
+    """How a credential is presented."""
+
+    BEARER = "bearer"
+    BASIC = "basic"
+    API_KEY = "api_key"
+
+
+@dataclass(frozen=True, slots=True)
+class Scheme:
+    """A security scheme that can be met: its name in the document, and where its credential stands.
+
+    `token_url` is where the document says that a client gets its tokens.
+    """
+
+    name: str
+    kind: Kind
+    location: Location = Location.HEADER
+    field: str = "Authorization"
+    token_url: str | None = None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Credential:
+    """One credential, as it is sent; `token` is the fetched one inside of it."""
+
+    location: Location
+    field: str
+    value: str
+    token: str | None = None
+
+
+_TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+\Z")
+"""What a header or a cookie may be called."""
+_PLACES = {"header": Location.HEADER, "query": Location.QUERY, "cookie": Location.COOKIE}
+_BEARER = Scheme(ANY_SCHEME, Kind.BEARER)
+
+
+class MissingScheme(Exception):
+    """No alternative of a requirement can be met; `names` are the schemes that one of them needs."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        super().__init__(", ".join(names))
+        self.names = names
+
+
+class Security:
+    """The schemes of one document, and the credentials and clients of one source.
+
+    `always` are schemes that no document states: they go along with every request.
+    """
+
+    def __init__(
+        self,
+        schemes: Mapping[str, Scheme],
+        default: Json,
+        settings: OpenApiSettings,
+        *,
+        always: tuple[Scheme, ...] = (),
+    ) -> None:
+        self._schemes, self._default, self._always = schemes, default, always
+        values = {name: secret.get_secret_value().strip() for name, secret in settings.credentials.items()}
+        self._values = {name: value for name, value in values.items() if value}
+        self._clients = settings.clients
+
+    def chosen(self, stated: Node | None) -> tuple[Scheme, ...]:
+        """The schemes that a request of an operation meets; `stated` is its own requirement, else the document's holds.
+
+        They are those of the first alternative that can be met whole. Where the document requires nothing anywhere,
+        what is configured goes along all the same. Raises MissingScheme.
+        """
+        try:
+            return _apart((*self._always, *self._required(stated)))
+        except MissingScheme:
+            if self._always:
+                return self._always
+            raise
+
+    def _required(self, stated: Node | None) -> tuple[Scheme, ...]:
+        requirement = self._default if stated is None else stated.value
+        if requirement is None:
+            return self._unasked()
+        alternatives = [_names(alternative) for alternative in requirement] if isinstance(requirement, list) else []
+        met = [names for names in alternatives if names and all(self._is_met(name) for name in names)]
+        if met:
+            return _apart(self._schemes[name] for name in met[0])
+        if not alternatives or () in alternatives:
+            return ()
+        raise MissingScheme(alternatives[0])
+
+    def _unasked(self) -> tuple[Scheme, ...]:
+        """All schemes that the settings name, else the first that any credential will do for."""
+        named = [one for one in self._schemes.values() if one.name in self._values or self._is_client(one.name)]
+        usable = named or [one for one in self._schemes.values() if self._is_met(one.name)][:1]
+        if usable or self._schemes or self._always:
+            return _apart(usable)
+        return (_BEARER,) if ANY_SCHEME in self._values or ANY_SCHEME in self._clients else ()
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether nothing is configured to be let in by."""
+        return not self._values and not self._clients
+
+    def client(self, scheme: Scheme) -> Client | None:
+        """The client that gets the tokens of a scheme; None where its credential is at hand."""
+        if scheme.kind is not Kind.BEARER or scheme.name in self._values:
+            return None
+        own = self._clients.get(scheme.name)
+        return own or (None if ANY_SCHEME in self._values else self._clients.get(ANY_SCHEME))
+
+    def _is_client(self, name: str) -> bool:
+        return name in self._clients and self._schemes[name].kind is Kind.BEARER
+
+    def _is_met(self, name: str) -> bool:
+        if name not in self._schemes:
+            return False
+        has_value = name in self._values or ANY_SCHEME in self._values
+        return has_value or self.client(self._schemes[name]) is not None
+
+    def credential(self, scheme: Scheme, token: str | None = None) -> Credential:
+        """A credential as it is sent; `token` is the one that was fetched for it."""
+        value = token or self._values.get(scheme.name, self._values.get(ANY_SCHEME, ""))
+        match scheme.kind:
+            case Kind.BEARER:
+                sent = value if value.lower().startswith("bearer ") else f"Bearer {value}"
+            case Kind.BASIC:
+                sent = f"Basic {_basic(value)}"
+            case Kind.API_KEY:
+                sent = value
+        return Credential(scheme.location, scheme.field, sent, token)
+
+    @property
+    def provided(self) -> frozenset[tuple[Location, str]]:
+        """Where credentials stand that are configured: parameters of these names are no arguments. Lower case."""
+        met = [*self._always, *(scheme for scheme in self._schemes.values() if self._is_met(scheme.name))]
+        return frozenset((scheme.location, scheme.field.lower()) for scheme in met)
+
+    @property
+    def secrets(self) -> frozenset[str]:
+        """Everything that must be masked: the credentials and the forms in which they are sent."""
+        parts = {part for value in self._values.values() for part in (value, *value.split(":", 1), _basic(value))}
+        parts |= {client.client_secret.get_secret_value().strip() for client in self._clients.values()}
+        return frozenset(parts - {""})
+
+    @property
+    def secret_names(self) -> frozenset[str]:
+        """Names of query parameters and fields that carry a credential."""
+        return frozenset(scheme.field for scheme in (*self._schemes.values(), *self._always))
+
+
+def _basic(value: str) -> str:
+    """`user:password`; a token without a colon is the user of an empty password."""
+    return base64.b64encode((value if ":" in value else f"{value}:").encode()).decode()
+
+
+def _apart(schemes: Iterable[Scheme]) -> tuple[Scheme, ...]:
+    """Schemes that can be met at once: of two that stand in one place, the first."""
+    return tuple({(one.location, one.field.lower()): one for one in reversed(tuple(schemes))}.values())[::-1]
+
+
+def _names(alternative: Json) -> tuple[str, ...]:
+    return tuple(alternative) if isinstance(alternative, dict) else ()
+
+
+def read_security(document: Document, settings: OpenApiSettings, left_out: list[LeftOut]) -> Security:
+    """The security of a document; schemes that cannot be met are left out by name, and so are clients of no scheme."""
+    root = document.root
+    is_swagger = swagger.is_swagger(root)
+    try:
+        holder = document.at("securityDefinitions") if is_swagger else document.at("components", "securitySchemes")
+    except BrokenReference as error:
+        left_out.append(LeftOut(error.path, error.why))
+        holder = root.replaced(None)
+    schemes: dict[str, Scheme] = {}
+    for name, node in holder.members():
+        try:
+            scheme = _scheme(name, document.resolve(node).fields, is_swagger=is_swagger)
+        except BrokenReference as error:
+            left_out.append(LeftOut(error.path, error.why))
+            continue
+        if scheme is None:
+            left_out.append(
+                LeftOut(
+                    document.path_of(node),
+                    f"the security scheme '{name}' is of a kind or under a name that cannot be sent",
+                )
+            )
+        else:
+            schemes[name] = scheme
+    default = root.fields.get("security")
+    always = _always(document, settings, schemes)
+    known = {*schemes, *(scheme.name for scheme in always), ANY_SCHEME}
+    for name in sorted(set(settings.credentials) - known):
+        why = f"'auth' has a credential for '{name}', and the document has no such scheme"
+        left_out.append(LeftOut(document.path_of(holder), f"{why}; a place is written as 'header {name}'"))
+    for name in settings.clients:
+        if name != ANY_SCHEME and (name not in schemes or schemes[name].kind is not Kind.BEARER):
+            why = f"'auth' has a client for '{name}', and the document has no such scheme that takes a bearer token"
+            left_out.append(LeftOut(document.path_of(holder), why))
+    return Security(schemes, default if isinstance(default, list) else None, settings, always=always)
+
+
+def _always(document: Document, settings: OpenApiSettings, schemes: Mapping[str, Scheme]) -> tuple[Scheme, ...]:
+    """What goes along with every request: the places that the user says, else the parameter that shows itself."""
+    stated = [(name, stated_place(name)) for name in settings.credentials if name not in schemes]
+    said = tuple(Scheme(name, Kind.API_KEY, *place) for name, place in stated if place is not None)
+    if said or schemes or ANY_SCHEME not in settings.credentials:
+        return said
+    shown = shown_place(document)
+    return () if shown is None else (Scheme(ANY_SCHEME, Kind.API_KEY, *shown),)
+
+
+def _scheme(name: str, fields: Mapping[str, Json], *, is_swagger: bool) -> Scheme | None:
+    stated = swagger.scheme(dict(fields)) if is_swagger else fields
+    kind, scheme = str(stated.get("type", "")).lower(), str(stated.get("scheme", "")).lower()
+    if kind in ("oauth2", "openidconnect") or (kind == "http" and scheme == "bearer"):
+        return Scheme(name, Kind.BEARER, token_url=_token_url(stated.get("flows")))
+    if kind == "http" and scheme == "basic":
+        return Scheme(name, Kind.BASIC)
+    place, field = _PLACES.get(str(stated.get("in")).lower()), str(stated.get("name") or "").strip()
+    is_legal = place is Location.QUERY or _TOKEN.match(field) is not None
+    if kind == "apikey" and place is not None and field and is_legal:
+        return Scheme(name, Kind.API_KEY, place, field)
+    return None
+
+
+def _token_url(flows: Json) -> str | None:
+    """Where the client credentials flow of a scheme gets its tokens."""
+    flow = flows.get("clientCredentials") if isinstance(flows, dict) else None
+    url = flow.get("tokenUrl") if isinstance(flow, dict) else None
+    return url if isinstance(url, str) and url.strip() else None
+
+
+def headers_of(credentials: Iterable[Credential]) -> tuple[tuple[str, str], ...]:
+    """The header credentials."""
+    return tuple((one.field, one.value) for one in credentials if one.location is Location.HEADER)

@@ -1,0 +1,1 @@
+"""OpenAPI documents: loading, parsing, references, servers, Swagger 2.0."""

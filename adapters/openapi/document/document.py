@@ -1,0 +1,250 @@
+"""A document of one or more files as a tree of nodes, whose references are followed when somebody looks.
+
+Knows JSON pointers, references and which files may be read. Reads no file itself: one that is not loaded yet is
+asked for by `NotLoaded`. Knows nothing of operations and schemas.
+"""
+
+import os.path
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import unquote, urljoin, urlsplit
+from urllib.request import url2pathname
+
+import httpx2
+
+from adapters.base import Json
+from adapters.http.url_safety import Origin, joined
+
+_MAX_HOPS = 50
+_OWN = ("#/$defs/", "#/definitions/")
+"""Where a schema that was written by itself keeps its parts; a reference to them means those of the schema around."""
+
+
+class BrokenReference(Exception):
+    """A reference that leads nowhere, in a circle, or where it must not; `path` is where it stands."""
+
+    def __init__(self, path: str, why: str) -> None:
+        super().__init__(why)
+        self.path, self.why = path, why
+
+
+class NotLoaded(Exception):
+    """A file that a reference needs, and may read, has not been loaded yet."""
+
+    def __init__(self, uri: str) -> None:
+        super().__init__(uri)
+        self.uri = uri
+
+
+class Node(NamedTuple):
+    """A value in a document, and where it stands: the file's URI and the JSON pointer inside it."""
+
+    value: Json
+    uri: str
+    pointer: str = ""
+
+    @property
+    def fields(self) -> dict[str, Json]:
+        """The value where it is an object, else nothing."""
+        return self.value if isinstance(self.value, dict) else {}
+
+    def child(self, key: str | int) -> "Node":
+        """The member or item under `key`; its value is None where there is none."""
+        if isinstance(key, str) and isinstance(self.value, dict):
+            value = self.value.get(key)
+        else:
+            value = _member(self.value, key)
+        return Node(value, self.uri, f"{self.pointer}/{_token(key)}")
+
+    def children(self) -> Iterator["Node"]:
+        """The items of an array, in order."""
+        if isinstance(self.value, list):
+            for index, value in enumerate(self.value):
+                yield Node(value, self.uri, f"{self.pointer}/{index}")
+
+    def members(self) -> Iterator[tuple[str, "Node"]]:
+        """The members of an object, by name."""
+        uri, pointer = self.uri, self.pointer
+        for key, value in self.fields.items():
+            yield key, Node(value, uri, f"{pointer}/{_token(key)}")
+
+    def replaced(self, value: Json) -> "Node":
+        """Another value in the same place."""
+        return Node(value, self.uri, self.pointer)
+
+
+def _token(key: str | int) -> str:
+    """A name as a part of a JSON pointer."""
+    token = str(key)
+    return token.replace("~", "~0").replace("/", "~1") if "~" in token or "/" in token else token
+
+
+def _tokens(pointer: str) -> list[str]:
+    """The names in a JSON pointer."""
+    return [token.replace("~1", "/").replace("~0", "~") for token in pointer.split("/")[1:]]
+
+
+def _straight(node: Node, tokens: list[str]) -> Node:
+    """What the tokens of a pointer lead to, its value None where that is nothing."""
+    for token in tokens:
+        node = node.child(token)
+    return node
+
+
+def _member(value: Json, key: str | int) -> Json:
+    if isinstance(value, dict):
+        return value.get(str(key))
+    if isinstance(value, list) and str(key).isdecimal() and int(key) < len(value):
+        return value[int(key)]
+    return None
+
+
+class Document:
+    """The files of one description, by URI. `uri` is that of the first."""
+
+    def __init__(self, uri: str, value: Json) -> None:
+        self.uri = uri
+        self._files: dict[str, Json] = {uri: value}
+        self._refused: dict[str, str] = {}
+        self._targets: dict[tuple[str, str], Node] = {}
+        self._followed: set[tuple[str, str]] = set()
+
+    @property
+    def root(self) -> Node:
+        """The whole of the first file."""
+        return Node(self._files[self.uri], self.uri)
+
+    def at(self, *names: str) -> Node:
+        """What stands under some names, one in the other, wherever it is kept. Raises BrokenReference or NotLoaded."""
+        node = self.root
+        for name in names:
+            node = self.resolve(node.child(name))
+        return node
+
+    def add(self, uri: str, value: Json) -> None:
+        """Take in a file that was asked for."""
+        self._files[uri] = value
+
+    def refuse(self, uri: str, why: str) -> None:
+        """Take note that a file cannot be had: references to it are broken."""
+        self._refused[uri] = why
+
+    def path_of(self, node: Node) -> str:
+        """How a person is told where a node stands: `#/paths/…`, with the file's name where it is another one."""
+        file = "" if node.uri == self.uri else os.path.relpath(urlsplit(node.uri).path, urlsplit(self.uri).path + "/..")
+        return f"{file}#{node.pointer}"
+
+    def resolve(self, node: Node) -> Node:
+        """The node that a chain of references ends at; the node itself where it is none.
+
+        Raises BrokenReference, or NotLoaded where a file is missing that may be read.
+        """
+        reference = node.fields.get("$ref")
+        if not isinstance(reference, str):
+            return node
+        known = self._targets.get((node.uri, reference))
+        if known is None:
+            known = self._end(node)
+            if not self._is_of_its_own(node, reference):
+                self._targets[node.uri, reference] = known
+        return known
+
+    def _is_of_its_own(self, node: Node, reference: str) -> bool:
+        """Whether a reference means something else in another place."""
+        root = Node(self._files[node.uri], node.uri)
+        return reference.startswith(_OWN) and self._inside(root, _tokens(reference)) is None
+
+    def _end(self, node: Node) -> Node:
+        """Where a chain of references ends."""
+        current = node
+        for _ in range(_MAX_HOPS):
+            reference = current.fields.get("$ref")
+            if not isinstance(reference, str):
+                return current
+            current = self._target(current, reference)
+        raise BrokenReference(self.path_of(node), f"the reference '{node.value['$ref']}' leads in a circle")
+
+    def _target(self, node: Node, reference: str) -> Node:
+        file, _, fragment = reference.partition("#")
+        uri = self._file_uri(node, file) if file else node.uri
+        if uri in self._refused:
+            raise BrokenReference(self.path_of(node), self._refused[uri])
+        if uri not in self._files:
+            raise NotLoaded(uri)
+        target = Node(self._files[uri], uri)
+        pointer = unquote(fragment)
+        if pointer and not pointer.startswith("/"):
+            return self._anchor(node, target, pointer)
+        tokens = _tokens(pointer)
+        found = self._inside(target, tokens)
+        if found is None and reference.startswith(_OWN):
+            inside = (_straight(holder, tokens) for holder in self._around(node))
+            found = next((part for part in inside if part.value is not None), None)
+        if found is not None:
+            return found
+        raise BrokenReference(self.path_of(node), f"the reference '{reference}' leads nowhere")
+
+    def _inside(self, node: Node, tokens: list[str]) -> Node | None:
+        """What the tokens of a pointer lead to, over references on the way; None where that is nothing."""
+        for token in tokens:
+            child = node.child(token)
+            if child.value is None and isinstance(node.fields.get("$ref"), str):
+                child = self._elsewhere(node).child(token)
+            if child.value is None:
+                return None
+            node = child
+        return node
+
+    def _elsewhere(self, node: Node) -> Node:
+        """What a reference on the way of another one ends at. Raises BrokenReference where it leads back to itself."""
+        place = (node.uri, node.pointer)
+        if place in self._followed:
+            raise BrokenReference(self.path_of(node), f"the reference '{node.fields['$ref']}' leads in a circle")
+        self._followed.add(place)
+        try:
+            return self.resolve(node)
+        finally:
+            self._followed.discard(place)
+
+    def _around(self, node: Node) -> list[Node]:
+        """What is around a node, from the inside out."""
+        around = [Node(self._files[node.uri], node.uri)]
+        for token in _tokens(node.pointer):
+            around.append(around[-1].child(token))
+        return around[::-1]
+
+    def _anchor(self, node: Node, target: Node, name: str) -> Node:
+        schemas = target.child("components").child("schemas")
+        for _, schema in schemas.members():
+            if schema.fields.get("$anchor") == name:
+                return schema
+        raise BrokenReference(self.path_of(node), f"there is no anchor '{name}'")
+
+    def _file_uri(self, node: Node, file: str) -> str:
+        """The URI of another file, if it may be read: in the first file's folder, or of its origin."""
+        uri = urljoin(node.uri, file)
+        if self.uri.startswith("file:"):
+            is_allowed = uri.startswith("file:") and is_inside_folder(uri, self.uri)
+            wanted = "in the document's folder"
+        else:
+            url, own = joined(httpx2.URL(node.uri), file), httpx2.URL(self.uri)
+            is_allowed = url is not None and Origin.of(url) == Origin.of(own)
+            uri = str(url)
+            wanted = "of the document's origin"
+        if not is_allowed:
+            raise BrokenReference(self.path_of(node), f"the file '{file}' is not {wanted} and was not read")
+        return uri
+
+
+def file_path(uri: str) -> Path:
+    """The path that a `file:` URI names."""
+    return Path(url2pathname(urlsplit(uri).path))
+
+
+def is_inside_folder(uri: str, root_uri: str) -> bool:
+    """Whether a file lies in the folder of the first one, symbolic links followed."""
+    if urlsplit(uri).netloc not in ("", "localhost"):
+        return False
+    folder = file_path(root_uri).resolve().parent
+    return file_path(uri).resolve().is_relative_to(folder)

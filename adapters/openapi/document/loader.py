@@ -1,0 +1,320 @@
+"""Documents from disk and over HTTP.
+
+Knows paths, URLs and caps; hands the bytes to `text`. Knows nothing of what a document says. A token goes out only
+to the origin of the base URL that the user configured, and only after the server asked for one.
+"""
+
+import asyncio
+import hashlib
+import json
+import re
+from collections.abc import Hashable
+from pathlib import Path
+
+import httpx2
+import orjson
+import yaml
+
+from adapters.base import Json, Observer, nobody
+from adapters.errors import (
+    DocumentError,
+    ForeignOrigin,
+    HttpStatusError,
+    MalformedResponse,
+    ResponseTooLarge,
+    SourceError,
+)
+from adapters.http.secret_mask import Mask
+from adapters.http.transport import HttpRequest, HttpTransport
+from adapters.http.url_safety import Origin, is_http
+from adapters.openapi.document.document import Document, file_path, is_inside_folder
+from adapters.openapi.gc_tuning import seldom_collected
+
+_MARKUP = (
+    "it is a web page or other markup, neither JSON nor YAML; a page that shows an API names the URL of the document "
+    "itself, often /openapi.json, /swagger.json or /v3/api-docs"
+)
+_PACKED = ((b"\x1f\x8b", "gzip"), (b"PK\x03\x04", "zip"), (b"BZh", "bzip2"), (b"\x28\xb5\x2f\xfd", "zstd"))
+_COMMENT = re.compile(rb"^[ \t]*(?://|/\*)|[,{\[][ \t]*(?://|/\*)", re.MULTILINE)
+_COMMENTS = re.compile(rb'"(?:\\.|[^"\\])*+"?|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
+_LAST_COMMA = re.compile(rb'"(?:\\.|[^"\\])*+"?|,(?=\s*[}\]])', re.DOTALL)
+_TAB = re.compile(rb"^ *\t", re.MULTILINE)
+_MAX_DEPTH = 500
+_MAX_VALUES = 5_000_000
+_MAX_MERGED = 100_000
+
+
+class NotADocument(ValueError):
+    """The text is neither JSON nor YAML, or is made to do harm."""
+
+
+def parse_document(data: bytes) -> Json:
+    """The value of a JSON or YAML text. Raises NotADocument."""
+    data = _as_utf_8(data)
+    begin = data[:1_000].lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
+    if begin == b"<":
+        raise NotADocument(_MARKUP)
+    if begin in (b"{", b"[", b"/"):
+        try:
+            return _json(data)
+        except NotADocument:
+            bare = _without_comments(data)
+            if bare != data:
+                return _json(bare)
+            if b"\n" not in data.strip():
+                raise
+    return _yaml(data)
+
+
+def _without_comments(data: bytes) -> bytes:
+    """The text without what editors allow in JSON: comments, and a comma behind the last member.
+
+    Only where a line begins or ends with a comment: YAML takes one for a part of the next name, and `//` stands in
+    addresses.
+    """
+    if not _COMMENT.search(data):
+        return data
+    return _LAST_COMMA.sub(_kept, _COMMENTS.sub(_kept, data))
+
+
+def _kept(match: re.Match[bytes]) -> bytes:
+    return match[0] if match[0].startswith(b'"') else b" "
+
+
+def _as_utf_8(data: bytes) -> bytes:
+    """The text in the encoding that it begins like, with its mark or without one."""
+    packed = next((kind for begin, kind in _PACKED if data.startswith(begin)), None)
+    if packed is not None:
+        raise NotADocument(f"it is packed ({packed}); unpack it, and name the document that is inside")
+    encoding = json.detect_encoding(data)
+    if encoding.startswith("utf-8"):
+        return data
+    try:
+        return data.decode(encoding).encode()
+    except UnicodeError:
+        raise NotADocument(f"it begins like text in {encoding.upper()} and is none") from None
+
+
+def _hint(data: bytes) -> str:
+    """What people write that YAML does not allow, if the text has it."""
+    return "; YAML is indented with spaces, and a line begins with a tab" if _TAB.search(data) else ""
+
+
+def _json(data: bytes) -> Json:
+    try:
+        return orjson.loads(data.removeprefix(b"\xef\xbb\xbf"))
+    except orjson.JSONDecodeError as error:
+        reason = str(error)
+    try:
+        return json.loads(data.decode("utf-8-sig"))
+    except (ValueError, RecursionError):
+        raise NotADocument(f"no JSON: {reason}") from None
+
+
+def _yaml(data: bytes) -> Json:
+    try:
+        _measure(data)
+        return yaml.load(data, Loader=_JsonLikeLoader)  # noqa: S506  derived from the safe loader
+    except yaml.YAMLError as error:
+        raise NotADocument(f"neither JSON nor YAML: {' '.join(str(error).split())}{_hint(data)}") from None
+    except (RecursionError, ValueError, UnicodeError) as error:
+        raise NotADocument(f"neither JSON nor YAML: {error}") from None
+
+
+def _measure(data: bytes) -> None:
+    """Refuse what would overrun the stack or the memory later, by the events alone, which need neither.
+
+    Counts values as they will be seen: an alias counts as all that its anchor holds.
+    """
+    sizes: dict[str, int] = {}
+    open_: list[tuple[str | None, int]] = [(None, 0)]
+    for event in yaml.parse(data, Loader=yaml.CSafeLoader):
+        if isinstance(event, yaml.CollectionStartEvent):
+            open_.append((event.anchor, 1))
+            if len(open_) > _MAX_DEPTH:
+                raise NotADocument(f"nested more than {_MAX_DEPTH} levels deep")
+            continue
+        if isinstance(event, yaml.CollectionEndEvent):
+            anchor, size = open_.pop()
+            sizes[anchor or ""] = size
+        elif isinstance(event, yaml.AliasEvent):
+            if any(anchor == event.anchor for anchor, _ in open_):
+                raise NotADocument(f"the anchor '{event.anchor}' holds itself")
+            size = sizes.get(event.anchor or "", 1)
+        else:
+            size = 1
+        open_[-1] = (open_[-1][0], open_[-1][1] + size)
+        if open_[-1][1] > _MAX_VALUES:
+            raise NotADocument(f"its anchors multiply to more than {_MAX_VALUES:,} values")
+
+
+class _JsonLikeLoader(yaml.CSafeLoader):
+    """YAML 1.2's JSON schema, as OpenAPI asks for: no dates, no octals, no `yes`; keys are strings."""
+
+    yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012  as the library has it
+
+    def flatten_mapping(self, node: yaml.MappingNode) -> None:
+        """Merge keys, unless merging multiplies them beyond reason."""
+        super().flatten_mapping(node)
+        if len(node.value) > _MAX_MERGED:
+            raise yaml.constructor.ConstructorError(None, None, "merge keys multiply", node.start_mark)
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Json]:  # noqa: FBT001, FBT002
+        """A mapping with its keys as written: `200:` is "200"."""
+        self.flatten_mapping(node)
+        return {self._key(key): self.construct_object(value, deep=deep) for key, value in node.value}
+
+    def _key(self, node: yaml.Node) -> str:
+        if isinstance(node, yaml.ScalarNode):
+            return str(node.value)
+        raise yaml.constructor.ConstructorError(None, None, "a key is no text", node.start_mark)
+
+    def _plain_object(self, node: yaml.Node) -> Json:
+        """A tag of another application says nothing about the value: take it as it stands."""
+        if isinstance(node, yaml.ScalarNode):
+            return self.construct_scalar(node)
+        if isinstance(node, yaml.MappingNode):
+            return self.construct_mapping(node, deep=True)
+        return self.construct_sequence(node, deep=True) if isinstance(node, yaml.SequenceNode) else None
+
+
+_RESOLVERS = (
+    ("tag:yaml.org,2002:bool", r"^(?:true|True|TRUE|false|False|FALSE)$", "tTfF"),
+    ("tag:yaml.org,2002:int", r"^[-+]?(?:0|[1-9][0-9]{0,4000})$", "-+0123456789"),
+    (
+        "tag:yaml.org,2002:float",
+        r"^[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))(?:[eE][-+]?[0-9]+)?$",
+        "-+.0123456789",
+    ),
+    ("tag:yaml.org,2002:null", r"^(?:~|null|Null|NULL|)$", "~nN\0"),
+    ("tag:yaml.org,2002:merge", r"^(?:<<)$", "<"),
+)
+for _tag, _pattern, _first in _RESOLVERS:
+    _characters = [character if character != "\0" else "" for character in _first]
+    _JsonLikeLoader.add_implicit_resolver(_tag, re.compile(_pattern), _characters)
+_JsonLikeLoader.yaml_constructors = {
+    **yaml.CSafeLoader.yaml_constructors,
+    None: _JsonLikeLoader._plain_object,
+    "tag:yaml.org,2002:timestamp": yaml.CSafeLoader.construct_yaml_str,
+    "tag:yaml.org,2002:binary": yaml.CSafeLoader.construct_yaml_str,
+}
+
+
+MAX_DOCUMENT_BYTES = 64 * 2**20
+_MAX_FILES = 500
+
+
+class DocumentFetcher:
+    """Reads a document and, one at a time, the files that it refers to.
+
+    `bearer` is sent to `own` only. Raises DocumentError, which names the document and the next step. `digests` are
+    those of the files that were asked for, by URI; None for one that could not be had.
+    """
+
+    def __init__(
+        self,
+        source: str,
+        transport: HttpTransport,
+        *,
+        own: Origin | None = None,
+        bearer: str | None = None,
+        observer: Observer = nobody,
+    ) -> None:
+        self._source, self._transport, self._own, self._bearer = source, transport, own, bearer
+        self._observer = observer
+        self.digests: dict[str, str | None] = {}
+
+    async def open(self, place: str) -> Document:
+        """The document at a path or URL."""
+        if place.lower().startswith(("http://", "https://")):
+            uri = str(self._url(place))
+        else:
+            uri = await asyncio.to_thread(_uri_of, place)
+        value = await self.read(uri, root_uri=uri)
+        if not isinstance(value, dict):
+            raise DocumentError(f"the document '{place}' is no object; is it an OpenAPI document?", source=self._source)
+        return Document(uri, value)
+
+    async def read(self, uri: str, *, root_uri: str) -> Json:
+        """The value of one file."""
+        self.digests[uri] = None
+        if len(self.digests) > _MAX_FILES:
+            raise self._failed(uri, f"the document refers to more than {_MAX_FILES} files")
+        data = await self._from_disk(uri, root_uri) if uri.startswith("file:") else await self._from_web(uri)
+        try:
+            self.digests[uri], value = await asyncio.to_thread(_taken_in, data)
+        except NotADocument as error:
+            raise self._failed(uri, str(error)) from None
+        return value
+
+    def _failed(self, uri: str, why: str) -> DocumentError:
+        shown = Mask().url(httpx2.URL(uri)) if uri.startswith(("http:", "https:")) else uri
+        return DocumentError(f"the document '{shown}' cannot be read: {why}", source=self._source, location=shown)
+
+    def _url(self, place: str) -> httpx2.URL:
+        try:
+            url = httpx2.URL(place).copy_with(fragment=None, userinfo=b"")
+        except (httpx2.InvalidURL, UnicodeError):
+            raise DocumentError(f"the document '{place}' cannot be read: it is no URL", source=self._source) from None
+        if not is_http(url):
+            raise self._failed(place, "it is no http URL")
+        return url
+
+    async def _from_disk(self, uri: str, root_uri: str) -> bytes:
+        if not is_inside_folder(uri, root_uri):
+            raise self._failed(uri, "it lies outside of the document's folder")
+        try:
+            return await asyncio.to_thread(_read, file_path(uri))
+        except OSError as error:
+            raise self._failed(uri, error.strerror or str(error)) from None
+        except ValueError as error:
+            raise self._failed(uri, str(error)) from None
+
+    async def _from_web(self, uri: str) -> bytes:
+        url = httpx2.URL(uri)
+        try:
+            return await self._get(url, ())
+        except HttpStatusError as error:
+            if error.status not in (401, 403) or self._bearer is None or Origin.of(url) != self._own:
+                raise self._unreachable(error) from error
+        try:
+            return await self._get(url, (("authorization", f"Bearer {self._bearer}"),))
+        except SourceError as error:
+            raise self._unreachable(error) from error
+
+    async def _get(self, url: httpx2.URL, headers: tuple[tuple[str, str], ...]) -> bytes:
+        accept = ("accept", "application/json, application/yaml, */*")
+        request = HttpRequest(method="GET", url=url, headers=(accept, *headers), is_repeatable=True)
+        try:
+            return await self._transport.fetch(request, observer=self._observer)
+        except (ForeignOrigin, MalformedResponse) as error:
+            raise self._unreachable(error) from error
+        except ResponseTooLarge as error:
+            raise self._failed(str(url), f"it is larger than {MAX_DOCUMENT_BYTES:,} bytes") from error
+
+    def _unreachable(self, error: SourceError) -> DocumentError:
+        return DocumentError(
+            f"the document cannot be fetched: {error}; set OPENAPI_SPEC to its path or URL",
+            source=self._source,
+            location=error.location,
+            is_retryable=error.is_retryable,
+            requests=error.requests,
+        )
+
+
+def _taken_in(data: bytes) -> tuple[str, Json]:
+    """The digest of a file and its value."""
+    with seldom_collected():
+        return hashlib.sha256(data).hexdigest(), parse_document(data)
+
+
+def _uri_of(place: str) -> str:
+    return Path(place).expanduser().absolute().as_uri()
+
+
+def _read(path: Path) -> bytes:
+    with path.open("rb") as file:
+        data = file.read(MAX_DOCUMENT_BYTES + 1)
+    if len(data) > MAX_DOCUMENT_BYTES:
+        raise ValueError(f"it is larger than {MAX_DOCUMENT_BYTES:,} bytes")
+    return data

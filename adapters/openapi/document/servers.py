@@ -1,0 +1,148 @@
+"""Where the operations of a document are served, and which of its addresses may be believed.
+
+Knows servers, their variables and the base URL of the settings. The source's own origin is that of the configured
+base URL; without one, of a local document's first server, or of the URL that the document came from. A server of
+another origin is never believed.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+
+import httpx2
+
+from adapters.base import JsonObject, LeftOut
+from adapters.http.url_safety import Origin, is_http, joined
+from adapters.openapi.document import swagger2 as swagger
+from adapters.openapi.document.document import Document, Node
+
+_HOST = re.compile(r"[\w-]+(?:\.[\w-]+)*\.[a-z]{2,}(?::\d+)?(?:/|$)")
+"""A host without a scheme, which is a slip: read as it stands it would be a path."""
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """The URL that paths are appended to, or why there is none."""
+
+    url: httpx2.URL | None
+    why: str = ""
+
+
+class Servers:
+    """The addresses of one document. `stated` are its own servers, `root` the base of operations that name none."""
+
+    def __init__(self, document: Document, configured: str | None, left_out: list[LeftOut]) -> None:
+        self._here = document.uri
+        servers = _server_nodes(document.root)
+        self._stated = self._urls(servers)
+        self._paths = [text for one in servers if (text := _filled(one)) is not None and text.strip("/")]
+        self.root = self._root(configured)
+        self.own = Origin.of(self.root.url) if self.root.url is not None else None
+        if self.root.url is None:
+            left_out.append(LeftOut("#/servers", self.root.why))
+
+    def _root(self, configured: str | None) -> Base:
+        if configured is not None:
+            url = configured_url(configured)
+            return Base(url) if url else Base(None, f"the base URL '{configured}' is no http URL")
+        if not self._stated:
+            where = f" to the URL that '{self._paths[0]}' stands for" if self._paths else ""
+            return Base(None, f"the document names no server with a host; set BASE_API_URL or --base-url{where}")
+        if self._here.startswith("file:"):
+            return Base(self._stated[0])
+        here = httpx2.URL(self._here)
+        own = next((url for stated in self._stated if (url := _at(stated, here)) is not None), None)
+        why = f"the document comes from another origin than its server '{self._stated[0]}'; set BASE_API_URL to that "
+        return Base(own, "" if own else f"{why}URL if you trust it")
+
+    def base_of(self, stated: Node | None) -> Base:
+        """The base of an operation; `stated` are its own servers or those of its path."""
+        if stated is None or self.root.url is None:
+            return self.root
+        urls = self._urls([node.fields for node in stated.children()], seen_from=self.root.url)
+        if not urls:
+            return self.root
+        origins = [Origin.of(url) for url in self._stated]
+        for url in urls:
+            at_home = _at(url, self.root.url)
+            if at_home is not None:
+                return Base(at_home)
+            if Origin.of(url) in origins:
+                return Base(self._moved(url))
+        why = (
+            f"its own server '{urls[0]}' is of another origin than '{self.own}'; a source with that base URL reaches it"
+        )
+        return Base(None, why)
+
+    def _moved(self, url: httpx2.URL) -> httpx2.URL:
+        """A URL of the document's usual server, seen from the base URL that is configured in its place."""
+        assert self.root.url is not None  # noqa: S101  the caller has looked
+        usual = next(known for known in self._stated if Origin.of(known) == Origin.of(url))
+        if url == usual:
+            return self.root.url
+        return self.root.url.copy_with(path=url.path)
+
+    def _urls(self, servers: Iterable[JsonObject], *, seen_from: httpx2.URL | None = None) -> list[httpx2.URL]:
+        found = (self._url(server, seen_from) for server in servers)
+        return [url for url in found if url is not None]
+
+    def _url(self, server: JsonObject, seen_from: httpx2.URL | None) -> httpx2.URL | None:
+        """The URL of a server; what is relative in a local document is seen from `seen_from`."""
+        text = _filled(server)
+        if text is None:
+            return None
+        if not self._here.startswith("file:"):
+            return joined(httpx2.URL(self._here), text)
+        if seen_from is not None and text.startswith("/") and not text.startswith("//"):
+            return joined(seen_from, text)
+        if _HOST.match(text):
+            text = f"//{text}"
+        return configured_url(f"https:{text}" if text.startswith("//") else text)
+
+
+def _filled(server: JsonObject) -> str | None:
+    """The text of a server's URL with its variables filled in; None where one has no value."""
+    text = server.get("url")
+    if not isinstance(text, str):
+        return None
+    variables = server.get("variables")
+    for name, variable in variables.items() if isinstance(variables, dict) else ():
+        value, place = _value(variable), "{" + str(name) + "}"
+        if value is not None:
+            text = text.replace(f"/{place}", f"/{value.lstrip('/')}").replace(place, value)
+    return None if "{" in text else text
+
+
+def _at(url: httpx2.URL, home: httpx2.URL) -> httpx2.URL | None:
+    """A URL of the same origin as another one; where that is secure, its host's insecure spelling is taken for it."""
+    for known in (url, url.copy_with(scheme="https")):
+        if Origin.of(known) == Origin.of(home):
+            return known
+    return None
+
+
+def _value(variable: object) -> str | None:
+    """The default of a server variable, else the first of its values."""
+    if not isinstance(variable, dict):
+        return None
+    listed = variable.get("enum")
+    first = listed[0] if isinstance(listed, list) and listed else None
+    value = variable.get("default", first)
+    return str(value) if isinstance(value, str | int) else None
+
+
+@lru_cache(maxsize=256)
+def configured_url(text: str) -> httpx2.URL | None:
+    """A base URL as it was written by the user or in a local document; None where it is no http URL."""
+    try:
+        url = httpx2.URL(text.strip()).copy_with(fragment=None, query=None, userinfo=b"")
+    except (httpx2.InvalidURL, UnicodeError):
+        return None
+    return url if is_http(url) else None
+
+
+def _server_nodes(root: Node) -> list[JsonObject]:
+    if swagger.is_swagger(root):
+        return swagger.servers(root)
+    return [node.fields for node in root.child("servers").children()] or [{"url": "/"}]

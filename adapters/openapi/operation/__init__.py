@@ -1,0 +1,1 @@
+"""OpenAPI operations: reading them from a document, and encoding of their parameters."""

@@ -1,0 +1,295 @@
+"""Values as they are written into a URL, a header or a cookie: the styles of OpenAPI, which are those of RFC 6570.
+
+Pure. Knows no operation and no argument. Everything that comes out is percent-encoded and ready to be joined, except
+header values, which are not encoded by their rules. Null members and items are left out, as RFC 6570 leaves out what
+is undefined. What the styles do not define (arrays in arrays) is written as JSON. Reserved characters that are allowed
+stay as they are but for those that would be read as a delimiter.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from enum import IntEnum
+from types import MappingProxyType
+from urllib.parse import quote, unquote
+
+import httpx2
+import orjson
+
+from adapters.base import Json, JsonObject
+from adapters.openapi.operation.model import Encoding, Style
+
+Pairs = list[tuple[str, str]]
+_UNRESERVED = "-._~"
+_RESERVED_KEPT = "-._~:/?@!$'()*,;="  # not `#` `[` `]`, illegal there, nor `&` and `+`, which servers read as syntax
+_PATH_KEPT = "-._~:@!$&'()*+"  # a `/`, `?` or `#` would lead to another path, and `,` `;` `=` delimit
+_DELIMITERS = {Style.FORM: ",", Style.SPACE: "%20", Style.PIPE: "%7C", Style.TAB: "%09", Style.COOKIE: ","}
+
+
+def text_of(value: Json) -> str:
+    """One value as text: JSON's spelling of numbers and truth, strings as they are, structures as JSON."""
+    if isinstance(value, str):
+        return value
+    return compact(value)
+
+
+def compact(value: Json) -> str:
+    """Compact JSON; integers beyond 64 bits included."""
+    try:
+        return orjson.dumps(value).decode()
+    except TypeError:
+        import json
+
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def media_text(value: Json, media_type: str) -> str:
+    """A value as its media type has it: JSON where that is JSON or anything, else the text itself."""
+    kind = media_type.lower()
+    return compact(value) if "json" in kind or "*" in kind else text_of(value)
+
+
+def is_undefined(value: Json) -> bool:
+    """Whether there is nothing to write in any style: null, or an array or an object of nothing else."""
+    items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else (value,)
+    return all(item is None for item in items)
+
+
+def query_pairs(name: str, value: Json, encoding: Encoding) -> Pairs:
+    """The encoded pairs of one query parameter or form member; none where there is nothing to say."""
+    escape = _escape(encoding)
+    if encoding.media_type is not None:
+        return [(_whole(name), escape(media_text(value, encoding.media_type)))]
+    key = _whole(name)
+    if encoding.style is Style.DEEP and isinstance(value, dict | list):
+        return [(_whole(path), escape(text)) for path, text in _deep(name, value)]
+    if isinstance(value, dict):
+        return _query_object(key, value, encoding, escape)
+    if isinstance(value, list):
+        items = [escape(text_of(item)) for item in value if item is not None]
+        if encoding.is_exploded or encoding.style is Style.DEEP:
+            return [(key, item) for item in items]
+        joined = [item.replace(",", "%2C") for item in items]
+        return [(key, _DELIMITERS[encoding.style].join(joined))] if items else []
+    return [] if value is None else [(key, escape(text_of(value)))]
+
+
+def _query_object(key: str, value: dict[str, Json], encoding: Encoding, escape: Callable[[str], str]) -> Pairs:
+    members = [(_whole(name), escape(text_of(item))) for name, item in value.items() if item is not None]
+    if encoding.is_exploded:
+        return members
+    flat = [part.replace(",", "%2C") for member in members for part in member]
+    return [(key, _DELIMITERS[encoding.style].join(flat))] if flat else []
+
+
+def _deep(path: str, value: Json) -> list[tuple[str, str]]:
+    """`name[member][inner]`; arrays of plain values repeat their name, others are numbered."""
+    if isinstance(value, dict):
+        return [pair for name, item in value.items() for pair in _deep(f"{path}[{name}]", item)]
+    if isinstance(value, list):
+        if any(isinstance(item, dict | list) for item in value):
+            return [pair for index, item in enumerate(value) for pair in _deep(f"{path}[{index}]", item)]
+        return [(path, text_of(item)) for item in value if item is not None]
+    return [] if value is None else [(path, text_of(value))]
+
+
+def path_text(name: str, value: Json, encoding: Encoding) -> str:
+    """What stands in a path in place of `{name}`; of several segments, without slashes at their ends."""
+    escape = _escape(encoding, kept=_PATH_KEPT)
+    if encoding.keeps_slashes and isinstance(value, str):
+        return "/".join(escape(part) for part in value.strip("/").split("/"))
+    if encoding.media_type is not None:
+        return escape(media_text(value, encoding.media_type))
+    match encoding.style:
+        case Style.LABEL:
+            return _label(value, encoding, escape)
+        case Style.MATRIX:
+            return _matrix(_whole(name), value, encoding, escape)
+        case _:
+            delimiter = _DELIMITERS.get(encoding.style, ",")
+            return delimiter.join(_parts(value, escape, is_exploded=encoding.is_exploded))
+
+
+def _label(value: Json, encoding: Encoding, escape: Callable[[str], str]) -> str:
+    parts = _parts(value, escape, is_exploded=encoding.is_exploded)
+    return "." + ("." if encoding.is_exploded else ",").join(parts) if parts else ""
+
+
+def _matrix(name: str, value: Json, encoding: Encoding, escape: Callable[[str], str]) -> str:
+    parts = _parts(value, escape, is_exploded=encoding.is_exploded)
+    if not parts:
+        return ""
+    if encoding.is_exploded and isinstance(value, dict):
+        return "".join(f";{part.removesuffix('=')}" for part in parts)
+    named = parts if encoding.is_exploded else [",".join(parts)]
+    return "".join(f";{name}={part}" if part else f";{name}" for part in named)
+
+
+def _parts(value: Json, escape: Callable[[str], str], *, is_exploded: bool) -> list[str]:
+    """Encoded pieces: the items of an array; names and values of an object, as `name=value` where it is exploded."""
+    if isinstance(value, list):
+        return [escape(text_of(item)) for item in value if item is not None]
+    if isinstance(value, dict):
+        pairs = [(escape(name), escape(text_of(item))) for name, item in value.items() if item is not None]
+        return [f"{name}={item}" for name, item in pairs] if is_exploded else [part for pair in pairs for part in pair]
+    return [] if value is None else [escape(text_of(value))]
+
+
+def header_text(value: Json, encoding: Encoding) -> str:
+    """The value of a header, not encoded: simple style, or ASCII JSON where the parameter has JSON as its content."""
+    if encoding.media_type is not None:
+        import json
+
+        is_text = isinstance(value, str) and media_text(value, encoding.media_type) == value
+        return str(value) if is_text else json.dumps(value, separators=(",", ":"))
+    delimiter = unquote(_DELIMITERS.get(encoding.style, ","))
+    return delimiter.join(_parts(value, str, is_exploded=encoding.is_exploded))
+
+
+def cookie_pairs(name: str, value: Json, encoding: Encoding) -> Pairs:
+    """The pairs of one cookie parameter; `cookie` style leaves its values as they are."""
+    if encoding.style is Style.COOKIE and encoding.media_type is None:
+        if isinstance(value, list):
+            return [(name, text_of(item)) for item in value if item is not None]
+        if isinstance(value, dict):
+            return [(key, text_of(item)) for key, item in value.items() if item is not None]
+        return [] if value is None else [(name, text_of(value))]
+    return query_pairs(name, value, replace(encoding, allows_reserved=False))
+
+
+def joined_pairs(pairs: Pairs) -> str:
+    """A query or a form body."""
+    return "&".join(f"{name}={value}" for name, value in pairs)
+
+
+def _whole(name: str) -> str:
+    """A name with everything encoded that could end it."""
+    return quote(name, safe=_UNRESERVED, errors="replace")
+
+
+def _escape(encoding: Encoding, *, kept: str = _RESERVED_KEPT) -> Callable[[str], str]:
+    safe = kept if encoding.allows_reserved else _UNRESERVED
+    return lambda text: quote(text, safe=safe, errors="replace")
+
+
+_JSON = re.compile(r"[a-z]+/(?:[\w.+-]*[+-])?json(?:-\d[\d.]*)?")
+"""JSON by its suffix, or with a version as in `application/x-amz-json-1.1`."""
+_LINES = re.compile(r"application/(?:x-)?(?:nd-?json|jsonl|json-?lines|json-seq|stream\+json)")
+_MARKUP = re.compile(
+    r"[a-z]+/(?:[\w.+-]*[+-])?(?:xml|yaml|yml|toml|jwt|jose|sql|graphql|csv|[a-z]*script|sparql-\w+)|message/.+"
+)
+_ANYTHING = ("*/*", "application/*")
+_SLIPS = {
+    "": "application/json",
+    "json": "application/json",
+    "applicationjson": "application/json",
+    "application/form-data": "multipart/form-data",
+    "form-data": "multipart/form-data",
+    "multipart/form": "multipart/form-data",
+    "x-www-form-urlencoded": "application/x-www-form-urlencoded",
+    "application/x-www-form-urlencode": "application/x-www-form-urlencoded",
+    "application/x-www-urlencoded": "application/x-www-form-urlencoded",
+    "application/text": "text/plain",
+    "plain/text": "text/plain",
+    "text": "text/plain",
+}  # fmt: skip
+
+
+class Writing(IntEnum):
+    """How a body is written; of several the lowest is preferred.
+
+    `MARKUP` is text in a language of its own, which whoever fills it in has to write.
+    """
+
+    JSON = 0
+    LIKE_JSON = 1
+    FORM = 2
+    PARTS = 3
+    TEXT = 4
+    BYTES = 5
+    LINES = 6
+    MARKUP = 7
+
+
+_KNOWN = {
+    "application/json": Writing.JSON,
+    "application/x-www-form-urlencoded": Writing.FORM,
+    "multipart/form-data": Writing.PARTS,
+    "application/octet-stream": Writing.BYTES,
+}
+
+
+def usual(media_type: str) -> str:
+    """The media type without slips; its parameters stay where there is none."""
+    kind = essence(media_type)
+    return _SLIPS.get(kind, media_type.strip())
+
+
+def essence(media_type: str) -> str:
+    """The media type without its parameters, in lower case."""
+    return media_type.split(";")[0].strip().lower()
+
+
+def writing_of(media_type: str) -> Writing | None:
+    """How a body of a media type is written; None where that cannot be done."""
+    kind = essence(usual(media_type))
+    if kind in _KNOWN:
+        return _KNOWN[kind]
+    if _LINES.fullmatch(kind):
+        return Writing.LINES
+    if _JSON.fullmatch(kind) or kind in _ANYTHING:
+        return Writing.LIKE_JSON
+    if _MARKUP.fullmatch(kind) and kind != "text/csv":
+        return Writing.MARKUP
+    return Writing.TEXT if kind.startswith("text/") else None
+
+
+_NO_ENCODINGS: Mapping[str, Encoding] = MappingProxyType({})
+_Part = tuple[str | None, bytes, str | None]
+_DEFAULT = Encoding(style=Style.FORM, is_exploded=True)
+_FILE = "application/octet-stream"
+_JSON_form = Encoding(style=Style.FORM, is_exploded=True, media_type="application/json")
+
+
+def urlencoded(value: JsonObject, encodings: Mapping[str, Encoding]) -> str:
+    """The members as encoded pairs; an object without an encoding of its own is written as JSON."""
+    pairs = []
+    for name, member in value.items():
+        default = _JSON_form if isinstance(member, dict) else _DEFAULT
+        pairs += query_pairs(name, member, encodings.get(name, default))
+    return joined_pairs(pairs)
+
+
+def multipart(
+    value: JsonObject, files: frozenset[str], encodings: Mapping[str, Encoding] = _NO_ENCODINGS
+) -> tuple[bytes, str]:
+    """The members as parts, and the content type with its boundary. Items of an array are parts of their own.
+
+    Members named in `files` are sent as files, which bear the member's name. An encoding gives the parts a content
+    type, or a style, whose texts are not percent-encoded here.
+    """
+    parts = [
+        part
+        for name, member in value.items()
+        for part in _parts_form(name, member, encodings.get(name), is_file=name in files)
+    ]
+    request = httpx2.Request("POST", "http://form.invalid", files=parts or {"": (None, b"")})
+    return request.read(), request.headers["content-type"]
+
+
+def _parts_form(name: str, member: Json, encoding: Encoding | None, *, is_file: bool) -> list[tuple[str, _Part]]:
+    if encoding is not None and encoding.media_type is None and not is_file:
+        pairs = query_pairs(name, member, encoding)
+        return [(unquote(key), (None, unquote(text).encode("utf-8", "replace"), None)) for key, text in pairs]
+    items = member if isinstance(member, list) else [member]
+    kind = None if encoding is None or "*" in (encoding.media_type or "") else encoding.media_type
+    return [(name, _part(name, item, kind, is_file=is_file)) for item in items if item is not None]
+
+
+def _part(name: str, value: Json, kind: str | None, *, is_file: bool) -> _Part:
+    if is_file and isinstance(value, str):
+        return name, value.encode("utf-8", "replace"), kind or _FILE
+    if kind is None and isinstance(value, dict | list):
+        kind = "application/json"
+    text = text_of(value) if kind is None else media_text(value, kind)
+    return (name if is_file else None), text.encode("utf-8", "replace"), kind

@@ -1,0 +1,221 @@
+"""One operation as every version of OpenAPI means it: method, path, parameters, body, responses, security.
+
+Knows where a document keeps these and what it may leave out. Knows no tool, no argument and no request.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import lru_cache
+from types import MappingProxyType
+
+from adapters.base import JsonObject, LeftOut
+from adapters.openapi.document.document import Document, Node
+
+_VARIABLE = re.compile(r"\{([^{}/]+|[^{}=/]+=[^{}]*)\}")
+_EXPANDED = re.compile(r"\{[?&][^{}]*\}")
+_COLON = re.compile(r"(?<=/):([A-Za-z_]\w*)(?=/|$)")
+_SPELLED = re.compile(r"^([+/]?)([^=:*/]+)(\*{0,2}|=.*|:.*)$", re.DOTALL)
+_SEVERAL = re.compile(r"[*/]|^:path$")
+"""What stands behind a name where several segments may stand for it."""
+_NONE: Mapping[str, str] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """The template of one path.
+
+    `path` has each variable as `{name}`. `open` are those variables that several segments may stand for. `asked` are
+    the names in the query of the variables that stand there, `fixed` is the rest of that query. `unsent` are the
+    variables behind a `#`.
+    """
+
+    path: str
+    variables: tuple[str, ...]
+    open: frozenset[str] = frozenset()
+    asked: Mapping[str, str] = field(default_factory=lambda: _NONE)
+    fixed: str = ""
+    unsent: tuple[str, ...] = ()
+
+    def spelled(self, name: str) -> str:
+        """The variable that a parameter means: its own name, that name without decoration, or in another case."""
+        known = {**dict.fromkeys(self.variables), **dict.fromkeys(self.asked)}
+        if name in known:
+            return name
+        bare = bare_name(name)
+        return next((one for one in known if one.lower() == bare.lower()), name)
+
+
+def bare_name(text: str) -> str:
+    """The name inside a variable, without what says how it is written."""
+    found = _SPELLED.match(text.strip())
+    return found[2].strip() if found else text
+
+
+@lru_cache(maxsize=4096)
+def template_of(path: str) -> Template:
+    """A path taken apart."""
+    sent, _, unsent = _EXPANDED.sub("", path).partition("#")
+    sent, _, query = sent.partition("?")
+    sent = _COLON.sub(r"{\1}", sent)
+    spelled = _VARIABLE.findall(sent)
+    pairs = [pair.partition("=") for pair in query.split("&") if pair]
+    asked = {bare_name(found[1]): name for name, _, value in pairs if (found := _VARIABLE.fullmatch(value))}
+    return Template(
+        path=_VARIABLE.sub(lambda found: "{" + bare_name(found[1]) + "}", sent),
+        variables=tuple(dict.fromkeys(bare_name(text) for text in spelled)),
+        open=frozenset(bare_name(text) for text in spelled if _is_open(text)),
+        asked=asked,
+        fixed="&".join("".join(pair) for pair in pairs if not _VARIABLE.fullmatch(pair[2])),
+        unsent=tuple(_VARIABLE.findall(unsent)),
+    )
+
+
+def _is_open(text: str) -> bool:
+    found = _SPELLED.match(text.strip())
+    return found is not None and (found[1] != "" or _SEVERAL.search(found[3]) is not None)
+
+
+_METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
+_NO_ENCODINGS: Mapping[str, "Encoding"] = MappingProxyType({})
+
+
+class Location(StrEnum):
+    """Where in a request a value stands."""
+
+    PATH = "path"
+    QUERY = "query"
+    HEADER = "header"
+    COOKIE = "cookie"
+    QUERYSTRING = "querystring"
+
+
+class Style(StrEnum):
+    """How a value is written; TAB is Swagger 2.0's `tsv`."""
+
+    FORM = "form"
+    SIMPLE = "simple"
+    LABEL = "label"
+    MATRIX = "matrix"
+    SPACE = "spaceDelimited"
+    PIPE = "pipeDelimited"
+    TAB = "tabDelimited"
+    DEEP = "deepObject"
+    COOKIE = "cookie"
+
+
+STYLES: Mapping[Location, tuple[Style, ...]] = MappingProxyType(
+    {
+        Location.PATH: (Style.SIMPLE, Style.LABEL, Style.MATRIX, Style.SPACE, Style.PIPE, Style.TAB),
+        Location.QUERY: (Style.FORM, Style.SPACE, Style.PIPE, Style.TAB, Style.DEEP),
+        Location.HEADER: (Style.SIMPLE, Style.SPACE, Style.PIPE, Style.TAB),
+        Location.COOKIE: (Style.FORM, Style.COOKIE),
+        Location.QUERYSTRING: (Style.FORM,),
+    }
+)
+"""The styles that each location allows, Swagger 2.0's collection formats included; the first one is the default."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Encoding:
+    """How a value is written where a style applies; with `media_type` it is written as that instead.
+
+    `keeps_slashes` says that a value in a path may be several segments of it.
+    """
+
+    style: Style
+    is_exploded: bool
+    allows_reserved: bool = False
+    media_type: str | None = None
+    keeps_slashes: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    """One parameter; `schema` is None where the document has none."""
+
+    name: str
+    location: Location
+    encoding: Encoding
+    schema: Node | None
+    is_required: bool = False
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Body:
+    """The request body in the media type that was chosen; `encodings` are by member, for forms.
+
+    `is_expected` where the document does not say whether it is required and the method is one that sends a body.
+    """
+
+    media_type: str
+    schema: Node | None
+    is_required: bool
+    is_expected: bool = False
+    encodings: Mapping[str, Encoding] = field(default_factory=lambda: _NO_ENCODINGS)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An operation that has been found and not been read."""
+
+    method: str
+    path: str
+    item: Node
+    operation: Node
+
+    @property
+    def locator(self) -> str:
+        """`GET /tickets`."""
+        return f"{self.method} {self.path}"
+
+    @property
+    def template(self) -> Template:
+        """The path taken apart."""
+        return template_of(self.path)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """One operation. `security` and `servers` are None where neither it nor its path says anything about them."""
+
+    entry: Entry
+    description: str
+    parameters: tuple[Parameter, ...]
+    body: Body | None
+    responses: Node
+    security: Node | None
+    servers: Node | None
+    is_deprecated: bool = False
+
+
+def entries(document: Document, item: Node, path: str, left_out: list[LeftOut]) -> Iterator[Entry]:
+    """The operations of one path item. Raises BrokenReference or NotLoaded where the item is kept elsewhere."""
+    target = document.resolve(item)
+    if target is not item:
+        target = target.replaced(target.fields | {key: value for key, value in item.fields.items() if key != "$ref"})
+    for method in _METHODS:
+        if method in target.fields:
+            yield from _entry(document, Entry(method.upper(), path, target, target.child(method)), left_out)
+    for method, operation in target.child("additionalOperations").members():
+        if method.isascii() and method.isalpha():
+            yield from _entry(document, Entry(method, path, target, operation), left_out)
+        else:
+            left_out.append(LeftOut(document.path_of(operation), f"'{method}' is no method"))
+
+
+def _entry(document: Document, entry: Entry, left_out: list[LeftOut]) -> Iterator[Entry]:
+    if isinstance(entry.operation.value, dict):
+        yield entry
+    else:
+        left_out.append(LeftOut(document.path_of(entry.operation), "the operation is no object"))
+
+
+def text_of(fields: JsonObject, *keys: str) -> str:
+    """The texts under some keys as sentences, in order, without repetition."""
+    texts = [fields[key].strip() for key in keys if isinstance(fields.get(key), str)]
+    distinct = [text for index, text in enumerate(texts) if text and text not in texts[:index]]
+    ended = [text if text.endswith((".", "!", "?", ":", ">")) else f"{text}." for text in distinct[:-1]]
+    return "\n".join([*ended, *distinct[-1:]])

@@ -1,0 +1,1 @@
+"""HTTP requests of OpenAPI operations: building, authorization, validation."""

@@ -1,0 +1,131 @@
+"""What a request shows to be let in: credentials at hand, and tokens that are fetched for it.
+
+Knows which token server may be asked: an https one, one on this machine, or one at the very origin that the user
+configured. Knows no protocol of tokens, and no request that they go into.
+"""
+
+import ipaddress
+
+import httpx2
+
+from adapters.base import Observer
+from adapters.clock import Clock
+from adapters.errors import MissingCredential
+from adapters.http.secret_mask import Mask
+from adapters.http.url_safety import Origin, is_http, joined
+from adapters.openapi.auth.oauth import TokenKeeper
+from adapters.openapi.auth.schemes import Credential, MissingScheme, Scheme, Security
+from adapters.openapi.settings import Client, OpenApiSettings
+from adapters.openapi.tools.tool import Tool
+
+
+class Access:
+    """The credentials of one source; `base` is what a relative token URL of the document is seen from."""
+
+    def __init__(
+        self,
+        settings: OpenApiSettings,
+        security: Security,
+        *,
+        base: httpx2.URL | None,
+        http: httpx2.AsyncClient,
+        clock: Clock,
+        mask: Mask,
+    ) -> None:
+        self._settings, self._security, self._base = settings, security, base
+        self._http, self._clock, self._mask = http, clock, mask
+        self._keepers: dict[str, TokenKeeper] = {}
+
+    async def credentials(self, tool: Tool, observer: Observer) -> tuple[Credential, ...]:
+        """What a request of a tool carries. Raises MissingCredential, TokenRefused.
+
+        Nothing, where nothing is configured: many servers are open although their document requires a credential.
+        """
+        missing = self.missing(tool)
+        if missing is not None:
+            if self._security.is_bare:
+                return ()
+            raise missing
+        schemes = self._security.chosen(tool.operation.security)
+        return tuple([self._security.credential(one, await self._token(one, observer)) for one in schemes])
+
+    def missing(self, tool: Tool) -> MissingCredential | None:
+        """What to say where a tool needs a credential that is not configured; None where it needs none, or has it."""
+        try:
+            self._security.chosen(tool.operation.security)
+        except MissingScheme as error:
+            text = f"the tool '{tool.spec.name}' needs a credential for '{error}'; set BASE_API_TOKEN"
+            text = f"{text}, or `auth` of the source"
+            return MissingCredential(text, source=self._settings.name, location=tool.spec.locator, requests=0)
+        return None
+
+    def forgets(self, credentials: tuple[Credential, ...]) -> bool:
+        """Whether fetched tokens were among credentials that were refused; they are used no more."""
+        tokens = [one.token for one in credentials if one.token]
+        for token in tokens:
+            for keeper in self._keepers.values():
+                keeper.drop(token)
+        return bool(tokens)
+
+    async def _token(self, scheme: Scheme, observer: Observer) -> str | None:
+        client = self._security.client(scheme)
+        if client is None:
+            return None
+        if scheme.name not in self._keepers:
+            self._keepers[scheme.name] = self._keeper(scheme, client)
+        return await self._keepers[scheme.name].token(observer)
+
+    def _keeper(self, scheme: Scheme, client: Client) -> TokenKeeper:
+        return TokenKeeper(
+            self._settings.name,
+            scheme.name,
+            client,
+            url=self._token_url(scheme, client),
+            http=self._http,
+            clock=self._clock,
+            mask=self._mask,
+            timeout_s=self._settings.timeout_s,
+            max_attempts=self._settings.max_attempts,
+        )
+
+    def _token_url(self, scheme: Scheme, client: Client) -> httpx2.URL:
+        """The URL that the client's secret may go to. Raises MissingCredential."""
+        stated = client.token_url or scheme.token_url
+        if stated is None:
+            text = f"neither the document nor `auth` says where the scheme '{scheme.name}' gets its tokens"
+            raise self._missing(f"{text}; set 'token_url'")
+        url = joined(self._base, stated) if self._base is not None else _absolute(stated)
+        if url is None:
+            raise self._missing(
+                f"the token URL of the scheme '{scheme.name}' is no http URL; set 'token_url' in `auth`"
+            )
+        if url.scheme != "https" and not is_loopback(url.host) and Origin.of(url) not in self._configured():
+            text = f"the token URL '{url.copy_with(query=None)}' of the scheme '{scheme.name}' is not encrypted"
+            raise self._missing(f"{text}; nothing was sent. Set 'token_url' in `auth` to its https form")
+        return url
+
+    def _configured(self) -> frozenset[Origin]:
+        """The origins that the user named: of the base URL, and of the document."""
+        places = (self._settings.base_url, self._settings.document)
+        urls = [_absolute(place) for place in places if place and "://" in place]
+        return frozenset(Origin.of(url) for url in urls if url is not None)
+
+    def _missing(self, text: str) -> MissingCredential:
+        return MissingCredential(text, source=self._settings.name, requests=0)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine, by its address or by the name that is kept for it (RFC 6761)."""
+    plain = host.lower().strip("[]").rstrip(".")
+    try:
+        return ipaddress.ip_address(plain).is_loopback
+    except ValueError:
+        return plain == "localhost" or plain.endswith(".localhost")
+
+
+def _absolute(text: str) -> httpx2.URL | None:
+    try:
+        url = httpx2.URL(text.strip()).copy_with(fragment=None, userinfo=b"")
+    except (httpx2.InvalidURL, UnicodeError):
+        return None
+    return url if is_http(url) else None

@@ -1,0 +1,284 @@
+"""Arguments of a tool as one request: taken apart by the tool's map and written where they belong.
+
+Pure. Knows URLs, headers and bodies. Sends nothing and validates no schema; what it refuses is what no server could
+read as it was meant: unknown and missing arguments, path segments that would lead elsewhere, line breaks in headers.
+"""
+
+import difflib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import quote, unquote
+
+import httpx2
+
+from adapters.base import Json, JsonObject, PageAddress
+from adapters.openapi.auth.schemes import Credential, headers_of
+from adapters.openapi.operation.encoding import (
+    Pairs,
+    Writing,
+    compact,
+    cookie_pairs,
+    essence,
+    header_text,
+    is_undefined,
+    joined_pairs,
+    multipart,
+    path_text,
+    query_pairs,
+    text_of,
+    urlencoded,
+    writing_of,
+)
+from adapters.openapi.operation.model import Location, Parameter
+from adapters.openapi.tools.tool import Tool
+
+_VARIABLE = re.compile(r"\{([^{}/]+)\}")
+_DOTS = frozenset({".", ".."})
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+_PATH_SAFE = "-._~!$&'()*+,;=:@%/"
+
+
+class Refused(Exception):
+    """The arguments make no request; `violations` are `argument: what is wrong`."""
+
+    def __init__(self, violations: tuple[str, ...]) -> None:
+        super().__init__("; ".join(violations))
+        self.violations = violations
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class BuiltRequest:
+    """One request before it leaves; `values` are the arguments by place and name, `body_value` the body's value.
+
+    `path_texts` are the encoded texts that stand for the path's variables.
+    """
+
+    method: str
+    url: httpx2.URL
+    headers: tuple[tuple[str, str], ...]
+    body: bytes | None
+    values: Mapping[tuple[Location, str], Json]
+    path_texts: Mapping[str, str]
+    query: str
+    cookies: Pairs
+    body_value: Json = None
+    has_body: bool = False
+
+
+def build_request(
+    tool: Tool, arguments: Mapping[str, Json], *, base: httpx2.URL, credentials: tuple[Credential, ...]
+) -> BuiltRequest:
+    """The request for some arguments. Raises Refused, which names every argument that is at fault."""
+    given = dict(tool.binding.defaults) | dict(arguments)
+    _refuse_misfits(tool, given)
+    values = {
+        (parameter.location, parameter.name): given[name]
+        for name, parameter in tool.binding.parameters.items()
+        if name in given and not (given[name] is None and parameter.encoding.media_type is None)
+    }
+    parameters = {(one.location, one.name): one for one in tool.binding.parameters.values()}
+    path, texts = _path(tool, values, parameters)
+    query = _query(tool, values, parameters, credentials)
+    cookies = _cookies(values, parameters, credentials)
+    headers = _headers(values, parameters, cookies, credentials)
+    has_body, value = _body_value(tool, given)
+    body, content_type = _written(tool, value) if has_body else (None, None)
+    return BuiltRequest(
+        method=tool.operation.entry.method,
+        url=with_query(_joined(base, path), query),
+        headers=(*headers, *((("content-type", content_type),) if content_type else ())),
+        body=body,
+        values=values,
+        path_texts=texts,
+        query=query,
+        cookies=cookies,
+        body_value=value,
+        has_body=has_body,
+    )
+
+
+def _refuse_misfits(tool: Tool, given: JsonObject) -> None:
+    known = tool.binding.arguments
+    violations = [f"{name}: {_no_such(name, known)}" for name in given if name not in known]
+    missing = [
+        f"{name}: it is required and missing"
+        for name, parameter in tool.binding.parameters.items()
+        if parameter.is_required and given.get(name) is None
+    ]
+    if violations or missing:
+        raise Refused((*violations, *missing))
+
+
+def _no_such(name: str, known: tuple[str, ...]) -> str:
+    near = difflib.get_close_matches(name, known, n=1)
+    return "there is no such argument" + (f"; did you mean '{near[0]}'?" if near else "")
+
+
+def _path(
+    tool: Tool, values: Mapping[tuple[Location, str], Json], parameters: Mapping[tuple[Location, str], Parameter]
+) -> tuple[str, dict[str, str]]:
+    """The encoded path, and the text of each variable. A value cannot add, drop or climb a segment."""
+    texts, faults = {}, []
+    template = tool.operation.entry.template
+    for name in template.variables:
+        place = (Location.PATH, name)
+        texts[name] = path_text(name, values[place], parameters[place].encoding) if place in values else ""
+        if not texts[name]:
+            faults.append(f"{name}: a path cannot hold an empty value")
+    segments = []
+    for segment in template.path.split("/"):
+        filled = _VARIABLE.sub(lambda match: texts[match.group(1)], segment)
+        if filled != segment and any(unquote(part) in _DOTS for part in filled.split("/")):
+            faults.append(f"{segment}: '{unquote(filled)}' would lead to another path")
+        segments.append(filled if filled != segment else quote(filled, safe=_PATH_SAFE))
+    if faults:
+        raise Refused(tuple(faults))
+    return "/".join(segments), texts
+
+
+def _query(
+    tool: Tool,
+    values: Mapping[tuple[Location, str], Json],
+    parameters: Mapping[tuple[Location, str], Parameter],
+    credentials: tuple[Credential, ...],
+) -> str:
+    fixed = tool.operation.entry.template.fixed
+    parts = [quote(fixed, safe=_PATH_SAFE + "?")] if fixed else []
+    for (location, name), value in values.items():
+        if location is Location.QUERY:
+            parts.append(joined_pairs(query_pairs(name, value, parameters[location, name].encoding)))
+        elif location is Location.QUERYSTRING:
+            parts.append(_whole_query(value, parameters[location, name]))
+    parts += _query_credentials(credentials)
+    return "&".join(part for part in parts if part)
+
+
+def _query_credentials(credentials: tuple[Credential, ...], names: frozenset[str] = frozenset()) -> list[str]:
+    """The encoded pairs of credentials that stand in the query, except those of some names."""
+    shown = (one for one in credentials if one.location is Location.QUERY and one.field not in names)
+    return [f"{quote(one.field, safe='')}={quote(one.value, safe='')}" for one in shown]
+
+
+def _whole_query(value: Json, parameter: Parameter) -> str:
+    """OpenAPI 3.2's `in: querystring`: the whole query is one value."""
+    if isinstance(value, dict) and "json" not in (parameter.encoding.media_type or ""):
+        return urlencoded(value, {})
+    return quote(text_of(value), safe="=&" if isinstance(value, str) else "")
+
+
+def _cookies(
+    values: Mapping[tuple[Location, str], Json],
+    parameters: Mapping[tuple[Location, str], Parameter],
+    credentials: tuple[Credential, ...],
+) -> Pairs:
+    pairs = [
+        pair
+        for (location, name), value in values.items()
+        if location is Location.COOKIE
+        for pair in cookie_pairs(name, value, parameters[location, name].encoding)
+    ]
+    return pairs + [(one.field, quote(one.value, safe="")) for one in credentials if one.location is Location.COOKIE]
+
+
+def _headers(
+    values: Mapping[tuple[Location, str], Json],
+    parameters: Mapping[tuple[Location, str], Parameter],
+    cookies: Pairs,
+    credentials: tuple[Credential, ...],
+) -> tuple[tuple[str, str], ...]:
+    own = [
+        (name, header_text(value, parameters[location, name].encoding))
+        for (location, name), value in values.items()
+        if location is Location.HEADER
+        and (parameters[location, name].encoding.media_type is not None or not is_undefined(value))
+    ]
+    if cookies:
+        own.append(("cookie", "; ".join(f"{name}={value}" for name, value in cookies)))
+    faults = [f"{name}: a header cannot hold a control character" for name, value in own if _CONTROL.search(value)]
+    faults += [f"{name}: a cookie cannot hold a semicolon" for name, value in cookies if ";" in value]
+    if faults:
+        raise Refused(tuple(faults))
+    taken = {name.lower() for name, _ in headers_of(credentials)}
+    return (
+        ("accept", "application/json, */*;q=0.5"),
+        *(h for h in own if h[0].lower() not in taken),
+        *headers_of(credentials),
+    )
+
+
+def _body_value(tool: Tool, given: JsonObject) -> tuple[bool, Json]:
+    """Whether a body is sent, and its value."""
+    binding, body = tool.binding, tool.operation.body
+    if body is None:
+        return False, None
+    if binding.whole_body is not None:
+        if binding.whole_body in given:
+            return True, given[binding.whole_body]
+        if body.is_required:
+            raise Refused((f"{binding.whole_body}: it is required and missing",))
+        return False, None
+    members = {wire: given[name] for name, wire in binding.members.items() if name in given}
+    return bool(members) or body.is_required, members
+
+
+def _written(tool: Tool, value: Json) -> tuple[bytes, str]:
+    """The body's bytes and its content type."""
+    body = tool.operation.body
+    assert body is not None  # noqa: S101  there is a value for it
+    kind = essence(body.media_type)
+    match writing_of(body.media_type):
+        case Writing.FORM if isinstance(value, dict):
+            return urlencoded(value, body.encodings).encode(), kind
+        case Writing.PARTS if isinstance(value, dict):
+            return multipart(value, tool.binding.files, body.encodings)
+        case Writing.TEXT:
+            return _encoded(text_of(value)), f"{kind}; charset=utf-8"
+        case Writing.BYTES:
+            return _encoded(text_of(value)), kind
+        case Writing.MARKUP:
+            return _encoded(text_of(value)), body.media_type
+        case Writing.LINES if isinstance(value, list):
+            return _encoded("".join(f"{compact(item)}\n" for item in value)), kind
+        case _:
+            return _encoded(compact(value)), "application/json" if "*" in kind else body.media_type
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "replace")
+
+
+def _joined(base: httpx2.URL, path: str) -> httpx2.URL:
+    """The path behind the base's own. A path cannot reach another host: it begins with a single slash."""
+    own = base.raw_path.split(b"?")[0].decode("ascii").rstrip("/")
+    return base.copy_with(raw_path=f"{own}/{path.lstrip('/')}".encode("ascii"))
+
+
+def with_query(url: httpx2.URL, query: str) -> httpx2.URL:
+    """The URL with an encoded query and no other."""
+    path = url.raw_path.split(b"?")[0]
+    return url.copy_with(raw_path=path + (b"?" + query.encode("ascii") if query else b""))
+
+
+def undeclared(tool: Tool, page: PageAddress) -> dict[str, Json]:
+    """What a page is asked by that the document does not have: a service that reads only may be asked all the same."""
+    if tool.operation.entry.method != "GET" or page.operation is not None:
+        return {}
+    return {
+        name: value for name, value in page.arguments.items() if name not in tool.binding.arguments and "/" not in name
+    }
+
+
+def with_undeclared(url: httpx2.URL, page: Mapping[str, Json]) -> httpx2.URL:
+    """The URL with the undeclared arguments of a page behind its own query."""
+    own = url.query.decode("ascii")
+    added = [f"{quote(name, safe='')}={quote(text_of(value), safe='')}" for name, value in page.items()]
+    return with_query(url, "&".join(part for part in (own, *added) if part)) if added else url
+
+
+def with_credentials(url: httpx2.URL, credentials: tuple[Credential, ...]) -> httpx2.URL:
+    """A URL that the server gave, with the query credentials put in where it does not hold them."""
+    query = url.query.decode("ascii")
+    names = frozenset(unquote(pair.partition("=")[0]) for pair in query.split("&"))
+    added = _query_credentials(credentials, names)
+    return with_query(url, "&".join(part for part in (query, *added) if part)) if added else url

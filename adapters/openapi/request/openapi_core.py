@@ -1,0 +1,230 @@
+"""Requests and responses held against the document, by openapi-core.
+
+Knows openapi-core, and builds for it a small document of one operation that it can cope with: OpenAPI 3.1, one path,
+nothing outside. Parameters in plain styles are read back from the request as it was built; those in styles that
+openapi-core cannot read are handed over as JSON values. The library takes seconds to import: import this module late.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from urllib.parse import parse_qsl, unquote
+
+from jsonschema_path import SchemaPath
+from openapi_core import V31RequestValidator, V31ResponseValidator
+from openapi_core.deserializing.styles.exceptions import EmptyQueryParameterValue
+from openapi_core.exceptions import OpenAPIError
+from openapi_core.testing import MockRequest, MockResponse
+from openapi_core.validation.request.exceptions import ParameterValidationError
+from openapi_core.validation.schemas.exceptions import InvalidSchemaValue
+
+from adapters.base import Json, JsonObject
+from adapters.errors import CannotCheck
+from adapters.openapi.document.document import BrokenReference, Document, Node
+from adapters.openapi.operation.encoding import compact
+from adapters.openapi.operation.model import Location, Operation, Parameter, Style
+from adapters.openapi.operation.reader import OperationReader
+from adapters.openapi.request.builder import BuiltRequest
+from adapters.openapi.schema.normalize import Direction, allows_null, nullable, plain
+
+_MAX_NODES, _MAX_DEPTH = 50_000, 60
+
+
+class Bundle:
+    """Schemas of one direction, and what they refer to. A reference that leads nowhere allows anything.
+
+    Beyond 50,000 nodes everything further is allowed: a document that multiplies itself is not worth checking.
+    """
+
+    def __init__(self, document: Document, direction: Direction) -> None:
+        self._document, self._direction = document, direction
+        self._names: dict[tuple[str, str, bool], str] = {}
+        self._nodes = 0
+        self._waiting: list[tuple[str, Node, bool]] = []
+
+    def schema(self, node: Node, *, depth: int = 0, is_part: bool = False) -> JsonObject:
+        """The schema at a node, open where it is a part of `allOf`. Raises NotLoaded where another file is needed."""
+        self._nodes += 1
+        if self._nodes > _MAX_NODES or depth > _MAX_DEPTH:
+            return {}
+        if isinstance(node.fields.get("$ref"), str):
+            return self._reference(node, is_part=is_part)
+        out = plain(node, self._direction, lambda inner: self.schema(inner, depth=depth + 1, is_part=_is_part(inner)))
+        if out.get("additionalProperties") is False and (is_part or "allOf" in out):
+            del out["additionalProperties"]
+            out |= {} if is_part else {"unevaluatedProperties": False}
+        if self._direction is Direction.RESPONSE:
+            out.pop("pattern", None)  # a hostile pattern could run away over a response, and hangs no request here
+        return out
+
+    def components(self) -> JsonObject:
+        """Everything that the schemas refer to, by the names that their references use."""
+        done: JsonObject = {}
+        while self._waiting:
+            name, node, is_part = self._waiting.pop()
+            done[name] = self.schema(node, is_part=is_part)
+        return done
+
+    def _reference(self, node: Node, *, is_part: bool) -> JsonObject:
+        try:
+            target = self._document.resolve(node)
+        except BrokenReference:
+            return {}
+        place = (target.uri, target.pointer, is_part)
+        if place not in self._names:
+            self._names[place] = f"{self._direction}{len(self._names) + 1}"
+            self._waiting.append((self._names[place], target, is_part))
+        out: JsonObject = {"$ref": f"#/components/schemas/{self._names[place]}"}
+        return nullable(out) if allows_null(node.fields) else out
+
+
+def _is_part(node: Node) -> bool:
+    return node.pointer.rpartition("/")[0].endswith("/allOf")
+
+
+_PATH, _HOST = "/operation", "http://check.invalid"
+_PLAIN = frozenset({"string", "integer", "number", "boolean"})
+_LONGEST_FAULT = 240
+_MOST_FAULTS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class OperationCheck:
+    """What one operation is held against. `on_wire` are the parameters that are read back from the request."""
+
+    spec: SchemaPath
+    on_wire: frozenset[tuple[Location, str]]
+    names: dict[tuple[str, str], str]
+    has_responses: bool
+
+    def request_faults(self, built: BuiltRequest) -> tuple[str, ...]:
+        """`argument: what is wrong`, for each. Raises CannotCheck."""
+        try:
+            errors = list(V31RequestValidator(self.spec).iter_errors(self._request(built)))
+            faults = [fault for error in errors for fault in self._request_fault(error)]
+        except Exception as error:
+            raise CannotCheck(f"{type(error).__name__}: {error}"[:_LONGEST_FAULT]) from error
+        return tuple(faults[:_MOST_FAULTS])
+
+    def response_faults(self, status: int, payload: Json) -> tuple[str, ...]:
+        """Where a JSON payload does not fit, `member: what is wrong`. Raises CannotCheck."""
+        if not self.has_responses:
+            return ()
+        request = MockRequest(_HOST, "post", _PATH, path_pattern=_PATH)
+        response = MockResponse(compact(payload).encode("utf-8", "replace"), status_code=status)
+        try:
+            errors = list(V31ResponseValidator(self.spec).iter_errors(request, response))
+            faults = [fault for error in errors for fault in _faults(error, "response")]
+        except Exception as error:
+            raise CannotCheck(f"{type(error).__name__}: {error}"[:_LONGEST_FAULT]) from error
+        return tuple(faults[:_MOST_FAULTS])
+
+    def _request(self, built: BuiltRequest) -> MockRequest:
+        query, path = dict(_pairs(built)), {name: unquote(text) for name, text in built.path_texts.items()}
+        headers = {name: value for name, value in built.headers if name != "cookie"}
+        cookies: dict[str, Json] = {}
+        for (location, name), value in built.values.items():
+            if (location, name) not in self.on_wire:
+                place = {Location.PATH: path, Location.HEADER: headers, Location.COOKIE: cookies}.get(location, query)
+                place[name] = compact(value)
+        return MockRequest(
+            _HOST, "post", _PATH, path_pattern=_PATH, args=query, view_args=path, headers=headers, cookies=cookies,
+            data=compact(built.body_value).encode("utf-8", "replace") if built.has_body else None,
+        )  # fmt: skip
+
+    def _request_fault(self, error: Exception) -> Iterator[str]:
+        if isinstance(error.__cause__, EmptyQueryParameterValue):
+            return
+        if isinstance(error, ParameterValidationError):
+            whole_query = self.names.get((Location.QUERYSTRING.value, error.name))
+            name = self.names.get((error.location, error.name), whole_query)
+            if name is not None:  # else a credential fills it, and no argument can mend it
+                yield from _faults(error, name)
+        else:
+            yield from _faults(error, "body")
+
+
+def _pairs(built: BuiltRequest) -> dict[str, list[str]]:
+    pairs: dict[str, list[str]] = {}
+    for name, value in parse_qsl(built.query, keep_blank_values=True):
+        pairs.setdefault(name, []).append(value)
+    return pairs
+
+
+def _faults(error: Exception, where: str) -> Iterator[str]:
+    """The faults in an error: those of its schema one by one, else what it says. One that is no fault is raised."""
+    cause = error.__cause__ if error.__cause__ is not None else error
+    if isinstance(cause, InvalidSchemaValue):
+        for inner in cause.schema_errors:
+            path = ".".join(str(part) for part in getattr(inner, "absolute_path", ()))
+            yield _clipped(f"{where}.{path}" if path else where, str(getattr(inner, "message", inner)))
+    elif isinstance(cause, OpenAPIError):
+        yield _clipped(where, str(cause))
+    else:
+        raise cause
+
+
+def _clipped(where: str, text: str) -> str:
+    text = " ".join(text.split())
+    return f"{where}: {text if len(text) <= _LONGEST_FAULT else text[:_LONGEST_FAULT] + '…'}"
+
+
+def operation_check(
+    document: Document, reader: OperationReader, operation: Operation, names: dict[tuple[str, str], str]
+) -> OperationCheck:
+    """The check of one operation. Raises NotLoaded where another file is needed."""
+    request, response = Bundle(document, Direction.REQUEST), Bundle(document, Direction.RESPONSE)
+    on_wire: set[tuple[Location, str]] = set()
+    described: JsonObject = {"parameters": [_parameter(one, request, on_wire) for one in operation.parameters]}
+    if operation.body is not None:
+        schema = request.schema(operation.body.schema) if operation.body.schema else {}
+        content = {"application/json": {"schema": schema}}
+        described["requestBody"] = {"required": operation.body.is_required, "content": content}
+    responses = _responses(document, reader, operation, response)
+    described["responses"] = responses or {"default": {"description": ""}}
+    spec = {
+        "openapi": "3.1.0",
+        "info": {"title": operation.entry.locator, "version": "1"},
+        "servers": [{"url": _HOST}],
+        "paths": {_PATH: {"post": described}},
+        "components": {"schemas": request.components() | response.components()},
+    }
+    return OperationCheck(SchemaPath.from_dict(spec), frozenset(on_wire), names, bool(responses))
+
+
+def _parameter(parameter: Parameter, bundle: Bundle, on_wire: set[tuple[Location, str]]) -> JsonObject:
+    schema = bundle.schema(parameter.schema) if parameter.schema is not None else {}
+    location = Location.QUERY if parameter.location is Location.QUERYSTRING else parameter.location
+    described: JsonObject = {"name": parameter.name, "in": location.value, "required": parameter.is_required}
+    kinds = [kind for kind in _listed(schema.get("type")) if kind != "null"]
+    if _is_plain(parameter) and len(kinds) == 1 and kinds[0] in _PLAIN:
+        on_wire.add((parameter.location, parameter.name))
+        return described | {"schema": schema | {"type": kinds[0]}}
+    return described | {"content": {"application/json": {"schema": schema}}}
+
+
+def _is_plain(parameter: Parameter) -> bool:
+    plain = parameter.encoding.style in (Style.FORM, Style.SIMPLE) and parameter.encoding.media_type is None
+    return plain and parameter.location in (Location.PATH, Location.QUERY, Location.HEADER)
+
+
+def _listed(kind: Json) -> list[Json]:
+    return kind if isinstance(kind, list) else [kind]
+
+
+def _responses(document: Document, reader: OperationReader, operation: Operation, bundle: Bundle) -> JsonObject:
+    """The successes, and the default, with their JSON schemas; none of which are JSON: nothing to hold against."""
+    found: JsonObject = {}
+    for code, node in operation.responses.members():
+        if code[:1] != "2" and code != "default":
+            continue
+        try:
+            content = reader.response(operation.entry, node).child("content")
+            for media_type, media in content.members():
+                schema = document.resolve(media).child("schema")
+                if "json" in media_type.lower() and schema.value is not None:
+                    described = {"application/json": {"schema": bundle.schema(schema)}}
+                    found[code.upper() if code != "default" else code] = {"description": "", "content": described}
+                    break
+        except BrokenReference:
+            continue
+    return found

@@ -1,0 +1,89 @@
+"""What is checked when, and what is said about it once.
+
+Knows which requests and responses are worth checking and what has been told already. The checking itself is done by
+`check`, which is imported when the first call is made, because its library takes seconds to import.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from adapters.base import CallResult, Json
+from adapters.errors import CannotCheck
+from adapters.openapi.document.document import Document
+from adapters.openapi.operation.reader import OperationReader
+from adapters.openapi.request.builder import BuiltRequest
+from adapters.openapi.tools.tool import Tool
+
+_MOST_BYTES = 2**20
+_MOST_TEXT = 600
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """Something to tell about a tool; `code` is request_unchecked, response_unchecked or response_mismatch."""
+
+    code: str
+    text: str
+
+
+class Check(Protocol):
+    """What one operation is held against."""
+
+    def request_faults(self, built: BuiltRequest) -> tuple[str, ...]:
+        """`argument: what is wrong`, for each. Raises CannotCheck."""
+
+    def response_faults(self, status: int, payload: Json) -> tuple[str, ...]:
+        """`member: what is wrong`, for each. Raises CannotCheck."""
+
+
+class Verifier:
+    """Checks calls of the tools of one document; each remark is made once a tool.
+
+    Its methods take milliseconds to seconds and are to be run off the event loop; they raise NotLoaded where another
+    file of the document is needed.
+    """
+
+    def __init__(self, document: Document, reader: OperationReader) -> None:
+        self._document, self._reader = document, reader
+        self._checks: dict[str, Check] = {}
+        self._made: set[tuple[str, str]] = set()
+        self._seen: set[str] = set()
+
+    def request(self, tool: Tool, built: BuiltRequest) -> tuple[tuple[str, ...], Remark | None]:
+        """What is wrong with a request; where that cannot be told, a remark."""
+        try:
+            return self._check(tool).request_faults(built), None
+        except CannotCheck as error:
+            text = f"requests are sent without being checked against the document: {error}"
+            return (), self._once(tool, Remark("request_unchecked", text))
+
+    def is_worth_a_look(self, tool: Tool, result: CallResult) -> bool:
+        """Whether this is the first response of a tool, and one of at most 1 MiB."""
+        return tool.spec.name not in self._seen and result.payload is not None and result.n_bytes <= _MOST_BYTES
+
+    def response(self, tool: Tool, result: CallResult) -> Remark | None:
+        """A remark where a response does not fit."""
+        self._seen.add(tool.spec.name)
+        try:
+            faults = self._check(tool).response_faults(result.status or 200, result.payload)
+        except CannotCheck as error:
+            return self._once(tool, Remark("response_unchecked", f"responses cannot be checked: {error}"))
+        if not faults:
+            return None
+        text = f"the response does not fit the document and is used all the same: {'; '.join(faults)}"
+        return self._once(tool, Remark("response_mismatch", text[:_MOST_TEXT]))
+
+    def _check(self, tool: Tool) -> Check:
+        if tool.spec.name not in self._checks:
+            from adapters.openapi.request.openapi_core import operation_check
+
+            names = {(one.location.value, one.name): name for name, one in tool.binding.parameters.items()}
+            self._checks[tool.spec.name] = operation_check(self._document, self._reader, tool.operation, names)
+        return self._checks[tool.spec.name]
+
+    def _once(self, tool: Tool, remark: Remark) -> Remark | None:
+        key = (tool.spec.name, remark.code)
+        if key in self._made:
+            return None
+        self._made.add(key)
+        return remark

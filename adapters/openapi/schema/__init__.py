@@ -1,0 +1,1 @@
+"""JSON Schemas of OpenAPI documents: inlining of references and normalization."""

@@ -1,0 +1,306 @@
+"""Schemas with every reference written out, as a tool shows them: nothing points outside.
+
+Knows recursion and size: what would repeat itself or grow beyond its allowance becomes an open object that names
+its members. What many operations refer to is written out once. Knows no tool.
+"""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from adapters.base import JsonObject
+from adapters.openapi.document.document import BrokenReference, Document, Node
+from adapters.openapi.schema.normalize import Direction, plain
+
+_DEPTHS = (8, 5, 3, 2, 1)
+_MAX_NODES = 600
+_NAMED_MEMBERS = 12
+_NOWHERE = 10**6
+_MERGEABLE = frozenset({"type", "properties", "required", "description", "additionalProperties", "default", "format"})
+
+
+class _TooMany(Exception):
+    """The allowance of nodes is used up at this depth."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """What a reference comes to, how many nodes that are, and the places written out in it (one bit each).
+
+    `reach` is the depth from which on it comes to the same; above the depth of the walk where that cut it.
+    """
+
+    schema: JsonObject
+    nodes: int
+    places: int
+    reach: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    """How many nodes a reference came to at one depth until the walk was given up, and the places among them."""
+
+    nodes: int
+    places: int
+
+
+class _Plain(NamedTuple):
+    """What a node comes to that has no reference inside, and how many nodes those inside are; `reach` as above."""
+
+    node: Node
+    schema: JsonObject
+    nodes: int
+    reach: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Memory:
+    """What is known of the places that references lead to, which are numbered as they come.
+
+    In full by place; by place and depth where a walk cut or gave up what it met.
+    """
+
+    numbers: dict[tuple[str, str], int] = field(default_factory=dict)
+    whole: dict[int, _Written] = field(default_factory=dict)
+    part: dict[tuple[int, int], _Written] = field(default_factory=dict)
+    begun: dict[tuple[int, int], _Begun] = field(default_factory=dict)
+    plain: dict[tuple[int, str], _Plain] = field(default_factory=dict)
+
+    def number(self, target: Node) -> int:
+        """The number of a place."""
+        return self.numbers.setdefault((target.uri, target.pointer), len(self.numbers))
+
+    def find(self, place: int, depth: int) -> _Written | None:
+        """What a reference comes to at a depth, if that is known."""
+        whole = self.whole.get(place)
+        return whole if whole is not None and whole.reach <= depth else self.part.get((place, depth))
+
+    def keep(self, place: int, depth: int, written: _Written) -> None:
+        """Take note of what a reference came to at a depth."""
+        if written.reach <= depth:
+            self.whole[place] = written
+        else:
+            self.part[place, depth] = written
+
+
+class Inliner:
+    """Writes out schemas of one document in one direction. They share parts: none of them may be changed."""
+
+    def __init__(self, document: Document, direction: Direction) -> None:
+        self._document, self._direction = document, direction
+        self._memory = _Memory()
+
+    def inline(self, nodes: list[Node]) -> tuple[list[JsonObject], list[BrokenReference]]:
+        """The schemas at some nodes, as deep as a common allowance permits, and the references that led nowhere.
+
+        Raises NotLoaded where another file is needed.
+        """
+        for depth in _DEPTHS:
+            walk = _Walk(self._document, self._direction, self._memory, has_limit=depth > _DEPTHS[-1])
+            try:
+                return [walk.schema(node, depth) for node in nodes], list(walk.broken.values())
+            except _TooMany:
+                continue
+        return [walk.cut(node) for node in nodes], list(walk.broken.values())
+
+
+class _Walk:
+    """One walk over the schemas of one operation.
+
+    What a reference comes to is kept unless it depends on where it stands: on a reference around it, by which its
+    recursion was cut, or on one that leads nowhere, which each operation is told of.
+    """
+
+    def __init__(
+        self,
+        document: Document,
+        direction: Direction,
+        memory: _Memory,
+        *,
+        has_limit: bool,
+    ) -> None:
+        self._document, self._direction, self._memory, self._has_limit = document, direction, memory, has_limit
+        self._nodes = self._faults = self._references = 0
+        self._highest_cut = self._lowest = _NOWHERE
+        self._places = self._around = 0
+        self._trail: list[int] = []
+        self.broken: dict[str, BrokenReference] = {}
+
+    def schema(self, node: Node, depth: int) -> JsonObject:
+        """The schema at a node, `depth` levels down."""
+        self._count(1)
+        fields = node.fields
+        if not isinstance(fields.get("$ref"), str):
+            return self._written(node, depth)
+        self._references += 1
+        target = self._target(node)
+        if target is None:
+            return {}
+        place = self._memory.number(target)
+        if self._around >> place & 1:
+            self._highest_cut = min(self._highest_cut, self._trail.index(place))
+            return self.cut(target)
+        if len(fields) > 1:
+            return self._entered(target, depth, place)
+        known = self._memory.find(place, depth)
+        if known is None or known.places & self._around:
+            self._refuse_what_was_given_up(place, depth)
+            return self._kept(target, depth, place)
+        self._count(known.nodes)
+        self._places |= known.places
+        self._lowest = min(self._lowest, depth - known.reach + 1)
+        return known.schema
+
+    def _count(self, nodes: int) -> None:
+        self._nodes += nodes
+        if self._nodes > _MAX_NODES and self._has_limit:
+            raise _TooMany
+
+    def _refuse_what_was_given_up(self, place: int, depth: int) -> None:
+        """Raise at once where an earlier walk from here did, with less counted before it."""
+        begun = self._memory.begun.get((place, depth))
+        if begun is None or not self._has_limit or begun.places & self._around:
+            return
+        if self._nodes + begun.nodes > _MAX_NODES:
+            raise _TooMany
+
+    def _entered(self, target: Node, depth: int, place: int) -> JsonObject:
+        """What a reference comes to, with its place known to whatever lies inside."""
+        self._trail.append(place)
+        self._around |= 1 << place
+        out = self._written(target, depth)
+        self._trail.pop()
+        self._around ^= 1 << place
+        return out
+
+    def _kept(self, target: Node, depth: int, place: int) -> JsonObject:
+        """What a reference comes to, kept for the next time where it is the same everywhere."""
+        around, cut_around, lowest_around = self._places, self._highest_cut, self._lowest
+        nodes, faults, level = self._nodes, self._faults, len(self._trail)
+        self._places, self._highest_cut, self._lowest = 1 << place, _NOWHERE, _NOWHERE
+        try:
+            out = self._entered(target, depth, place)
+        except _TooMany:
+            if self._highest_cut >= level:
+                self._memory.begun[place, depth] = _Begun(self._nodes - nodes, self._places)
+            self._places |= around
+            self._highest_cut = min(self._highest_cut, cut_around)
+            raise
+        if self._highest_cut >= level:
+            self._highest_cut = _NOWHERE
+            if self._faults == faults:
+                written = _Written(out, self._nodes - nodes, self._places, reach=depth - self._lowest + 1)
+                self._memory.keep(place, depth, written)
+        self._places |= around
+        self._lowest = min(self._lowest, lowest_around)
+        self._highest_cut = min(self._highest_cut, cut_around)
+        return out
+
+    def _written(self, target: Node, depth: int) -> JsonObject:
+        """The schema at a node that is no reference, written once where there is none in it either."""
+        key = (id(target.value), target.pointer)
+        known = self._memory.plain.get(key)
+        if known is not None and known.reach <= depth:
+            self._count(known.nodes)
+            self._lowest = min(self._lowest, depth - known.reach + 1)
+            return known.schema
+        nodes, references, lowest_around = self._nodes, self._references, self._lowest
+        self._lowest = _NOWHERE
+        out = self._made(target, depth)
+        if self._references == references and self._lowest > 0:
+            self._memory.plain[key] = _Plain(target, out, self._nodes - nodes, reach=depth - self._lowest + 1)
+        self._lowest = min(self._lowest, lowest_around)
+        return out
+
+    def _made(self, target: Node, depth: int) -> JsonObject:
+        if not _INNER.isdisjoint(target.fields):
+            if depth <= 0 and any(isinstance(target.fields.get(key), (dict, list)) for key in _INNER):
+                self._lowest = min(self._lowest, 0)
+                return self.cut(target)
+            self._lowest = min(self._lowest, max(depth, 1))
+        return merged(plain(target, self._direction, lambda inner: self.schema(inner, depth - 1)))
+
+    def cut(self, node: Node) -> JsonObject:
+        """What stands for a structure that is not shown: its type, and the names of its members in words."""
+        target = self._target(node)
+        if target is None:
+            return {}
+        shallow = plain(target.replaced(_without_inner(target.fields)), self._direction, lambda _: {})
+        shallow.pop("required", None)
+        names = list(target.child("properties").fields)
+        if names:
+            shallow.setdefault("type", "object")
+            more = ", …" if len(names) > _NAMED_MEMBERS else ""
+            words = f"Members: {', '.join(names[:_NAMED_MEMBERS])}{more}."
+            shallow["description"] = f"{shallow['description']} {words}" if "description" in shallow else words
+        return shallow
+
+    def _target(self, node: Node) -> Node | None:
+        """The schema that a node stands for, with what is written beside a reference put over it."""
+        if not isinstance(node.fields.get("$ref"), str):
+            return node
+        try:
+            target = self._document.resolve(node)
+        except BrokenReference as error:
+            self._faults += 1
+            self.broken.setdefault(error.path, error)
+            return None
+        if len(node.fields) == 1 or not isinstance(target.value, dict):
+            return target
+        return target.replaced(target.fields | {key: value for key, value in node.fields.items() if key != "$ref"})
+
+
+_INNER = frozenset(
+    ("properties", "items", "allOf", "anyOf", "oneOf", "additionalProperties", "patternProperties", "prefixItems")
+)
+
+
+def _without_inner(fields: JsonObject) -> JsonObject:
+    kept = ("type", "description", "nullable", "format", "enum", "default")
+    return {key: fields[key] for key in kept if key in fields}
+
+
+def merged(schema: JsonObject) -> JsonObject:
+    """The schema with those parts of `allOf` that say nothing contradictory written into it."""
+    parts = schema.get("allOf")
+    if not parts:
+        return schema
+    out = {key: value for key, value in schema.items() if key != "allOf"}
+    left = []
+    for part in parts:
+        if _fits(out, part):
+            out = _joined(out, part)
+        else:
+            left.append(part)
+    if len(left) == 1 and not out:
+        return dict(left[0])
+    return out | {"allOf": left} if left else out
+
+
+def _fits(out: JsonObject, part: JsonObject) -> bool:
+    if set(out) <= {"description", "default"}:
+        return True
+    if not set(part) <= _MERGEABLE or not set(out) <= _MERGEABLE | {"allOf"}:
+        return False
+    shared = set(out.get("properties", {})) & set(part.get("properties", {}))
+    return all(out[key] == part[key] for key in ("type", "format") if key in out and key in part) and all(
+        _agree(out["properties"][name], part["properties"][name]) for name in shared
+    )
+
+
+def _agree(one: JsonObject, other: JsonObject) -> bool:
+    """Whether two say the same; one that says nothing agrees with everything."""
+    return not one or not other or one == other
+
+
+def _joined(out: JsonObject, part: JsonObject) -> JsonObject:
+    both = part | out
+    if "properties" in part or "properties" in out:
+        own, added = out.get("properties", {}), part.get("properties", {})
+        both["properties"] = {name: added.get(name) or own.get(name, {}) for name in {**own, **added}}
+    if "required" in part or "required" in out:
+        both["required"] = list(dict.fromkeys([*out.get("required", ()), *part.get("required", ())]))
+    if "required" in both and "properties" in both:
+        both["properties"] = {**both["properties"], **{n: {} for n in both["required"] if n not in both["properties"]}}
+    if both.get("additionalProperties") is False:
+        del both["additionalProperties"]
+    return both

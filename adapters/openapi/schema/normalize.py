@@ -1,0 +1,366 @@
+"""One schema of a document as plain JSON Schema 2020-12, whichever version of OpenAPI it was written for.
+
+Knows keywords: what they are called in 2.0, 3.0 and 3.1, which values are nonsense, what a request and a response may
+hold. Knows nothing of references (`inline` and `bundle` follow them) and nothing of tools.
+"""
+
+import math
+import re
+from collections.abc import Callable, Iterable
+from enum import StrEnum
+from typing import TypeAlias
+
+from adapters.base import Json, JsonObject
+from adapters.openapi.document.document import Node
+from adapters.openapi.operation.encoding import Writing, compact, writing_of
+
+_TRUTH = {"true": True, "false": False}
+_MOST_TOLD = 20
+
+
+class Unfit(Exception):
+    """The value is of none of the types, and cannot be read as one."""
+
+
+def take_values(fields: JsonObject, out: JsonObject) -> None:
+    """Take over `enum`, `const` and `default`; `out` has its type and description already.
+
+    Of an enumeration without a single fitting value, the values are told in words.
+    """
+    kinds = _listed(out.get("type"))
+    listed = fields.get("enum")
+    if isinstance(listed, list) and listed:
+        _take_enum(listed, kinds, out)
+    if "const" in fields:
+        out["const"] = fields["const"]
+    if fields.get("default") is not None:
+        fitting = _fitting([fields["default"]], kinds)
+        out |= {"default": fitting[0]} if fitting else {}
+
+
+def of_items(fields: JsonObject) -> list[Json]:
+    """The values of an array's items, where they are listed at the array itself."""
+    listed = fields.get("enum")
+    if not isinstance(listed, list) or any(isinstance(value, list) for value in listed):
+        return []
+    return list({compact(value): value for value in listed}.values())
+
+
+def _take_enum(listed: list[Json], kinds: list[str], out: JsonObject) -> None:
+    fitting = _fitting(listed, kinds)
+    if fitting:
+        out["enum"] = list({compact(value): value for value in fitting}.values())
+    elif kinds != ["array"]:
+        told = f"Values: {', '.join(compact(value) for value in listed[:_MOST_TOLD])}"
+        out["description"] = f"{out['description']} {told}" if "description" in out else told
+
+
+def _listed(kind: Json) -> list[str]:
+    return kind if isinstance(kind, list) else [kind] if isinstance(kind, str) else []
+
+
+def _fitting(values: Iterable[Json], kinds: list[str]) -> list[Json]:
+    """The values as one of the types; those that fit none are left out. Null always stays."""
+    if not kinds:
+        return list(values)
+    found = []
+    for value in values:
+        try:
+            found.append(value if value is None else _as_any(value, kinds))
+        except Unfit:
+            continue
+    return found if any(value is not None for value in found) or "null" in kinds else []
+
+
+def _as_any(value: Json, kinds: list[str]) -> Json:
+    if any(_is(value, kind) for kind in kinds):
+        return value
+    for kind in kinds:
+        try:
+            return _as(value, kind)
+        except Unfit:
+            continue
+    raise Unfit
+
+
+def _is(value: Json, kind: str) -> bool:
+    match kind:
+        case "string":
+            return isinstance(value, str)
+        case "boolean":
+            return isinstance(value, bool)
+        case "integer":
+            return isinstance(value, int | float) and not isinstance(value, bool) and value == value // 1
+        case "number":
+            return isinstance(value, int | float) and not isinstance(value, bool)
+        case "array":
+            return isinstance(value, list)
+        case "object":
+            return isinstance(value, dict)
+        case _:
+            return value is None
+
+
+def _as(value: Json, kind: str) -> Json:
+    """The value read as a type. Raises Unfit."""
+    if kind == "string" and isinstance(value, int | float):
+        return compact(value)
+    if kind == "boolean" and isinstance(value, str) and value.lower() in _TRUTH:
+        return _TRUTH[value.lower()]
+    if kind in ("integer", "number") and isinstance(value, str):
+        return _number(value, kind)
+    raise Unfit
+
+
+def _number(text: str, kind: str) -> int | float:
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    try:
+        number = float(text)
+    except ValueError:
+        raise Unfit from None
+    if kind == "integer" or not math.isfinite(number):
+        raise Unfit
+    return number
+
+
+Follow: TypeAlias = Callable[[Node], JsonObject]
+"""Turns a schema inside another one into JSON Schema; must be given for each keyword that holds schemas."""
+
+
+class Direction(StrEnum):
+    """Which way the data goes: `readOnly` members are not sent, `writeOnly` ones are not received."""
+
+    REQUEST = "request"
+    RESPONSE = "response"
+
+
+_TYPES = frozenset({"string", "number", "integer", "boolean", "array", "object", "null"})
+_TYPE_SLIPS = {
+    "file": "string", "str": "string", "text": "string", "uuid": "string", "date": "string", "datetime": "string",
+    "date-time": "string", "uri": "string", "binary": "string", "int": "integer", "int32": "integer",
+    "int64": "integer", "long": "integer", "float": "number", "double": "number", "decimal": "number",
+    "bool": "boolean", "list": "array", "map": "object", "dict": "object",
+}  # fmt: skip
+_ONE = (
+    "items", "not", "additionalProperties", "contains", "propertyNames", "if", "then", "else", "unevaluatedItems",
+    "unevaluatedProperties",
+)  # fmt: skip
+_MANY = ("allOf", "anyOf", "oneOf", "prefixItems")
+_SCHEMA = (dict, bool)
+_NAMED = ("properties", "patternProperties", "dependentSchemas")
+_INNER = {key: order for order, key in enumerate((*_ONE, *_MANY, *_NAMED))}
+"""The keywords that hold schemas, in the order in which they are written."""
+_ONLY_OF = {
+    "object": ("properties", "patternProperties", "required", "additionalProperties", "propertyNames"),
+    "array": ("items", "prefixItems", "contains"),
+}
+"""Keywords that say nothing of a value of another type."""
+_COUNTS = ("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties")
+_NUMBERS = ("minimum", "maximum", "multipleOf")
+_BOUNDS = frozenset((*_COUNTS, *_NUMBERS, "exclusiveMinimum", "exclusiveMaximum", "uniqueItems"))
+_HIDDEN_IN = {Direction.REQUEST: "readOnly", Direction.RESPONSE: "writeOnly"}
+_NESTED_REPEAT = re.compile(r"\)[*+{]")
+_OTHER_SETS = re.compile(r"\[\[|--|&&|~~|\|\|")
+"""What other dialects read as sets in sets, and Python as characters, with a warning."""
+_LONGEST_PATTERN = 200
+_BYTES = (None, Writing.BYTES)
+
+
+def plain(node: Node, direction: Direction, follow: Follow) -> JsonObject:
+    """The schema at a node (no reference), with each schema inside it as `follow` gives it."""
+    if node.value is False:
+        return {"not": {}}
+    fields = node.fields
+    out: JsonObject = {}
+    for text in ("description", "format"):
+        stated = fields.get(text)
+        if isinstance(stated, str) and (words := stated.strip()):
+            out[text] = words
+    _take_type(fields, out)
+    if "enum" in fields or "default" in fields or "const" in fields:
+        take_values(fields, out)
+    if not _BOUNDS.isdisjoint(fields):
+        _take_bounds(fields, out)
+    if "pattern" in fields:
+        _take_pattern(fields, out)
+    if "required" in fields or not _INNER.keys().isdisjoint(fields):
+        _take_inner(node, direction, follow, out)
+    if _is_array(out):
+        _take_items(fields, out)
+    if "contentMediaType" in fields and "contentEncoding" not in fields and _is_binary(fields["contentMediaType"]):
+        out.setdefault("format", "binary")
+    return nullable(out) if allows_null(fields) else out
+
+
+def allows_null(fields: JsonObject) -> bool:
+    """Whether a schema says beside its type that null is allowed: in the words of 3.0, or in those of 2.0's users."""
+    return fields.get("nullable") is True or fields.get("x-nullable") is True
+
+
+def _is_binary(media_type: Json) -> bool:
+    """Whether a string of 3.1 holds bytes, by what is said of its content."""
+    return isinstance(media_type, str) and writing_of(media_type) in _BYTES
+
+
+def nullable(schema: JsonObject) -> JsonObject:
+    """The same schema, with null allowed beside whatever it allows."""
+    kind = schema.get("type")
+    if isinstance(kind, str):
+        schema = schema | {"type": kind if kind == "null" else [kind, "null"]}
+    elif isinstance(kind, list):
+        schema = schema | {"type": [*kind, *(["null"] if "null" not in kind else [])]}
+    if "enum" in schema and None not in schema["enum"]:
+        schema = schema | {"enum": [*schema["enum"], None]}
+    for branches in ("anyOf", "oneOf"):
+        if branches in schema:
+            return schema | {branches: [*schema[branches], {"type": "null"}]}
+    if "$ref" in schema or "allOf" in schema or "const" in schema:
+        return {"anyOf": [schema, {"type": "null"}]}
+    return schema
+
+
+def is_hidden(fields: JsonObject, direction: Direction) -> bool:
+    """Whether a member does not go this way."""
+    return fields.get(_HIDDEN_IN[direction]) is True
+
+
+def _take_type(fields: JsonObject, out: JsonObject) -> None:
+    stated = fields.get("type")
+    if isinstance(stated, str) and stated in _TYPES:
+        out["type"] = stated
+        return
+    named = stated if isinstance(stated, list) else [stated]
+    types = [kind for name in named if isinstance(name, str) and (kind := _type(name)) in _TYPES]
+    unique = list(dict.fromkeys(types))
+    if unique:
+        out["type"] = unique[0] if len(unique) == 1 else unique
+    elif isinstance(fields.get("properties"), dict) and not any(key in fields for key in _MANY):
+        out["type"] = "object"
+
+
+def _type(name: str) -> str:
+    return name if name in _TYPES else _TYPE_SLIPS.get(name.lower(), name.lower())
+
+
+def _is_array(schema: JsonObject) -> bool:
+    kind = schema.get("type")
+    return kind == "array" or (isinstance(kind, list) and "array" in kind)
+
+
+def _take_items(fields: JsonObject, out: JsonObject) -> None:
+    """Say of every array what its items are, as providers insist: anything, where the document is silent."""
+    out.setdefault("items", {})
+    listed = of_items(fields)
+    if listed and "enum" not in out["items"]:
+        out["items"] = out["items"] | {"enum": listed}
+
+
+def _take_bounds(fields: JsonObject, out: JsonObject) -> None:
+    for key in _COUNTS:
+        value = fields.get(key)
+        if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+            out[key] = value
+    for key in _NUMBERS:
+        if _is_number(fields.get(key)):
+            out[key] = fields[key]
+    if out.get("multipleOf", 1) <= 0:
+        del out["multipleOf"]
+    for key, bound in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
+        if fields.get(key) is True and bound in out:
+            out[key] = out.pop(bound)
+        elif _is_number(fields.get(key)):
+            out[key] = fields[key]
+    if fields.get("uniqueItems") is True:
+        out["uniqueItems"] = True
+
+
+def _is_number(value: Json) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _take_pattern(fields: JsonObject, out: JsonObject) -> None:
+    """A pattern that Python reads and that cannot run away is checked; any other one is only told."""
+    pattern = fields.get("pattern")
+    if not isinstance(pattern, str) or not pattern:
+        return
+    is_safe = len(pattern) <= _LONGEST_PATTERN and not _NESTED_REPEAT.search(pattern)
+    if is_safe and not _OTHER_SETS.search(pattern) and _compiles(pattern):
+        out["pattern"] = pattern
+    else:
+        told = f"Pattern: {pattern[:_LONGEST_PATTERN]}"
+        out["description"] = f"{out['description']} {told}" if "description" in out else told
+
+
+def _compiles(pattern: str) -> bool:
+    try:
+        re.compile(pattern)
+    except (re.error, RecursionError, OverflowError):
+        return False
+    return True
+
+
+def _take_inner(node: Node, direction: Direction, follow: Follow, out: JsonObject) -> None:
+    fields = node.fields
+    for key in sorted(_INNER.keys() & fields.keys(), key=_INNER.__getitem__):
+        if key in _NAMED:
+            if isinstance(fields[key], dict):
+                out[key] = _named(node.child(key), direction, follow)
+        elif key in _MANY:
+            branches = [follow(child) for child in node.child(key).children() if isinstance(child.value, _SCHEMA)]
+            out |= {key: branches} if branches else {}
+        else:
+            _take_one(key, node.child(key), follow, out)
+    if "required" in fields:
+        _take_required(fields, direction, out)
+    _settle(out)
+
+
+def _take_one(key: str, node: Node, follow: Follow, out: JsonObject) -> None:
+    if isinstance(node.value, dict):
+        out[key] = follow(node)
+    elif key != "items":
+        out |= {key: node.value} if isinstance(node.value, bool) else {}
+    elif isinstance(node.value, list) and node.value:
+        out["prefixItems"] = [follow(item) for item in node.children()]
+
+
+def _settle(out: JsonObject) -> None:
+    """Drop what says nothing of the type, and describe what is required and not described: as anything."""
+    kind = out.get("type")
+    kinds = kind if isinstance(kind, list) else [kind]
+    for only, keys in _ONLY_OF.items() if kind is not None else ():
+        if only not in kinds:
+            for key in keys:
+                out.pop(key, None)
+    undescribed: JsonObject = {name: {} for name in out.get("required", ()) if name not in out.get("properties", {})}
+    if undescribed and "properties" in out:
+        out["properties"] = out["properties"] | undescribed
+
+
+def _named(node: Node, direction: Direction, follow: Follow) -> JsonObject:
+    shown = (
+        (name, child)
+        for name, child in node.members()
+        if isinstance(child.value, _SCHEMA) and not is_hidden(child.fields, direction)
+    )
+    return {name: follow(child) for name, child in shown}
+
+
+def _take_required(fields: JsonObject, direction: Direction, out: JsonObject) -> None:
+    listed = fields.get("required")
+    if not isinstance(listed, list):
+        return
+    members = fields.get("properties")
+    members = members if isinstance(members, dict) else {}
+    stated = dict.fromkeys(name for name in listed if isinstance(name, str))
+    names = [name for name in stated if not _is_hidden_member(members, name, direction)]
+    if names:
+        out["required"] = names
+
+
+def _is_hidden_member(members: JsonObject, name: str, direction: Direction) -> bool:
+    member = members.get(name)
+    return isinstance(member, dict) and is_hidden(member, direction)

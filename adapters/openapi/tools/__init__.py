@@ -1,0 +1,1 @@
+"""Tools made of OpenAPI operations: arguments, pagination, response shape, size budget, cache."""

@@ -1,0 +1,180 @@
+"""The tools of a document as they were built once, for the next time that the very same document is opened.
+
+Knows what a list of tools depends on: the bytes of every file, where the first one stands, the settings that have a
+say, and the program itself. Knows no disk (`shelf`) and no document. Of what settings keep from showing, the names go
+into a key and no value.
+"""
+
+import hashlib
+import importlib.metadata
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cache
+from pathlib import Path
+
+from pydantic import TypeAdapter
+
+from adapters.base import Json, ToolList
+from adapters.http.secret_mask import Mask
+from adapters.openapi.settings import OpenApiSettings
+
+MAX_BYTES = 64 * 2**20
+_MAGIC = b"runax-kept-1"
+_ENDING, _UNFINISHED = ".kept", ".part"
+_OF_OTHERS = 0o022
+"""Rights by which others could have written a file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """A folder of entries, of `max_bytes` together: beyond it those used longest ago go."""
+
+    folder: Path
+    max_bytes: int = MAX_BYTES
+
+    def find(self, key: str) -> bytes | None:
+        """The entry under a key (of letters and digits); None where there is none that is whole."""
+        path = self._path(key)
+        try:
+            with path.open("rb") as file:
+                if _is_foreign(os.fstat(file.fileno())):
+                    return None
+                head, _, payload = file.read(self.max_bytes + 1).partition(b"\n")
+        except OSError:
+            return None
+        if head != _head(key, payload):
+            return None
+        with suppress(OSError):
+            os.utime(path)
+        return payload
+
+    def keep(self, key: str, payload: bytes) -> bool:
+        """Write an entry, whole or not at all, and say whether it was."""
+        text = _head(key, payload) + b"\n" + payload
+        if len(text) > self.max_bytes:
+            return False
+        try:
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self.folder.chmod(0o700)
+            self._write(self._path(key), text)
+            self._make_room(besides=self._path(key))
+        except OSError:
+            return False
+        return True
+
+    def _path(self, key: str) -> Path:
+        return self.folder / f"{key}{_ENDING}"
+
+    def _write(self, path: Path, text: bytes) -> None:
+        handle, unfinished = tempfile.mkstemp(suffix=_UNFINISHED, dir=self.folder)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(text)
+            Path(unfinished).replace(path)
+        except BaseException:
+            Path(unfinished).unlink(missing_ok=True)
+            raise
+
+    def _make_room(self, *, besides: Path) -> None:
+        files = sorted(self._files(), key=lambda file: (file[0] == besides, file[1].st_mtime_ns))
+        total = sum(stat.st_size for _, stat in files)
+        for path, stat in files:
+            if total <= self.max_bytes:
+                return
+            path.unlink(missing_ok=True)
+            total -= stat.st_size
+
+    def _files(self) -> Iterator[tuple[Path, os.stat_result]]:
+        for path in self.folder.iterdir():
+            if path.suffix in (_ENDING, _UNFINISHED):
+                with suppress(FileNotFoundError):
+                    yield path, path.stat()
+
+
+def _head(key: str, payload: bytes) -> bytes:
+    return b" ".join((_MAGIC, key.encode(), hashlib.sha256(payload).hexdigest().encode()))
+
+
+def _is_foreign(stat: os.stat_result) -> bool:
+    """Whether somebody else than the user may have written a file."""
+    return stat.st_uid != os.getuid() or bool(stat.st_mode & _OF_OTHERS)
+
+
+_WITHOUT_SAY = frozenset({"cache_folder", "timeout_s", "max_attempts", "max_bytes"})
+"""Settings that change no tool."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A list of tools, and the digests of the files that it was built from besides the first (None: unreadable)."""
+
+    files: dict[str, str | None]
+    listed: ToolList
+
+
+def find(shelf: Shelf, key: str) -> Kept | None:
+    """What was kept under a key, if it is sound."""
+    payload = shelf.find(key)
+    if payload is None:
+        return None
+    try:
+        return _form().validate_json(payload)
+    except ValueError:
+        return None
+
+
+def keep(shelf: Shelf, key: str, kept: Kept, *, mask: Mask) -> bool:
+    """Keep a list of tools, and say whether it was.
+
+    One that would not come back the same is not kept, nor one in which a server repeats a secret.
+    """
+    try:
+        payload = _form().dump_json(kept)
+        text = payload.decode()
+        if mask.text(text) != text:
+            return False
+        return _form().validate_json(payload) == kept and shelf.keep(key, payload)
+    except ValueError:
+        return False
+
+
+def key_of(uri: str, digest: str, settings: OpenApiSettings, provided: Iterable[object]) -> str:
+    """The key of a document's tools: its URI and digest, the settings, and the parameters that credentials fill."""
+    said = {
+        one.name: _plain(getattr(settings, one.name) if one.repr else sorted(getattr(settings, one.name)))
+        for one in fields(settings)
+        if one.name not in _WITHOUT_SAY
+    }
+    parts = (_program(), uri, digest, repr(sorted(said.items())), repr(_plain(frozenset(provided))))
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _plain(value: Json) -> Json:
+    """A setting in a form that is written in one way only."""
+    if is_dataclass(value):
+        return {one.name: _plain(getattr(value, one.name)) for one in fields(value)}
+    if isinstance(value, Mapping):
+        return sorted((str(name), repr(_plain(inner))) for name, inner in value.items())
+    if isinstance(value, frozenset):
+        return sorted(repr(inner) for inner in value)
+    return repr(value)
+
+
+@cache
+def _form() -> TypeAdapter[Kept]:
+    return TypeAdapter(Kept)
+
+
+@cache
+def _program() -> str:
+    """The version and the state of the modules that build tools: what another version kept is not to be used."""
+    try:
+        version = importlib.metadata.version("runax")
+    except importlib.metadata.PackageNotFoundError:
+        version = ""
+    folder = Path(__file__).parents[2]
+    modules = ((path, path.stat()) for path in sorted(folder.rglob("*.py")))
+    return repr((version, [(str(path), stat.st_size, stat.st_mtime_ns) for path, stat in modules]))

@@ -1,0 +1,268 @@
+"""What a response will look like, as far as the document tells: many records or one, where they are, what they are.
+
+Knows response schemas and paths. Knows no response: the probe looks at one. Where the document is silent, a tool is
+taken to return many, since that is the safe side.
+"""
+
+import re
+from dataclasses import dataclass, replace
+
+from adapters.base import Json, JsonObject
+from adapters.openapi.document.document import BrokenReference, Document, Node
+from adapters.openapi.operation.model import Entry
+from adapters.openapi.operation.reader import OperationReader
+from adapters.openapi.tools.arguments import _VERSION
+from adapters.pagination import ResponseShape
+
+_DEPTH = 3
+_MOST_MEMBERS = 120
+_WIDEST = 20
+_PARTS = ("allOf", "anyOf", "oneOf")
+
+
+class Answers:
+    """Reads the answers of the operations of one document."""
+
+    def __init__(self, document: Document, reader: OperationReader) -> None:
+        self._document, self._reader = document, reader
+        self._known: dict[tuple[str, str], ResponseShape] = {}
+        self._with_headers: dict[tuple[str, str, frozenset[str]], ResponseShape] = {}
+
+    def shape(self, entry: Entry, schema: Node | None) -> ResponseShape:
+        """The described answer: `schema` is that of the success. Raises NotLoaded where another file is needed."""
+        headers = self._headers(entry)
+        if schema is None:
+            return ResponseShape({}, headers)
+        place = (schema.uri, schema.pointer)
+        if place not in self._known:
+            self._known[place] = self._read(schema)
+        known = self._known[place]
+        if not headers:
+            return known
+        key = (*place, headers)
+        if key not in self._with_headers:
+            self._with_headers[key] = replace(known, headers=headers)
+        return self._with_headers[key]
+
+    def _headers(self, entry: Entry) -> frozenset[str]:
+        found: set[str] = set()
+        for code, node in entry.operation.child("responses").members():
+            if not code.startswith("2") and code != "default":
+                continue
+            try:
+                found.update(name.lower() for name in self._reader.response(entry, node).child("headers").fields)
+            except BrokenReference:
+                continue
+        return frozenset(found)
+
+    def _read(self, schema: Node) -> ResponseShape:
+        target = self._followed(schema)
+        if _kind(target) == "array":
+            items = self._members(target.child("items"))
+            return ResponseShape({}, is_list=True, item_members=frozenset(items))
+        members: dict[str, str] = {}
+        lists = self._open(self._members(target), "", members, depth=1)
+        items = self._members(lists[0]) if len(lists) == 1 else {}
+        return ResponseShape(members, item_members=frozenset(items))
+
+    def _open(self, inside: dict[str, Node], path: str, members: dict[str, str], *, depth: int) -> list[Node]:
+        """Add the members of an object under their paths; the items of the lists among them are returned."""
+        lists = []
+        for name, child in inside.items():
+            if len(members) >= _MOST_MEMBERS or "." in name:
+                continue
+            target = self._followed(child)
+            members[path + name] = kind = _kind(target)
+            if kind == "array":
+                lists.append(target.child("items"))
+            elif kind == "object" and depth < _DEPTH and len(further := self._members(target)) <= _WIDEST:
+                lists += self._open(further, f"{path}{name}.", members, depth=depth + 1)
+        return lists
+
+    def _members(self, node: Node, *, depth: int = 0) -> dict[str, Node]:
+        target = self._followed(node)
+        found: dict[str, Node] = {}
+        if depth < _DEPTH:
+            for key in _PARTS:
+                for part in target.child(key).children() if key in target.fields else ():
+                    found |= self._members(part, depth=depth + 1)
+        return found | dict(target.child("properties").members())
+
+    def _followed(self, node: Node) -> Node:
+        try:
+            return self._document.resolve(node)
+        except BrokenReference:
+            return node.replaced({})
+
+
+def _kind(node: Node) -> str:
+    """The JSON type of a schema, null aside; "" where it has none or several."""
+    stated: Json = node.fields.get("type")
+    kinds = [kind for kind in stated if kind != "null"] if isinstance(stated, list) else [stated]
+    if len(kinds) == 1 and isinstance(kinds[0], str):
+        return kinds[0]
+    if "properties" in node.fields or "allOf" in node.fields:
+        return "object"
+    return "array" if "items" in node.fields else ""
+
+
+_VERBS = frozenset(
+    "search list query find export all filter lookup browse get fetch read by self me current count".split()
+)
+_RECORD_LISTS = frozenset(
+    "data items results records value values entries rows elements objects list content contents hits docs documents "
+    "resources features members collection result response payload nodes edges".split()
+)
+_NEVER_RECORDS = frozenset(
+    "schemas links errors warnings included facets aggregations sort sorts fields columns headers notices".split()
+)
+_NOT_NOUN = re.compile(r"[^a-z0-9]+")
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_IDENTIFIERS = frozenset({"id", "uuid", "guid", "key", "name", "slug"})
+_MAX_NOUN = 32
+_DEPTH_shape = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """`records_path` is dotted, "" for the payload itself, None where the document does not tell.
+
+    `response` is what the document says of the answer's members and headers.
+    """
+
+    noun: str
+    returns_many: bool
+    records_path: str | None
+    response: ResponseShape | None = None
+
+
+def shape_of(document: Document, reader: OperationReader, entry: Entry, *, answers: Answers) -> Shape:
+    """The shape of an operation's success. Raises NotLoaded where another file is needed."""
+    schema = success_schema(document, reader, entry)
+    noun = noun_of(entry.path)
+    response = answers.shape(entry, schema)
+    if schema is None:
+        return Shape(noun, returns_many=True, records_path=None, response=response)
+    path = _records_path(document, schema, entry.path)
+    is_single = path is None and bool(_members(document, schema)) and not _is_open(schema.fields)
+    return Shape(noun, returns_many=not is_single, records_path=path, response=response)
+
+
+def success_schema(document: Document, reader: OperationReader, entry: Entry) -> Node | None:
+    """The JSON schema of the first success that has one, its references followed."""
+    responses = entry.operation.child("responses")
+    wanted = [code for code in responses.fields if code.upper().startswith("2")] + ["default"]
+    for code in sorted(wanted, key=lambda code: (code == "default", code)):
+        try:
+            for media_type, media in reader.response(entry, responses.child(code)).child("content").members():
+                if "json" in media_type.lower() or "*/*" in media_type:
+                    schema = _followed(document, document.resolve(media).child("schema"))
+                    if schema.fields:
+                        return schema
+        except BrokenReference:
+            continue
+    return None
+
+
+def declares_html(reader: OperationReader, entry: Entry) -> bool:
+    """Whether any response of an operation is documented as a web page."""
+    for _, node in entry.operation.child("responses").members():
+        try:
+            content = reader.response(entry, node).child("content")
+        except BrokenReference:
+            continue
+        if any("html" in media_type.lower() for media_type in content.fields):
+            return True
+    return False
+
+
+def _followed(document: Document, node: Node) -> Node:
+    """A schema with its references followed, and with those of a single part in `allOf`."""
+    for _ in range(_DEPTH_shape + 1):
+        node = document.resolve(node)
+        if "allOf" not in node.fields or "properties" in node.fields:
+            return node
+        parts = list(node.child("allOf").children())
+        if len(parts) != 1:
+            return node
+        node = parts[0]
+    return node
+
+
+def _members(document: Document, schema: Node) -> dict[str, Node]:
+    """The members of an object schema, those of its parts included; a part counts once, however often it is named."""
+    found: dict[str, Node] = {}
+    seen: dict[int, Node] = {}
+    parts = [schema]
+    while parts:
+        part = parts.pop()
+        if id(part.fields) in seen:
+            continue
+        seen[id(part.fields)] = part
+        found = dict(part.child("properties").members()) | found
+        if "allOf" in part.fields:
+            parts += [_quiet(document, inner) for inner in part.child("allOf").children()]
+    return found
+
+
+def _quiet(document: Document, node: Node) -> Node:
+    try:
+        return _followed(document, node)
+    except BrokenReference:
+        return node.replaced({})
+
+
+def _records_path(document: Document, schema: Node, path: str, *, depth: int = _DEPTH_shape) -> str | None:
+    if _is_array(schema):
+        return ""
+    lists = {}
+    for name, node in _members(document, schema).items():
+        member = _quiet(document, node)
+        if _is_array(member) and "." not in name and _plain(name) not in _NEVER_RECORDS:
+            lists[name] = _quiet(document, member.child("items"))
+    known = [name for name in lists if _plain(name) in _RECORD_LISTS]
+    if known:
+        return min(known, key=lambda name: name not in ("data", "items", "results"))
+    of_objects = [name for name, items in lists.items() if _members(document, items)]
+    if len(of_objects) == 1 and not _is_one_record(document, schema, path):
+        return of_objects[0]
+    return _nested_path(document, schema, path, depth) if depth and not lists else None
+
+
+def _nested_path(document: Document, schema: Node, path: str, depth: int) -> str | None:
+    for name, node in _members(document, schema).items():
+        if _plain(name) in _RECORD_LISTS or name in ("_embedded", "response", "result"):
+            inner = _records_path(document, _quiet(document, node), path, depth=depth - 1)
+            if inner:
+                return f"{name}.{inner}"
+    return None
+
+
+def _is_one_record(document: Document, schema: Node, path: str) -> bool:
+    """An object that is itself somebody: addressed by a variable and with an identifier among its members."""
+    is_addressed = path.split("#")[0].rstrip("/").endswith("}")
+    return is_addressed and any(_plain(name) in _IDENTIFIERS for name in _members(document, schema))
+
+
+def _plain(name: str) -> str:
+    return name.lower().strip("_")
+
+
+def _is_array(node: Node) -> bool:
+    kind = node.fields.get("type")
+    return kind == "array" or (isinstance(kind, list) and "array" in kind) or "items" in node.fields
+
+
+def _is_open(fields: JsonObject) -> bool:
+    return bool(fields.get("additionalProperties")) or "anyOf" in fields or "oneOf" in fields
+
+
+def noun_of(path: str) -> str:
+    """What a record is called, in the plural: the last segment of a path that is neither a variable nor a verb."""
+    segments = [segment for segment in path.split("#")[0].split("?")[0].split("/") if segment]
+    for segment in reversed(segments):
+        bare = re.sub(r"\{[^}]*\}|\.json$", "", segment).rpartition(":")[0] or re.sub(r"\{[^}]*\}|\.json$", "", segment)
+        noun = _NOT_NOUN.sub("_", _HUMP.sub("_", bare).lower()).strip("_")[:_MAX_NOUN].strip("_")
+        if noun and noun not in _VERBS and not _VERSION.match(bare) and noun[0].isalpha():
+            return noun
+    return "records"

@@ -1,0 +1,165 @@
+"""One operation as a tool: its flat arguments, the map that takes them apart again, and what the model sees of them.
+
+Knows what a tool is made of. Knows no value: `request` fills the map.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from adapters.base import Convention, Effect, JsonObject, LeftOut, Pagination, ToolSpec
+from adapters.openapi.document.document import Document
+from adapters.openapi.operation.model import Operation, Parameter
+from adapters.openapi.settings import ToolOverride
+from adapters.openapi.tools.arguments import (
+    ArgumentReader,
+    Arguments,
+    Wire,
+    argument_names,
+    with_undeclared,
+    without_markup,
+)
+from adapters.openapi.tools.pagination import page_defaults, pagination_of, shown
+from adapters.openapi.tools.response_shape import Shape
+from adapters.openapi.tools.size_budget import MAX_CHARACTERS, MAX_DESCRIPTION, Fitter, clipped, size_of
+
+_NO_DEFAULTS: Mapping[str, object] = MappingProxyType({})
+_ADDED = 300
+"""Characters left free for what a tool gets on its way to a model: a few short arguments, a warning."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Binding:
+    """Where each argument of a tool goes: into a parameter, a member of the body, or the body as a whole.
+
+    `files` are the body's members that are sent as files; `defaults` are values of required parameters that the
+    document or the first page supplies.
+    """
+
+    parameters: Mapping[str, Parameter]
+    members: Mapping[str, str]
+    whole_body: str | None = None
+    files: frozenset[str] = frozenset()
+    defaults: Mapping[str, object] = field(default_factory=lambda: _NO_DEFAULTS)
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """Every argument, hidden ones included."""
+        whole = (self.whole_body,) if self.whole_body else ()
+        return (*self.parameters, *self.members, *whole)
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool, the operation behind it and the map between them."""
+
+    spec: ToolSpec
+    operation: Operation
+    binding: Binding
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolContext:
+    """What holds for every tool of one source."""
+
+    source: str
+    document: Document
+    arguments: ArgumentReader
+    left_out: list[LeftOut]
+    fitter: Fitter = field(default_factory=Fitter)
+
+
+def build_tool(
+    name: str, operation: Operation, context: ToolContext, *, shape: Shape, effect: Effect, override: ToolOverride
+) -> Tool:
+    """The tool of one operation. Raises NotLoaded where another file is needed."""
+    arguments = context.arguments.read(operation)
+    named = argument_names([argument.wire for argument in arguments.all])
+    if override.pagination is not None:
+        arguments = with_undeclared(arguments, override.pagination.hidden, known=named.values())
+        named = argument_names([argument.wire for argument in arguments.all])
+    pagination = pagination_of(arguments.all, named, operation, response=shape.response, override=override)
+    description = _description(operation)
+    room = MAX_CHARACTERS - _ADDED - size_of({"name": name, "description": description, "parameters": 0})
+    spec = ToolSpec(
+        name=name,
+        description=description,
+        parameters=_parameters(arguments, named, pagination, operation, context, room=room),
+        source=context.source,
+        locator=operation.entry.locator,
+        effect=effect,
+        pagination=pagination,
+        noun=shape.noun,
+        returns_many=shape.returns_many or _has_pages(pagination),
+        records_path=shape.records_path,
+        parallel_safe=override.parallel_safe if override.parallel_safe is not None else True,
+        requires_fresh_input=bool(override.requires_fresh_input),
+        timeout_s=override.timeout_s,
+        leave=override.leave,
+    )
+    return Tool(spec, operation, _binding(arguments, named, pagination))
+
+
+def _has_pages(pagination: Pagination) -> bool:
+    """Whether what an operation takes says that it gives lists, though its answer is described like one record."""
+    is_sized = pagination.convention is not Convention.SINGLE and pagination.size is not None
+    return pagination.position is not None or is_sized
+
+
+def _parameters(
+    arguments: Arguments,
+    named: Mapping[Wire, str],
+    pagination: Pagination,
+    operation: Operation,
+    context: ToolContext,
+    *,
+    room: int,
+) -> JsonObject:
+    """The schema that the model sees, within its allowance; what had to go is left out by name."""
+    seen = shown({named[one.wire]: one.schema for one in arguments.all}, pagination.hidden)
+    required = [named[one.wire] for one in arguments.all if one.is_required and named[one.wire] in seen]
+    schema: JsonObject = {"type": "object", "properties": seen}
+    schema |= {"required": required} if required else {}
+    schema, dropped = context.fitter.fitted(schema | {"additionalProperties": False}, room)
+    if dropped:
+        words = f"the tool would be too large with its optional arguments {', '.join(dropped[:20])}; they cannot be set"
+        context.left_out.append(LeftOut(context.document.path_of(operation.entry.operation), words))
+    return schema
+
+
+def _binding(arguments: Arguments, named: Mapping[Wire, str], pagination: Pagination) -> Binding:
+    in_body = [one for one in arguments.all if one.parameter is None]
+    return Binding(
+        parameters={named[one.wire]: one.parameter for one in arguments.all if one.parameter is not None},
+        members={named[one.wire]: one.wire.name for one in in_body if arguments.is_flat},
+        whole_body=next((named[one.wire] for one in in_body if not arguments.is_flat), None),
+        files=frozenset(one.wire.name for one in in_body if _is_file(one.schema)),
+        defaults=_defaults(arguments, named, pagination),
+    )
+
+
+def _defaults(arguments: Arguments, named: Mapping[Wire, str], pagination: Pagination) -> JsonObject:
+    """What required parameters are where the caller does not say: the document's value, or the first page."""
+    of_page = page_defaults(pagination)
+    found: JsonObject = {}
+    for one in arguments.all:
+        if one.parameter is None or not one.parameter.is_required:
+            continue
+        name = named[one.wire]
+        if "default" in one.schema:
+            found[name] = one.schema["default"]
+        elif name in of_page:
+            found[name] = of_page[name]
+    return found
+
+
+def _description(operation: Operation) -> str:
+    text = without_markup(operation.description) or operation.entry.locator
+    prefix = "Deprecated. " if operation.is_deprecated else ""
+    return prefix + clipped(text, MAX_DESCRIPTION)
+
+
+def _is_file(schema: JsonObject) -> bool:
+    """Whether the value, or each item of it, is binary."""
+    inner = schema.get("items")
+    return schema.get("format") == "binary" or (isinstance(inner, dict) and inner.get("format") == "binary")

@@ -1,0 +1,1 @@
+"""Static detection: which parameters of a tool page through its result."""

@@ -1,0 +1,1 @@
+"""Reading of pages: records, totals, cursors, links and the next page."""

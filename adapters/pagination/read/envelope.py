@@ -1,0 +1,175 @@
+"""What stands beside the records in a response: the members in which totals and markers may be.
+
+Knows how to look names up, nearest to the records first, then in objects beside them whose names say nothing, and last
+in the headers. Knows no meaning of any name.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain
+
+from adapters.base import Json
+from adapters.pagination.read.records import Found
+from adapters.pagination.vocabulary import members as names
+from adapters.pagination.vocabulary.members import plain
+
+HEADER = "header:"
+"""What the path of a value in a header begins with."""
+
+_MOST_MEMBERS = 40
+_DEPTH = 4
+_FACTS_OF_REQUEST = names.words(
+    "params parameters query filter filters request args arguments criteria facets aggregations aggs "
+    "schema context debug rate_limit ratelimit rate rate_limits user account shards _shards stats timing usage"
+)
+_TEXT_OF_ELEMENT = ("#text", "$t", "_text", "__text", "_", "$")
+_HEADERS_WITH_JSON = ("x-pagination", "pagination", "x-paging", "x-page-info")
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A member beside the records: its name, its dotted path in the response (or `header:name`), its value."""
+
+    name: str
+    path: str
+    value: Json
+
+    @property
+    def plain(self) -> str:
+        """The name as the tables have it."""
+        return plain(self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """Members around and beside the records, the nearest first; `far` ones stand in objects of unknown names.
+
+    `headers` are as the response has them, in lower case.
+    """
+
+    near: tuple[Member, ...] = ()
+    far: tuple[Member, ...] = ()
+    headers: tuple[Member, ...] = ()
+
+    def named(self, table: frozenset[str], *, is_anywhere: bool = False) -> Iterator[Member]:
+        """Members whose names are in `table`; `is_anywhere`: the far ones too, for names that are not mistaken."""
+        members = chain(self.near, self.far) if is_anywhere else iter(self.near)
+        return (member for member in members if member.plain in table)
+
+    def saying(self, says: Callable[[str], bool], *, is_anywhere: bool = True) -> Iterator[Member]:
+        """Members whose names `says` holds of."""
+        members = chain(self.near, self.far) if is_anywhere else iter(self.near)
+        return (member for member in members if says(member.name))
+
+    def values(self, table: frozenset[str]) -> Iterator[Json]:
+        """Values whose names are in `table`, the nearest first."""
+        return (member.value for member in self.named(table))
+
+    def integer(self, table: frozenset[str]) -> int | None:
+        """The first whole number of at least 0 under a name of `table`; digits in text count."""
+        return first_count(self.named(table))
+
+
+def first_count(members: Iterable[Member]) -> int | None:
+    """The first whole number of at least 0."""
+    return next((count for member in members if (count := as_count(member.value)) is not None), None)
+
+
+def first_flag(members: Iterable[Member]) -> bool | None:
+    """The first truth value; the words `true` and `false` count."""
+    return next((flag for member in members if (flag := as_flag(member.value)) is not None), None)
+
+
+def as_flag(value: Json) -> bool | None:
+    """A truth value, also in words."""
+    if isinstance(value, str) and value.lower() in ("true", "false"):
+        return value.lower() == "true"
+    return value if isinstance(value, bool) else None
+
+
+def envelope_of(payload: Json, found: Found, headers: Mapping[str, str] | None = None) -> Envelope:
+    """What stands around `found`: the objects on its path, and the containers (`meta`, `paging`, …) in each.
+
+    One object that is itself the record has no envelope: its `total` and `next` are data.
+    """
+    told = _from_headers(headers or {})
+    if not found.is_list:
+        return Envelope(headers=told)
+    around = list(_around(payload, found.path)) if found.apart is None else _apart(payload, found.apart)
+    around = around[:-1] if found.is_keyed else around
+    near = [m for path, node in reversed(around) for m in _with_containers(node, path)]
+    far = [m for path, node in reversed(around) for m in _in_strangers(node, path, apart=found.path)]
+    return Envelope(tuple(near), tuple(far), told)
+
+
+def _around(payload: Json, path: str) -> Iterator[tuple[str, Mapping[str, Json]]]:
+    """The objects on the way to the records, outermost first; of a list of two, the object before the records."""
+    if isinstance(payload, list):
+        if path and payload and isinstance(payload[0], dict):
+            yield "0.", payload[0]
+        return
+    node, at = payload, ""
+    while isinstance(node, dict):
+        yield at, node
+        key, _, path = path.partition(".")
+        node, at = node.get(key), f"{at}{key}."
+
+
+def _apart(payload: Json, at: int) -> list[tuple[str, Mapping[str, Json]]]:
+    """The item of a list that is no record."""
+    node = payload[at] if isinstance(payload, list) else None
+    return [(f"{at}.", node)] if isinstance(node, dict) else []
+
+
+def _with_containers(node: Mapping[str, Json], above: str) -> Iterator[Member]:
+    yield from (Member(key, above + key, text_in(value)) for key, value in node.items())
+    for key, value in node.items():
+        if isinstance(value, dict) and plain(key) in names.CONTAINERS:
+            yield from _with_containers(value, f"{above}{key}.")
+
+
+def _in_strangers(node: Mapping[str, Json], above: str, *, apart: str) -> Iterator[Member]:
+    """Members of objects that no table knows, unless they are large, tell of something else, or are the records."""
+    for key, value in node.items():
+        is_known = plain(key) in names.CONTAINERS | _FACTS_OF_REQUEST or f"{above}{key}" == apart
+        if not isinstance(value, dict) or is_known or len(value) > _MOST_MEMBERS or above.count(".") >= _DEPTH:
+            continue
+        if any(isinstance(inner, list) and inner for inner in value.values()):
+            continue
+        yield from (Member(name, f"{above}{key}.{name}", text_in(inner)) for name, inner in value.items())
+        yield from _in_strangers(value, f"{above}{key}.", apart=apart)
+
+
+def _from_headers(headers: Mapping[str, str]) -> tuple[Member, ...]:
+    """Headers as members, and what those say that hold an object in JSON."""
+    told = [Member(name.removeprefix("x-"), HEADER + name, value.strip()) for name, value in headers.items()]
+    for name in _HEADERS_WITH_JSON:
+        for key, value in _json_object(headers.get(name, "")).items():
+            told.append(Member(key, f"{HEADER}{name}", value))
+    return tuple(told)
+
+
+def _json_object(text: str) -> Mapping[str, Json]:
+    if not text.lstrip().startswith("{"):
+        return {}
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def text_in(value: Json) -> Json:
+    """The text of an element of XML that became an object for its attributes (`{"#text": …}`); else the value."""
+    if not isinstance(value, dict):
+        return value
+    return next((inner for name in _TEXT_OF_ELEMENT if isinstance(inner := value.get(name), str)), value)
+
+
+def as_count(value: Json) -> int | None:
+    """A count of at least 0, also from digits in text; -1 and the like mean "not known"."""
+    if isinstance(value, str) and value.isascii() and value.isdigit():
+        value = int(value[:18])
+    is_count = isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return value if is_count else None

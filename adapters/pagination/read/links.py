@@ -1,0 +1,178 @@
+"""Links in headers (RFC 8288) and in bodies, resolved against the request.
+
+Knows syntax. Whether a link may be followed (same origin) is for the source to decide, which holds the credentials.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from urllib.parse import parse_qs, parse_qsl, quote, urljoin, urlsplit
+
+from adapters.base import Json
+from adapters.pagination.vocabulary import members as names
+from adapters.pagination.vocabulary import members as vocabulary
+from adapters.pagination.vocabulary.members import plain
+
+_LINK = re.compile(r"<([^>]*)>((?:[^,\"<]|\"(?:[^\"\\]|\\.)*\")*)")
+_PARAMETER = re.compile(r";\s*([\w!#$&+\-.^`|~*]+)\s*(?:=\s*(?:\"((?:[^\"\\]|\\.)*)\"|([^\s;,\"]*)))?")
+_ESCAPED = re.compile(r"\\(.)")
+_URL = re.compile(r"https?://\S+", re.IGNORECASE)
+_QUERY = re.compile(r"[\w$.%\[\]-]{1,60}=[^=\s/][^\s/]*")
+_TEMPLATE = re.compile(r"\{[?&#/.;+][^{}]*\}")
+_TARGETS = ("href", "url", "uri", "link", "target")
+_RELATIONS = ("rel", "relation", "relationship", "name", "type", "label", "title", "key")
+_SHORT_NUMBER = 7
+_FEW_LINKS, _SHORT_NAME = 6, 24
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One link of a `Link` header: its target and its parameters, names in lower case."""
+
+    url: str
+    parameters: dict[str, str]
+
+    @property
+    def relations(self) -> frozenset[str]:
+        """The relation types, lower case; one link may have several."""
+        return frozenset(self.parameters.get("rel", "").lower().split())
+
+
+def parse_links(header: str) -> tuple[Link, ...]:
+    """All links of a header value; several headers joined by commas are one value. Broken parts are left out."""
+    return tuple(Link(target.strip(), _parameters(rest)) for target, rest in _LINK.findall(header))
+
+
+def link_with(links: tuple[Link, ...], relation: str) -> Link | None:
+    """The first link of that relation."""
+    return next((link for link in links if relation in link.relations), None)
+
+
+def _parameters(text: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for name, quoted, token in _PARAMETER.findall(text):
+        found.setdefault(name.lower(), _ESCAPED.sub(r"\1", quoted) if quoted else token)
+    return found
+
+
+def target(value: Json) -> str | None:
+    """The URL in a link: text, an object with `href`, `url` or the like, a list of one; a template loses its slots."""
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    if isinstance(value, dict):
+        value = next((inner for name in _TARGETS if isinstance(inner := value.get(name), str) and inner), None)
+    return _TEMPLATE.sub("", value) if isinstance(value, str) and value else None
+
+
+def related(links: Json, relation: str) -> Json:
+    """The link of that relation in a list of link objects, whatever they call it; None where there is none."""
+    if not isinstance(links, list):
+        return None
+    return next((link for link in links if isinstance(link, dict) and relation in _relations(link)), None)
+
+
+def leading_on(links: Json) -> Json:
+    """The one entry of a short list of links or actions whose name says that it leads on: `{"id": "loadMore", …}`."""
+    if not isinstance(links, list) or not 0 < len(links) <= _FEW_LINKS:
+        return None
+    entries = [link for link in links if isinstance(link, dict) and len(link) <= _FEW_LINKS]
+    found = [link for link in entries if any(_says_more(link.get(name)) for name in (*_RELATIONS, "id", "action"))]
+    return found[0] if len(found) == 1 and len(entries) == len(links) else None
+
+
+def _says_more(value: Json) -> bool:
+    return isinstance(value, str) and len(value) <= _SHORT_NAME and vocabulary.says_more(value)
+
+
+def _relations(link: dict[str, Json]) -> frozenset[str]:
+    for name in _RELATIONS:
+        told = link.get(name)
+        if isinstance(told, str):
+            return frozenset(told.lower().split())
+        if isinstance(told, list):
+            return frozenset(str(one).lower() for one in told)
+    return frozenset()
+
+
+def url_in(location: str) -> str | None:
+    """The URL in a location (`GET https://…`); None for a source without URLs."""
+    base = _URL.search(location)
+    return base.group() if base else None
+
+
+def absolute(url: str, location: str) -> str:
+    """`url`, or nothing but a query, resolved against the URL in `location`; unchanged where there is none."""
+    base = url_in(location)
+    return urljoin(base, f"?{url}" if _QUERY.fullmatch(url) else url) if base else url
+
+
+def looks_like_url(text: str) -> bool:
+    """Whether a text is a URL, or a relative one that begins with a path or a query."""
+    return bool(_URL.match(text)) or text.startswith(("/", "?", "./", "../"))
+
+
+def query_of(url: str) -> dict[str, str]:
+    """The parameters of a URL's query; of a repeated one the last value."""
+    return dict(parse_qsl(urlsplit(url).query, keep_blank_values=True))
+
+
+def query_integer(url: str, name: str) -> int | None:
+    """The whole number that a URL's query gives to `name`."""
+    values = parse_qs(urlsplit(url).query).get(name, [])
+    return int(values[0]) if values and values[0].isascii() and values[0].isdigit() else None
+
+
+def is_same_place(url: str, other: str) -> bool:
+    """Whether two absolute URLs differ in their query at most."""
+    mine, yours = urlsplit(url), urlsplit(other)
+    return (mine.netloc.lower(), mine.path.rstrip("/")) == (yours.netloc.lower(), yours.path.rstrip("/"))
+
+
+def is_same_host(url: str, other: str) -> bool:
+    """Whether two absolute URLs are of one host and port."""
+    return urlsplit(url).netloc.lower() == urlsplit(other).netloc.lower()
+
+
+def counts_on(urls: Sequence[str]) -> bool:
+    """Whether URLs differ in one number of a page or a position only, each by the same step: `?page=4`, `?page=5`."""
+    queries = [query_of(url) for url in urls]
+    if len(queries) < 2 or any(query.keys() != queries[0].keys() for query in queries):
+        return False
+    changing = [name for name in queries[0] if len({query[name] for query in queries}) > 1]
+    if len(changing) != 1 or plain(changing[0]) not in names.PAGE_POSITIONS | names.OFFSET_POSITIONS:
+        return False
+    values = [query[changing[0]] for query in queries]
+    if not all(value.isascii() and value.isdigit() for value in values):
+        return False
+    steps = {int(after) - int(before) for before, after in pairwise(values)}
+    return len(steps) == 1 and min(steps) > 0
+
+
+def completed(url: str, location: str, *, apart: frozenset[str]) -> str:
+    """A next page's URL with the request's own parameters that it lacks, where it needs them.
+
+    A server that puts an opaque token into the URL remembers the request, and some refuse anything beside it. One that
+    only counts on (`?page=2`) and drops a filter or the size would go on in other data. So parameters are added back
+    only to a URL of the request's own path whose query is nothing but short numbers and the request's own values.
+    `apart` are positions, by their plain names; what the location masks cannot be added.
+    """
+    base = url_in(location)
+    if base is None or not is_same_place(url, base):
+        return url
+    mine, theirs = query_of(base), query_of(url)
+    if not theirs or not all(_is_plain(value, mine.get(name)) for name, value in theirs.items()):
+        return url
+    lacking = "&".join(_lacking(base, theirs, apart))
+    return f"{url}&{lacking}" if lacking and not urlsplit(url).fragment else url
+
+
+def _lacking(base: str, theirs: dict[str, str], apart: frozenset[str]) -> Iterator[str]:
+    for name, value in parse_qsl(urlsplit(base).query, keep_blank_values=True):
+        if name not in theirs and value != "***" and "".join(filter(str.isalnum, name.lower())) not in apart:
+            yield f"{quote(name, safe='[]$')}={quote(value, safe='')}"
+
+
+def _is_plain(value: str, own: str | None) -> bool:
+    is_short_number = value.isascii() and value.isdigit() and len(value) <= _SHORT_NUMBER
+    return is_short_number or value == own

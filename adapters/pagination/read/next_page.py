@@ -1,0 +1,325 @@
+"""Where the page after this one is, as far as the response decides it.
+
+Knows how flags, markers and keys go together. An empty marker is an end, and so is a flag that says so, whatever marker
+stands beside it. Knows nothing of pages read before: repeated cursors are for the walker to notice.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from adapters.base import CallResult, Convention, Json, PageAddress, Pagination
+from adapters.pagination.read.cursors import Mark, Marks, marks_of
+from adapters.pagination.read.envelope import Envelope, Member, as_count, first_count, first_flag
+from adapters.pagination.read.links import absolute, completed, is_same_host, query_of, url_in
+from adapters.pagination.read.records import at_path
+from adapters.pagination.read.totals import content_range
+from adapters.pagination.vocabulary import members as names
+from adapters.pagination.vocabulary import members as vocabulary
+from adapters.pagination.vocabulary.members import plain, words
+
+_PARTIAL_CONTENT = 206
+_NEXT_PAGE = names.words("next_page next_page_number next_offset")
+_FIRST_PAGES = (-1, 0, 1, "0", "1")
+_OWN_PLACE = frozenset("current actual aktuelle this no nr num number index".split())
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """`has_more` is None where nothing is said; `is_sure` False where it rests on words in a name."""
+
+    has_more: bool | None
+    is_sure: bool = True
+
+
+def read_flag(result: CallResult, envelope: Envelope, pagination: Pagination, *, n_records: int) -> Flag:
+    """What flags say, else the range, else page numbers, else words."""
+    for has_more in (_told(envelope), _by_range(result, pagination), _by_pages(envelope, pagination)):
+        if has_more is not None:
+            return Flag(has_more)
+    if pagination.convention is Convention.SINGLE and _is_first_of_several(envelope, n_records):
+        return Flag(has_more=True)
+    return Flag(_by_words(envelope), is_sure=False)
+
+
+def has_previous(envelope: Envelope, *, relations: frozenset[str]) -> bool | None:
+    """Whether a page says that there is one before it; `relations` are those of its links."""
+    flag = first_flag(envelope.named(names.PREVIOUS_FLAGS))
+    if flag is not None:
+        return flag
+    is_first = first_flag(envelope.named(names.FIRST_FLAGS))
+    if is_first is not None:
+        return not is_first
+    if relations:
+        return bool(relations & {"prev", "previous"})
+    marks = list(envelope.values(names.PREVIOUS_MARKS))
+    return any(bool(mark) for mark in marks) if marks else None
+
+
+def _told(envelope: Envelope) -> bool | None:
+    for header in envelope.headers:
+        if header.plain in _NEXT_PAGE and (not header.value or as_count(header.value)):
+            return bool(header.value)
+    for member in envelope.named(names.MORE_FLAGS, is_anywhere=True):
+        if (flag := first_flag((member,))) is not None:
+            return flag
+        if (count := as_count(member.value)) is not None:
+            return count > 0
+    last = first_flag(envelope.named(names.LAST_FLAGS))
+    return None if last is None else not last
+
+
+def _by_range(result: CallResult, pagination: Pagination) -> bool | None:
+    """By `Content-Range`; an answer without one that is no partial one is everything there is."""
+    if pagination.convention is not Convention.RANGE:
+        return None
+    ranged = content_range(result.headers)
+    if ranged is None:
+        return None if result.status is None else result.status == _PARTIAL_CONTENT
+    if ranged.total is None or ranged.last is None:
+        return False if ranged.total == 0 else None
+    return ranged.last + 1 < ranged.total
+
+
+def _by_pages(envelope: Envelope, pagination: Pagination) -> bool | None:
+    """Whether the page's own number is below the number of pages.
+
+    That is never an end: a number of pages is advice like any total, and some servers count the page that they tell
+    otherwise than the page that they are asked for.
+    """
+    if pagination.convention is not Convention.PAGE:
+        return None
+    page, pages = envelope.integer(names.PAGE_POSITIONS), envelope.integer(names.TOTAL_PAGES)
+    is_below = page is not None and pages is not None and page + 1 - pagination.first < pages
+    return True if is_below else None
+
+
+def _is_first_of_several(envelope: Envelope, n_records: int) -> bool:
+    """Whether a list for which no page was asked calls itself the first of several pages.
+
+    A number of pages alone may be a fact, as of a book: the list's own place or its length has to stand beside it.
+    """
+    around = (*envelope.near, *envelope.far, *envelope.headers)
+    pages = [one for one in around if one.plain in names.TOTAL_PAGES or vocabulary.says_pages(one.name)]
+    others = [one for one in around if one not in pages]
+    is_place = any(_says_page(one) and one.value in _FIRST_PAGES for one in others)
+    is_length = any(one.plain in names.SIZES and as_count(one.value) == n_records for one in others)
+    return any((as_count(one.value) or 0) > 1 for one in pages) and n_records > 0 and (is_place or is_length)
+
+
+def _says_page(member: Member) -> bool:
+    own = vocabulary.words_of(member.name)
+    return member.plain in names.PAGE_POSITIONS or bool(own & vocabulary.PAGE and own <= vocabulary.PAGE | _OWN_PLACE)
+
+
+def _by_words(envelope: Envelope) -> bool | None:
+    for member in envelope.saying(vocabulary.says_more):
+        more = bool(member.value) if member.value in (0, 1) else first_flag((member,))
+        if more is not None:
+            return more
+    last = first_flag(envelope.saying(vocabulary.says_last, is_anywhere=False))
+    if last is not None:
+        return not last
+    left = first_count(envelope.saying(vocabulary.says_remaining))
+    return None if left is None else left > 0
+
+
+SEARCH_AFTER = words("search_after")
+_SORT = "sort"
+_IDENTITIES = ("id", "_id", "uuid", "guid", "key", "_key", "pk", "rowid", "sid", "gid", "name")
+_DOWN = ("max", "before", "until", "to", "below", "lt", "older", "less")
+_UP = ("since", "min", "from", "above", "gt", "greater", "newer")
+_WORDS = (*_DOWN, *_UP, "starting", "start", "exclusive", "after", "last", "next", "page", "ending", "cursor", "than")
+
+
+def next_key(records: Sequence[Json], pagination: Pagination) -> Json:
+    """The key that the page after `records` is asked with; None where they have none."""
+    path = pagination.key or key_path(records, pagination.position or "")
+    if path is None:
+        return None
+    keys = [value for record in records if _is_key(value := _value(record, path), path)]
+    if not keys or len(keys) < len(records):
+        return None
+    if not all(isinstance(key, int) for key in keys):
+        return keys[-1]
+    return _numeric(keys, plain(pagination.position or ""))
+
+
+def key_path(records: Sequence[Json], position: str) -> str | None:
+    """The dotted path of the key inside a record, for a position of this name; None where none can be told."""
+    rows = [record for record in records if isinstance(record, dict)]
+    if not rows or len(rows) < len(records):
+        return None
+    if plain(position) in SEARCH_AFTER:
+        return _SORT if isinstance(rows[-1].get(_SORT), list) else None
+    own = _without_direction(position)
+    named = [name for name in rows[-1] if own and plain(name) == own]
+    usual = [name for identity in _IDENTITIES for name in rows[-1] if plain(name) == plain(identity)]
+    for name in (*named, *usual):
+        if all(_is_key(row.get(name), name) for row in rows):
+            return str(name)
+    return _by_structure(rows)
+
+
+def _numeric(keys: list[int], position: str) -> int | None:
+    if position.startswith(_DOWN):
+        return min(keys)
+    is_up = position.startswith(_UP)
+    runs_down = len(keys) > 1 and keys[-1] < keys[0]
+    return None if is_up and runs_down else keys[-1]
+
+
+def _value(record: Json, path: str) -> Json:
+    return at_path(record, path)[1]
+
+
+def _is_key(value: Json, path: str) -> bool:
+    """A value that can be sent back: text or a number, and a list of such where the position is `search_after`."""
+    if path == _SORT and isinstance(value, list):
+        return bool(value)
+    return isinstance(value, str | int | float) and not isinstance(value, bool) and value != ""
+
+
+def _without_direction(position: str) -> str:
+    """What is left of a position's name without the words that say where it begins: `uuid` of `after_uuid`."""
+    left = plain(position)
+    for word in sorted(_WORDS, key=len, reverse=True):
+        left = left.removeprefix(word)
+    return left
+
+
+def _by_structure(rows: list[dict[str, Json]]) -> str | None:
+    """The only member that is ordered strictly over the page; None where several are, or one record says nothing."""
+    if len(rows) < 3:
+        return None
+    ordered = [name for name in rows[0] if _is_ordered([row.get(name) for row in rows])]
+    return ordered[0] if len(ordered) == 1 else None
+
+
+def _is_ordered(values: list[Json]) -> bool:
+    kind = str if isinstance(values[0], str) else int
+    if not all(isinstance(value, kind) and not isinstance(value, bool) for value in values):
+        return False
+    pairs = list(pairwise(values))
+    return all(a < b for a, b in pairs) or all(a > b for a, b in pairs)
+
+
+_BY_ARGUMENT = frozenset({Convention.CURSOR, Convention.KEYSET})
+_BY_URL = frozenset({Convention.NEXT_URL, Convention.LINK_HEADER})
+_BY_MARKER = frozenset({Convention.CURSOR, Convention.NEXT_URL, Convention.LINK_HEADER})
+
+
+@dataclass(frozen=True, slots=True)
+class Next:
+    """The next page's address where the response names one, and whether there is one (None: it does not say).
+
+    `kind` is the convention that the response was found to follow; `marker` is the place of what named the next page,
+    where that place was guessed and is to be kept to. `is_silent`: nothing was said, and that alone counts as the end.
+    """
+
+    address: PageAddress | None
+    has_more: bool | None
+    kind: Convention | None = None
+    marker: str | None = None
+    is_silent: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What was asked for: the address of the page (None: unknown, or nothing but the call itself) and its size."""
+
+    address: PageAddress | None = None
+    size: int | None = None
+
+
+def read_next(
+    result: CallResult, envelope: Envelope, pagination: Pagination, *, records: Sequence[Json], asked: Asked
+) -> Next:
+    """What `result` says about the next page. The size is repeated in a cursor's address: a walk keeps its size."""
+    flag = read_flag(result, envelope, pagination, n_records=len(records))
+    marks = marks_of(result, envelope, pagination, asked=asked.address)
+    if pagination.convention in _BY_URL and asked.address is not None and asked.address.url is not None:
+        marks = replace(marks, cursor=None)  # a walk by URLs ends where none comes, whatever else may still stand there
+    mark = _chosen(marks, pagination, flag, is_full=asked.size is None or len(records) >= asked.size)
+    kind = mark.kind if mark else None
+    if flag.has_more is False and (flag.is_sure or mark is None or not mark.is_sure or not records):
+        return Next(None, has_more=False, kind=kind)
+    if pagination.convention is Convention.KEYSET and (mark is None or not mark.is_sure):
+        return _by_key(records, pagination, flag=flag.has_more, asked=asked)
+    if mark is None:
+        if flag.has_more is not None or marks.is_ended:
+            return Next(None, has_more=flag.has_more is True)
+        is_silent = pagination.convention in _BY_MARKER
+        return Next(None, has_more=False if is_silent else None, is_silent=is_silent)
+    if not records and (pagination.next_operation is not None or _is_asked(mark, pagination, asked)):
+        return Next(None, has_more=False, kind=kind)
+    place = _place(mark, result, pagination, asked.size)
+    return Next(place, has_more=True, kind=kind, marker=None if mark.is_sure else mark.path)
+
+
+def _is_asked(mark: Mark, pagination: Pagination, asked: Asked) -> bool:
+    """Whether a marker is the one that was asked with: beside no records that is how some services end."""
+    place = asked.address
+    return place is not None and place.arguments.get(pagination.position or "") == mark.value
+
+
+def _chosen(marks: Marks, pagination: Pagination, flag: Flag, *, is_full: bool) -> Mark | None:
+    """The cursor where an argument takes it, else the URL. A guess needs a page that may have a successor."""
+    takes_cursor = pagination.convention in _BY_ARGUMENT and pagination.position is not None
+    order = (marks.cursor, marks.url) if takes_cursor else (marks.url, marks.cursor)
+    sure = [mark for mark in order if mark is not None and mark.is_sure]
+    guessed = [mark for mark in order if mark is not None and not mark.is_sure]
+    if takes_cursor and marks.cursor in sure and marks.cursor is not None:
+        return marks.cursor
+    if sure:
+        return sure[0]
+    return guessed[0] if guessed and (is_full or flag.has_more is True) else None
+
+
+def _place(mark: Mark, result: CallResult, pagination: Pagination, size: int | None) -> PageAddress | None:
+    if mark.kind is not Convention.CURSOR:
+        url = absolute(str(mark.value), result.location)
+        if (own := _as_argument(url, result.location, pagination)) is not None:
+            return PageAddress(own | _size(pagination, size))
+        apart = (pagination.position, *pagination.other_hidden)
+        positions = frozenset(plain(name.rpartition("/")[2]) for name in apart if name)
+        return PageAddress(url=completed(url, result.location, apart=positions))
+    if pagination.convention not in _BY_ARGUMENT or pagination.position is None:
+        return None
+    arguments = {pagination.position: mark.value}
+    if pagination.next_operation is not None:
+        return PageAddress(arguments, operation=pagination.next_operation)
+    return PageAddress(arguments | _size(pagination, size))
+
+
+def _as_argument(url: str, location: str, pagination: Pagination) -> dict[str, Json] | None:
+    """The cursor in a URL of another host, such as a service behind a proxy knows itself by; None elsewhere.
+
+    That host is never asked: the cursor goes into the argument that takes it, to the service that was asked.
+    """
+    base, position = url_in(location), pagination.position
+    if pagination.convention not in _BY_ARGUMENT or position is None or base is None or is_same_host(url, base):
+        return None
+    known = {plain(position), plain(position.rpartition("/")[2])}
+    return next(({position: value} for name, value in query_of(url).items() if plain(name) in known and value), None)
+
+
+def _by_key(records: Sequence[Json], pagination: Pagination, *, flag: bool | None, asked: Asked) -> Next:
+    """The page after the last record.
+
+    Only an empty page, or one that repeats the key asked with, is surely an end: a short one may have been cut by the
+    server. A full page whose records have no key goes on, and nobody knows where.
+    """
+    position = pagination.position or ""
+    key = next_key(records, pagination)
+    before = asked.address.arguments.get(position) if asked.address else None
+    if not records or (key is not None and key == before and len(records) == 1):
+        return Next(None, has_more=False, kind=Convention.KEYSET)
+    if key is None or key == before:
+        is_full = asked.size is None or len(records) >= asked.size
+        return Next(None, has_more=True if flag is None and is_full else flag, kind=Convention.KEYSET)
+    return Next(PageAddress({position: key} | _size(pagination, asked.size)), has_more=flag, kind=Convention.KEYSET)
+
+
+def _size(pagination: Pagination, size: int | None) -> dict[str, Json]:
+    return {pagination.size: size} if pagination.size and size is not None else {}

@@ -1,0 +1,134 @@
+"""Text that stands in the place of data: that there is nothing (more), that something failed, or markup.
+
+Knows sentences and the look of a text. Knows no source. A sentence is taken for what it says only where it is the whole
+text, and short: a record may well be a text, and say anything.
+"""
+
+import re
+from collections.abc import Sequence
+
+from adapters.base import Json
+from adapters.pagination.vocabulary import members as names
+from adapters.pagination.vocabulary.members import ENVELOPE, plain
+
+_LONGEST_SENTENCE = 200
+_LONGEST_ERROR = 1000
+_RECORDS = (
+    r"(?:results?|records?|rows?|items?|entries|entry|data|pages?|matches|hits|documents?|objects?|content|messages?|"
+    r"files?|tickets?|users?|issues?|events?|elements?)"
+)
+_NOTHING = re.compile(
+    rf"\W*(?:(?:there (?:are|is|were) )?(?:no|zero|0) (?:(?:more|further|additional|other|matching|remaining) )*"
+    rf"{_RECORDS}(?: (?:were |was |are |is )?(?:found|available|returned|left|remaining|match\w*|"
+    rf"to (?:show|display|return)))?|nothing (?:more|further|else|found)|"
+    rf"end of (?:the )?(?:list|data|stream|{_RECORDS})|"
+    rf"all {_RECORDS} (?:have been |were |are )?(?:returned|shown|listed|read|loaded))\W*",
+    re.IGNORECASE,
+)
+_FAILED = re.compile(
+    r"\W{0,4}(?:[\w.]*(?:Error|Exception)(?: \w+ing\b[^:\n]{0,80}| \d{3})?\s*:\s*\S"
+    r"|(?:fatal|internal(?: server)?) error\b|error (?:executing|calling|running|invoking) (?:the )?(?:tool|function)\b"
+    r"|(?:tool|function) (?:call|execution) failed\b|failed to (?:call|execute|run|invoke) (?:the )?(?:tool|function)\b"
+    r"|(?:failed|unable) to (?:connect|fetch|retrieve|load|query|list|get|read|search|reach|access)\b[^\n]*\Z"
+    r"|could not (?:connect|fetch|retrieve|load|query|list|get|read|search|reach|access)\b[^\n]*\Z"
+    r"|(?:rate limit(?:ed)?|quota|request limit)\b[^\n]{0,40}\bexceeded\b|too many requests\b|traceback \(most recent)",
+    re.IGNORECASE,
+)
+_CUT = re.compile(
+    rf"\b{_RECORDS}(?: (?:set|list|count))? (?:was |were |is |are |has been |have been |may be )?"
+    rf"(?:truncated|incomplete|cut off|capped)\b|\b(?:truncated|incomplete|partial) {_RECORDS}\b"
+    rf"|\bnot all {_RECORDS}\b|\bonly (?:the )?(?:first|last|top) \d[\d,]* {_RECORDS}"
+    rf"|\b(?:scan|search|query|result|row|time|memory) (?:limit|budget) (?:was |is )?(?:reached|exceeded|hit)\b"
+    rf"|\btoo many {_RECORDS}\b",
+    re.IGNORECASE,
+)
+_UNSAID = re.compile(
+    r"\b(?:no|not|never|without|isn't|aren't|wasn't|weren't|if|when|unless)\b[^.;]{0,30}$", re.IGNORECASE
+)
+_MARKUP = re.compile(r"<(?:\?xml|!doctype|!--|[a-z_][\w.:-]*[\s/>])", re.IGNORECASE)
+
+
+def says_nothing(text: str) -> bool:
+    """Whether a text is empty, or only says that there is nothing, or nothing more."""
+    bare = text.strip()
+    return not bare or (len(bare) <= _LONGEST_SENTENCE and _NOTHING.fullmatch(bare) is not None)
+
+
+def says_failed(text: str) -> bool:
+    """Whether a text begins as the message of a failure and is no longer than one."""
+    bare = text.strip()
+    return len(bare) <= _LONGEST_ERROR and _FAILED.match(bare) is not None
+
+
+def says_cut(text: str) -> bool:
+    """Whether a note beside records says that they are not all."""
+    bare = text.strip()
+    found = _CUT.search(bare) if len(bare) <= _LONGEST_ERROR else None
+    return found is not None and _UNSAID.search(bare[: found.start()]) is None
+
+
+def is_markup(text: str) -> bool:
+    """Whether a text is XML or HTML."""
+    return _MARKUP.match(text.lstrip("\ufeff \t\r\n")) is not None
+
+
+_FAILURES = names.words("error errors error_message error_code error_description fault exception err errmsg")
+_CLAIMS = names.words("success ok successful succeeded is_success is_ok")
+_STATES = names.words("status state result outcome stat response_status")
+_FAILED_failing = frozenset("error errors fail failed failure ko nok exception fault".split())
+_TOLD = names.words(
+    "message messages msg detail details title description reason instance trace trace_id request_id correlation_id "
+    "help documentation documentation_url error_id data exception_type stacktrace hint more_info info path"
+)
+_MESSAGES = names.words("message msg detail title description reason")
+_FINE = frozenset({"ok", "okay", "success", "done"})
+_SHOWN = 120
+
+
+def failure_in(payload: Json) -> str:
+    """What an answer without records says of its failure, in few words; "" where it says none."""
+    if not isinstance(payload, dict):
+        return ""
+    if not any(_is_sign(name, value) for name, value in payload.items()) and not _is_only_words(payload):
+        return ""
+    if any(_is_fact(name, value) for name, value in payload.items()):
+        return ""
+    return f"the answer says that it failed: {_words(payload)}"
+
+
+def failure_at_end(records: Sequence[Json]) -> str:
+    """What the last of several records says of a failure that cut the list off; "" where it is a record as others."""
+    last, first = (records[-1], records[0]) if len(records) > 1 else (None, None)
+    if not isinstance(last, dict) or not isinstance(first, dict) or last.keys() & first.keys():
+        return ""
+    return failure_in(last)
+
+
+def _is_sign(name: str, value: Json) -> bool:
+    own = plain(name)
+    if own in _FAILURES:
+        return bool(value)
+    if own in _CLAIMS:
+        return value is False or (isinstance(value, str) and value.lower() == "false")
+    return own in _STATES and isinstance(value, str) and value.lower() in _FAILED_failing
+
+
+def _is_only_words(payload: dict[str, Json]) -> bool:
+    """Whether an answer is a message and nothing else, neither a list nor a figure, and not one of an empty list."""
+    filled = {plain(name): value for name, value in payload.items() if value not in (None, "")}
+    texts = [value for name, value in filled.items() if name in _MESSAGES and isinstance(value, str)]
+    is_told = bool(texts) and filled.keys() <= _MESSAGES | _TOLD | {"code", "type", "timestamp"}
+    is_list = any(isinstance(value, list) for value in payload.values())
+    return is_told and not is_list and not any(says_nothing(text) or text.lower() in _FINE for text in texts)
+
+
+def _is_fact(name: str, value: Json) -> bool:
+    """Whether a member is neither about the failure nor about the list, and has something in it."""
+    own = plain(name)
+    is_about = own in _FAILURES | _CLAIMS | _STATES | _TOLD | ENVELOPE
+    return not is_about and value not in (None, "", [], {}, 0, False)
+
+
+def _words(payload: dict[str, Json]) -> str:
+    texts = [f"{name}: {value}" for name, value in payload.items() if value and not isinstance(value, bool)]
+    return "; ".join(texts)[:_SHOWN]

@@ -1,0 +1,1 @@
+"""Names and words that APIs use for pagination."""

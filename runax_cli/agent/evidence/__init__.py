@@ -1,0 +1,1 @@
+"""Evidence: what each statement of an answer rests on, verified by code."""

@@ -1,0 +1,1 @@
+"""The agent loop: scheduling of sub-questions, turns, tool calls, context."""

@@ -1,0 +1,131 @@
+"""The three tools that work over datasets, as the main model sees them, and which tools it is offered when.
+
+Their wording is versioned like a prompt: a change of it is a change of VERSION. They are offered only while there is a
+dataset. Knows no engine: the workbench runs them.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from adapters.base import ToolSpec
+from runax_cli.agent.loop.toolbox import Shelf
+from runax_cli.executor.data_tools.router import SOURCE, DataTool
+from runax_cli.guard.visible_tool import VisibleTool, visible
+from runax_cli.models.base import ToolSchema
+from runax_cli.models.tokens import CalibratedCounter, compact_json
+
+VERSION = 1
+
+_TEXT: dict[str, Any] = {"type": "string"}
+_WHERE: dict[str, Any] = {"type": "string", "description": "SQL condition"}
+
+
+def _tool(name: str, what: DataTool, description: str, required: Iterable[str], **properties: Any) -> ToolSpec:
+    parameters = {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
+    return ToolSpec(
+        name=name, description=description, parameters=parameters, source=SOURCE, locator=what.value, noun="rows"
+    )
+
+
+QUERY = _tool(
+    "query_dataset",
+    DataTool.QUERY,
+    "Compute over datasets: one DuckDB SELECT; datasets are tables.",
+    ["sql"],
+    sql=_TEXT,
+)
+LABEL = _tool(
+    "label_dataset",
+    DataTool.LABEL,
+    "Have each row's text read and given one of `labels` (or the properties of `schema`); labels become a table to "
+    "query. Only for what no SQL condition can tell.",
+    ["dataset", "columns", "instruction"],
+    dataset=_TEXT,
+    columns={"type": "array", "items": _TEXT, "minItems": 1, "description": "text to read, as few as possible"},
+    instruction=_TEXT,
+    labels={"type": "array", "items": _TEXT, "description": "closed list, with one for none of them"},
+    schema={"type": "object", "description": "JSON Schema with scalar properties"},
+    where=_WHERE,
+)
+READ = _tool(
+    "read_dataset",
+    DataTool.READ,
+    "Learn what records of a dataset say about `focus`.",
+    ["dataset", "focus"],
+    dataset=_TEXT,
+    focus=_TEXT,
+    where=_WHERE,
+)
+ALL = (QUERY, LABEL, READ)
+
+
+class Datasets(Protocol):
+    """Where datasets are kept."""
+
+    @property
+    def listing(self) -> str:
+        """The datasets that there are, in one line; "" while there is none."""
+
+
+class DataTools:
+    """The three tools beside those of sources: where a source has such a name, ours gets another."""
+
+    def __init__(self, datasets: Datasets, *, taken: Iterable[str]) -> None:
+        names = set(taken)
+        specs = [replace(spec, name=f"runax_{spec.name}") if spec.name in names else spec for spec in ALL]
+        self._tools = {spec.name: visible(replace(spec, returns_many=False)) for spec in specs}
+        self._datasets = datasets
+
+    @property
+    def all(self) -> tuple[ToolSchema, ...]:
+        """What they are offered as, at least; for measuring the room they will take."""
+        return tuple(tool.schema for tool in self._tools.values())
+
+    @property
+    def now(self) -> Mapping[str, VisibleTool]:
+        """The tools while there is a dataset, the first of them with their names; none before."""
+        listing = self._datasets.listing
+        if not listing:
+            return {}
+        return {name: _with_listing(tool, listing) for name, tool in self._tools.items()}
+
+
+def tokens_of(tools: Iterable[ToolSchema], counter: CalibratedCounter) -> int:
+    """What tools take in each request that offers them. Blocking."""
+    return sum(counter.count(compact_json([tool.name, tool.description, tool.parameters])) for tool in tools)
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedTools(Mapping[str, VisibleTool]):
+    """The tools that there are at this moment: those of the sources, and those over datasets once there is one."""
+
+    sources: Shelf
+    data: DataTools | None = None
+
+    def __getitem__(self, name: str) -> VisibleTool:
+        now = self._data_now
+        return now[name] if name in now else self.sources[name]
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self.sources
+        yield from self._data_now
+
+    def __len__(self) -> int:
+        return len(self.sources) + len(self._data_now)
+
+    @property
+    def later(self) -> tuple[ToolSchema, ...]:
+        """The tools over datasets that can be called now."""
+        return () if self.data is None else tuple(tool.schema for tool in self.data.now.values())
+
+    @property
+    def _data_now(self) -> Mapping[str, VisibleTool]:
+        return {} if self.data is None else self.data.now
+
+
+def _with_listing(tool: VisibleTool, listing: str) -> VisibleTool:
+    if tool.spec.locator != DataTool.QUERY.value:
+        return tool
+    schema = tool.schema
+    return replace(tool, schema=replace(schema, description=f"{schema.description} Datasets: {listing}"))

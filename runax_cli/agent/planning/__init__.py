@@ -1,0 +1,1 @@
+"""Planning: from a question to its sub-questions."""

@@ -1,0 +1,1 @@
+"""Values that every package may import: budget, events, results, errors, exit codes."""

@@ -1,0 +1,414 @@
+"""What can happen in a run: the bodies of events, a closed list.
+
+Knows the fields of each and their meaning; secrets are masked before a body is made. Knows nothing of the order and
+the context that a body stands in (`events`), nor of how it is shown.
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from runax_cli.core.results import Coverage, ForecastCheck, RunResult, TotalIs
+
+
+class Body(BaseModel):
+    """What happened; every body has a `type` from a closed list."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ToolsOffered(Body):
+    """The tools that the main model has on its list, of `total`, and what they take in each of its requests."""
+
+    type: Literal["tools.offered"] = "tools.offered"
+    tools: tuple[str, ...]
+    total: int
+    tokens: int
+
+
+class ToolSelected(Body):
+    """The main model asked for a call."""
+
+    type: Literal["tool.selected"] = "tool.selected"
+    tool: str
+    arguments: dict[str, Any]
+    focus: str | None = None
+    need: str | None = None
+
+
+GuardCode = Literal[
+    "run",
+    "parallel",
+    "deferred",
+    "suppressed_duplicate",
+    "read_again",
+    "unknown_tool",
+    "invalid_json",
+    "invalid_arguments",
+    "write_denied",
+    "over_limit",
+    "no_progress",
+]
+
+
+class GuardDecided(Body):
+    """The guard decided what becomes of a requested call."""
+
+    type: Literal["guard.decided"] = "guard.decided"
+    tool: str
+    code: GuardCode
+    text: str
+
+
+class RunStarted(Body):
+    """A question was taken up."""
+
+    type: Literal["run.started"] = "run.started"
+    question: str
+    model: str
+    reducer_model: str
+    effective_tokens: int
+    counter: str
+    notices: tuple[str, ...] = ()
+
+
+class RunFinished(Body):
+    """The run is over; exactly one, last. `forecast` says how far off the probes were, where any call was probed."""
+
+    type: Literal["run.finished"] = "run.finished"
+    result: RunResult
+    forecast: ForecastCheck | None = None
+
+
+class PlanMade(Body):
+    """The question was taken apart, or found to be single; `rule` says who decided.
+
+    `after` has, for each part, the numbers (from 1) of the parts that it waits for. A plan that is revised after a
+    result is told once more.
+    """
+
+    type: Literal["plan.made"] = "plan.made"
+    sub_questions: tuple[str, ...]
+    needs: tuple[Literal["read", "compute"], ...]
+    rule: str
+    after: tuple[tuple[int, ...], ...] = ()
+    is_revised: bool = False
+
+
+class ModelRequested(Body):
+    """A request leaves for a model."""
+
+    type: Literal["model.requested"] = "model.requested"
+    model: str
+    tokens_in: int
+    n_messages: int
+    n_tools: int
+    preview: str
+
+
+class ModelReplied(Body):
+    """A model's reply arrived. `cost_usd` is None where no price is known."""
+
+    type: Literal["model.replied"] = "model.replied"
+    model: str
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float | None
+    duration_s: float
+    first_token_s: float | None
+    preview: str
+
+
+class AnswerDelta(Body):
+    """A piece of the answer as it streams. Views that print after verification ignore it."""
+
+    type: Literal["answer.delta"] = "answer.delta"
+    text: str
+
+
+class PagingDetected(Body):
+    """What the end-point supports: convention, hidden parameters."""
+
+    type: Literal["paging.detected"] = "paging.detected"
+    tool: str
+    convention: str
+    hidden: tuple[str, ...]
+    has_metadata: bool
+
+
+class SourceRequested(Body):
+    """A request leaves for a source; `location` has its secrets masked."""
+
+    type: Literal["source.requested"] = "source.requested"
+    source: str
+    location: str
+
+
+class CallProbed(Body):
+    """The probe's figures. A total that is unknown is None and never zero."""
+
+    type: Literal["call.probed"] = "call.probed"
+    tool: str
+    total_items: int | None
+    total_is: TotalIs
+    total_tokens_est: int | None
+    rung: str
+    records_path: str
+
+
+class StrategyChosen(Body):
+    """How the call's result will reach the model, and why."""
+
+    type: Literal["strategy.chosen"] = "strategy.chosen"
+    strategy: Literal["empty", "direct_pass", "single_reduction", "paginated_reduction", "table"]
+    why: str
+
+
+class ChunkingPlanned(Body):
+    """The forecast of pages and chunks; sent again, corrected, after the first page."""
+
+    type: Literal["chunking.planned"] = "chunking.planned"
+    budget_tokens: int
+    avg_tokens_per_item: float
+    items_per_chunk: int
+    page_size: int | None
+    pages: int | None
+    chunks: int | None
+    is_corrected: bool
+
+
+class PageFetched(Body):
+    """A page is on disk. `index` counts from 1; `of` is None where the number of pages is unknown."""
+
+    type: Literal["page.fetched"] = "page.fetched"
+    index: int
+    of: int | None
+    position: str
+    limit: int | None
+    items: int
+    retries: int
+    from_store: bool = False
+
+
+class PageFailed(Body):
+    """A page could not be had, after its retries."""
+
+    type: Literal["page.failed"] = "page.failed"
+    index: int
+    of: int | None
+    position: str
+    why: str
+
+
+class ChunkPacked(Body):
+    """Records were packed for one reducer request; `pages` are the page indices (from 1) they come from."""
+
+    type: Literal["chunk.packed"] = "chunk.packed"
+    index: int
+    of: int | None
+    records: int
+    tokens: int
+    pages: tuple[int, ...] = ()
+
+
+class ChunkReduced(Body):
+    """A reducer's findings of one chunk were checked and kept; `saved_chars`: by the short form of its records."""
+
+    type: Literal["chunk.reduced"] = "chunk.reduced"
+    index: int
+    of: int | None
+    findings: int
+    tokens: int
+    preview: str
+    pages: tuple[int, ...] = ()
+    from_store: bool = False
+    saved_chars: int = 0
+
+
+class ChunkFailed(Body):
+    """A chunk, or what was left of it after a repair and a split, could not be reduced."""
+
+    type: Literal["chunk.failed"] = "chunk.failed"
+    index: int
+    of: int | None
+    records: int
+    why: str
+    pages: tuple[int, ...] = ()
+
+
+class FindingsMerged(Body):
+    """Findings were merged; `level` 0 is by code, higher levels compressed by a reducer."""
+
+    type: Literal["findings.merged"] = "findings.merged"
+    level: int
+    before: int
+    after: int
+
+
+class TokensChanged(Body):
+    """How many tokens a reduction saved."""
+
+    type: Literal["tokens.changed"] = "tokens.changed"
+    before: int
+    after: int
+
+
+class DatasetSealed(Body):
+    """All records of a call are in one Parquet file."""
+
+    type: Literal["dataset.sealed"] = "dataset.sealed"
+    dataset: str
+    records: int
+    n_bytes: int
+    duration_s: float
+
+
+class DatasetQueried(Body):
+    """A SELECT ran over datasets, or was refused (`error`; its `ref` is then empty). `preview` is what it gave."""
+
+    type: Literal["dataset.queried"] = "dataset.queried"
+    ref: str
+    sql: str
+    n_rows: int = 0
+    lineage: str | None = None
+    duration_s: float = 0.0
+    preview: str = ""
+    error: str | None = None
+
+
+class DatasetLabelled(Body):
+    """Texts of a dataset got labels; `agreement` is that of a second labelling of `n_sample` texts."""
+
+    type: Literal["dataset.labelled"] = "dataset.labelled"
+    dataset: str
+    table: str
+    rows: int
+    texts: int
+    unusable: int
+    agreement: float | None
+    n_sample: int
+    requests: int
+    from_store: int
+
+
+class StructureSeen(Body):
+    """The structure of a response and the types of its items."""
+
+    type: Literal["structure.seen"] = "structure.seen"
+    tool: str
+    text: str
+
+
+class CallFinished(Body):
+    """A call is over, and this is what the main model gets."""
+
+    type: Literal["call.finished"] = "call.finished"
+    tool: str
+    status: str
+    strategy: str | None
+    dataset: str | None
+    coverage: Coverage
+    tokens_to_model: int
+    preview: str
+
+
+class RetryScheduled(Body):
+    """A request to a source or a model will be repeated after `wait_s` seconds."""
+
+    type: Literal["retry.scheduled"] = "retry.scheduled"
+    what: str
+    attempt: int
+    wait_s: float
+    why: str
+
+
+class RequestHeld(Body):
+    """A request to a source or a model waits for `wait_s` seconds, since no more are allowed at the moment."""
+
+    type: Literal["request.held"] = "request.held"
+    what: str
+    wait_s: float
+    why: str
+
+
+class SourceProgressed(Body):
+    """A request under way says how far it is: `done` of `total`, in units of its own."""
+
+    type: Literal["source.progressed"] = "source.progressed"
+    source: str
+    location: str
+    done: float
+    total: float | None = None
+    text: str = ""
+
+
+class BudgetNoted(Body):
+    """A budget was touched in a way the user should see: near its limit, or at it."""
+
+    type: Literal["budget.noted"] = "budget.noted"
+    resource: str
+    used: float
+    limit: float
+    is_exhausted: bool
+    text: str
+
+
+class ContextMeasured(Body):
+    """How much of the effective context the next request uses."""
+
+    type: Literal["context.measured"] = "context.measured"
+    used_tokens: int
+    effective_tokens: int
+
+
+class Resumed(Body):
+    """Work that is stored already was taken over instead of done again."""
+
+    type: Literal["resumed"] = "resumed"
+    text: str
+
+
+class Warned(Body):
+    """Something is not as it should be, and the run goes on."""
+
+    type: Literal["warned"] = "warned"
+    code: str
+    text: str
+
+
+AnyBody = Annotated[
+    RunStarted
+    | RunFinished
+    | PlanMade
+    | ModelRequested
+    | ModelReplied
+    | AnswerDelta
+    | ToolsOffered
+    | ToolSelected
+    | GuardDecided
+    | PagingDetected
+    | SourceRequested
+    | CallProbed
+    | StrategyChosen
+    | ChunkingPlanned
+    | PageFetched
+    | PageFailed
+    | ChunkPacked
+    | ChunkReduced
+    | ChunkFailed
+    | FindingsMerged
+    | TokensChanged
+    | DatasetSealed
+    | DatasetQueried
+    | DatasetLabelled
+    | StructureSeen
+    | CallFinished
+    | RetryScheduled
+    | RequestHeld
+    | SourceProgressed
+    | BudgetNoted
+    | ContextMeasured
+    | Resumed
+    | Warned,
+    Field(discriminator="type"),
+]

@@ -1,0 +1,189 @@
+"""Everything a user may see, as typed events in one stream.
+
+The console, the JSONL stream, the log file, metrics and traces only listen. Knows what can happen and the context it
+happens in (`Stamp`); the bodies themselves are `happenings`. Knows nothing of how it is shown.
+"""
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any, Protocol
+from uuid import uuid4
+
+from runax_cli.core.event_types import (
+    AnswerDelta,
+    AnyBody,
+    Body,
+    BudgetNoted,
+    CallFinished,
+    CallProbed,
+    ChunkFailed,
+    ChunkingPlanned,
+    ChunkPacked,
+    ChunkReduced,
+    ContextMeasured,
+    DatasetLabelled,
+    DatasetQueried,
+    DatasetSealed,
+    FindingsMerged,
+    GuardCode,
+    GuardDecided,
+    ModelReplied,
+    ModelRequested,
+    PageFailed,
+    PageFetched,
+    PagingDetected,
+    PlanMade,
+    RequestHeld,
+    Resumed,
+    RetryScheduled,
+    RunFinished,
+    RunStarted,
+    SourceProgressed,
+    SourceRequested,
+    StrategyChosen,
+    StructureSeen,
+    TokensChanged,
+    ToolSelected,
+    ToolsOffered,
+    Warned,
+)
+
+__all__ = [
+    "EVENT_VERSION",
+    "AnswerDelta",
+    "AnyBody",
+    "Body",
+    "BudgetNoted",
+    "CallFinished",
+    "CallProbed",
+    "ChunkFailed",
+    "ChunkPacked",
+    "ChunkReduced",
+    "ChunkingPlanned",
+    "CollectingSink",
+    "ContextMeasured",
+    "DatasetLabelled",
+    "DatasetQueried",
+    "DatasetSealed",
+    "Emitter",
+    "Event",
+    "EventSink",
+    "FindingsMerged",
+    "GuardCode",
+    "GuardDecided",
+    "ModelReplied",
+    "ModelRequested",
+    "PageFailed",
+    "PageFetched",
+    "PagingDetected",
+    "PlanMade",
+    "RequestHeld",
+    "Resumed",
+    "RetryScheduled",
+    "RunFinished",
+    "RunStarted",
+    "SourceProgressed",
+    "SourceRequested",
+    "Stamp",
+    "StrategyChosen",
+    "StructureSeen",
+    "TokensChanged",
+    "ToolSelected",
+    "ToolsOffered",
+    "Warned",
+]
+
+EVENT_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stamp:
+    """The context of an event: whose run, within which span, for which part, call and model role."""
+
+    run_id: str
+    session_id: str
+    span_id: str
+    parent_id: str | None = None
+    sub_question: int | None = None
+    call_id: str | None = None
+    role: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One event: what happened, where in the run, in which order (`seq`, from 1) and when."""
+
+    seq: int
+    ts: datetime
+    stamp: Stamp
+    body: AnyBody
+
+    def as_json(self) -> dict[str, Any]:
+        """The flat object of the JSONL stream: `{v, seq, ts, run_id, type, …}`."""
+        head = {"v": EVENT_VERSION, "seq": self.seq, "ts": self.ts.isoformat()}
+        context = {name: getattr(self.stamp, name) for name in Stamp.__slots__}
+        return head | {k: v for k, v in context.items() if v is not None} | self.body.model_dump(mode="json")
+
+
+class EventSink(Protocol):
+    """Who listens. `emit` must not block and must not raise."""
+
+    def emit(self, event: Event) -> None:
+        """Take note of one event."""
+
+
+class CollectingSink:
+    """Keeps every event in memory."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    def emit(self, event: Event) -> None:
+        """Keep the event."""
+        self.events.append(event)
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Emitter:
+    """Stamps bodies and hands them to a sink. Children share the sink and the numbering, and narrow the context."""
+
+    sink: EventSink
+    stamp: Stamp
+    numbers: Iterator[int]
+    now: Callable[[], datetime] = _utc_now
+
+    @classmethod
+    def for_run(
+        cls, sink: EventSink, *, run_id: str, session_id: str, now: Callable[[], datetime] = _utc_now
+    ) -> "Emitter":
+        """The root emitter of a run."""
+        return cls(sink, Stamp(run_id=run_id, session_id=session_id, span_id=_span_id()), itertools.count(1), now)
+
+    def emit(self, body: AnyBody) -> None:
+        """Send one event."""
+        self.sink.emit(Event(next(self.numbers), self.now(), self.stamp, body))
+
+    def child(
+        self, *, sub_question: int | None = None, call_id: str | None = None, role: str | None = None
+    ) -> "Emitter":
+        """An emitter for a span inside this one; what is not given is inherited."""
+        stamp = self.stamp
+        inner = replace(
+            stamp,
+            span_id=_span_id(),
+            parent_id=stamp.span_id,
+            sub_question=stamp.sub_question if sub_question is None else sub_question,
+            call_id=call_id or stamp.call_id,
+            role=role or stamp.role,
+        )
+        return replace(self, stamp=inner)
+
+
+def _span_id() -> str:
+    return uuid4().hex[:16]

@@ -1,0 +1,317 @@
+"""The result of a run as it is printed, stored and sent (`-o json`): coverage, calls, evidence, usage.
+
+Knows the contract's fields and their meaning. Knows nothing of how they come about.
+"""
+
+from enum import StrEnum
+from typing import Any, Literal, assert_never
+
+from pydantic import BaseModel, ConfigDict, Field
+
+RESULT_VERSION = 1
+
+
+class Stored(BaseModel):
+    """A value that leaves the process: frozen, and without unknown fields."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class RunStatus(StrEnum):
+    """How a run ended."""
+
+    COMPLETE = "complete"
+    INCOMPLETE = "incomplete"
+    LIMIT = "limit"
+    INTERRUPTED = "interrupted"
+    FAILED = "failed"
+
+
+class TotalIs(StrEnum):
+    """How far a total can be trusted."""
+
+    EXACT = "exact"
+    AT_LEAST = "at_least"
+    UNKNOWN = "unknown"
+
+
+class ReasonCode(StrEnum):
+    """Why coverage is not complete, or what was noticed about the data on the way."""
+
+    PAGE_FAILED = "page_failed"
+    PAGE_SHORT = "page_short"
+    PAGE_REPEATED = "page_repeated"
+    UNREADABLE = "unreadable"
+    RECORDS_REPEATED = "records_repeated"
+    BEYOND_TOTAL = "beyond_total"
+    TOTAL_MISMATCH = "total_mismatch"
+    TOTAL_CHANGED = "total_changed"
+    PAGINATION_UNKNOWN = "pagination_unknown"
+    PERHAPS_CUT = "perhaps_cut"
+    PAGING_CORRECTED = "paging_corrected"
+    NO_PROGRESS = "no_progress"
+    WINDOW_ENDED = "window_ended"
+    FIRST_N = "first_n"
+    CHUNK_FAILED = "chunk_failed"
+    LABELS_UNUSABLE = "labels_unusable"
+    NOT_COMPUTED = "not_computed"
+    BUDGET = "budget"
+    SOURCE_ERROR = "source_error"
+    STORE_ERROR = "store_error"
+    INTERRUPTED = "interrupted"
+
+
+class Reason(Stored):
+    """A code from the closed list, with words beside it."""
+
+    code: ReasonCode
+    text: str
+
+
+class Coverage(Stored):
+    """How much of the data was read. `records_read` counts records fetched whole; `read_by_model` those a model saw."""
+
+    records_read: int = 0
+    records_total: int | None = None
+    total_is: TotalIs = TotalIs.UNKNOWN
+    selected: int = 0
+    read_by_model: int = 0
+    pages_read: int = 0
+    pages_failed: int = 0
+    is_complete: bool = True
+    reasons: tuple[Reason, ...] = ()
+
+
+class RecordRef(Stored):
+    """A record that a statement rests on: its dataset, row number (from 1) and the API's own id where it has one."""
+
+    dataset: str
+    row: int
+    id: str | None = None
+
+
+class EvidenceKind(StrEnum):
+    """What a statement rests on."""
+
+    RECORD = "record"
+    SQL = "sql"
+    INFERENCE = "inference"
+
+
+class Lineage(StrEnum):
+    """How far a figure can be trusted: over complete data, over labels that a model gave, over incomplete data."""
+
+    EXACT = "exact"
+    BY_LABEL = "by_label"
+    LOWER_BOUND = "lower_bound"
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun: "1 page", "1,204 pages"."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def lineage_words(lineage: Lineage, agreement: float | None = None) -> str:
+    """As users read it: "exact", "by label (agreement 94 %)" or "at least"."""
+    match lineage:
+        case Lineage.EXACT:
+            return "exact"
+        case Lineage.BY_LABEL:
+            return "by label" if agreement is None else f"by label (agreement {agreement:.0%})".replace("%", " %")
+        case Lineage.LOWER_BOUND:
+            return "at least"
+        case _:
+            assert_never(lineage)
+
+
+class SqlResult(Stored):
+    """A query that a statement cites: `rows` are the first of `n_rows`; `agreement` (0 to 1) that of labels in it."""
+
+    id: str
+    sql: str
+    columns: tuple[str, ...] = ()
+    rows: tuple[tuple[Any, ...], ...] = ()
+    n_rows: int = 0
+    lineage: Lineage = Lineage.EXACT
+    agreement: float | None = None
+
+
+class Evidence(Stored):
+    """A statement and what it rests on; `verified` is decided by code.
+
+    `sql` are the statements of `queries`. `exact` is None where no figure was computed or counted. `note` says what is
+    wrong with a statement that is not verified; `unproven` are its figures that stand in no evidence.
+    """
+
+    statement: str
+    kind: EvidenceKind
+    records: tuple[RecordRef, ...] = ()
+    quote: str | None = None
+    sql: str | None = None
+    exact: bool | None = None
+    verified: bool = False
+    queries: tuple[SqlResult, ...] = ()
+    unproven: tuple[str, ...] = ()
+    note: str | None = None
+
+
+class CallReport(Stored):
+    """One call as it is reported."""
+
+    tool: str
+    source: str
+    arguments: dict[str, Any]
+    focus: str | None = None
+    need: Literal["read", "compute"] | None = None
+    status: str
+    strategy: str | None = None
+    dataset: str | None = None
+    records_read: int = 0
+    records_total: int | None = None
+    pages: int = 0
+    requests: int = 0
+    tokens_raw: int = 0
+    tokens_to_model: int = 0
+    duration_s: float = 0.0
+
+
+class RoleUsage(Stored):
+    """Requests and tokens of one model role."""
+
+    requests: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+
+class UsageReport(RoleUsage):
+    """Requests and tokens of all roles together, and of each."""
+
+    by_role: dict[str, RoleUsage] = Field(default_factory=dict)
+
+
+class ErrorReport(Stored):
+    """What failed, in the words that were printed."""
+
+    type: str
+    message: str
+
+
+class SubQuestionReport(Stored):
+    """One part of the question and its answer.
+
+    `after` are the numbers (from 1) of the parts whose answers it was given; `error` says why it failed.
+    """
+
+    question: str
+    need: Literal["read", "compute"] | None = None
+    status: RunStatus = RunStatus.COMPLETE
+    answer: str = ""
+    after: tuple[int, ...] = ()
+    error: ErrorReport | None = None
+
+
+class RunResult(Stored):
+    """The whole result of one run; the object of `-o json` and of the event `run.finished`."""
+
+    v: int = RESULT_VERSION
+    run_id: str
+    session_id: str
+    status: RunStatus
+    exit_code: int
+    question: str
+    answer: str
+    sub_questions: tuple[SubQuestionReport, ...] = ()
+    coverage: Coverage = Coverage()
+    calls: tuple[CallReport, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+    usage: UsageReport = UsageReport()
+    cost_usd: float | None = None
+    duration_s: float = 0.0
+    trace_path: str | None = None
+    error: ErrorReport | None = None
+
+
+FORECAST_VERSION = 1
+
+
+class ForecastCheck(Stored):
+    """A run against what its probes foretold; `off_by` 0.1 is ten percent more than was used, None of nothing."""
+
+    tokens_forecast: int
+    tokens_used: int
+    off_by: float | None
+
+
+class Span(Stored):
+    """From a good case to a bad one; `high` None has no upper end, because the size of a call is not known."""
+
+    low: float
+    high: float | None
+
+
+class RoleForecast(Stored):
+    """Requests and tokens that one model role will take."""
+
+    requests: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+
+class CallForecast(Stored):
+    """One call that the main model would make first. What is not known is None.
+
+    `is_lookup`: it was run, because others depend on what it returns. `requests` are those to the source, probe
+    included; `model_requests` those to reducers. `error` says why it could not be looked at.
+    """
+
+    tool: str
+    source: str
+    arguments: dict[str, Any]
+    focus: str
+    need: Literal["read", "compute"]
+    at_most: int | None = None
+    is_lookup: bool = False
+    dataset: str | None = None
+    records_total: int | None = None
+    total_is: TotalIs = TotalIs.UNKNOWN
+    tokens_raw: int | None = None
+    strategy: str | None = None
+    why: str | None = None
+    pages: int | None = None
+    page_size: int | None = None
+    chunks: int | None = None
+    requests: int | None = None
+    model_requests: int | None = None
+    error: str | None = None
+
+
+class PartForecast(Stored):
+    """One part of the question: what it needs, which calls it would begin with, and the tokens that it will take."""
+
+    question: str
+    need: Literal["read", "compute"]
+    after: tuple[int, ...] = ()
+    calls: tuple[CallForecast, ...] = ()
+    tokens: int = 0
+    is_known: bool = True
+    error: str | None = None
+
+
+class QuestionForecast(Stored):
+    """The whole forecast. `spent` is what the forecast itself took, of models; `price_usd` None: no price is known."""
+
+    v: int = FORECAST_VERSION
+    question: str
+    rule: str
+    exit_code: int
+    parts: tuple[PartForecast, ...]
+    pages: int | None
+    requests: int | None
+    tokens: int
+    tokens_range: Span
+    by_role: dict[str, RoleForecast]
+    price_usd: Span | None
+    duration_s: Span
+    is_known: bool
+    spent: UsageReport
+    spent_usd: float | None

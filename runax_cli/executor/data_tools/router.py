@@ -1,0 +1,134 @@
+"""The workbench of one session: calls of sources leave tables on it, and three tools work over these.
+
+Stands in front of the executor. A call of a source's tool runs there, and its dataset is kept here; a call of one of
+the three tools runs over what is kept. Knows which call goes where. Knows no wire and no conversation.
+"""
+
+import itertools
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Protocol, assert_never
+
+from adapters.clock import Clock
+from runax_cli.core.errors import StoreError
+from runax_cli.core.results import Reason, ReasonCode
+from runax_cli.executor.data_tools.base import DataCall, Ends, of_nothing_fetched
+from runax_cli.executor.data_tools.label import label_rows
+from runax_cli.executor.data_tools.query import asked
+from runax_cli.executor.data_tools.read import read_again, read_rows
+from runax_cli.executor.labels import Labeller, LabellerPrompts
+from runax_cli.executor.outcome import CallOutcome, DecidedCall, Envelope, FaultCode, Scope, ToolFault
+from runax_cli.executor.reduce.pipeline import Reader
+from runax_cli.executor.run_cache import Ledger
+from runax_cli.executor.sql.tables import Tables
+from runax_cli.memory.journal import Journal
+from runax_cli.models.tokens import CalibratedCounter
+
+SOURCE = "datasets"
+"""The source of the tools that work over datasets, as a call names it."""
+LISTED = 8
+
+
+class DataTool(StrEnum):
+    """What can be done with datasets; the locator of a tool whose source is SOURCE."""
+
+    QUERY = "query"
+    LABEL = "label"
+    READ = "read"
+
+
+class Calls(Protocol):
+    """Runs calls of sources."""
+
+    async def execute(self, call: DecidedCall, scope: Scope, *, direct_limit: int) -> CallOutcome:
+        """The outcome of a call."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabellerParts:
+    """What a labeller is made of, beside the model of a turn."""
+
+    counter: CalibratedCounter
+    prompts: LabellerPrompts
+    effective_tokens: int
+    concurrency: int
+
+
+class Workbench:
+    """Calls and datasets of one session."""
+
+    def __init__(
+        self, executor: Calls, folder: Path, journal: Journal, *, reader: Reader, labels: LabellerParts, clock: Clock
+    ) -> None:
+        """`folder` is that of the datasets; nothing outside of it can be queried."""
+        self._executor, self._journal, self._reader, self._labels = executor, journal, reader, labels
+        self._clock = clock
+        self._numbers = itertools.count(1)
+        self.tables = Tables(folder, reader.counter)
+
+    @property
+    def listing(self) -> str:
+        """The latest datasets with the calls they came from, in one line; "" while there is none."""
+        latest = list(self.tables.entries.items())[-LISTED:]
+        return "; ".join(f"{name} ({entry.coverage.records_read:,} of {entry.made_by})" for name, entry in latest)
+
+    async def execute(self, call: DecidedCall, scope: Scope, *, direct_limit: int) -> CallOutcome:
+        """Run a call, of a source or over datasets. Raises nothing but cancellation."""
+        if call.tool.source == SOURCE:
+            return await self._guarded(call, scope, lambda begun: self._over_data(begun, direct_limit))
+        if call.again is not None and call.again in self.tables.entries:
+            return await self._guarded(call, scope, lambda begun: self._again(begun, direct_limit))
+        outcome = await self._executor.execute(call, replace(scope, tables=self.tables), direct_limit=direct_limit)
+        if outcome.dataset is not None:
+            self.tables.register(outcome.dataset, outcome.coverage, made_by=call.words)
+        return outcome
+
+    def close(self) -> None:
+        """Close the engine."""
+        self.tables.close()
+
+    async def _over_data(self, begun: DataCall, direct_limit: int) -> CallOutcome:
+        tool = DataTool(begun.call.tool.locator)
+        match tool:
+            case DataTool.QUERY:
+                return await asked(begun, self.tables, new_ref=self._ref)
+            case DataTool.LABEL:
+                return await label_rows(begun, self.tables, self._labeller(begun.scope), new_ref=self._ref)
+            case DataTool.READ:
+                return await read_rows(begun, self.tables, self._reader, self._journal, direct_limit=direct_limit)
+            case _:
+                assert_never(tool)
+
+    async def _again(self, begun: DataCall, direct_limit: int) -> CallOutcome:
+        return await read_again(begun, self.tables, self._reader, self._journal, direct_limit=direct_limit)
+
+    async def _guarded(
+        self, call: DecidedCall, scope: Scope, run: Callable[[DataCall], Awaitable[CallOutcome]]
+    ) -> CallOutcome:
+        """A disk that takes nothing is an error of the call."""
+        begun = DataCall(call, scope, self._reader.counter, self._clock, self._clock.monotonic())
+        try:
+            return await run(begun)
+        except StoreError as error:
+            fault = ToolFault(type="store", code=FaultCode.INTERNAL, message=str(error))
+            reason = Reason(code=ReasonCode.STORE_ERROR, text=str(error))
+            coverage = of_nothing_fetched(is_complete=False, reasons=(reason,))
+            return await begun.ended(Envelope.failed(call.tool.name, fault), Ends(coverage=coverage))
+
+    def _labeller(self, scope: Scope) -> Labeller:
+        if scope.labeller is None:
+            raise ValueError("this turn has no model for labels")
+        told = replace(scope, emitter=scope.emitter.child(role="labeller"))
+        return Labeller(
+            scope.labeller,
+            self._labels.counter,
+            prompts=self._labels.prompts,
+            ledger=Ledger(self._journal, told.emitter),
+            effective_tokens=self._labels.effective_tokens,
+            concurrency=self._labels.concurrency,
+        )
+
+    def _ref(self) -> str:
+        return f"q{next(self._numbers)}"

@@ -1,0 +1,1 @@
+"""Fetching: pages of one call in parallel, repaired, verified and stored."""

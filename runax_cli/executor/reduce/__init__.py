@@ -1,0 +1,1 @@
+"""Reduction: records packed into chunks, read by a model, findings merged."""

@@ -1,0 +1,160 @@
+"""What a reducer replied, checked: schema, references into its own chunk, quotes against the records.
+
+Pure. Knows chunks and findings. Knows no request and no repair.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from runax_cli.executor.outcome import Finding
+from runax_cli.executor.reduce.chunks import Chunk, Unit
+from runax_cli.models.base import OutputSchema
+
+LONGEST_STATEMENT = 2000
+_TOLD = 5
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class _Finding(_Strict):
+    statement: str
+    records: list[int]
+    quote: str | None = None
+
+
+class _Reply(_Strict):
+    findings: list[_Finding]
+    nothing_relevant: bool
+
+
+class _Merged(_Strict):
+    statement: str
+    sources: list[str]
+
+
+class _MergeReply(_Strict):
+    findings: list[_Merged]
+
+
+def _object(**properties: Any) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def _list(item: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "items": item}
+
+
+FINDINGS = OutputSchema(
+    "findings",
+    _object(
+        findings=_list(
+            _object(
+                statement={"type": "string"},
+                records=_list({"type": "integer"}),
+                quote={"anyOf": [{"type": "string"}, {"type": "null"}]},
+            )
+        ),
+        nothing_relevant={"type": "boolean"},
+    ),
+)
+MERGED_FINDINGS = OutputSchema(
+    "merged_findings",
+    _object(findings=_list(_object(statement={"type": "string"}, sources=_list({"type": "string"})))),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A reply after its check. `errors` are what a repair has to mend; empty where everything holds.
+
+    `is_usable` is False where the reply is no reply: out of shape, or with references to nothing.
+    """
+
+    findings: tuple[Finding, ...]
+    errors: tuple[str, ...]
+    is_usable: bool
+
+
+def check(text: str, chunk: Chunk) -> Checked:
+    """Check a reply against the chunk that was sent. Rows take the place of local references."""
+    try:
+        reply = _Reply.model_validate_json(text)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"])) or "the reply"
+        return Checked((), (f"{where}: {first['msg']}",), is_usable=False)
+    findings: list[Finding] = []
+    errors: list[str] = []
+    is_usable = True
+    for number, found in enumerate(reply.findings, start=1):
+        units = [chunk.units[ref - 1] for ref in dict.fromkeys(found.records) if 1 <= ref <= len(chunk.units)]
+        invented = [ref for ref in found.records if not 1 <= ref <= len(chunk.units)]
+        if invented or not units:
+            is_usable = False
+            named = ", ".join(f"[{ref}]" for ref in invented[:_TOLD]) or "none given"
+            errors.append(f"finding {number}: references {named}; the message has [1] to [{len(chunk.units)}]")
+        if not units or not found.statement.strip():
+            continue
+        quote = (found.quote or "").strip() or None
+        is_verified = None if quote is None else any(_stands_in(quote, unit) for unit in units)
+        if is_verified is False:
+            errors.append(f"finding {number}: the quote '{(quote or '')[:80]}' stands in none of its records")
+        rows = tuple(sorted({unit.row for unit in units}))
+        statement = found.statement.strip()[:LONGEST_STATEMENT]
+        findings.append(Finding(id="", statement=statement, records=rows, quote=quote, is_quote_verified=is_verified))
+    if not reply.findings and not reply.nothing_relevant:
+        errors.append("no findings, and nothing_relevant is false: one of the two is wrong")
+    return Checked(tuple(findings), tuple(errors), is_usable=is_usable)
+
+
+def merged(text: str) -> list[tuple[str, list[str]]] | None:
+    """Statements and their sources from a reply to a merge request; None where it is out of shape."""
+    try:
+        reply = _MergeReply.model_validate_json(text)
+    except ValidationError:
+        return None
+    return [(found.statement, found.sources) for found in reply.findings]
+
+
+def _stands_in(quote: str, unit: Unit) -> bool:
+    """White space is folded on both sides; escapes of JSON count as the characters they stand for."""
+    wanted = _folded(quote)
+    return wanted in _folded(unit.text) or wanted in _folded(_unescaped(unit))
+
+
+def _unescaped(unit: Unit) -> str:
+    if unit.part:
+        return unit.text.replace("\\n", " ").replace("\\t", " ").replace('\\"', '"').replace("\\\\", "\\")
+    try:
+        return " \n ".join(_strings(json.loads(unit.text)))
+    except ValueError:
+        return unit.text
+
+
+def _strings(value: Any) -> Iterator[str]:
+    match value:
+        case dict():
+            for inner in value.values():
+                yield from _strings(inner)
+        case list():
+            for inner in value:
+                yield from _strings(inner)
+        case str():
+            yield value
+        case _:
+            yield json.dumps(value)
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.split())

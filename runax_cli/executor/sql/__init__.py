@@ -1,0 +1,1 @@
+"""SQL over datasets: Parquet files, the DuckDB engine, tables and table cards."""

@@ -1,0 +1,200 @@
+"""Sealing: the spool of a dataset becomes one Parquet file, in page order, with types inferred over all records.
+
+Knows DuckDB's JSON reader and its limits. The spool stays the truth: what cannot be typed is kept as JSON. Blocking.
+"""
+
+import contextlib
+import itertools
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from runax_cli.core.errors import StoreError
+from runax_cli.executor.sql.columns import literal, quoted
+from runax_cli.executor.store.dataset import Dataset
+
+MEMORY_MB = 128
+"""Enough for records of ordinary size with one thread and small row groups; longer records get more."""
+_ROW_GROUP = 20_000
+_COPIED_AT_ONCE = 1024 * 1024
+_SMALLEST_OBJECT = 16 * 1024 * 1024
+
+_READERS = (
+    "read_json({path}, format='newline_delimited', sample_size=-1, maximum_object_size={longest})",
+    "read_json({path}, format='newline_delimited', sample_size=-1, maximum_object_size={longest}, maximum_depth=1)",
+    "(SELECT json AS record FROM read_ndjson_objects({path}, maximum_object_size={longest}))",
+)
+"""From typed columns over columns of JSON to one column of JSON: the first that reads every record is taken."""
+
+_INTEGERS = ("BIGINT", "DECIMAL(38, 0)")
+"""As what whole numbers are kept whose type Parquet does not have: the first that holds every one of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sealed:
+    """A sealed file: its records and its size in bytes."""
+
+    records: int
+    n_bytes: int
+
+
+def seal(dataset: Dataset) -> Sealed:
+    """Write the Parquet file of a dataset that has records. Raises StoreError; the spool is untouched by a failure."""
+    import duckdb
+
+    target, draft = dataset.table_path, dataset.table_path.with_suffix(".draft")
+    longest = max(_SMALLEST_OBJECT, 2 * max((entry.longest for entry in dataset.spool.in_order), default=0))
+    try:
+        with _in_page_order(dataset) as path, contextlib.closing(duckdb.connect()) as connection:
+            for setting in _settings(dataset.folder, longest):
+                connection.execute(setting)
+            records = _written(connection, path, draft, longest=longest)
+        if records != dataset.n_records:
+            raise OSError(f"{records} of {dataset.n_records} records were read back from the spool")
+        draft.chmod(0o600)
+        draft.replace(target)
+    except (duckdb.Error, OSError) as error:
+        draft.unlink(missing_ok=True)
+        raise StoreError(
+            f"the dataset '{dataset.name}' cannot be sealed: {str(error).strip().splitlines()[0]}. Its records stand "
+            f"in '{dataset.spool.path}'. Free some space and ask again to compute over it.",
+            path=str(target),
+        ) from error
+    dataset.is_sealed = True
+    return Sealed(records, target.stat().st_size)
+
+
+def _written(connection: Any, path: Path, draft: Path, *, longest: int) -> int:
+    import duckdb
+
+    failure: duckdb.Error | None = None
+    for reader, integer in itertools.product(_READERS, _INTEGERS):
+        source = reader.format(path=literal(str(path)), longest=longest)
+        options = f"FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {_ROW_GROUP}"
+        try:
+            selected = _selected(connection, source, integer)
+            row = connection.execute(f"COPY ({selected}) TO {literal(str(draft))} ({options})").fetchone()
+        except duckdb.Error as error:
+            failure = error
+            continue
+        return int(row[0]) if row else 0
+    raise failure or duckdb.Error("no reader was tried")
+
+
+def _selected(connection: Any, source: str, integer: str) -> str:
+    """All of a source. Whole numbers of which some are negative are inferred as HUGEINT: Parquet would round those."""
+    described = connection.execute(f"DESCRIBE FROM {source}").fetchall()
+    wide = [(quoted(name), kind.replace("HUGEINT", integer)) for name, kind, *_ in described if "HUGEINT" in kind]
+    casts = ", ".join(f"CAST({name} AS {kind}) AS {name}" for name, kind in wide)
+    return f"SELECT * REPLACE ({casts}) FROM {source}" if casts else f"FROM {source}"  # noqa: S608
+
+
+def _settings(folder: Path, longest: int) -> Iterator[str]:
+    memory_mb = max(MEMORY_MB, 8 * longest // 1024 // 1024) if longest > _SMALLEST_OBJECT else MEMORY_MB
+    yield "SET threads = 1"
+    yield f"SET memory_limit = '{memory_mb}MB'"
+    yield f"SET temp_directory = {literal(str(folder))}"
+    yield "SET preserve_insertion_order = true"
+
+
+@contextlib.contextmanager
+def _in_page_order(dataset: Dataset) -> Iterator[Path]:
+    """The spool itself where pages arrived in order, else a copy that is in order and goes away afterwards."""
+    spool = dataset.spool
+    if spool.is_one_piece:
+        yield spool.path
+        return
+    ordered = spool.path.with_suffix(".ordered")
+    try:
+        with spool.path.open("rb") as source, ordered.open("wb") as target:
+            ordered.chmod(0o600)
+            for page in spool.in_order:
+                source.seek(page.offset)
+                _copy(source, target, page.n_bytes)
+        yield ordered
+    finally:
+        ordered.unlink(missing_ok=True)
+
+
+def _copy(source: BinaryIO, target: BinaryIO, n_bytes: int) -> None:
+    left = n_bytes
+    while left > 0:
+        piece = source.read(min(left, _COPIED_AT_ONCE))
+        if not piece:
+            raise OSError("the spool is shorter than its manifest says")
+        target.write(piece)
+        left -= len(piece)
+
+
+_NESTED = ("STRUCT", "MAP", "UNION", "[]")
+
+
+class ExportFormat(StrEnum):
+    """The form of a written dataset; also the ending of its file."""
+
+    PARQUET = "parquet"
+    NDJSON = "ndjson"
+    CSV = "csv"
+
+
+def reopened(folder: Path) -> Dataset:
+    """A dataset as it stands on disk. Raises StoreError where its manifest cannot be read."""
+    dataset = Dataset(folder.name, folder)
+    try:
+        dataset.spool.reopen()
+    except (OSError, ValueError) as error:
+        raise StoreError(f"the dataset in '{folder}' cannot be read: {error}", path=str(folder)) from error
+    dataset.is_sealed = dataset.table_path.exists()
+    return dataset
+
+
+def export(dataset: Dataset, target: Path, form: ExportFormat) -> None:
+    """Write all records, in their order, to the new file `target`. Raises StoreError; half a file is never left."""
+    draft = target.with_name(f".{target.name}.part")
+    try:
+        match form:
+            case ExportFormat.NDJSON:
+                with draft.open("wb") as file:
+                    file.writelines(line + b"\n" for line in dataset.lines())
+            case ExportFormat.PARQUET:
+                shutil.copyfile(_sealed(dataset), draft)
+            case ExportFormat.CSV:
+                _write_csv(_sealed(dataset), draft)
+        draft.replace(target)
+    except OSError as error:
+        raise StoreError(
+            f"'{target}' cannot be written: {error.strerror or error}. Choose another folder with --out.",
+            path=str(target),
+        ) from error
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _sealed(dataset: Dataset) -> Path:
+    if not dataset.is_sealed:
+        seal(dataset)
+    return dataset.table_path
+
+
+def _write_csv(source: Path, target: Path) -> None:
+    """One column each, nested values as JSON."""
+    import duckdb
+
+    try:
+        with contextlib.closing(duckdb.connect()) as connection:
+            table = f"read_parquet({literal(str(source))})"
+            described = connection.execute(f"DESCRIBE FROM {table}").fetchall()
+            columns = ", ".join(_as_text(str(name), str(kind)) for name, kind, *_ in described)
+            selected = f"SELECT {columns} FROM {table}"  # noqa: S608
+            connection.execute(f"COPY ({selected}) TO {literal(str(target))} (FORMAT csv, HEADER)")
+    except duckdb.Error as error:
+        first = str(error).strip().splitlines()[0]
+        raise StoreError(f"'{target}' cannot be written as CSV: {first}", path=str(target)) from error
+
+
+def _as_text(name: str, kind: str) -> str:
+    column = quoted(name)
+    return f"to_json({column}) AS {column}" if any(mark in kind for mark in _NESTED) else column

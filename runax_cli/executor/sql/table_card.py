@@ -1,0 +1,323 @@
+"""The card of a table: what a model must know to write SQL over it, within a number of tokens whatever the width.
+
+Knows profiles and how to tell them shortly. Runs no SQL.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from runax_cli.executor.sql.columns import Column, TypedColumn, identifier, quoted
+from runax_cli.executor.sql.engine import Engine, Table
+from runax_cli.models.base import TokenCounter
+
+FREQUENT_VALUES = 6
+MOST_DISTINCT = 2000
+MOST_FIELDS = 24
+_FIGURES = 7
+_RANGED = ("INT", "DOUBLE", "FLOAT", "DECIMAL", "DATE", "TIME", "UUID")
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnProfile:
+    """Figures of one column. `low` and `high` are set for ordered types, `frequent` for columns with few values.
+
+    `avg_chars` is the mean length of text, `example` one text, `avg_items` the mean length of lists. `fields` are those
+    of a structure, named by their path ("location.lat"), or those of a list's items (one without a name, where items
+    are no structures).
+    """
+
+    column: Column
+    nulls: int
+    distinct: int | None = None
+    low: str | None = None
+    high: str | None = None
+    frequent: tuple[tuple[str, int], ...] = ()
+    avg_chars: float | None = None
+    avg_items: float | None = None
+    example: str | None = None
+    fields: tuple["ColumnProfile", ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TableProfile:
+    """Figures of a table: its rows, and each column in the table's order."""
+
+    table: Table
+    n_rows: int
+    columns: tuple[ColumnProfile, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    """What is measured: an expression over a source, told under a column's name and type."""
+
+    column: Column
+    expression: str
+
+
+def profile(engine: Engine, table: Table) -> TableProfile:
+    """Measure every column over all rows."""
+    source = quoted(table.name)
+    n_rows, columns = _profiles(engine, source, [_Measured(c, quoted(c.name)) for c in table.columns])
+    return TableProfile(table, n_rows, tuple(_with_fields(engine, source, column) for column in columns))
+
+
+def _with_fields(engine: Engine, source: str, whole: ColumnProfile) -> ColumnProfile:
+    name = quoted(whole.column.name)
+    expression = name
+    if whole.column.is_list:
+        source, expression = f"(SELECT unnest({name}) AS item FROM {source})", "item"  # noqa: S608
+    leaves = list(_leaves(whole.column, expression))[:MOST_FIELDS]
+    return replace(whole, fields=_profiles(engine, source, leaves)[1]) if leaves else whole
+
+
+def _leaves(column: Column, expression: str, path: str = "") -> Iterator[_Measured]:
+    """The scalar fields of a structure, those of structures in it included, and no lists."""
+    if column.is_list and not column.fields:
+        yield from () if (item := Column("", column.type[:-2])).is_nested else (_Measured(item, expression),)
+    for inner in column.fields:
+        inner_path, inner_expression = f"{path}{inner.name}", f"{expression}.{quoted(inner.name)}"
+        if inner.fields and not inner.is_list:
+            yield from _leaves(inner, inner_expression, f"{inner_path}.")
+        elif not inner.is_nested:
+            yield _Measured(Column(inner_path, inner.type), inner_expression)
+
+
+def _profiles(engine: Engine, source: str, measured: Sequence[_Measured]) -> tuple[int, tuple[ColumnProfile, ...]]:
+    figures = ["count(*)", *(figure for each in measured for figure in _figures(each))]
+    # Many aggregates in one pass cost one scan; a statement a column would cost one each.
+    row = engine.select(f"SELECT {', '.join(figures)} FROM {source}").rows[0]  # noqa: S608
+    values = iter(row[1:])
+    profiles = (_profiled(engine, source, each, [next(values) for _ in range(_FIGURES)], row[0]) for each in measured)
+    return int(row[0]), tuple(profiles)
+
+
+def _figures(measured: _Measured) -> list[str]:
+    column, value = measured.column, measured.expression
+    is_ranged = column.type.startswith(_RANGED) or "INT" in column.type
+    ordered = is_ranged and not column.is_nested
+    return [
+        f"count(*) - count({value})",
+        "NULL" if column.is_nested else _distinct(column, value),
+        f"CAST(min({value}) AS VARCHAR)" if ordered else "NULL",
+        f"CAST(max({value}) AS VARCHAR)" if ordered else "NULL",
+        f"avg(length(CAST({value} AS VARCHAR)))" if column.is_text else "NULL",
+        f"avg(len({value}))" if column.is_list else "NULL",
+        f"CAST(min({value}) AS VARCHAR)" if column.is_text else "NULL",
+    ]
+
+
+def _distinct(column: Column, value: str) -> str:
+    """How many values there are. Of texts by their hashes: a million long texts would not fit into memory."""
+    return (
+        f"count(DISTINCT CASE WHEN {value} IS NOT NULL THEN hash({value}) END)"
+        if column.is_text
+        else f"count(DISTINCT {value})"
+    )
+
+
+def _profiled(engine: Engine, source: str, measured: _Measured, figures: list[Any], n_rows: int) -> ColumnProfile:
+    nulls, distinct, low, high, avg_chars, avg_items, example = figures
+    is_short = avg_chars is None or avg_chars <= 60
+    is_ranged = low is not None
+    wants_values = distinct is not None and 0 < distinct <= min(MOST_DISTINCT, 0.9 * n_rows + 5) and not is_ranged
+    frequent = _frequent(engine, source, measured.expression) if wants_values and is_short else ()
+    return ColumnProfile(measured.column, nulls, distinct, low, high, frequent, avg_chars, avg_items, example)
+
+
+def _frequent(engine: Engine, source: str, value: str) -> tuple[tuple[str, int], ...]:
+    statement = (
+        f"SELECT CAST({value} AS VARCHAR), count(*) AS n FROM {source} WHERE {value} IS NOT NULL "  # noqa: S608
+        f"GROUP BY ALL ORDER BY n DESC, 1 LIMIT {FREQUENT_VALUES}"
+    )
+    return tuple((value, count) for value, count in engine.select(statement).rows)
+
+
+def sample_rows(engine: Engine, table: Table, columns: tuple[str, ...], n: int) -> tuple[tuple[Any, ...], ...]:
+    """The first `n` rows of some columns, as values."""
+    names = ", ".join(map(quoted, columns))
+    return engine.select(f"SELECT {names} FROM {quoted(table.name)} ORDER BY row LIMIT {int(n)}").rows  # noqa: S608
+
+
+CARD_TOKENS = 800
+SAMPLE_CHARS = 60
+_TYPE_CHARS = 240
+_FEW_VALUES = 30
+_SHORT_TEXT = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """The text of a card, and the names of the columns that it leaves out."""
+
+    text: str
+    dropped: tuple[str, ...] = ()
+
+
+def card(
+    profile: TableProfile,
+    samples: Sequence[dict[str, Any]],
+    counter: TokenCounter,
+    *,
+    coverage: str,
+    budget_tokens: int = CARD_TOKENS,
+) -> Card:
+    """Tell a profile within `budget_tokens`; the least useful columns are dropped first, and named.
+
+    `samples` are the first records; `coverage` is a sentence ("complete: 261 of 261 records").
+    """
+    read_as = {typed.source: typed.name for typed in profile.table.typed}
+
+    def usefulness(c: ColumnProfile) -> float:
+        return _usefulness(c, profile.n_rows) - (0.8 if c.column.name in read_as else 0.0)
+
+    ranked = sorted(profile.columns, key=usefulness, reverse=True)
+
+    def told(n_columns: int, n_samples: int, n_values: int) -> Card:
+        return _told(profile, ranked[:n_columns], samples[:n_samples], coverage, n_values=n_values)
+
+    def fits(whole: Card) -> bool:
+        return counter.count(whole.text) <= budget_tokens
+
+    # Values of fields help more to write SQL than sample records, of which nested values are cut anyway.
+    for n_samples, n_values in ((2, 6), (1, 6), (0, 6), (0, 3), (1, 0), (0, 0)):
+        if fits(whole := told(len(ranked), n_samples, n_values)):
+            return whole
+    most = _largest(len(ranked), lambda n: fits(told(n, 0, 0)))
+    return _within(told(most, 0, 0), counter, budget_tokens)
+
+
+def _largest(upper: int, holds: Callable[[int], bool]) -> int:
+    """The largest n up to `upper` for which `holds` is true, which it is for all smaller ones; 0 where for none."""
+    low, high = 0, upper
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if holds(middle) else (low, middle - 1)
+    return low
+
+
+def _told(
+    profile: TableProfile,
+    shown: Sequence[ColumnProfile],
+    samples: Sequence[dict[str, Any]],
+    coverage: str,
+    *,
+    n_values: int,
+) -> Card:
+    names = {c.column.name for c in shown}
+    typed = {t.name: t for t in profile.table.typed}
+    read_as = {t.source: t.name for t in profile.table.typed}
+    lines = [f"Table {profile.table.name}: {profile.n_rows} rows; {coverage}.", "Columns (name type; nulls; values):"]
+    for c in (c for c in profile.columns if c.column.name in names):
+        lines.append(_line(c, profile.n_rows, typed.get(c.column.name), read_as.get(c.column.name)))
+        lines += _field_lines(c, n_values) if n_values else []
+    dropped = tuple(c.column.name for c in profile.columns if c.column.name not in names)
+    if dropped:
+        lines.append(f"Not shown, can be queried too: {', '.join(dropped)}")
+    for sample in samples:
+        lines.append(f"Sample: {_sample({k: v for k, v in sample.items() if k in names and v is not None})}")
+    return Card("\n".join(lines), dropped)
+
+
+def _within(whole: Card, counter: TokenCounter, budget_tokens: int) -> Card:
+    """Where even the names of the dropped columns are too many, they are cut to a count."""
+    if counter.count(whole.text) <= budget_tokens:
+        return whole
+    head, _, tail = whole.text.rpartition("\nNot shown, can be queried too: ")
+    for kept in (20, 5, 0):
+        names = ", ".join(_short(name) for name in whole.dropped[:kept])
+        text = f"{head}\nNot shown: {names}{' and ' if names else ''}{len(whole.dropped) - kept} more; see DESCRIBE."
+        if counter.count(text) <= budget_tokens:
+            return Card(text, whole.dropped)
+    return Card((head or tail)[:budget_tokens], whole.dropped)
+
+
+def _line(c: ColumnProfile, n_rows: int, typed: TypedColumn | None, read_as: str | None) -> str:
+    if c.column.name == "row":
+        return "row BIGINT; the row number, for citations"
+    parts = [f"{identifier(c.column.name)} {_shortened(c.column.type, _TYPE_CHARS)}"]
+    if c.nulls:
+        parts.append(f"{_percent(c.nulls, n_rows)} null")
+    if typed is not None:
+        misfits = f", {typed.misfits} don't fit" if typed.misfits else ""
+        note = f", {typed.note}" if typed.note else ""
+        parts.append(f"{identifier(typed.source)} read as {typed.reading.value}{misfits}{note}")
+    if read_as is not None:
+        parts.append(f"text, e.g. {_short(c.example)}" if c.example else "text")
+        return "; ".join([*parts, f"use {identifier(read_as)}"])
+    return "; ".join(parts + _values(c))
+
+
+def _field_lines(c: ColumnProfile, n_values: int) -> list[str]:
+    """One line with the values of fields that have an order or few values; none where no field has."""
+    told = [(field.column.name, values) for field in c.fields if (values := _field_values(field, n_values))]
+    listed = "; ".join(f"{name}: {values}" if name else values for name, values in told)
+    return [f"  in {identifier(c.column.name)}: {listed}"] if told else []
+
+
+def _field_values(field: ColumnProfile, n_values: int) -> str:
+    if field.low is not None and field.low != field.high:
+        return f"{field.low} … {field.high}"
+    if not field.frequent or not field.distinct or field.distinct > _FEW_VALUES:
+        return ""
+    shown = [_short(value) for value, _ in field.frequent[:n_values]]
+    return ", ".join(shown) + (", …" if field.distinct > len(shown) else "")
+
+
+def _sample(record: dict[str, Any]) -> str:
+    """A record in the notation of JSON, with nested values cut."""
+    return "{" + ",".join(f"{json.dumps(name, ensure_ascii=False)}:{_value(v)}" for name, v in record.items()) + "}"
+
+
+def _value(value: Any) -> str:
+    told = json.dumps(
+        _short(value) if isinstance(value, str) else value, ensure_ascii=False, separators=(",", ":"), default=str
+    )
+    return _shortened(told, SAMPLE_CHARS) if isinstance(value, list | dict) else told
+
+
+def _values(c: ColumnProfile) -> list[str]:
+    if c.distinct == 0:
+        return ["always null"]
+    told = []
+    if c.low is not None and c.high is not None:
+        told.append(f"{c.low} … {c.high}")
+    elif c.frequent:
+        listed = ", ".join(f"{_short(value)} ({count})" for value, count in c.frequent)
+        told.append(listed + (", …" if c.distinct and c.distinct > len(c.frequent) else ""))
+    elif c.example and (c.avg_chars or 0) <= _SHORT_TEXT:
+        told.append(f"e.g. {_short(c.example)}")
+    if c.distinct is not None and (not c.frequent or c.distinct > len(c.frequent)):
+        told.append(f"{c.distinct} distinct")
+    if c.avg_items is not None:
+        told.append(f"{c.avg_items:.1f} items on average")
+    if c.avg_chars is not None and c.avg_chars > _SHORT_TEXT:
+        told.append(f"text of {c.avg_chars:.0f} characters on average")
+    return told
+
+
+def _usefulness(c: ColumnProfile, n_rows: int) -> float:
+    """Higher for columns that questions are asked of: filled, varied, short; the row number always stays."""
+    if c.column.name == "row":
+        return 10.0
+    if c.distinct in (0, 1):
+        return 0.1 if c.distinct else 0.0
+    filled = 1 - c.nulls / max(1, n_rows)
+    shape = 1.0 if c.frequent or c.low is not None else 0.6 if c.column.is_nested else 0.5
+    named = 0.4 if c.column.name.casefold() in {"id", "name", "status", "created_at", "date"} else 0.0
+    return filled + shape + named
+
+
+def _percent(part: int, whole: int) -> str:
+    share = 100 * part / max(1, whole)
+    return f"{share:.0f}%" if share >= 1 else "<1%"
+
+
+def _short(text: str) -> str:
+    return _shortened(text, SAMPLE_CHARS)
+
+
+def _shortened(text: str, chars: int) -> str:
+    return text if len(text) <= chars else text[: chars - 1] + "…"

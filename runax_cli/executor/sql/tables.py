@@ -1,0 +1,263 @@
+"""The tables of one session: sealed datasets and the labels given to their rows, in one engine.
+
+A dataset is a name here as soon as it is sealed, and a table once something is asked of it. Knows what the figures of
+a statement rest on: complete data, labels, or less than all data. Knows no model and no envelope.
+"""
+
+import asyncio
+import re
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TypeVar
+
+from adapters.json_text import compact
+from runax_cli.core.results import Coverage, ReasonCode
+from runax_cli.executor.outcome import Lineage
+from runax_cli.executor.sql import table_card as cards
+from runax_cli.executor.sql.columns import Column, quoted
+from runax_cli.executor.sql.engine import Engine, QueryFailed, QueryResult
+from runax_cli.executor.sql.table_card import profile, sample_rows
+from runax_cli.executor.store.dataset import Dataset
+from runax_cli.models.base import TokenCounter
+
+_SAMPLES = 2
+_T = TypeVar("_T")
+
+
+@dataclass(slots=True)
+class Entry:
+    """A sealed dataset, how much of the data it holds, and the number of label tables that were made of it.
+
+    `made_by` is the call that it came from, in words.
+    """
+
+    dataset: Dataset
+    coverage: Coverage
+    made_by: str = ""
+    is_table: bool = False
+    n_labels: int = 0
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it has every record of its call; the first n of more are not all."""
+        is_first_n = any(reason.code is ReasonCode.FIRST_N for reason in self.coverage.reasons)
+        return self.coverage.is_complete and not is_first_n
+
+    @property
+    def extent(self) -> str:
+        """How much of the data it holds, in words."""
+        read, total = self.coverage.records_read, self.coverage.records_total
+        of = "an unknown number of" if total is None else f"{total:,}"
+        return f"{'complete' if self.is_whole else 'INCOMPLETE'}: {read:,} of {of} records"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelTable:
+    """Labels of a dataset's rows: the table of labels, the view that joins it, and how far they can be trusted."""
+
+    name: str
+    joined: str
+    of: str
+    agreement: float | None
+    n_sample: int
+    n_unusable: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Basis:
+    """What figures rest on: the datasets behind the tables of a statement, and the labels that took part."""
+
+    lineage: Lineage
+    datasets: tuple[str, ...]
+    labels: tuple[LabelTable, ...] = ()
+
+    @property
+    def agreement(self) -> float | None:
+        """The lowest agreement of the labels that took part; None where none did, or none was measured."""
+        return min((table.agreement for table in self.labels if table.agreement is not None), default=None)
+
+
+@dataclass(slots=True)
+class Tables:
+    """Datasets and labels by name. Methods that wait run the engine in a thread; one statement runs at a time.
+
+    `entries` and `labels` are replaced as a whole and never changed in place: threads look names up in them.
+    """
+
+    folder: Path
+    counter: TokenCounter
+    entries: Mapping[str, Entry] = field(default_factory=dict)
+    labels: Mapping[str, LabelTable] = field(default_factory=dict)
+    _engine: Engine | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def register(self, dataset: Dataset, coverage: Coverage, *, made_by: str = "") -> None:
+        """Remember a dataset that is sealed; one that could not be sealed cannot be computed over."""
+        if dataset.is_sealed:
+            entry = self.entries.get(dataset.name) or Entry(dataset, coverage)
+            entry.made_by = entry.made_by or made_by
+            self.entries = {**self.entries, dataset.name: entry}
+
+    async def add(self, dataset: Dataset, coverage: Coverage, *, made_by: str = "") -> str:
+        """Make a sealed dataset a table, and tell it in a card. Raises QueryFailed where it is not sealed."""
+        self.register(dataset, coverage, made_by=made_by)
+        return await self.card(dataset.name)
+
+    async def card(self, name: str) -> str:
+        """The card of a table, within 800 tokens as it is sent."""
+        entry = self.entry(name)
+
+        def told() -> str:
+            engine = self._with([name])
+            table = engine.tables[name]
+            columns = tuple(column.name for column in table.columns)
+            samples = [dict(zip(columns, row, strict=True)) for row in sample_rows(engine, table, columns, _SAMPLES)]
+            return cards.card(profile(engine, table), samples, _AsSent(self.counter), coverage=entry.extent).text
+
+        return await self._off_loop(told)
+
+    def entry(self, name: str) -> Entry:
+        """The dataset of that name. Raises QueryFailed with the names that there are."""
+        if name not in self.entries:
+            near = get_close_matches(name, self.entries, n=3, cutoff=0.5) or list(self.entries)
+            raise QueryFailed(f"there is no dataset '{name}'. Datasets: {', '.join(near) or 'none yet'}.")
+        return self.entries[name]
+
+    async def select(self, sql: str) -> QueryResult:
+        """The first rows of one SELECT that reads a table. Raises QueryFailed."""
+        result = await self._off_loop(lambda: self._with(self._mentioned(sql)).select(sql))
+        if not result.tables:
+            raise QueryFailed(f"the statement reads no table. Tables: {', '.join(self.names)}.")
+        return result
+
+    async def rows(self, name: str, where: str | None) -> list[int]:
+        """The rows of a dataset that `where` selects, in order; all of them without. Raises QueryFailed."""
+        entry = self.entry(name)
+        if where is None:
+            return list(range(1, entry.dataset.n_records + 1))
+        found = await self._all(f"SELECT row FROM {quoted(name)}{_chosen(name, where)} ORDER BY row", name)  # noqa: S608
+        return [int(row) for (row,) in found.rows]
+
+    async def texts(self, name: str, columns: Sequence[str], where: str | None) -> list[tuple[int, str | None]]:
+        """Rows and the text of some columns: of one as it is, of several as a JSON list. Raises QueryFailed."""
+        self.entry(name)
+
+        def statement() -> str:
+            table = self._with([name]).tables[name]
+            shown = ", ".join(_as_text(_column(column, table.columns)) for column in columns)
+            return f"SELECT row, {shown} FROM {quoted(name)}{_chosen(name, where)} ORDER BY row"  # noqa: S608
+
+        found = await self._all(await self._off_loop(statement), name)
+        return [(int(row), _joined(values)) for row, *values in found.rows]
+
+    async def add_labels(self, table: LabelTable, path: Path) -> None:
+        """Make a file of labels a table, and the dataset with them a view."""
+        await self._off_loop(
+            lambda: self._with([table.of]).add_labels(table.name, path, of=table.of, joined=table.joined)
+        )
+        self.labels = {**self.labels, table.name: table, table.joined: table}
+
+    def basis(self, tables: Sequence[str]) -> Basis:
+        """What a statement that reads `tables` rests on."""
+        used = {self.labels[name].name: self.labels[name] for name in tables if name in self.labels}
+        names = [name for name in tables if name in self.entries] + [table.of for table in used.values()]
+        datasets = tuple(dict.fromkeys(names))
+        is_whole = all(self.entries[name].is_whole for name in datasets)
+        has_all_labels = not any(table.n_unusable for table in used.values())
+        lineage = Lineage.BY_LABEL if used else Lineage.EXACT
+        return Basis(
+            lineage=lineage if is_whole and has_all_labels else Lineage.LOWER_BOUND,
+            datasets=datasets,
+            labels=tuple(used.values()),
+        )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Everything that can be queried."""
+        return (*self.entries, *self.labels)
+
+    def close(self) -> None:
+        """Close the engine."""
+        if self._engine is not None:
+            self._engine.close()
+
+    async def _all(self, sql: str, name: str) -> QueryResult:
+        return await self._off_loop(lambda: self._with([name, *self._mentioned(sql)]).select(sql, most=None))
+
+    def _mentioned(self, sql: str) -> list[str]:
+        """The datasets that a statement names, itself or by their labels; all of them where it names none."""
+        words = {word.casefold() for word in re.findall(r"\w+", sql)}
+        found = [name for name in self.entries if name.casefold() in words]
+        found += [table.of for name, table in self.labels.items() if name.casefold() in words]
+        return found or list(self.entries)
+
+    def _with(self, names: Sequence[str]) -> Engine:
+        """The engine with these datasets as tables. Blocking: the first use of a dataset looks at all of its text."""
+        with self._lock:
+            if self._engine is None:
+                self._engine = Engine(self.folder)
+            for name in names:
+                if not self.entries[name].is_table:
+                    self._engine.add(name, self.entries[name].dataset.table_path)
+                    self.entries[name].is_table = True
+            return self._engine
+
+    async def _off_loop(self, work: Callable[[], _T]) -> _T:
+        try:
+            return await asyncio.to_thread(work)
+        except asyncio.CancelledError:
+            if self._engine is not None:
+                self._engine.interrupt()
+            raise
+
+
+@dataclass(frozen=True, slots=True)
+class _AsSent:
+    """Counts a text as it is sent inside of an envelope, where quotes and line ends are escaped."""
+
+    counter: TokenCounter
+    name: str = "as sent"
+
+    def count(self, text: str) -> int:
+        return self.counter.count(compact(text))
+
+
+def _column(name: str, columns: Sequence[Column]) -> tuple[str, Column]:
+    """The expression of a column, or of a member of a structure (`address.city`). Raises QueryFailed."""
+    known = {column.name: column for column in columns}
+    if name in known:
+        return quoted(name), known[name]
+    head, _, tail = name.partition(".")
+    if tail and head in known:
+        return ".".join(quoted(part) for part in (head, *tail.split("."))), known[head]
+    near = get_close_matches(name, known, n=5, cutoff=0.4) or list(known)[:12]
+    raise QueryFailed(f"there is no column '{name}'. Nearest columns: {', '.join(near)}.")
+
+
+def _chosen(name: str, where: str | None) -> str:
+    """The rows that a condition selects. Whatever it is made of, it can choose among rows and add none."""
+    if where is None:
+        return ""
+    return f" WHERE row IN (SELECT row FROM {quoted(name)} WHERE (\n{where}\n))"  # noqa: S608
+
+
+def _as_text(found: tuple[str, Column]) -> str:
+    expression, column = found
+    if column.is_nested and expression == quoted(column.name):
+        expression = f"to_json({expression})"
+    return f"CAST({expression} AS VARCHAR)"
+
+
+def _joined(values: Sequence[str | None]) -> str | None:
+    """None where there is no text."""
+    if not any(value and value.strip() for value in values):
+        return None
+    return (values[0] or "").strip() if len(values) == 1 else compact(list(values))
+
+
+def by_name(entries: Mapping[str, Entry], names: Sequence[str]) -> dict[str, Coverage]:
+    """The coverage of some datasets."""
+    return {name: entries[name].coverage for name in names}

@@ -1,0 +1,1 @@
+"""Storage of datasets: an append-only spool of pages."""

@@ -1,0 +1,293 @@
+"""What is wrong with a value, in words: where it stands, what was wanted, and the nearest valid name or value.
+
+Knows the errors of a JSON Schema validator. Knows no tool and no envelope.
+"""
+
+import base64
+import binascii
+import ipaddress
+import json
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from difflib import get_close_matches
+from typing import Any
+from urllib.parse import urlsplit
+
+from jsonschema import FormatChecker
+from jsonschema.exceptions import ValidationError
+
+_DATE_TIME = re.compile(r"\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})", re.ASCII)
+_NAIVE = re.compile(r"(\d{4}-\d{2}-\d{2})[Tt ](\d{2}:\d{2})(:\d{2}(?:\.\d+)?)?", re.ASCII)
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+_TIME = re.compile(r"([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d+)?([Zz]|[+-]\d{2}:\d{2})", re.ASCII)
+_DURATION = re.compile(r"P(?!$)(\d+W|(\d+Y)?(\d+M)?(\d+D)?(T(?=\d)(\d+H)?(\d+M)?(\d+(\.\d+)?S)?)?)", re.ASCII)
+_UUID = re.compile(r"[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}", re.ASCII | re.IGNORECASE)
+_EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
+_LABEL = r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?"
+_HOST = re.compile(rf"(?=.{{1,253}}$){_LABEL}(\.{_LABEL})*", re.ASCII | re.IGNORECASE)
+
+
+def _is_date(text: str) -> bool:
+    return _DATE.fullmatch(text) is not None and _parses(date.fromisoformat, text)
+
+
+def _is_date_time(text: str) -> bool:
+    return _DATE_TIME.fullmatch(text) is not None and _parses(datetime.fromisoformat, text.upper())
+
+
+def _is_uri(text: str) -> bool:
+    return not re.search(r"\s", text) and _parses(urlsplit, text) and bool(urlsplit(text).scheme)
+
+
+def _is_base64(text: str) -> bool:
+    return _parses(lambda raw: base64.b64decode(raw, validate=True), text)
+
+
+def _parses(parse: Callable[[str], Any], text: str) -> bool:
+    try:
+        parse(text)
+    except (ValueError, binascii.Error):
+        return False
+    return True
+
+
+def _near_date_time(text: str) -> Iterator[str]:
+    if _is_date(text):
+        yield f"{text}T00:00:00Z"
+    elif naive := _NAIVE.fullmatch(text):
+        yield f"{naive[1]}T{naive[2]}{naive[3] or ':00'}Z"
+
+
+def _near_date(text: str) -> Iterator[str]:
+    yield text[:10]
+    if parts := re.fullmatch(r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})", text):
+        yield f"{parts[1]}-{int(parts[2]):02}-{int(parts[3]):02}"
+
+
+def _nothing_near(_text: str) -> Iterator[str]:
+    return iter(())
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """One format of texts: whether a text has it, what one looks like, and guesses at what was meant."""
+
+    has: Callable[[str], bool]
+    example: str
+    near: Callable[[str], Iterator[str]] = _nothing_near
+
+    def nearest(self, text: str) -> str | None:
+        """The first guess that has the format."""
+        return next((guess for guess in self.near(text.strip()) if self.has(guess)), None)
+
+
+FORMATS: Mapping[str, Format] = {
+    "date": Format(_is_date, "2026-01-31", _near_date),
+    "date-time": Format(_is_date_time, "2026-01-31T12:00:00Z", _near_date_time),
+    "time": Format(lambda text: _TIME.fullmatch(text) is not None, "12:00:00Z"),
+    "duration": Format(lambda text: _DURATION.fullmatch(text) is not None, "P1DT12H"),
+    "uuid": Format(
+        lambda text: _UUID.fullmatch(text) is not None,
+        "123e4567-e89b-12d3-a456-426614174000",
+        lambda text: iter((text.strip("{}"),)),
+    ),
+    "email": Format(lambda text: _EMAIL.fullmatch(text) is not None, "name@example.com"),
+    "hostname": Format(lambda text: _HOST.fullmatch(text) is not None, "www.example.com"),
+    "ipv4": Format(lambda text: _parses(ipaddress.IPv4Address, text), "192.0.2.1"),
+    "ipv6": Format(lambda text: _parses(ipaddress.IPv6Address, text), "2001:db8::1"),
+    "uri": Format(_is_uri, "https://example.com/", lambda text: iter((f"https://{text}",))),
+    "byte": Format(_is_base64, "aGVsbG8="),
+}
+WHOLE_NUMBERS: Mapping[str, int] = {"int32": 2**31, "int64": 2**63}
+"""Formats of whole numbers: below this, and not below its negative."""
+
+
+def checker() -> FormatChecker:
+    """What a validator of schemas asks."""
+    made = FormatChecker(formats=())
+    for name, known in FORMATS.items():
+        made.checks(name)(lambda value, has=known.has: not isinstance(value, str) or has(value))
+    for name, bound in WHOLE_NUMBERS.items():
+        made.checks(name)(lambda value, bound=bound: not isinstance(value, int) or -bound <= value < bound)
+    return made
+
+
+MAX_NAMES = 12
+_MAX_FORMS = 3
+_NOTHING = object()
+
+
+def told(error: ValidationError) -> str:
+    """One violation, with its path."""
+    path = ".".join(str(part) for part in error.absolute_path)
+    tell = _TELLERS.get(str(error.validator), _tell_plainly)
+    return tell(error, path or "arguments")
+
+
+def nearest(name: str, known: Sequence[str]) -> str:
+    """The names that are near to `name`, else those that are known."""
+    if not known:
+        return "it takes none"
+    folded = {candidate.casefold(): candidate for candidate in known}
+    near = [folded[match] for match in get_close_matches(name.casefold(), folded, n=2, cutoff=0.5)]
+    rest = "" if near or len(known) <= MAX_NAMES else ", …"
+    return f"nearest: {quoted(near)}" if near else f"known: {quoted(known[:MAX_NAMES])}{rest}"
+
+
+def quoted(names: Iterable[str]) -> str:
+    """Names in quotes, one after the other."""
+    return ", ".join(f"'{name}'" for name in names)
+
+
+def short(text: str, limit: int = 120) -> str:
+    """At most `limit` characters."""
+    return text if len(text) <= limit else text[:limit] + "…"
+
+
+def type_name(value: Any) -> str:
+    """The type of a JSON value, in words."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "a boolean"
+        case int() | float():
+            return "a number"
+        case str():
+            return "a string"
+        case list():
+            return "an array"
+        case _:
+            return "an object"
+
+
+def _tell_plainly(error: ValidationError, path: str) -> str:
+    return f"{path}: {short(error.message)}"
+
+
+def _tell_required(error: ValidationError, path: str) -> str:
+    required: Any = error.validator_value
+    instance: Any = error.instance
+    missing = [name for name in required if name not in instance]
+    prefix = "" if path == "arguments" else f"{path}."
+    properties = _properties(error)
+    return "; ".join(f"{prefix}{name}: is required{_wanted(properties.get(name))}" for name in missing)
+
+
+def _tell_type(error: ValidationError, path: str) -> str:
+    kinds: Any = error.validator_value
+    wanted = f"{path}: {_value(error.instance)} is {type_name(error.instance)}; wanted is {_types(kinds)}"
+    near = _of_type(error.instance, kinds if isinstance(kinds, list) else [kinds])
+    return wanted if near is _NOTHING else f"{wanted}; nearest: {_value(near)}"
+
+
+def _of_type(value: Any, kinds: Sequence[str]) -> Any:
+    """What `value` was probably meant to be."""
+    if isinstance(value, str):
+        try:
+            read = json.loads(value)
+        except (ValueError, RecursionError):
+            read = _NOTHING
+        if read is not _NOTHING and any(_is_of(read, kind) for kind in kinds):
+            return read
+    if "string" in kinds and isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
+    if "integer" in kinds and isinstance(value, float) and math.isfinite(value):
+        return round(value)
+    return [value] if "array" in kinds and not isinstance(value, dict) and value is not None else _NOTHING
+
+
+def _is_of(value: Any, kind: str) -> bool:
+    match value:
+        case bool():
+            return kind == "boolean"
+        case int():
+            return kind in ("integer", "number")
+        case float():
+            return kind == "number"
+        case list():
+            return kind == "array"
+        case dict():
+            return kind == "object"
+        case _:
+            return False
+
+
+def _tell_enum(error: ValidationError, path: str) -> str:
+    values: Any = error.validator_value
+    allowed = [str(value) for value in values]
+    return f"{path}: {_value(error.instance)} is not allowed; {nearest(str(error.instance), allowed)}"
+
+
+def _tell_bound(error: ValidationError, path: str) -> str:
+    bound: Any = error.validator_value
+    is_upper = "max" in str(error.validator).lower()
+    is_open = str(error.validator).startswith("exclusive")
+    word = ("below" if is_upper else "above") if is_open else ("at most" if is_upper else "at least")
+    near = f"; nearest: {_value(bound)}" if not is_open else ""
+    return f"{path}: {_value(error.instance)} is out of range; it must be {word} {_value(bound)}{near}"
+
+
+def _tell_format(error: ValidationError, path: str) -> str:
+    name = str(error.validator_value)
+    if name in WHOLE_NUMBERS:
+        return f"{path}: {_value(error.instance)} is out of the range of {name}"
+    known = FORMATS[name]
+    near = known.nearest(str(error.instance))
+    wanted = f"nearest: {_value(near)}" if near is not None else f"one is {_value(known.example)}"
+    return f"{path}: {_value(error.instance)} is no {name}; {wanted}"
+
+
+def _tell_pattern(error: ValidationError, path: str) -> str:
+    return f"{path}: {_value(error.instance)} does not match the pattern {short(str(error.validator_value))}"
+
+
+def _tell_forms(error: ValidationError, path: str) -> str:
+    """None of several forms fits, or more than one: why each does not."""
+    forms: list[ValidationError] = list(error.context or ())
+    why = list(dict.fromkeys(told(form) for form in forms))[:_MAX_FORMS]
+    return (
+        f"{path}: {_value(error.instance)} fits none of its forms ({' | '.join(why)})"
+        if why
+        else _tell_plainly(error, path)
+    )
+
+
+def _tell_additional(error: ValidationError, path: str) -> str:
+    known = list(_properties(error))
+    instance: Any = error.instance
+    unknown = [name for name in instance if name not in known]
+    return "; ".join(f"{path}.{name}: there is no such member; {nearest(name, known)}" for name in unknown)
+
+
+def _properties(error: ValidationError) -> Mapping[str, Any]:
+    schema: Any = error.schema
+    return schema.get("properties") or {}
+
+
+_TELLERS: Mapping[str, Callable[[ValidationError, str], str]] = {
+    "required": _tell_required,
+    "type": _tell_type,
+    "enum": _tell_enum,
+    "format": _tell_format,
+    "pattern": _tell_pattern,
+    "anyOf": _tell_forms,
+    "oneOf": _tell_forms,
+    "additionalProperties": _tell_additional,
+} | dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"), _tell_bound)
+
+
+def _wanted(schema: Any) -> str:
+    kind = schema.get("type") if isinstance(schema, dict) else None
+    return f" ({_types(kind)})" if kind else ""
+
+
+def _types(kind: Any) -> str:
+    return " or ".join(kind) if isinstance(kind, list) else str(kind)
+
+
+def _value(value: Any) -> str:
+    return short(json.dumps(value, ensure_ascii=False))

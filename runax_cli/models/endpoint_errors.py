@@ -1,0 +1,133 @@
+"""Why an endpoint refused: what can be learned from it, and which error it is for the caller.
+
+Pure. Knows statuses, codes and the words that endpoints use. Knows no SDK. Keys never get into a message.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+
+from runax_cli.core.errors import ContextTooLong, KeyRefused, ModelError, ModelRefused
+from runax_cli.models.wire import OPTIONAL_PARAMETERS, Payload
+
+_CONTEXT = re.compile(
+    r"context[_ ](length|window|size)|maximum context|prompt is too long|too many (input )?tokens|input is too long",
+    re.IGNORECASE,
+)
+_SCHEMA = re.compile(r"response_format|text\.format|json_schema|structured outputs?", re.IGNORECASE)
+_UNKNOWN_MODEL = re.compile(r"\bmodel\b.*(not found|does not exist|not exist|unknown)", re.IGNORECASE | re.DOTALL)
+_KEY_REFUSED = frozenset({401, 403})
+_RETRYABLE = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529})
+_NO_SUCH_API = frozenset({404, 405, 501})
+_INVALID = frozenset({400, 422})
+_LONGEST_EXCERPT = 500
+_SHORTEST_KEY = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """A reply with a status that is no success; `code`, `param` and `message` are "" where the endpoint gave none."""
+
+    status: int
+    message: str
+    code: str = ""
+    param: str = ""
+    retry_after_s: float | None = None
+
+
+class StatusFault(Exception):
+    """Carries a refusal from the connection to whoever decides what it means."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(f"{refusal.status}: {refusal.message}")
+        self.refusal = refusal
+
+
+class SchemaRefused(ModelRefused):
+    """The endpoint takes no JSON Schema for its output; the schema can still go into the prompt."""
+
+
+def refused_parameter(refusal: Refusal, body: Payload) -> str | None:
+    """The optional parameter of `body` that was refused: the one that `param` names, or the first in the message."""
+    if refusal.status not in _INVALID:
+        return None
+    sent = [name for name in OPTIONAL_PARAMETERS if name in body]
+    if refusal.param in sent:
+        return refusal.param
+    found = {name: match.start() for name in sent if (match := re.search(rf"\b{name}\b", refusal.message))}
+    return min(found, key=lambda name: found[name]) if found else None
+
+
+def refuses_schema(refusal: Refusal, body: Payload) -> bool:
+    """The output schema of `body` was refused."""
+    has_schema = "text" in body or "response_format" in body
+    words = f"{refusal.param} {refusal.code} {refusal.message}"
+    return has_schema and refusal.status in _INVALID and _SCHEMA.search(words) is not None
+
+
+def has_no_such_api(refusal: Refusal) -> bool:
+    """The endpoint does not know the path, as opposed to the model."""
+    return refusal.status in _NO_SUCH_API and not _is_unknown_model(refusal)
+
+
+def _is_unknown_model(refusal: Refusal) -> bool:
+    return refusal.code == "model_not_found" or _UNKNOWN_MODEL.search(refusal.message) is not None
+
+
+def error_of(refusal: Refusal, *, model: str, base_url: str, api_key: str) -> ModelError:
+    """What the caller gets to see, naming the setting to look at."""
+    said = excerpt(refusal.message, api_key=api_key)
+    answered = f"the endpoint '{base_url}' answered {refusal.status} for the model '{model}': {said}"
+    if refusal.status == 413 or (refusal.status in _INVALID and _is_context(refusal)):
+        return ContextTooLong(f"{answered} Lower LLM_MAX_CONTEXT.", model=model, retryable=False)
+    if refusal.status in _RETRYABLE and refusal.code != "insufficient_quota":
+        return ModelError(
+            answered, model=model, retryable=True, retry_after_s=refusal.retry_after_s, status=refusal.status
+        )
+    kind = KeyRefused if refusal.status in _KEY_REFUSED else ModelRefused
+    return kind(f"{answered} {_next_step(refusal)}".strip(), model=model, retryable=False)
+
+
+def _is_context(refusal: Refusal) -> bool:
+    return refusal.code == "context_length_exceeded" or _CONTEXT.search(refusal.message) is not None
+
+
+def _next_step(refusal: Refusal) -> str:
+    if refusal.status in _KEY_REFUSED:
+        return "Check LLM_API_KEY."
+    if refusal.status in _NO_SUCH_API:
+        return "Check LLM_NAME." if _is_unknown_model(refusal) else "Check LLM_API_BASE_URL and LLM_API."
+    if 300 <= refusal.status < 400:
+        return "Redirects are not followed, because they would carry the key along: set LLM_API_BASE_URL to the target."
+    return ""
+
+
+def excerpt(text: str, *, api_key: str) -> str:
+    """The beginning of a text on one line, with the key masked, ended by a full stop.
+
+    A key of under eight characters is a placeholder ("none", "ollama") and may be an ordinary word of the text.
+    """
+    masked = text.replace(api_key, "***") if len(api_key) >= _SHORTEST_KEY else text
+    line = " ".join(masked.split())[:_LONGEST_EXCERPT] or "no reason was given"
+    return line if line.endswith((".", "!", "?")) else f"{line}."
+
+
+def retry_after_s(headers: Mapping[str, str], *, now: float) -> float | None:
+    """Seconds that a reply asks to wait: `Retry-After-Ms`, or `Retry-After` in seconds or as a date; `now` is wall."""
+    milliseconds = _number(headers.get("retry-after-ms"))
+    if milliseconds is not None:
+        return milliseconds / 1000
+    value = headers.get("retry-after")
+    seconds = _number(value)
+    if seconds is not None or value is None:
+        return seconds
+    try:
+        return max(0.0, parsedate_to_datetime(value).timestamp() - now)
+    except ValueError:
+        return None
+
+
+def _number(value: str | None) -> float | None:
+    is_number = value is not None and re.fullmatch(r"\d{1,9}(\.\d+)?", value.strip()) is not None
+    return float(value) if is_number and value is not None else None

@@ -1,0 +1,180 @@
+"""A model at an endpoint: one request, one deadline, and what was learned about the endpoint on the way.
+
+Knows which wire format to speak and what to leave out of it. Knows no HTTP (`endpoint`), no retries (`retry`), no
+budget (`metered`). A request that was refused for one of its optional parameters is sent again without it within the
+same attempt: a refusal is answered at once and is not billed.
+"""
+
+import asyncio
+import logging
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from adapters.clock import Clock
+from runax_cli.core.errors import ModelError
+from runax_cli.models.base import ModelReply, ModelRequest, OnText, Usage
+from runax_cli.models.chat_completions import ChatWire
+from runax_cli.models.endpoint import Endpoint
+from runax_cli.models.endpoint_errors import (
+    Refusal,
+    SchemaRefused,
+    StatusFault,
+    error_of,
+    excerpt,
+    has_no_such_api,
+    refused_parameter,
+    refuses_schema,
+)
+from runax_cli.models.responses import ResponsesWire
+from runax_cli.models.wire import Payload, Quirks, Sampling, UnusableReply, Wire, WireReply
+
+ApiChoice: TypeAlias = Literal["auto", "responses", "chat"]
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Attempt:
+    """What is under way: requests sent, when it began, when the first piece of text came."""
+
+    request: ModelRequest
+    on_text: OnText | None
+    started: float
+    requests: int = 0
+    first_token_s: float | None = None
+
+
+class EndpointModel:
+    """One model at one endpoint. `quirks` is shared by all that talk to it, and so is the endpoint."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        endpoint: Endpoint,
+        api: ApiChoice,
+        sampling: Sampling,
+        timeout_s: float,
+        quirks: Quirks,
+        clock: Clock,
+    ) -> None:
+        self.name = name
+        self._endpoint = endpoint
+        self._api = api
+        self._sampling = sampling
+        self._timeout_s = timeout_s
+        self._quirks = quirks
+        self._clock = clock
+
+    async def complete(self, request: ModelRequest, *, on_text: OnText | None = None) -> ModelReply:
+        """See `Model.complete`. The deadline is over the whole reply: a stream that drips ends too."""
+        attempt = _Attempt(request, on_text, self._clock.monotonic())
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                read = await self._converse(attempt)
+        except TimeoutError as error:
+            raise ModelError(
+                f"the model '{self.name}' gave no whole reply within {self._timeout_s:g} s (LLM_TIMEOUT).",
+                model=self.name,
+                retryable=True,
+            ) from error
+        return ModelReply(
+            text=read.text,
+            model=read.model,
+            tool_calls=read.tool_calls,
+            usage=read.usage or Usage(is_reported=False),
+            duration_s=self._clock.monotonic() - attempt.started,
+            first_token_s=attempt.first_token_s,
+            requests=attempt.requests,
+        )
+
+    async def aclose(self) -> None:
+        """Close the connections to the endpoint."""
+        await self._endpoint.aclose()
+
+    async def _converse(self, attempt: _Attempt) -> WireReply:
+        """Speak the format that the endpoint is known to know, or find out which one that is."""
+        first, *others = self._wires()
+        try:
+            read = await self._speak(first, attempt)
+        except StatusFault as fault:
+            if not others or not has_no_such_api(fault.refusal):
+                raise self._error(fault.refusal) from fault
+            _log.info("'%s' has no Responses API; Chat Completions is used", self._endpoint.base_url)
+            first = others[0]
+            read = await self._fall_back(first, attempt)
+        self._quirks.api = first.api
+        return read
+
+    async def _fall_back(self, wire: Wire, attempt: _Attempt) -> WireReply:
+        try:
+            return await self._speak(wire, attempt)
+        except StatusFault as fault:
+            raise self._error(fault.refusal) from fault
+
+    def _wires(self) -> list[Wire]:
+        api = self._quirks.api if self._api == "auto" else self._api
+        responses, chat = ResponsesWire(self.name), ChatWire(self.name)
+        match api:
+            case "responses":
+                return [responses]
+            case "chat":
+                return [chat]
+            case _:
+                return [responses, chat]
+
+    async def _speak(self, wire: Wire, attempt: _Attempt) -> WireReply:
+        """Send until nothing optional is refused any more: at most once for each optional parameter."""
+        while True:
+            body = wire.body(
+                attempt.request,
+                sampling=self._sampling,
+                dropped=self._quirks.dropped,
+                stream=attempt.on_text is not None,
+            )
+            attempt.requests += 1
+            try:
+                return wire.read(await self._exchange(wire, body, attempt))
+            except StatusFault as fault:
+                self._learn(fault, body)
+            except UnusableReply as unusable:
+                raise self._without_key(unusable) from unusable.__cause__
+
+    def _learn(self, fault: StatusFault, body: Payload) -> None:
+        """Remember what was refused, or raise again where nothing can be left out."""
+        refusal = fault.refusal
+        if refuses_schema(refusal, body):
+            self._quirks.needs_schema_in_prompt = True
+            raise SchemaRefused(str(self._error(refusal)), model=self.name, retryable=False) from fault
+        name = refused_parameter(refusal, body)
+        if name is None:
+            raise fault
+        _log.info("the model '%s' refuses '%s'; it is left out from now on", self.name, name)
+        self._quirks.dropped.add(name)
+
+    async def _exchange(self, wire: Wire, body: Payload, attempt: _Attempt) -> Payload:
+        headers = {"X-Runax-Role": attempt.request.role.value, "X-Runax-Run": attempt.request.run_id}
+        if attempt.on_text is None:
+            return await self._endpoint.send(wire.path, body, headers=headers)
+        return await self._streamed(wire, body, headers, attempt, attempt.on_text)
+
+    async def _streamed(
+        self, wire: Wire, body: Payload, headers: dict[str, str], attempt: _Attempt, on_text: OnText
+    ) -> Payload:
+        collector = wire.collector()
+        async with aclosing(self._endpoint.stream(wire.path, body, headers=headers)) as events:
+            async for event in events:
+                if piece := collector.add(event):
+                    if attempt.first_token_s is None:
+                        attempt.first_token_s = self._clock.monotonic() - attempt.started
+                    on_text(piece)
+        return collector.payload()
+
+    def _without_key(self, unusable: UnusableReply) -> UnusableReply:
+        """The same error; an endpoint that echoes the key within a reply does not get it into a message."""
+        words = excerpt(str(unusable), api_key=self._endpoint.api_key)
+        return UnusableReply(words, model=self.name, retryable=unusable.retryable, usage=unusable.usage)
+
+    def _error(self, refusal: Refusal) -> ModelError:
+        return error_of(refusal, model=self.name, base_url=self._endpoint.base_url, api_key=self._endpoint.api_key)

@@ -1,0 +1,190 @@
+"""The final answer, composed of what calls returned.
+
+Knows envelopes as a model is shown them. States only what stands in one, with the references it was given.
+"""
+
+import csv
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from runax_cli.models.base import Message, ModelRequest
+from runax_cli.models.rules.reading import brief, relevant
+from runax_cli.models.rules.words import Clues, clues_of, words
+
+QUERY = "query_dataset"
+MOST_LINES = 10
+NO_TOOL = "None of the tools fits this question. Ask about what they offer, in their words."
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a call returned, as the model was shown it: the tool, its arguments, the envelope."""
+
+    tool: str
+    arguments: dict[str, Any]
+    envelope: dict[str, Any]
+
+    @property
+    def records(self) -> list[tuple[str, Any]]:
+        """References and records of a call whose records were passed on as they are."""
+        data = self.envelope.get("data")
+        return [(ref, record) for ref, record in data.items() if "#" in ref] if isinstance(data, dict) else []
+
+
+def answer(clues: Clues, told: Sequence[Told]) -> str:
+    """The answer over all calls; in plain words, each statement with its references."""
+    parts = [part for call in told if (part := _part(clues, call))]
+    return "\n\n".join(parts) if parts else NO_TOOL
+
+
+def told_of(tool: str, arguments: str, content: str) -> Told:
+    """Read one tool message; what is no JSON object counts as an error of that call."""
+    try:
+        envelope, parsed_arguments = json.loads(content), json.loads(arguments or "{}")
+    except ValueError:
+        envelope, parsed_arguments = {"status": "error", "error": {"message": "the result is not JSON"}}, {}
+    if not isinstance(envelope, dict):
+        envelope = {"status": "error", "error": {"message": "the result is no envelope"}}
+    return Told(tool, parsed_arguments if isinstance(parsed_arguments, dict) else {}, envelope)
+
+
+def _part(clues: Clues, call: Told) -> str:
+    status = call.envelope.get("status")
+    match status:
+        case "success" | "partial":
+            return _figures(call) if call.tool == QUERY else _found(clues, call)
+        case "empty":
+            return f"No {_noun(call)} match ({_asked(call)})."
+        case "duplicate_call_blocked" | "deferred":
+            return ""
+        case _:
+            message = (call.envelope.get("error") or {}).get("message", status)
+            return f"{call.tool} gave no data: {message}"
+
+
+def _figures(call: Told) -> str:
+    """A result of SQL: a single value with its name, or a line for each row."""
+    data = call.envelope.get("data") or {}
+    header, *rows = csv.reader(str(data.get("result", "")).splitlines())
+    ref = data.get("ref")
+    if len(rows) == 1 and len(header) == 1:
+        return f"{header[0].replace('_', ' ')}: {rows[0][0]} [{ref}]."
+    return "\n".join(f"- {_on_one_line(': '.join(row))} [{ref}]" for row in rows[:MOST_LINES]) or "No row fits."
+
+
+def _found(clues: Clues, call: Told) -> str:
+    envelope = call.envelope
+    total, read = envelope.get("total_matches"), envelope.get("records_read")
+    asked, dataset = _asked(call), envelope.get("dataset")
+    head = f"{total if total is not None else read} {_noun(call)} match ({asked}){f' [{dataset}]' if dataset else ''}."
+    if not envelope.get("is_complete", True):
+        head += f" The data is incomplete: {read} of them were fetched."
+    return "\n".join([head, *_lines(clues, call)])
+
+
+def _lines(clues: Clues, call: Told) -> list[str]:
+    data = call.envelope.get("data")
+    if isinstance(data, list):
+        return [_finding(entry) for entry in _ranked(clues, data)[:MOST_LINES]]
+    records = call.records
+    by_words = relevant(clues.text, records)
+    if by_words:
+        return [f"- {_on_one_line(p.statement)} [{p.ref}]" for p in by_words[:MOST_LINES]]
+    return [
+        f"- {_on_one_line(brief(record))} [{ref}]" for ref, record in records[: MOST_LINES if len(records) <= 20 else 3]
+    ]
+
+
+def _ranked(clues: Clues, findings: list[Any]) -> list[dict[str, Any]]:
+    usable = [f for f in findings if isinstance(f, dict) and f.get("statement")]
+    scores = {p.ref: p.score for p in relevant(clues.text, [(str(i), f["statement"]) for i, f in enumerate(usable)])}
+    order = sorted(range(len(usable)), key=lambda i: -scores.get(str(i), 0.0))
+    return [usable[i] for i in order]
+
+
+def _finding(entry: dict[str, Any]) -> str:
+    refs = [str(ref) for ref in entry.get("records", ()) if "#" in str(ref)]
+    line = f"- {_on_one_line(str(entry['statement']))}"
+    return f"{line} [{', '.join(refs[:5])}]" if refs else line
+
+
+def _on_one_line(text: str) -> str:
+    return " ".join(text.replace("[", "(").replace("]", ")").split())
+
+
+def _noun(call: Told) -> str:
+    dataset = call.envelope.get("dataset")
+    if isinstance(dataset, str) and "_" in dataset:
+        return dataset.rpartition("_")[0]
+    return words(call.tool)[-1]
+
+
+def _asked(call: Told) -> str:
+    query: Iterable[tuple[str, Any]] = (call.envelope.get("query") or {}).items()
+    return ", ".join(f"{name} = {value}" for name, value in query) or "no filter"
+
+
+REVISION = "plan_revision"
+_QUOTED = re.compile(r"[\"“„][^\"“”„]{1,200}[\"”“]|(?<!\w)'[^']{2,200}'(?!\w)")
+_SEPARATOR = re.compile(
+    r"\?\s+(?:and\s+(?:also\s+)?)?|\s*;\s+(?:and\s+(?:also\s+)?)?|,?\s+and\s+also\s+"
+    r"|,?\s+and\s+(?=(?:how|what|which|who|whose|when|where|why|list|show|find)\b)",
+    re.IGNORECASE,
+)
+_PRONOUN = re.compile(r"\b(they|them|their|he|him|his|she|her|it|its|this|that|those|these)\b", re.IGNORECASE)
+_FIGURE = re.compile(
+    r"\b(how (?:many|much|often)|numbers? of|counts?|average|mean|median|sum|total|percent\w*|share|most|least)\b",
+    re.IGNORECASE,
+)
+_HOLE = "\ufffc"
+_MOST_ELLIPTIC_WORDS = 3
+
+
+def plan(request: ModelRequest) -> dict[str, Any]:
+    """The parts of the question in a planner's request; a plan is never revised."""
+    if request.output is not None and request.output.name == REVISION:
+        return {"parts": []}
+    return {"parts": [_part_planning(question) for question in parts_of(question_of(request.messages))]}
+
+
+def question_of(messages: Sequence[Message]) -> str:
+    """What stands under QUESTION in the last message."""
+    return messages[-1].content.partition("QUESTION:")[2].strip() if messages else ""
+
+
+def parts_of(question: str) -> list[str]:
+    """The parts in order, each with the name that it is about."""
+    parts: list[str] = []
+    named = ""
+    for piece in _pieces(question):
+        clues = clues_of(piece)
+        own = _name(clues)
+        is_open = bool(named) and not own and (_PRONOUN.search(piece) or len(piece.split()) <= _MOST_ELLIPTIC_WORDS)
+        parts.append(f"{piece.rstrip('?')} of {named}?" if is_open else piece)
+        named = own or named
+    return parts
+
+
+def _pieces(question: str) -> Iterator[str]:
+    """The text between separators; quoted text is never cut."""
+    quotations = _QUOTED.findall(question)
+    rest = iter(quotations)
+    for piece in _SEPARATOR.split(_QUOTED.sub(_HOLE, question)):
+        whole = re.sub(_HOLE, lambda _hole: next(rest), piece).strip(" \n,.?")
+        if whole:
+            yield f"{whole[0].upper()}{whole[1:]}?"
+
+
+def _name(clues: Clues) -> str:
+    """Whom a part is about, as it can be said again: 'customer 4', 'customer named "Baláž"'."""
+    if clues.names:
+        return f'{clues.names[0].before or "the one"} named "{clues.names[0].value}"'
+    return f"{clues.numbers[0].before} {clues.numbers[0].value}".strip() if clues.numbers else ""
+
+
+def _part_planning(question: str) -> dict[str, Any]:
+    need = "compute" if _FIGURE.search(question) else "read"
+    return {"question": question, "need": need, "after": [], "must_contain": ""}

@@ -1,0 +1,208 @@
+"""Replies that fit a schema, from endpoints that enforce one and from endpoints that do not.
+
+Wraps a model. Knows schemas (`schema`) and what was learned of the endpoint. Each request it sends is a request like
+any other for the layers below: it is retried, reserved, counted and bounded by itself.
+"""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from runax_cli.models.base import Message, Model, ModelReply, ModelRequest, OnText, OutputSchema, Prompt, Usage
+from runax_cli.models.endpoint_errors import SchemaRefused
+from runax_cli.models.wire import Quirks, UnusableReply
+
+SCHEMA_PROMPT = Prompt(
+    "schema_in_prompt",
+    1,
+    "Answer with one JSON object and nothing else: no words before or after it, no code fence. "
+    'The object "{{name}}" must fit this JSON Schema:\n{{schema}}',
+)
+REPAIR_PROMPT = Prompt(
+    "schema_repair",
+    1,
+    "That reply does not fit the JSON Schema:\n{{errors}}\n"
+    "Answer again with the corrected JSON object and nothing else.",
+)
+
+_FENCE = re.compile(r"```[A-Za-z0-9_-]*\s*\n(.*?)```", re.DOTALL)
+_MOST_VIOLATIONS = 5
+_NOTHING = object()
+
+
+def schema_note(output: OutputSchema) -> str:
+    """The words that ask for `output` where an endpoint takes no schema."""
+    schema = json.dumps(output.schema, ensure_ascii=False, separators=(",", ":"))
+    return SCHEMA_PROMPT.fill(name=output.name, schema=schema)
+
+
+def repair_note(errors: tuple[str, ...]) -> str:
+    """The words that ask for a corrected reply."""
+    return REPAIR_PROMPT.fill(errors="\n".join(f"- {error}" for error in errors))
+
+
+class NotJson(ValueError):
+    """A reply holds no JSON value."""
+
+
+class OutsideSchema(ValueError):
+    """A reply is JSON and does not fit; `errors` are `path: what is wrong`, the first five."""
+
+    def __init__(self, errors: tuple[str, ...]) -> None:
+        super().__init__("; ".join(errors))
+        self.errors = errors
+
+
+def fitting_json(text: str, output: OutputSchema) -> str:
+    """The JSON in `text` (bare, in a code fence, or among words) that fits `output`.
+
+    Raises NotJson where there is none, and OutsideSchema where it does not fit.
+    """
+    source, value = _found(text)
+    if errors := _violations(value, output.schema):
+        raise OutsideSchema(errors)
+    return source
+
+
+def _found(text: str) -> tuple[str, Any]:
+    for candidate in _candidates(text):
+        value = _parsed(candidate)
+        if value is not _NOTHING:
+            return candidate, value
+    raise NotJson("the reply is not JSON")
+
+
+def _candidates(text: str) -> list[str]:
+    bare = text.strip().removeprefix("\ufeff")
+    fenced = [match.strip() for match in _FENCE.findall(bare)]
+    start, end = bare.find("{"), bare.rfind("}")
+    among_words = [bare[start : end + 1]] if 0 <= start < end else []
+    return [bare, *reversed(fenced), *among_words]
+
+
+def _parsed(candidate: str) -> Any:
+    try:
+        return json.loads(candidate, parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        return _NOTHING
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is not JSON")
+
+
+def _violations(value: Any, schema: dict[str, Any]) -> tuple[str, ...]:
+    from jsonschema import Draft202012Validator
+
+    errors = sorted(Draft202012Validator(schema).iter_errors(value), key=lambda error: list(map(str, error.path)))
+    return tuple(f"{error.json_path}: {_short(error.message)}" for error in errors[:_MOST_VIOLATIONS])
+
+
+def _short(message: str) -> str:
+    return message if len(message) <= 200 else f"{message[:200]}…"
+
+
+_LONGEST_ECHO = 2000
+
+
+class StructuredModel:
+    """A model whose `text` fits `request.output`; a request without one passes through.
+
+    Where the endpoint refuses schemas, or answers without JSON although it was given one, the schema goes into the
+    prompt, for this request and all that follow. A reply that does not fit is asked again once, with the errors.
+    """
+
+    def __init__(self, inner: Model, *, quirks: Quirks) -> None:
+        self._inner = inner
+        self._quirks = quirks
+
+    @property
+    def name(self) -> str:
+        """The name of the model behind."""
+        return self._inner.name
+
+    async def complete(self, request: ModelRequest, *, on_text: OnText | None = None) -> ModelReply:
+        """See `Model.complete`. Raises ModelReplyInvalid where the repaired reply does not fit either."""
+        output = request.output
+        reply = await self._ask(request, on_text=on_text)
+        if output is None or reply.tool_calls:
+            return reply
+        try:
+            return replace(reply, text=fitting_json(reply.text, output))
+        except (NotJson, OutsideSchema) as error:
+            if isinstance(error, NotJson):
+                self._quirks.needs_schema_in_prompt = True
+            return await self._repaired(request, output, reply, _errors(error))
+
+    async def aclose(self) -> None:
+        """Close the model behind."""
+        await self._inner.aclose()
+
+    async def _ask(self, request: ModelRequest, *, on_text: OnText | None = None) -> ModelReply:
+        try:
+            return await self._inner.complete(self._adapted(request), on_text=on_text)
+        except SchemaRefused:
+            if not self._quirks.needs_schema_in_prompt:
+                raise
+            return await self._inner.complete(self._adapted(request), on_text=on_text)
+
+    def _adapted(self, request: ModelRequest) -> ModelRequest:
+        if request.output is None or not self._quirks.needs_schema_in_prompt:
+            return request
+        return replace(request, messages=_with_note(request.messages, schema_note(request.output)), output=None)
+
+    async def _repaired(
+        self, request: ModelRequest, output: OutputSchema, reply: ModelReply, errors: tuple[str, ...]
+    ) -> ModelReply:
+        again = replace(
+            request,
+            messages=(
+                *request.messages,
+                Message("assistant", reply.text[:_LONGEST_ECHO]),
+                Message("user", repair_note(errors)),
+            ),
+        )
+        second = await self._ask(again)
+        try:
+            text = fitting_json(second.text, output)
+        except (NotJson, OutsideSchema) as error:
+            raise UnusableReply(
+                f"the reply of the model '{self.name}' does not fit the schema '{output.name}', and neither did its "
+                f"repair: {'; '.join(_errors(error))}",
+                model=self.name,
+                retryable=False,
+            ) from error
+        return _together(reply, replace(second, text=text))
+
+
+def _errors(error: NotJson | OutsideSchema) -> tuple[str, ...]:
+    return error.errors if isinstance(error, OutsideSchema) else (str(error),)
+
+
+def _with_note(messages: Sequence[Message], note: str) -> tuple[Message, ...]:
+    """The note at the end of the first system message: one more system message is refused by some endpoints."""
+    first, *rest = messages
+    if first.role != "system":
+        return Message("system", note), first, *rest
+    return replace(first, content=f"{first.content}\n\n{note}"), *rest
+
+
+def _together(first: ModelReply, second: ModelReply) -> ModelReply:
+    """The second reply with what both cost."""
+    usage = Usage(
+        first.usage.input_tokens + second.usage.input_tokens,
+        first.usage.output_tokens + second.usage.output_tokens,
+        first.usage.cached_tokens + second.usage.cached_tokens,
+        first.usage.is_reported and second.usage.is_reported,
+    )
+    costs = (first.cost_usd, second.cost_usd)
+    return replace(
+        second,
+        usage=usage,
+        cost_usd=None if None in costs else sum(cost for cost in costs if cost is not None),
+        duration_s=first.duration_s + second.duration_s,
+        first_token_s=first.first_token_s,
+        requests=first.requests + second.requests,
+    )

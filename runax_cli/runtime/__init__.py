@@ -1,0 +1,1 @@
+"""The runtime: settings turned into sources, models, state and a session."""

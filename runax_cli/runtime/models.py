@@ -1,0 +1,80 @@
+"""Which model works in which role, from the settings.
+
+Knows settings and role configurations. Makes no client.
+"""
+
+from pydantic import SecretStr
+
+from runax_cli.core.errors import ConfigurationError
+from runax_cli.models.base import Role
+from runax_cli.models.pricing import StatedPrice
+from runax_cli.models.registry import RoleConfig
+from runax_cli.settings.file_schema import ModelPart
+from runax_cli.settings.loader import Configuration
+from runax_cli.settings.settings import RULES_MODEL
+
+# An endpoint of one's own needs no key, and the SDK refuses an empty one.
+_NO_KEY = "none"
+
+
+def role_configs(configuration: Configuration) -> dict[Role, RoleConfig]:
+    """The model of every role. Raises ConfigurationError where no model, or no key for it, is configured."""
+    return {role: _role_config(role, configuration) for role in Role}
+
+
+def _role_config(role: Role, configuration: Configuration) -> RoleConfig:
+    settings = configuration.settings
+    part = configuration.structure.models.get(role.value, ModelPart())
+    name = part.name or _short_name(role, configuration) or settings.llm_name
+    if name is None:
+        raise ConfigurationError(
+            "'LLM_NAME' is not set: no model is configured. Set LLM_NAME, and LLM_API_KEY or LLM_API_BASE_URL; "
+            "`runax demo` needs no key, and LLM_NAME=rules uses the offline rules model.",
+            setting="LLM_NAME",
+        )
+    base_url = part.base_url or settings.llm_api_base_url
+    is_rules = name == RULES_MODEL
+    return RoleConfig(
+        name=name,
+        base_url=base_url,
+        api_key=_NO_KEY if is_rules else _key(part, configuration, role=role, base_url=base_url),
+        api=part.api or settings.llm_api,
+        max_context=part.max_context or settings.llm_max_context,
+        utilization=part.context_utilization or settings.llm_context_utilization,
+        temperature=settings.llm_temperature if part.temperature is None else part.temperature,
+        top_p=settings.llm_top_p if part.top_p is None else part.top_p,
+        timeout_s=part.timeout or settings.llm_timeout,
+        is_rules=is_rules,
+        price=_price(name, configuration),
+    )
+
+
+def _price(name: str, configuration: Configuration) -> StatedPrice | None:
+    stated = configuration.structure.prices.get(name)
+    return None if stated is None else StatedPrice(input=stated.input, output=stated.output, cached=stated.cached)
+
+
+def _short_name(role: Role, configuration: Configuration) -> str | None:
+    settings = configuration.settings
+    match role:
+        case Role.REDUCER | Role.LABELLER:
+            return settings.llm_reducer_name
+        case Role.PLANNER:
+            return settings.llm_planner_name
+        case Role.AGENT | Role.SUMMARIZER:
+            return None
+
+
+def _key(part: ModelPart, configuration: Configuration, *, role: Role, base_url: str | None) -> str:
+    if part.key_variable is not None:
+        return configuration.credential(part.key_variable, owner=f"models.{role}").get_secret_value()
+    key: SecretStr | None = configuration.settings.model_key
+    if key is not None:
+        return key.get_secret_value()
+    if base_url is None:
+        raise ConfigurationError(
+            "'LLM_API_KEY' is not set, and the endpoint is OpenAI's own. Set LLM_API_KEY (or OPENAI_API_KEY), or "
+            "LLM_API_BASE_URL for another endpoint.",
+            setting="LLM_API_KEY",
+        )
+    return _NO_KEY

@@ -1,0 +1,254 @@
+"""The composition root: settings in, running parts out.
+
+Owns every lifetime: sources, model connections, journal, the folder of the datasets. Knows how the parts fit together
+and nothing of what they do.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import ExitStack, asynccontextmanager, closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from secrets import token_hex
+
+from adapters.catalog import Catalog
+from adapters.clock import Clock, SystemClock
+from runax_cli.agent import prompts
+from runax_cli.agent.loop.toolbox import ToolLimits
+from runax_cli.agent.session import Session, TraceOf, TurnLimits
+from runax_cli.core.budget import Budget, Limits
+from runax_cli.core.errors import ConfigurationError
+from runax_cli.core.events import EventSink
+from runax_cli.core.paths import state_folder
+from runax_cli.executor.data_tools.router import LabellerParts, Workbench
+from runax_cli.executor.executor import Executor
+from runax_cli.executor.fetch.snapshot import Reuse
+from runax_cli.executor.fetch.source_client import Places
+from runax_cli.executor.labels import LabellerPrompts
+from runax_cli.executor.reduce.pipeline import Reader
+from runax_cli.executor.reduce.reducer import ReducerPrompts
+from runax_cli.executor.store.dataset import DatasetStore
+from runax_cli.guard.approval import Approver
+from runax_cli.memory.journal import Journal
+from runax_cli.memory.spend_ledger import LedgerLimits, SharedLedger
+from runax_cli.models.base import Role
+from runax_cli.models.registry import ModelRegistry
+from runax_cli.models.rules import RulesModel
+from runax_cli.runtime.models import role_configs
+from runax_cli.runtime.sources import identities_of, open_catalog
+from runax_cli.runtime.state import journal_path, ledger_path, mark_session, session_folder
+from runax_cli.settings.loader import Configuration
+from runax_cli.settings.settings import FIELDS, LimitScope, Settings, limits_in
+from runax_cli.telemetry.credential_mask import KeyMask
+
+_HOUR_S = 3600.0
+REDUCER_PROMPTS = ReducerPrompts(
+    system=prompts.REDUCER_SYSTEM,
+    user=prompts.REDUCER_USER,
+    repair=prompts.REDUCER_REPAIR,
+    merge_system=prompts.MERGE_SYSTEM,
+    merge_user=prompts.MERGE_USER,
+)
+
+
+LABELLER_PROMPTS = LabellerPrompts(
+    system=prompts.LABELLER_SYSTEM, user=prompts.LABELLER_USER, repair=prompts.LABELLER_REPAIR
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runtime:
+    """The running parts of one process. `budget` makes that of a session."""
+
+    configuration: Configuration
+    catalog: Catalog
+    registry: ModelRegistry
+    executor: Executor
+    journal: Journal
+    store: DatasetStore
+    clock: Clock
+    budget: Callable[[], Budget]
+    lifetimes: ExitStack
+
+    def session(
+        self,
+        *,
+        sink: EventSink,
+        approver: Approver,
+        trace_of: TraceOf,
+        allow_writes: bool = False,
+        notices: tuple[str, ...] = (),
+    ) -> Session:
+        """A conversation over these parts."""
+        settings = self.configuration.settings
+        workbench = self._workbench()
+        session = Session(
+            registry=self.registry,
+            executor=workbench,
+            workbench=workbench,
+            catalog=self.catalog,
+            journal=self.journal,
+            sink=sink,
+            limits=limits_of(settings),
+            tool_limits=tool_limits_of(settings),
+            budget=self.budget(),
+            allow_writes=allow_writes,
+            approver=approver,
+            clock=self.clock,
+            trace_of=trace_of,
+            settings={name: settings.shown(name) for name in FIELDS}
+            | {"invocation": self.configuration.invocation.stored()},
+            notices=notices,
+        )
+        mark_session(self.store.folder, session.id)
+        return session
+
+    def _workbench(self) -> Workbench:
+        """Where one session keeps its datasets; closed with the runtime."""
+        concurrency = self.configuration.settings.llm_concurrency
+        labeller = self.registry.config(Role.LABELLER)
+        workbench = Workbench(
+            self.executor,
+            self.store.folder,
+            self.journal,
+            reader=Reader(
+                self.registry.counter(Role.REDUCER),
+                prompts=REDUCER_PROMPTS,
+                effective_tokens=self.registry.config(Role.REDUCER).effective_tokens,
+                concurrency=concurrency,
+            ),
+            labels=LabellerParts(
+                counter=self.registry.counter(Role.LABELLER),
+                prompts=LABELLER_PROMPTS,
+                effective_tokens=labeller.effective_tokens,
+                concurrency=concurrency,
+            ),
+            clock=self.clock,
+        )
+        self.lifetimes.callback(workbench.close)
+        return workbench
+
+
+def tool_limits_of(settings: Settings) -> ToolLimits:
+    """What the list of tools may have."""
+    return ToolLimits(tools=settings.max_tools, tokens=settings.max_tool_tokens)
+
+
+def limits_of(settings: Settings) -> TurnLimits:
+    """What one turn may use."""
+    return TurnLimits(
+        steps=settings.max_steps,
+        calls=settings.max_calls,
+        parallel_calls=settings.max_parallel_calls,
+        requests=settings.max_requests,
+        retries=settings.max_retries,
+        tokens=settings.max_tokens,
+        usd=settings.max_usd,
+        timeout_s=settings.timeout,
+        session_timeout_s=settings.session_timeout,
+    )
+
+
+@contextmanager
+def session_budgets(
+    settings: Settings, root: Path, *, clock: Clock, warn: Callable[[str], None]
+) -> Iterator[Callable[[], Budget]]:
+    """What makes the budget of a session, within that of the day. `warn` is told where use can't be booked."""
+    loop = asyncio.get_running_loop()
+    limits = LedgerLimits(
+        day=limits_in(LimitScope.DAY, settings),
+        tenant=limits_in(LimitScope.TENANT, settings),
+        name=settings.tenant or "",
+    )
+    if limits.tenant != Limits() and not limits.name:
+        raise ConfigurationError(
+            "a limit of a tenant is set, and no tenant is named. Give --tenant, or set TENANT.", setting="TENANT"
+        )
+    of_session = limits_in(LimitScope.SESSION, settings)
+
+    def lost(why: str) -> None:
+        loop.call_soon_threadsafe(warn, why)
+
+    ledger = SharedLedger(ledger_path(root), limits, clock, on_lost=lost)
+    with closing(ledger):
+        yield lambda: Budget(of_session, owner="session", shared=ledger, flags="--max-session-")
+
+
+@asynccontextmanager
+async def open_runtime(
+    configuration: Configuration,
+    *,
+    state: Path | None = None,
+    clock: Clock | None = None,
+    warn: Callable[[str], None] = lambda _text: None,
+) -> AsyncIterator[Runtime]:
+    """Open everything that a conversation needs; leaving the block closes it.
+
+    `state` takes the place of the user's state folder; `warn` is told what is amiss and stops nothing. Raises
+    ConfigurationError, SourceUnavailable, StoreError.
+    """
+    clock, root = clock or SystemClock(), state or state_folder()
+    roles = role_configs(configuration)
+    settings, mask = configuration.settings, KeyMask(configuration.secrets())
+    registry = ModelRegistry(roles, concurrency=settings.llm_concurrency, clock=clock, rules=RulesModel, mask=mask)
+    try:
+        with (
+            closing(_journal(configuration, root)) as journal,
+            session_folder(root, token_hex(8)) as folder,
+            session_budgets(settings, root, clock=clock, warn=warn) as budget,
+            ExitStack() as lifetimes,
+        ):
+            async with open_catalog(configuration, clock=clock) as catalog:
+                _require_tools(catalog, configuration)
+                store = DatasetStore(folder, mask=mask)
+                yield Runtime(
+                    configuration=configuration,
+                    catalog=catalog,
+                    registry=registry,
+                    executor=_executor(catalog, store, journal, registry=registry, configuration=configuration),
+                    journal=journal,
+                    store=store,
+                    clock=clock,
+                    budget=budget,
+                    lifetimes=lifetimes,
+                )
+    finally:
+        await registry.aclose()
+
+
+def _journal(configuration: Configuration, root: Path) -> Journal:
+    is_isolated = configuration.settings.cache_max_age_hours == 0
+    return Journal.open(journal_path(root), secrets=configuration.secrets(), is_isolated=is_isolated)
+
+
+def _require_tools(catalog: Catalog, configuration: Configuration) -> None:
+    """A question over no tool at all could only be answered by making something up."""
+    if catalog.tools:
+        return
+    if globs := configuration.structure.tools:
+        named = ", ".join(f"'{glob}'" for glob in globs)
+        raise ConfigurationError(f"no tool matches {named}. `runax tools list` shows all of them.", setting="tools")
+    why = f" ({catalog.left_out[0].path}: {catalog.left_out[0].why})" if catalog.left_out else ""
+    raise ConfigurationError(
+        f"the sources have no tool that can be used{why}. `runax tools list` says what was left out.",
+        setting="OPENAPI_SPEC",
+    )
+
+
+def _executor(
+    catalog: Catalog, store: DatasetStore, journal: Journal, *, registry: ModelRegistry, configuration: Configuration
+) -> Executor:
+    reducer, settings = registry.config(Role.REDUCER), configuration.settings
+    return Executor(
+        catalog,
+        store,
+        journal,
+        counter=registry.counter(Role.REDUCER),
+        effective_tokens=reducer.effective_tokens,
+        prompts=REDUCER_PROMPTS,
+        api_concurrency=settings.api_concurrency,
+        reducer_concurrency=settings.llm_concurrency,
+        places=Places(settings.total_concurrency),
+        call_timeout_s=settings.call_timeout,
+        reuse=Reuse(identities_of(configuration), max_age_s=settings.cache_max_age_hours * _HOUR_S),
+    )

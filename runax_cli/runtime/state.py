@@ -1,0 +1,122 @@
+"""The state folder: where journal and datasets stand, which session is in use, and what may be removed.
+
+Knows files, ages and sizes. Knows nothing of what is in a dataset.
+"""
+
+import fcntl
+import os
+import shutil
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from runax_cli.core.errors import StoreError
+from runax_cli.core.paths import ensure_private
+from runax_cli.memory.process_lock import is_held
+
+_DATASETS = "datasets"
+_JOURNAL = "journal.sqlite"
+_LEDGER = "ledger.sqlite"
+_LOCK = ".in_use"
+_MARK = ".session_"
+
+
+def journal_path(root: Path) -> Path:
+    """The journal's file under the state folder `root`, which is made where it is missing."""
+    return ensure_private(root) / _JOURNAL
+
+
+def ledger_path(root: Path) -> Path:
+    """The file of what all processes use in a day, under the state folder `root`, which is made where it is missing."""
+    return ensure_private(root) / _LEDGER
+
+
+def has_journal(root: Path) -> bool:
+    """Whether anything was ever stored."""
+    return (root / _JOURNAL).exists()
+
+
+@contextmanager
+def session_folder(root: Path, session_id: str) -> Iterator[Path]:
+    """A folder for the datasets of one session, marked as in use for as long as the block lasts."""
+    folder = ensure_private(ensure_private(root / _DATASETS) / session_id)
+    descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield folder
+    finally:
+        os.close(descriptor)
+
+
+def mark_session(folder: Path, session_id: str) -> None:
+    """Note that the datasets of a conversation stand in this folder. Raises StoreError."""
+    path = folder / f"{_MARK}{session_id}"
+    try:
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
+    except OSError as error:
+        raise StoreError(
+            f"'{path}' cannot be written: {error.strerror or error}. Free some space or point XDG_STATE_HOME to "
+            "another disk.",
+            path=str(path),
+        ) from error
+
+
+def datasets_of(root: Path, session_id: str) -> tuple[Path, ...]:
+    """The folders with the datasets of a conversation, the latest first: a run that goes on has one of its own."""
+    marks = sorted((root / _DATASETS).glob(f"*/{_MARK}{session_id}"), key=lambda mark: -mark.stat().st_mtime_ns)
+    return tuple(mark.parent for mark in marks)
+
+
+def is_in_use(root: Path, session_id: str) -> bool:
+    """Whether a process that lives has this conversation open."""
+    return any(_is_in_use(folder) for folder in datasets_of(root, session_id))
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSession:
+    """The datasets of one session on disk: how large, and how long ago they were written."""
+
+    folder: Path
+    n_bytes: int
+    age_s: float
+
+
+def stored_sessions(root: Path) -> tuple[StoredSession, ...]:
+    """Every session that has a folder and is not in use."""
+    datasets = root / _DATASETS
+    folders = [folder for folder in datasets.iterdir() if folder.is_dir()] if datasets.is_dir() else []
+    return tuple(_measured(folder) for folder in folders if not _is_in_use(folder))
+
+
+def _measured(folder: Path) -> StoredSession:
+    files = [path.stat() for path in folder.rglob("*") if path.is_file()]
+    written_at = max((file.st_mtime for file in files), default=folder.stat().st_mtime)
+    return StoredSession(folder, sum(file.st_size for file in files), max(0.0, time.time() - written_at))
+
+
+def _is_in_use(folder: Path) -> bool:
+    try:
+        return is_held(folder / _LOCK)
+    except OSError:
+        return False
+
+
+def to_remove(sessions: Iterable[StoredSession], *, max_bytes: float, max_age_s: float) -> tuple[StoredSession, ...]:
+    """Those older than the limit, and then the oldest until what is left is no larger than `max_bytes`."""
+    newest_first = sorted(sessions, key=lambda session: session.age_s)
+    removed: list[StoredSession] = []
+    kept_bytes = 0
+    for session in newest_first:
+        kept_bytes += session.n_bytes
+        if session.age_s > max_age_s or kept_bytes > max_bytes:
+            kept_bytes -= session.n_bytes
+            removed.append(session)
+    return tuple(removed)
+
+
+def remove(sessions: Sequence[StoredSession]) -> None:
+    """Delete the folders."""
+    for session in sessions:
+        shutil.rmtree(session.folder)

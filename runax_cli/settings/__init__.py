@@ -1,0 +1,1 @@
+"""Settings: layers, files, MCP servers, origins."""

@@ -1,0 +1,364 @@
+"""Where each setting comes from: flag, environment, `.env`, `runax.yaml`, the user's file, default; in this order.
+
+Knows the layers and which one gave a value. Knows nothing of what the settings are used for.
+"""
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+from dotenv import dotenv_values
+from pydantic import SecretStr, ValidationError
+from pydantic_settings import DotEnvSettingsSource, EnvSettingsSource
+
+from runax_cli.core.errors import ConfigurationError, UsageError
+from runax_cli.core.paths import config_folder, upward
+from runax_cli.core.validation_messages import misfit
+from runax_cli.settings.file_schema import (
+    FILE_ONLY_KEYS,
+    STRUCTURE_KEYS,
+    ClientPart,
+    Globs,
+    McpPart,
+    OpenApiPart,
+    Structure,
+    read_mapping,
+    secret_variables_of,
+    structure_of,
+)
+from runax_cli.settings.mcp_servers import is_of_servers, mcp_servers, secret_variables
+from runax_cli.settings.settings import FIELDS, LIMIT_SETTINGS, MASK, SECRETS, TENANT, Settings, default_of, name_of
+
+_NAME = re.compile("auth|token|secret|passw|cookie|api.?key|credential", re.IGNORECASE)
+_KEY_NAME = re.compile(r"(?:.*[-_])?(?:token|secret|passwd|password|key|apikey)", re.IGNORECASE)
+"""What an option or a parameter that takes a key is called to the end: `--token-limit` takes none."""
+_PLAIN = re.compile(r"[a-z]+|\d+")
+"""A word or a number: to mask it would eat ordinary text."""
+_OPTION = re.compile(r"-{1,2}([A-Za-z][\w-]*)(?:=(.*))?", re.DOTALL)
+_ASSIGNED = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
+_SCHEMES = ("bearer ", "basic ")
+_VARIABLE = "${"
+_SHORTEST = 6
+
+
+def written_out(part: OpenApiPart | McpPart) -> list[str]:
+    """The secrets of one entry. What names a variable is none."""
+    found = [secret for url in _urls(part) for secret in _of_url(url)]
+    if isinstance(part, McpPart):
+        found += _of_command(part.command)
+        found += [value for name, value in (*part.env.items(), *part.headers.items()) if _is_secret(name, value)]
+        found += [value.partition(" ")[2] for value in found if value.lower().startswith(_SCHEMES)]
+    return found
+
+
+def _is_secret(name: str, value: str) -> bool:
+    return _NAME.search(name) is not None and _VARIABLE not in value
+
+
+def _is_key(name: str, value: str) -> bool:
+    is_named = _KEY_NAME.fullmatch(name) is not None and _VARIABLE not in value
+    return is_named and len(value) >= _SHORTEST and _PLAIN.fullmatch(value) is None
+
+
+def _urls(part: OpenApiPart | McpPart) -> Iterator[str]:
+    urls: tuple[str | None, ...] = (part.url,) if isinstance(part, McpPart) else (part.base_url, part.document)
+    if isinstance(part, OpenApiPart) and isinstance(part.auth, dict):
+        urls += tuple(one.token_url for one in part.auth.values() if isinstance(one, ClientPart))
+    return (url for url in urls if url and "://" in url)
+
+
+def _of_url(url: str) -> Iterator[str]:
+    parts = urlsplit(url)
+    yield parts.password or ""
+    yield from (value for name, value in parse_qsl(parts.query) if _is_key(name, value))
+
+
+def _of_command(command: tuple[str, ...]) -> Iterator[str]:
+    """Values of options that are named like secrets, and of variables that an argument sets: `--token x`, `KEY=x`."""
+    for argument, after in zip(command, (*command[1:], ""), strict=False):
+        option = _OPTION.fullmatch(argument)
+        assigned = option if option and option[2] is not None else _ASSIGNED.fullmatch(argument)
+        name, value = (assigned[1], assigned[2]) if assigned else (option[1] if option else "", after)
+        if _is_key(name, value) and not value.startswith("-"):
+            yield value
+
+
+PROJECT_FILE = "runax.yaml"
+USER_FILE = "config.yaml"
+DEFAULT_ORIGIN = "default"
+FLAGS = {
+    "openapi_spec": "--openapi",
+    "base_api_url": "--base-url",
+    "mcp_url": "--mcp",
+    "llm_name": "--model",
+    TENANT: "--tenant",
+    "cache_max_age_hours": "--no-cache",
+} | {setting.field: setting.flag for setting in LIMIT_SETTINGS.values()}
+_NEARLY = 0.85
+OPENAPI_FIELDS = ("openapi_spec", "base_api_url")
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """Values of one origin, by field."""
+
+    origin: str
+    values: Mapping[str, Any] = field(repr=False)
+    structure: Structure = field(default_factory=Structure)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Invocation:
+    """What a configuration was made from besides files and environment; enough to make it again.
+
+    `flags` are values by field, `folder` is where the files were looked for.
+    """
+
+    flags: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    config: Path | None = None
+    tools: Globs = ()
+    folder: Path = Path()
+
+    def stored(self) -> dict[str, Any]:
+        """As it may be written down: without secrets."""
+        flags = {name: value for name, value in self.flags.items() if name not in SECRETS}
+        config = None if self.config is None else str(self.config.resolve())
+        return {"flags": flags, "config": config, "tools": list(self.tools), "folder": str(self.folder)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Configuration:
+    """The settings in force, where each came from, and the variables that `auth` entries may name.
+
+    `flags` are the fields that the command line gave; a source named there is the only one. `remarks` are what looks
+    like a mistake and harms nothing.
+    """
+
+    settings: Settings
+    structure: Structure
+    origins: Mapping[str, str]
+    flags: frozenset[str] = frozenset()
+    variables: Mapping[str, str] = field(default_factory=dict, repr=False)
+    invocation: Invocation = field(default_factory=Invocation)
+    remarks: tuple[str, ...] = ()
+
+    def sources(self) -> dict[str, OpenApiPart | McpPart]:
+        """Every source by name: those of the files, and `api` and `mcp` from the settings of these names."""
+        is_openapi_flagged = bool(self.flags & set(OPENAPI_FIELDS))
+        is_mcp_flagged = "mcp_url" in self.flags
+        is_any_flagged = is_openapi_flagged or is_mcp_flagged
+        found = {} if is_any_flagged else dict(self.structure.sources)
+        if (is_openapi_flagged or not is_any_flagged) and (api := self._api_source()) is not None:
+            found["api"] = api
+        if (is_mcp_flagged or not is_any_flagged) and (server := self._mcp_source()) is not None:
+            found["mcp"] = server
+        return found
+
+    def _api_source(self) -> OpenApiPart | None:
+        settings = self.settings
+        if settings.openapi_spec is None and settings.base_api_url is None:
+            return None
+        named = self.structure.sources.get("api")
+        base = named if isinstance(named, OpenApiPart) else OpenApiPart(kind="openapi")
+        auth = "BASE_API_TOKEN" if settings.base_api_token else base.auth
+        given = {"document": settings.openapi_spec, "base_url": settings.base_api_url, "auth": auth}
+        return base.model_copy(update={key: value for key, value in given.items() if value is not None})
+
+    def _mcp_source(self) -> McpPart | None:
+        address = self.settings.mcp_url
+        if address is None:
+            return None
+        auth = "MCP_TOKEN" if self.settings.mcp_token else None
+        if address.startswith(("http://", "https://")):
+            return McpPart(kind="mcp", url=address, auth=auth)
+        return McpPart.model_validate({"kind": "mcp", "command": address, "auth": auth})
+
+    def credential(self, variable: str, *, owner: str) -> SecretStr:
+        """The value of the variable that `owner` names. Raises ConfigurationError where it is not set."""
+        field_name = variable.lower()
+        value = getattr(self.settings, field_name) if field_name in SECRETS else None
+        if isinstance(value, SecretStr):
+            return value
+        if not self.variables.get(variable):
+            raise ConfigurationError(
+                f"'{owner}' takes its credential from the variable '{variable}', which is not set. Set it in the "
+                "environment or in '.env'.",
+                setting=variable,
+            )
+        return SecretStr(self.variables[variable])
+
+    def secrets(self) -> frozenset[str]:
+        """Every value that must never be shown: of the settings, and of the variables that entries name."""
+        named = [getattr(self.settings, name) for name in SECRETS]
+        sources = self.structure.sources.values()
+        auths = [name for part in sources for name in secret_variables_of(part.auth)]
+        inside = [name for part in sources if isinstance(part, McpPart) for name in secret_variables(part)]
+        keys = [model.key_variable for model in self.structure.models.values() if model.key_variable]
+        values = [self.variables.get(name, "") for name in (*auths, *keys, *inside)]
+        values += [secret for part in self.sources().values() for secret in written_out(part)]
+        return frozenset(filter(None, [*(value.get_secret_value() for value in named if value), *values]))
+
+
+def load(
+    flags: Mapping[str, Any] | None = None, *, config: Path | None = None, tools: Globs = (), folder: Path | None = None
+) -> Configuration:
+    """Read every layer as seen from `folder` (the working directory). Raises ConfigurationError."""
+    here = (folder or Path.cwd()).resolve()
+    given = {name: value for name, value in (flags or {}).items() if value is not None}
+    named = Layer("flag", given, Structure(tools=tools))
+    dotenvs = [path for parent in upward(here) if (path := parent / ".env").is_file()]
+    surroundings = [named, _environment_layer(), *(_dotenv_layer(path) for path in dotenvs)]
+    files = _file_layers(_project_file(here, config), surroundings)
+    layers = [*surroundings, *files]
+    return Configuration(
+        settings=_settings_of(layers),
+        structure=_merged(layers),
+        origins={name: _origin(layers, name) for name in FIELDS},
+        flags=frozenset(given),
+        variables=_variables(dotenvs),
+        invocation=Invocation(flags=given, config=config, tools=tools, folder=here),
+        remarks=tuple(remark for path in dotenvs for remark in _remarks(path)),
+    )
+
+
+def _environment_layer() -> Layer:
+    return Layer("environment", _known(EnvSettingsSource(Settings)()))
+
+
+def _dotenv_layer(path: Path) -> Layer:
+    try:
+        return Layer(str(path), _known(DotEnvSettingsSource(Settings, env_file=path)()))
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigurationError(
+            f"the file '{path}' cannot be read: {error}. Mend it or take it away.", setting=str(path)
+        ) from error
+
+
+def _known(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if name in FIELDS}
+
+
+def _remarks(path: Path) -> Iterator[str]:
+    """Names in a `.env` that are nearly those of settings. Other names are other programs' or those of credentials."""
+    names = {name_of(field) for field in FIELDS}
+    for name in dotenv_values(path):
+        near = get_close_matches(name.upper(), names, n=1, cutoff=_NEARLY)
+        if name.upper() not in names and near and near[0][0] == name[0].upper():
+            yield f"'{name}' in '{path}' is no setting; did you mean '{near[0]}'?"
+
+
+def _variables(dotenvs: list[Path]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for path in reversed(dotenvs):
+        found |= {name: value for name, value in dotenv_values(path).items() if value}
+    return found | {name: value for name, value in os.environ.items() if value}
+
+
+def _project_file(here: Path, config: Path | None) -> Path | None:
+    if config is not None:
+        return config
+    return next((path for parent in upward(here) if (path := parent / PROJECT_FILE).is_file()), None)
+
+
+def _file_layers(project: Path | None, above: list[Layer]) -> list[Layer]:
+    user = config_folder() / USER_FILE
+    mappings = [(path, read_mapping(path)) for path in (project, user if user.is_file() else None) if path is not None]
+    profile = _first(above, "runax_profile") or next((m["profile"] for _, m in mappings if m.get("profile")), None)
+    layers: list[Layer] = []
+    for path, mapping in mappings:
+        chosen = (mapping.get("profiles") or {}).get(profile) if profile else None
+        if chosen is not None:
+            layers.append(_file_layer(chosen, path, origin=f"{path} (profile '{profile}')", has_secrets=path == user))
+        layers.append(_file_layer(mapping, path, origin=str(path), has_secrets=path == user))
+    _require_profile(profile, mappings)
+    return layers
+
+
+def _require_profile(profile: Any, mappings: list[tuple[Path, dict[str, Any]]]) -> None:
+    known = sorted({name for _, mapping in mappings for name in mapping.get("profiles") or {}})
+    if profile and profile not in known:
+        raise ConfigurationError(
+            f"'RUNAX_PROFILE' is '{profile}', and no settings file has such a profile. "
+            + (f"Choose one of {', '.join(known)}, or write it." if known else "Write one under 'profiles'."),
+            setting="RUNAX_PROFILE",
+        )
+
+
+def _file_layer(mapping: Mapping[str, Any], path: Path, *, origin: str, has_secrets: bool) -> Layer:
+    if is_of_servers(mapping):
+        return Layer(origin, {}, Structure(sources=dict(mcp_servers(mapping, path=path))))
+    values = {key.lower(): value for key, value in mapping.items() if key not in STRUCTURE_KEYS | FILE_ONLY_KEYS}
+    values |= {key.lower(): value for key, value in (mapping.get("limits") or {}).items()}
+    for key in values:
+        _require_known(key, path)
+        if key in SECRETS and not has_secrets:
+            raise ConfigurationError(
+                f"'{path}' holds the secret '{key}'. Put it into '.env' or the environment and take it out of here.",
+                setting=name_of(key),
+            )
+    if "profile" in mapping:
+        values["runax_profile"] = mapping["profile"]
+    return Layer(origin, {k: v for k, v in values.items() if v is not None}, _file_structure(mapping, path))
+
+
+def _file_structure(mapping: Mapping[str, Any], path: Path) -> Structure:
+    structure = structure_of(mapping, path=path)
+    if "mcp_servers" not in mapping:
+        return structure
+    other = path.parent / str(mapping["mcp_servers"])
+    return structure.model_copy(
+        update={"sources": {**mcp_servers(read_mapping(other), path=other), **structure.sources}}
+    )
+
+
+def _require_known(key: str, path: Path) -> None:
+    if key in FIELDS:
+        return
+    near = get_close_matches(key, [*FIELDS, *STRUCTURE_KEYS, *FILE_ONLY_KEYS], n=1)
+    hint = f" Did you mean '{near[0]}'?" if near else " `runax config show` lists the names."
+    raise ConfigurationError(f"'{path}' has the unknown setting '{key}'.{hint}", setting=key)
+
+
+def _first(layers: list[Layer], name: str) -> Any:
+    return next((layer.values[name] for layer in layers if name in layer.values), None)
+
+
+def _origin(layers: list[Layer], name: str) -> str:
+    origin = next((layer.origin for layer in layers if name in layer.values), DEFAULT_ORIGIN)
+    return f"flag {FLAGS[name]}" if origin == "flag" else origin
+
+
+def _settings_of(layers: list[Layer]) -> Settings:
+    values = {name: _first(layers, name) for name in FIELDS if any(name in layer.values for layer in layers)}
+    try:
+        return Settings(**values)
+    except ValidationError as error:
+        raise _told(error, layers) from error
+
+
+def _told(error: ValidationError, layers: list[Layer]) -> ConfigurationError | UsageError:
+    first = error.errors()[0]
+    name, origin = str(first["loc"][0]), _origin(layers, str(first["loc"][0]))
+    shown = MASK if name in SECRETS else str(first["input"])
+    default = f"the default is {default_of(name)}" if default_of(name) else "it has no default"
+    if origin.startswith("flag"):
+        return UsageError(f"'{FLAGS[name]} {shown}': {misfit(first)}. Correct it or leave it out; {default}.")
+    text = f"'{name_of(name)}' is '{shown}' ({origin}): {misfit(first)}. Correct it or take it away; {default}."
+    return ConfigurationError(text, setting=name_of(name))
+
+
+def _merged(layers: list[Layer]) -> Structure:
+    sources: dict[str, Any] = {}
+    models: dict[Any, Any] = {}
+    prices: dict[str, Any] = {}
+    for layer in reversed(layers):
+        sources |= layer.structure.sources
+        models |= layer.structure.models
+        prices |= layer.structure.prices
+    tools = next((layer.structure.tools for layer in layers if layer.structure.tools), ())
+    return Structure(sources=sources, models=models, prices=prices, tools=tools)

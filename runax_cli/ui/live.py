@@ -1,0 +1,231 @@
+"""The live view: log lines that stay, and below them a small region that is redrawn and leaves no trace.
+
+Knows how far a run has come (`progress`) and draws it on stderr. `draw` is pure; only `LiveLog` touches the terminal.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from datetime import UTC, datetime
+from typing import Protocol
+
+from rich.cells import cell_len, set_cell_size
+from rich.live import Live
+from rich.text import Text
+
+from runax_cli.core import events as ev
+from runax_cli.ui.console import STYLES, Environment, Outlet, Tone, one_line
+from runax_cli.ui.log_lines import Line, Span, lines_of, usd
+from runax_cli.ui.progress import CallProgress, Cell, Progress, condensed, fold
+
+_SYMBOLS: Mapping[Cell, str] = {Cell.WAITING: "·", Cell.FETCHED: "▒", Cell.REDUCED: "█", Cell.FAILED: "✗"}
+_ASCII_SYMBOLS: Mapping[Cell, str] = {Cell.WAITING: ".", Cell.FETCHED: "o", Cell.REDUCED: "#", Cell.FAILED: "x"}
+_TONES: Mapping[Cell, Tone | None] = {
+    Cell.WAITING: Tone.ASIDE,
+    Cell.FETCHED: Tone.TOOL_RESULT,
+    Cell.REDUCED: Tone.RESPONSE,
+    Cell.FAILED: Tone.TOKENS,
+}
+_GRID_ROWS = 3
+_CALLS_SHOWN = 3
+_REDRAWS_PER_SECOND = 8
+
+
+def draw(state: Progress, width: int, *, now: datetime, height: int = 24, is_unicode: bool = True) -> tuple[Line, ...]:
+    """The region: at most `height - 1` lines of at most `width` cells; none before a run begins and after it."""
+    if state.started_at is None or state.is_finished:
+        return ()
+    elapsed_s = max(0.0, (now - state.started_at).total_seconds())
+    running = [call for call in state.calls.values() if not call.is_finished and call.cells][-_CALLS_SHOWN:]
+    lines = [_status(state, elapsed_s)]
+    for call in running:
+        lines += [_heading(call), *_grid(call, width, is_unicode=is_unicode)]
+    return tuple(_fitted(line, width, is_unicode=is_unicode) for line in lines[: max(height - 1, 1)])
+
+
+def _status(state: Progress, elapsed_s: float) -> Line:
+    tokens = state.tokens_in + state.tokens_out
+    cost = usd(state.cost_usd) if state.is_cost_whole else f"{usd(state.cost_usd)}+?"
+    retries = f" · retries {state.retries}" if state.retries else ""
+    share = f" · context {state.context_used / state.effective_tokens:.0%}" if state.effective_tokens else ""
+    figures = f"{elapsed_s:.0f} s · {_short(tokens)} tok · {cost}"
+    return Line((Span(figures, Tone.TOKENS), Span(f" {state.stage}{retries}{share}")))
+
+
+def _heading(call: CallProgress) -> Line:
+    counts = {cell: call.cells.count(cell) for cell in Cell}
+    fetched = counts[Cell.FETCHED] + counts[Cell.REDUCED]
+    parts = [f"{fetched}/{len(call.cells)} pages"]
+    if counts[Cell.FAILED]:
+        parts.append(f"{counts[Cell.FAILED]} failed")
+    if call.chunks_done or call.chunks_of:
+        parts.append(f"{call.chunks_done}/{call.chunks_of or '?'} chunks")
+    parts.append(f"{call.items}/{'?' if call.total_items is None else call.total_items} records")
+    return Line((Span(f"{one_line(call.tool, limit=24)} ", Tone.TOOL_RESULT), Span(" · ".join(parts))))
+
+
+def _grid(call: CallProgress, width: int, *, is_unicode: bool) -> list[Line]:
+    symbols = _SYMBOLS if is_unicode else _ASCII_SYMBOLS
+    a_row = max(width - 2, 1)
+    cells = condensed(call.cells, a_row * _GRID_ROWS)
+    rows = [cells[start : start + a_row] for start in range(0, len(cells), a_row)]
+    return [Line(tuple(Span(symbols[cell], _TONES[cell]) for cell in row)) for row in rows]
+
+
+def _fitted(line: Line, width: int, *, is_unicode: bool) -> Line:
+    """`line` cut to `width` cells, so that the terminal never wraps it and the region keeps its height."""
+    room, spans = width - 1, []
+    for span in line.spans:
+        text = span.text if is_unicode else span.text.replace("·", "-").encode("ascii", "replace").decode()
+        kept = text if cell_len(text) <= room else set_cell_size(text, room)
+        spans.append(Span(kept, span.tone))
+        room -= cell_len(kept)
+        if room <= 0:
+            break
+    return Line(tuple(spans))
+
+
+def _short(number: int) -> str:
+    """A count in at most five characters."""
+    if number < 10_000:
+        return str(number)
+    return f"{number / 1000:.0f}k" if number < 1_000_000 else f"{number / 1_000_000:.1f}M"
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class LiveLog:
+    """Log lines above, the region below; on stderr, which is a terminal.
+
+    What the region shows (pages, chunks, requests of reducers) gets no line of its own, but with `is_verbose`.
+    """
+
+    def __init__(self, env: Environment, *, is_verbose: bool = False, now: Callable[[], datetime] = _utc_now) -> None:
+        self._outlet = Outlet(env.stderr)
+        self._console = env.console(self._outlet, "stderr")
+        self._is_verbose, self._now = is_verbose, now
+        self._state = Progress()
+        self._live: Live | None = None
+
+    def emit(self, event: ev.Event) -> None:
+        """Take an event in, and show it above the region or in it."""
+        self._state = fold(self._state, event)
+        if self._state.is_finished:
+            self.close()
+        elif self._live is None and not isinstance(event.body, ev.AnswerDelta):
+            self._raise()
+        if self._is_verbose or not _is_in_region(event, self._state):
+            for line in lines_of(event, is_verbose=self._is_verbose):
+                self._console.print(line.rich(), soft_wrap=True)
+
+    def warn(self, text: str) -> None:
+        """Show a line that belongs to no run."""
+        self._console.print(Text(f"runax: {one_line(text)}"), soft_wrap=True)
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Take the region down for a block; the next event that is no piece of the answer raises it again."""
+        self.close()
+        yield
+
+    def close(self) -> None:
+        """Erase the region."""
+        live, self._live = self._live, None
+        if live is not None:
+            live.stop()
+
+    def _raise(self) -> None:
+        self._live = Live(
+            self,
+            console=self._console,
+            transient=True,
+            refresh_per_second=_REDRAWS_PER_SECOND,
+            redirect_stdout=False,
+            redirect_stderr=False,
+            vertical_overflow="crop",
+        )
+        self._live.start()
+
+    def __rich__(self) -> Text:
+        """The region as it is now: Rich asks at every redraw, and at every line that is printed above it."""
+        size = self._console.size
+        lines = draw(self._state, size.width, now=self._now(), height=size.height, is_unicode=self._outlet.is_unicode)
+        # An empty region would leave a blank line behind when it is taken down.
+        return Text("\n").join(line.rich() for line in lines) if lines else Text(" ", STYLES[Tone.ASIDE])
+
+
+def _is_in_region(event: ev.Event, state: Progress) -> bool:
+    """Whether the region, or the answer that is being printed, shows already what the event says."""
+    match event.body:
+        case ev.PageFetched() | ev.ChunkPacked() | ev.RunFinished():
+            return True
+        case ev.SourceRequested():
+            return bool(state.calls.get(event.stamp.call_id or "", CallProgress()).cells)
+        case ev.ModelRequested():
+            return event.stamp.role == "reducer"
+        case ev.ModelReplied():
+            return event.stamp.role == "reducer" or state.is_answering
+        case _:
+            return False
+
+
+class Log(Protocol):
+    """Shows stages on stderr."""
+
+    def emit(self, event: ev.Event) -> None:
+        """Show one event; never raises."""
+
+    def warn(self, text: str) -> None:
+        """Show a line that belongs to no run."""
+
+    def paused(self) -> AbstractContextManager[None]:
+        """Leave the terminal to somebody else for the length of a block."""
+
+    def close(self) -> None:
+        """Take down what is drawn. Closing twice changes nothing."""
+
+
+class PlainLog:
+    """One line a stage, never wrapped. With `is_quiet` only what went wrong."""
+
+    def __init__(self, env: Environment, *, is_quiet: bool = False, is_verbose: bool = False) -> None:
+        self._outlet = Outlet(env.stderr)
+        self._console = env.console(self._outlet, "stderr") if env.has_color("stderr") else None
+        self._is_quiet, self._is_verbose = is_quiet, is_verbose
+
+    def emit(self, event: ev.Event) -> None:
+        """Show one event."""
+        if not self._is_quiet or is_trouble(event.body):
+            for line in lines_of(event, is_verbose=self._is_verbose):
+                self._show(line)
+
+    def warn(self, text: str) -> None:
+        """Show a line that belongs to no run."""
+        self._show(Line((Span(f"runax: {one_line(text)}"),)))
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Nothing is drawn that would be in the way."""
+        yield
+
+    def close(self) -> None:
+        """Nothing is drawn that would have to be taken down."""
+
+    def _show(self, line: Line) -> None:
+        if self._console is None:
+            self._outlet.line(line.text)
+        else:
+            self._console.print(line.rich(), soft_wrap=True)
+            self._outlet.flush()
+
+
+def is_trouble(body: ev.AnyBody) -> bool:
+    """Whether a body says that something went wrong, so that it is shown even where silence was asked for."""
+    match body:
+        case ev.Warned() | ev.PageFailed() | ev.ChunkFailed():
+            return True
+        case ev.BudgetNoted(is_exhausted=is_exhausted):
+            return is_exhausted
+        case _:
+            return False

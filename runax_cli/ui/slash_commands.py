@@ -1,0 +1,180 @@
+"""The slash commands of the prompt: one closed table, from which the help is made.
+
+Knows what a conversation can tell. Each command is text in, text out; only the prompt prints.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from enum import StrEnum
+from typing import Protocol
+
+from adapters.base import ToolSpec
+from runax_cli.core.results import RoleUsage, RunResult, counted
+from runax_cli.ui.answer import evidence_lines
+from runax_cli.ui.console import one_line
+from runax_cli.ui.json_output import to_json
+from runax_cli.ui.log_lines import usd
+
+
+class Conversation(Protocol):
+    """What the prompt talks to."""
+
+    async def ask(self, question: str) -> RunResult:
+        """Answer one question. When it is cancelled, `last_result` holds what there was."""
+
+    @property
+    def last_result(self) -> RunResult | None:
+        """The result of the turn before, interrupted ones included."""
+
+    @property
+    def tools(self) -> Sequence[ToolSpec]:
+        """The tools as the model sees them."""
+
+    @property
+    def models(self) -> Mapping[str, str]:
+        """The model's name for each role."""
+
+
+class After(StrEnum):
+    """What the prompt does next."""
+
+    GO_ON = "go_on"
+    ASK_AGAIN = "ask_again"
+    QUIT = "quit"
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """What a command says, and what follows. `is_data` marks text for stdout; the rest goes to stderr."""
+
+    text: str = ""
+    after: After = After.GO_ON
+    is_data: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What a command may look at: the conversation, and the results and questions of this sitting."""
+
+    conversation: Conversation
+    results: tuple[RunResult, ...] = ()
+    last_question: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SlashCommand:
+    """One command: its name with the slash, its line of help, what it does with what was written behind it."""
+
+    name: str
+    help: str
+    run: Callable[[State, str], Response]
+
+
+_NO_RESULT = Response("No question has been answered yet.")
+
+
+def _help(_state: State, _rest: str) -> Response:
+    width = max(len(command.name) for command in COMMANDS.values())
+    lines = [f"{command.name:<{width}}  {command.help}" for command in COMMANDS.values()]
+    keys = "Alt-Enter or a backslash at the end: new line · Tab: complete · Ctrl-C: cancel the turn · Ctrl-D: quit"
+    return Response("\n".join([*lines, keys]))
+
+
+def _tools(state: State, rest: str) -> Response:
+    tools = [tool for tool in state.conversation.tools if rest.lower() in tool.name.lower()]
+    lines = [f"{tool.name} [{tool.effect}] {one_line(tool.description, limit=100)}" for tool in tools]
+    return Response("\n".join(lines) or (f"No tool has '{rest}' in its name." if rest else "There are no tools."))
+
+
+def _model(state: State, _rest: str) -> Response:
+    return Response("\n".join(f"{role}: {one_line(name)}" for role, name in state.conversation.models.items()))
+
+
+def _usage(state: State, _rest: str) -> Response:
+    if not state.results:
+        return _NO_RESULT
+    lines = [_role_line(role, _summed(state.results, role)) for role in _roles(state.results)]
+    known = [result.cost_usd for result in state.results if result.cost_usd is not None]
+    is_whole = len(known) == len(state.results)
+    cost = f"{usd(sum(known))}{'' if is_whole else ' and what has no known price'}" if known else "unknown"
+    return Response("\n".join([*lines, f"cost: {cost} · {counted(len(state.results), 'turn')}"]))
+
+
+def _roles(results: Sequence[RunResult]) -> list[str]:
+    return list(dict.fromkeys(role for result in results for role in result.usage.by_role))
+
+
+def _summed(results: Sequence[RunResult], role: str) -> RoleUsage:
+    used = [result.usage.by_role[role] for result in results if role in result.usage.by_role]
+    return RoleUsage(
+        requests=sum(usage.requests for usage in used),
+        input_tokens=sum(usage.input_tokens for usage in used),
+        output_tokens=sum(usage.output_tokens for usage in used),
+    )
+
+
+def _role_line(role: str, usage: RoleUsage) -> str:
+    return (
+        f"{role}: {counted(usage.requests, 'request')}, {usage.input_tokens:,} tokens in, {usage.output_tokens:,} out"
+    )
+
+
+def _why(state: State, rest: str) -> Response:
+    if not state.results:
+        return _NO_RESULT
+    evidence = state.results[-1].evidence
+    if rest.isdigit() and 1 <= int(rest) <= len(evidence):
+        evidence = (evidence[int(rest) - 1],)
+    return Response("\n".join(evidence_lines(evidence)))
+
+
+def _trace(state: State, _rest: str) -> Response:
+    if not state.results:
+        return _NO_RESULT
+    return Response(state.results[-1].trace_path or "This run left no trace: its log could not be written.")
+
+
+def _retry(state: State, _rest: str) -> Response:
+    if state.last_question is None:
+        return Response("There is no question to ask again.")
+    return Response(f"Asking again: {one_line(state.last_question)}", After.ASK_AGAIN)
+
+
+def _json(state: State, _rest: str) -> Response:
+    return Response(to_json(state.results[-1].model_dump(mode="json")), is_data=True) if state.results else _NO_RESULT
+
+
+def _quit(_state: State, _rest: str) -> Response:
+    return Response(after=After.QUIT)
+
+
+_ALL: Sequence[SlashCommand] = (
+    SlashCommand("/help", "this list", _help),
+    SlashCommand("/tools", "the tools; a word behind it filters by name", _tools),
+    SlashCommand("/model", "the model of each role", _model),
+    SlashCommand("/usage", "requests, tokens and cost of this conversation", _usage),
+    SlashCommand("/why", "what stands behind each statement of the last answer; a number behind it picks one", _why),
+    SlashCommand("/trace", "where the events of the last run are stored", _trace),
+    SlashCommand("/retry", "ask the last question again", _retry),
+    SlashCommand("/json", "the last result as JSON", _json),
+    SlashCommand("/quit", "leave (Ctrl-D does too)", _quit),
+)
+COMMANDS: Mapping[str, SlashCommand] = {command.name: command for command in _ALL}
+
+
+def is_slash(text: str) -> bool:
+    """Whether `text` is meant as a command; a path such as `/tickets/4 …` with a second slash is a question."""
+    head = text.split(maxsplit=1)[0] if text.split() else ""
+    return head.startswith("/") and "/" not in head[1:]
+
+
+def respond(text: str, state: State) -> Response:
+    """What the command in `text` says. An unknown one names the nearest."""
+    name, _, rest = text.strip().partition(" ")
+    command = COMMANDS.get(name.lower())
+    if command is not None:
+        return command.run(state, rest.strip())
+    nearest = get_close_matches(name, COMMANDS, n=1)
+    hint = f"Did you mean {nearest[0]}?" if nearest else "/help lists all of them."
+    return Response(f"There is no command '{one_line(name)}'. {hint}")
