@@ -31,7 +31,7 @@ class Effect(StrEnum):
     DESTRUCTIVE = "destructive"
 
 
-class Leave(StrEnum):
+class ApprovalMode(StrEnum):
     """What the user said beforehand of a tool that changes data."""
 
     ASK = "ask"
@@ -39,7 +39,7 @@ class Leave(StrEnum):
     DENY = "deny"
 
 
-class Convention(StrEnum):
+class PaginationStyle(StrEnum):
     """How a tool's results are divided into pages.
 
     `KEYSET` pages begin after the last record read, whose key becomes an argument; `RANGE` pages are asked for by the
@@ -81,7 +81,7 @@ class Pagination:
     and that the document calls text: digits are sent.
     """
 
-    convention: Convention = Convention.SINGLE
+    convention: PaginationStyle = PaginationStyle.SINGLE
     position: str | None = None
     size: str | None = None
     last: str | None = None
@@ -115,9 +115,9 @@ class Pagination:
     @property
     def is_addressable(self) -> bool:
         """Whether any page can be asked for without having read the one before."""
-        if self.convention is Convention.RANGE:
+        if self.convention is PaginationStyle.RANGE:
             return True
-        return self.convention in (Convention.OFFSET, Convention.PAGE) and self.position is not None
+        return self.convention in (PaginationStyle.OFFSET, PaginationStyle.PAGE) and self.position is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,11 +160,11 @@ class ToolSpec:
     parallel_safe: bool = True
     requires_fresh_input: bool = False
     timeout_s: float | None = None
-    leave: Leave = Leave.ASK
+    leave: ApprovalMode = ApprovalMode.ASK
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class SkippedTool:
     """A part of a source that could not be used: where it stands (JSON pointer or tool name) and why."""
 
     path: str
@@ -176,7 +176,7 @@ class ToolList:
     """The tools of a source, and what was left out."""
 
     tools: tuple[ToolSpec, ...]
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[SkippedTool, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -228,7 +228,7 @@ class SourceWarning:
 
 
 @dataclass(frozen=True, slots=True)
-class ProgressTold:
+class ProgressReported:
     """A request under way tells how far it is: `done` of `total` (None where it does not say), in its own units."""
 
     source: str
@@ -239,7 +239,7 @@ class ProgressTold:
 
 
 @dataclass(frozen=True, slots=True)
-class RequestHeld:
+class RequestThrottled:
     """A request waits for `wait_s` before it is sent, since the server allows no more at the moment."""
 
     source: str
@@ -252,12 +252,12 @@ class RetryRefused(Exception):
     """What an observer raises at a `RetryPlanned` that must not be: the failure then stands."""
 
 
-Notice: TypeAlias = RequestSent | RetryPlanned | RequestHeld | SourceWarning | ProgressTold
-Observer: TypeAlias = Callable[[Notice], None]
+SourceEvent: TypeAlias = RequestSent | RetryPlanned | RequestThrottled | SourceWarning | ProgressReported
+OnEvent: TypeAlias = Callable[[SourceEvent], None]
 """Hears of everything. Of all notices it may refuse a `RetryPlanned`, by RetryRefused."""
 
 
-def nobody(_notice: Notice) -> None:
+def nobody(_notice: SourceEvent) -> None:
     """An observer that does not listen."""
 
 
@@ -277,7 +277,7 @@ class ToolSource(Protocol):
         arguments: Mapping[str, Json],
         page: PageAddress | None = None,
         *,
-        observer: Observer = nobody,
+        observer: OnEvent = nobody,
     ) -> CallResult:
         """Send one request (and its retries) and return the response. Raises SourceError; never returns half."""
 
@@ -294,7 +294,7 @@ class MemorySource:
 
     name: str
     tools: Mapping[str, tuple[ToolSpec, Reply]]
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[SkippedTool, ...] = ()
     requests: list[tuple[str, JsonObject, PageAddress | None]] = field(default_factory=list)
     is_closed: bool = False
 
@@ -308,7 +308,7 @@ class MemorySource:
         arguments: Mapping[str, Json],
         page: PageAddress | None = None,
         *,
-        observer: Observer = nobody,
+        observer: OnEvent = nobody,
     ) -> CallResult:
         """What the tool's function returns; its SourceError passes through."""
         if tool not in self.tools:
@@ -323,7 +323,7 @@ class MemorySource:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownRequest:
+class RequestPreview:
     """What would be sent: `GET`, `POST` … or `tools/call`; the URL or the server; the body, where there is one."""
 
     method: str
@@ -332,10 +332,10 @@ class ShownRequest:
 
 
 @runtime_checkable
-class ShowsRequests(Protocol):
+class PreviewsRequests(Protocol):
     """A source that can say what a call would send."""
 
-    async def shown(self, tool: str, arguments: Mapping[str, Json]) -> ShownRequest:
+    async def shown(self, tool: str, arguments: Mapping[str, Json]) -> RequestPreview:
         """The request of a call, which is not sent. Raises SourceError where there is none."""
 
 

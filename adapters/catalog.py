@@ -15,11 +15,11 @@ from types import MappingProxyType
 from adapters.base import (
     CallResult,
     Json,
-    LeftOut,
-    Observer,
+    OnEvent,
     PageAddress,
-    ShownRequest,
-    ShowsRequests,
+    PreviewsRequests,
+    RequestPreview,
+    SkippedTool,
     ToolList,
     ToolSource,
     ToolSpec,
@@ -30,7 +30,7 @@ from adapters.errors import SourceError, UnknownTool
 
 
 @dataclass(frozen=True, slots=True)
-class _Owned:
+class _CatalogEntry:
     """A tool as the catalog shows it, with the source it belongs to and its name there."""
 
     spec: ToolSpec
@@ -39,12 +39,12 @@ class _Owned:
 
 
 @dataclass(frozen=True, slots=True)
-class Catalog:
+class ToolCatalog:
     """The tools of all sources. `left_out` says what is missing and why: whole sources, flawed operations."""
 
     sources: tuple[ToolSource, ...]
-    owned: Mapping[str, _Owned]
-    left_out: tuple[LeftOut, ...] = ()
+    owned: Mapping[str, _CatalogEntry]
+    left_out: tuple[SkippedTool, ...] = ()
 
     @classmethod
     async def load(
@@ -53,7 +53,7 @@ class Catalog:
         *,
         only: Sequence[str] = (),
         of_source: Mapping[str, Sequence[str]] = MappingProxyType({}),
-    ) -> "Catalog":
+    ) -> "ToolCatalog":
         """List every source at once. `only` are globs over names in the catalog, `source/tool` or `GET /path`.
 
         `of_source` has globs for single sources, by name: what they leave out is as if the source did not have it. No
@@ -68,7 +68,7 @@ class Catalog:
             raise failures[0]
         listed = list(zip(sources, outcomes, strict=True))
         left_out = [part for source, outcome in listed for part in _left_out(source, outcome)]
-        tools: list[_Owned] = []
+        tools: list[_CatalogEntry] = []
         for source, outcome in listed:
             if isinstance(outcome, ToolList):
                 globs = of_source.get(source.name, ())
@@ -76,7 +76,9 @@ class Catalog:
                 tools += kept
                 if globs and not kept:
                     wanted = ", ".join(f"'{glob}'" for glob in globs)
-                    left_out.append(LeftOut(source.name, f"none of its {len(outcome.tools)} tools matches {wanted}"))
+                    left_out.append(
+                        SkippedTool(source.name, f"none of its {len(outcome.tools)} tools matches {wanted}")
+                    )
         named = _named(tools)
         return cls(
             tuple(sources), {name: tool for name, tool in named.items() if _is_wanted(tool, only)}, tuple(left_out)
@@ -98,7 +100,7 @@ class Catalog:
         arguments: Mapping[str, Json],
         page: PageAddress | None = None,
         *,
-        observer: Observer = nobody,
+        observer: OnEvent = nobody,
     ) -> CallResult:
         """Send one request to the tool's owner. Raises SourceError; UnknownTool names the nearest tool."""
         tool = self.owned.get(tool_name)
@@ -108,10 +110,10 @@ class Catalog:
             raise UnknownTool(f"there is no tool '{tool_name}'{hint}", source="", requests=0)
         return await tool.source.call(tool.inner_name, arguments, page, observer=observer)
 
-    async def shown(self, tool_name: str, arguments: Mapping[str, Json]) -> ShownRequest | None:
+    async def shown(self, tool_name: str, arguments: Mapping[str, Json]) -> RequestPreview | None:
         """What a call would send, without sending it; None where its source cannot say. Raises SourceError."""
         tool = self.owned.get(tool_name)
-        if tool is None or not isinstance(tool.source, ShowsRequests):
+        if tool is None or not isinstance(tool.source, PreviewsRequests):
             return None
         return await tool.source.shown(tool.inner_name, arguments)
 
@@ -130,24 +132,24 @@ async def _listed(source: ToolSource) -> ToolList | Exception:
         return error
 
 
-def _owned(source: ToolSource, listed: ToolList) -> list[_Owned]:
-    return [_Owned(spec, source, spec.name) for spec in listed.tools]
+def _owned(source: ToolSource, listed: ToolList) -> list[_CatalogEntry]:
+    return [_CatalogEntry(spec, source, spec.name) for spec in listed.tools]
 
 
-def _left_out(source: ToolSource, outcome: ToolList | Exception) -> tuple[LeftOut, ...]:
+def _left_out(source: ToolSource, outcome: ToolList | Exception) -> tuple[SkippedTool, ...]:
     match outcome:
         case ToolList():
             return outcome.left_out
         case SourceError():
-            return (LeftOut(outcome.source, str(outcome)),)
+            return (SkippedTool(outcome.source, str(outcome)),)
         case _:
-            return (LeftOut(source.name, f"it failed inside runax: {type(outcome).__name__}: {outcome}"),)
+            return (SkippedTool(source.name, f"it failed inside runax: {type(outcome).__name__}: {outcome}"),)
 
 
-def _named(tools: Sequence[_Owned]) -> dict[str, _Owned]:
+def _named(tools: Sequence[_CatalogEntry]) -> dict[str, _CatalogEntry]:
     """Names that are legal and unique, and the same whatever the order of the sources."""
     counts = Counter(tool.spec.name for tool in tools)
-    named: dict[str, _Owned] = {}
+    named: dict[str, _CatalogEntry] = {}
     for tool in tools:
         is_shared = counts[tool.spec.name] > 1
         wanted = f"{tool.source.name}__{tool.spec.name}" if is_shared else tool.spec.name
@@ -156,6 +158,6 @@ def _named(tools: Sequence[_Owned]) -> dict[str, _Owned]:
     return named
 
 
-def _is_wanted(tool: _Owned, only: Sequence[str]) -> bool:
+def _is_wanted(tool: _CatalogEntry, only: Sequence[str]) -> bool:
     candidates = (tool.spec.name, tool.inner_name, f"{tool.source.name}/{tool.inner_name}", tool.spec.locator)
     return not only or any(fnmatchcase(name, glob) for glob in only for name in candidates)

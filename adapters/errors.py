@@ -58,7 +58,7 @@ class MissingCredential(SourceError):
     kind = "missing_credential"
 
 
-class TokenRefused(SourceError):
+class TokenRequestFailed(SourceError):
     """A token server gave no token; `code` is its error code of RFC 6749, section 5.2, where it gave one."""
 
     kind = "token_refused"
@@ -71,11 +71,11 @@ class ConnectionFailed(SourceError):
     kind = "connection"
 
 
-class NotReached(ConnectionFailed):
+class ConnectError(ConnectionFailed):
     """Nobody answered: no connection, or one that was closed before the first byte of an answer."""
 
 
-class LeftAlone(SourceError):
+class CircuitOpen(SourceError):
     """The source failed so often in a row that nothing is sent to it for a while; `retry_after_s` is how long."""
 
     kind = "left_alone"
@@ -133,5 +133,5 @@ class ToolFailed(SourceError):
     kind = "tool_failed"
 
 
-class CannotCheck(Exception):
+class ValidationUnavailable(Exception):
     """The validator cannot read what it was given; nothing is known about the request."""

@@ -50,7 +50,7 @@ _AREA_SHARE, _LEAST_SPLIT = 0.34, 8
 
 
 @dataclass(frozen=True, slots=True)
-class Ranked:
+class RankedTool:
     """A tool and how well it fits; scores of one query can be compared with each other and with nothing else."""
 
     spec: ToolSpec
@@ -72,7 +72,7 @@ class ToolIndex:
         for term in sorted(self._holders):
             self._by_sound.setdefault(_sound(term)[:_LEAST_SOUND], []).append(term)
 
-    def ranked(self, query: str) -> tuple[Ranked, ...]:
+    def ranked(self, query: str) -> tuple[RankedTool, ...]:
         """The tools that share a word with the query: one whose name it is, then the best, equals by their names."""
         asked = self._asked(query)
         scores: dict[int, float] = {}
@@ -84,7 +84,7 @@ class ToolIndex:
         words = _words(query)
         is_writing = asks_for_change(query)
         found = [
-            Ranked(self._tools[at], score * self._favour(at, asked, is_writing=is_writing))
+            RankedTool(self._tools[at], score * self._favour(at, asked, is_writing=is_writing))
             for at, score in scores.items()
         ]
         return tuple(sorted(found, key=lambda one: (_words(one.spec.name) != words, -one.score, one.spec.name)))

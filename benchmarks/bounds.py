@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import orjson
 
-from adapters.base import CallResult, Convention, Json, Observer, PageAddress, Pagination, ToolSpec, nobody
+from adapters.base import CallResult, Json, OnEvent, PageAddress, Pagination, PaginationStyle, ToolSpec, nobody
 from adapters.clock import ManualClock
 from benchmarks.setting import MISSED, Deaf, call_of, executor_over, scope
 from mock_api.llm_server import WireReply, WireRequest, create_llm_app
@@ -105,7 +105,7 @@ class Pages:
         _arguments: Mapping[str, Json],
         page: PageAddress | None = None,
         *,
-        observer: Observer = nobody,  # noqa: ARG002 - the seam's signature
+        observer: OnEvent = nobody,  # noqa: ARG002 - the seam's signature
     ) -> CallResult:
         """A page."""
         given = page.arguments if page else {}
@@ -146,7 +146,7 @@ async def _read(registry: ModelRegistry, wire: Wire, held: list[Json], *, cap: i
     budget = Budget(Limits(), owner="benchmark")
     emitter = Emitter.for_run(Deaf(), run_id="benchmark", session_id="benchmark")
     reducer = registry.bind(Role.REDUCER, budget=budget, emitter=emitter, meter=UsageMeter())
-    paging = Pagination(convention=Convention.OFFSET, position="offset", size="limit", min_size=1, max_size=cap)
+    paging = Pagination(convention=PaginationStyle.OFFSET, position="offset", size="limit", min_size=1, max_size=cap)
     tool = ToolSpec(
         name="list_items", description="", parameters={}, source="api", locator="GET /items", pagination=paging
     )

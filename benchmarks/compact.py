@@ -13,7 +13,7 @@ from typing import Any
 
 from adapters.json_text import compact
 from mockdata.tables import tables
-from runax_cli.executor.reduce.chunks import Chunk, Load, Unit, laid_out
+from runax_cli.executor.reduce.chunks import Chunk, ChunkUnit, TextWeight, laid_out
 from runax_cli.models.tokens import O200kCounter
 
 RECORDS = 150
@@ -33,7 +33,8 @@ def main(paths: Sequence[str]) -> None:
 def chunk_of(records: Sequence[dict[str, Any]]) -> Chunk:
     """The records as one chunk, whatever its size."""
     units = (
-        Unit(row=row, page=0, text=compact(record), load=Load(), whole_chars=0) for row, record in enumerate(records, 1)
+        ChunkUnit(row=row, page=0, text=compact(record), load=TextWeight(), whole_chars=0)
+        for row, record in enumerate(records, 1)
     )
     return Chunk(index=1, units=tuple(units))
 

@@ -14,9 +14,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from adapters.base import Convention, LeftOut, ToolList
+from adapters.base import PaginationStyle, SkippedTool, ToolList
 from adapters.openapi.adapter import OpenApiSettings, OpenApiSource
-from adapters.openapi.document.document import BrokenReference, Document
+from adapters.openapi.document.document import BrokenReference, OpenApiDocument
 from adapters.openapi.document.loader import parse_document
 from adapters.openapi.operation.model import entries
 from runax_cli.agent.loop.toolbox import sent_as
@@ -61,10 +61,10 @@ def documents(folder: Path = SPECS) -> list[str]:
 
 def paginated(found: ToolList) -> int:
     """How many tools come in pages."""
-    return sum(tool.pagination.convention is not Convention.SINGLE for tool in found.tools)
+    return sum(tool.pagination.convention is not PaginationStyle.SINGLE for tool in found.tools)
 
 
-def reasons(left_out: Iterable[LeftOut]) -> str:
+def reasons(left_out: Iterable[SkippedTool]) -> str:
     """What was left out, alike reasons together: how often, and the first of each in its own words."""
     first: dict[str, str] = {}
     counts: Counter[str] = Counter()
@@ -84,7 +84,7 @@ async def measured(file: str, folder: Path, counter: O200kCounter) -> Row:
     found = await source.list_tools()
     seconds = time.perf_counter() - began
     await source.aclose()
-    document = Document(path.as_uri(), parse_document(path.read_bytes()))
+    document = OpenApiDocument(path.as_uri(), parse_document(path.read_bytes()))
     fields = document.root.fields
     return Row(
         file=file,
@@ -98,7 +98,7 @@ async def measured(file: str, folder: Path, counter: O200kCounter) -> Row:
     )
 
 
-def operations(document: Document) -> int:
+def operations(document: OpenApiDocument) -> int:
     """How many operations its paths have."""
     count = 0
     for path, item in document.root.child("paths").members():

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from adapters.openapi.adapter import OpenApiSettings, OpenApiSource
-from adapters.openapi.document.document import Document
+from adapters.openapi.document.document import OpenApiDocument
 from adapters.openapi.document.loader import parse_document
 from benchmarks.documents import SPECS, operations
 from benchmarks.setting import MISSED
@@ -96,7 +96,9 @@ async def measure(one: Timed, cache: Path) -> None:
 async def all_of_them(folder: Path, rounds: int) -> list[Timed]:
     """Every document, after each has been kept once."""
     paths = [folder / file for file in FILES]
-    rows = [Timed(path, operations(Document(path.as_uri(), parse_document(path.read_bytes())))) for path in paths]
+    rows = [
+        Timed(path, operations(OpenApiDocument(path.as_uri(), parse_document(path.read_bytes())))) for path in paths
+    ]
     with tempfile.TemporaryDirectory() as cache:
         for path in paths:
             await seconds_to_tools(path, Path(cache))

@@ -9,7 +9,7 @@ from typing import Any
 from adapters.base import ToolSpec
 from runax_cli.core.budget import Budget, Limits
 from runax_cli.core.events import Emitter, Event
-from runax_cli.executor.executor import DecidedCall, Executor, Scope
+from runax_cli.executor.executor import CallScope, DecidedCall, Executor
 from runax_cli.executor.fetch.source_client import Source
 from runax_cli.executor.store.dataset import DatasetStore
 from runax_cli.memory.journal import Journal
@@ -63,10 +63,10 @@ async def executor_over(
         )
 
 
-def scope(reducer: Model, budget: Budget | None = None) -> Scope:
+def scope(reducer: Model, budget: Budget | None = None) -> CallScope:
     """Without limits and listeners."""
     emitter = Emitter.for_run(Deaf(), run_id="benchmark", session_id="benchmark")
-    return Scope(emitter=emitter, budget=budget or Budget(Limits(), owner="benchmark"), reducer=reducer)
+    return CallScope(emitter=emitter, budget=budget or Budget(Limits(), owner="benchmark"), reducer=reducer)
 
 
 def call_of(tool: ToolSpec, **changes: Any) -> DecidedCall:

@@ -10,18 +10,18 @@ from typing import Any
 
 import typer.main
 
-from adapters.base import Convention
+from adapters.base import PaginationStyle
 from runax_cli.cli import app
 from runax_cli.commands.config import YAML_EXAMPLE, env_example
 from runax_cli.core.exit_codes import ExitCode
 from runax_cli.settings.file_schema import (
-    ClientPart,
-    McpPart,
-    ModelPart,
-    OperationPart,
-    PaginationPart,
-    Part,
-    PricePart,
+    McpSourceSettings,
+    ModelSettings,
+    OAuthClientSettings,
+    OperationSettings,
+    PaginationSettings,
+    PriceSettings,
+    SettingsModel,
 )
 from runax_cli.settings.settings import FIELDS, default_of, help_of, name_of
 
@@ -121,10 +121,10 @@ def configuration_page() -> str:
             f"```yaml\n{YAML_EXAMPLE}```\n",
             "`auth` of an OpenAPI source names the variable of one credential for whatever an operation requires (a",
             "bearer token, an API key, `user:password`), or by the document's security schemes a variable each, or a",
-            f"client of OAuth 2.0 with the members {members_of(ClientPart)}: `client_id` and `client_secret` name",
-            "variables; `token_url` is the document's own where it is left out, and is https, on this machine, or at",
-            "the source's configured origin; `scope` and `audience` are sent as they are. `'*'` in place of a scheme's",
-            "name stands for any. Of what an operation requires, the first alternative is taken whose schemes all",
+            f"client of OAuth 2.0 with the members {members_of(OAuthClientSettings)}: `client_id` and `client_secret`",
+            "name variables; `token_url` is the document's own where it is left out, and is https, on this machine, or",
+            "at the source's configured origin; `scope` and `audience` are sent as they are. `'*'` in place of a",
+            "scheme's name stands for any. Of what an operation requires, the first alternative is taken whose schemes all",
             "have a credential.\n",
             "Where the document has no scheme for a credential, its place stands in the scheme's stead:",
             "`auth: {header X-Api-Key: SHOP_KEY, query token: SHOP_TOKEN}`, or `cookie NAME`. It goes along with every",
@@ -133,21 +133,21 @@ def configuration_page() -> str:
             "is a bearer token.\n",
             "`tools` of a source are globs over the names of its tools or over `GET /path`. `operations`, of either",
             "kind of source, are keyed by operationId, tool name or `POST /search`; each may have",
-            f"{members_of(OperationPart)}: `pagination` is below; `read: true` says that a POST or a tool only",
+            f"{members_of(OperationSettings)}: `pagination` is below; `read: true` says that a POST or a tool only",
             "reads; `timeout` holds for one request, in seconds; `write` is `ask`, `allow` or `deny`.\n",
-            f"An MCP source has {members_of(McpPart)}; `url`, `command`, `env` and `headers` may name variables as",
-            "`${NAME}` or `${NAME:-default}`. `mcp_servers: FILE` adds the servers of an `mcpServers` file of another",
-            "client (`mcpServers`, `servers` or `context_servers`; comments, `${env:NAME}`, `${workspaceFolder}` and",
-            "`envFile` too), read in the same way, and so does `--config FILE`; a flawed entry, and one that asks for",
+            f"An MCP source has {members_of(McpSourceSettings)}; `url`, `command`, `env` and `headers` may name",
+            "variables as `${NAME}` or `${NAME:-default}`. `mcp_servers: FILE` adds the servers of an `mcpServers` file",
+            "of another client (`mcpServers`, `servers` or `context_servers`; comments, `${env:NAME}`,",
+            "`${workspaceFolder}` and `envFile` too), read in the same way, and so does `--config FILE`; a flawed entry, and one that asks for",
             "an `${input:…}`, is left out with its reason, a disabled one without. What a server process",
             "writes to stderr goes into `mcp_<name>.log` in `LOG_DIR`.\n",
             "The entries of `models` are `planner`, `agent`, `reducer`, `labeller` and `summarizer`; each may have",
-            f"{members_of(ModelPart)}, and what is left out is as for the main model.",
-            f"`prices` are by a model's name, in US dollars a million tokens: {members_of(PricePart)}, the last of",
+            f"{members_of(ModelSettings)}, and what is left out is as for the main model.",
+            f"`prices` are by a model's name, in US dollars a million tokens: {members_of(PriceSettings)}, the last of",
             "input that the endpoint had cached. They go before those of the price list; where neither has a model,",
             "its price is unknown, and no limit of money holds it.\n",
             "`pagination` says how an operation pages where the document does not tell. Its members are",
-            f"{members_of(PaginationPart)}.",
+            f"{members_of(PaginationSettings)}.",
             "`convention` is one of those below; the others are needed where they matter. Parameters are spelt as the",
             "document spells them; `page/limit` is the member `limit` of the object `page`. `totals` are parameters",
             'and the values by which a page tells the total as well (`{"$count": true}`), `metadata` one that asks for',
@@ -158,14 +158,14 @@ def configuration_page() -> str:
     )
 
 
-def members_of(part: type[Part]) -> str:
+def members_of(part: type[SettingsModel]) -> str:
     """The members of an entry, as the settings have them."""
     return ", ".join(f"`{name}`" for name in part.model_fields if name not in ("kind", "flaw"))
 
 
 def conventions() -> str:
     """The ways of paging that can be named."""
-    return ", ".join(f"`{one.value}`" for one in Convention)
+    return ", ".join(f"`{one.value}`" for one in PaginationStyle)
 
 
 def _code(text: str) -> str:

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from runax_cli import __version__
-from runax_cli.commands.options import BenchOptions, Common, MockOptions, with_options
+from runax_cli.commands.options import BenchOptions, CommonOptions, MockOptions, with_options
 from runax_cli.core.exit_codes import ExitCode
 from runax_cli.process import ended, prepare_process
 
@@ -75,7 +75,7 @@ def _show_version(is_asked: bool) -> None:  # noqa: FBT001  Typer calls it with 
 def root(
     context: typer.Context,
     *,
-    common: Common,
+    common: CommonOptions,
     version: Annotated[
         bool, typer.Option("--version", metavar="", help="Print the version.", callback=_show_version, is_eager=True)
     ] = False,
@@ -100,7 +100,7 @@ def query(
         str | None, typer.Argument(help="The question; '-' reads standard input.", metavar="QUESTION")
     ] = None,
     *,
-    common: Common,
+    common: CommonOptions,
 ) -> ExitCode:
     """Ask one question. Text from a pipe comes first, then the argument."""
     from runax_cli.commands import query as command
@@ -110,7 +110,7 @@ def query(
 
 @app.command()
 @with_options("source", "answer", "limits", "call", "output")
-def chat(*, common: Common) -> ExitCode:
+def chat(*, common: CommonOptions) -> ExitCode:
     """Ask one question after another: history, completion, slash commands."""
     from runax_cli.commands import chat as command
 
@@ -124,7 +124,7 @@ def plan(
         str | None, typer.Argument(help="The question; '-' reads standard input.", metavar="QUESTION")
     ] = None,
     *,
-    common: Common,
+    common: CommonOptions,
 ) -> ExitCode:
     """Show what a question will take: parts, calls, pages, requests, tokens, price and time. Only lookups are run."""
     from runax_cli.commands import plan as command
@@ -134,7 +134,7 @@ def plan(
 
 @tools_app.command("list")
 @with_options("source", "output")
-def list_tools(*, common: Common) -> ExitCode:
+def list_tools(*, common: CommonOptions) -> ExitCode:
     """List the tools with their price in tokens and the parameters that the model does not see."""
     from runax_cli.commands import tools
 
@@ -143,7 +143,7 @@ def list_tools(*, common: Common) -> ExitCode:
 
 @tools_app.command("show")
 @with_options("source", "output")
-def show_tool(name: Annotated[str, typer.Argument(help="Name of the tool.")], *, common: Common) -> ExitCode:
+def show_tool(name: Annotated[str, typer.Argument(help="Name of the tool.")], *, common: CommonOptions) -> ExitCode:
     """Show one tool as the model sees it, and how it pages."""
     from runax_cli.commands import tools
 
@@ -158,7 +158,7 @@ def call_tool(
         list[str] | None, typer.Argument(help="Arguments; a value may be JSON.", metavar="KEY=VALUE…")
     ] = None,
     *,
-    common: Common,
+    common: CommonOptions,
 ) -> ExitCode:
     """Read all of one tool without any model: a preview, one JSON object, or one record a line."""
     from runax_cli.commands import tools_call
@@ -169,7 +169,9 @@ def call_tool(
 @runs_app.command("list")
 @with_options("output")
 def list_runs(
-    limit: Annotated[int, typer.Option("--limit", min=1, help="How many, from the newest.")] = 20, *, common: Common
+    limit: Annotated[int, typer.Option("--limit", min=1, help="How many, from the newest.")] = 20,
+    *,
+    common: CommonOptions,
 ) -> ExitCode:
     """List past runs, the newest first."""
     from runax_cli.commands import runs
@@ -179,7 +181,9 @@ def list_runs(
 
 @runs_app.command("show")
 @with_options("answer", "limits", "output")
-def show_run(run: Annotated[str, typer.Argument(help="Beginning of the run's id.")], *, common: Common) -> ExitCode:
+def show_run(
+    run: Annotated[str, typer.Argument(help="Beginning of the run's id.")], *, common: CommonOptions
+) -> ExitCode:
     """Show one run again: answer, certificate, evidence."""
     from runax_cli.commands import runs
 
@@ -188,7 +192,9 @@ def show_run(run: Annotated[str, typer.Argument(help="Beginning of the run's id.
 
 @runs_app.command("resume")
 @with_options("source", "answer", "limits", "call", "output")
-def resume_run(run: Annotated[str, typer.Argument(help="Beginning of the run's id.")], *, common: Common) -> ExitCode:
+def resume_run(
+    run: Annotated[str, typer.Argument(help="Beginning of the run's id.")], *, common: CommonOptions
+) -> ExitCode:
     """Go on with a run that was cut off or stopped: what is stored is neither fetched nor paid for again."""
     from runax_cli.commands import runs_resume
 
@@ -205,7 +211,7 @@ def export_run(
         typer.Option("--format", help="Form of the files.", metavar="parquet|ndjson|csv"),
     ] = "parquet",
     out: Annotated[Path, typer.Option("--out", help="Folder to write to.", metavar="DIR")] = Path(),
-    common: Common,
+    common: CommonOptions,
 ) -> ExitCode:
     """Write the datasets of a past run as Parquet, NDJSON or CSV files."""
     from runax_cli.commands import runs_export
@@ -216,7 +222,7 @@ def export_run(
 
 @runs_app.command("schema")
 @with_options("output")
-def show_schema(*, common: Common) -> ExitCode:
+def show_schema(*, common: CommonOptions) -> ExitCode:
     """Print the JSON Schema of results (-o json) or events (-o jsonl)."""
     from runax_cli.commands import runs
 
@@ -228,7 +234,7 @@ def show_schema(*, common: Common) -> ExitCode:
 def prune_runs(
     *,
     is_all: Annotated[bool, typer.Option("--all", metavar="", help="Remove every stored dataset.")] = False,
-    common: Common,
+    common: CommonOptions,
 ) -> ExitCode:
     """Remove stored datasets that are too old or too many by the settings; runs stay listed."""
     from runax_cli.commands import runs
@@ -241,7 +247,7 @@ def prune_runs(
 def show_config(
     *,
     has_origin: Annotated[bool, typer.Option("--origin", metavar="", help="Say where each value came from.")] = False,
-    common: Common,
+    common: CommonOptions,
 ) -> ExitCode:
     """Show the settings in force; secrets are masked."""
     from runax_cli.commands import config
@@ -251,7 +257,7 @@ def show_config(
 
 @config_app.command("check")
 @with_options("source", "answer", "limits", "call", "output")
-def check_config(*, common: Common) -> ExitCode:
+def check_config(*, common: CommonOptions) -> ExitCode:
     """Check the settings without any connection."""
     from runax_cli.commands import config
 
@@ -260,7 +266,7 @@ def check_config(*, common: Common) -> ExitCode:
 
 @config_app.command("init")
 @with_options("output")
-def init_config(*, common: Common) -> ExitCode:
+def init_config(*, common: CommonOptions) -> ExitCode:
     """Write '.env' and 'runax.yaml' with every setting in comments; existing files stay as they are."""
     from runax_cli.commands import config
 
@@ -269,7 +275,7 @@ def init_config(*, common: Common) -> ExitCode:
 
 @app.command()
 @with_options("source", "answer", "limits", "output")
-def doctor(*, common: Common) -> ExitCode:
+def doctor(*, common: CommonOptions) -> ExitCode:
     """Check that everything is reachable and usable; the model gets one tiny request."""
     from runax_cli.commands import doctor as command
 
@@ -278,7 +284,7 @@ def doctor(*, common: Common) -> ExitCode:
 
 @app.command()
 @with_options("output")
-def mock(options: MockOptions, *, common: Common) -> ExitCode:
+def mock(options: MockOptions, *, common: CommonOptions) -> ExitCode:
     """Serve made-up data, or files, as an API on port 9001; --mcp and --llm serve the other two."""
     from runax_cli.commands import mock as command
 
@@ -287,7 +293,7 @@ def mock(options: MockOptions, *, common: Common) -> ExitCode:
 
 @app.command()
 @with_options("output")
-def demo(*, common: Common) -> ExitCode:
+def demo(*, common: CommonOptions) -> ExitCode:
     """See the main job at once: a question over a dataset ten times the context. No key, no network."""
     from runax_cli.commands import demo as command
 
@@ -305,7 +311,7 @@ def smoke(
         list[str] | None, typer.Option("--only", help="Only questions whose ids match; repeatable.", metavar="GLOB")
     ] = None,
     *,
-    common: Common,
+    common: CommonOptions,
 ) -> ExitCode:
     """Ask questions with known answers against the mock API and the rules model, over real HTTP."""
     from runax_cli.commands import smoke as command
@@ -315,7 +321,7 @@ def smoke(
 
 @app.command()
 @with_options("answer", "limits", "output")
-def bench(options: BenchOptions, *, common: Common) -> ExitCode:
+def bench(options: BenchOptions, *, common: CommonOptions) -> ExitCode:
     """Ask the question bench from a checkout, by a model that knows the answers; --model takes a real one."""
     from runax_cli.commands import bench as command
 

@@ -21,22 +21,22 @@ from runax_cli.core.errors import RunaxError, first_cause
 from runax_cli.core.exit_codes import ExitCode, exit_code_of
 from runax_cli.core.untrusted_text import one_line, strip_control
 from runax_cli.core.validation_messages import misfit
-from runax_cli.telemetry.credential_mask import NO_SECRETS
+from runax_cli.telemetry.credential_mask import CREDENTIAL_MASK
 
 _OUTPUT_LOST = frozenset({errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EFBIG})
 
 
 @dataclass(slots=True)
-class Ending:
+class ExitState:
     """The exit code that the process will leave with."""
 
     code: int = ExitCode.COMPLETE
 
 
 @contextmanager
-def ended(*, is_debug: bool) -> Iterator[Ending]:
+def ended(*, is_debug: bool) -> Iterator[ExitState]:
     """Run a block and turn whatever ends it into `code` and, where there is something to say, one line."""
-    ending = Ending()
+    ending = ExitState()
     try:
         yield ending
         sys.stdout.flush()
@@ -51,7 +51,7 @@ def ended(*, is_debug: bool) -> Iterator[Ending]:
     except BaseException as error:
         # The last handler: what passed it would be a traceback for the user.
         if is_debug:
-            sys.stderr.write(NO_SECRETS.text(strip_control("".join(traceback.format_exception(error)))))
+            sys.stderr.write(CREDENTIAL_MASK.text(strip_control("".join(traceback.format_exception(error)))))
         ending.code = _told(first_cause(error))
 
 
@@ -104,7 +104,7 @@ def _usage(error: BaseException, message: str) -> int:
 
 
 def _say(text: str) -> None:
-    line = NO_SECRETS.text(one_line(text))
+    line = CREDENTIAL_MASK.text(one_line(text))
     try:
         sys.stderr.write(f"runax: {line}\n")
         sys.stderr.flush()

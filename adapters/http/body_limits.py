@@ -18,7 +18,7 @@ class BodyTooLarge(httpx2.StreamError):
     """A body passed the cap while it was received."""
 
 
-class _CappedBody(httpx2.AsyncByteStream):
+class _LimitedBody(httpx2.AsyncByteStream):
     """The decoded body of a response, up to a number of bytes. Iterating again goes on where it was left."""
 
     def __init__(self, response: httpx2.Response, max_bytes: int | None) -> None:
@@ -40,7 +40,7 @@ class _CappedBody(httpx2.AsyncByteStream):
         await self._response.aclose()
 
 
-class CappedClient(httpx2.AsyncClient):
+class MaxSizeClient(httpx2.AsyncClient):
     """Every body is at most `max_bytes` long, after decompression; whoever reads on gets BodyTooLarge.
 
     `has_endless_events` lets streams of events be as long as they like: then each event needs a cap of its own.
@@ -65,7 +65,7 @@ class CappedClient(httpx2.AsyncClient):
         capped = httpx2.Response(
             response.status_code,
             headers=[(name, value) for name, value in response.headers.multi_items() if name not in _DECODED],
-            stream=_CappedBody(response, self._cap(response)),
+            stream=_LimitedBody(response, self._cap(response)),
             request=response.request,
             extensions=response.extensions,
         )
@@ -88,7 +88,7 @@ _SIZE = 4
 _NO_BODY = frozenset({204, 205, 304})
 
 
-class Tail(httpx2.AsyncByteStream):
+class TruncationDetector(httpx2.AsyncByteStream):
     """The stream of a response as it comes over the wire, whose last bytes are kept."""
 
     def __init__(self, inner: httpx2.AsyncByteStream) -> None:
@@ -96,7 +96,7 @@ class Tail(httpx2.AsyncByteStream):
         self.last = b""
 
     @classmethod
-    def of(cls, response: httpx2.Response) -> "Tail":
+    def of(cls, response: httpx2.Response) -> "TruncationDetector":
         """The tail of a response that is not read yet."""
         stream = response.stream
         if not isinstance(stream, httpx2.AsyncByteStream):
@@ -114,7 +114,7 @@ class Tail(httpx2.AsyncByteStream):
         await self._inner.aclose()
 
 
-def is_perhaps_cut(response: httpx2.Response, tail: Tail, n_bytes: int) -> bool:
+def is_perhaps_cut(response: httpx2.Response, tail: TruncationDetector, n_bytes: int) -> bool:
     """Whether a body of `n_bytes` after decompression ends too early.
 
     The last bytes of gzip are the length of what was packed (RFC 1952, section 2.3.1). Nothing at all where JSON is

@@ -63,7 +63,7 @@ _GUARD = re.compile(rb"\s*(?:\)\]\}'?,?[^\S\n]*\n?|while ?\(1\);|for ?\(;;\);)(?
 _LONG_INTEGER = re.compile(rb"[0-9]{19}")  # beyond 64 bits the fast parser silently rounds to a float
 
 
-class BodyFlaw(ValueError):
+class MalformedBody(ValueError):
     """The body is not what its content type says; `is_perhaps_cut` if its end seems to be missing."""
 
     def __init__(self, why: str, *, is_perhaps_cut: bool = False) -> None:
@@ -72,7 +72,7 @@ class BodyFlaw(ValueError):
 
 
 def parse_body(data: bytes, content_type: str | None) -> Json:
-    """The value of a body; None for an empty one, a string for text. Raises BodyFlaw."""
+    """The value of a body; None for an empty one, a string for text. Raises MalformedBody."""
     if not data.strip():
         return None
     kind, charset = _media_type(content_type)
@@ -90,7 +90,7 @@ def parse_body(data: bytes, content_type: str | None) -> Json:
         return text if cells is None else cells
     if not kind or kind.startswith("text/") or kind.endswith(_TEXT):
         return _text(data, charset or "utf-8")
-    raise BodyFlaw(f"the body is '{kind}', which is neither JSON nor text")
+    raise MalformedBody(f"the body is '{kind}', which is neither JSON nor text")
 
 
 def _media_type(content_type: str | None) -> tuple[str, str | None]:
@@ -107,7 +107,7 @@ def _text(data: bytes, charset: str) -> str:
             return data.decode(encoding)
         except (UnicodeError, LookupError):
             continue
-    raise BodyFlaw("the body is no text")  # latin-1 decodes anything: never reached
+    raise MalformedBody("the body is no text")  # latin-1 decodes anything: never reached
 
 
 def _json(data: bytes, charset: str | None) -> Json:
@@ -124,7 +124,7 @@ def _json(data: bytes, charset: str | None) -> Json:
 
 
 def _slow_json(data: bytes) -> Json:
-    """What the fast parser refuses or rounds: large integers, lone surrogates, NaN. Raises BodyFlaw for the rest.
+    """What the fast parser refuses or rounds: large integers, lone surrogates, NaN. Raises MalformedBody for the rest.
 
     NaN and Infinity become null, which is how JavaScript writes them: they are no values, and their records are.
     """
@@ -133,16 +133,18 @@ def _slow_json(data: bytes) -> Json:
         value = json.loads(text, parse_constant=_no_value, parse_float=_finite)
         return _without_lone_surrogates(value) if "\\u" in text else value
     except UnicodeDecodeError as error:
-        raise BodyFlaw(f"the JSON body is not UTF-8 at byte {error.start}") from None
+        raise MalformedBody(f"the JSON body is not UTF-8 at byte {error.start}") from None
     except RecursionError:
-        raise BodyFlaw("the JSON body is nested too deeply") from None
+        raise MalformedBody("the JSON body is nested too deeply") from None
     except json.JSONDecodeError as error:
         is_cut = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string")
-        raise BodyFlaw(f"the body is no JSON: {error.msg} at character {error.pos}", is_perhaps_cut=is_cut) from None
-    except BodyFlaw:
+        raise MalformedBody(
+            f"the body is no JSON: {error.msg} at character {error.pos}", is_perhaps_cut=is_cut
+        ) from None
+    except MalformedBody:
         raise
     except ValueError:
-        raise BodyFlaw("the JSON body holds an integer of more digits than can be read") from None
+        raise MalformedBody("the JSON body holds an integer of more digits than can be read") from None
 
 
 def _no_value(_name: str) -> None:
@@ -152,7 +154,7 @@ def _no_value(_name: str) -> None:
 def _finite(digits: str) -> float:
     number = float(digits)
     if number in (float("inf"), float("-inf")):
-        raise BodyFlaw("the JSON body holds a number beyond the range of a double")
+        raise MalformedBody("the JSON body holds a number beyond the range of a double")
     return number
 
 

@@ -6,7 +6,7 @@ server says while it is up (a 500, a refusal) is an answer, and no outage, whate
 """
 
 from adapters.clock import Clock
-from adapters.errors import HttpStatusError, MalformedResponse, NotReached, SourceError
+from adapters.errors import ConnectError, HttpStatusError, MalformedResponse, SourceError
 
 PATIENCE_S = 30.0
 """A restart takes some seconds, with its health checks perhaps twenty. Who waits for longer wants to be told."""
@@ -19,7 +19,7 @@ _TOO_MANY = 429
 
 def is_away(error: SourceError) -> bool:
     """Whether nobody was there: no connection, or a gateway that says that it reached nobody behind it."""
-    return isinstance(error, NotReached) or (isinstance(error, HttpStatusError) and error.status in _AWAY)
+    return isinstance(error, ConnectError) or (isinstance(error, HttpStatusError) and error.status in _AWAY)
 
 
 def is_busy(error: SourceError) -> bool:
@@ -66,7 +66,7 @@ class Outage:
         return wait_s if wait_s <= self.left_s else None
 
 
-class Patience:
+class OutageWait:
     """The outages of one server, and its times of too many requests. A rush that lets some through is none to end."""
 
     def __init__(self, clock: Clock) -> None:
@@ -109,7 +109,7 @@ FAILURES_IN_A_ROW = 12
 COOLDOWN_S = 20.0
 
 
-class Breaker:
+class CircuitBreaker:
     """Closed while the server answers. What it answers matters not: a refusal is an answer.
 
     Ask `open_for_s` before each request, and tell afterwards what came of it, also where nothing did (`left`).

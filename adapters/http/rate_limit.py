@@ -22,7 +22,7 @@ _EPOCH_S, _EPOCH_MS = 1e9, 1e12
 
 
 @dataclass(frozen=True, slots=True)
-class Allowance:
+class RateLimitStatus:
     """`remaining` requests until `reset_s` seconds from now; `limit` is that of a whole window, None if unknown.
 
     Where a server counts something else (tokens), `remaining` is infinite as long as any of it is left.
@@ -33,24 +33,24 @@ class Allowance:
     limit: float | None = None
 
 
-def allowance_in(headers: Mapping[str, str], *, now: float) -> Allowance | None:
+def allowance_in(headers: Mapping[str, str], *, now: float) -> RateLimitStatus | None:
     """The tightest of what the headers tell, seen from the wall time `now`; None where they tell nothing usable."""
     lower = {name.lower(): value for name, value in headers.items()}
     found = [*_of_items(lower.get("ratelimit", "")), *_of_names(lower, now)]
     return min(found, key=lambda each: (each.remaining, -each.reset_s), default=None)
 
 
-def _of_items(value: str) -> Iterator[Allowance]:
+def _of_items(value: str) -> Iterator[RateLimitStatus]:
     """The one header `RateLimit`: `"default";r=5;t=30`, one for each policy, or `limit=100, remaining=5, reset=30`."""
     parts = value.split(",") if re.search(r";\s*r\s*=", value) else [value]
     for part in parts:
         figures = {name: float(figure) for name, figure in _ITEM.findall(part)}
         remaining, reset = figures.get("r", figures.get("remaining")), figures.get("t", figures.get("reset"))
         if remaining is not None and reset is not None:
-            yield Allowance(remaining, reset, figures.get("q", figures.get("limit")))
+            yield RateLimitStatus(remaining, reset, figures.get("q", figures.get("limit")))
 
 
-def _of_names(headers: Mapping[str, str], now: float) -> Iterator[Allowance]:
+def _of_names(headers: Mapping[str, str], now: float) -> Iterator[RateLimitStatus]:
     for name, value in headers.items():
         matched = _REMAINING.fullmatch(name)
         remaining = _number(value)
@@ -61,13 +61,13 @@ def _of_names(headers: Mapping[str, str], now: float) -> Iterator[Allowance]:
         resets = [reset for reset in (reset_s(headers.get(each, ""), now=now) for each in names) if reset is not None]
         if resets:
             limit = _number(headers.get(f"{stem}{before}-limit{after}", ""))
-            yield _counted(Allowance(remaining, resets[0], limit), what=before + after)
+            yield _counted(RateLimitStatus(remaining, resets[0], limit), what=before + after)
 
 
-def _counted(allowance: Allowance, *, what: str) -> Allowance:
+def _counted(allowance: RateLimitStatus, *, what: str) -> RateLimitStatus:
     """The allowance in requests: of tokens nobody knows how many a request takes, so that only none is too few."""
     is_requests = "token" not in what
-    return allowance if is_requests or not allowance.remaining else Allowance(math.inf, allowance.reset_s)
+    return allowance if is_requests or not allowance.remaining else RateLimitStatus(math.inf, allowance.reset_s)
 
 
 def reset_s(value: str, *, now: float) -> float | None:
@@ -109,7 +109,7 @@ _SCARCE = 0.1
 _FEW = 2.0
 
 
-class Pace:
+class RateLimiter:
     """When the next request may leave.
 
     While plenty is left, nobody waits. Of the last tenth of a window's requests (or the last two, where the size of
@@ -148,7 +148,7 @@ class Pace:
         self._next_at = place + (self._resets_at - place) / (remaining + 1)
         return place - now
 
-    def told(self, headers: Mapping[str, str]) -> Allowance | None:
+    def told(self, headers: Mapping[str, str]) -> RateLimitStatus | None:
         """An answer came, with what it says is left. Answers of one window may come in any order: the least counts."""
         allowance = allowance_in(headers, now=self._clock.wall())
         if allowance is None:

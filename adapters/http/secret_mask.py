@@ -21,7 +21,7 @@ _NAMES = frozenset(
 )  # fmt: skip
 
 
-class Mask:
+class SecretMask:
     """Replaces secrets by `***`: by value in any text, by name in the query of a URL."""
 
     def __init__(self, secrets: Iterable[str] = (), *, names: Iterable[str] = ()) -> None:

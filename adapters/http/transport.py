@@ -19,24 +19,24 @@ from typing import TypeAlias
 
 import httpx2
 
-from adapters.base import CallResult, Observer, RequestHeld, RequestSent, RetryPlanned, RetryRefused, nobody
+from adapters.base import CallResult, OnEvent, RequestSent, RequestThrottled, RetryPlanned, RetryRefused, nobody
 from adapters.clock import Clock, SystemClock
 from adapters.errors import (
+    CircuitOpen,
+    ConnectError,
     ConnectionFailed,
     ForeignOrigin,
     HttpStatusError,
-    LeftAlone,
     MalformedResponse,
-    NotReached,
     ResponseTooLarge,
     SourceError,
     TimedOut,
 )
-from adapters.http.body_limits import Tail, is_perhaps_cut
-from adapters.http.body_parser import BodyFlaw, parse_body
-from adapters.http.circuit_breaker import MOST_WAITS, Breaker, Patience, is_busy
-from adapters.http.rate_limit import Allowance, Pace
-from adapters.http.secret_mask import MASKED, Mask, quiet_http_logs
+from adapters.http.body_limits import TruncationDetector, is_perhaps_cut
+from adapters.http.body_parser import MalformedBody, parse_body
+from adapters.http.circuit_breaker import MOST_WAITS, CircuitBreaker, OutageWait, is_busy
+from adapters.http.rate_limit import RateLimiter, RateLimitStatus
+from adapters.http.secret_mask import MASKED, SecretMask, quiet_http_logs
 from adapters.http.url_safety import Origin, guard, joined
 
 _RETRYABLE = frozenset({408, 425, 429, 500, 502, 503, 504})
@@ -108,26 +108,30 @@ class HttpTransport:
         source: str,
         client: httpx2.AsyncClient,
         *,
-        mask: Mask,
+        mask: SecretMask,
         limits: HttpLimits,
         clock: Clock | None = None,
         uniform: Callable[[], float] = random.random,
     ) -> None:
         self._source, self._client, self._mask, self._limits = source, client, mask, limits
         self._clock, self._uniform = clock or SystemClock(), uniform
-        self._pace, self._breaker, self._patience = Pace(self._clock), Breaker(self._clock), Patience(self._clock)
+        self._pace, self._breaker, self._patience = (
+            RateLimiter(self._clock),
+            CircuitBreaker(self._clock),
+            OutageWait(self._clock),
+        )
         quiet_http_logs()
 
-    async def send(self, request: HttpRequest, *, observer: Observer = nobody) -> CallResult:
+    async def send(self, request: HttpRequest, *, observer: OnEvent = nobody) -> CallResult:
         """The response, parsed, after as many attempts as the limits allow. Raises SourceError; never half a body."""
         return await self._repeated(request, self._result, observer)
 
-    async def fetch(self, request: HttpRequest, *, observer: Observer = nobody) -> bytes:
+    async def fetch(self, request: HttpRequest, *, observer: OnEvent = nobody) -> bytes:
         """The body of a success, as it is. Raises SourceError."""
         result = await self._repeated(request, _unparsed, observer)
         return bytes(result.payload)
 
-    async def _repeated(self, request: HttpRequest, read: "_Read", observer: Observer) -> CallResult:
+    async def _repeated(self, request: HttpRequest, read: "_Read", observer: OnEvent) -> CallResult:
         started = self._clock.monotonic()
         location = f"{request.method} {self._mask.url(request.url)}"
         sent, answers = itertools.count(1), self._patience.answers
@@ -147,19 +151,19 @@ class HttpTransport:
                 return replace(result, duration_s=self._clock.monotonic() - started, requests=next(sent) - 1)
         raise ValueError(f"'max_attempts' is {self._limits.max_attempts}; it must be at least 1")
 
-    def _may_repeat(self, location: str, attempt: int, wait_s: float, error: SourceError, observer: Observer) -> bool:
+    def _may_repeat(self, location: str, attempt: int, wait_s: float, error: SourceError, observer: OnEvent) -> bool:
         try:
             observer(RetryPlanned(self._source, location, attempt, wait_s, str(error)))
         except RetryRefused:
             return False
         return True
 
-    async def _in_turn(self, location: str, observer: Observer) -> None:
+    async def _in_turn(self, location: str, observer: OnEvent) -> None:
         """Wait for as long as the source allows nothing more."""
         wait_s = self._pace.claim_s()
         if wait_s > 0:
             why = f"'{self._source}' says that it allows no more for now"
-            observer(RequestHeld(self._source, location, wait_s, why))
+            observer(RequestThrottled(self._source, location, wait_s, why))
             await self._clock.sleep(wait_s)
 
     async def _watched(self, request: HttpRequest, location: str, hops: "_Hops") -> tuple[httpx2.Response, bytes]:
@@ -167,7 +171,7 @@ class HttpTransport:
         left_s = self._breaker.open_for_s()
         if left_s is not None:
             text = f"the source '{self._source}' is left alone for {left_s:.0f} s more: {self._breaker.why}"
-            raise LeftAlone(text, source=self._source, location=location, retry_after_s=left_s)
+            raise CircuitOpen(text, source=self._source, location=location, retry_after_s=left_s)
         try:
             answer = await self._attempt(request, location, hops)
         except SourceError as error:
@@ -227,7 +231,7 @@ class HttpTransport:
             raise TimedOut(text, source=self._source, location=location, is_retryable=True) from None
         except (httpx2.NetworkError, httpx2.RemoteProtocolError, httpx2.ProxyError) as error:
             text = f"the connection to '{Origin.of(request.url)}' failed: {self._said(error)}"
-            kind = ConnectionFailed if hops.is_answered else NotReached
+            kind = ConnectionFailed if hops.is_answered else ConnectError
             raise kind(text, source=self._source, location=location, is_retryable=True) from None
         except httpx2.DecodingError as error:
             text = f"the body is not what its content encoding says: {self._said(error)}"
@@ -269,7 +273,7 @@ class HttpTransport:
             return replace(request, url=url)
         return replace(request, url=url, method="GET", body=None)
 
-    async def _read(self, response: httpx2.Response, location: str, allowance: Allowance | None) -> bytes:
+    async def _read(self, response: httpx2.Response, location: str, allowance: RateLimitStatus | None) -> bytes:
         """The whole body of a success, or the error that its status stands for."""
         encoding = response.headers.get("content-encoding", "").strip().lower()
         if encoding not in _ENCODINGS:
@@ -277,7 +281,7 @@ class HttpTransport:
             raise MalformedResponse(text, source=self._source, location=location)
         if not 200 <= response.status_code < 300:
             raise await self._refusal(response, location, allowance)
-        body, tail = bytearray(), Tail.of(response)
+        body, tail = bytearray(), TruncationDetector.of(response)
         self._require_size(_announced(response), location)
         async for piece in response.aiter_bytes():
             body += piece
@@ -292,7 +296,9 @@ class HttpTransport:
             text = f"the body is larger than {self._limits.max_bytes:,} bytes; ask for a smaller page"
             raise ResponseTooLarge(text, source=self._source, location=location)
 
-    async def _refusal(self, response: httpx2.Response, location: str, allowance: Allowance | None) -> HttpStatusError:
+    async def _refusal(
+        self, response: httpx2.Response, location: str, allowance: RateLimitStatus | None
+    ) -> HttpStatusError:
         body = bytearray()
         async for piece in response.aiter_bytes():
             body += piece
@@ -317,7 +323,7 @@ class HttpTransport:
     def _result(self, head: httpx2.Response, body: bytes, location: str) -> CallResult:
         try:
             payload = parse_body(body, head.headers.get("content-type"))
-        except BodyFlaw as flaw:
+        except MalformedBody as flaw:
             raise MalformedResponse(
                 str(flaw), source=self._source, location=location, is_retryable=flaw.is_perhaps_cut
             ) from None
@@ -355,7 +361,7 @@ class _Hops:
 
     source: str
     count: "itertools.count[int]"
-    observer: Observer
+    observer: OnEvent
     is_answered: bool = False
 
     def sent(self, location: str) -> None:

@@ -37,7 +37,7 @@ _NAMES = frozenset(
 _CONNECTED = "connection.connect_tcp.complete"
 
 
-class RefusedAddress(httpx2.TransportError):
+class AddressRefused(httpx2.TransportError):
     """A request would have gone to an address that only the user may name."""
 
 
@@ -56,7 +56,7 @@ def is_off_limits(host: str) -> bool:
 def guard(client: httpx2.AsyncClient, configured: Iterable[str | None] = ()) -> httpx2.AsyncClient:
     """Let a client reach no such address, but for those that a `configured` URL has as its host. Returns the client.
 
-    A request that would is refused by RefusedAddress. Another host that leads there is no leave, configured or not.
+    A request that would is refused by AddressRefused. Another host that leads there is no leave, configured or not.
     """
     allowed = frozenset(host for url in configured if url and is_off_limits(host := _host(url)))
 
@@ -65,7 +65,7 @@ def guard(client: httpx2.AsyncClient, configured: Iterable[str | None] = ()) -> 
         if _plain(host) in allowed:
             return
         if is_off_limits(host):
-            raise RefusedAddress(f"'{host}' is {_WHAT}")
+            raise AddressRefused(f"'{host}' is {_WHAT}")
         request.extensions = {**request.extensions, "trace": _PeerSeen(host)}
 
     client.event_hooks = {**client.event_hooks, "request": [*client.event_hooks["request"], look]}
@@ -93,7 +93,7 @@ class _PeerSeen:
         address = str(peer[0]) if isinstance(peer, tuple) and peer else ""
         if is_off_limits(address):
             await stream.aclose()
-            raise RefusedAddress(f"'{self._host}' leads to {address}, {_WHAT}")
+            raise AddressRefused(f"'{self._host}' leads to {address}, {_WHAT}")
 
 
 def _plain(host: str) -> str:

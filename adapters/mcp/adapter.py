@@ -16,34 +16,42 @@ import httpx2
 from mcp.types import Tool
 
 from adapters.base import (
+    ApprovalMode,
     CallResult,
     Effect,
     Json,
     JsonObject,
-    Leave,
-    LeftOut,
-    Observer,
+    OnEvent,
     PageAddress,
-    ProgressTold,
-    RequestHeld,
+    ProgressReported,
+    RequestPreview,
     RequestSent,
+    RequestThrottled,
     RetryPlanned,
     RetryRefused,
-    ShownRequest,
+    SkippedTool,
     SourceWarning,
     ToolList,
     ToolSpec,
     nobody,
 )
 from adapters.clock import Clock, SystemClock
-from adapters.errors import ConnectionFailed, InvalidRequest, LeftAlone, SourceError, TimedOut, ToolFailed, UnknownTool
-from adapters.http.circuit_breaker import Breaker
-from adapters.http.rate_limit import Pace
-from adapters.mcp.connection.errors import Circumstances, mask_of, tool_failed, void_result
+from adapters.errors import (
+    CircuitOpen,
+    ConnectionFailed,
+    InvalidRequest,
+    SourceError,
+    TimedOut,
+    ToolFailed,
+    UnknownTool,
+)
+from adapters.http.circuit_breaker import CircuitBreaker
+from adapters.http.rate_limit import RateLimiter
+from adapters.mcp.connection.errors import FailureContext, mask_of, tool_failed, void_result
 from adapters.mcp.connection.sdk_bridge import cursor_of, listed, unusable_tools, usable_tools
-from adapters.mcp.connection.session import Connection, ToolPage
+from adapters.mcp.connection.session import McpConnection, ToolPage
 from adapters.mcp.content.results import (
-    Read,
+    ParsedResult,
     asks_for_input,
     is_error,
     is_put_off,
@@ -73,8 +81,8 @@ class McpSource:
         self._settings = settings
         self._clock = clock or SystemClock()
         self._jitter = jitter
-        self._pace, self._breaker = Pace(self._clock), Breaker(self._clock)
-        self._connection: Connection | None = None
+        self._pace, self._breaker = RateLimiter(self._clock), CircuitBreaker(self._clock)
+        self._connection: McpConnection | None = None
         self._lock = asyncio.Lock()
         self._listed: ToolList | None = None
         self._warned: set[tuple[str, str]] = set()
@@ -109,7 +117,7 @@ class McpSource:
         arguments: Mapping[str, Json],
         page: PageAddress | None = None,
         *,
-        observer: Observer = nobody,
+        observer: OnEvent = nobody,
     ) -> CallResult:
         """Call a tool once, or, where it only reads, until it answers or the attempts are used up."""
         spec = await self._spec(tool)
@@ -132,12 +140,12 @@ class McpSource:
             flaw=read.flaw,
         )
 
-    async def shown(self, tool: str, arguments: Mapping[str, Json]) -> ShownRequest:
+    async def shown(self, tool: str, arguments: Mapping[str, Json]) -> RequestPreview:
         """What a call would send: the tool and its arguments, to the server as the settings name it."""
         spec, settings = await self._spec(tool), self._settings
         mask = mask_of(settings)
         server = mask.url(httpx2.URL(settings.url)) if settings.url else mask.text(" ".join(settings.command or ()))
-        return ShownRequest(_location(spec), server, dict(arguments))
+        return RequestPreview(_location(spec), server, dict(arguments))
 
     async def aclose(self) -> None:
         """Close the connection, and with it a server that was started for it."""
@@ -146,14 +154,14 @@ class McpSource:
                 await self._connection.aclose()
                 self._connection = None
 
-    async def _connected(self) -> Connection:
+    async def _connected(self) -> McpConnection:
         """The connection, made anew where there is none or it was lost."""
         async with self._lock:
             if self._connection is not None and self._connection.is_lost:
                 await self._connection.aclose()
                 self._connection = None
             if self._connection is None:
-                self._connection = await Connection.open(self._settings, heard=self._pace.told)
+                self._connection = await McpConnection.open(self._settings, heard=self._pace.told)
             return self._connection
 
     def _refuse_foreign(self, spec: ToolSpec, page: PageAddress) -> None:
@@ -174,7 +182,7 @@ class McpSource:
         try:
             pages, cut = await self._tool_pages(connection)
         except ToolFailed as error:
-            pages, cut = [], [LeftOut("tools/list", f"MCP server '{self.name}' lists no tools: {error}")]
+            pages, cut = [], [SkippedTool("tools/list", f"MCP server '{self.name}' lists no tools: {error}")]
         tools = _once_each([tool for page in pages for tool in page.tools])
         settings = self._settings
         usable = specs_of(
@@ -185,13 +193,13 @@ class McpSource:
             page_sizes=settings.page_sizes,
         )
         leaves = settings.leaves
-        specs = [replace(spec, leave=leaves.get(spec.locator, Leave.ASK)) for spec in usable.tools]
+        specs = [replace(spec, leave=leaves.get(spec.locator, ApprovalMode.ASK)) for spec in usable.tools]
         if await self._has_resources(connection):
             specs += resource_specs(source=self.name, taken={spec.name for spec in specs})
         flawed = [part for page in pages for part in _flawed(page)]
         return ToolList(tuple(specs), (*usable.left_out, *flawed, *cut))
 
-    async def _has_resources(self, connection: Connection) -> bool:
+    async def _has_resources(self, connection: McpConnection) -> bool:
         """Whether there is any resource to read; many servers say that they have some and have none."""
         if not connection.offers_resources:
             return False
@@ -200,7 +208,7 @@ class McpSource:
         except SourceError:
             return False
 
-    async def _tool_pages(self, connection: Connection) -> tuple[list[ToolPage], list[LeftOut]]:
+    async def _tool_pages(self, connection: McpConnection) -> tuple[list[ToolPage], list[SkippedTool]]:
         """Every page of the list, until it ends, repeats a cursor, or brings no tool that is new."""
         pages: list[ToolPage] = []
         cursors: set[str] = set()
@@ -230,7 +238,7 @@ class McpSource:
         else:
             why = f"it does not end, there are more than {_MAX_LIST_PAGES} pages"
         why = f"the list of tools is not whole: {why}; {len(names)} tools were read"
-        return pages, [LeftOut("tools/list", why)]
+        return pages, [SkippedTool("tools/list", why)]
 
     async def _spec(self, tool: str) -> ToolSpec:
         """The tool of that name; where there is none, the server may have changed its list."""
@@ -244,7 +252,7 @@ class McpSource:
         hint = f"; did you mean '{near[0]}'?" if near else ""
         raise UnknownTool(f"there is no tool '{tool}' in '{self.name}'{hint}", source=self.name, requests=0)
 
-    async def _attempts(self, spec: ToolSpec, arguments: JsonObject, observer: Observer) -> tuple[JsonObject, int]:
+    async def _attempts(self, spec: ToolSpec, arguments: JsonObject, observer: OnEvent) -> tuple[JsonObject, int]:
         """The raw result and the number of requests it took."""
         limit = self._settings.max_attempts if spec.effect is Effect.READ else 1
         attempt = 1
@@ -264,12 +272,12 @@ class McpSource:
                     raise error from None
             await self._clock.sleep(wait_s)
 
-    async def _watched(self, spec: ToolSpec, arguments: JsonObject, observer: Observer) -> JsonObject:
+    async def _watched(self, spec: ToolSpec, arguments: JsonObject, observer: OnEvent) -> JsonObject:
         """One request at the server's pace, unless the server is to be left alone for a while."""
         held_s = self._pace.claim_s()
         if held_s > 0:
             why = f"'{self.name}' says that it allows no more for now"
-            observer(RequestHeld(self.name, _location(spec), held_s, why))
+            observer(RequestThrottled(self.name, _location(spec), held_s, why))
             await self._clock.sleep(held_s)
         self._require_open(spec)
         observer(RequestSent(self.name, _location(spec)))
@@ -291,16 +299,16 @@ class McpSource:
         left_s = self._breaker.open_for_s()
         if left_s is not None:
             text = f"the MCP server '{self.name}' is left alone for {left_s:.0f} s more: {self._breaker.why}"
-            raise LeftAlone(text, source=self.name, location=_location(spec), retry_after_s=left_s)
+            raise CircuitOpen(text, source=self.name, location=_location(spec), retry_after_s=left_s)
 
-    async def _once(self, spec: ToolSpec, arguments: JsonObject, observer: Observer) -> JsonObject:
+    async def _once(self, spec: ToolSpec, arguments: JsonObject, observer: OnEvent) -> JsonObject:
         connection = await self._connected()
         try:
             raw = await self._asked(connection, spec, arguments, observer)
         except ConnectionFailed:
             connection.is_lost = True
             raise
-        around = Circumstances(settings=self._settings, location=_location(spec))
+        around = FailureContext(settings=self._settings, location=_location(spec))
         if is_error(raw):
             raise tool_failed(around, "\n".join(texts_of(raw)))
         if spec.locator != READ_RESOURCE and (message := told_failure(raw)):
@@ -314,7 +322,7 @@ class McpSource:
         return raw
 
     def _asked(
-        self, connection: Connection, spec: ToolSpec, arguments: JsonObject, observer: Observer
+        self, connection: McpConnection, spec: ToolSpec, arguments: JsonObject, observer: OnEvent
     ) -> Awaitable[JsonObject]:
         latest = -_TELLING_S
 
@@ -325,7 +333,7 @@ class McpSource:
                 return
             latest = now
             said = mask_of(self._settings).text(text or "")
-            observer(ProgressTold(self.name, _location(spec), done, total, said))
+            observer(ProgressReported(self.name, _location(spec), done, total, said))
 
         if spec.locator == LIST_RESOURCES:
             return connection.list_resources(cursor_of({"nextCursor": arguments.get("cursor")}))
@@ -340,7 +348,7 @@ class McpSource:
         limit_s: float = min(_LONGEST_WAIT_S, _FIRST_WAIT_S * 2 ** (attempt - 1))
         return limit_s * self._jitter()
 
-    async def _read(self, spec: ToolSpec, raw: JsonObject, observer: Observer) -> Read:
+    async def _read(self, spec: ToolSpec, raw: JsonObject, observer: OnEvent) -> ParsedResult:
         """The payload and its size; a large result is read off the loop."""
         is_large = sum(map(len, texts_of(raw))) > _LARGE_CHARS
         is_paged = spec.pagination.position is not None
@@ -350,7 +358,7 @@ class McpSource:
             self._warn(spec, code, f"tool '{spec.name}' {text}", observer)
         return read
 
-    def _warn(self, spec: ToolSpec, code: str, text: str, observer: Observer) -> None:
+    def _warn(self, spec: ToolSpec, code: str, text: str, observer: OnEvent) -> None:
         if (spec.name, code) not in self._warned:
             self._warned.add((spec.name, code))
             observer(SourceWarning(self.name, spec.name, code, text))
@@ -367,9 +375,9 @@ def _once_each(tools: Sequence[Tool]) -> list[Tool]:
     return [tool for tool in tools if first.setdefault(tool.name, tool) is tool or first[tool.name] != tool]
 
 
-def _flawed(page: ToolPage) -> list[LeftOut]:
+def _flawed(page: ToolPage) -> list[SkippedTool]:
     """What of a page is of no use: tools that are none, and those that the SDK refused."""
     taken = {tool.name for tool in page.tools}
     refused = [tool["name"] for tool in usable_tools(page.raw) if tool["name"] not in taken]
     why = "its arguments ask for HTTP headers in a form that the protocol forbids (x-mcp-header)"
-    return [*unusable_tools(page.raw), *(LeftOut(name, why) for name in refused)]
+    return [*unusable_tools(page.raw), *(SkippedTool(name, why) for name in refused)]

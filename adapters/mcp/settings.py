@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
-from adapters.base import JsonObject, Leave, Pagination
+from adapters.base import ApprovalMode, JsonObject, Pagination
 from adapters.errors import DocumentError
 
 
@@ -40,7 +40,7 @@ class McpSettings:
     headers: Mapping[str, str] = field(default_factory=_no_text, repr=False)
     timeout_s: float = 30.0
     timeouts: Mapping[str, float] = field(default_factory=dict)
-    leaves: Mapping[str, Leave] = field(default_factory=dict)
+    leaves: Mapping[str, ApprovalMode] = field(default_factory=dict)
     paging: Mapping[str, Pagination] = field(default_factory=dict)
     page_sizes: Mapping[str, int] = field(default_factory=dict)
     max_attempts: int = 2

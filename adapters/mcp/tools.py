@@ -11,7 +11,17 @@ from types import MappingProxyType
 
 from mcp.types import Tool
 
-from adapters.base import Convention, Effect, Json, JsonObject, LeftOut, Pagination, ToolList, ToolSpec, tool_name
+from adapters.base import (
+    Effect,
+    Json,
+    JsonObject,
+    Pagination,
+    PaginationStyle,
+    SkippedTool,
+    ToolList,
+    ToolSpec,
+    tool_name,
+)
 from adapters.pagination import ResponseShape, counting, detect, flattened
 
 _DEPTH = 3
@@ -185,10 +195,10 @@ def specs_of(
     `paging` is how tools page by what the user says, `page_sizes` the longest page to ask for, both by their own names.
     """
     specs: dict[str, ToolSpec] = {}
-    left_out: list[LeftOut] = []
+    left_out: list[SkippedTool] = []
     for tool in tools:
         if any(spec.locator == tool.name for spec in specs.values()):
-            left_out.append(LeftOut(tool.name, "the server lists two tools of this name; the first is used"))
+            left_out.append(SkippedTool(tool.name, "the server lists two tools of this name; the first is used"))
             continue
         pagination = _capped(paging.get(tool.name) or _detected(tool), page_sizes.get(tool.name))
         spec = _spec_of(tool, pagination, source=source, taken=specs, is_vouched=tool.name in read_tools)
@@ -230,7 +240,7 @@ def resource_specs(*, source: str, taken: Collection[str]) -> tuple[ToolSpec, To
         source=source,
         locator=LIST_RESOURCES,
         pagination=Pagination(
-            convention=Convention.CURSOR, position="cursor", next_path="nextCursor", is_declared=True
+            convention=PaginationStyle.CURSOR, position="cursor", next_path="nextCursor", is_declared=True
         ),
         noun="resources",
         records_path="resources",

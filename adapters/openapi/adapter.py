@@ -19,9 +19,9 @@ from adapters.base import (
     Effect,
     Json,
     JsonObject,
-    Observer,
+    OnEvent,
     PageAddress,
-    ShownRequest,
+    RequestPreview,
     SourceWarning,
     ToolList,
     nobody,
@@ -36,30 +36,30 @@ from adapters.errors import (
     SourceError,
     UnknownTool,
 )
-from adapters.http.secret_mask import Mask
+from adapters.http.secret_mask import SecretMask
 from adapters.http.transport import HttpLimits, HttpRequest, HttpTransport, new_client
 from adapters.http.url_safety import Origin, is_other_scheme, joined
 from adapters.openapi.auth.schemes import Credential
-from adapters.openapi.document.document import Document, NotLoaded
+from adapters.openapi.document.document import DocumentNotLoaded, OpenApiDocument
 from adapters.openapi.document.loader import MAX_DOCUMENT_BYTES, DocumentFetcher
 from adapters.openapi.document.servers import configured_url
-from adapters.openapi.request.authorization import Access
+from adapters.openapi.request.authorization import RequestAuthorizer
 from adapters.openapi.request.builder import (
     BuiltRequest,
-    Refused,
+    InvalidArguments,
     build_request,
     undeclared,
     with_credentials,
     with_undeclared,
 )
-from adapters.openapi.request.validation import Remark, Verifier
+from adapters.openapi.request.validation import CallValidator, ValidationNote
 from adapters.openapi.settings import ANY_SCHEME, OpenApiSettings, ToolOverride
 from adapters.openapi.tools import cache as kept
-from adapters.openapi.tools.arguments import NoObject, with_members
-from adapters.openapi.tools.builder import ToolBuilder
-from adapters.openapi.tools.cache import Shelf
+from adapters.openapi.tools.arguments import NotAnObject, with_members
+from adapters.openapi.tools.builder import OpenApiToolBuilder
+from adapters.openapi.tools.cache import DiskCache
 from adapters.openapi.tools.response_shape import declares_html
-from adapters.openapi.tools.tool import Tool
+from adapters.openapi.tools.tool import OpenApiTool
 from adapters.pagination import as_written
 
 __all__ = ["OpenApiSettings", "OpenApiSource", "ToolOverride"]
@@ -78,28 +78,28 @@ class OpenApiSource:
     def __init__(
         self,
         settings: OpenApiSettings,
-        builder: ToolBuilder,
+        builder: OpenApiToolBuilder,
         *,
         fetcher: DocumentFetcher,
-        document: Document,
+        document: OpenApiDocument,
         client: httpx2.AsyncClient,
         owns_client: bool,
         clock: Clock,
     ) -> None:
         self._settings, self._builder, self._fetcher, self._document = settings, builder, fetcher, document
         self._client, self._owns_client = client, owns_client
-        self._verifier = Verifier(document, builder.reader)
+        self._verifier = CallValidator(document, builder.reader)
         self._building = asyncio.Lock()
         self._listed: ToolList | None = None
-        self._shelf = None if settings.cache_folder is None else Shelf(settings.cache_folder)
-        mask = Mask(builder.security.secrets, names=builder.security.secret_names)
+        self._shelf = None if settings.cache_folder is None else DiskCache(settings.cache_folder)
+        mask = SecretMask(builder.security.secrets, names=builder.security.secret_names)
         self._mask = mask
         limits = HttpLimits(
             timeout_s=settings.timeout_s, max_attempts=settings.max_attempts, max_bytes=settings.max_bytes
         )
         self._transport = HttpTransport(settings.name, client, mask=mask, limits=limits, clock=clock)
         base = builder.servers.root.url
-        self._access = Access(settings, builder.security, base=base, http=client, clock=clock, mask=mask)
+        self._access = RequestAuthorizer(settings, builder.security, base=base, http=client, clock=clock, mask=mask)
 
     @classmethod
     async def open(
@@ -108,7 +108,7 @@ class OpenApiSource:
         *,
         client: httpx2.AsyncClient | None = None,
         clock: Clock | None = None,
-        observer: Observer = nobody,
+        observer: OnEvent = nobody,
     ) -> "OpenApiSource":
         """Read the document. Raises DocumentError where it is none at all; a flaw inside costs only its operation."""
         clock, http = clock or SystemClock(), client or new_client((settings.base_url, settings.document))
@@ -116,7 +116,7 @@ class OpenApiSource:
             fetcher = _fetcher(settings, http, clock, observer)
             document = await fetcher.open(settings.document)
             _refuse_foreign_versions(document, settings)
-            builder = await _loaded(fetcher, document, lambda: ToolBuilder(document, settings))
+            builder = await _loaded(fetcher, document, lambda: OpenApiToolBuilder(document, settings))
         except BaseException:
             if client is None:
                 await http.aclose()
@@ -142,7 +142,7 @@ class OpenApiSource:
         tools = sorted(self._builder.tools.values(), key=lambda tool: tool.spec.name)
         listed = ToolList(tuple(tool.spec for tool in tools), tuple(dict.fromkeys(self._builder.left_out)))
         if self._shelf is not None:
-            found = kept.Kept(self._other_files(), listed)
+            found = kept.CachedTools(self._other_files(), listed)
             await asyncio.to_thread(kept.keep, self._shelf, self._key(), found, mask=self._mask)
         return listed
 
@@ -171,7 +171,7 @@ class OpenApiSource:
         arguments: Mapping[str, Json],
         page: PageAddress | None = None,
         *,
-        observer: Observer = nobody,
+        observer: OnEvent = nobody,
     ) -> CallResult:
         """Send one request of a tool. `page.arguments` go over the call's own; `page.url` replaces the URL.
 
@@ -201,11 +201,11 @@ class OpenApiSource:
 
     async def _exchanged(
         self,
-        known: Tool,
+        known: OpenApiTool,
         arguments: JsonObject,
         place: PageAddress,
         credentials: tuple[Credential, ...],
-        observer: Observer,
+        observer: OnEvent,
     ) -> CallResult:
         """One request with some credentials, and its response."""
         built = self._built(known, arguments, credentials)
@@ -221,14 +221,14 @@ class OpenApiSource:
             await self._check_response(known, result, observer)
         return result
 
-    async def shown(self, tool: str, arguments: Mapping[str, Json]) -> ShownRequest:
+    async def shown(self, tool: str, arguments: Mapping[str, Json]) -> RequestPreview:
         """The request that a call would send, its secrets masked. Raises SourceError where it would send none."""
         known = await self._tool(tool)
         built = self._built(known, dict(arguments), ())
         body = built.body_value if built.body_value is not None else (built.body or b"").decode("utf-8", "replace")
-        return ShownRequest(built.method, self._mask.url(built.url), body or None)
+        return RequestPreview(built.method, self._mask.url(built.url), body or None)
 
-    def _placed(self, tool: Tool, arguments: Mapping[str, Json], place: PageAddress) -> JsonObject:
+    def _placed(self, tool: OpenApiTool, arguments: Mapping[str, Json], place: PageAddress) -> JsonObject:
         """The call's arguments with those of the page; another operation gets the ones that it knows."""
         own = dict(arguments)
         if place.operation is not None:
@@ -238,7 +238,7 @@ class OpenApiSource:
             declared = {name: value for name, value in place.arguments.items() if name not in foreign}
             of_page = as_written(declared, tool.spec.pagination)
             return with_members(own, of_page, known=tool.binding.arguments)
-        except NoObject as error:
+        except NotAnObject as error:
             raise self._invalid(tool, (f"{error}: it must be an object, since the page is said inside it",)) from None
 
     async def reach(self) -> None:
@@ -259,7 +259,7 @@ class OpenApiSource:
         if self._owns_client:
             await self._client.aclose()
 
-    async def _tool(self, name: str) -> Tool:
+    async def _tool(self, name: str) -> OpenApiTool:
         if self._listed is None:
             await self.list_tools()
         found = self._builder.tools.get(name)
@@ -272,20 +272,24 @@ class OpenApiSource:
             raise UnknownTool(f"there is no tool '{name}' in '{self.name}'{hint}", source=self.name)
         return found
 
-    def _built(self, tool: Tool, arguments: Mapping[str, Json], credentials: tuple[Credential, ...]) -> BuiltRequest:
+    def _built(
+        self, tool: OpenApiTool, arguments: Mapping[str, Json], credentials: tuple[Credential, ...]
+    ) -> BuiltRequest:
         base = self._builder.base_of(tool.operation)
         if base.url is None:
             raise DocumentError(base.why, source=self.name, location=tool.spec.locator, requests=0)
         try:
             return build_request(tool, arguments, base=base.url, credentials=credentials)
-        except Refused as error:
+        except InvalidArguments as error:
             raise self._invalid(tool, error.violations) from None
 
-    def _invalid(self, tool: Tool, violations: tuple[str, ...]) -> InvalidRequest:
+    def _invalid(self, tool: OpenApiTool, violations: tuple[str, ...]) -> InvalidRequest:
         text = f"the arguments do not fit '{tool.spec.name}': {'; '.join(violations)}"
         return InvalidRequest(text, source=self.name, location=tool.spec.locator, violations=violations)
 
-    def _page_url(self, tool: Tool, built: BuiltRequest, text: str, credentials: tuple[Credential, ...]) -> httpx2.URL:
+    def _page_url(
+        self, tool: OpenApiTool, built: BuiltRequest, text: str, credentials: tuple[Credential, ...]
+    ) -> httpx2.URL:
         """The URL of a page that a response named: seen from the request's own, and of its origin.
 
         A service behind a proxy that ends TLS writes the wrong scheme: the page is asked for by the request's own.
@@ -300,18 +304,18 @@ class OpenApiSource:
             raise self._foreign(tool, text, f"another path than that of '{tool.spec.locator}', and no GET")
         return with_credentials(url, credentials)
 
-    def _foreign(self, tool: Tool, text: str, where: str) -> ForeignOrigin:
+    def _foreign(self, tool: OpenApiTool, text: str, where: str) -> ForeignOrigin:
         shown = self._mask.text(text.partition("?")[0])[:200]
         why = f"the next page is at '{shown}', {where}; it was not followed"
         return ForeignOrigin(why, source=self.name, location=tool.spec.locator, requests=0)
 
-    async def _check_request(self, tool: Tool, built: BuiltRequest, observer: Observer) -> None:
+    async def _check_request(self, tool: OpenApiTool, built: BuiltRequest, observer: OnEvent) -> None:
         faults, remark = await _loaded(self._fetcher, self._document, lambda: self._verifier.request(tool, built))
         if faults:
             raise self._invalid(tool, faults)
         self._tell(tool, remark, observer)
 
-    async def _check_response(self, tool: Tool, result: CallResult, observer: Observer) -> None:
+    async def _check_response(self, tool: OpenApiTool, result: CallResult, observer: OnEvent) -> None:
         if is_web_page(result) and not declares_html(self._builder.reader, tool.operation.entry):
             text = (
                 "the server answered with a web page where the document has none; check the base URL and the credential"
@@ -321,12 +325,12 @@ class OpenApiSource:
             remark = await _loaded(self._fetcher, self._document, lambda: self._verifier.response(tool, result))
             self._tell(tool, remark, observer)
 
-    def _tell(self, tool: Tool, remark: Remark | None, observer: Observer) -> None:
+    def _tell(self, tool: OpenApiTool, remark: ValidationNote | None, observer: OnEvent) -> None:
         if remark is not None:
             observer(SourceWarning(self.name, tool.spec.name, remark.code, self._mask.text(remark.text)))
 
 
-def _request(tool: Tool, built: BuiltRequest, url: httpx2.URL, place: PageAddress) -> HttpRequest:
+def _request(tool: OpenApiTool, built: BuiltRequest, url: httpx2.URL, place: PageAddress) -> HttpRequest:
     """The request of one page: by HEAD it has no body, and its own headers go before those of the arguments."""
     own = {name.lower() for name in place.headers}
     headers = tuple(header for header in built.headers if header[0].lower() not in own)
@@ -347,9 +351,7 @@ def is_web_page(result: CallResult) -> bool:
     return result.headers.get("content-type", "").lower().lstrip().startswith(("text/html", "application/xhtml"))
 
 
-def _fetcher(
-    settings: OpenApiSettings, client: httpx2.AsyncClient, clock: Clock, observer: Observer
-) -> DocumentFetcher:
+def _fetcher(settings: OpenApiSettings, client: httpx2.AsyncClient, clock: Clock, observer: OnEvent) -> DocumentFetcher:
     """What reads the document: its own limits, and the token only for the configured origin."""
     values = {name: secret.get_secret_value() for name, secret in settings.credentials.items()}
     limits = HttpLimits(
@@ -357,7 +359,7 @@ def _fetcher(
         max_attempts=settings.max_attempts,
         max_bytes=MAX_DOCUMENT_BYTES,
     )
-    transport = HttpTransport(settings.name, client, mask=Mask(values.values()), limits=limits, clock=clock)
+    transport = HttpTransport(settings.name, client, mask=SecretMask(values.values()), limits=limits, clock=clock)
     own = None if settings.base_url is None else configured_url(settings.base_url)
     return DocumentFetcher(
         settings.name,
@@ -368,7 +370,7 @@ def _fetcher(
     )
 
 
-def _refuse_foreign_versions(document: Document, settings: OpenApiSettings) -> None:
+def _refuse_foreign_versions(document: OpenApiDocument, settings: OpenApiSettings) -> None:
     fields = document.root.fields
     version = fields.get("openapi", fields.get("swagger"))
     if str(version).split(".")[0] not in ("2", "3"):
@@ -376,17 +378,17 @@ def _refuse_foreign_versions(document: Document, settings: OpenApiSettings) -> N
         raise DocumentError(text, source=settings.name)
 
 
-async def _loaded(fetcher: DocumentFetcher, document: Document, step: Callable[[], _T]) -> _T:
+async def _loaded(fetcher: DocumentFetcher, document: OpenApiDocument, step: Callable[[], _T]) -> _T:
     """The value of a step, taken off the event loop, again after each file that it turned out to need."""
     while True:
         try:
             return await asyncio.to_thread(step)
-        except NotLoaded as needed:
+        except DocumentNotLoaded as needed:
             uri = needed.uri
         await _load(fetcher, document, uri)
 
 
-async def _load(fetcher: DocumentFetcher, document: Document, uri: str) -> None:
+async def _load(fetcher: DocumentFetcher, document: OpenApiDocument, uri: str) -> None:
     """Add one more file to a document, or take note that it cannot be had."""
     try:
         document.add(uri, await fetcher.read(uri, root_uri=document.uri))

@@ -13,7 +13,7 @@ NEW_CONTAINERS = 200_000
 """How many may come before the collector looks: some 40 MB, if all of them were garbage in cycles."""
 
 
-class _Patience:
+class _GcThreshold:
     """The threshold of the process while somebody asks for it; as it was before when the last one leaves."""
 
     def __init__(self) -> None:
@@ -51,7 +51,7 @@ def _let_all_be_old() -> None:
         gc.unfreeze()
 
 
-_PATIENCE = _Patience()
+_PATIENCE = _GcThreshold()
 
 
 @contextmanager

@@ -9,11 +9,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Protocol
 
-from adapters.base import Leave, Pagination
+from adapters.base import ApprovalMode, Pagination
 
 ANY_SCHEME = "*"
 NO_SECRETS: Mapping[str, "Secret"] = MappingProxyType({})
-NO_CLIENTS: Mapping[str, "Client"] = MappingProxyType({})
+NO_CLIENTS: Mapping[str, "OAuthClient"] = MappingProxyType({})
 NO_OVERRIDES: Mapping[str, "ToolOverride"] = MappingProxyType({})
 
 
@@ -25,7 +25,7 @@ class Secret(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Client:
+class OAuthClient:
     """A client of OAuth 2.0 that gets its tokens by its own credentials (RFC 6749, section 4.4).
 
     `token_url` goes before the document's; `scope` and `audience` are sent as they are where they are given.
@@ -51,7 +51,7 @@ class ToolOverride:
     parallel_safe: bool | None = None
     requires_fresh_input: bool | None = None
     timeout_s: float | None = None
-    leave: Leave = Leave.ASK
+    leave: ApprovalMode = ApprovalMode.ASK
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +70,7 @@ class OpenApiSettings:
     document: str
     base_url: str | None = None
     credentials: Mapping[str, Secret] = field(default_factory=lambda: NO_SECRETS, repr=False)
-    clients: Mapping[str, Client] = field(default_factory=lambda: NO_CLIENTS, repr=False)
+    clients: Mapping[str, OAuthClient] = field(default_factory=lambda: NO_CLIENTS, repr=False)
     read_operations: frozenset[str] = frozenset()
     overrides: Mapping[str, ToolOverride] = field(default_factory=lambda: NO_OVERRIDES)
     timeout_s: float = 30.0

@@ -18,7 +18,7 @@ from adapters.pagination.detect.vendor_extensions import annotated
 from adapters.pagination.read.cursors import in_next_url
 from adapters.pagination.read.links import counts_on
 from adapters.pagination.read.page import (
-    Metadata,
+    PageMetadata,
     PageReading,
     fingerprint,
     read_count,
@@ -29,7 +29,7 @@ from adapters.pagination.read.page import (
 from adapters.pagination.read.records import at_path
 from adapters.pagination.read.totals import Certainty, Total, content_range
 from adapters.pagination.walk import (
-    Correction,
+    PaginationCorrection,
     address,
     adopting,
     as_written,
@@ -45,9 +45,9 @@ from adapters.pagination.walk import (
 
 __all__ = [
     "Certainty",
-    "Correction",
-    "Metadata",
+    "PageMetadata",
     "PageReading",
+    "PaginationCorrection",
     "ResponseShape",
     "Total",
     "address",

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-from adapters.base import Convention, Json, JsonObject, PageAddress, Pagination
+from adapters.base import Json, JsonObject, PageAddress, Pagination, PaginationStyle
 from adapters.pagination.detect.parameters import leaf
 from adapters.pagination.read.envelope import as_count
 from adapters.pagination.read.links import query_of
@@ -22,17 +22,23 @@ from adapters.pagination.vocabulary.members import plain, says_cursor, says_next
 def address(pagination: Pagination, *, page_index: int, size: int | None) -> PageAddress:
     """The page `page_index` (from 0) of a walk in steps of `size`. Raises ValueError where pages have no address."""
     match pagination.convention:
-        case Convention.OFFSET:
+        case PaginationStyle.OFFSET:
             if size is None:
                 raise ValueError("pages by offset need a size; use offset_address with the records received so far")
             return offset_address(pagination, offset=page_index * size, size=size)
-        case Convention.PAGE:
+        case PaginationStyle.PAGE:
             return _with_position(pagination, pagination.first + page_index, size)
-        case Convention.RANGE:
+        case PaginationStyle.RANGE:
             if size is None:
                 raise ValueError("pages by range need a size")
             return offset_address(pagination, offset=page_index * size, size=size)
-        case Convention.SINGLE | Convention.CURSOR | Convention.NEXT_URL | Convention.LINK_HEADER | Convention.KEYSET:
+        case (
+            PaginationStyle.SINGLE
+            | PaginationStyle.CURSOR
+            | PaginationStyle.NEXT_URL
+            | PaginationStyle.LINK_HEADER
+            | PaginationStyle.KEYSET
+        ):
             raise ValueError(f"pages of convention '{pagination.convention}' have no address; follow what they name")
         case _:
             assert_never(pagination.convention)
@@ -40,11 +46,11 @@ def address(pagination: Pagination, *, page_index: int, size: int | None) -> Pag
 
 def offset_address(pagination: Pagination, *, offset: int, size: int | None) -> PageAddress:
     """The page that begins after `offset` records. Raises ValueError for other conventions than OFFSET and RANGE."""
-    if pagination.convention is Convention.RANGE:
+    if pagination.convention is PaginationStyle.RANGE:
         last = "" if size is None else str(offset + size - 1)
         unit = pagination.unit
         return PageAddress(headers={"Range-Unit": unit, "Range": f"{unit}={offset}-{last}"})
-    if pagination.convention is not Convention.OFFSET:
+    if pagination.convention is not PaginationStyle.OFFSET:
         raise ValueError(f"convention '{pagination.convention}' has no offset")
     return _with_position(pagination, pagination.first + offset, size)
 
@@ -55,7 +61,7 @@ def first_address(pagination: Pagination, *, size: int | None, with_totals: bool
     `with_totals` adds what makes the page tell the total: the flags the document has for it, and for pages by range
     the preference that asks for an exact count (RFC 7240; a server that does not know it ignores it).
     """
-    if pagination.convention is Convention.RANGE:
+    if pagination.convention is PaginationStyle.RANGE:
         place = PageAddress() if size is None else offset_address(pagination, offset=0, size=size)
         prefer = {"Prefer": "count=exact"} if with_totals and not pagination.totals else {}
         place = replace(place, headers={**place.headers, **prefer})
@@ -68,7 +74,7 @@ def first_address(pagination: Pagination, *, size: int | None, with_totals: bool
 
 def smallest_size(pagination: Pagination) -> int | None:
     """The smallest page that is surely legal, never an empty one; None where sizes cannot be chosen."""
-    if pagination.convention is not Convention.RANGE and pagination.size is None:
+    if pagination.convention is not PaginationStyle.RANGE and pagination.size is None:
         return None
     if pagination.sizes:
         return min((size for size in pagination.sizes if size > 0), default=None)
@@ -101,12 +107,14 @@ def _with_position(pagination: Pagination, position: int | None, size: int | Non
     return PageAddress(arguments)
 
 
-_MARKED = frozenset({Convention.CURSOR, Convention.NEXT_URL, Convention.LINK_HEADER, Convention.KEYSET})
-_BY_URL = frozenset({Convention.NEXT_URL, Convention.LINK_HEADER})
+_MARKED = frozenset(
+    {PaginationStyle.CURSOR, PaginationStyle.NEXT_URL, PaginationStyle.LINK_HEADER, PaginationStyle.KEYSET}
+)
+_BY_URL = frozenset({PaginationStyle.NEXT_URL, PaginationStyle.LINK_HEADER})
 
 
 @dataclass(frozen=True, slots=True)
-class Correction:
+class PaginationCorrection:
     """A pagination as the answer showed it, and what is to be told of the change (None: nothing changed)."""
 
     pagination: Pagination
@@ -137,7 +145,7 @@ def marked(pagination: Pagination, reading: PageReading) -> Pagination | None:
     return _by_url(pagination, reading.kind, reading)
 
 
-def corrected(pagination: Pagination, reading: PageReading) -> Correction:
+def corrected(pagination: Pagination, reading: PageReading) -> PaginationCorrection:
     """The pagination as the first answer shows it.
 
     What the answer says outranks the document: a URL of the next page, where pages have no address of their own or
@@ -147,40 +155,44 @@ def corrected(pagination: Pagination, reading: PageReading) -> Correction:
     """
     was = pagination.convention
     url = reading.next.url if reading.next else None
-    if was is Convention.CURSOR and (other := _addressed(pagination, reading)) is not None:
+    if was is PaginationStyle.CURSOR and (other := _addressed(pagination, reading)) is not None:
         text = f"no cursor came for '{pagination.position}': pages are asked for by '{other.position}'"
-        return Correction(other, text)
+        return PaginationCorrection(other, text)
     if url is not None and reading.kind in _BY_URL and not (pagination.is_addressable and _counts_on(url, pagination)):
         other = _by_url(pagination, reading.kind, reading)
-        is_news = was not in (Convention.SINGLE, reading.kind)
-        return Correction(other, f"pages are named by URLs, and not found by {_way(pagination)}" if is_news else None)
-    if was is Convention.KEYSET and reading.kind is Convention.CURSOR:
+        is_news = was not in (PaginationStyle.SINGLE, reading.kind)
+        return PaginationCorrection(
+            other, f"pages are named by URLs, and not found by {_way(pagination)}" if is_news else None
+        )
+    if was is PaginationStyle.KEYSET and reading.kind is PaginationStyle.CURSOR:
         text = f"a cursor came for '{pagination.position}', which was taken for the key of a record"
-        return Correction(replace(pagination, convention=Convention.CURSOR, next_path=reading.marker), text)
-    if was is Convention.CURSOR and reading.next is None and reading.has_more is True:
+        return PaginationCorrection(
+            replace(pagination, convention=PaginationStyle.CURSOR, next_path=reading.marker), text
+        )
+    if was is PaginationStyle.CURSOR and reading.next is None and reading.has_more is True:
         return _by_key(pagination, reading)
-    if was is Convention.KEYSET and pagination.key is None:
-        return Correction(replace(pagination, key=key_path(reading.records, pagination.position or "")))
+    if was is PaginationStyle.KEYSET and pagination.key is None:
+        return PaginationCorrection(replace(pagination, key=key_path(reading.records, pagination.position or "")))
     if reading.marker is not None and pagination.next_path is None:
         text = f"'{reading.marker}' is taken for what names the next page"
-        return Correction(replace(pagination, next_path=reading.marker), text)
-    return Correction(pagination)
+        return PaginationCorrection(replace(pagination, next_path=reading.marker), text)
+    return PaginationCorrection(pagination)
 
 
-def adopting(pagination: Pagination, reading: PageReading, parameters: Mapping[str, Json]) -> Correction:
+def adopting(pagination: Pagination, reading: PageReading, parameters: Mapping[str, Json]) -> PaginationCorrection:
     """A tool taken for one without pages, whose answer hands out a cursor: the argument that can take it.
 
     `parameters` are the JSON Schemas of the tool's arguments by name. One argument must qualify by its name and type,
     and only one; what the caller sends in it gives way to the cursor from the second page on.
     """
-    is_offered = reading.kind is Convention.CURSOR and reading.has_more is True and reading.next is None
-    if pagination.convention is not Convention.SINGLE or not is_offered:
-        return Correction(pagination)
+    is_offered = reading.kind is PaginationStyle.CURSOR and reading.has_more is True and reading.next is None
+    if pagination.convention is not PaginationStyle.SINGLE or not is_offered:
+        return PaginationCorrection(pagination)
     fitting = [name for name, schema in parameters.items() if _takes_cursor(name, schema)]
     if len(fitting) != 1:
-        return Correction(pagination)
+        return PaginationCorrection(pagination)
     text = f"a cursor came, and '{fitting[0]}' is taken for the argument that it goes into"
-    return Correction(replace(pagination, convention=Convention.CURSOR, position=fitting[0]), text)
+    return PaginationCorrection(replace(pagination, convention=PaginationStyle.CURSOR, position=fitting[0]), text)
 
 
 def _takes_cursor(name: str, schema: Json) -> bool:
@@ -192,7 +204,7 @@ def _takes_cursor(name: str, schema: Json) -> bool:
     return is_text and (is_known or says_cursor(name) or says_next(name))
 
 
-def _by_url(pagination: Pagination, kind: Convention, reading: PageReading) -> Pagination:
+def _by_url(pagination: Pagination, kind: PaginationStyle, reading: PageReading) -> Pagination:
     hidden = pagination.other_hidden
     if pagination.position and pagination.position not in hidden:
         hidden = (*hidden, pagination.position)
@@ -208,14 +220,14 @@ def _addressed(pagination: Pagination, reading: PageReading) -> Pagination | Non
         convention = _counting(name)
         if convention is None:
             continue
-        first, hidden = int(convention is Convention.PAGE), (*pagination.other_hidden, pagination.position or "")
+        first, hidden = int(convention is PaginationStyle.PAGE), (*pagination.other_hidden, pagination.position or "")
         others = tuple(one for one in hidden if one not in ("", name))
         other = replace(
             pagination, convention=convention, position=name, first=first, next_path=None, other_hidden=others
         )
         if url is not None and _counts_on(url, other):
             at = as_count(_said(url, other))
-            step = 1 if convention is Convention.PAGE else len(reading.records)
+            step = 1 if convention is PaginationStyle.PAGE else len(reading.records)
             if at is not None and at - step in (0, 1):
                 return replace(other, first=at - step)
         elif is_unnamed:
@@ -229,12 +241,12 @@ def _goes_on(reading: PageReading) -> bool:
     return reading.has_more is True or (is_counted and bool(reading.records))
 
 
-def _counting(name: str) -> Convention | None:
+def _counting(name: str) -> PaginationStyle | None:
     """What an argument counts, by its name alone."""
     own = leaf(name)
     if own in spelling.OFFSETS | spelling.SKIPS:
-        return Convention.OFFSET
-    return Convention.PAGE if own in spelling.PAGES else None
+        return PaginationStyle.OFFSET
+    return PaginationStyle.PAGE if own in spelling.PAGES else None
 
 
 def _said(url: str, pagination: Pagination) -> str | None:
@@ -243,19 +255,19 @@ def _said(url: str, pagination: Pagination) -> str | None:
     return next((value for name, value in query_of(url).items() if plain(name) in names_of), None)
 
 
-def _by_key(pagination: Pagination, reading: PageReading) -> Correction:
+def _by_key(pagination: Pagination, reading: PageReading) -> PaginationCorrection:
     """More records and no cursor: the position takes the last record's key, if the records have one."""
     key = key_path(reading.records, pagination.position or "")
     if key is None:
-        return Correction(pagination)
+        return PaginationCorrection(pagination)
     text = f"no cursor came: pages go on after the last record's '{key}'"
-    return Correction(replace(pagination, convention=Convention.KEYSET, key=key, next_path=None), text)
+    return PaginationCorrection(replace(pagination, convention=PaginationStyle.KEYSET, key=key, next_path=None), text)
 
 
 def _counts_on(url: str, pagination: Pagination) -> bool:
     """Whether a URL tells the position by the argument known for it: then any page can be asked for."""
     if pagination.position is None:
-        return pagination.convention is Convention.RANGE
+        return pagination.convention is PaginationStyle.RANGE
     return any(plain(name) in _spellings(pagination) for name in query_of(url))
 
 

@@ -28,7 +28,7 @@ from benchmarks.questions import EXACT, Fetch, Question, World
 from benchmarks.questions.question import Record
 from mock_api.paging import MAX_LIMIT
 from runax_cli.commands.demo import TOKEN
-from runax_cli.commands.options import AnswerOptions, Common
+from runax_cli.commands.options import AnswerOptions, CommonOptions
 from runax_cli.core.errors import SourceUnavailable
 
 _ADDRESS = re.compile(r"http://[\d.]+:\d+")
@@ -69,7 +69,7 @@ async def _served(events: int) -> AsyncIterator[str]:
         await process.wait()
 
 
-async def measure(events: int, common: Common) -> dict[str, Any]:
+async def measure(events: int, common: CommonOptions) -> dict[str, Any]:
     """Ask everything about so many events in one session; gold is computed after memory was measured."""
     world = _PackedWorld(event_count=events)
     questions = [question for question in EXACT if question.fetches == (Fetch("events"),)]
@@ -124,7 +124,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--events", type=int, default=1000, help="number of monitoring events")
     parser.add_argument("--model", default=None, help="a real model instead of the knowing one")
     given = parser.parse_args(arguments)
-    common = Common(answer=AnswerOptions(model=given.model))
+    common = CommonOptions(answer=AnswerOptions(model=given.model))
     print(json.dumps(asyncio.run(measure(given.events, common))))
     return 0
 

@@ -19,7 +19,7 @@ from benchmarks.bench.stage import Setting
 from benchmarks.bench.truth import truth_of
 from benchmarks.questions import COMPOUNDS, EXACT, LABELS, World
 from mockdata.events import MAX_COUNT
-from runax_cli.commands.options import Common
+from runax_cli.commands.options import CommonOptions
 
 SECTIONS = ("exact", "repaired", "plain", "scale", "compound", "labels", "noise", "forecast")
 """In the order in which they run; `repaired`, `plain` and `forecast` need the answers of others, which then run too."""
@@ -32,7 +32,7 @@ class Course:
     `common` names a model and its limits where a real one is to answer; `latency_s` delays every reply of ours.
     """
 
-    common: Common
+    common: CommonOptions
     sections: Sequence[str] = SECTIONS
     only: Sequence[str] = ()
     events: int = MAX_COUNT

@@ -21,7 +21,7 @@ from benchmarks.questions import LABELS, LabelQuestion, World
 from benchmarks.questions.check import true_labels
 from runax_cli.core.results import EvidenceKind, RunResult
 from runax_cli.core.untrusted_text import fenced
-from runax_cli.executor.labels import Field, Task
+from runax_cli.executor.labels import LabelField, LabelTask
 from runax_cli.models.tokens import O200kCounter, compact_json
 from runax_cli.runtime.runtime import LABELLER_PROMPTS
 
@@ -128,7 +128,7 @@ def _price(asked: Asked, question: LabelQuestion, world: World) -> dict[str, Any
 
 def _prompt_tokens(question: LabelQuestion, counter: O200kCounter) -> int:
     """What a labeller's request costs before its texts."""
-    task = Task(question.instruction, (Field("label", "string", question.labels),))
+    task = LabelTask(question.instruction, (LabelField("label", "string", question.labels),))
     fields = "\n".join(map(str, task.fields))
     user = LABELLER_PROMPTS.user.fill(instruction=fenced(task.instruction), fields=fields, texts="")
     parts = (f"system\n{LABELLER_PROMPTS.system.text}\nuser\n{user}", compact_json(task.output.schema))

@@ -24,9 +24,9 @@ from mock_api.serving import serve
 from runax_cli.agent.planning.planner import MOST_TOOLS, TOOL_CHARS
 from runax_cli.agent.result.certificate import certificate_line
 from runax_cli.commands.config import configuration_of
-from runax_cli.commands.conversation import Conversation, open_conversation, run_turn
+from runax_cli.commands.conversation import SessionConversation, open_conversation, run_turn
 from runax_cli.commands.demo import TOKEN, demo_configuration
-from runax_cli.commands.options import Common
+from runax_cli.commands.options import CommonOptions
 from runax_cli.commands.printing import environment_of
 from runax_cli.core.results import RunResult
 from runax_cli.guard.visible_tool import visible
@@ -45,7 +45,7 @@ class Stage:
     `tools_tokens` is what the list of the sources' tools costs a request, by the role that is sent it.
     """
 
-    conversation: Conversation
+    conversation: SessionConversation
     world: World
     api_url: str
     configuration: Configuration
@@ -83,7 +83,7 @@ class Stage:
 class Setting:
     """What a stage is set up with: `common` names a model where it is not the knowing one."""
 
-    common: Common
+    common: CommonOptions
     world: World
     knowing: Knowing
     seed: int = 1
@@ -148,7 +148,7 @@ def _configuration(setting: Setting, api_url: str, model_url: str, folder: Path)
     return replace(given, settings=settings, structure=structure, flags=frozenset())
 
 
-def _tools_tokens(conversation: Conversation) -> dict[str, int]:
+def _tools_tokens(conversation: SessionConversation) -> dict[str, int]:
     """The main model is sent the tools with their schemas, the planner their names and first sentences."""
     tools = tuple(visible(spec).schema for spec in conversation.tools)
     whole = request_text(ModelRequest(role=Role.AGENT, messages=(), tools=tools))

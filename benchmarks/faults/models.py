@@ -15,8 +15,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from adapters.base import CallResult, Convention, Effect, MemorySource, PageAddress, Pagination, ToolSpec
-from adapters.catalog import Catalog
+from adapters.base import CallResult, Effect, MemorySource, PageAddress, Pagination, PaginationStyle, ToolSpec
+from adapters.catalog import ToolCatalog
 from benchmarks.faults.misbehaviour import ALLOWED, TOOL, WRITE, Misbehaviour, Script, script_of
 from benchmarks.faults.wild_server import WildServer, serving
 from benchmarks.setting import MISSED
@@ -109,7 +109,9 @@ def _tickets(arguments: Mapping[str, Any], page: PageAddress | None) -> CallResu
 
 
 def _source() -> MemorySource:
-    paged = Pagination(convention=Convention.OFFSET, position="offset", size="limit", max_size=25, is_declared=True)
+    paged = Pagination(
+        convention=PaginationStyle.OFFSET, position="offset", size="limit", max_size=25, is_declared=True
+    )
     read = ToolSpec(
         name=TOOL,
         description="Tickets of a customer.",
@@ -174,7 +176,7 @@ async def _ran(script: Script, base_url: str, wild: WildServer, folder: Path) ->
 async def _session(
     script: Script, registry: ModelRegistry, source: MemorySource, *, sink: CollectingSink, budget: Budget, folder: Path
 ) -> Session:
-    catalog, journal = await Catalog.load([source]), MemoryJournal()
+    catalog, journal = await ToolCatalog.load([source]), MemoryJournal()
     executor = Executor(
         catalog,
         DatasetStore(folder),

@@ -20,7 +20,7 @@ from benchmarks.questions.records import World
 from benchmarks.questions.tables import Tables
 from mockdata.events import DEFAULT_COUNT
 from runax_cli.core.errors import RunaxError
-from runax_cli.executor.sql.engine import Engine
+from runax_cli.executor.sql.engine import SqlEngine
 
 DIFFERS = 10
 _SHOWN_CHARS = 90
@@ -68,7 +68,7 @@ def true_labels(question: LabelQuestion, world: World) -> Mapping[str, str]:
 @contextmanager
 def _tables(world: World, *, is_hiding: bool = False) -> Iterator[Tables]:
     with tempfile.TemporaryDirectory() as folder, world.resources(is_hiding=is_hiding) as resources:
-        engine = Engine(Path(folder))
+        engine = SqlEngine(Path(folder))
         try:
             yield Tables(engine, resources)
         finally:

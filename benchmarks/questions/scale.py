@@ -16,7 +16,7 @@ from typing import Any
 
 from mockdata.events import MAX_COUNT
 from mockdata.tables import tables
-from runax_cli.executor.sql.engine import Engine
+from runax_cli.executor.sql.engine import SqlEngine
 from runax_cli.executor.sql.parquet import seal
 from runax_cli.executor.sql.table_card import card, profile, sample_rows
 from runax_cli.executor.store.dataset import Dataset
@@ -44,7 +44,7 @@ def sealing(folder: Path, count: int) -> dict[str, Any]:
 
 def asking(folder: Path, count: int) -> dict[str, Any]:
     began = time.perf_counter()
-    engine = Engine(folder)
+    engine = SqlEngine(folder)
     table = engine.add(_NAME, folder / "records.parquet")
     added = time.perf_counter()
     measured = profile(engine, table)

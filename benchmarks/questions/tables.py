@@ -9,7 +9,7 @@ import orjson
 
 from benchmarks.questions.question import Fetch
 from mock_api.data import Resource
-from runax_cli.executor.sql.engine import Engine, Table
+from runax_cli.executor.sql.engine import QueryableTable, SqlEngine
 from runax_cli.executor.sql.parquet import seal
 from runax_cli.executor.store.dataset import DatasetStore
 
@@ -19,12 +19,12 @@ _PAGE = 500
 class Tables:
     """Tables of calls under one engine's folder; each call is fetched and sealed once."""
 
-    def __init__(self, engine: Engine, resources: Sequence[Resource]) -> None:
+    def __init__(self, engine: SqlEngine, resources: Sequence[Resource]) -> None:
         self.engine, self._store = engine, DatasetStore(engine.folder)
         self._resources = {resource.name: resource for resource in resources}
-        self._made: dict[str, Table] = {}
+        self._made: dict[str, QueryableTable] = {}
 
-    def of(self, fetch: Fetch) -> Table:
+    def of(self, fetch: Fetch) -> QueryableTable:
         """The table of a call."""
         key = f"{fetch.resource} {sorted(fetch.arguments.items())}"
         if key not in self._made:
@@ -34,11 +34,11 @@ class Tables:
             self._made[key] = self._sealed(fetch.resource, pages)
         return self._made[key]
 
-    def of_labels(self, labels: Sequence[str]) -> Table:
+    def of_labels(self, labels: Sequence[str]) -> QueryableTable:
         """A table with a column `label`, one for each row of another table in its order."""
         return self._sealed("labels", [[orjson.dumps({"label": label}) for label in labels]])
 
-    def _sealed(self, noun: str, pages: Iterable[Sequence[bytes]]) -> Table:
+    def _sealed(self, noun: str, pages: Iterable[Sequence[bytes]]) -> QueryableTable:
         dataset = self._store.create(noun)
         for index, page in enumerate(pages):
             dataset.add_page(index, [orjson.loads(record) for record in page], position=str(index))

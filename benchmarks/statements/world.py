@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
-from runax_cli.agent.evidence.shown import Shown, ShownData
+from runax_cli.agent.evidence.shown import ShownData, ShownDataset
 from runax_cli.core.results import Lineage
 from runax_cli.executor.outcome import SqlEvidence
 
@@ -199,11 +199,11 @@ class MadeUp:
 def shown() -> ShownData:
     """What the model of this world was shown."""
     data = ShownData()
-    data.datasets["tickets_1"] = Shown(
+    data.datasets["tickets_1"] = ShownDataset(
         MadeUp("tickets_1", TICKETS), set(TICKET_ROWS_SHOWN), {1: "router TP-Link AC1750 bliká"}, 261, 261
     )
-    data.datasets["payments_1"] = Shown(MadeUp("payments_1", PAYMENTS), set(PAYMENT_ROWS_SHOWN), {}, 48, 48)
-    data.datasets["events_1"] = Shown(MadeUp("events_1", ()), set(), {}, None, 1_500_000)
+    data.datasets["payments_1"] = ShownDataset(MadeUp("payments_1", PAYMENTS), set(PAYMENT_ROWS_SHOWN), {}, 48, 48)
+    data.datasets["events_1"] = ShownDataset(MadeUp("events_1", ()), set(), {}, None, 1_500_000)
     data.queries = {query.id: query for query in QUERIES}
     data.given = [261, 48, {"customer_id": 4, "since": "2024-02-01"}]
     return data

@@ -31,15 +31,15 @@ SLOWEST, FASTEST = 2.0, 0.6
 
 
 @dataclass(frozen=True, slots=True)
-class Tokens:
+class TokenEstimate:
     """Input and output of so many requests to models."""
 
     input: int = 0
     output: int = 0
     requests: int = 0
 
-    def __add__(self, other: "Tokens") -> "Tokens":
-        return Tokens(self.input + other.input, self.output + other.output, self.requests + other.requests)
+    def __add__(self, other: "TokenEstimate") -> "TokenEstimate":
+        return TokenEstimate(self.input + other.input, self.output + other.output, self.requests + other.requests)
 
     @property
     def total(self) -> int:
@@ -48,7 +48,7 @@ class Tokens:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ahead:
+class ExpectedCall:
     """A call that will be made. `tokens` are those of its records; None where nobody knows how many there are.
 
     `overhead` are the tokens of a reducer's request without records, `read_share` is what the short form leaves of
@@ -70,11 +70,11 @@ class Ahead:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PartForecast:
+class PartTokens:
     """Tokens of one part: of the main model, and of readers. Less than all where a size is not known (`is_known`)."""
 
-    agent: Tokens
-    reducer: Tokens
+    agent: TokenEstimate
+    reducer: TokenEstimate
     is_known: bool = True
 
     @property
@@ -84,26 +84,26 @@ class PartForecast:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Range:
+class TokenRange:
     """From a good case to a bad one."""
 
     low: float
     high: float
 
 
-def reading(call: Ahead) -> Tokens:
+def reading(call: ExpectedCall) -> TokenEstimate:
     """What reducers will read and write for a call."""
     match call.strategy:
         case Strategy.SINGLE_REDUCTION | Strategy.PAGINATED_REDUCTION:
             chunks = max(1, call.chunks or 1)
             references = (call.records or 0) * REFERENCE_TOKENS // 2
             read = int((call.tokens or 0) * call.read_share) + references + chunks * call.overhead
-            return Tokens(read, chunks * FINDINGS_TOKENS, chunks)
+            return TokenEstimate(read, chunks * FINDINGS_TOKENS, chunks)
         case Strategy.EMPTY | Strategy.DIRECT_PASS | Strategy.TABLE:
-            return Tokens()
+            return TokenEstimate()
 
 
-def to_model(call: Ahead, *, effective_tokens: int) -> int:
+def to_model(call: ExpectedCall, *, effective_tokens: int) -> int:
     """What the main model will be shown of a call."""
     match call.strategy:
         case Strategy.EMPTY:
@@ -118,50 +118,50 @@ def to_model(call: Ahead, *, effective_tokens: int) -> int:
 
 
 def of_part(
-    steps: Sequence[Tokens], ahead: Sequence[Ahead], *, effective_tokens: int, tools_to_come: int = 0
-) -> PartForecast:
+    steps: Sequence[TokenEstimate], ahead: Sequence[ExpectedCall], *, effective_tokens: int, tools_to_come: int = 0
+) -> PartTokens:
     """The tokens of a part: the steps that were made, and those that its calls `ahead` make necessary.
 
     Each later step sends everything again that was said before it. `tools_to_come` are tokens of tools that are offered
     once there is a dataset. A part without calls ahead has had its last step.
     """
-    made = sum(steps, Tokens())
+    made = sum(steps, TokenEstimate())
     if not ahead:
-        return PartForecast(agent=made, reducer=Tokens())
-    last = steps[-1] if steps else Tokens()
+        return PartTokens(agent=made, reducer=TokenEstimate())
+    last = steps[-1] if steps else TokenEstimate()
     shown = sum(to_model(call, effective_tokens=effective_tokens) for call in ahead)
     has_dataset = any(call.strategy is not Strategy.EMPTY for call in ahead)
     context = last.total + shown + (tools_to_come if has_dataset else 0)
-    later = Tokens()
+    later = TokenEstimate()
     if any(call.is_queried for call in ahead):
-        later += Tokens(context, QUERY_TOKENS, 1)
+        later += TokenEstimate(context, QUERY_TOKENS, 1)
         context += QUERY_TOKENS + QUERY_RESULT_TOKENS
-    later += Tokens(context, ANSWER_TOKENS, 1)
+    later += TokenEstimate(context, ANSWER_TOKENS, 1)
     is_known = all(call.strategy is Strategy.EMPTY or call.tokens is not None for call in ahead)
-    readers = sum((reading(call) for call in ahead), Tokens())
-    return PartForecast(agent=made + later, reducer=readers, is_known=is_known)
+    readers = sum((reading(call) for call in ahead), TokenEstimate())
+    return PartTokens(agent=made + later, reducer=readers, is_known=is_known)
 
 
-def around(expected: float, *, is_known: bool = True) -> Range:
+def around(expected: float, *, is_known: bool = True) -> TokenRange:
     """The range around what is expected. Where sizes are unknown there is no upper end."""
-    return Range(low=expected * (1 - RUNS_OFF), high=expected * (1 + RUNS_OFF) if is_known else math.inf)
+    return TokenRange(low=expected * (1 - RUNS_OFF), high=expected * (1 + RUNS_OFF) if is_known else math.inf)
 
 
-def price(costs: Sequence[tuple[Tokens, Callable[[Tokens], float | None]]]) -> float | None:
+def price(costs: Sequence[tuple[TokenEstimate, Callable[[TokenEstimate], float | None]]]) -> float | None:
     """The sum over roles; None as soon as the price of one that is used is not known."""
     known = [cost(tokens) for tokens, cost in costs if tokens.requests]
     return None if any(one is None for one in known) else sum(one for one in known if one is not None)
 
 
 def seconds(
-    parts: Sequence[PartForecast],
+    parts: Sequence[PartTokens],
     *,
     requests: int,
     request_s: float,
     model_s: float,
     api_concurrency: int,
     model_concurrency: int,
-) -> Range:
+) -> TokenRange:
     """Wall time: the steps of the longest part one after the other, pages and chunks as many at once as is allowed."""
     steps = max((part.agent.requests for part in parts), default=0)
     chunks = sum(part.reducer.requests for part in parts)
@@ -170,7 +170,7 @@ def seconds(
         + math.ceil(chunks / max(1, model_concurrency)) * model_s
         + math.ceil(requests / max(1, api_concurrency)) * request_s
     )
-    return Range(low=expected * FASTEST, high=expected * SLOWEST)
+    return TokenRange(low=expected * FASTEST, high=expected * SLOWEST)
 
 
 def off_by(*, forecast: float, used: float) -> float | None:
@@ -179,7 +179,7 @@ def off_by(*, forecast: float, used: float) -> float | None:
 
 
 @dataclass(slots=True)
-class _Probed:
+class _ProbedCall:
     """One call as its probe saw it. Later figures of the same call are corrections, and are not taken."""
 
     step: int
@@ -189,11 +189,11 @@ class _Probed:
     chunks: int | None = None
     chunk_tokens: int | None = None
 
-    def ahead(self) -> Ahead:
+    def ahead(self) -> ExpectedCall:
         tokens = self.tokens
         if tokens is not None and self.chunks is not None and self.chunk_tokens is not None:
             tokens = min(tokens, self.chunks * self.chunk_tokens)
-        return Ahead(
+        return ExpectedCall(
             strategy=Strategy.EMPTY if self.records == 0 or self.strategy is None else self.strategy,
             records=self.records,
             tokens=tokens,
@@ -203,40 +203,40 @@ class _Probed:
 
 
 @dataclass(slots=True)
-class _PartHeard:
+class _TrackedPart:
     """The steps of one part, and its calls by id."""
 
-    steps: list[Tokens] = field(default_factory=list)
-    calls: dict[str, _Probed] = field(default_factory=dict)
+    steps: list[TokenEstimate] = field(default_factory=list)
+    calls: dict[str, _ProbedCall] = field(default_factory=dict)
 
     def foretold(self, *, effective_tokens: int, tools_to_come: int) -> int:
         last = max((call.step for call in self.calls.values()), default=len(self.steps))
         ahead = [call.ahead() for call in self.calls.values() if call.step == last]
-        earlier = sum((reading(call.ahead()) for call in self.calls.values() if call.step != last), Tokens())
+        earlier = sum((reading(call.ahead()) for call in self.calls.values() if call.step != last), TokenEstimate())
         to_come = tools_to_come if len({call.step for call in self.calls.values()}) == 1 else 0
         part = of_part(self.steps[:last], ahead, effective_tokens=effective_tokens, tools_to_come=to_come)
         return part.total + earlier.total
 
 
 @dataclass(slots=True)
-class Foretold:
+class ForecastTracker:
     """One run as it was foreseen. Hands every event on to `to`."""
 
     to: EventSink
-    _parts: dict[int | None, _PartHeard] = field(default_factory=dict)
-    _planner: Tokens = field(default_factory=Tokens)
+    _parts: dict[int | None, _TrackedPart] = field(default_factory=dict)
+    _planner: TokenEstimate = field(default_factory=TokenEstimate)
 
     def emit(self, event: Event) -> None:
         """Take note of what matters, and pass the event on."""
         self.to.emit(event)
-        body, part = event.body, self._parts.setdefault(event.stamp.sub_question, _PartHeard())
+        body, part = event.body, self._parts.setdefault(event.stamp.sub_question, _TrackedPart())
         match body:
             case ModelReplied() if event.stamp.role == Role.AGENT:
-                part.steps.append(Tokens(body.input_tokens, body.output_tokens, 1))
+                part.steps.append(TokenEstimate(body.input_tokens, body.output_tokens, 1))
             case ModelReplied() if event.stamp.role == Role.PLANNER:
-                self._planner += Tokens(body.input_tokens, body.output_tokens, 1)
+                self._planner += TokenEstimate(body.input_tokens, body.output_tokens, 1)
             case CallProbed():
-                seen = _Probed(len(part.steps), body.total_items, body.total_tokens_est)
+                seen = _ProbedCall(len(part.steps), body.total_items, body.total_tokens_est)
                 part.calls.setdefault(event.stamp.call_id or "", seen)
             case StrategyChosen() | ChunkingPlanned():
                 self._note(part.calls.get(event.stamp.call_id or ""), body)
@@ -264,7 +264,7 @@ class Foretold:
         for part in self._parts.values():
             yield part.foretold(effective_tokens=effective_tokens, tools_to_come=tools_to_come)
 
-    def _note(self, call: _Probed | None, body: StrategyChosen | ChunkingPlanned) -> None:
+    def _note(self, call: _ProbedCall | None, body: StrategyChosen | ChunkingPlanned) -> None:
         if call is None:
             return
         match body:

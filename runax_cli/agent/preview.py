@@ -10,17 +10,17 @@ from dataclasses import dataclass, field
 from uuid import uuid4
 
 from adapters.base import ToolSpec
-from runax_cli.agent.forecast import Ahead, PartForecast, Tokens, of_part
+from runax_cli.agent.forecast import ExpectedCall, PartTokens, TokenEstimate, of_part
 from runax_cli.agent.loop.data_tools import tokens_of
-from runax_cli.agent.loop.scheduler import Division, plan_made, tell_repairs
-from runax_cli.agent.loop.subquestion import Asked, Part, RunParts
+from runax_cli.agent.loop.scheduler import SubQuestionScheduler, plan_made, tell_repairs
+from runax_cli.agent.loop.subquestion import RunContext, SubQuestionInput, SubQuestionRun
 from runax_cli.agent.planning.plan import Plan, plan_of
 from runax_cli.agent.result.verdict import Stopped
 from runax_cli.agent.session import Session
 from runax_cli.core.budget import Budget
 from runax_cli.core.errors import TurnTimedOut
 from runax_cli.core.events import Emitter, Event, EventSink, ModelReplied
-from runax_cli.executor.dry_run import Lookout, Sight
+from runax_cli.executor.dry_run import CallPreview, DryRunExecutor
 from runax_cli.executor.strategy import Strategy
 from runax_cli.guard.approval import AlwaysDeny, WritePolicy
 from runax_cli.memory.journal import MemoryJournal
@@ -31,71 +31,71 @@ HELD = "Not answered: this is a forecast, and the calls of this part were looked
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ModelStep:
     """One reply of a model: what it took, and how long."""
 
     role: str
     part: int | None
-    tokens: Tokens
+    tokens: TokenEstimate
     duration_s: float
 
 
 @dataclass(slots=True)
-class Steps:
+class StepRecorder:
     """Listens to replies of models on the way to another sink."""
 
     to: EventSink
-    made: list[Step] = field(default_factory=list)
+    made: list[ModelStep] = field(default_factory=list)
 
     def emit(self, event: Event) -> None:
         """Keep what a reply took, and pass the event on."""
         if isinstance(event.body, ModelReplied):
-            tokens = Tokens(event.body.input_tokens, event.body.output_tokens, 1)
-            self.made.append(Step(event.stamp.role or "", event.stamp.sub_question, tokens, event.body.duration_s))
+            tokens = TokenEstimate(event.body.input_tokens, event.body.output_tokens, 1)
+            self.made.append(ModelStep(event.stamp.role or "", event.stamp.sub_question, tokens, event.body.duration_s))
         self.to.emit(event)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PartSeen:
+class PartPreview:
     """What could be seen of one part; `error` where its first steps could not be taken."""
 
     number: int
-    sights: tuple[Sight, ...]
-    forecast: PartForecast
+    sights: tuple[CallPreview, ...]
+    forecast: PartTokens
     error: BaseException | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Foreseen:
+class QuestionPreview:
     """The plan and what was seen of its parts; `planner` and `step_s` are measured on the way."""
 
     plan: Plan
-    parts: tuple[PartSeen, ...]
-    planner: Tokens
+    parts: tuple[PartPreview, ...]
+    planner: TokenEstimate
     step_s: float
     meter: UsageMeter
 
     @property
-    def agent(self) -> Tokens:
+    def agent(self) -> TokenEstimate:
         """What the main model will take."""
-        return sum((part.forecast.agent for part in self.parts), Tokens())
+        return sum((part.forecast.agent for part in self.parts), TokenEstimate())
 
     @property
-    def reducer(self) -> Tokens:
+    def reducer(self) -> TokenEstimate:
         """What reducers will take."""
-        return sum((part.forecast.reducer for part in self.parts), Tokens())
+        return sum((part.forecast.reducer for part in self.parts), TokenEstimate())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Foresight:
+class Previewer:
     """Looks ahead with the parts of a session. Nothing of it is kept: no history, no run in the journal."""
 
     session: Session
-    lookout: Lookout
+    lookout: DryRunExecutor
 
-    async def of(self, question: str) -> Foreseen:
+    async def of(self, question: str) -> QuestionPreview:
         """The forecast of a question. Raises what a model or a limit raises in planning, and TurnTimedOut."""
-        steps = Steps(self.session.sink)
+        steps = StepRecorder(self.session.sink)
         timeout_s = self.session.limits.timeout_s
         run = self._run(steps)
         try:
@@ -105,22 +105,22 @@ class Foresight:
             raise TurnTimedOut(f"the wall time of {timeout_s or 0:g} s is used up. Raise it with --timeout.") from None
         return await asyncio.to_thread(self._foreseen, division, run, steps.made)
 
-    async def _divided(self, question: str, run: RunParts) -> Division:
+    async def _divided(self, question: str, run: RunContext) -> SubQuestionScheduler:
         plan = plan_of(question) or await (await asyncio.to_thread(run.planner, question)).plan(question)
         run.emitter.emit(plan_made(plan))
         tell_repairs(plan, run.emitter)
         self.lookout.awaited = frozenset(number for part in plan.parts for number in part.after)
 
-        def begin(asked: Asked, budget: Budget) -> Part:
-            return Part(asked, run, budget=budget, on_text=None)
+        def begin(asked: SubQuestionInput, budget: Budget) -> SubQuestionRun:
+            return SubQuestionRun(asked, run, budget=budget, on_text=None)
 
-        division = Division(plan=plan, begin=begin, budget=run.budget, planner=None, emitter=run.emitter)
+        division = SubQuestionScheduler(plan=plan, begin=begin, budget=run.budget, planner=None, emitter=run.emitter)
         await division.run()
         return division
 
-    def _run(self, sink: EventSink) -> RunParts:
+    def _run(self, sink: EventSink) -> RunContext:
         session, run_id = self.session, uuid4().hex[:12]
-        return RunParts(
+        return RunContext(
             run_id=run_id,
             today=session.today,
             registry=session.registry,
@@ -138,7 +138,7 @@ class Foresight:
             halted=lambda number: HELD if self.lookout.holds(number) else None,
         )
 
-    def _foreseen(self, division: Division, run: RunParts, made: Sequence[Step]) -> Foreseen:
+    def _foreseen(self, division: SubQuestionScheduler, run: RunContext, made: Sequence[ModelStep]) -> QuestionPreview:
         """Blocking: tokens of tools are counted."""
         counter, effective = run.registry.counter(Role.AGENT), run.registry.config(Role.AGENT).effective_tokens
         to_come = 0 if run.tools.data is None or run.tools.later else tokens_of(run.tools.data.all, counter)
@@ -146,14 +146,20 @@ class Foresight:
             self._part(number, division, made, effective_tokens=effective, tools_to_come=to_come)
             for number in division.plan.numbers
         )
-        planned = sum((step.tokens for step in made if step.role == Role.PLANNER), Tokens())
+        planned = sum((step.tokens for step in made if step.role == Role.PLANNER), TokenEstimate())
         lasted = [step.duration_s for step in made]
         step_s = sum(lasted) / len(lasted) if lasted else 0.0
-        return Foreseen(plan=division.plan, parts=seen, planner=planned, step_s=step_s, meter=run.meter)
+        return QuestionPreview(plan=division.plan, parts=seen, planner=planned, step_s=step_s, meter=run.meter)
 
     def _part(
-        self, number: int, division: Division, made: Sequence[Step], *, effective_tokens: int, tools_to_come: int
-    ) -> PartSeen:
+        self,
+        number: int,
+        division: SubQuestionScheduler,
+        made: Sequence[ModelStep],
+        *,
+        effective_tokens: int,
+        tools_to_come: int,
+    ) -> PartPreview:
         part = division.parts[number]
         stamped = part.asked.number
         steps = [step.tokens for step in made if step.part == stamped and step.role == Role.AGENT]
@@ -161,7 +167,7 @@ class Foresight:
         ahead = [_ahead(sight) for sight in sights if sight.is_open]
         told = of_part(steps, ahead, effective_tokens=effective_tokens, tools_to_come=tools_to_come)
         error = part.end.error if isinstance(part.end, Stopped) else None
-        return PartSeen(number=number, sights=sights, forecast=told, error=error)
+        return PartPreview(number=number, sights=sights, forecast=told, error=error)
 
 
 def leads_on(session: Session) -> Callable[[ToolSpec], bool]:
@@ -184,8 +190,8 @@ def _singular(noun: str) -> str:
     return f"{plain[:-3]}y" if plain.endswith("ies") else plain.removesuffix("s")
 
 
-def _ahead(sight: Sight) -> Ahead:
-    return Ahead(
+def _ahead(sight: CallPreview) -> ExpectedCall:
+    return ExpectedCall(
         strategy=Strategy.PAGINATED_REDUCTION if sight.choice is None else sight.choice.strategy,
         records=sight.records,
         tokens=sight.tokens,

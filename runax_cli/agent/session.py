@@ -12,18 +12,18 @@ from datetime import UTC, datetime
 from typing import Any, TypeAlias, TypeVar
 from uuid import uuid4
 
-from adapters.catalog import Catalog
+from adapters.catalog import ToolCatalog
 from adapters.clock import Clock, SystemClock
-from runax_cli.agent.evidence.shown import named_by
-from runax_cli.agent.evidence.verify import Records, ShownData, evidence_of, without_certificates
-from runax_cli.agent.forecast import Foretold
-from runax_cli.agent.loop.data_tools import Datasets, DataTools, OfferedTools, tokens_of
+from runax_cli.agent.evidence.shown import RecordLookup, ShownData, named_by
+from runax_cli.agent.evidence.verify import evidence_of, without_certificates
+from runax_cli.agent.forecast import ForecastTracker
+from runax_cli.agent.loop.data_tools import DatasetRouter, DataTools, OfferedTools, tokens_of
 from runax_cli.agent.loop.journaled_model import taken_up
 from runax_cli.agent.loop.middleware import SingleFlight
-from runax_cli.agent.loop.scheduler import Division, plan_made, tell_repairs
-from runax_cli.agent.loop.subquestion import Asked, Part, RunParts, tell_lost
+from runax_cli.agent.loop.scheduler import SubQuestionScheduler, plan_made, tell_repairs
+from runax_cli.agent.loop.subquestion import RunContext, SubQuestionInput, SubQuestionRun, tell_lost
 from runax_cli.agent.loop.tool_calls import CallExecutor
-from runax_cli.agent.loop.toolbox import DEFAULT_LIMITS, Shelf, ToolLimits
+from runax_cli.agent.loop.toolbox import DEFAULT_LIMITS, ToolLimits, ToolRegistry
 from runax_cli.agent.planning.plan import SubQuestion, plan_of, single
 from runax_cli.agent.result.requested_call import RequestedCall, coverage_of
 from runax_cli.agent.result.verdict import (
@@ -39,10 +39,10 @@ from runax_cli.core.budget import Budget, Limits
 from runax_cli.core.errors import RunaxError, StoreError, TurnTimedOut, first_cause
 from runax_cli.core.events import AnswerDelta, Emitter, EventSink, RunFinished, RunStarted
 from runax_cli.core.results import ForecastCheck, RunResult, RunStatus
-from runax_cli.executor.fetch.verify import Change, changes, worth_checking
-from runax_cli.executor.outcome import Scope
+from runax_cli.executor.fetch.verify import TotalChange, changes, worth_checking
+from runax_cli.executor.outcome import CallScope
 from runax_cli.guard.approval import AlwaysDeny, Approver, WritePolicy
-from runax_cli.memory.conversation import Entity, History
+from runax_cli.memory.conversation import History, RecordEntity
 from runax_cli.memory.journal import Journal, StoredRun
 from runax_cli.models.base import OnText, Role
 from runax_cli.models.metering import UsageMeter
@@ -92,28 +92,28 @@ class TurnLimits:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Run:
+class _ActiveRun:
     """One question under way; `division` is None until there is a plan."""
 
     question: str
     started_s: float
-    parts: RunParts
-    foretold: Foretold
+    parts: RunContext
+    foretold: ForecastTracker
     on_text: OnText | None
-    division: Division | None = None
-    changes: Mapping[str, Change] = field(default_factory=dict)
+    division: SubQuestionScheduler | None = None
+    changes: Mapping[str, TotalChange] = field(default_factory=dict)
 
     @property
     def emitter(self) -> Emitter:
         return self.parts.emitter
 
-    def made_by(self, part: Part) -> tuple[RequestedCall, ...]:
+    def made_by(self, part: SubQuestionRun) -> tuple[RequestedCall, ...]:
         """The calls of a part; of those whose data has changed since, that is told."""
         return tuple(_with_change(call, self.changes.get(call.call_id)) for call in part.calls.made)
 
-    def begin(self, asked: Asked, budget: Budget) -> Part:
+    def begin(self, asked: SubQuestionInput, budget: Budget) -> SubQuestionRun:
         """One part. Only that which is the whole question streams as it comes."""
-        return Part(asked, self.parts, budget=budget, on_text=self.on_text if asked.number is None else None)
+        return SubQuestionRun(asked, self.parts, budget=budget, on_text=self.on_text if asked.number is None else None)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -126,7 +126,7 @@ class Session:
 
     registry: ModelRegistry
     executor: CallExecutor
-    catalog: Catalog
+    catalog: ToolCatalog
     journal: Journal
     sink: EventSink
     limits: TurnLimits = TurnLimits()
@@ -137,23 +137,23 @@ class Session:
     clock: Clock = field(default_factory=SystemClock)
     settings: Mapping[str, Any] = field(default_factory=dict)
     notices: tuple[str, ...] = ()
-    workbench: Datasets | None = None
+    workbench: DatasetRouter | None = None
     tool_limits: ToolLimits = DEFAULT_LIMITS
     id: str = field(default_factory=lambda: _new_id(), init=False)
     history: History = field(default_factory=History, init=False)
     last_result: RunResult | None = field(default=None, init=False)
     _shown: ShownData = field(default_factory=ShownData, init=False)
     _fetched: dict[str, str] = field(default_factory=dict, init=False)
-    _named: deque[Entity] = field(default_factory=lambda: deque(maxlen=MOST_NAMED), init=False)
-    _shelf: Shelf = field(init=False)
+    _named: deque[RecordEntity] = field(default_factory=lambda: deque(maxlen=MOST_NAMED), init=False)
+    _shelf: ToolRegistry = field(init=False)
 
     def __post_init__(self) -> None:
-        self._shelf = Shelf(self.catalog.tools)
+        self._shelf = ToolRegistry(self.catalog.tools)
 
     _spent_s: float = field(default=0.0, init=False)
 
     @property
-    def datasets(self) -> Mapping[str, Records]:
+    def datasets(self) -> Mapping[str, RecordLookup]:
         """Datasets that were read in this session, by name."""
         return {name: shown.dataset for name, shown in self._shown.datasets.items()}
 
@@ -182,7 +182,7 @@ class Session:
                 self.history.add(run.question, run.result.answer)
         return await self._run(self._begin(stored.question, on_text, resumed=stored))
 
-    async def _run(self, run: _Run) -> RunResult:
+    async def _run(self, run: _ActiveRun) -> RunResult:
         try:
             stopped = await self._until_timeout(run)
             results = await _to_the_end(lambda: self._results(run, stopped))
@@ -192,7 +192,7 @@ class Session:
             raise
         return self._finish(run, results, stopped)
 
-    async def _until_timeout(self, run: _Run) -> BaseException | None:
+    async def _until_timeout(self, run: _ActiveRun) -> BaseException | None:
         """What ended the run from outside of its parts, or None."""
         timeout_s, flag = self.limits.time_left(self._spent_s)
         if timeout_s == 0:
@@ -208,18 +208,18 @@ class Session:
             self._spent_s += self.clock.monotonic() - run.started_s
         return None
 
-    async def _answered(self, run: _Run) -> None:
+    async def _answered(self, run: _ActiveRun) -> None:
         planner = await asyncio.to_thread(run.parts.planner, run.question)
         plan = plan_of(run.question) or await planner.plan(run.question)
         run.emitter.emit(plan_made(plan))
         tell_repairs(plan, run.emitter)
-        run.division = Division(
+        run.division = SubQuestionScheduler(
             plan=plan, begin=run.begin, budget=run.parts.budget, planner=planner, emitter=run.emitter
         )
         await run.division.run()
         await self._ask_again(run)
 
-    async def _ask_again(self, run: _Run) -> None:
+    async def _ask_again(self, run: _ActiveRun) -> None:
         """Whether the totals still are what they were; a change is told with the coverage of its call."""
         made = tuple(call for part in (run.division.begun if run.division else ()) for call in part.calls.made)
         reads = [
@@ -229,16 +229,16 @@ class Session:
             and (read := worth_checking(call.outcome, call_id=call.call_id, tool=self.catalog.find(call.report.tool)))
         ]
         parts = run.parts
-        scope = Scope(
+        scope = CallScope(
             emitter=run.emitter,
             budget=parts.budget,
             reducer=parts.model(Role.REDUCER, budget=parts.budget, emitter=run.emitter),
         )
         run.changes = await changes(reads, self.catalog, scope=scope)
 
-    def _begin(self, question: str, on_text: OnText | None, *, resumed: StoredRun | None = None) -> _Run:
+    def _begin(self, question: str, on_text: OnText | None, *, resumed: StoredRun | None = None) -> _ActiveRun:
         run_id = resumed.run_id if resumed else _new_id()
-        foretold = Foretold(self.sink)
+        foretold = ForecastTracker(self.sink)
         emitter = Emitter.for_run(foretold, run_id=run_id, session_id=self.id, now=self._now)
         emitter.emit(self._run_started(question))
         meter, budget = UsageMeter(), self.limits.budget(self.budget)
@@ -251,7 +251,7 @@ class Session:
                 taken_up(resumed, self.journal, emitter=emitter, meter=meter, budget=budget)
         except StoreError as error:
             tell_lost(emitter, error)
-        parts = RunParts(
+        parts = RunContext(
             run_id=run_id,
             today=resumed.started_at.date().isoformat() if resumed else self.today,
             registry=self.registry,
@@ -269,7 +269,7 @@ class Session:
             parallel_calls=self.limits.parallel_calls,
         )
         started_s = self.clock.monotonic()
-        return _Run(question=question, started_s=started_s, parts=parts, foretold=foretold, on_text=on_text)
+        return _ActiveRun(question=question, started_s=started_s, parts=parts, foretold=foretold, on_text=on_text)
 
     @property
     def tools(self) -> OfferedTools:
@@ -277,7 +277,7 @@ class Session:
         data = None if self.workbench is None else DataTools(self.workbench, taken=self._shelf)
         return OfferedTools(self._shelf, data)
 
-    def _results(self, run: _Run, error: BaseException | None) -> tuple[PartResult, ...]:
+    def _results(self, run: _ActiveRun, error: BaseException | None) -> tuple[PartResult, ...]:
         """Every part of the question in order, with what its answer rests on; blocking."""
         division = run.division
         begun = division.begun if division is not None else ()
@@ -290,7 +290,9 @@ class Session:
         parts = {} if division is None else division.parts
         return tuple(self._result_of(run, plan.part(n), parts.get(n), error) for n in plan.numbers)
 
-    def _result_of(self, run: _Run, sub: SubQuestion, part: Part | None, error: BaseException | None) -> PartResult:
+    def _result_of(
+        self, run: _ActiveRun, sub: SubQuestion, part: SubQuestionRun | None, error: BaseException | None
+    ) -> PartResult:
         end = _end_of(part, error)
         answer = without_certificates(end.text)
         calls = () if part is None else run.made_by(part)
@@ -299,7 +301,7 @@ class Session:
         verdict = verdict_of(end, calls=calls, coverage=coverage, evidence=evidence)
         return PartResult(sub=sub, answer=answer, calls=calls, coverage=coverage, evidence=evidence, verdict=verdict)
 
-    def _finish(self, run: _Run, parts: Sequence[PartResult], error: BaseException | None) -> RunResult:
+    def _finish(self, run: _ActiveRun, parts: Sequence[PartResult], error: BaseException | None) -> RunResult:
         """Result, journal, event, history: without a pause, so that nothing can come between."""
         result = self._result(run, parts, error)
         if len(parts) > 1 and result.answer:
@@ -316,7 +318,7 @@ class Session:
             self.history.add(result.question, result.answer)
         return result
 
-    def _checked(self, run: _Run, result: RunResult) -> ForecastCheck | None:
+    def _checked(self, run: _ActiveRun, result: RunResult) -> ForecastCheck | None:
         """How far the forecast of the probes was off."""
         if not run.foretold.has_probed:
             return None
@@ -325,7 +327,7 @@ class Session:
         effective_tokens = registry.config(Role.AGENT).effective_tokens
         return run.foretold.check(result.usage, effective_tokens=effective_tokens, tools_to_come=to_come)
 
-    def _result(self, run: _Run, parts: Sequence[PartResult], error: BaseException | None) -> RunResult:
+    def _result(self, run: _ActiveRun, parts: Sequence[PartResult], error: BaseException | None) -> RunResult:
         made = tuple(call for part in parts for call in part.calls)
         void = tuple(call for part in (run.division.replaced if run.division else ()) for call in run.made_by(part))
         coverage = coverage_of(made)
@@ -379,7 +381,7 @@ async def _to_the_end(work: Callable[[], _T]) -> _T:
     return working.result()
 
 
-def _end_of(part: Part | None, error: BaseException | None) -> TurnEnd:
+def _end_of(part: SubQuestionRun | None, error: BaseException | None) -> TurnEnd:
     if part is not None and error is None and part.end is not None:
         return part.end
     why = error or RunaxError("the run ended before this part did")
@@ -390,7 +392,7 @@ def _new_id() -> str:
     return uuid4().hex[:_ID_CHARS]
 
 
-def _with_change(call: RequestedCall, change: Change | None) -> RequestedCall:
+def _with_change(call: RequestedCall, change: TotalChange | None) -> RequestedCall:
     if change is None or call.outcome is None:
         return call
     outcome = change.applied_to(call.outcome)

@@ -6,13 +6,13 @@ Knows how to choose. The two ways are commands of their own.
 from collections.abc import Callable
 
 from runax_cli.commands import chat, query
-from runax_cli.commands.options import Common
+from runax_cli.commands.options import CommonOptions
 from runax_cli.commands.printing import Printer, environment_of
 from runax_cli.commands.question import piped_text
 from runax_cli.core.exit_codes import ExitCode
 
 
-async def run(common: Common, *, explain: Callable[[], ExitCode]) -> ExitCode:
+async def run(common: CommonOptions, *, explain: Callable[[], ExitCode]) -> ExitCode:
     """Begin a conversation, answer the pipe's question, or call `explain`."""
     env = environment_of(common)
     if env.is_stdin_terminal:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from runax_cli.commands.options import BenchOptions, Common
+from runax_cli.commands.options import BenchOptions, CommonOptions
 from runax_cli.commands.printing import Printer, environment_of
 from runax_cli.core.errors import UsageError
 from runax_cli.core.exit_codes import ExitCode
@@ -19,7 +19,7 @@ _PACKAGE = "benchmarks.bench"
 _LONGEST_CELL = 100
 
 
-async def run(options: BenchOptions, common: Common) -> ExitCode:
+async def run(options: BenchOptions, common: CommonOptions) -> ExitCode:
     """Run the sections, print each as it ends, write the figures, and say by the exit code whether targets were met."""
     bench = _bench()
     if unknown := sorted(set(options.sections) - set(bench.SECTIONS)):
@@ -63,7 +63,7 @@ def _bench() -> Any:
         ) from error
 
 
-def _teller(printer: Printer, common: Common) -> Any:
+def _teller(printer: Printer, common: CommonOptions) -> Any:
     def tell(line: str) -> None:
         if not common.output.quiet:
             printer.note(f"bench: {line}")
@@ -71,7 +71,7 @@ def _teller(printer: Printer, common: Common) -> Any:
     return tell
 
 
-def _print(section: Any, printer: Printer, common: Common) -> None:
+def _print(section: Any, printer: Printer, common: CommonOptions) -> None:
     """A table in the text form; in the others the figures come at the end."""
     if common.output.form != "text":
         return
@@ -95,7 +95,9 @@ def _cell(value: Any) -> str:
             return text if len(text) <= _LONGEST_CELL else f"{text[: _LONGEST_CELL - 1]}…"
 
 
-def _finish(sections: Sequence[Any], code: ExitCode, path: Path | None, printer: Printer, common: Common) -> None:
+def _finish(
+    sections: Sequence[Any], code: ExitCode, path: Path | None, printer: Printer, common: CommonOptions
+) -> None:
     report = {"exit_code": int(code), "sections": [section.as_json() for section in sections]}
     claims = [claim for section in sections for claim in section.claims]
     if common.output.form == "text":

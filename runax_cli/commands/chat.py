@@ -5,7 +5,7 @@ Knows the command. The prompt is in `ui.repl`.
 
 from runax_cli.commands.config import configuration_of
 from runax_cli.commands.conversation import open_conversation, view_of
-from runax_cli.commands.options import Common
+from runax_cli.commands.options import CommonOptions
 from runax_cli.commands.printing import environment_of
 from runax_cli.core.errors import UsageError
 from runax_cli.core.exit_codes import ExitCode
@@ -13,7 +13,7 @@ from runax_cli.process import abort
 from runax_cli.ui.repl import Repl
 
 
-async def run(common: Common) -> ExitCode:
+async def run(common: CommonOptions) -> ExitCode:
     """Converse until the user leaves. Raises UsageError without a terminal."""
     env = environment_of(common)
     if not (env.is_stdin_terminal and env.is_stderr_terminal):

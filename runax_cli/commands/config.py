@@ -6,12 +6,12 @@ Knows settings. Opens no connection.
 from pathlib import Path
 
 from adapters.errors import SourceError
-from runax_cli.commands.options import Common
+from runax_cli.commands.options import CommonOptions
 from runax_cli.commands.printing import Printer, Row, environment_of
 from runax_cli.core.exit_codes import ExitCode
 from runax_cli.core.paths import config_folder, state_folder
 from runax_cli.runtime.sources import mcp_settings, openapi_settings
-from runax_cli.settings.file_schema import McpPart, OpenApiPart, variables_of
+from runax_cli.settings.file_schema import McpSourceSettings, OpenApiSourceSettings, variables_of
 from runax_cli.settings.loader import PROJECT_FILE, USER_FILE, Configuration, load
 from runax_cli.settings.settings import FIELDS, default_of, help_of, name_of
 from runax_cli.telemetry.redaction import Redactor
@@ -41,12 +41,12 @@ YAML_EXAMPLE = """\
 """
 
 
-def configuration_of(common: Common) -> Configuration:
+def configuration_of(common: CommonOptions) -> Configuration:
     """The configuration that the options, the environment and the files make. Raises ConfigurationError."""
     return load(common.flags(), config=common.source.config, tools=tuple(common.source.tools))
 
 
-def show(common: Common, *, has_origin: bool) -> ExitCode:
+def show(common: CommonOptions, *, has_origin: bool) -> ExitCode:
     """Print every setting in force; in the text form its origin only where asked for."""
     configuration = configuration_of(common)
     columns = ("name", "value", "origin") if has_origin else ("name", "value")
@@ -85,7 +85,7 @@ def _address(source: Row) -> str:
     return str(source.get("document") or source.get("base_url") or source.get("url") or command)
 
 
-def check(common: Common) -> ExitCode:
+def check(common: CommonOptions) -> ExitCode:
     """Say that the settings can be used, or raise ConfigurationError with the first that cannot."""
     configuration = configuration_of(common)
     left_out = [flaw for name, part in configuration.sources().items() if (flaw := _flaw(name, part, configuration))]
@@ -99,12 +99,12 @@ def check(common: Common) -> ExitCode:
     return ExitCode.COMPLETE
 
 
-def _flaw(name: str, part: OpenApiPart | McpPart, configuration: Configuration) -> str | None:
+def _flaw(name: str, part: OpenApiSourceSettings | McpSourceSettings, configuration: Configuration) -> str | None:
     """Why a server is left out, which harms no other. Raises ConfigurationError for what no command gets past."""
     for variable in variables_of(part.auth):
         configuration.credential(variable, owner=f"source {name}")
     try:
-        if isinstance(part, OpenApiPart):
+        if isinstance(part, OpenApiSourceSettings):
             openapi_settings(name, part, configuration)
         else:
             mcp_settings(name, part, configuration)
@@ -120,7 +120,7 @@ def _needs(configuration: Configuration, *, n_left_out: int) -> dict[str, bool]:
     }
 
 
-def init(common: Common) -> ExitCode:
+def init(common: CommonOptions) -> ExitCode:
     """Write `.env` and `runax.yaml` into the working directory where they are not there yet."""
     printer = Printer(environment_of(common), common.output.form)
     written = [

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from adapters.base import ToolSpec
 from runax_cli.agent.result.certificate import certificate_line
 from runax_cli.agent.session import Session
-from runax_cli.commands.options import Common
+from runax_cli.commands.options import CommonOptions
 from runax_cli.commands.printing import environment_of
 from runax_cli.core.results import RunResult, counted
 from runax_cli.guard.approval import AlwaysDeny, ApprovalRequest, Approver
@@ -82,7 +82,7 @@ def lines_about(request: ApprovalRequest) -> list[str]:
     return [*lines, f"  … and {rest:,} more characters that are not shown"] if rest > 0 else lines
 
 
-def approver_of(common: Common, view: View) -> Approver:
+def approver_of(common: CommonOptions, view: View) -> Approver:
     """The person at the terminal; nobody where standard input or error is none."""
     env = environment_of(common)
     if env.is_stdin_terminal and env.is_stderr_terminal:
@@ -103,7 +103,7 @@ async def run_turn(turn: Coroutine[Any, Any, _Result], *, before_abort: Callable
         abort()
 
 
-def view_of(common: Common) -> View:
+def view_of(common: CommonOptions) -> View:
     """The view that the options ask for."""
     output = common.output
     return build_view(
@@ -117,7 +117,7 @@ def view_of(common: Common) -> View:
 
 
 @dataclass(frozen=True, slots=True)
-class Conversation:
+class SessionConversation:
     """One session over the running parts; what leaves it has its secrets masked."""
 
     session: Session
@@ -125,7 +125,7 @@ class Conversation:
     redactor: Redactor
     begin: Callable[[], Session]
 
-    def anew(self) -> "Conversation":
+    def anew(self) -> "SessionConversation":
         """Another conversation over the same parts, with no memory of this one."""
         return replace(self, session=self.begin())
 
@@ -161,7 +161,9 @@ class Conversation:
         return {role.value: self.runtime.registry.config(role).name for role in Role}
 
 
-async def until_interrupted(turn: Coroutine[Any, Any, RunResult], conversation: Conversation, view: View) -> RunResult:
+async def until_interrupted(
+    turn: Coroutine[Any, Any, RunResult], conversation: SessionConversation, view: View
+) -> RunResult:
     """The result of a turn; that of the interrupted one where Ctrl-C cancelled it."""
     try:
         return await run_turn(turn, before_abort=view.close)
@@ -173,8 +175,8 @@ async def until_interrupted(turn: Coroutine[Any, Any, RunResult], conversation: 
 
 @asynccontextmanager
 async def open_conversation(
-    configuration: Configuration, common: Common, view: View, *, state: Path | None = None
-) -> AsyncIterator[Conversation]:
+    configuration: Configuration, common: CommonOptions, view: View, *, state: Path | None = None
+) -> AsyncIterator[SessionConversation]:
     """Open the running parts and a session over them; leaving the block closes everything, the view too."""
     redactor = Redactor(configuration.secrets())
     recorder = Recorder(configuration.settings.log_dir, line_of=line_of, redactor=redactor, on_failure=view.warn)
@@ -188,7 +190,7 @@ async def open_conversation(
                 notices=_notices(runtime),
                 trace_of=recorder.trace_path,
             )
-            yield Conversation(begin(), runtime, redactor, begin)
+            yield SessionConversation(begin(), runtime, redactor, begin)
     finally:
         recorder.close()
         view.close()

@@ -5,11 +5,11 @@ Knows the question and where its data come from. Needs no key, no network and no
 
 from mock_api.app import create_app
 from mock_api.serving import serve
-from runax_cli.commands.options import Common
+from runax_cli.commands.options import CommonOptions
 from runax_cli.commands.printing import Printer, environment_of
 from runax_cli.commands.query import ask
 from runax_cli.core.exit_codes import ExitCode
-from runax_cli.settings.file_schema import Structure
+from runax_cli.settings.file_schema import SettingsFile
 from runax_cli.settings.loader import Configuration
 from runax_cli.settings.settings import RULES_MODEL, Settings
 
@@ -17,7 +17,7 @@ QUESTION = 'What is the case code of the marten in the tickets of the customer n
 TOKEN = "demo-token"  # noqa: S105  it guards made-up data
 
 
-async def run(common: Common) -> ExitCode:
+async def run(common: CommonOptions) -> ExitCode:
     """Serve the mock API on a free port and ask the demo's question."""
     async with serve(create_app(token=TOKEN), port=0) as base_url:
         configuration = demo_configuration(base_url)
@@ -30,7 +30,7 @@ async def run(common: Common) -> ExitCode:
 def demo_configuration(base_url: str, **settings: object) -> Configuration:
     """Settings that no environment and no file has a part in."""
     given = {"base_api_url": base_url, "base_api_token": TOKEN, "llm_name": RULES_MODEL} | settings
-    return Configuration(settings=Settings.model_validate(given), structure=Structure(), origins={})
+    return Configuration(settings=Settings.model_validate(given), structure=SettingsFile(), origins={})
 
 
 def _introduction(settings: Settings) -> list[str]:

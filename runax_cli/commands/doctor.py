@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from uuid import uuid4
 
 from adapters.base import ToolSource, ToolSpec
-from adapters.catalog import Catalog
+from adapters.catalog import ToolCatalog
 from adapters.errors import SourceError
 from runax_cli import __version__
 from runax_cli.agent.loop.toolbox import sent_as
 from runax_cli.commands.config import configuration_of
-from runax_cli.commands.options import Common
+from runax_cli.commands.options import CommonOptions
 from runax_cli.commands.printing import Printer, environment_of
 from runax_cli.commands.tools import price
 from runax_cli.core.budget import Budget, Limits
@@ -33,15 +33,15 @@ from runax_cli.models.rules import RulesModel
 from runax_cli.models.tokens import O200kCounter
 from runax_cli.runtime.models import role_configs
 from runax_cli.runtime.sources import as_runax_error, open_source
-from runax_cli.settings.file_schema import McpPart, OpenApiPart
+from runax_cli.settings.file_schema import McpSourceSettings, OpenApiSourceSettings
 from runax_cli.settings.loader import Configuration
-from runax_cli.telemetry.credential_mask import KeyMask
+from runax_cli.telemetry.credential_mask import CredentialMask
 
 _OUTPUT_TOKENS = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class CheckResult:
     """What one check found; `error` is None where all is well."""
 
     check: str
@@ -53,11 +53,11 @@ class Finding:
 Check = Callable[[], Awaitable[str]]
 
 
-async def run(common: Common) -> ExitCode:
+async def run(common: CommonOptions) -> ExitCode:
     """Run every check, print what each found; the first failure decides the exit code."""
     configuration = configuration_of(common)
     findings = [await _found(name, check) for name, check in _checks(configuration).items()]
-    mask = KeyMask(configuration.secrets())
+    mask = CredentialMask(configuration.secrets())
     rows = [
         {
             "check": finding.check,
@@ -73,12 +73,12 @@ async def run(common: Common) -> ExitCode:
     return next((exit_code_of(finding.error) for finding in findings if finding.error), ExitCode.COMPLETE)
 
 
-async def _found(name: str, check: Check) -> Finding:
+async def _found(name: str, check: Check) -> CheckResult:
     began = time.monotonic()
     try:
-        return Finding(name, await check(), seconds=time.monotonic() - began)
+        return CheckResult(name, await check(), seconds=time.monotonic() - began)
     except RunaxError as error:
-        return Finding(name, str(error), error, time.monotonic() - began)
+        return CheckResult(name, str(error), error, time.monotonic() - began)
 
 
 def _checks(configuration: Configuration) -> dict[str, Check]:
@@ -114,13 +114,13 @@ async def _no_source() -> str:
 
 
 async def _source(
-    name: str, part: OpenApiPart | McpPart, configuration: Configuration, *, found: list[ToolSpec]
+    name: str, part: OpenApiSourceSettings | McpSourceSettings, configuration: Configuration, *, found: list[ToolSpec]
 ) -> str:
     """What one source offers; its tools are added to `found`."""
     source = await open_source(name, part, configuration)
     globs = {name: part.tools}
     try:
-        catalog = await Catalog.load([source], only=configuration.structure.tools, of_source=globs)
+        catalog = await ToolCatalog.load([source], only=configuration.structure.tools, of_source=globs)
         unmet = await _unmet(source)
     except SourceError as error:
         raise as_runax_error(error) from error
@@ -132,7 +132,7 @@ async def _source(
         told.append(f"{counted(len(catalog.left_out), 'part')} left out: `runax tools list` says why")
     if unmet:
         told.append(f"no credential for {unmet} of all: set BASE_API_TOKEN, or `auth` of the source, if they need it")
-    elif part.auth is not None and isinstance(part, OpenApiPart):
+    elif part.auth is not None and isinstance(part, OpenApiSourceSettings):
         told.append("whether its credential is right shows with a call: `runax tools call NAME`")
     return "; ".join(told)
 

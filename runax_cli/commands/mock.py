@@ -17,7 +17,7 @@ from mock_api.files import DataFileInvalid, open_files
 from mock_api.llm_server import WireMessage, WireReply, WireRequest, WireToolCall, create_llm_app
 from mock_api.mcp_server import create_mcp_app, serve_stdio
 from mock_api.serving import serve
-from runax_cli.commands.options import Common, MockOptions
+from runax_cli.commands.options import CommonOptions, MockOptions
 from runax_cli.commands.printing import Printer, environment_of
 from runax_cli.core.errors import UsageError
 from runax_cli.core.exit_codes import ExitCode
@@ -77,7 +77,7 @@ def _message(wire: WireMessage) -> Message:
 LLM_MODEL = "mock"
 
 
-async def run(options: MockOptions, common: Common) -> ExitCode:
+async def run(options: MockOptions, common: CommonOptions) -> ExitCode:
     """Serve until interrupted. Raises UsageError for what cannot be served."""
     if options.is_mcp and options.is_llm:
         raise UsageError("'--mcp' and '--llm' cannot be served on one port. Start two of them, with --port.")

@@ -17,11 +17,11 @@ from runax_cli.settings.settings import LIMIT_SETTINGS, TENANT, TENANT_TEXT, TIM
 SHARED_PANEL = "Limits of session and day"
 Output: TypeAlias = Literal["text", "json", "jsonl"]
 Color: TypeAlias = Literal["auto", "always", "never"]
-_Options = TypeVar("_Options", bound="Options")
+_Options = TypeVar("_Options", bound="OptionGroup")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class OptionGroup:
     """A group of options. What the command line does not give is None, False or empty."""
 
     def over(self: _Options, root: _Options) -> _Options:
@@ -49,7 +49,7 @@ def _limit(name: str) -> Any:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SourceOptions(Options):
+class SourceOptions(OptionGroup):
     """Which sources and settings files are used."""
 
     openapi: Annotated[
@@ -74,7 +74,7 @@ class SourceOptions(Options):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AnswerOptions(Options):
+class AnswerOptions(OptionGroup):
     """Which model answers, and how much of its proof is shown."""
 
     model: Annotated[
@@ -85,7 +85,7 @@ class AnswerOptions(Options):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CallOptions(Options):
+class CallOptions(OptionGroup):
     """What calls may do, and for how long."""
 
     allow_writes: Annotated[
@@ -97,7 +97,7 @@ class CallOptions(Options):
     timeout: Annotated[float | None, _limit(TIMEOUT)] = None
 
 
-def _limit_options() -> "type[Options]":
+def _limit_options() -> "type[OptionGroup]":
     """A flag for every limit of the table, but for the one that calls without a model have too."""
     given = [
         (setting.field, Annotated[(int if setting.is_whole else float) | None, _limit(setting.field)])
@@ -109,7 +109,7 @@ def _limit_options() -> "type[Options]":
     return make_dataclass(
         "LimitOptions",
         fields_of,
-        bases=(Options,),
+        bases=(OptionGroup,),
         namespace={"__doc__": "How much may be used: by a turn, a session, a day and a tenant."},
         frozen=True,
         slots=True,
@@ -121,7 +121,7 @@ LimitOptions = _limit_options()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OutputOptions(Options):
+class OutputOptions(OptionGroup):
     """How the result and the way to it are shown."""
 
     output: Annotated[
@@ -142,7 +142,7 @@ class OutputOptions(Options):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MockOptions(Options):
+class MockOptions(OptionGroup):
     """What `runax mock` serves, where, and what goes wrong on purpose."""
 
     files: Annotated[
@@ -186,7 +186,7 @@ class MockOptions(Options):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BenchOptions(Options):
+class BenchOptions(OptionGroup):
     """What `runax bench` asks, over how much, and how the model that knows behaves."""
 
     sections: Annotated[
@@ -220,12 +220,12 @@ class BenchOptions(Options):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Common:
+class CommonOptions:
     """The groups that a command took, each completed by the options of the root."""
 
     source: SourceOptions = field(default_factory=SourceOptions)
     answer: AnswerOptions = field(default_factory=AnswerOptions)
-    limits: Options = field(default_factory=LimitOptions)
+    limits: OptionGroup = field(default_factory=LimitOptions)
     call: CallOptions = field(default_factory=CallOptions)
     output: OutputOptions = field(default_factory=OutputOptions)
 
@@ -242,7 +242,7 @@ class Common:
         }
 
 
-GROUPS: dict[str, type[Options]] = {
+GROUPS: dict[str, type[OptionGroup]] = {
     "source": SourceOptions,
     "answer": AnswerOptions,
     "limits": LimitOptions,
@@ -256,7 +256,7 @@ Command: TypeAlias = Callable[..., ExitCode]
 def with_options(*groups: str) -> Callable[[Command], Command]:
     """Give a command the options of `groups` besides its own, and hand them over as its argument `common`.
 
-    Options that stand before the command's name (on the root) hold too; those after it win. A parameter of the
+    OptionGroup that stand before the command's name (on the root) hold too; those after it win. A parameter of the
     command that is a group itself is made flat in the same way.
     """
     chosen = {name: GROUPS[name] for name in groups}
@@ -284,7 +284,7 @@ def with_options(*groups: str) -> Callable[[Command], Command]:
 
 
 def _is_group(parameter: inspect.Parameter) -> bool:
-    return inspect.isclass(parameter.annotation) and issubclass(parameter.annotation, Options)
+    return inspect.isclass(parameter.annotation) and issubclass(parameter.annotation, OptionGroup)
 
 
 def _parameter(item: "Field[Any]") -> inspect.Parameter:
@@ -296,10 +296,10 @@ def _taken(values: dict[str, Any], group: type[Any]) -> dict[str, Any]:
     return {item.name: values.pop(item.name) for item in fields(group)}
 
 
-def _completed(given: dict[str, Any], context: typer.Context) -> Common:
+def _completed(given: dict[str, Any], context: typer.Context) -> CommonOptions:
     root = context.find_root().obj
-    if not isinstance(root, Common):
-        return Common(**given)
-    return Common(
+    if not isinstance(root, CommonOptions):
+        return CommonOptions(**given)
+    return CommonOptions(
         **{name: given[name].over(getattr(root, name)) if name in given else getattr(root, name) for name in GROUPS}
     )

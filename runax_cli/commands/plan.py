@@ -5,17 +5,24 @@ Knows the command: it puts a lookout before the executor, makes the report of wh
 
 from collections.abc import Callable, Iterator
 
-from runax_cli.agent.forecast import Range, Tokens, around, price, seconds
-from runax_cli.agent.preview import Foreseen, Foresight, PartSeen, leads_on
+from runax_cli.agent.forecast import TokenEstimate, TokenRange, around, price, seconds
+from runax_cli.agent.preview import PartPreview, Previewer, QuestionPreview, leads_on
 from runax_cli.agent.result.certificate import short_tokens
 from runax_cli.commands.config import configuration_of
-from runax_cli.commands.conversation import Conversation, open_conversation, view_of
-from runax_cli.commands.options import Common
+from runax_cli.commands.conversation import SessionConversation, open_conversation, view_of
+from runax_cli.commands.options import CommonOptions
 from runax_cli.commands.printing import Printer, environment_of
 from runax_cli.commands.question import question_of
 from runax_cli.core.exit_codes import ExitCode, exit_code_of
-from runax_cli.core.results import CallForecast, PartForecast, QuestionForecast, RoleForecast, Span, TotalIs
-from runax_cli.executor.dry_run import Lookout, Sight
+from runax_cli.core.results import (
+    CallForecast,
+    ForecastRange,
+    QuestionForecast,
+    RoleForecast,
+    SubQuestionForecast,
+    TotalIs,
+)
+from runax_cli.executor.dry_run import CallPreview, DryRunExecutor
 from runax_cli.executor.strategy import Strategy
 from runax_cli.models.base import Role, Usage
 from runax_cli.runtime.runtime import REDUCER_PROMPTS, Runtime
@@ -33,7 +40,7 @@ def text_of(report: QuestionForecast) -> str:
     return "\n".join([*lines, *_figures(report)])
 
 
-def _part(number: int, part: PartForecast) -> Iterator[str]:
+def _part(number: int, part: SubQuestionForecast) -> Iterator[str]:
     after = f", after {', '.join(map(str, part.after))}" if part.after else ""
     yield f"{number}. {part.question} ({part.need}{after})"
     for call in part.calls:
@@ -84,7 +91,7 @@ def _figures(report: QuestionForecast) -> Iterator[str]:
     yield f"spent     {asked} to models, {spent:,} tokens, {cost}, on this forecast"
 
 
-def _range(span: Span, shown: Callable[[float], str]) -> str:
+def _range(span: ForecastRange, shown: Callable[[float], str]) -> str:
     return f"at least {shown(span.low)}" if span.high is None else f"{shown(span.low)} to {shown(span.high)}"
 
 
@@ -92,7 +99,7 @@ def _counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-async def run(argument: str | None, common: Common) -> ExitCode:
+async def run(argument: str | None, common: CommonOptions) -> ExitCode:
     """Forecast the question of the argument and the pipe."""
     env = environment_of(common)
     printer = Printer(env, common.output.form)
@@ -100,7 +107,7 @@ async def run(argument: str | None, common: Common) -> ExitCode:
     return await forecast(question, common, configuration_of(common))
 
 
-async def forecast(question: str, common: Common, configuration: Configuration) -> ExitCode:
+async def forecast(question: str, common: CommonOptions, configuration: Configuration) -> ExitCode:
     """Print the forecast of a question."""
     view = view_of(common)
     async with open_conversation(configuration, common, view) as conversation:
@@ -111,10 +118,10 @@ async def forecast(question: str, common: Common, configuration: Configuration) 
     return ExitCode(report.exit_code)  # type: ignore[call-arg]  # a lookup, and not the making of a member
 
 
-async def looked(question: str, conversation: Conversation) -> Foreseen:
+async def looked(question: str, conversation: SessionConversation) -> QuestionPreview:
     """What a question will take, as far as lookups and probes tell."""
     session, runtime = conversation.session, conversation.runtime
-    lookout = Lookout(
+    lookout = DryRunExecutor(
         session.executor,
         runtime.catalog,
         counter=runtime.registry.counter(Role.REDUCER),
@@ -124,10 +131,10 @@ async def looked(question: str, conversation: Conversation) -> Foreseen:
         clock=runtime.clock,
         concurrency=runtime.configuration.settings.api_concurrency,
     )
-    return await Foresight(session=session, lookout=lookout).of(question)
+    return await Previewer(session=session, lookout=lookout).of(question)
 
 
-def report_of(question: str, seen: Foreseen, runtime: Runtime) -> QuestionForecast:
+def report_of(question: str, seen: QuestionPreview, runtime: Runtime) -> QuestionForecast:
     """The report: figures of the parts together, with ranges."""
     by_role = {Role.PLANNER: seen.planner, Role.AGENT: seen.agent, Role.REDUCER: seen.reducer}
     used = {role: tokens for role, tokens in by_role.items() if tokens.requests}
@@ -152,9 +159,9 @@ def report_of(question: str, seen: Foreseen, runtime: Runtime) -> QuestionForeca
     )
 
 
-def _part_plan(part: PartSeen, seen: Foreseen) -> PartForecast:
+def _part_plan(part: PartPreview, seen: QuestionPreview) -> SubQuestionForecast:
     sub = seen.plan.part(part.number)
-    return PartForecast(
+    return SubQuestionForecast(
         question=sub.question,
         need=sub.need,
         after=sub.after,
@@ -165,7 +172,7 @@ def _part_plan(part: PartSeen, seen: Foreseen) -> PartForecast:
     )
 
 
-def _call_plan(sight: Sight) -> CallForecast:
+def _call_plan(sight: CallPreview) -> CallForecast:
     call, choice = sight.call, sight.choice
     is_read = choice is not None and choice.strategy in (Strategy.SINGLE_REDUCTION, Strategy.PAGINATED_REDUCTION)
     return CallForecast(
@@ -191,12 +198,12 @@ def _call_plan(sight: Sight) -> CallForecast:
     )
 
 
-def _sights(seen: Foreseen) -> Iterator[Sight]:
+def _sights(seen: QuestionPreview) -> Iterator[CallPreview]:
     for part in seen.parts:
         yield from part.sights
 
 
-def _exit_code(seen: Foreseen) -> ExitCode:
+def _exit_code(seen: QuestionPreview) -> ExitCode:
     """What could not be foreseen tells by the code of its failure; a part of it by that of incomplete data."""
     errors = [part.error for part in seen.parts if part.error is not None]
     failed = [sight for sight in _sights(seen) if sight.error is not None]
@@ -208,7 +215,7 @@ def _exit_code(seen: Foreseen) -> ExitCode:
     return ExitCode.COMPLETE
 
 
-def _duration(seen: Foreseen, runtime: Runtime) -> Range:
+def _duration(seen: QuestionPreview, runtime: Runtime) -> TokenRange:
     settings, sights = runtime.configuration.settings, [*_sights(seen)]
     took = [sight.request_s for sight in sights if sight.request_s]
     return seconds(
@@ -221,18 +228,18 @@ def _duration(seen: Foreseen, runtime: Runtime) -> Range:
     )
 
 
-def _cost(runtime: Runtime, role: Role) -> Callable[[Tokens], float | None]:
+def _cost(runtime: Runtime, role: Role) -> Callable[[TokenEstimate], float | None]:
     listed = runtime.registry.price(role)
     return lambda tokens: listed.cost_usd(Usage(tokens.input, tokens.output))
 
 
-def _role(tokens: Tokens) -> RoleForecast:
+def _role(tokens: TokenEstimate) -> RoleForecast:
     return RoleForecast(requests=tokens.requests, input_tokens=tokens.input, output_tokens=tokens.output)
 
 
-def _span(range_: Range, *, is_known: bool = True) -> Span:
+def _span(range_: TokenRange, *, is_known: bool = True) -> ForecastRange:
     is_open = not is_known or range_.high == float("inf")
-    return Span(low=round(range_.low, 6), high=None if is_open else round(range_.high, 6))
+    return ForecastRange(low=round(range_.low, 6), high=None if is_open else round(range_.high, 6))
 
 
 def _sum(values: list[int | None]) -> int | None:

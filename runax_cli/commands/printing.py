@@ -7,15 +7,15 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, assert_never
 
-from runax_cli.commands.options import Common, Output
-from runax_cli.ui.console import ColorChoice, Environment, Outlet, one_line, strip_control
+from runax_cli.commands.options import CommonOptions, Output
+from runax_cli.ui.console import ColorChoice, Environment, SafeStream, one_line, strip_control
 from runax_cli.ui.json_output import disarmed, to_json
 from runax_cli.ui.table import lines
 
 Row = Mapping[str, Any]
 
 
-def environment_of(common: Common) -> Environment:
+def environment_of(common: CommonOptions) -> Environment:
     """The world outside, with the colours that the command line asks for."""
     return Environment.of_process(color=ColorChoice(common.output.color or "auto"))
 
@@ -29,8 +29,8 @@ class Printer:
     """Prints to standard output in one form. A reader that goes away ends the printing quietly."""
 
     def __init__(self, env: Environment, form: Output) -> None:
-        self._outlet = Outlet(env.stdout)
-        self._notes = Outlet(env.stderr)
+        self._outlet = SafeStream(env.stdout)
+        self._notes = SafeStream(env.stderr)
         self._form = form
         self._width = env.columns if env.is_stdout_terminal else None
 

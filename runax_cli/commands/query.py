@@ -5,7 +5,7 @@ Knows the command. The way of a question is in `agent`.
 
 from runax_cli.commands.config import configuration_of
 from runax_cli.commands.conversation import open_conversation, until_interrupted, view_of
-from runax_cli.commands.options import Common
+from runax_cli.commands.options import CommonOptions
 from runax_cli.commands.printing import Printer, environment_of
 from runax_cli.commands.question import question_of
 from runax_cli.core.errors import RunaxError
@@ -14,7 +14,7 @@ from runax_cli.core.results import Coverage, ErrorReport, RunResult, RunStatus
 from runax_cli.settings.loader import Configuration
 
 
-async def run(argument: str | None, common: Common) -> ExitCode:
+async def run(argument: str | None, common: CommonOptions) -> ExitCode:
     """Ask the question of the argument and the pipe."""
     env = environment_of(common)
     note = Printer(env, "text").note
@@ -22,7 +22,7 @@ async def run(argument: str | None, common: Common) -> ExitCode:
     return await ask(question, common)
 
 
-async def ask(question: str, common: Common, configuration: Configuration | None = None) -> ExitCode:
+async def ask(question: str, common: CommonOptions, configuration: Configuration | None = None) -> ExitCode:
     """Ask one question; what keeps a run from beginning is told in the form of the output too."""
     try:
         return await _asked(question, common, configuration or configuration_of(common))
@@ -32,7 +32,7 @@ async def ask(question: str, common: Common, configuration: Configuration | None
         raise
 
 
-async def _asked(question: str, common: Common, configuration: Configuration) -> ExitCode:
+async def _asked(question: str, common: CommonOptions, configuration: Configuration) -> ExitCode:
     view = view_of(common)
     async with open_conversation(configuration, common, view) as conversation:
         result = await until_interrupted(conversation.ask(question), conversation, view)

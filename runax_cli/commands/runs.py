@@ -5,7 +5,7 @@ Knows the journal and the state folder. Runs nothing again.
 
 from runax_cli.agent.result.certificate import certificate_line
 from runax_cli.commands.config import configuration_of
-from runax_cli.commands.options import Common
+from runax_cli.commands.options import CommonOptions
 from runax_cli.commands.printing import Printer, Row, environment_of
 from runax_cli.core.errors import UsageError
 from runax_cli.core.exit_codes import ExitCode
@@ -20,7 +20,7 @@ _DAY_S = 86_400
 _GB = 1_000_000_000
 
 
-def list_runs(limit: int, common: Common) -> ExitCode:
+def list_runs(limit: int, common: CommonOptions) -> ExitCode:
     """Print the latest runs."""
     printer = Printer(environment_of(common), common.output.form)
     journal = _journal()
@@ -51,7 +51,7 @@ def _row(run: StoredRun) -> Row:
     }
 
 
-def show_run(prefix: str, common: Common) -> ExitCode:
+def show_run(prefix: str, common: CommonOptions) -> ExitCode:
     """Print the result of one run as it was printed then; the exit code is that of this command."""
     stored = stored_run(prefix)
     if stored.result is None:
@@ -81,14 +81,14 @@ def stored_run(prefix: str) -> StoredRun:
     return stored
 
 
-def show_schema(common: Common) -> ExitCode:
+def show_schema(common: CommonOptions) -> ExitCode:
     """Print the JSON Schema of the object of `-o json`, or with `-o jsonl` that of a line."""
     printer = Printer(environment_of(common), "json")
     printer.json(line_schema() if common.output.form == "jsonl" else RunResult.model_json_schema())
     return ExitCode.COMPLETE
 
 
-def prune(common: Common, *, is_all: bool) -> ExitCode:
+def prune(common: CommonOptions, *, is_all: bool) -> ExitCode:
     """Remove datasets by the age limit and the size cap of the settings; sessions in use are left alone."""
     settings = configuration_of(common).settings
     stored = stored_sessions(state_folder())

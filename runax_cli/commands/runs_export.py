@@ -6,7 +6,7 @@ Knows the journal and the state folder. Fetches nothing again.
 from collections.abc import Sequence
 from pathlib import Path
 
-from runax_cli.commands.options import Common
+from runax_cli.commands.options import CommonOptions
 from runax_cli.commands.printing import Printer, Row, environment_of
 from runax_cli.commands.runs import stored_run
 from runax_cli.core.errors import UsageError
@@ -17,7 +17,7 @@ from runax_cli.memory.journal import StoredRun
 from runax_cli.runtime.state import datasets_of
 
 
-def run(prefix: str, common: Common, *, form: ExportFormat, out: Path) -> ExitCode:
+def run(prefix: str, common: CommonOptions, *, form: ExportFormat, out: Path) -> ExitCode:
     """Write every dataset that a run used to `<out>/<dataset>.<form>`."""
     stored = stored_run(prefix)
     folders = _folders(stored)

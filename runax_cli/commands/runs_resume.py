@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from runax_cli.commands.conversation import open_conversation, until_interrupted, view_of
-from runax_cli.commands.options import Common
+from runax_cli.commands.options import CommonOptions
 from runax_cli.commands.printing import Printer, environment_of
 from runax_cli.commands.runs import show_run, stored_run
 from runax_cli.core.errors import UsageError
@@ -19,7 +19,7 @@ from runax_cli.runtime.state import is_in_use
 from runax_cli.settings.loader import Configuration, load
 
 
-async def run(prefix: str, common: Common) -> ExitCode:
+async def run(prefix: str, common: CommonOptions) -> ExitCode:
     """Resume a run; one that is complete is shown again, and costs nothing."""
     stored = stored_run(prefix)
     note = Printer(environment_of(common), common.output.form).note
@@ -40,7 +40,7 @@ async def run(prefix: str, common: Common) -> ExitCode:
     return ExitCode(result.exit_code)  # type: ignore[call-arg]  # a lookup, and not the making of a member
 
 
-def configuration_for(stored: StoredRun, common: Common) -> Configuration:
+def configuration_for(stored: StoredRun, common: CommonOptions) -> Configuration:
     """The settings as the run was asked with, seen from its folder; what the command line gives now goes before."""
     asked = _invocation(stored)
     given = {name: value for name, value in common.flags().items() if value is not None}

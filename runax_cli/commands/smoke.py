@@ -18,10 +18,10 @@ from mock_api.llm_server import create_llm_app
 from mock_api.serving import serve
 from mockdata.questions import Expectation, Question, load
 from runax_cli.agent.result.certificate import certificate_line
-from runax_cli.commands.conversation import Conversation, open_conversation, run_turn
+from runax_cli.commands.conversation import SessionConversation, open_conversation, run_turn
 from runax_cli.commands.demo import TOKEN, demo_configuration
 from runax_cli.commands.mock import answer
-from runax_cli.commands.options import Common
+from runax_cli.commands.options import CommonOptions
 from runax_cli.commands.printing import Printer, environment_of
 from runax_cli.core.errors import UsageError
 from runax_cli.core.exit_codes import ExitCode
@@ -33,7 +33,7 @@ from runax_cli.ui.json_output import to_json
 from runax_cli.ui.view_factory import build_view
 
 
-class Outcome(StrEnum):
+class QuestionOutcome(StrEnum):
     """What came of one question."""
 
     PASSED = "passed"
@@ -42,11 +42,11 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class QuestionVerdict:
     """One question, its outcome, and why it is not PASSED."""
 
     question: Question
-    outcome: Outcome
+    outcome: QuestionOutcome
     reasons: tuple[str, ...]
     result: RunResult | None
     duration_s: float
@@ -65,17 +65,21 @@ class Verdict:
         }
 
 
-def judge(question: Question, result: RunResult) -> Verdict:
+def judge(question: Question, result: RunResult) -> QuestionVerdict:
     """Hold a result against what the question expects. A run that failed as a whole proves nothing."""
     if result.status is RunStatus.FAILED:
         why = result.error.message if result.error else "the run failed"
-        return _verdict(question, Outcome.INCONCLUSIVE, (why,), result)
+        return _verdict(question, QuestionOutcome.INCONCLUSIVE, (why,), result)
     reasons = tuple(_differences(question.expect, result))
-    return _verdict(question, Outcome.FAILED if reasons else Outcome.PASSED, reasons, result)
+    return _verdict(question, QuestionOutcome.FAILED if reasons else QuestionOutcome.PASSED, reasons, result)
 
 
-def _verdict(question: Question, outcome: Outcome, reasons: tuple[str, ...], result: RunResult) -> Verdict:
-    return Verdict(question=question, outcome=outcome, reasons=reasons, result=result, duration_s=result.duration_s)
+def _verdict(
+    question: Question, outcome: QuestionOutcome, reasons: tuple[str, ...], result: RunResult
+) -> QuestionVerdict:
+    return QuestionVerdict(
+        question=question, outcome=outcome, reasons=reasons, result=result, duration_s=result.duration_s
+    )
 
 
 def _differences(expect: Expectation, result: RunResult) -> Iterator[str]:
@@ -108,23 +112,23 @@ def _differing_call(expect: Expectation, result: RunResult) -> Iterator[str]:
         yield f"is_complete is {result.coverage.is_complete} and not {expect.is_complete}"
 
 
-def exit_code(verdicts: Sequence[Verdict]) -> ExitCode:
+def exit_code(verdicts: Sequence[QuestionVerdict]) -> ExitCode:
     """COMPLETE where all passed, SMOKE_INCONCLUSIVE where nothing could be judged, else SMOKE_FAILED."""
     outcomes = {verdict.outcome for verdict in verdicts}
-    if outcomes <= {Outcome.INCONCLUSIVE}:
+    if outcomes <= {QuestionOutcome.INCONCLUSIVE}:
         return ExitCode.SMOKE_INCONCLUSIVE
-    return ExitCode.COMPLETE if outcomes == {Outcome.PASSED} else ExitCode.SMOKE_FAILED
+    return ExitCode.COMPLETE if outcomes == {QuestionOutcome.PASSED} else ExitCode.SMOKE_FAILED
 
 
-def junit(verdicts: Sequence[Verdict]) -> str:
+def junit(verdicts: Sequence[QuestionVerdict]) -> str:
     """The verdicts as JUnit XML: a test case a question, inconclusive ones as errors."""
-    count = {outcome: sum(verdict.outcome is outcome for verdict in verdicts) for outcome in Outcome}
+    count = {outcome: sum(verdict.outcome is outcome for verdict in verdicts) for outcome in QuestionOutcome}
     suite = Element(
         "testsuite",
         name="runax smoke",
         tests=str(len(verdicts)),
-        failures=str(count[Outcome.FAILED]),
-        errors=str(count[Outcome.INCONCLUSIVE]),
+        failures=str(count[QuestionOutcome.FAILED]),
+        errors=str(count[QuestionOutcome.INCONCLUSIVE]),
         time=f"{sum(verdict.duration_s for verdict in verdicts):.3f}",
     )
     for verdict in verdicts:
@@ -135,8 +139,8 @@ def junit(verdicts: Sequence[Verdict]) -> str:
             name=verdict.question.id,
             time=f"{verdict.duration_s:.3f}",
         )
-        if verdict.outcome is not Outcome.PASSED:
-            tag = "failure" if verdict.outcome is Outcome.FAILED else "error"
+        if verdict.outcome is not QuestionOutcome.PASSED:
+            tag = "failure" if verdict.outcome is QuestionOutcome.FAILED else "error"
             SubElement(case, tag, message=strip_control("; ".join(verdict.reasons))).text = verdict.question.question
     return tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
 
@@ -145,7 +149,9 @@ MODEL = "rules-over-http"
 _COLUMNS = ("id", "kind", "outcome", "seconds", "reasons")
 
 
-async def run(common: Common, *, json_file: Path | None, junit_file: Path | None, only: Sequence[str]) -> ExitCode:
+async def run(
+    common: CommonOptions, *, json_file: Path | None, junit_file: Path | None, only: Sequence[str]
+) -> ExitCode:
     """Ask every question, print and write the verdicts."""
     chosen = [question for question in load().questions if _is_wanted(question, only)]
     if not chosen:
@@ -155,7 +161,7 @@ async def run(common: Common, *, json_file: Path | None, junit_file: Path | None
         verdicts = [await _asked(question, conversation, common, printer) for question in chosen]
     code = exit_code(verdicts)
     printer.rows("questions", [_shown(verdict, common) for verdict in verdicts], columns=_COLUMNS)
-    passed = sum(verdict.outcome is Outcome.PASSED for verdict in verdicts)
+    passed = sum(verdict.outcome is QuestionOutcome.PASSED for verdict in verdicts)
     printer.note(f"smoke: {passed} of {len(verdicts)} passed; {code.meaning if code else 'all is as expected'}")
     _write(json_file, to_json(_report(verdicts, code)) + "\n")
     _write(junit_file, junit(verdicts))
@@ -167,7 +173,7 @@ def _is_wanted(question: Question, only: Sequence[str]) -> bool:
 
 
 @asynccontextmanager
-async def _conversation(common: Common) -> AsyncIterator[Conversation]:
+async def _conversation(common: CommonOptions) -> AsyncIterator[SessionConversation]:
     """A conversation over both servers; its state is thrown away, so that nothing is answered from an earlier run."""
     quiet = not common.output.verbose
     view = build_view("text", environment_of(common), certificate=certificate_line, quiet=quiet, verbose=False)
@@ -185,7 +191,9 @@ def _configuration(api_url: str, model_url: str) -> Configuration:
     return demo_configuration(api_url, llm_name=MODEL, llm_api_base_url=f"{model_url}/v1", log_dir=log_dir)
 
 
-async def _asked(question: Question, conversation: Conversation, common: Common, printer: Printer) -> Verdict:
+async def _asked(
+    question: Question, conversation: SessionConversation, common: CommonOptions, printer: Printer
+) -> QuestionVerdict:
     answering = conversation.anew().ask(question.question)
     verdict = judge(question, await run_turn(answering, before_abort=lambda: None))
     if not common.output.quiet:
@@ -193,12 +201,12 @@ async def _asked(question: Question, conversation: Conversation, common: Common,
     return verdict
 
 
-def _shown(verdict: Verdict, common: Common) -> dict[str, object]:
+def _shown(verdict: QuestionVerdict, common: CommonOptions) -> dict[str, object]:
     row = verdict.as_row()
     return row | {"reasons": "; ".join(verdict.reasons)} if common.output.form == "text" else row
 
 
-def _report(verdicts: Sequence[Verdict], code: ExitCode) -> dict[str, object]:
+def _report(verdicts: Sequence[QuestionVerdict], code: ExitCode) -> dict[str, object]:
     return {"exit_code": int(code), "model": MODEL, "questions": [verdict.as_row() for verdict in verdicts]}
 
 

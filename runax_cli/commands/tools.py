@@ -8,10 +8,10 @@ from difflib import get_close_matches
 from typing import Any
 
 from adapters.base import ToolSpec
-from adapters.catalog import Catalog
+from adapters.catalog import ToolCatalog
 from runax_cli.agent.loop.toolbox import sent_as
 from runax_cli.commands.config import configuration_of
-from runax_cli.commands.options import Common
+from runax_cli.commands.options import CommonOptions
 from runax_cli.commands.printing import Printer, environment_of
 from runax_cli.core.errors import UsageError
 from runax_cli.core.exit_codes import ExitCode
@@ -22,13 +22,13 @@ from runax_cli.runtime.runtime import tool_limits_of
 from runax_cli.runtime.sources import open_catalog
 from runax_cli.settings.loader import Configuration
 from runax_cli.settings.settings import Settings
-from runax_cli.telemetry.credential_mask import KeyMask
+from runax_cli.telemetry.credential_mask import CredentialMask
 
 _COLUMNS = ("name", "tokens", "effect", "hidden", "source", "description")
 _DESCRIPTION_SHOWN = 60
 
 
-async def list_tools(common: Common) -> ExitCode:
+async def list_tools(common: CommonOptions) -> ExitCode:
     """Print every tool; what was left out of a source goes to standard error, with the reason."""
     printer = Printer(environment_of(common), common.output.form)
     configuration = configuration_of(common)
@@ -74,7 +74,9 @@ def _row(spec: ToolSpec, counter: O200kCounter) -> dict[str, Any]:
 
 def _without_secrets(rows: list[dict[str, Any]], configuration: Configuration) -> list[dict[str, Any]]:
     """Documents are foreign text as well, and some servers write into them who asked."""
-    masked: list[dict[str, Any]] = json.loads(KeyMask(configuration.secrets()).text(json.dumps(rows, default=str)))
+    masked: list[dict[str, Any]] = json.loads(
+        CredentialMask(configuration.secrets()).text(json.dumps(rows, default=str))
+    )
     return masked
 
 
@@ -82,7 +84,7 @@ def _for_text(row: dict[str, Any]) -> dict[str, Any]:
     return {"hidden": ",".join(row["hidden"]) or "-", "description": brief(row["description"], _DESCRIPTION_SHOWN)}
 
 
-async def show_tool(name: str, common: Common) -> ExitCode:
+async def show_tool(name: str, common: CommonOptions) -> ExitCode:
     """Print one tool: description, schema, how it pages."""
     printer = Printer(environment_of(common), common.output.form)
     configuration = configuration_of(common)
@@ -93,7 +95,7 @@ async def show_tool(name: str, common: Common) -> ExitCode:
     return ExitCode.COMPLETE
 
 
-def tool_of(catalog: Catalog, name: str) -> ToolSpec:
+def tool_of(catalog: ToolCatalog, name: str) -> ToolSpec:
     """The tool of that name. Raises UsageError, which names the nearest."""
     spec = catalog.find(name)
     if spec is None:
@@ -101,7 +103,7 @@ def tool_of(catalog: Catalog, name: str) -> ToolSpec:
     return spec
 
 
-def _nearest(catalog: Catalog, name: str) -> str:
+def _nearest(catalog: ToolCatalog, name: str) -> str:
     """What else was meant: the tools of that name that several sources have, else the most similar one."""
     names = [tool.name for tool in catalog.tools]
     if shared := [known for known in names if known.endswith(f"__{name}")]:

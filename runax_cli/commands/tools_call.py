@@ -12,13 +12,13 @@ from secrets import token_hex
 from typing import Any, assert_never
 
 from adapters.base import ToolSpec
-from adapters.catalog import Catalog
+from adapters.catalog import ToolCatalog
 from adapters.clock import SystemClock
 from adapters.json_text import compact_bytes
 from runax_cli.agent.result.certificate import certificate_line
 from runax_cli.commands.config import configuration_of
 from runax_cli.commands.conversation import approver_of, run_turn
-from runax_cli.commands.options import Common, OutputOptions
+from runax_cli.commands.options import CommonOptions, OutputOptions
 from runax_cli.commands.printing import Printer, environment_of
 from runax_cli.commands.tools import tool_of
 from runax_cli.core.errors import ApprovalDenied, RunaxError, SourceUnavailable, TurnTimedOut, UsageError
@@ -26,12 +26,12 @@ from runax_cli.core.events import Emitter
 from runax_cli.core.exit_codes import ExitCode
 from runax_cli.core.paths import state_folder
 from runax_cli.core.results import TotalIs, counted
-from runax_cli.executor.executor import CallOutcome, DecidedCall, Executor, Scope
-from runax_cli.executor.fetch.source_client import Places
+from runax_cli.executor.executor import CallOutcome, CallScope, DecidedCall, Executor
+from runax_cli.executor.fetch.source_client import ConcurrencyLimiter
 from runax_cli.executor.outcome import FaultCode, ToolFault
 from runax_cli.executor.store.dataset import Dataset, DatasetStore
 from runax_cli.guard.approval import ONLY_READS, WritePolicy
-from runax_cli.guard.validation import Refused, arguments_of
+from runax_cli.guard.validation import RejectedCall, arguments_of
 from runax_cli.guard.visible_tool import SplitArguments, VisibleTool, split, visible
 from runax_cli.memory.journal import Journal
 from runax_cli.models.rules import RulesModel
@@ -41,7 +41,7 @@ from runax_cli.runtime.sources import open_catalog
 from runax_cli.runtime.state import journal_path, session_folder
 from runax_cli.settings.loader import Configuration
 from runax_cli.settings.settings import LimitScope, Settings, limits_in
-from runax_cli.telemetry.credential_mask import KeyMask
+from runax_cli.telemetry.credential_mask import CredentialMask
 from runax_cli.telemetry.redaction import RedactingSink, Redactor
 from runax_cli.ui.console import one_line
 from runax_cli.ui.view_factory import View, build_view
@@ -125,7 +125,7 @@ def typed_arguments(typed: Sequence[str], tool: VisibleTool) -> dict[str, Any]:
     properties = tool.schema.parameters.get("properties", {})
     given = dict(_pair(text, properties) for text in typed)
     checked = arguments_of(json.dumps(given), tool)
-    if isinstance(checked, Refused):
+    if isinstance(checked, RejectedCall):
         name = tool.spec.name
         raise UsageError(
             f"'{name}' cannot be called so: {checked.message}. `runax tools show {name}` tells its arguments."
@@ -152,16 +152,16 @@ def _value(text: str, schema: dict[str, Any]) -> Any:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Parts:
+class _CallSetup:
     """What one call needs."""
 
-    catalog: Catalog
+    catalog: ToolCatalog
     executor: Executor
-    scope: Scope
+    scope: CallScope
     redactor: Redactor
 
 
-async def run(name: str, typed: Sequence[str], common: Common) -> ExitCode:
+async def run(name: str, typed: Sequence[str], common: CommonOptions) -> ExitCode:
     """Read all records of a tool and print them in the form asked for."""
     env = environment_of(common)
     configuration = configuration_of(common)
@@ -187,7 +187,7 @@ def _masked(outcome: CallOutcome, redactor: Redactor) -> CallOutcome:
 
 
 @asynccontextmanager
-async def _opened(configuration: Configuration, view: View) -> AsyncIterator[_Parts]:
+async def _opened(configuration: Configuration, view: View) -> AsyncIterator[_CallSetup]:
     run_id, redactor = token_hex(6), Redactor(configuration.secrets())
     emitter = Emitter.for_run(RedactingSink(view, redactor), run_id=run_id, session_id=run_id)
     root = state_folder()
@@ -200,19 +200,19 @@ async def _opened(configuration: Configuration, view: View) -> AsyncIterator[_Pa
             async with open_catalog(configuration) as catalog:
                 # No request goes to a model, so any model will do.
                 limits = limits_in(LimitScope.TURN, configuration.settings)
-                scope = Scope(emitter=emitter, budget=budget().child(limits, owner="call"), reducer=RulesModel())
+                scope = CallScope(emitter=emitter, budget=budget().child(limits, owner="call"), reducer=RulesModel())
                 executor = _executor(
                     catalog,
-                    DatasetStore(folder, mask=KeyMask(configuration.secrets())),
+                    DatasetStore(folder, mask=CredentialMask(configuration.secrets())),
                     journal,
                     settings=configuration.settings,
                 )
-                yield _Parts(catalog=catalog, executor=executor, scope=scope, redactor=redactor)
+                yield _CallSetup(catalog=catalog, executor=executor, scope=scope, redactor=redactor)
     finally:
         view.close()
 
 
-def _executor(catalog: Catalog, store: DatasetStore, journal: Journal, *, settings: Settings) -> Executor:
+def _executor(catalog: ToolCatalog, store: DatasetStore, journal: Journal, *, settings: Settings) -> Executor:
     return Executor(
         catalog,
         store,
@@ -221,7 +221,7 @@ def _executor(catalog: Catalog, store: DatasetStore, journal: Journal, *, settin
         effective_tokens=int(settings.llm_max_context * settings.llm_context_utilization),
         prompts=REDUCER_PROMPTS,
         api_concurrency=settings.api_concurrency,
-        places=Places(settings.total_concurrency),
+        places=ConcurrencyLimiter(settings.total_concurrency),
         call_timeout_s=settings.call_timeout,
     )
 
@@ -233,7 +233,9 @@ async def _require_leave(spec: ToolSpec, arguments: SplitArguments, policy: Writ
         )
 
 
-async def _read(spec: ToolSpec, arguments: SplitArguments, parts: _Parts, *, timeout_s: float | None) -> CallOutcome:
+async def _read(
+    spec: ToolSpec, arguments: SplitArguments, parts: _CallSetup, *, timeout_s: float | None
+) -> CallOutcome:
     call = DecidedCall(call_id="1", tool=spec, arguments=arguments.api, focus="", at_most=arguments.at_most)
     try:
         async with asyncio.timeout(timeout_s):

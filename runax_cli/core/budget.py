@@ -43,14 +43,14 @@ class Limits:
     usd: float | None = None
 
 
-class Hold(Protocol):
+class SharedReservation(Protocol):
     """A worst case that is set aside where other processes see it."""
 
     def settle(self, actual: Amount) -> None:
         """Replace it by what was really used. Never blocks and never raises: what is not settled stays set aside."""
 
 
-class Shared(Protocol):
+class SharedLimits(Protocol):
     """Limits that other processes use up as well."""
 
     def rest(self, resource: str) -> float | None:
@@ -59,7 +59,7 @@ class Shared(Protocol):
     async def refresh(self) -> None:
         """Look what is left. Raises BudgetExhausted where that cannot be learnt and a limit depends on it."""
 
-    async def reserve(self, amount: Amount) -> Hold:
+    async def reserve(self, amount: Amount) -> SharedReservation:
         """Set `amount` aside, or raise BudgetExhausted and change nothing."""
 
 
@@ -70,7 +70,7 @@ class Reservation:
         self._budget = budget
         self.amount = amount
         self.is_open = True
-        self.hold: Hold | None = None
+        self.hold: SharedReservation | None = None
 
     def settle(self, actual: Amount) -> None:
         """Replace the reservation by `actual`. A second call changes nothing."""
@@ -93,7 +93,7 @@ class Budget:
         *,
         owner: str,
         parent: "Budget | None" = None,
-        shared: Shared | None = None,
+        shared: SharedLimits | None = None,
         flags: str = "--max-",
     ) -> None:
         """`flags` is how the options begin that raise these limits."""
@@ -103,7 +103,7 @@ class Budget:
         self.spent = Amount()
         self.reserved = Amount()
         self._parent = parent
-        self._shared: Shared | None = parent._shared if parent is not None else shared
+        self._shared: SharedLimits | None = parent._shared if parent is not None else shared
 
     def child(self, limits: Limits, *, owner: str) -> "Budget":
         """A budget whose reservations count here too."""
@@ -203,10 +203,10 @@ class Budget:
             budget.spent = budget.spent + actual
 
 
-class _Share(Budget):
+class _BudgetShare(Budget):
     """What one of several may use: everything that is left, but for what is guaranteed to the others."""
 
-    def __init__(self, whole: Budget, *, owner: str, kept_for_others: Callable[["_Share", str], float]) -> None:
+    def __init__(self, whole: Budget, *, owner: str, kept_for_others: Callable[["_BudgetShare", str], float]) -> None:
         super().__init__(Limits(), owner=owner, parent=whole)
         self._whole = whole
         self._kept_for_others = kept_for_others
@@ -216,7 +216,7 @@ class _Share(Budget):
         return None if rest is None else max(0.0, rest - self._kept_for_others(self, resource))
 
 
-class Shares:
+class BudgetShares:
     """One budget among several who work at the same time.
 
     Half of it is guaranteed to them in equal parts, so that none is starved; the other half, and what is left of the
@@ -226,11 +226,11 @@ class Shares:
     def __init__(self, whole: Budget, *, among: int) -> None:
         self._whole = whole
         self._guaranteed = {field.name: _half(whole, field.name, among) for field in fields(Amount)}
-        self._open: list[_Share | None] = [None] * among
+        self._open: list[_BudgetShare | None] = [None] * among
 
     def open(self, *, owner: str) -> Budget:
         """The budget of the next one. Raises ValueError where all have theirs and none was closed."""
-        share = _Share(self._whole, owner=owner, kept_for_others=self._kept)
+        share = _BudgetShare(self._whole, owner=owner, kept_for_others=self._kept)
         self._open[self._open.index(None)] = share
         return share
 
@@ -246,7 +246,7 @@ class Shares:
         """What each may use in any case; 0 where nothing limits the resource."""
         return self._guaranteed[resource]
 
-    def _kept(self, mine: _Share, resource: str) -> float:
+    def _kept(self, mine: _BudgetShare, resource: str) -> float:
         own = self._guaranteed[resource]
         others = [other for other in self._open if other is not mine]
         return sum(own if other is None else max(0.0, own - other._used(resource)) for other in others)

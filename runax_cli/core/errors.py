@@ -105,7 +105,7 @@ class ModelRefused(ModelError):
     """The endpoint refused for good: bad key, unknown model, invalid request. Never retried."""
 
 
-class KeyRefused(ModelRefused):
+class ModelKeyRefused(ModelRefused):
     """The endpoint does not take the key: that is the user's to mend, like a missing one."""
 
 

@@ -11,13 +11,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from runax_cli.core.results import Coverage, ForecastCheck, RunResult, TotalIs
 
 
-class Body(BaseModel):
+class EventData(BaseModel):
     """What happened; every body has a `type` from a closed list."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class ToolsOffered(Body):
+class ToolsOffered(EventData):
     """The tools that the main model has on its list, of `total`, and what they take in each of its requests."""
 
     type: Literal["tools.offered"] = "tools.offered"
@@ -26,7 +26,7 @@ class ToolsOffered(Body):
     tokens: int
 
 
-class ToolSelected(Body):
+class ToolSelected(EventData):
     """The main model asked for a call."""
 
     type: Literal["tool.selected"] = "tool.selected"
@@ -51,7 +51,7 @@ GuardCode = Literal[
 ]
 
 
-class GuardDecided(Body):
+class GuardDecided(EventData):
     """The guard decided what becomes of a requested call."""
 
     type: Literal["guard.decided"] = "guard.decided"
@@ -60,7 +60,7 @@ class GuardDecided(Body):
     text: str
 
 
-class RunStarted(Body):
+class RunStarted(EventData):
     """A question was taken up."""
 
     type: Literal["run.started"] = "run.started"
@@ -72,7 +72,7 @@ class RunStarted(Body):
     notices: tuple[str, ...] = ()
 
 
-class RunFinished(Body):
+class RunFinished(EventData):
     """The run is over; exactly one, last. `forecast` says how far off the probes were, where any call was probed."""
 
     type: Literal["run.finished"] = "run.finished"
@@ -80,7 +80,7 @@ class RunFinished(Body):
     forecast: ForecastCheck | None = None
 
 
-class PlanMade(Body):
+class PlanMade(EventData):
     """The question was taken apart, or found to be single; `rule` says who decided.
 
     `after` has, for each part, the numbers (from 1) of the parts that it waits for. A plan that is revised after a
@@ -95,7 +95,7 @@ class PlanMade(Body):
     is_revised: bool = False
 
 
-class ModelRequested(Body):
+class ModelRequested(EventData):
     """A request leaves for a model."""
 
     type: Literal["model.requested"] = "model.requested"
@@ -106,7 +106,7 @@ class ModelRequested(Body):
     preview: str
 
 
-class ModelReplied(Body):
+class ModelReplied(EventData):
     """A model's reply arrived. `cost_usd` is None where no price is known."""
 
     type: Literal["model.replied"] = "model.replied"
@@ -119,14 +119,14 @@ class ModelReplied(Body):
     preview: str
 
 
-class AnswerDelta(Body):
+class AnswerDelta(EventData):
     """A piece of the answer as it streams. Views that print after verification ignore it."""
 
     type: Literal["answer.delta"] = "answer.delta"
     text: str
 
 
-class PagingDetected(Body):
+class PagingDetected(EventData):
     """What the end-point supports: convention, hidden parameters."""
 
     type: Literal["paging.detected"] = "paging.detected"
@@ -136,7 +136,7 @@ class PagingDetected(Body):
     has_metadata: bool
 
 
-class SourceRequested(Body):
+class SourceRequested(EventData):
     """A request leaves for a source; `location` has its secrets masked."""
 
     type: Literal["source.requested"] = "source.requested"
@@ -144,7 +144,7 @@ class SourceRequested(Body):
     location: str
 
 
-class CallProbed(Body):
+class CallProbed(EventData):
     """The probe's figures. A total that is unknown is None and never zero."""
 
     type: Literal["call.probed"] = "call.probed"
@@ -156,7 +156,7 @@ class CallProbed(Body):
     records_path: str
 
 
-class StrategyChosen(Body):
+class StrategyChosen(EventData):
     """How the call's result will reach the model, and why."""
 
     type: Literal["strategy.chosen"] = "strategy.chosen"
@@ -164,7 +164,7 @@ class StrategyChosen(Body):
     why: str
 
 
-class ChunkingPlanned(Body):
+class ChunkingPlanned(EventData):
     """The forecast of pages and chunks; sent again, corrected, after the first page."""
 
     type: Literal["chunking.planned"] = "chunking.planned"
@@ -177,7 +177,7 @@ class ChunkingPlanned(Body):
     is_corrected: bool
 
 
-class PageFetched(Body):
+class PageFetched(EventData):
     """A page is on disk. `index` counts from 1; `of` is None where the number of pages is unknown."""
 
     type: Literal["page.fetched"] = "page.fetched"
@@ -190,7 +190,7 @@ class PageFetched(Body):
     from_store: bool = False
 
 
-class PageFailed(Body):
+class PageFailed(EventData):
     """A page could not be had, after its retries."""
 
     type: Literal["page.failed"] = "page.failed"
@@ -200,7 +200,7 @@ class PageFailed(Body):
     why: str
 
 
-class ChunkPacked(Body):
+class ChunkPacked(EventData):
     """Records were packed for one reducer request; `pages` are the page indices (from 1) they come from."""
 
     type: Literal["chunk.packed"] = "chunk.packed"
@@ -211,7 +211,7 @@ class ChunkPacked(Body):
     pages: tuple[int, ...] = ()
 
 
-class ChunkReduced(Body):
+class ChunkReduced(EventData):
     """A reducer's findings of one chunk were checked and kept; `saved_chars`: by the short form of its records."""
 
     type: Literal["chunk.reduced"] = "chunk.reduced"
@@ -225,7 +225,7 @@ class ChunkReduced(Body):
     saved_chars: int = 0
 
 
-class ChunkFailed(Body):
+class ChunkFailed(EventData):
     """A chunk, or what was left of it after a repair and a split, could not be reduced."""
 
     type: Literal["chunk.failed"] = "chunk.failed"
@@ -236,7 +236,7 @@ class ChunkFailed(Body):
     pages: tuple[int, ...] = ()
 
 
-class FindingsMerged(Body):
+class FindingsMerged(EventData):
     """Findings were merged; `level` 0 is by code, higher levels compressed by a reducer."""
 
     type: Literal["findings.merged"] = "findings.merged"
@@ -245,7 +245,7 @@ class FindingsMerged(Body):
     after: int
 
 
-class TokensChanged(Body):
+class TokensChanged(EventData):
     """How many tokens a reduction saved."""
 
     type: Literal["tokens.changed"] = "tokens.changed"
@@ -253,7 +253,7 @@ class TokensChanged(Body):
     after: int
 
 
-class DatasetSealed(Body):
+class DatasetSealed(EventData):
     """All records of a call are in one Parquet file."""
 
     type: Literal["dataset.sealed"] = "dataset.sealed"
@@ -263,7 +263,7 @@ class DatasetSealed(Body):
     duration_s: float
 
 
-class DatasetQueried(Body):
+class DatasetQueried(EventData):
     """A SELECT ran over datasets, or was refused (`error`; its `ref` is then empty). `preview` is what it gave."""
 
     type: Literal["dataset.queried"] = "dataset.queried"
@@ -276,7 +276,7 @@ class DatasetQueried(Body):
     error: str | None = None
 
 
-class DatasetLabelled(Body):
+class DatasetLabelled(EventData):
     """Texts of a dataset got labels; `agreement` is that of a second labelling of `n_sample` texts."""
 
     type: Literal["dataset.labelled"] = "dataset.labelled"
@@ -291,7 +291,7 @@ class DatasetLabelled(Body):
     from_store: int
 
 
-class StructureSeen(Body):
+class StructureSeen(EventData):
     """The structure of a response and the types of its items."""
 
     type: Literal["structure.seen"] = "structure.seen"
@@ -299,7 +299,7 @@ class StructureSeen(Body):
     text: str
 
 
-class CallFinished(Body):
+class CallFinished(EventData):
     """A call is over, and this is what the main model gets."""
 
     type: Literal["call.finished"] = "call.finished"
@@ -312,7 +312,7 @@ class CallFinished(Body):
     preview: str
 
 
-class RetryScheduled(Body):
+class RetryScheduled(EventData):
     """A request to a source or a model will be repeated after `wait_s` seconds."""
 
     type: Literal["retry.scheduled"] = "retry.scheduled"
@@ -322,7 +322,7 @@ class RetryScheduled(Body):
     why: str
 
 
-class RequestHeld(Body):
+class RequestDelayed(EventData):
     """A request to a source or a model waits for `wait_s` seconds, since no more are allowed at the moment."""
 
     type: Literal["request.held"] = "request.held"
@@ -331,7 +331,7 @@ class RequestHeld(Body):
     why: str
 
 
-class SourceProgressed(Body):
+class SourceProgressed(EventData):
     """A request under way says how far it is: `done` of `total`, in units of its own."""
 
     type: Literal["source.progressed"] = "source.progressed"
@@ -342,7 +342,7 @@ class SourceProgressed(Body):
     text: str = ""
 
 
-class BudgetNoted(Body):
+class BudgetNoted(EventData):
     """A budget was touched in a way the user should see: near its limit, or at it."""
 
     type: Literal["budget.noted"] = "budget.noted"
@@ -353,7 +353,7 @@ class BudgetNoted(Body):
     text: str
 
 
-class ContextMeasured(Body):
+class ContextMeasured(EventData):
     """How much of the effective context the next request uses."""
 
     type: Literal["context.measured"] = "context.measured"
@@ -361,14 +361,14 @@ class ContextMeasured(Body):
     effective_tokens: int
 
 
-class Resumed(Body):
+class Resumed(EventData):
     """Work that is stored already was taken over instead of done again."""
 
     type: Literal["resumed"] = "resumed"
     text: str
 
 
-class Warned(Body):
+class Warned(EventData):
     """Something is not as it should be, and the run goes on."""
 
     type: Literal["warned"] = "warned"
@@ -376,7 +376,7 @@ class Warned(Body):
     text: str
 
 
-AnyBody = Annotated[
+AnyEvent = Annotated[
     RunStarted
     | RunFinished
     | PlanMade
@@ -404,7 +404,7 @@ AnyBody = Annotated[
     | StructureSeen
     | CallFinished
     | RetryScheduled
-    | RequestHeld
+    | RequestDelayed
     | SourceProgressed
     | BudgetNoted
     | ContextMeasured

@@ -13,8 +13,7 @@ from uuid import uuid4
 
 from runax_cli.core.event_types import (
     AnswerDelta,
-    AnyBody,
-    Body,
+    AnyEvent,
     BudgetNoted,
     CallFinished,
     CallProbed,
@@ -26,6 +25,7 @@ from runax_cli.core.event_types import (
     DatasetLabelled,
     DatasetQueried,
     DatasetSealed,
+    EventData,
     FindingsMerged,
     GuardCode,
     GuardDecided,
@@ -35,7 +35,7 @@ from runax_cli.core.event_types import (
     PageFetched,
     PagingDetected,
     PlanMade,
-    RequestHeld,
+    RequestDelayed,
     Resumed,
     RetryScheduled,
     RunFinished,
@@ -53,8 +53,7 @@ from runax_cli.core.event_types import (
 __all__ = [
     "EVENT_VERSION",
     "AnswerDelta",
-    "AnyBody",
-    "Body",
+    "AnyEvent",
     "BudgetNoted",
     "CallFinished",
     "CallProbed",
@@ -69,6 +68,7 @@ __all__ = [
     "DatasetSealed",
     "Emitter",
     "Event",
+    "EventData",
     "EventSink",
     "FindingsMerged",
     "GuardCode",
@@ -79,7 +79,7 @@ __all__ = [
     "PageFetched",
     "PagingDetected",
     "PlanMade",
-    "RequestHeld",
+    "RequestDelayed",
     "Resumed",
     "RetryScheduled",
     "RunFinished",
@@ -118,7 +118,7 @@ class Event:
     seq: int
     ts: datetime
     stamp: Stamp
-    body: AnyBody
+    body: AnyEvent
 
     def as_json(self) -> dict[str, Any]:
         """The flat object of the JSONL stream: `{v, seq, ts, run_id, type, …}`."""
@@ -165,7 +165,7 @@ class Emitter:
         """The root emitter of a run."""
         return cls(sink, Stamp(run_id=run_id, session_id=session_id, span_id=_span_id()), itertools.count(1), now)
 
-    def emit(self, body: AnyBody) -> None:
+    def emit(self, body: AnyEvent) -> None:
         """Send one event."""
         self.sink.emit(Event(next(self.numbers), self.now(), self.stamp, body))
 

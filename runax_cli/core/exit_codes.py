@@ -40,7 +40,7 @@ _BY_ERROR: tuple[tuple[type[BaseException], ExitCode], ...] = (
     (errors.UsageError, ExitCode.USAGE),
     (errors.ConfigurationError, ExitCode.CONFIGURATION),
     (errors.SourceUnavailable, ExitCode.SOURCE_FAILED),
-    (errors.KeyRefused, ExitCode.CONFIGURATION),
+    (errors.ModelKeyRefused, ExitCode.CONFIGURATION),
     (errors.ModelError, ExitCode.MODEL_FAILED),
     (errors.BudgetExhausted, ExitCode.BUDGET_STOPPED),
     (errors.NoProgress, ExitCode.INCOMPLETE),

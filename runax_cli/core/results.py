@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 RESULT_VERSION = 1
 
 
-class Stored(BaseModel):
+class StoredModel(BaseModel):
     """A value that leaves the process: frozen, and without unknown fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -61,14 +61,14 @@ class ReasonCode(StrEnum):
     INTERRUPTED = "interrupted"
 
 
-class Reason(Stored):
+class Reason(StoredModel):
     """A code from the closed list, with words beside it."""
 
     code: ReasonCode
     text: str
 
 
-class Coverage(Stored):
+class Coverage(StoredModel):
     """How much of the data was read. `records_read` counts records fetched whole; `read_by_model` those a model saw."""
 
     records_read: int = 0
@@ -82,7 +82,7 @@ class Coverage(Stored):
     reasons: tuple[Reason, ...] = ()
 
 
-class RecordRef(Stored):
+class RecordRef(StoredModel):
     """A record that a statement rests on: its dataset, row number (from 1) and the API's own id where it has one."""
 
     dataset: str
@@ -124,7 +124,7 @@ def lineage_words(lineage: Lineage, agreement: float | None = None) -> str:
             assert_never(lineage)
 
 
-class SqlResult(Stored):
+class SqlResult(StoredModel):
     """A query that a statement cites: `rows` are the first of `n_rows`; `agreement` (0 to 1) that of labels in it."""
 
     id: str
@@ -136,7 +136,7 @@ class SqlResult(Stored):
     agreement: float | None = None
 
 
-class Evidence(Stored):
+class Evidence(StoredModel):
     """A statement and what it rests on; `verified` is decided by code.
 
     `sql` are the statements of `queries`. `exact` is None where no figure was computed or counted. `note` says what is
@@ -155,7 +155,7 @@ class Evidence(Stored):
     note: str | None = None
 
 
-class CallReport(Stored):
+class CallReport(StoredModel):
     """One call as it is reported."""
 
     tool: str
@@ -175,7 +175,7 @@ class CallReport(Stored):
     duration_s: float = 0.0
 
 
-class RoleUsage(Stored):
+class RoleUsage(StoredModel):
     """Requests and tokens of one model role."""
 
     requests: int = 0
@@ -189,14 +189,14 @@ class UsageReport(RoleUsage):
     by_role: dict[str, RoleUsage] = Field(default_factory=dict)
 
 
-class ErrorReport(Stored):
+class ErrorReport(StoredModel):
     """What failed, in the words that were printed."""
 
     type: str
     message: str
 
 
-class SubQuestionReport(Stored):
+class SubQuestionReport(StoredModel):
     """One part of the question and its answer.
 
     `after` are the numbers (from 1) of the parts whose answers it was given; `error` says why it failed.
@@ -210,7 +210,7 @@ class SubQuestionReport(Stored):
     error: ErrorReport | None = None
 
 
-class RunResult(Stored):
+class RunResult(StoredModel):
     """The whole result of one run; the object of `-o json` and of the event `run.finished`."""
 
     v: int = RESULT_VERSION
@@ -234,7 +234,7 @@ class RunResult(Stored):
 FORECAST_VERSION = 1
 
 
-class ForecastCheck(Stored):
+class ForecastCheck(StoredModel):
     """A run against what its probes foretold; `off_by` 0.1 is ten percent more than was used, None of nothing."""
 
     tokens_forecast: int
@@ -242,14 +242,14 @@ class ForecastCheck(Stored):
     off_by: float | None
 
 
-class Span(Stored):
+class ForecastRange(StoredModel):
     """From a good case to a bad one; `high` None has no upper end, because the size of a call is not known."""
 
     low: float
     high: float | None
 
 
-class RoleForecast(Stored):
+class RoleForecast(StoredModel):
     """Requests and tokens that one model role will take."""
 
     requests: int = 0
@@ -257,7 +257,7 @@ class RoleForecast(Stored):
     output_tokens: int = 0
 
 
-class CallForecast(Stored):
+class CallForecast(StoredModel):
     """One call that the main model would make first. What is not known is None.
 
     `is_lookup`: it was run, because others depend on what it returns. `requests` are those to the source, probe
@@ -285,7 +285,7 @@ class CallForecast(Stored):
     error: str | None = None
 
 
-class PartForecast(Stored):
+class SubQuestionForecast(StoredModel):
     """One part of the question: what it needs, which calls it would begin with, and the tokens that it will take."""
 
     question: str
@@ -297,21 +297,21 @@ class PartForecast(Stored):
     error: str | None = None
 
 
-class QuestionForecast(Stored):
+class QuestionForecast(StoredModel):
     """The whole forecast. `spent` is what the forecast itself took, of models; `price_usd` None: no price is known."""
 
     v: int = FORECAST_VERSION
     question: str
     rule: str
     exit_code: int
-    parts: tuple[PartForecast, ...]
+    parts: tuple[SubQuestionForecast, ...]
     pages: int | None
     requests: int | None
     tokens: int
-    tokens_range: Span
+    tokens_range: ForecastRange
     by_role: dict[str, RoleForecast]
-    price_usd: Span | None
-    duration_s: Span
+    price_usd: ForecastRange | None
+    duration_s: ForecastRange
     is_known: bool
     spent: UsageReport
     spent_usd: float | None

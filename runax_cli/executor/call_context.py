@@ -6,9 +6,9 @@ Knows events and their fields. Decides nothing.
 from dataclasses import dataclass
 
 from adapters.base import Json
-from adapters.pagination.probe.probe import FirstPage, Probe
+from adapters.pagination.probe.probe import FirstPage, ProbeResult
 from runax_cli.core.events import (
-    AnyBody,
+    AnyEvent,
     CallFinished,
     CallProbed,
     ChunkingPlanned,
@@ -21,14 +21,14 @@ from runax_cli.core.events import (
     Warned,
 )
 from runax_cli.core.results import Coverage, TotalIs, counted
-from runax_cli.executor.coverage import Notes
+from runax_cli.executor.coverage import CoverageNotes
 from runax_cli.executor.fetch.snapshot import Snapshot
-from runax_cli.executor.fetch.source_client import Sender
-from runax_cli.executor.outcome import DecidedCall, Envelope, Scope
+from runax_cli.executor.fetch.source_client import SourceClient
+from runax_cli.executor.outcome import CallScope, DecidedCall, ResultEnvelope
 from runax_cli.executor.reduce.reducer import Reducer
-from runax_cli.executor.run_cache import Ledger
-from runax_cli.executor.sql.parquet import Sealed
-from runax_cli.executor.strategy import Choice, Estimate, forecast
+from runax_cli.executor.run_cache import RunCache
+from runax_cli.executor.sql.parquet import SealedFile
+from runax_cli.executor.strategy import SizeEstimate, StrategyChoice, forecast
 
 _MOST_NAMES = 40
 _DEEPEST = 3
@@ -56,20 +56,20 @@ _PREVIEW_CHARS = 2000
 
 
 @dataclass(slots=True, kw_only=True)
-class Underway:
+class CallContext:
     """One call under way. `first` is a page that the probe brought; it is let go of as soon as it is on disk."""
 
     call: DecidedCall
-    scope: Scope
-    sender: Sender
-    ledger: Ledger
-    notes: Notes
+    scope: CallScope
+    sender: SourceClient
+    ledger: RunCache
+    notes: CoverageNotes
     reducer: Reducer
     direct_limit: int
     began: float
     first: FirstPage | None = None
     snapshot: Snapshot | None = None
-    choice: Choice | None = None
+    choice: StrategyChoice | None = None
     tokens_raw: int = 0
 
     @property
@@ -77,11 +77,11 @@ class Underway:
         """Whether figures are wanted, and there are tables to compute them over."""
         return self.call.need == "compute" and self.scope.tables is not None
 
-    def tell(self, body: AnyBody) -> None:
+    def tell(self, body: AnyEvent) -> None:
         """Send an event of this call."""
         self.scope.emitter.emit(body)
 
-    def tell_probe(self, found: Probe, estimate: Estimate) -> None:
+    def tell_probe(self, found: ProbeResult, estimate: SizeEstimate) -> None:
         """What the probe learned."""
         tool, paging = self.call.tool, found.pagination
         self.tell(
@@ -107,13 +107,13 @@ class Underway:
         if found.sample:
             self.tell(StructureSeen(tool=tool.name, text=structure_of(found.sample[0])))
 
-    def tell_choice(self, choice: Choice) -> None:
+    def tell_choice(self, choice: StrategyChoice) -> None:
         """The strategy, where it is another one than was told before."""
         if self.choice is None or self.choice.strategy is not choice.strategy:
             self.tell(StrategyChosen(strategy=choice.strategy.value, why=choice.why))
         self.choice = choice
 
-    def tell_forecast(self, estimate: Estimate, size: int | None) -> None:
+    def tell_forecast(self, estimate: SizeEstimate, size: int | None) -> None:
         """Pages and chunks to come."""
         chunk_tokens = self.reducer.chunk_tokens
         told = forecast(estimate, chunk_tokens=chunk_tokens, page_size=size, at_most=self.call.at_most)
@@ -135,13 +135,13 @@ class Underway:
             why = f", unchanged by {self.snapshot.judged_by.value}" if self.snapshot else ""
             self.tell(Resumed(text=f"{dataset}: {counted(pages, 'page')} from the store{why}"))
 
-    def tell_sealed(self, dataset: str, sealed: Sealed, *, took_s: float) -> None:
+    def tell_sealed(self, dataset: str, sealed: SealedFile, *, took_s: float) -> None:
         """The dataset is one Parquet file."""
         self.tell(
             DatasetSealed(dataset=dataset, records=sealed.records, n_bytes=sealed.n_bytes, duration_s=round(took_s, 3))
         )
 
-    def tell_end(self, sent: Envelope, coverage: Coverage, *, tokens_to_model: int) -> None:
+    def tell_end(self, sent: ResultEnvelope, coverage: Coverage, *, tokens_to_model: int) -> None:
         """The call is over."""
         if self.tokens_raw:
             self.tell(TokensChanged(before=self.tokens_raw, after=tokens_to_model))

@@ -17,7 +17,7 @@ _DOUBTS = (ReasonCode.RECORDS_REPEATED, ReasonCode.PAGE_SHORT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Announced:
+class AnnouncedTotal:
     """The total as the API named it."""
 
     total: int | None = None
@@ -25,7 +25,7 @@ class Announced:
 
 
 @dataclass
-class Notes:
+class CoverageNotes:
     """Reasons in the order they were noticed. `is_short` once something is known to be missing or unread."""
 
     is_short: bool = False
@@ -58,14 +58,14 @@ class Notes:
         return (*self._reasons, *more)
 
 
-class Totals:
+class TotalTracker:
     """The total as it is announced over the pages of a call. The latest counts, and a change is told.
 
     A total that sinks below all that were announced before means that records went away while they were read: those
     behind them moved up, perhaps past the page that was next. What is the length of every page, each time, is no total.
     """
 
-    def __init__(self, announced: Announced, notes: Notes) -> None:
+    def __init__(self, announced: AnnouncedTotal, notes: CoverageNotes) -> None:
         self.announced = announced
         self._notes = notes
         is_known = announced.total is not None and announced.certainty is Certainty.EXACT
@@ -76,12 +76,12 @@ class Totals:
         """Page `page` (from 1) of `held` records announces `total` for sure, or nothing."""
         self._are_lengths = self._are_lengths and total == held
         if self._are_lengths and page > 1:
-            self.announced = Announced()
+            self.announced = AnnouncedTotal()
             return
         before = self.announced.total
         if total is None or total == before:
             return
-        self.announced = Announced(total=total, certainty=Certainty.EXACT)
+        self.announced = AnnouncedTotal(total=total, certainty=Certainty.EXACT)
         if self._lowest is not None and total < self._lowest:
             text = f"the announced total sank to {total:,} at page {page}: records may have moved past what was read"
             self._notes.missing(ReasonCode.TOTAL_CHANGED, text)
@@ -92,18 +92,18 @@ class Totals:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fetched:
+class FetchSummary:
     """What fetching came to. `reached_end`: the API itself showed where the data ends."""
 
     records: int
     pages_read: int
     pages_failed: int
     reached_end: bool
-    announced: Announced
+    announced: AnnouncedTotal
     at_most: int | None = None
 
 
-def compare(fetched: Fetched, notes: Notes, *, noun: str) -> None:
+def compare(fetched: FetchSummary, notes: CoverageNotes, *, noun: str) -> None:
     """Compare what was read with what was announced, and note what does not fit."""
     total = fetched.announced.total
     is_counted = total is not None and fetched.records <= total and not is_first_n(fetched)
@@ -131,7 +131,7 @@ def compare(fetched: Fetched, notes: Notes, *, noun: str) -> None:
         notes.missing(ReasonCode.TOTAL_MISMATCH, text)
 
 
-def is_first_n(fetched: Fetched) -> bool:
+def is_first_n(fetched: FetchSummary) -> bool:
     """Whether the records that suffice are in, and there are or may be more."""
     if fetched.at_most is None or fetched.records < fetched.at_most:
         return False
@@ -139,7 +139,7 @@ def is_first_n(fetched: Fetched) -> bool:
     return (total is None and not fetched.reached_end) or (total is not None and total > fetched.records)
 
 
-def total_of(fetched: Fetched, notes: Notes) -> tuple[int | None, TotalIs]:
+def total_of(fetched: FetchSummary, notes: CoverageNotes) -> tuple[int | None, TotalIs]:
     """The number of records there are, as far as it is known after reading."""
     total, read = fetched.announced.total, fetched.records
     has_end = fetched.reached_end and not notes.is_short
@@ -150,7 +150,7 @@ def total_of(fetched: Fetched, notes: Notes) -> tuple[int | None, TotalIs]:
     return read, TotalIs.EXACT
 
 
-def coverage_of(fetched: Fetched, notes: Notes, *, read_by_model: int) -> Coverage:
+def coverage_of(fetched: FetchSummary, notes: CoverageNotes, *, read_by_model: int) -> Coverage:
     """The coverage of the call."""
     total, total_is = total_of(fetched, notes)
     return Coverage(

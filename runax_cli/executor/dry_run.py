@@ -10,29 +10,29 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from adapters.base import Convention, Json, ToolSpec
+from adapters.base import Json, PaginationStyle, ToolSpec
 from adapters.clock import Clock
 from adapters.errors import SourceError
 from adapters.json_text import compact
 from adapters.pagination import first_address, read_page
-from adapters.pagination.probe.probe import Probe, probe
+from adapters.pagination.probe.probe import ProbeResult, probe
 from runax_cli.core.events import CallProbed, ChunkingPlanned, PagingDetected, StrategyChosen
 from runax_cli.core.results import CallReport, Coverage, TotalIs
 from runax_cli.executor import responses as conclude
 from runax_cli.executor.data_tools.router import SOURCE, DataTool
-from runax_cli.executor.fetch.source_client import Sender, Source
-from runax_cli.executor.outcome import CallOutcome, DecidedCall, Envelope, Scope
-from runax_cli.executor.reduce.chunks import Chunk, Load, Unit, laid_out
+from runax_cli.executor.fetch.source_client import Source, SourceClient
+from runax_cli.executor.outcome import CallOutcome, CallScope, DecidedCall, ResultEnvelope
+from runax_cli.executor.reduce.chunks import Chunk, ChunkUnit, TextWeight, laid_out
 from runax_cli.executor.reduce.reducer import LEAST_OUTPUT_TOKENS, MOST_OUTPUT_TOKENS, ReducerPrompts
 from runax_cli.executor.reduce.replies import FINDINGS
 from runax_cli.executor.strategy import (
     COUNTED_BY_EYE,
     TOKENS_PER_BYTE,
-    Choice,
-    Estimate,
-    Forecast,
-    Size,
+    ChunkForecast,
+    ResultSize,
+    SizeEstimate,
     Strategy,
+    StrategyChoice,
     choose,
     forecast,
     page_size,
@@ -49,12 +49,12 @@ _FEW = 5
 class Runs(Protocol):
     """Runs calls."""
 
-    async def execute(self, call: DecidedCall, scope: Scope, *, direct_limit: int) -> CallOutcome:
+    async def execute(self, call: DecidedCall, scope: CallScope, *, direct_limit: int) -> CallOutcome:
         """The outcome of a call."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sight:
+class CallPreview:
     """What a look saw. Tokens are those of the records as a model would read them; None is unknown, and never zero.
 
     `outcome` is set where the call was run, as a small lookup; `error` where its source failed. `overhead` are the
@@ -68,7 +68,7 @@ class Sight:
     total_is: TotalIs = TotalIs.UNKNOWN
     records: int | None = None
     tokens: int | None = None
-    choice: Choice | None = None
+    choice: StrategyChoice | None = None
     pages: int | None = None
     page_size: int | None = None
     chunks: int | None = None
@@ -92,7 +92,7 @@ class Sight:
         return self.outcome is None and self.error is None
 
 
-class Lookout:
+class DryRunExecutor:
     """Looks at calls. `leads_on` says of a tool whether the ids that it returns are arguments of another one.
 
     `awaited` are the parts that others wait for: what is small there is run in any case.
@@ -113,14 +113,14 @@ class Lookout:
         self._runs, self._source, self._counter, self._effective = runs, source, counter, effective_tokens
         self._prompts, self._leads_on, self._clock = prompts, leads_on, clock
         self._slots = asyncio.Semaphore(concurrency)
-        self.sights: list[Sight] = []
+        self.sights: list[CallPreview] = []
         self.awaited: frozenset[int] = frozenset()
 
     def holds(self, part: int | None) -> bool:
         """Whether a call of that part was looked at and not run: nothing further can be known of the part."""
         return any(sight.is_open and sight.part == part for sight in self.sights)
 
-    async def execute(self, call: DecidedCall, scope: Scope, *, direct_limit: int) -> CallOutcome:
+    async def execute(self, call: DecidedCall, scope: CallScope, *, direct_limit: int) -> CallOutcome:
         """Look, and run what is small and leads on to other calls. Everything else is only seen."""
         part = scope.emitter.stamp.sub_question
         if call.tool.source == SOURCE:
@@ -128,7 +128,7 @@ class Lookout:
         try:
             seen = await self._seen(call, scope, direct_limit=direct_limit)
         except SourceError as error:
-            self.sights.append(Sight(call=call, part=part, error=str(error)))
+            self.sights.append(CallPreview(call=call, part=part, error=str(error)))
             return _failed(call, error)
         if _is_small(seen, direct_limit) and (part in self.awaited or self._leads_on(call.tool)):
             outcome = await self._runs.execute(call, scope, direct_limit=direct_limit)
@@ -137,15 +137,17 @@ class Lookout:
         self.sights.append(seen)
         return _not_run(call)
 
-    async def _over_data(self, call: DecidedCall, scope: Scope, *, part: int | None, direct_limit: int) -> CallOutcome:
+    async def _over_data(
+        self, call: DecidedCall, scope: CallScope, *, part: int | None, direct_limit: int
+    ) -> CallOutcome:
         """A query costs no tokens of its own and is run; labels and readings would."""
         if call.tool.locator == DataTool.QUERY:
             return await self._runs.execute(call, scope, direct_limit=direct_limit)
-        self.sights.append(Sight(call=call, part=part))
+        self.sights.append(CallPreview(call=call, part=part))
         return _not_run(call)
 
-    async def _seen(self, call: DecidedCall, scope: Scope, *, direct_limit: int) -> Sight:
-        sender = Sender(self._source, call, scope=scope, slots=self._slots, max_attempts=3)
+    async def _seen(self, call: DecidedCall, scope: CallScope, *, direct_limit: int) -> CallPreview:
+        sender = SourceClient(self._source, call, scope=scope, slots=self._slots, max_attempts=3)
         began = self._clock.monotonic()
         found = await probe(call.tool, sender, given=call.arguments)
         sample = await self._sample(found, sender)
@@ -156,12 +158,12 @@ class Lookout:
         chunk_tokens = max(1, self._effective - _output_tokens(self._effective) - overhead)
         wanted = estimate.records if call.at_most is None else min(estimate.records or call.at_most, call.at_most)
         tokens = _tokens(estimate, wanted)
-        size = Size(records=wanted, tokens=tokens)
+        size = ResultSize(records=wanted, tokens=tokens)
         choice = choose(size, call.need, direct_limit=direct_limit, chunk_tokens=chunk_tokens)
         at_once = page_size(found.pagination, bound, chunk_tokens=chunk_tokens, at_most=call.at_most)
         told = forecast(bound, chunk_tokens=chunk_tokens, page_size=at_once, at_most=call.at_most)
         self._tell(scope, call, found=found, choice=choice, told=told, chunk_tokens=chunk_tokens, tokens=tokens)
-        return Sight(
+        return CallPreview(
             call=call,
             part=scope.emitter.stamp.sub_question,
             total=found.total,
@@ -178,7 +180,7 @@ class Lookout:
             request_s=took / max(1, sender.requests),
         )
 
-    async def _sample(self, found: Probe, sender: Sender) -> tuple[Json, ...]:
+    async def _sample(self, found: ProbeResult, sender: SourceClient) -> tuple[Json, ...]:
         """Records to measure. One record alone says little of the others: then a few more are asked for."""
         sample = tuple(found.sample)
         is_all = found.total is not None and len(sample) >= found.total
@@ -192,13 +194,13 @@ class Lookout:
         reading = read_page(result, found.pagination, records_path=found.records_path)
         return tuple(reading.records) or sample
 
-    def _measured(self, found: Probe, sample: tuple[Json, ...], call: DecidedCall) -> tuple[Estimate, int]:
+    def _measured(self, found: ProbeResult, sample: tuple[Json, ...], call: DecidedCall) -> tuple[SizeEstimate, int]:
         """Blocking: the first measurement loads the vocabulary."""
         is_all = found.total is not None and len(sample) >= found.total
         text = "\n".join(compact(record) for record in sample)
         n_bytes = len(text.encode("utf-8", "replace"))
         counted = self._counter.count(text) if sample else 0
-        estimate = Estimate(
+        estimate = SizeEstimate(
             records=_all_of(found),
             bytes_per_record=n_bytes / len(sample) if sample else found.bytes_per_record,
             tokens_per_byte=counted / n_bytes if n_bytes else TOKENS_PER_BYTE,
@@ -208,7 +210,9 @@ class Lookout:
 
     def _read_share(self, sample: tuple[Json, ...]) -> float:
         """Blocking. Long texts stay what they are, and short fields cost little more than their values."""
-        units = (Unit(row=n, page=0, text=compact(r), load=Load(), whole_chars=0) for n, r in enumerate(sample, 1))
+        units = (
+            ChunkUnit(row=n, page=0, text=compact(r), load=TextWeight(), whole_chars=0) for n, r in enumerate(sample, 1)
+        )
         chunk = Chunk(index=1, units=tuple(units))
         return self._counter.count(laid_out(chunk)) / max(1, self._counter.count(chunk.text()))
 
@@ -225,12 +229,12 @@ class Lookout:
 
     def _tell(
         self,
-        scope: Scope,
+        scope: CallScope,
         call: DecidedCall,
         *,
-        found: Probe,
-        choice: Choice,
-        told: Forecast,
+        found: ProbeResult,
+        choice: StrategyChoice,
+        told: ChunkForecast,
         chunk_tokens: int,
         tokens: int | None,
     ) -> None:
@@ -265,16 +269,16 @@ def _output_tokens(effective: int) -> int:
     return max(LEAST_OUTPUT_TOKENS, min(MOST_OUTPUT_TOKENS, effective // 8))
 
 
-def _all_of(found: Probe) -> int | None:
+def _all_of(found: ProbeResult) -> int | None:
     """How many records there are: as announced, or those of the one page that there is; None where none tells."""
     if found.total is not None or found.first is None:
         return found.total
-    reading, is_single = found.first.reading, found.pagination.convention is Convention.SINGLE
+    reading, is_single = found.first.reading, found.pagination.convention is PaginationStyle.SINGLE
     is_last = reading.next is None and (reading.has_more is False or (is_single and reading.has_more is None))
     return len(reading.records) if is_last else None
 
 
-def _pages(found: Probe, choice: Choice, told: Forecast, *, records: int | None) -> int | None:
+def _pages(found: ProbeResult, choice: StrategyChoice, told: ChunkForecast, *, records: int | None) -> int | None:
     """Pages of the call; where their size is not ours to choose, as many as the first one makes it."""
     if choice.strategy is Strategy.EMPTY:
         return 0
@@ -283,12 +287,12 @@ def _pages(found: Probe, choice: Choice, told: Forecast, *, records: int | None)
     return None if records is None else max(1, math.ceil(records / max(1, len(found.first.reading.records))))
 
 
-def _tokens(estimate: Estimate, records: int | None) -> int | None:
+def _tokens(estimate: SizeEstimate, records: int | None) -> int | None:
     per_record = estimate.tokens_per_record
     return None if per_record is None or records is None else int(per_record * records)
 
 
-def _is_small(seen: Sight, direct_limit: int) -> bool:
+def _is_small(seen: CallPreview, direct_limit: int) -> bool:
     """Few records, and few tokens of them."""
     if seen.records is None or seen.tokens is None:
         return False
@@ -297,15 +301,15 @@ def _is_small(seen: Sight, direct_limit: int) -> bool:
 
 def _not_run(call: DecidedCall) -> CallOutcome:
     hint = f"{call.tool.name} was looked at and not called."
-    sent = Envelope.deferred(call.tool.name, call.arguments, waits_for=(), hint=hint)
+    sent = ResultEnvelope.deferred(call.tool.name, call.arguments, waits_for=(), hint=hint)
     return _outcome(call, sent)
 
 
 def _failed(call: DecidedCall, error: SourceError) -> CallOutcome:
-    return _outcome(call, Envelope.failed(call.tool.name, conclude.fault_of(error, retries_left=0)))
+    return _outcome(call, ResultEnvelope.failed(call.tool.name, conclude.fault_of(error, retries_left=0)))
 
 
-def _outcome(call: DecidedCall, sent: Envelope) -> CallOutcome:
+def _outcome(call: DecidedCall, sent: ResultEnvelope) -> CallOutcome:
     report = CallReport(
         tool=call.tool.name,
         source=call.tool.source,

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from runax_cli.core.errors import BudgetExhausted, ModelError, ModelRefused
 from runax_cli.core.untrusted_text import fenced
-from runax_cli.executor.run_cache import Ledger
+from runax_cli.executor.run_cache import RunCache
 from runax_cli.memory.journal import EntryKind
 from runax_cli.models.base import Message, Model, ModelRequest, OutputSchema, Prompt, Role, TokenCounter
 from runax_cli.models.tokens import CalibratedCounter, measure
@@ -30,7 +30,7 @@ Label: TypeAlias = str | int | float | bool | None
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class LabelField:
     """One value to give to each text: its name, its JSON type, and the values that are allowed (empty: any)."""
 
     name: str
@@ -61,11 +61,11 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class LabelTask:
     """What to decide about each text: the instruction, and one or more fields to fill."""
 
     instruction: str
-    fields: tuple[Field, ...]
+    fields: tuple[LabelField, ...]
 
     @property
     def output(self) -> OutputSchema:
@@ -91,14 +91,14 @@ class Task:
 Labels: TypeAlias = Mapping[str, Label]
 
 
-class _Reply(BaseModel):
+class _LabelReply(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
     labels: list[dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class CheckedReply:
+class CheckedLabels:
     """What of a reply can be used, by reference; and what is wrong with the rest, for asking again."""
 
     accepted: dict[int, dict[str, Label]]
@@ -106,12 +106,12 @@ class CheckedReply:
     errors: tuple[str, ...]
 
 
-def checked(reply: str, refs: Sequence[int], task: Task) -> CheckedReply:
+def checked(reply: str, refs: Sequence[int], task: LabelTask) -> CheckedLabels:
     """Check a reply against the references sent: invented ones are rejected, unfit values count as missing."""
     try:
-        entries = _Reply.model_validate_json(reply).labels
+        entries = _LabelReply.model_validate_json(reply).labels
     except ValidationError as error:
-        return CheckedReply({}, tuple(refs), (f"the reply does not fit the schema: {error.errors()[0]['msg']}",))
+        return CheckedLabels({}, tuple(refs), (f"the reply does not fit the schema: {error.errors()[0]['msg']}",))
     accepted: dict[int, dict[str, Label]] = {}
     errors: list[str] = []
     sent = set(refs)
@@ -125,10 +125,10 @@ def checked(reply: str, refs: Sequence[int], task: Task) -> CheckedReply:
             accepted[ref] = {field.name: entry[field.name] for field in task.fields}
     missing = tuple(ref for ref in refs if ref not in accepted)
     errors += [f"[{ref}] has no label" for ref in missing[:5]]
-    return CheckedReply(accepted, missing, tuple(errors))
+    return CheckedLabels(accepted, missing, tuple(errors))
 
 
-def _unfit(entry: Mapping[str, Any], task: Task) -> str | None:
+def _unfit(entry: Mapping[str, Any], task: LabelTask) -> str | None:
     for field in task.fields:
         if not field.accepts(entry.get(field.name)):
             allowed = f"one of {', '.join(field.values)}" if field.values else f"of type {field.type}"
@@ -172,27 +172,27 @@ def agreement(first: Sequence[Labels | None], second: Sequence[Labels | None]) -
     return sum(a == b for a, b in pairs) / len(pairs) if pairs else None
 
 
-def fields_of(labels: Sequence[str] | None, schema: Mapping[str, Any] | None) -> tuple[Field, ...]:
+def fields_of(labels: Sequence[str] | None, schema: Mapping[str, Any] | None) -> tuple[LabelField, ...]:
     """The fields that a request asks for: a closed list of labels, or the properties of a JSON Schema.
 
     Raises ValueError where neither is given, or a property is no scalar.
     """
     if labels:
-        return (Field("label", "string", tuple(dict.fromkeys(labels))),)
+        return (LabelField("label", "string", tuple(dict.fromkeys(labels))),)
     properties = (schema or {}).get("properties") or {}
     if not properties:
         raise ValueError("give either 'labels' (a list of values) or 'schema' (a JSON Schema with properties)")
     return tuple(_field(name, told) for name, told in properties.items())
 
 
-def _field(name: str, told: Any) -> Field:
+def _field(name: str, told: Any) -> LabelField:
     kind = told.get("type", "string") if isinstance(told, dict) else "string"
     values = tuple(map(str, told.get("enum", ()))) if isinstance(told, dict) else ()
     if name in {"ref", "row"}:
         raise ValueError(f"the property '{name}' of 'schema' is taken for references. Name it otherwise.")
     if kind not in {"string", "integer", "number", "boolean"}:
         raise ValueError(f"the property '{name}' of 'schema' has type '{kind}'; labels are string, number or boolean")
-    return Field(name, "string" if values else kind, values)
+    return LabelField(name, "string" if values else kind, values)
 
 
 ROUNDS = 3
@@ -205,7 +205,7 @@ ERROR_CHARS = 120
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LabellerPrompts:
+class LabelerPrompts:
     """The templates of a labeller: `user` has `instruction`, `fields` and `texts`, `repair` has `errors`."""
 
     system: Prompt
@@ -214,7 +214,7 @@ class LabellerPrompts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Labelled:
+class LabelingOutcome:
     """Labels in the order of the texts (None: unusable), and how they came about.
 
     `agreement` is the share of the second sample that got the same labels, `n_sample` its size. `why` is
@@ -250,7 +250,7 @@ class _Item:
     text: str
 
 
-class Labeller:
+class Labeler:
     """Labels texts with one model, bound to a turn."""
 
     def __init__(
@@ -258,8 +258,8 @@ class Labeller:
         model: Model,
         counter: CalibratedCounter,
         *,
-        prompts: LabellerPrompts,
-        ledger: Ledger,
+        prompts: LabelerPrompts,
+        ledger: RunCache,
         effective_tokens: int,
         concurrency: int,
     ) -> None:
@@ -267,7 +267,7 @@ class Labeller:
         self._effective_tokens = effective_tokens
         self._slots = asyncio.Semaphore(concurrency)
 
-    async def label(self, texts: Sequence[str], task: Task) -> Labelled:
+    async def label(self, texts: Sequence[str], task: LabelTask) -> LabelingOutcome:
         """Label distinct texts. Failures of the model end up as unusable labels with a reason, never as an error."""
         budget = await asyncio.to_thread(self._budget, task)
         shown = await asyncio.to_thread(self._shown, texts, budget)
@@ -278,7 +278,7 @@ class Labeller:
         chosen = sorted(sample([item.key for item in items]), reverse=True)
         second = [_Item(f"{items[at].key}:again", items[at].text) for at in chosen]
         again = await self._labelled(second, task, budget, progress)
-        return Labelled(
+        return LabelingOutcome(
             labels=tuple(labels),
             agreement=agreement([labels[at] for at in chosen], again),
             n_sample=len(chosen),
@@ -292,13 +292,13 @@ class Labeller:
         most = max(1, budget - OUTPUT_TOKENS_A_TEXT - REF_TOKENS)
         return [cut(text, _Bound(self._counter), most_tokens=most) for text in texts]
 
-    def _budget(self, task: Task) -> int:
+    def _budget(self, task: LabelTask) -> int:
         """Tokens that the texts of one request and their labels may have together."""
         empty = self._request([], task, ["x" * ERROR_CHARS] * MOST_ERRORS)
         return max(1, self._effective_tokens - measure(empty, self._counter).bound(self._counter))
 
     async def _labelled(
-        self, items: Sequence[_Item], task: Task, budget: int, progress: _Progress
+        self, items: Sequence[_Item], task: LabelTask, budget: int, progress: _Progress
     ) -> list[dict[str, Label] | None]:
         """Labels in the order of `items`; stored ones are taken over, fresh ones are stored by batch."""
         stored = await self._ledger.found_all([item.key for item in items])
@@ -311,7 +311,7 @@ class Labeller:
                 group.create_task(self._batch([fresh[at] for at in part], task, progress))
         return [progress.known.get(item.key) for item in items]
 
-    async def _batch(self, items: Sequence[_Item], task: Task, progress: _Progress) -> None:
+    async def _batch(self, items: Sequence[_Item], task: LabelTask, progress: _Progress) -> None:
         async with self._slots:
             found: dict[int, dict[str, Label]] = {}
             errors: tuple[str, ...] = ()
@@ -328,7 +328,7 @@ class Labeller:
         await self._ledger.store(EntryKind.LABEL, {key: json.dumps(label).encode() for key, label in labels.items()})
 
     async def _asked(
-        self, items: Sequence[_Item], refs: Sequence[int], task: Task, errors: Sequence[str], progress: _Progress
+        self, items: Sequence[_Item], refs: Sequence[int], task: LabelTask, errors: Sequence[str], progress: _Progress
     ) -> str:
         if progress.stopped:
             return ""
@@ -341,7 +341,7 @@ class Labeller:
             progress.failure = str(error)
         return ""
 
-    def _request(self, listed: Sequence[tuple[int, _Item]], task: Task, errors: Sequence[str]) -> ModelRequest:
+    def _request(self, listed: Sequence[tuple[int, _Item]], task: LabelTask, errors: Sequence[str]) -> ModelRequest:
         texts = "\n".join(_line(ref, item) for ref, item in listed)
         said = self._prompts.user.fill(
             instruction=fenced(task.instruction), fields="\n".join(map(str, task.fields)), texts=texts

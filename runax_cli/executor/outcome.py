@@ -9,11 +9,11 @@ from dataclasses import dataclass, field, replace
 from enum import IntEnum, StrEnum
 from typing import Any, Literal, Protocol, TypeAlias
 
-from adapters.base import Convention, Effect, JsonObject, Pagination, ToolSpec
+from adapters.base import Effect, JsonObject, Pagination, PaginationStyle, ToolSpec
 from adapters.json_text import compact
 from runax_cli.core.budget import Budget
 from runax_cli.core.events import Emitter
-from runax_cli.core.results import CallReport, Coverage, Stored
+from runax_cli.core.results import CallReport, Coverage, StoredModel
 from runax_cli.core.results import Lineage as Lineage
 from runax_cli.executor.store.dataset import Dataset
 from runax_cli.models.base import Model
@@ -43,7 +43,7 @@ class FaultCode(IntEnum):
     INTERNAL = -32603
 
 
-class ToolFault(Stored):
+class ToolFault(StoredModel):
     """What went wrong with a call. `retry_after_ms` and `retries_left` are left out where nothing is known."""
 
     type: str
@@ -56,7 +56,7 @@ class ToolFault(Stored):
     instruction: Literal["RE-EVALUATE_INTENT", "CORRECT_ARGUMENTS", "ANSWER_WITH_WHAT_IS_KNOWN"] = "RE-EVALUATE_INTENT"
 
 
-class Envelope(Stored):
+class ResultEnvelope(StoredModel):
     """Status, figures, data and a hint. Fields that do not apply are None, and are left out of the text."""
 
     status: EnvelopeStatus
@@ -79,7 +79,7 @@ class Envelope(Stored):
         return compact({name: value for name, value in fields.items() if value is not None})
 
     @classmethod
-    def failed(cls, tool: str, fault: ToolFault, *, hint: str | None = None) -> "Envelope":
+    def failed(cls, tool: str, fault: ToolFault, *, hint: str | None = None) -> "ResultEnvelope":
         """The call could not be done; nothing is known about the data, and that is not the same as no data."""
         advice = (
             f"Calling {tool} again may help; if it fails again, say that its data could not be read."
@@ -92,7 +92,7 @@ class Envelope(Stored):
     @classmethod
     def validation_error(
         cls, tool: str, message: str, *, code: FaultCode = FaultCode.INVALID_ARGUMENTS, hint: str | None = None
-    ) -> "Envelope":
+    ) -> "ResultEnvelope":
         """The arguments do not fit, are no JSON, or there is no such tool; nothing was sent."""
         fault = ToolFault(
             type="validation",
@@ -109,7 +109,9 @@ class Envelope(Stored):
         return cls(status=EnvelopeStatus.VALIDATION_ERROR, tool=tool, error=fault, next_action_hint=said)
 
     @classmethod
-    def duplicate(cls, tool: str, query: dict[str, Any], *, dataset: str | None, hint: str | None = None) -> "Envelope":
+    def duplicate(
+        cls, tool: str, query: dict[str, Any], *, dataset: str | None, hint: str | None = None
+    ) -> "ResultEnvelope":
         """The same call was made before; its result stands further up in the conversation."""
         where = f" Its records are dataset {dataset}." if dataset else ""
         said = hint or (
@@ -123,7 +125,7 @@ class Envelope(Stored):
     @classmethod
     def deferred(
         cls, tool: str, query: dict[str, Any], *, waits_for: Sequence[str], hint: str | None = None
-    ) -> "Envelope":
+    ) -> "ResultEnvelope":
         """The call was asked for beside one that runs alone, and was not made."""
         said = hint or (
             f"{tool} was not called yet: it was asked for in the same step as {', '.join(waits_for)}, which runs "
@@ -132,7 +134,7 @@ class Envelope(Stored):
         return cls(status=EnvelopeStatus.DEFERRED, tool=tool, query=query, next_action_hint=said)
 
     @classmethod
-    def denied(cls, tool: str, query: dict[str, Any], *, why: str, hint: str | None = None) -> "Envelope":
+    def denied(cls, tool: str, query: dict[str, Any], *, why: str, hint: str | None = None) -> "ResultEnvelope":
         """The user's policy does not allow the call."""
         said = (
             hint or f"{tool} was not called: {why}. Do not ask for it again; tell the user what would have been done."
@@ -140,14 +142,16 @@ class Envelope(Stored):
         return cls(status=EnvelopeStatus.DENIED, tool=tool, query=query, next_action_hint=said)
 
     @classmethod
-    def budget_exhausted(cls, tool: str, query: dict[str, Any], *, why: str, hint: str | None = None) -> "Envelope":
+    def budget_exhausted(
+        cls, tool: str, query: dict[str, Any], *, why: str, hint: str | None = None
+    ) -> "ResultEnvelope":
         """A limit stopped the call before anything was read."""
         fault = ToolFault(type="budget", code=FaultCode.TRAPPED, message=why, instruction="ANSWER_WITH_WHAT_IS_KNOWN")
         said = hint or "No further calls are possible. Answer from the results above and say what was not looked at."
         return cls(status=EnvelopeStatus.BUDGET_EXHAUSTED, tool=tool, query=query, error=fault, next_action_hint=said)
 
     @classmethod
-    def internal(cls, tool: str, message: str) -> "Envelope":
+    def internal(cls, tool: str, message: str) -> "ResultEnvelope":
         """Something in runax itself failed and was trapped."""
         return cls.failed(tool, ToolFault(type="internal", code=FaultCode.INTERNAL, message=message))
 
@@ -186,7 +190,7 @@ class DecidedCall:
         tool = self.tool
         if tool.effect is Effect.READ:
             return True
-        is_paged = tool.effect is Effect.WRITE and tool.pagination.convention is not Convention.SINGLE
+        is_paged = tool.effect is Effect.WRITE and tool.pagination.convention is not PaginationStyle.SINGLE
         return is_paged and not tool.locator.startswith(_OF_ONE) and _CHANGING.match(tool.name) is None
 
     @property
@@ -206,7 +210,7 @@ _CHANGING = re.compile(
 )
 
 
-class Tables(Protocol):
+class QueryableTables(Protocol):
     """Datasets as tables that can be queried."""
 
     async def add(self, dataset: Dataset, coverage: Coverage, *, made_by: str) -> str:
@@ -214,7 +218,7 @@ class Tables(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scope:
+class CallScope:
     """What a call may use and report to; the models are bound to this turn's budget and meter.
 
     `tables` is None where nothing can be computed: records are then read.
@@ -224,7 +228,7 @@ class Scope:
     budget: Budget
     reducer: Model
     labeller: Model | None = None
-    tables: Tables | None = None
+    tables: QueryableTables | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -267,7 +271,7 @@ class CallOutcome:
     this call; `coverage` then counts nothing of them but what was selected and read here.
     """
 
-    envelope: Envelope
+    envelope: ResultEnvelope
     report: CallReport
     coverage: Coverage
     dataset: Dataset | None

@@ -10,7 +10,7 @@ from typing import Any
 from adapters.errors import HttpStatusError, InvalidRequest, SourceError
 from runax_cli.core.results import CallReport, Coverage, ReasonCode, TotalIs
 from runax_cli.core.untrusted_text import one_line
-from runax_cli.executor.outcome import DecidedCall, Envelope, EnvelopeStatus, FaultCode, Finding, ToolFault
+from runax_cli.executor.outcome import DecidedCall, EnvelopeStatus, FaultCode, Finding, ResultEnvelope, ToolFault
 from runax_cli.executor.strategy import COUNTED_BY_EYE, Strategy
 
 SHOWN_REFERENCES = 20
@@ -20,7 +20,7 @@ _UNAUTHORISED = frozenset({401, 403})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Figures:
+class CallStatistics:
     """What a call took."""
 
     requests: int = 0
@@ -146,10 +146,10 @@ def envelope(
     data: Any,
     kept_back: int = 0,
     can_query: bool = False,
-) -> Envelope:
+) -> ResultEnvelope:
     """The result of a call that reached its source."""
     is_exact = coverage.total_is is TotalIs.EXACT
-    return Envelope(
+    return ResultEnvelope(
         status=status_of(coverage),
         tool=call.tool.name,
         query=call.arguments,
@@ -164,7 +164,7 @@ def envelope(
 
 
 def report(
-    call: DecidedCall, sent: Envelope, coverage: Coverage, figures: Figures, *, strategy: Strategy | None
+    call: DecidedCall, sent: ResultEnvelope, coverage: Coverage, figures: CallStatistics, *, strategy: Strategy | None
 ) -> CallReport:
     """The call as it is reported."""
     return CallReport(

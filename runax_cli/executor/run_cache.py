@@ -17,7 +17,7 @@ from runax_cli.memory.journal import EntryKind, Journal
 _T = TypeVar("_T")
 
 
-class Ledger:
+class RunCache:
     """Journal entries of one run, written off the event loop."""
 
     def __init__(self, journal: Journal, emitter: Emitter) -> None:

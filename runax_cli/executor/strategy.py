@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from adapters.base import Convention, Pagination
+from adapters.base import Pagination, PaginationStyle
 from runax_cli.executor.outcome import Need
 
 COUNTED_BY_EYE = 20
@@ -28,7 +28,7 @@ class Strategy(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Size:
+class ResultSize:
     """How much there is. None is unknown, and never zero. `is_estimate` is False once every record was counted."""
 
     records: int | None
@@ -42,29 +42,29 @@ class Size:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class StrategyChoice:
     """A strategy, and why in words."""
 
     strategy: Strategy
     why: str
 
 
-def choose(size: Size, need: Need, *, direct_limit: int, chunk_tokens: int) -> Choice:
+def choose(size: ResultSize, need: Need, *, direct_limit: int, chunk_tokens: int) -> StrategyChoice:
     """The strategy for a size and a need; `direct_limit` and `chunk_tokens` are tokens."""
     if size.records == 0:
-        return Choice(Strategy.EMPTY, "there is no record")
+        return StrategyChoice(Strategy.EMPTY, "there is no record")
     if size.tokens is not None and size.tokens <= direct_limit and _may_pass(size, need):
-        return Choice(Strategy.DIRECT_PASS, f"{size}: fits the direct limit of {direct_limit:,} tokens")
+        return StrategyChoice(Strategy.DIRECT_PASS, f"{size}: fits the direct limit of {direct_limit:,} tokens")
     if need == "compute":
-        return Choice(Strategy.TABLE, f"{size}: figures are computed and not read")
+        return StrategyChoice(Strategy.TABLE, f"{size}: figures are computed and not read")
     if size.tokens is None:
-        return Choice(Strategy.PAGINATED_REDUCTION, f"{size}: read as they come")
+        return StrategyChoice(Strategy.PAGINATED_REDUCTION, f"{size}: read as they come")
     if size.tokens <= chunk_tokens:
-        return Choice(Strategy.SINGLE_REDUCTION, f"{size}: fits one chunk of {chunk_tokens:,} tokens")
-    return Choice(Strategy.PAGINATED_REDUCTION, f"{size}: more than one chunk of {chunk_tokens:,} tokens")
+        return StrategyChoice(Strategy.SINGLE_REDUCTION, f"{size}: fits one chunk of {chunk_tokens:,} tokens")
+    return StrategyChoice(Strategy.PAGINATED_REDUCTION, f"{size}: more than one chunk of {chunk_tokens:,} tokens")
 
 
-def _may_pass(size: Size, need: Need) -> bool:
+def _may_pass(size: ResultSize, need: Need) -> bool:
     if need == "read" or size.records == 1:
         return True
     is_short = size.tokens is not None and size.tokens <= PASSED_FOR_FIGURES
@@ -91,7 +91,7 @@ _NUMBER = re.compile(r"(?<![\d.])\d{1,5}(?![\d.]*\d)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Estimate:
+class SizeEstimate:
     """What is thought to be behind a call. `tokens_per_byte` is in bound tokens, as chunks are packed."""
 
     records: int | None
@@ -116,7 +116,7 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Forecast:
+class ChunkForecast:
     """Pages and chunks to come; None where the total is unknown."""
 
     tokens_per_record: float
@@ -126,23 +126,23 @@ class Forecast:
     chunks: int | None
 
 
-def corrected(estimate: Estimate, *, records: int, n_bytes: int, tokens: int) -> Estimate:
+def corrected(estimate: SizeEstimate, *, records: int, n_bytes: int, tokens: int) -> SizeEstimate:
     """The estimate after a real page of `records`, which has `n_bytes` and `tokens` (bound)."""
     if records == 0 or n_bytes == 0:
         return estimate
     return replace(estimate, bytes_per_record=n_bytes / records, tokens_per_byte=tokens / n_bytes, is_corrected=True)
 
 
-def page_size(pagination: Pagination, estimate: Estimate, *, chunk_tokens: int, at_most: int | None) -> int | None:
+def page_size(pagination: Pagination, estimate: SizeEstimate, *, chunk_tokens: int, at_most: int | None) -> int | None:
     """Records to ask for in a page: about a chunk, within the API's cap; None where the tool has no size."""
-    if pagination.size is None and pagination.convention is not Convention.RANGE:
+    if pagination.size is None and pagination.convention is not PaginationStyle.RANGE:
         return None
     cap = pagination.max_size or max(UNKNOWN_CAP, pagination.default_size or 0)
     per_record = estimate.tokens_per_record
     wanted = (
         cap if per_record is None or chunk_tokens <= 0 else int(chunk_tokens * HEADROOM_BEFORE / max(per_record, 1.0))
     )
-    if pagination.convention is Convention.SINGLE:
+    if pagination.convention is PaginationStyle.SINGLE:
         wanted = cap
     if at_most is not None:
         wanted = min(wanted, at_most)
@@ -185,12 +185,12 @@ def _listed(pagination: Pagination, wanted: int) -> int:
     return max((size for size in pagination.sizes if size <= wanted), default=pagination.sizes[0])
 
 
-def forecast(estimate: Estimate, *, chunk_tokens: int, page_size: int | None, at_most: int | None) -> Forecast:
+def forecast(estimate: SizeEstimate, *, chunk_tokens: int, page_size: int | None, at_most: int | None) -> ChunkForecast:
     """What is to come, for the log and for those who wait."""
     per_record = estimate.tokens_per_record or 0.0
     records = _wanted(estimate.records, at_most)
     tokens = None if records is None or not per_record else records * per_record
-    return Forecast(
+    return ChunkForecast(
         tokens_per_record=per_record,
         records_per_chunk=max(1, int(chunk_tokens / per_record)) if per_record else 1,
         page_size=page_size,

@@ -9,11 +9,11 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
-from adapters.base import Effect, Leave, ShownRequest, ToolSpec
+from adapters.base import ApprovalMode, Effect, RequestPreview, ToolSpec
 from adapters.errors import SourceError
 
 ONLY_READS = "If it only reads, give it `read: true` under `operations` of its source in runax.yaml."
-Shows: TypeAlias = Callable[[str, Mapping[str, Any]], Awaitable[ShownRequest | None]]
+Shows: TypeAlias = Callable[[str, Mapping[str, Any]], Awaitable[RequestPreview | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class ApprovalRequest:
 
     tool: ToolSpec
     arguments: Mapping[str, Any]
-    request: ShownRequest | None = None
+    request: RequestPreview | None = None
 
 
 class Approver(Protocol):
@@ -63,13 +63,13 @@ class WritePolicy:
         """Whether this call may be made."""
         if tool.effect is Effect.READ:
             return True
-        if tool.leave is Leave.DENY:
+        if tool.leave is ApprovalMode.DENY:
             return False
-        if self.allow_writes or tool.leave is Leave.ALLOW:
+        if self.allow_writes or tool.leave is ApprovalMode.ALLOW:
             return True
         return await self.approver.approve(ApprovalRequest(tool, arguments, await self._shown(tool, arguments)))
 
-    async def _shown(self, tool: ToolSpec, arguments: Mapping[str, Any]) -> ShownRequest | None:
+    async def _shown(self, tool: ToolSpec, arguments: Mapping[str, Any]) -> RequestPreview | None:
         """What would be sent; None also where the call makes no request, which it will itself say."""
         if self.shows is None:
             return None

@@ -19,7 +19,7 @@ MAX_FAILURES = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class CandidateCall:
     """A valid call that the model asks for."""
 
     tool: ToolSpec
@@ -27,7 +27,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class CallHistory:
     """What became of earlier calls with one fingerprint in this turn, as far as the model can still see it.
 
     `version` is that of the evidence after the step of the last one.
@@ -38,26 +38,26 @@ class Past:
     failures: int = 0
     version: int = 0
 
-    def after(self, *, is_success: bool, dataset: str | None = None) -> "Past":
+    def after(self, *, is_success: bool, dataset: str | None = None) -> "CallHistory":
         """The same with one more call."""
         if is_success:
             return replace(self, is_success=True, dataset=dataset)
         return replace(self, failures=self.failures + 1)
 
-    def at(self, version: int) -> "Past":
+    def at(self, version: int) -> "CallHistory":
         """The same, with the version of the evidence that there was after its step."""
         return replace(self, version=version)
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class RunCall:
     """The call is made, in the wave of that number; calls of one wave may run at the same time."""
 
     wave: int
 
 
 @dataclass(frozen=True, slots=True)
-class Suppress:
+class SuppressCall:
     """The call was made before: its result stands above (in `dataset`), or it failed as often as is worth trying."""
 
     dataset: str | None
@@ -72,7 +72,7 @@ class SameStep:
 
 
 @dataclass(frozen=True, slots=True)
-class Defer:
+class DeferCall:
     """The call was asked for in one step with one that runs alone (the named tool): the model is to decide again."""
 
     waits_for: tuple[str, ...]
@@ -83,16 +83,16 @@ class OverLimit:
     """No more calls may be made in this turn."""
 
 
-Decision: TypeAlias = Run | Suppress | SameStep | Defer | OverLimit
+Decision: TypeAlias = RunCall | SuppressCall | SameStep | DeferCall | OverLimit
 
 
 def schedule(
-    asked: Sequence[Asked], past: Mapping[str, Past], *, calls_left: int | None, version: int = 0
+    asked: Sequence[CandidateCall], past: Mapping[str, CallHistory], *, calls_left: int | None, version: int = 0
 ) -> tuple[Decision, ...]:
     """One decision for each call, in order. `calls_left` None is no limit; `version` is that of the evidence now."""
     first = _first_of_each(asked)
     decisions: list[Decision | None] = [
-        _without_running(call, index, before=past.get(call.fingerprint, Past()), first=first, version=version)
+        _without_running(call, index, before=past.get(call.fingerprint, CallHistory()), first=first, version=version)
         for index, call in enumerate(asked)
     ]
     runnable = [index for index, decision in enumerate(decisions) if decision is None]
@@ -102,7 +102,7 @@ def schedule(
     return tuple(decision or waves[index] for index, decision in enumerate(decisions))
 
 
-def _first_of_each(asked: Sequence[Asked]) -> dict[str, int]:
+def _first_of_each(asked: Sequence[CandidateCall]) -> dict[str, int]:
     first: dict[str, int] = {}
     for index, call in enumerate(asked):
         first.setdefault(call.fingerprint, index)
@@ -110,30 +110,30 @@ def _first_of_each(asked: Sequence[Asked]) -> dict[str, int]:
 
 
 def _without_running(
-    call: Asked, index: int, *, before: Past, first: Mapping[str, int], version: int
-) -> Suppress | SameStep | None:
+    call: CandidateCall, index: int, *, before: CallHistory, first: Mapping[str, int], version: int
+) -> SuppressCall | SameStep | None:
     is_read = call.tool.effect is Effect.READ
     is_answered = before.is_success and (before.version == version or not is_read)
     if is_answered and not (is_read and call.tool.requires_fresh_input):
-        return Suppress(before.dataset)
+        return SuppressCall(before.dataset)
     if before.failures >= (MAX_FAILURES if is_read else 1):
-        return Suppress(None, has_failed=True)
+        return SuppressCall(None, has_failed=True)
     return SameStep(first[call.fingerprint]) if first[call.fingerprint] != index else None
 
 
-def _deferred(asked: Sequence[Asked], runnable: Sequence[int]) -> Iterator[tuple[int, Defer]]:
+def _deferred(asked: Sequence[CandidateCall], runnable: Sequence[int]) -> Iterator[tuple[int, DeferCall]]:
     """Where one of the calls runs alone, the others wait for the model to decide again."""
     alone = next((index for index in runnable if _runs_alone(asked[index].tool)), None)
     for index in runnable:
         if alone is not None and index != alone:
-            yield index, Defer((asked[alone].tool.name,))
+            yield index, DeferCall((asked[alone].tool.name,))
 
 
 def _runs_alone(tool: ToolSpec) -> bool:
     return tool.requires_fresh_input or not tool.parallel_safe
 
 
-def _waves(asked: Sequence[Asked], indices: Sequence[int], *, calls_left: int | None) -> dict[int, Decision]:
+def _waves(asked: Sequence[CandidateCall], indices: Sequence[int], *, calls_left: int | None) -> dict[int, Decision]:
     """Neighbours that may run at the same time share a wave; a write has its own."""
     decided: dict[int, Decision] = {}
     wave, is_open = -1, False
@@ -145,7 +145,7 @@ def _waves(asked: Sequence[Asked], indices: Sequence[int], *, calls_left: int | 
         if not (is_open and bears_company):
             wave += 1
         is_open = bears_company
-        decided[index] = Run(wave)
+        decided[index] = RunCall(wave)
     return decided
 
 

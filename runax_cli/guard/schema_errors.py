@@ -72,7 +72,7 @@ def _nothing_near(_text: str) -> Iterator[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Format:
+class TextFormat:
     """One format of texts: whether a text has it, what one looks like, and guesses at what was meant."""
 
     has: Callable[[str], bool]
@@ -84,22 +84,22 @@ class Format:
         return next((guess for guess in self.near(text.strip()) if self.has(guess)), None)
 
 
-FORMATS: Mapping[str, Format] = {
-    "date": Format(_is_date, "2026-01-31", _near_date),
-    "date-time": Format(_is_date_time, "2026-01-31T12:00:00Z", _near_date_time),
-    "time": Format(lambda text: _TIME.fullmatch(text) is not None, "12:00:00Z"),
-    "duration": Format(lambda text: _DURATION.fullmatch(text) is not None, "P1DT12H"),
-    "uuid": Format(
+FORMATS: Mapping[str, TextFormat] = {
+    "date": TextFormat(_is_date, "2026-01-31", _near_date),
+    "date-time": TextFormat(_is_date_time, "2026-01-31T12:00:00Z", _near_date_time),
+    "time": TextFormat(lambda text: _TIME.fullmatch(text) is not None, "12:00:00Z"),
+    "duration": TextFormat(lambda text: _DURATION.fullmatch(text) is not None, "P1DT12H"),
+    "uuid": TextFormat(
         lambda text: _UUID.fullmatch(text) is not None,
         "123e4567-e89b-12d3-a456-426614174000",
         lambda text: iter((text.strip("{}"),)),
     ),
-    "email": Format(lambda text: _EMAIL.fullmatch(text) is not None, "name@example.com"),
-    "hostname": Format(lambda text: _HOST.fullmatch(text) is not None, "www.example.com"),
-    "ipv4": Format(lambda text: _parses(ipaddress.IPv4Address, text), "192.0.2.1"),
-    "ipv6": Format(lambda text: _parses(ipaddress.IPv6Address, text), "2001:db8::1"),
-    "uri": Format(_is_uri, "https://example.com/", lambda text: iter((f"https://{text}",))),
-    "byte": Format(_is_base64, "aGVsbG8="),
+    "email": TextFormat(lambda text: _EMAIL.fullmatch(text) is not None, "name@example.com"),
+    "hostname": TextFormat(lambda text: _HOST.fullmatch(text) is not None, "www.example.com"),
+    "ipv4": TextFormat(lambda text: _parses(ipaddress.IPv4Address, text), "192.0.2.1"),
+    "ipv6": TextFormat(lambda text: _parses(ipaddress.IPv6Address, text), "2001:db8::1"),
+    "uri": TextFormat(_is_uri, "https://example.com/", lambda text: iter((f"https://{text}",))),
+    "byte": TextFormat(_is_base64, "aGVsbG8="),
 }
 WHOLE_NUMBERS: Mapping[str, int] = {"int32": 2**31, "int64": 2**63}
 """Formats of whole numbers: below this, and not below its negative."""

@@ -13,7 +13,7 @@ MOST_STEPS_WITHOUT_EVIDENCE = 4
 _SAME_CALLS_TIMES = 3
 
 
-class Stall(StrEnum):
+class StallReason(StrEnum):
     """Why a turn leads nowhere."""
 
     SAME_ERROR = "same_error"
@@ -22,7 +22,7 @@ class Stall(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StepSeen:
+class StepDigest:
     """What one step asked for and brought: keys of its calls, its errors, and digests of its results."""
 
     calls: frozenset[str]
@@ -34,27 +34,27 @@ class StepSeen:
 class Stalled:
     """The turn leads nowhere; `error` is the one that came again and again, "" where it is something else."""
 
-    kind: Stall
+    kind: StallReason
     error: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class ProgressTracker:
     """The results seen in a turn, and the steps since the last one that brought something new, which is the first."""
 
     seen: frozenset[str] = frozenset()
-    since: tuple[StepSeen, ...] = ()
+    since: tuple[StepDigest, ...] = ()
 
     @property
     def version(self) -> int:
         """Of the evidence: changes exactly when something new was seen."""
         return len(self.seen)
 
-    def after(self, step: StepSeen) -> "Progress":
+    def after(self, step: StepDigest) -> "ProgressTracker":
         """The same with one more step."""
         if step.results <= self.seen:
             return replace(self, since=(*self.since, step))
-        return Progress(self.seen | step.results, (replace(step, errors=frozenset()),))
+        return ProgressTracker(self.seen | step.results, (replace(step, errors=frozenset()),))
 
     @property
     def stalled(self) -> Stalled | None:
@@ -62,10 +62,10 @@ class Progress:
         without = self.since[1:] if self.seen else self.since
         for error in sorted({error for step in self.since for error in step.errors}):
             if sum(error in step.errors for step in self.since) >= SAME_ERROR_TIMES:
-                return Stalled(Stall.SAME_ERROR, error)
+                return Stalled(StallReason.SAME_ERROR, error)
         if self._goes_in_a_circle(len(without)):
-            return Stalled(Stall.CIRCLE)
-        return Stalled(Stall.NOTHING_NEW) if len(without) >= MOST_STEPS_WITHOUT_EVIDENCE else None
+            return Stalled(StallReason.CIRCLE)
+        return Stalled(StallReason.NOTHING_NEW) if len(without) >= MOST_STEPS_WITHOUT_EVIDENCE else None
 
     def _goes_in_a_circle(self, n_without: int) -> bool:
         """Whether the last steps ask for what those before them asked for, and bring nothing that is new."""

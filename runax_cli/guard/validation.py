@@ -26,7 +26,7 @@ MAX_MATCHED_CHARS = 4096
 _BROKEN_SCHEMA = (SchemaError, UnknownType, Unresolvable, re.error, LookupError, TypeError, ValueError, RecursionError)
 
 
-class Fault(IntEnum):
+class RejectionCode(IntEnum):
     """JSON-RPC codes of what can be wrong with a requested call."""
 
     NOT_JSON = -32700
@@ -39,14 +39,14 @@ _EXPLODES = re.compile(r"\([^()]*[+*}][^()]*\)[+*{]")
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RejectedCall:
     """A requested call that cannot be made as it is; `message` says what to correct, by path."""
 
-    fault: Fault
+    fault: RejectionCode
     message: str
 
 
-def find_tool(name: str, tools: Mapping[str, VisibleTool]) -> VisibleTool | Refused:
+def find_tool(name: str, tools: Mapping[str, VisibleTool]) -> VisibleTool | RejectedCall:
     """The tool of that name, or which names are near."""
     if name in tools:
         return tools[name]
@@ -54,10 +54,10 @@ def find_tool(name: str, tools: Mapping[str, VisibleTool]) -> VisibleTool | Refu
     known = near or list(tools)[:MAX_NAMES]
     rest = "" if near or len(tools) <= MAX_NAMES else f" and {len(tools) - MAX_NAMES} more"
     label = "the nearest are" if near else "there are"
-    return Refused(Fault.NO_SUCH_TOOL, f"there is no tool '{name}'; {label} {quoted(known)}{rest}")
+    return RejectedCall(RejectionCode.NO_SUCH_TOOL, f"there is no tool '{name}'; {label} {quoted(known)}{rest}")
 
 
-def arguments_of(raw: str, tool: VisibleTool) -> JsonObject | Refused:
+def arguments_of(raw: str, tool: VisibleTool) -> JsonObject | RejectedCall:
     """The arguments in `raw`, checked against the tool's schema.
 
     No text at all is no arguments, and a null for an optional argument that knows no null was not given: models write
@@ -68,13 +68,13 @@ def arguments_of(raw: str, tool: VisibleTool) -> JsonObject | Refused:
     try:
         value = _loaded(raw)
     except (ValueError, RecursionError) as error:
-        return Refused(Fault.NOT_JSON, f"the arguments of '{tool.spec.name}' are not JSON: {error}")
+        return RejectedCall(RejectionCode.NOT_JSON, f"the arguments of '{tool.spec.name}' are not JSON: {error}")
     if value is None:
         value = {}
     if not isinstance(value, dict):
-        return Refused(Fault.DOES_NOT_FIT, f"the arguments must be an object and not {type_name(value)}")
+        return RejectedCall(RejectionCode.DOES_NOT_FIT, f"the arguments must be an object and not {type_name(value)}")
     if _depth(value) > MAX_DEPTH:
-        return Refused(Fault.DOES_NOT_FIT, f"the arguments are nested deeper than {MAX_DEPTH} levels")
+        return RejectedCall(RejectionCode.DOES_NOT_FIT, f"the arguments are nested deeper than {MAX_DEPTH} levels")
     return _checked(value, tool)
 
 
@@ -85,7 +85,7 @@ def _loaded(raw: str) -> Any:
     return value
 
 
-def _checked(value: JsonObject, tool: VisibleTool) -> JsonObject | Refused:
+def _checked(value: JsonObject, tool: VisibleTool) -> JsonObject | RejectedCall:
     schema = tool.schema.parameters
     given = _without_empty_nulls(value, schema)
     violations = [*_unknown_names(given, tool), *_violations(given, schema)]
@@ -93,7 +93,7 @@ def _checked(value: JsonObject, tool: VisibleTool) -> JsonObject | Refused:
         return given
     more = len(violations) - MAX_VIOLATIONS
     listed = violations[:MAX_VIOLATIONS] + ([f"and {more} more"] if more > 0 else [])
-    return Refused(Fault.DOES_NOT_FIT, "; ".join(listed))
+    return RejectedCall(RejectionCode.DOES_NOT_FIT, "; ".join(listed))
 
 
 def _without_empty_nulls(value: JsonObject, schema: JsonObject) -> JsonObject:

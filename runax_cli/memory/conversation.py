@@ -23,7 +23,7 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Entity:
+class RecordEntity:
     """Something that a record names: its kind ("customers"), its own id, its name, its links to ids of other kinds.
 
     `ref` is the record it was read from, as it is cited.
@@ -55,24 +55,26 @@ def record_id(record: Mapping[str, Any], noun: str) -> str | None:
     return str(others[0]) if len(others) == 1 else None
 
 
-def entities_in(record: Mapping[str, Any], noun: str, *, ref: str | None = None) -> Iterator[Entity]:
+def entities_in(record: Mapping[str, Any], noun: str, *, ref: str | None = None) -> Iterator[RecordEntity]:
     """The entity that a record is, and those nested right in it. One that has neither name nor links says nothing."""
     own = record_id(record, noun)
     if own is not None:
-        entity = Entity(noun, _short(own), _name(record), _links(record, own), ref)
+        entity = RecordEntity(noun, _short(own), _name(record), _links(record, own), ref)
         if entity.name or entity.links:
             yield entity
     for field, value in record.items():
         if isinstance(value, dict) and (inner := record_id(value, field)) is not None and (name := _name(value)):
-            yield Entity(field, _short(inner), name, ref=ref)
+            yield RecordEntity(field, _short(inner), name, ref=ref)
 
 
-def ranked(entities: Iterable[Entity], question: str, *, most_chars: int = MOST_CHARS) -> tuple[Entity, ...]:
+def ranked(
+    entities: Iterable[RecordEntity], question: str, *, most_chars: int = MOST_CHARS
+) -> tuple[RecordEntity, ...]:
     """Those that share most with the question first, the latest of equals first, as many as `most_chars` hold."""
     asked = frozenset(_words(question))
     latest_first = list(dict.fromkeys(reversed(list(entities))))
     by_relevance = sorted(latest_first, key=lambda entity: -len(asked & frozenset(_words(entity.text))))
-    kept: list[Entity] = []
+    kept: list[RecordEntity] = []
     for entity in by_relevance:
         most_chars -= len(entity.text) + 1
         if most_chars < 0:
@@ -81,7 +83,7 @@ def ranked(entities: Iterable[Entity], question: str, *, most_chars: int = MOST_
     return tuple(kept)
 
 
-def told(entities: Sequence[Entity]) -> str:
+def told(entities: Sequence[RecordEntity]) -> str:
     """One entity a line."""
     return "\n".join(entity.text for entity in entities)
 
@@ -123,7 +125,7 @@ class _Result:
     position: int
     call_id: str
     pointer: str
-    named: tuple[Entity, ...]
+    named: tuple[RecordEntity, ...]
     is_in_view: bool
     is_folded: bool = False
 
@@ -141,7 +143,7 @@ class WorkingMemory:
         return tuple(self._messages)
 
     @property
-    def named(self) -> tuple[Entity, ...]:
+    def named(self) -> tuple[RecordEntity, ...]:
         """What results named that cannot be read off the messages: they were reduced, or folded. The oldest first."""
         return tuple(entity for result in self._results if not result.is_in_view for entity in result.named)
 
@@ -150,7 +152,7 @@ class WorkingMemory:
         self._messages.append(message)
 
     def add_result(
-        self, call_id: str, text: str, *, pointer: str, named: Sequence[Entity] = (), is_in_view: bool = True
+        self, call_id: str, text: str, *, pointer: str, named: Sequence[RecordEntity] = (), is_in_view: bool = True
     ) -> None:
         """The result of a call; `pointer` takes its place once it is folded.
 

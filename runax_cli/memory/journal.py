@@ -24,7 +24,7 @@ from pydantic import ValidationError
 from runax_cli.core.errors import StoreError, UsageError
 from runax_cli.core.results import RunResult, RunStatus
 from runax_cli.models.base import Role, Usage
-from runax_cli.telemetry.credential_mask import NO_SECRETS
+from runax_cli.telemetry.credential_mask import CREDENTIAL_MASK
 
 SCHEMA_VERSION = 1
 BUSY_TIMEOUT_S = 10.0
@@ -86,7 +86,7 @@ class StoredRun:
 
 
 @dataclass(frozen=True, slots=True)
-class InFlight:
+class UnfinishedEntry:
     """A unit of work that began and has no result: its request may have been billed."""
 
     kind: EntryKind
@@ -94,7 +94,7 @@ class InFlight:
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class RoleSpend:
     """What requests of one role to one model used so far; `cost_usd` is None where a price is not known."""
 
     role: Role
@@ -206,19 +206,19 @@ class Journal:
         rows = self._read("SELECT 1 FROM units WHERE key=? AND run_id=? AND payload IS NULL", (key, run_id))
         return bool(rows)
 
-    def in_flight(self, run_id: str) -> tuple[InFlight, ...]:
+    def in_flight(self, run_id: str) -> tuple[UnfinishedEntry, ...]:
         """Units of a run that began and have no result."""
         statement = "SELECT kind, reserved_tokens FROM units WHERE run_id=? AND (payload IS NULL OR done_at<started_at)"
-        return tuple(InFlight(EntryKind(kind), tokens) for kind, tokens in self._read(statement, (run_id,)))
+        return tuple(UnfinishedEntry(EntryKind(kind), tokens) for kind, tokens in self._read(statement, (run_id,)))
 
-    def spent(self, run_id: str) -> tuple[Spent, ...]:
+    def spent(self, run_id: str) -> tuple[RoleSpend, ...]:
         """What a run has used so far, by role."""
         statement = (
             "SELECT role, sum(input_tokens), sum(output_tokens), count(*), "
             "CASE WHEN count(cost_usd)=count(*) THEN sum(cost_usd) END FROM spend WHERE run_id=? GROUP BY role"
         )
         rows = self._read(statement, (run_id,))
-        return tuple(Spent(Role(role), Usage(into, out), n, cost) for role, into, out, n, cost in rows)
+        return tuple(RoleSpend(Role(role), Usage(into, out), n, cost) for role, into, out, n, cost in rows)
 
     def moved(self, key: str, payload: bytes) -> None:
         """Write another result for a unit that is done, as old as the one before: a pointer that points elsewhere."""
@@ -291,7 +291,7 @@ class Journal:
     def _masked(self, text: str) -> str:
         for secret in self._secrets:
             text = text.replace(secret, MASK)
-        return NO_SECRETS.text(text)
+        return CREDENTIAL_MASK.text(text)
 
     def _masked_bytes(self, payload: bytes) -> bytes:
         for secret in self._secrets:

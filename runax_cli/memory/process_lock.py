@@ -33,7 +33,7 @@ def is_held(path: Path, *, if_free: Callable[[Path], None] = lambda _path: None)
         os.close(descriptor)
 
 
-class Presence:
+class ProcessLock:
     """The mark of this process in a folder, from the moment it is made until `leave`."""
 
     def __init__(self, folder: Path) -> None:

@@ -22,7 +22,7 @@ from uuid import uuid4
 from adapters.clock import Clock, SystemClock
 from runax_cli.core.budget import Amount, Limits
 from runax_cli.core.errors import BudgetExhausted, LedgerClosed
-from runax_cli.memory.process_lock import Presence
+from runax_cli.memory.process_lock import ProcessLock
 
 BUSY_TIMEOUT_S = 30.0
 NANO = 1_000_000_000
@@ -71,7 +71,7 @@ class LedgerLimits:
 
 
 @dataclass(frozen=True, slots=True)
-class Used:
+class TenantSpend:
     """What a tenant used on a day. `perhaps` is what requests may have cost whose process died while they ran."""
 
     day: str
@@ -81,7 +81,7 @@ class Used:
 
 
 @dataclass(slots=True)
-class _Hold:
+class _LedgerReservation:
     """A worst case in the ledger; `id` is None where nothing limits it and only its use is booked."""
 
     ledger: "SharedLedger"
@@ -97,11 +97,11 @@ class _Hold:
 
 
 @dataclass(slots=True)
-class _Open:
+class _LedgerFile:
     """The file, as the ledger's thread has it."""
 
     connection: sqlite3.Connection
-    presence: Presence
+    presence: ProcessLock
 
 
 @dataclass(slots=True)
@@ -112,7 +112,7 @@ class SharedLedger:
     limits: LedgerLimits = field(default_factory=LedgerLimits)
     clock: Clock = field(default_factory=SystemClock)
     on_lost: Callable[[str], None] = lambda _why: None
-    _open: _Open | None = None
+    _open: _LedgerFile | None = None
     _rests: Mapping[str, float] | None = None
     _pool: ThreadPoolExecutor = field(
         default_factory=lambda: ThreadPoolExecutor(max_workers=1, thread_name_prefix="ledger")
@@ -131,12 +131,12 @@ class SharedLedger:
         if self.limits.is_any:
             await self._in_thread(self._looked)
 
-    async def reserve(self, amount: Amount) -> _Hold:
+    async def reserve(self, amount: Amount) -> _LedgerReservation:
         """See `budget.Shared.reserve`. Where nothing is limited, only what was used is booked."""
         day = self._today()
         if not self.limits.is_any:
-            return _Hold(self, day, None)
-        hold = _Hold(self, day, uuid4().hex)
+            return _LedgerReservation(self, day, None)
+        hold = _LedgerReservation(self, day, uuid4().hex)
         try:
             await self._in_thread(lambda: self._set_aside(hold, amount))
         except asyncio.CancelledError:
@@ -152,7 +152,7 @@ class SharedLedger:
         with suppress(RuntimeError):
             self._pool.submit(self._booked, day, actual, instead_of)
 
-    async def used(self) -> tuple[Used, ...]:
+    async def used(self) -> tuple[TenantSpend, ...]:
         """Everything that is booked, the latest day first. Raises LedgerClosed."""
         return await self._in_thread(self._all_used)
 
@@ -181,7 +181,7 @@ class SharedLedger:
                 if getattr(amount, resource) > 0 and getattr(limits, resource) is not None:
                     yield scope, resource, limits
 
-    def _set_aside(self, hold: _Hold, amount: Amount) -> None:
+    def _set_aside(self, hold: _LedgerReservation, amount: Amount) -> None:
         opened = self._opened()
         with _transaction(opened.connection) as connection:
             self._expire(opened)
@@ -213,7 +213,7 @@ class SharedLedger:
         (units,) = connection.execute(statement, values).fetchone()
         return int(units)
 
-    def _expire(self, opened: _Open) -> None:
+    def _expire(self, opened: _LedgerFile) -> None:
         """Give back what dead processes had set aside. Their requests may have been billed: that is kept beside."""
         names = [name for (name,) in opened.connection.execute("SELECT DISTINCT process FROM reserved")]
         for name in names:
@@ -254,7 +254,7 @@ class SharedLedger:
             rests[resource] = min(_value(resource, rest), rests.get(resource, math.inf))
         return rests
 
-    def _all_used(self) -> tuple[Used, ...]:
+    def _all_used(self) -> tuple[TenantSpend, ...]:
         rows = self._opened().connection.execute(
             "SELECT day, tenant, resource, amount, perhaps FROM used ORDER BY day DESC, tenant, resource"
         )
@@ -262,17 +262,17 @@ class SharedLedger:
         for day, tenant, resource, amount, perhaps in rows:
             used, maybe = booked.setdefault((day, tenant), ({}, {}))
             used[resource], maybe[resource] = _value(resource, amount), _value(resource, perhaps)
-        return tuple(Used(*key, _amount(used), _amount(maybe)) for key, (used, maybe) in booked.items())
+        return tuple(TenantSpend(*key, _amount(used), _amount(maybe)) for key, (used, maybe) in booked.items())
 
-    def _opened(self) -> _Open:
+    def _opened(self) -> _LedgerFile:
         if self._open is None:
             connection = _connected(self.path)
             try:
-                presence = Presence(self.path.with_name(f"{self.path.name}.processes"))
+                presence = ProcessLock(self.path.with_name(f"{self.path.name}.processes"))
             except BaseException:
                 connection.close()
                 raise
-            self._open = _Open(connection, presence)
+            self._open = _LedgerFile(connection, presence)
         return self._open
 
     def _today(self) -> str:

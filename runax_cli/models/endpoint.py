@@ -13,9 +13,9 @@ import httpx2
 import openai
 
 from adapters.clock import Clock
-from adapters.http.body_limits import BodyTooLarge, CappedClient, Heard
+from adapters.http.body_limits import BodyTooLarge, Heard, MaxSizeClient
 from runax_cli.core.errors import ModelError
-from runax_cli.models.endpoint_errors import Refusal, StatusFault, excerpt, retry_after_s
+from runax_cli.models.endpoint_errors import HttpRefusal, StatusError, excerpt, retry_after_s
 from runax_cli.models.wire import Payload, UnusableReply, mapping, text_in
 
 MAX_REPLY_BYTES = 32 * 1024 * 1024
@@ -33,7 +33,7 @@ class Endpoint:
 
     `heard` is told the headers of every answer.
 
-    Raises StatusFault for a status that is no success, ModelError where there is no connection, and UnusableReply
+    Raises StatusError for a status that is no success, ModelError where there is no connection, and UnusableReply
     for a success that holds no JSON object.
     """
 
@@ -54,7 +54,7 @@ class Endpoint:
             base_url=base_url,
             api_key=api_key or _NO_KEY,
             max_retries=0,
-            http_client=CappedClient(max_bytes=max_bytes, heard=heard, timeout=timeout_s, follow_redirects=False),
+            http_client=MaxSizeClient(max_bytes=max_bytes, heard=heard, timeout=timeout_s, follow_redirects=False),
         )
 
     async def send(self, path: str, body: Payload, *, headers: Mapping[str, str]) -> Payload:
@@ -93,7 +93,7 @@ class Endpoint:
     def _fault(self, error: Exception, model: str) -> Exception:
         match error:
             case openai.APIStatusError():
-                return StatusFault(self._refusal(error))
+                return StatusError(self._refusal(error))
             case openai.APIConnectionError() | httpx2.HTTPError():
                 cause = error.__cause__ or error
                 words = excerpt(str(cause) or type(cause).__name__, api_key=self.api_key)
@@ -108,13 +108,13 @@ class Endpoint:
                 words = excerpt(str(error), api_key=self.api_key)
                 return UnusableReply(f"the stream of the model '{model}' failed: {words}", model=model, retryable=True)
 
-    def _refusal(self, error: openai.APIStatusError) -> Refusal:
+    def _refusal(self, error: openai.APIStatusError) -> HttpRefusal:
         """What the status and the body say; the error object is at the top or under `error`."""
         outer = mapping(error.body)
         inner = mapping(outer.get("error")) or outer
         words = text_in(inner.get("message")) or text_in(outer.get("error")) or text_in(outer.get("detail"))
         code = inner.get("code")
-        return Refusal(
+        return HttpRefusal(
             status=error.status_code,
             message=words or (error.body if isinstance(error.body, str) else json.dumps(error.body)),
             code=text_in(code) or text_in(inner.get("type")),

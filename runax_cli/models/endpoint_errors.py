@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 
-from runax_cli.core.errors import ContextTooLong, KeyRefused, ModelError, ModelRefused
+from runax_cli.core.errors import ContextTooLong, ModelError, ModelKeyRefused, ModelRefused
 from runax_cli.models.wire import OPTIONAL_PARAMETERS, Payload
 
 _CONTEXT = re.compile(
@@ -26,7 +26,7 @@ _SHORTEST_KEY = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refusal:
+class HttpRefusal:
     """A reply with a status that is no success; `code`, `param` and `message` are "" where the endpoint gave none."""
 
     status: int
@@ -36,19 +36,19 @@ class Refusal:
     retry_after_s: float | None = None
 
 
-class StatusFault(Exception):
+class StatusError(Exception):
     """Carries a refusal from the connection to whoever decides what it means."""
 
-    def __init__(self, refusal: Refusal) -> None:
+    def __init__(self, refusal: HttpRefusal) -> None:
         super().__init__(f"{refusal.status}: {refusal.message}")
         self.refusal = refusal
 
 
-class SchemaRefused(ModelRefused):
+class SchemaUnsupported(ModelRefused):
     """The endpoint takes no JSON Schema for its output; the schema can still go into the prompt."""
 
 
-def refused_parameter(refusal: Refusal, body: Payload) -> str | None:
+def refused_parameter(refusal: HttpRefusal, body: Payload) -> str | None:
     """The optional parameter of `body` that was refused: the one that `param` names, or the first in the message."""
     if refusal.status not in _INVALID:
         return None
@@ -59,23 +59,23 @@ def refused_parameter(refusal: Refusal, body: Payload) -> str | None:
     return min(found, key=lambda name: found[name]) if found else None
 
 
-def refuses_schema(refusal: Refusal, body: Payload) -> bool:
+def refuses_schema(refusal: HttpRefusal, body: Payload) -> bool:
     """The output schema of `body` was refused."""
     has_schema = "text" in body or "response_format" in body
     words = f"{refusal.param} {refusal.code} {refusal.message}"
     return has_schema and refusal.status in _INVALID and _SCHEMA.search(words) is not None
 
 
-def has_no_such_api(refusal: Refusal) -> bool:
+def has_no_such_api(refusal: HttpRefusal) -> bool:
     """The endpoint does not know the path, as opposed to the model."""
     return refusal.status in _NO_SUCH_API and not _is_unknown_model(refusal)
 
 
-def _is_unknown_model(refusal: Refusal) -> bool:
+def _is_unknown_model(refusal: HttpRefusal) -> bool:
     return refusal.code == "model_not_found" or _UNKNOWN_MODEL.search(refusal.message) is not None
 
 
-def error_of(refusal: Refusal, *, model: str, base_url: str, api_key: str) -> ModelError:
+def error_of(refusal: HttpRefusal, *, model: str, base_url: str, api_key: str) -> ModelError:
     """What the caller gets to see, naming the setting to look at."""
     said = excerpt(refusal.message, api_key=api_key)
     answered = f"the endpoint '{base_url}' answered {refusal.status} for the model '{model}': {said}"
@@ -85,15 +85,15 @@ def error_of(refusal: Refusal, *, model: str, base_url: str, api_key: str) -> Mo
         return ModelError(
             answered, model=model, retryable=True, retry_after_s=refusal.retry_after_s, status=refusal.status
         )
-    kind = KeyRefused if refusal.status in _KEY_REFUSED else ModelRefused
+    kind = ModelKeyRefused if refusal.status in _KEY_REFUSED else ModelRefused
     return kind(f"{answered} {_next_step(refusal)}".strip(), model=model, retryable=False)
 
 
-def _is_context(refusal: Refusal) -> bool:
+def _is_context(refusal: HttpRefusal) -> bool:
     return refusal.code == "context_length_exceeded" or _CONTEXT.search(refusal.message) is not None
 
 
-def _next_step(refusal: Refusal) -> str:
+def _next_step(refusal: HttpRefusal) -> str:
     if refusal.status in _KEY_REFUSED:
         return "Check LLM_API_KEY."
     if refusal.status in _NO_SUCH_API:

@@ -17,9 +17,9 @@ from runax_cli.models.base import ModelReply, ModelRequest, OnText, Usage
 from runax_cli.models.chat_completions import ChatWire
 from runax_cli.models.endpoint import Endpoint
 from runax_cli.models.endpoint_errors import (
-    Refusal,
-    SchemaRefused,
-    StatusFault,
+    HttpRefusal,
+    SchemaUnsupported,
+    StatusError,
     error_of,
     excerpt,
     has_no_such_api,
@@ -27,7 +27,7 @@ from runax_cli.models.endpoint_errors import (
     refuses_schema,
 )
 from runax_cli.models.responses import ResponsesWire
-from runax_cli.models.wire import Payload, Quirks, Sampling, UnusableReply, Wire, WireReply
+from runax_cli.models.wire import Payload, Quirks, Sampling, UnusableReply, WireFormat, WireReply
 
 ApiChoice: TypeAlias = Literal["auto", "responses", "chat"]
 
@@ -98,7 +98,7 @@ class EndpointModel:
         first, *others = self._wires()
         try:
             read = await self._speak(first, attempt)
-        except StatusFault as fault:
+        except StatusError as fault:
             if not others or not has_no_such_api(fault.refusal):
                 raise self._error(fault.refusal) from fault
             _log.info("'%s' has no Responses API; Chat Completions is used", self._endpoint.base_url)
@@ -107,13 +107,13 @@ class EndpointModel:
         self._quirks.api = first.api
         return read
 
-    async def _fall_back(self, wire: Wire, attempt: _Attempt) -> WireReply:
+    async def _fall_back(self, wire: WireFormat, attempt: _Attempt) -> WireReply:
         try:
             return await self._speak(wire, attempt)
-        except StatusFault as fault:
+        except StatusError as fault:
             raise self._error(fault.refusal) from fault
 
-    def _wires(self) -> list[Wire]:
+    def _wires(self) -> list[WireFormat]:
         api = self._quirks.api if self._api == "auto" else self._api
         responses, chat = ResponsesWire(self.name), ChatWire(self.name)
         match api:
@@ -124,7 +124,7 @@ class EndpointModel:
             case _:
                 return [responses, chat]
 
-    async def _speak(self, wire: Wire, attempt: _Attempt) -> WireReply:
+    async def _speak(self, wire: WireFormat, attempt: _Attempt) -> WireReply:
         """Send until nothing optional is refused any more: at most once for each optional parameter."""
         while True:
             body = wire.body(
@@ -136,31 +136,31 @@ class EndpointModel:
             attempt.requests += 1
             try:
                 return wire.read(await self._exchange(wire, body, attempt))
-            except StatusFault as fault:
+            except StatusError as fault:
                 self._learn(fault, body)
             except UnusableReply as unusable:
                 raise self._without_key(unusable) from unusable.__cause__
 
-    def _learn(self, fault: StatusFault, body: Payload) -> None:
+    def _learn(self, fault: StatusError, body: Payload) -> None:
         """Remember what was refused, or raise again where nothing can be left out."""
         refusal = fault.refusal
         if refuses_schema(refusal, body):
             self._quirks.needs_schema_in_prompt = True
-            raise SchemaRefused(str(self._error(refusal)), model=self.name, retryable=False) from fault
+            raise SchemaUnsupported(str(self._error(refusal)), model=self.name, retryable=False) from fault
         name = refused_parameter(refusal, body)
         if name is None:
             raise fault
         _log.info("the model '%s' refuses '%s'; it is left out from now on", self.name, name)
         self._quirks.dropped.add(name)
 
-    async def _exchange(self, wire: Wire, body: Payload, attempt: _Attempt) -> Payload:
+    async def _exchange(self, wire: WireFormat, body: Payload, attempt: _Attempt) -> Payload:
         headers = {"X-Runax-Role": attempt.request.role.value, "X-Runax-Run": attempt.request.run_id}
         if attempt.on_text is None:
             return await self._endpoint.send(wire.path, body, headers=headers)
         return await self._streamed(wire, body, headers, attempt, attempt.on_text)
 
     async def _streamed(
-        self, wire: Wire, body: Payload, headers: dict[str, str], attempt: _Attempt, on_text: OnText
+        self, wire: WireFormat, body: Payload, headers: dict[str, str], attempt: _Attempt, on_text: OnText
     ) -> Payload:
         collector = wire.collector()
         async with aclosing(self._endpoint.stream(wire.path, body, headers=headers)) as events:
@@ -176,5 +176,5 @@ class EndpointModel:
         words = excerpt(str(unusable), api_key=self._endpoint.api_key)
         return UnusableReply(words, model=self.name, retryable=unusable.retryable, usage=unusable.usage)
 
-    def _error(self, refusal: Refusal) -> ModelError:
+    def _error(self, refusal: HttpRefusal) -> ModelError:
         return error_of(refusal, model=self.name, base_url=self._endpoint.base_url, api_key=self._endpoint.api_key)

@@ -20,7 +20,7 @@ from runax_cli.models.base import Message, Model, ModelReply, ModelRequest, OnTe
 from runax_cli.models.pricing import Price
 from runax_cli.models.tokens import CalibratedCounter, RequestSize, count_off_loop, measure_off_loop
 from runax_cli.models.wire import UnusableReply
-from runax_cli.telemetry.credential_mask import KeyMask
+from runax_cli.telemetry.credential_mask import CredentialMask
 
 
 class Priority(IntEnum):
@@ -142,7 +142,7 @@ class Metering:
 
 
 @dataclass(slots=True)
-class _Heard:
+class _StreamListener:
     """Passes pieces of a stream on and keeps them, so that a stream that breaks can be counted, up to `most_chars`."""
 
     on_text: OnText
@@ -195,7 +195,7 @@ class MeteredModel:
         self, request: ModelRequest, size: RequestSize, reservation: Reservation, on_text: OnText | None
     ) -> ModelReply:
         most, too_long = most_chars(request.max_output_tokens), self._too_long(request)
-        heard = None if on_text is None else _Heard(on_text, most, too_long)
+        heard = None if on_text is None else _StreamListener(on_text, most, too_long)
         try:
             reply = await self._inner.complete(request, on_text=None if heard is None else heard.take)
             if _n_chars(reply) > most:
@@ -248,7 +248,7 @@ class MeteredModel:
         cost_usd = self._to.price.cost_usd(usage)
         self._to.meter.record(self._to.role, usage, requests=requests, cost_usd=cost_usd)
 
-    def _perhaps_billed(self, error: BaseException, size: RequestSize, heard: _Heard | None) -> Usage:
+    def _perhaps_billed(self, error: BaseException, size: RequestSize, heard: _StreamListener | None) -> Usage:
         if isinstance(error, UnusableReply) and error.usage is not None:
             return error.usage
         text = "".join(heard.pieces) if heard is not None else ""
@@ -305,7 +305,7 @@ def _preview(text: str) -> str:
 class MaskedModel:
     """Wraps a model; what it is sent is masked."""
 
-    def __init__(self, inner: Model, mask: KeyMask) -> None:
+    def __init__(self, inner: Model, mask: CredentialMask) -> None:
         self._inner, self._mask = inner, mask
 
     @property

@@ -18,7 +18,7 @@ class Price(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Free:
+class FreePrice:
     """Costs nothing: the offline rules model."""
 
     def cost_usd(self, usage: Usage) -> float | None:  # noqa: ARG002

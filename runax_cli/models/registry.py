@@ -14,12 +14,12 @@ from runax_cli.core.budget import Budget
 from runax_cli.core.events import Emitter, Warned
 from runax_cli.models.base import Model, Role, Usage
 from runax_cli.models.metering import MaskedModel, MeteredModel, Metering, PrioritySlots, UsageMeter
-from runax_cli.models.pricing import Free, ListPrice, Price, StatedPrice
-from runax_cli.models.retry import Gate, RetryModel, RetryPolicy, counting
+from runax_cli.models.pricing import FreePrice, ListPrice, Price, StatedPrice
+from runax_cli.models.retry import RequestGate, RetryModel, RetryPolicy, counting
 from runax_cli.models.structured_output import StructuredModel
 from runax_cli.models.tokens import CalibratedCounter, O200kCounter
 from runax_cli.models.wire import Quirks, Sampling
-from runax_cli.telemetry.credential_mask import NO_SECRETS, KeyMask
+from runax_cli.telemetry.credential_mask import CREDENTIAL_MASK, CredentialMask
 
 OPENAI_URL = "https://api.openai.com/v1"
 
@@ -68,7 +68,7 @@ class ModelRegistry:
         rules: Callable[[], Model],
         clock: Clock | None = None,
         policy: RetryPolicy | None = None,
-        mask: KeyMask = NO_SECRETS,
+        mask: CredentialMask = CREDENTIAL_MASK,
     ) -> None:
         """`concurrency` is over all models together. A role that is not configured works with the agent's model."""
         self._roles = dict(roles)
@@ -79,7 +79,7 @@ class ModelRegistry:
         self._models: dict[RoleConfig, Model] = {}
         self._counters: dict[tuple[str, str], CalibratedCounter] = {}
         self._quirks: dict[tuple[str, str], Quirks] = {}
-        self._gates: dict[tuple[str, str], Gate] = {}
+        self._gates: dict[tuple[str, str], RequestGate] = {}
         self._warned: set[tuple[str, str]] = set()
 
     def config(self, role: Role) -> RoleConfig:
@@ -157,8 +157,8 @@ class ModelRegistry:
     def _quirks_of(self, config: RoleConfig) -> Quirks:
         return self._quirks.setdefault(_place(config), Quirks())
 
-    def _gate(self, config: RoleConfig) -> Gate:
-        return self._gates.setdefault(_place(config), Gate(self._clock))
+    def _gate(self, config: RoleConfig) -> RequestGate:
+        return self._gates.setdefault(_place(config), RequestGate(self._clock))
 
     def _model(self, config: RoleConfig) -> Model:
         if config not in self._models:
@@ -197,4 +197,4 @@ def _counts_like_us(config: RoleConfig) -> bool:
 
 
 def _price(config: RoleConfig) -> Price:
-    return Free() if config.is_rules else config.price or ListPrice(config.name, config.endpoint_url)
+    return FreePrice() if config.is_rules else config.price or ListPrice(config.name, config.endpoint_url)

@@ -9,23 +9,23 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from adapters.clock import Clock
-from adapters.http.circuit_breaker import Breaker
-from adapters.http.rate_limit import Pace
+from adapters.http.circuit_breaker import CircuitBreaker
+from adapters.http.rate_limit import RateLimiter
 from runax_cli.core.budget import Amount, Budget
 from runax_cli.core.errors import BudgetExhausted, ModelError
-from runax_cli.core.events import Emitter, RequestHeld, RetryScheduled, Warned
+from runax_cli.core.events import Emitter, RequestDelayed, RetryScheduled, Warned
 from runax_cli.models.base import Model, ModelReply, ModelRequest, OnText
 from runax_cli.models.wire import UnusableReply
 
 _BROKEN = 500
 
 
-class Gate:
+class RequestGate:
     """Ask `claim_s` before a request, `require_open` when it leaves, and tell afterwards what came of it."""
 
     def __init__(self, clock: Clock) -> None:
-        self.pace = Pace(clock)
-        self._breaker = Breaker(clock)
+        self.pace = RateLimiter(clock)
+        self._breaker = CircuitBreaker(clock)
 
     def claim_s(self) -> float:
         """Seconds until the next request may leave; it counts as sent."""
@@ -107,11 +107,11 @@ class RetryModel:
         on_retry: Callable[[RetryScheduled], None],
         policy: RetryPolicy | None = None,
         draw: Callable[[], float] = random.random,
-        gate: Gate | None = None,
-        on_held: Callable[[RequestHeld], None] = lambda _held: None,
+        gate: RequestGate | None = None,
+        on_held: Callable[[RequestDelayed], None] = lambda _held: None,
     ) -> None:
         self._inner = inner
-        self._gate = gate or Gate(clock)
+        self._gate = gate or RequestGate(clock)
         self._on_held = on_held
         self._clock = clock
         self._on_retry = on_retry
@@ -124,8 +124,8 @@ class RetryModel:
         return self._inner.name
 
     async def complete(self, request: ModelRequest, *, on_text: OnText | None = None) -> ModelReply:
-        """See `Model.complete`. Text that was streamed is not streamed a second time: see `_Shown`."""
-        shown = None if on_text is None else _Shown(on_text)
+        """See `Model.complete`. Text that was streamed is not streamed a second time: see `_StreamedText`."""
+        shown = None if on_text is None else _StreamedText(on_text)
         attempt = 1
         while True:
             try:
@@ -148,7 +148,7 @@ class RetryModel:
         wait_s = self._gate.claim_s()
         if wait_s > 0:
             why = "its endpoint says that it allows no more for now"
-            self._on_held(RequestHeld(what=f"model {self.name}", wait_s=wait_s, why=why))
+            self._on_held(RequestDelayed(what=f"model {self.name}", wait_s=wait_s, why=why))
             await self._clock.sleep(wait_s)
 
     async def _through_gate(self, request: ModelRequest, on_text: OnText | None) -> ModelReply:
@@ -176,7 +176,7 @@ class RetryModel:
         await self._clock.sleep(wait_s)
 
 
-class _Shown:
+class _StreamedText:
     """What was already streamed to the listener, over all attempts.
 
     A stream that breaks cannot be called back. The next attempt is held back, and when it is whole, either the rest

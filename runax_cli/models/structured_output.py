@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from runax_cli.models.base import Message, Model, ModelReply, ModelRequest, OnText, OutputSchema, Prompt, Usage
-from runax_cli.models.endpoint_errors import SchemaRefused
+from runax_cli.models.endpoint_errors import SchemaUnsupported
 from runax_cli.models.wire import Quirks, UnusableReply
 
 SCHEMA_PROMPT = Prompt(
@@ -143,7 +143,7 @@ class StructuredModel:
     async def _ask(self, request: ModelRequest, *, on_text: OnText | None = None) -> ModelReply:
         try:
             return await self._inner.complete(self._adapted(request), on_text=on_text)
-        except SchemaRefused:
+        except SchemaUnsupported:
             if not self._quirks.needs_schema_in_prompt:
                 raise
             return await self._inner.complete(self._adapted(request), on_text=on_text)

@@ -71,7 +71,7 @@ class Collector(Protocol):
         """The whole reply. Raises UnusableReply where the stream ended without its terminal event."""
 
 
-class Wire(Protocol):
+class WireFormat(Protocol):
     """One wire format. Pure: bodies out, replies in."""
 
     @property

@@ -9,7 +9,7 @@ from runax_cli.core.errors import ConfigurationError
 from runax_cli.models.base import Role
 from runax_cli.models.pricing import StatedPrice
 from runax_cli.models.registry import RoleConfig
-from runax_cli.settings.file_schema import ModelPart
+from runax_cli.settings.file_schema import ModelSettings
 from runax_cli.settings.loader import Configuration
 from runax_cli.settings.settings import RULES_MODEL
 
@@ -24,7 +24,7 @@ def role_configs(configuration: Configuration) -> dict[Role, RoleConfig]:
 
 def _role_config(role: Role, configuration: Configuration) -> RoleConfig:
     settings = configuration.settings
-    part = configuration.structure.models.get(role.value, ModelPart())
+    part = configuration.structure.models.get(role.value, ModelSettings())
     name = part.name or _short_name(role, configuration) or settings.llm_name
     if name is None:
         raise ConfigurationError(
@@ -65,7 +65,7 @@ def _short_name(role: Role, configuration: Configuration) -> str | None:
             return None
 
 
-def _key(part: ModelPart, configuration: Configuration, *, role: Role, base_url: str | None) -> str:
+def _key(part: ModelSettings, configuration: Configuration, *, role: Role, base_url: str | None) -> str:
     if part.key_variable is not None:
         return configuration.credential(part.key_variable, owner=f"models.{role}").get_secret_value()
     key: SecretStr | None = configuration.settings.model_key

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
 
-from adapters.catalog import Catalog
+from adapters.catalog import ToolCatalog
 from adapters.clock import Clock, SystemClock
 from runax_cli.agent import prompts
 from runax_cli.agent.loop.toolbox import ToolLimits
@@ -20,12 +20,12 @@ from runax_cli.core.budget import Budget, Limits
 from runax_cli.core.errors import ConfigurationError
 from runax_cli.core.events import EventSink
 from runax_cli.core.paths import state_folder
-from runax_cli.executor.data_tools.router import LabellerParts, Workbench
+from runax_cli.executor.data_tools.router import DatasetToolRouter, LabelerDependencies
 from runax_cli.executor.executor import Executor
 from runax_cli.executor.fetch.snapshot import Reuse
-from runax_cli.executor.fetch.source_client import Places
-from runax_cli.executor.labels import LabellerPrompts
-from runax_cli.executor.reduce.pipeline import Reader
+from runax_cli.executor.fetch.source_client import ConcurrencyLimiter
+from runax_cli.executor.labels import LabelerPrompts
+from runax_cli.executor.reduce.pipeline import ReducerFactory
 from runax_cli.executor.reduce.reducer import ReducerPrompts
 from runax_cli.executor.store.dataset import DatasetStore
 from runax_cli.guard.approval import Approver
@@ -39,7 +39,7 @@ from runax_cli.runtime.sources import identities_of, open_catalog
 from runax_cli.runtime.state import journal_path, ledger_path, mark_session, session_folder
 from runax_cli.settings.loader import Configuration
 from runax_cli.settings.settings import FIELDS, LimitScope, Settings, limits_in
-from runax_cli.telemetry.credential_mask import KeyMask
+from runax_cli.telemetry.credential_mask import CredentialMask
 
 _HOUR_S = 3600.0
 REDUCER_PROMPTS = ReducerPrompts(
@@ -51,7 +51,7 @@ REDUCER_PROMPTS = ReducerPrompts(
 )
 
 
-LABELLER_PROMPTS = LabellerPrompts(
+LABELLER_PROMPTS = LabelerPrompts(
     system=prompts.LABELLER_SYSTEM, user=prompts.LABELLER_USER, repair=prompts.LABELLER_REPAIR
 )
 
@@ -61,7 +61,7 @@ class Runtime:
     """The running parts of one process. `budget` makes that of a session."""
 
     configuration: Configuration
-    catalog: Catalog
+    catalog: ToolCatalog
     registry: ModelRegistry
     executor: Executor
     journal: Journal
@@ -103,21 +103,21 @@ class Runtime:
         mark_session(self.store.folder, session.id)
         return session
 
-    def _workbench(self) -> Workbench:
+    def _workbench(self) -> DatasetToolRouter:
         """Where one session keeps its datasets; closed with the runtime."""
         concurrency = self.configuration.settings.llm_concurrency
         labeller = self.registry.config(Role.LABELLER)
-        workbench = Workbench(
+        workbench = DatasetToolRouter(
             self.executor,
             self.store.folder,
             self.journal,
-            reader=Reader(
+            reader=ReducerFactory(
                 self.registry.counter(Role.REDUCER),
                 prompts=REDUCER_PROMPTS,
                 effective_tokens=self.registry.config(Role.REDUCER).effective_tokens,
                 concurrency=concurrency,
             ),
-            labels=LabellerParts(
+            labels=LabelerDependencies(
                 counter=self.registry.counter(Role.LABELLER),
                 prompts=LABELLER_PROMPTS,
                 effective_tokens=labeller.effective_tokens,
@@ -189,7 +189,7 @@ async def open_runtime(
     """
     clock, root = clock or SystemClock(), state or state_folder()
     roles = role_configs(configuration)
-    settings, mask = configuration.settings, KeyMask(configuration.secrets())
+    settings, mask = configuration.settings, CredentialMask(configuration.secrets())
     registry = ModelRegistry(roles, concurrency=settings.llm_concurrency, clock=clock, rules=RulesModel, mask=mask)
     try:
         with (
@@ -221,7 +221,7 @@ def _journal(configuration: Configuration, root: Path) -> Journal:
     return Journal.open(journal_path(root), secrets=configuration.secrets(), is_isolated=is_isolated)
 
 
-def _require_tools(catalog: Catalog, configuration: Configuration) -> None:
+def _require_tools(catalog: ToolCatalog, configuration: Configuration) -> None:
     """A question over no tool at all could only be answered by making something up."""
     if catalog.tools:
         return
@@ -236,7 +236,12 @@ def _require_tools(catalog: Catalog, configuration: Configuration) -> None:
 
 
 def _executor(
-    catalog: Catalog, store: DatasetStore, journal: Journal, *, registry: ModelRegistry, configuration: Configuration
+    catalog: ToolCatalog,
+    store: DatasetStore,
+    journal: Journal,
+    *,
+    registry: ModelRegistry,
+    configuration: Configuration,
 ) -> Executor:
     reducer, settings = registry.config(Role.REDUCER), configuration.settings
     return Executor(
@@ -248,7 +253,7 @@ def _executor(
         prompts=REDUCER_PROMPTS,
         api_concurrency=settings.api_concurrency,
         reducer_concurrency=settings.llm_concurrency,
-        places=Places(settings.total_concurrency),
+        places=ConcurrencyLimiter(settings.total_concurrency),
         call_timeout_s=settings.call_timeout,
         reuse=Reuse(identities_of(configuration), max_age_s=settings.cache_max_age_hours * _HOUR_S),
     )

@@ -13,25 +13,32 @@ from pathlib import Path
 from pydantic import SecretStr
 
 from adapters.base import (
+    ApprovalMode,
     CallResult,
-    Convention,
     Json,
-    Leave,
-    Observer,
+    OnEvent,
     PageAddress,
     Pagination,
+    PaginationStyle,
     ToolList,
     ToolSource,
     nobody,
 )
-from adapters.catalog import Catalog
+from adapters.catalog import ToolCatalog
 from adapters.clock import Clock
 from adapters.errors import ConnectionFailed, DocumentError, MissingCredential, SourceError, TimedOut
 from adapters.mcp.settings import McpSettings
-from adapters.openapi.settings import ANY_SCHEME, Client, OpenApiSettings, ToolOverride
+from adapters.openapi.settings import ANY_SCHEME, OAuthClient, OpenApiSettings, ToolOverride
 from runax_cli.core.errors import ConfigurationError, RunaxError, SourceUnavailable, sentence
 from runax_cli.core.paths import cache_folder
-from runax_cli.settings.file_schema import ClientPart, McpPart, OpenApiPart, OperationPart, PaginationPart, variables_of
+from runax_cli.settings.file_schema import (
+    McpSourceSettings,
+    OAuthClientSettings,
+    OpenApiSourceSettings,
+    OperationSettings,
+    PaginationSettings,
+    variables_of,
+)
 from runax_cli.settings.loader import Configuration
 from runax_cli.settings.mcp_servers import expanded
 
@@ -53,7 +60,7 @@ class UnopenedSource:
         arguments: Mapping[str, Json],  # noqa: ARG002
         page: PageAddress | None = None,  # noqa: ARG002
         *,
-        observer: Observer = nobody,  # noqa: ARG002
+        observer: OnEvent = nobody,  # noqa: ARG002
     ) -> CallResult:
         """Raises what opening raised."""
         raise self.error
@@ -63,7 +70,7 @@ class UnopenedSource:
 
 
 @asynccontextmanager
-async def open_catalog(configuration: Configuration, *, clock: Clock | None = None) -> AsyncIterator[Catalog]:
+async def open_catalog(configuration: Configuration, *, clock: Clock | None = None) -> AsyncIterator[ToolCatalog]:
     """Open every source and list its tools; leaving the block closes them. Sources wait by `clock`.
 
     Raises ConfigurationError where no source is configured or a document is of no use, SourceUnavailable where no
@@ -81,7 +88,7 @@ async def open_catalog(configuration: Configuration, *, clock: Clock | None = No
             sources.append(await open_source(name, part, configuration, clock=clock))
             opened.push_async_callback(sources[-1].aclose)
         with told():
-            catalog = await Catalog.load(
+            catalog = await ToolCatalog.load(
                 sources,
                 only=configuration.structure.tools,
                 of_source={name: part.tools for name, part in parts.items()},
@@ -109,11 +116,15 @@ def as_runax_error(error: SourceError) -> RunaxError:
 
 
 async def open_source(
-    name: str, part: OpenApiPart | McpPart, configuration: Configuration, *, clock: Clock | None = None
+    name: str,
+    part: OpenApiSourceSettings | McpSourceSettings,
+    configuration: Configuration,
+    *,
+    clock: Clock | None = None,
 ) -> ToolSource:
     """Open one source; one that fails is returned as an UnopenedSource."""
     try:
-        if isinstance(part, OpenApiPart):
+        if isinstance(part, OpenApiSourceSettings):
             from adapters.openapi.adapter import OpenApiSource
 
             return await OpenApiSource.open(openapi_settings(name, part, configuration), clock=clock)
@@ -124,7 +135,7 @@ async def open_source(
         return UnopenedSource(name, error)
 
 
-def openapi_settings(name: str, part: OpenApiPart, configuration: Configuration) -> OpenApiSettings:
+def openapi_settings(name: str, part: OpenApiSourceSettings, configuration: Configuration) -> OpenApiSettings:
     """The adapter's settings of an OpenAPI source."""
     if part.document is None and part.base_url is None:
         raise ConfigurationError(
@@ -145,8 +156,10 @@ def openapi_settings(name: str, part: OpenApiPart, configuration: Configuration)
     )
 
 
-def _credentials(name: str, part: OpenApiPart, configuration: Configuration) -> dict[str, SecretStr]:
-    named: Mapping[str, str | ClientPart] = {ANY_SCHEME: part.auth} if isinstance(part.auth, str) else part.auth or {}
+def _credentials(name: str, part: OpenApiSourceSettings, configuration: Configuration) -> dict[str, SecretStr]:
+    named: Mapping[str, str | OAuthClientSettings] = (
+        {ANY_SCHEME: part.auth} if isinstance(part.auth, str) else part.auth or {}
+    )
     owner = f"source {name}"
     return {
         scheme: configuration.credential(variable, owner=owner)
@@ -155,10 +168,10 @@ def _credentials(name: str, part: OpenApiPart, configuration: Configuration) -> 
     }
 
 
-def _clients(name: str, part: OpenApiPart, configuration: Configuration) -> dict[str, Client]:
+def _clients(name: str, part: OpenApiSourceSettings, configuration: Configuration) -> dict[str, OAuthClient]:
     named, owner = part.auth if isinstance(part.auth, dict) else {}, f"source {name}"
     return {
-        scheme: Client(
+        scheme: OAuthClient(
             client_id=configuration.credential(client.client_id, owner=owner),
             client_secret=configuration.credential(client.client_secret, owner=owner),
             token_url=client.token_url,
@@ -166,24 +179,24 @@ def _clients(name: str, part: OpenApiPart, configuration: Configuration) -> dict
             audience=client.audience,
         )
         for scheme, client in named.items()
-        if isinstance(client, ClientPart)
+        if isinstance(client, OAuthClientSettings)
     }
 
 
-def _override(operation: OperationPart) -> ToolOverride:
+def _override(operation: OperationSettings) -> ToolOverride:
     return ToolOverride(
         pagination=None if operation.pagination is None else _pagination(operation.pagination),
         page_size=operation.page_size,
         parallel_safe=operation.parallel_safe,
         requires_fresh_input=operation.requires_fresh_input,
         timeout_s=operation.timeout,
-        leave=Leave(operation.write),
+        leave=ApprovalMode(operation.write),
     )
 
 
-def _pagination(part: PaginationPart) -> Pagination:
+def _pagination(part: PaginationSettings) -> Pagination:
     return Pagination(
-        convention=Convention(part.convention),
+        convention=PaginationStyle(part.convention),
         position=part.position,
         size=part.size,
         metadata=part.metadata,
@@ -206,7 +219,7 @@ def _pagination(part: PaginationPart) -> Pagination:
     )
 
 
-def mcp_settings(name: str, part: McpPart, configuration: Configuration) -> McpSettings:
+def mcp_settings(name: str, part: McpSourceSettings, configuration: Configuration) -> McpSettings:
     """The adapter's settings of an MCP server, with the values of the variables that its entry names.
 
     Raises DocumentError for an entry that is of no use, so that its server alone is.
@@ -227,7 +240,7 @@ def mcp_settings(name: str, part: McpPart, configuration: Configuration) -> McpS
         timeout_s=configuration.settings.api_timeout,
         read_tools=frozenset(key for key, operation in part.operations.items() if operation.read),
         timeouts={key: operation.timeout for key, operation in part.operations.items() if operation.timeout},
-        leaves={key: Leave(operation.write) for key, operation in part.operations.items()},
+        leaves={key: ApprovalMode(operation.write) for key, operation in part.operations.items()},
         paging={key: _pagination(one.pagination) for key, one in part.operations.items() if one.pagination},
         page_sizes={key: one.page_size for key, one in part.operations.items() if one.page_size},
     )
@@ -260,7 +273,7 @@ def identities_of(configuration: Configuration) -> dict[str, str]:
     return {name: _identity(part, configuration) for name, part in configuration.sources().items()}
 
 
-def _identity(part: OpenApiPart | McpPart, configuration: Configuration) -> str:
+def _identity(part: OpenApiSourceSettings | McpSourceSettings, configuration: Configuration) -> str:
     said = part.model_dump_json()
     digest = hashlib.sha256(said.encode())
     # An MCP server's environment and headers may name any variable, as may a file of such servers.
@@ -271,9 +284,9 @@ def _identity(part: OpenApiPart | McpPart, configuration: Configuration) -> str:
     return digest.hexdigest()
 
 
-def _surroundings(part: OpenApiPart | McpPart) -> bytes:
+def _surroundings(part: OpenApiSourceSettings | McpSourceSettings) -> bytes:
     """What decides besides the settings: where a command runs and as whom, or the document that names the server."""
-    if isinstance(part, McpPart):
+    if isinstance(part, McpSourceSettings):
         return repr((Path.cwd(), *map(os.environ.get, _INHERITED))).encode() if part.command else b""
     if part.base_url is not None or part.document is None or "://" in part.document:
         return b""

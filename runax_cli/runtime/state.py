@@ -75,7 +75,7 @@ def is_in_use(root: Path, session_id: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class StoredSession:
+class SessionFolder:
     """The datasets of one session on disk: how large, and how long ago they were written."""
 
     folder: Path
@@ -83,17 +83,17 @@ class StoredSession:
     age_s: float
 
 
-def stored_sessions(root: Path) -> tuple[StoredSession, ...]:
+def stored_sessions(root: Path) -> tuple[SessionFolder, ...]:
     """Every session that has a folder and is not in use."""
     datasets = root / _DATASETS
     folders = [folder for folder in datasets.iterdir() if folder.is_dir()] if datasets.is_dir() else []
     return tuple(_measured(folder) for folder in folders if not _is_in_use(folder))
 
 
-def _measured(folder: Path) -> StoredSession:
+def _measured(folder: Path) -> SessionFolder:
     files = [path.stat() for path in folder.rglob("*") if path.is_file()]
     written_at = max((file.st_mtime for file in files), default=folder.stat().st_mtime)
-    return StoredSession(folder, sum(file.st_size for file in files), max(0.0, time.time() - written_at))
+    return SessionFolder(folder, sum(file.st_size for file in files), max(0.0, time.time() - written_at))
 
 
 def _is_in_use(folder: Path) -> bool:
@@ -103,10 +103,10 @@ def _is_in_use(folder: Path) -> bool:
         return False
 
 
-def to_remove(sessions: Iterable[StoredSession], *, max_bytes: float, max_age_s: float) -> tuple[StoredSession, ...]:
+def to_remove(sessions: Iterable[SessionFolder], *, max_bytes: float, max_age_s: float) -> tuple[SessionFolder, ...]:
     """Those older than the limit, and then the oldest until what is left is no larger than `max_bytes`."""
     newest_first = sorted(sessions, key=lambda session: session.age_s)
-    removed: list[StoredSession] = []
+    removed: list[SessionFolder] = []
     kept_bytes = 0
     for session in newest_first:
         kept_bytes += session.n_bytes
@@ -116,7 +116,7 @@ def to_remove(sessions: Iterable[StoredSession], *, max_bytes: float, max_age_s:
     return tuple(removed)
 
 
-def remove(sessions: Sequence[StoredSession]) -> None:
+def remove(sessions: Sequence[SessionFolder]) -> None:
     """Delete the folders."""
     for session in sessions:
         shutil.rmtree(session.folder)

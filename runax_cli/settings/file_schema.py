@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from adapters.mcp.content.lenient_json import NotNearly, read_nearly
+from adapters.mcp.content.lenient_json import LenientParseError, read_nearly
 from runax_cli.core.errors import ConfigurationError, sentence
 from runax_cli.core.validation_messages import misfit, place_of, shown_at
 from runax_cli.settings.settings import Count, ModelApi, Seconds, Url
@@ -25,13 +25,13 @@ _COMMENTS = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 Templated: TypeAlias = Annotated[str, Field(pattern=r"\$\{")]
 
 
-class Part(BaseModel):
+class SettingsModel(BaseModel):
     """A part of a settings file: frozen, and without unknown keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class PaginationPart(Part):
+class PaginationSettings(SettingsModel):
     """How one operation pages, where the document does not tell or is wrong.
 
     Names are those of the operation's parameters as the document spells them; `page/limit` is the member `limit` of
@@ -63,14 +63,14 @@ class PaginationPart(Part):
     hidden: tuple[str, ...] = ()
 
 
-class OperationPart(Part):
+class OperationSettings(SettingsModel):
     """Overrides of one operation. `read: true` marks a POST that only reads.
 
     `timeout` is how long one request may take, in seconds. `write` says of an operation that changes data whether it
     may: after asking, always, or never (whatever the command line says).
     """
 
-    pagination: PaginationPart | None = None
+    pagination: PaginationSettings | None = None
     read: bool = False
     parallel_safe: bool | None = None
     requires_fresh_input: bool | None = None
@@ -79,7 +79,7 @@ class OperationPart(Part):
     write: Literal["ask", "allow", "deny"] = "ask"
 
 
-class ClientPart(Part):
+class OAuthClientSettings(SettingsModel):
     """A client of OAuth 2.0: `client_id` and `client_secret` name the variables that hold them.
 
     `token_url` is needed where the document has none; `scope` and `audience` are sent where they are given.
@@ -92,10 +92,10 @@ class ClientPart(Part):
     audience: str | None = None
 
 
-Auth: TypeAlias = str | dict[str, str | ClientPart] | None
+Auth: TypeAlias = str | dict[str, str | OAuthClientSettings] | None
 
 
-class OpenApiPart(Part):
+class OpenApiSourceSettings(SettingsModel):
     """An OpenAPI source. `auth` names an environment variable, or for each security scheme a variable or a client.
 
     An entry named `api` adds to the source that `BASE_API_URL` and `OPENAPI_SPEC` describe.
@@ -106,14 +106,14 @@ class OpenApiPart(Part):
     base_url: Url | None = None
     auth: Auth = None
     tools: Globs = ()
-    operations: dict[str, OperationPart] = Field(default_factory=dict)
+    operations: dict[str, OperationSettings] = Field(default_factory=dict)
 
 
 def _split_command(value: Any) -> Any:
     return shlex.split(value) if isinstance(value, str) else value
 
 
-class McpPart(Part):
+class McpSourceSettings(SettingsModel):
     """An MCP server: its `url`, or the `command` that starts it.
 
     `url`, `command`, `env` and `headers` may name variables as `${NAME}` or `${NAME:-default}`; `auth` names the
@@ -130,13 +130,13 @@ class McpPart(Part):
     flaw: str | None = Field(default=None, exclude=True)
     auth: str | None = None
     tools: Globs = ()
-    operations: dict[str, OperationPart] = Field(default_factory=dict)
+    operations: dict[str, OperationSettings] = Field(default_factory=dict)
 
 
-SourcePart: TypeAlias = Annotated[OpenApiPart | McpPart, Field(discriminator="kind")]
+SourcePart: TypeAlias = Annotated[OpenApiSourceSettings | McpSourceSettings, Field(discriminator="kind")]
 
 
-class ModelPart(Part):
+class ModelSettings(SettingsModel):
     """One role's own model; what is not given is as for the main model. `key_variable` names a variable."""
 
     name: str | None = None
@@ -150,7 +150,7 @@ class ModelPart(Part):
     timeout: Seconds | None = None
 
 
-class PricePart(Part):
+class PriceSettings(SettingsModel):
     """What a model costs, in US dollars a million tokens: input, output, and input that the endpoint had cached."""
 
     input: Annotated[float, Field(ge=0)]
@@ -158,17 +158,25 @@ class PricePart(Part):
     cached: Annotated[float, Field(ge=0)] | None = None
 
 
-class Structure(Part):
+class SettingsFile(SettingsModel):
     """The parts of a settings file that have no name in the environment."""
 
     sources: dict[str, SourcePart] = Field(default_factory=dict)
-    models: dict[RoleName, ModelPart] = Field(default_factory=dict)
-    prices: dict[str, PricePart] = Field(default_factory=dict)
+    models: dict[RoleName, ModelSettings] = Field(default_factory=dict)
+    prices: dict[str, PriceSettings] = Field(default_factory=dict)
     tools: Globs = ()
 
 
-_PARTS = (OpenApiPart, McpPart, ModelPart, PricePart, OperationPart, PaginationPart, ClientPart)
-STRUCTURE_KEYS = frozenset(Structure.model_fields)
+_PARTS = (
+    OpenApiSourceSettings,
+    McpSourceSettings,
+    ModelSettings,
+    PriceSettings,
+    OperationSettings,
+    PaginationSettings,
+    OAuthClientSettings,
+)
+STRUCTURE_KEYS = frozenset(SettingsFile.model_fields)
 FILE_ONLY_KEYS = frozenset({"limits", "profiles", "profile", "mcp_servers"})
 
 
@@ -176,7 +184,7 @@ def variables_of(auth: Auth) -> tuple[str, ...]:
     """The variables that an `auth` entry names."""
     if auth is None or isinstance(auth, str):
         return (auth,) if auth else ()
-    clients = [one for one in auth.values() if isinstance(one, ClientPart)]
+    clients = [one for one in auth.values() if isinstance(one, OAuthClientSettings)]
     return (*secret_variables_of(auth), *(client.client_id for client in clients))
 
 
@@ -184,7 +192,7 @@ def secret_variables_of(auth: Auth) -> tuple[str, ...]:
     """Those of the variables whose values must never be shown: a client's name is no secret (RFC 6749, 2.2)."""
     if not isinstance(auth, dict):
         return variables_of(auth)
-    return tuple(one.client_secret if isinstance(one, ClientPart) else one for one in auth.values())
+    return tuple(one.client_secret if isinstance(one, OAuthClientSettings) else one for one in auth.values())
 
 
 def read_mapping(path: Path) -> dict[str, Any]:
@@ -212,7 +220,7 @@ def _loaded(text: str) -> Any:
     YAML knows neither its comments nor its tabs, and would take `true // why` for a text.
     """
     if text.lstrip().startswith(("{", "//", "/*")):
-        with suppress(NotNearly):
+        with suppress(LenientParseError):
             value, end = read_nearly(text)
             if _COMMENTS.fullmatch(text, end):
                 return value
@@ -226,10 +234,10 @@ def _unreadable(path: Path, why: str) -> ConfigurationError:
     )
 
 
-def structure_of(mapping: Mapping[str, Any], *, path: Path) -> Structure:
+def structure_of(mapping: Mapping[str, Any], *, path: Path) -> SettingsFile:
     """Sources, models and filters of a settings file. Documents with relative paths are looked for beside it."""
     try:
-        structure = Structure.model_validate({k: v for k, v in mapping.items() if k in STRUCTURE_KEYS})
+        structure = SettingsFile.model_validate({k: v for k, v in mapping.items() if k in STRUCTURE_KEYS})
     except ValidationError as error:
         first = error.errors()[0]
         place, known = place_of(first["loc"]), [name for part in _PARTS for name in part.model_fields]
@@ -242,7 +250,9 @@ def structure_of(mapping: Mapping[str, Any], *, path: Path) -> Structure:
     return structure.model_copy(update={"sources": {k: _placed(v, path.parent) for k, v in structure.sources.items()}})
 
 
-def _placed(source: OpenApiPart | McpPart, folder: Path) -> OpenApiPart | McpPart:
-    if isinstance(source, McpPart) or source.document is None or "://" in source.document:
+def _placed(
+    source: OpenApiSourceSettings | McpSourceSettings, folder: Path
+) -> OpenApiSourceSettings | McpSourceSettings:
+    if isinstance(source, McpSourceSettings) or source.document is None or "://" in source.document:
         return source
     return source.model_copy(update={"document": str(folder / source.document)})

@@ -22,11 +22,11 @@ from runax_cli.core.validation_messages import misfit
 from runax_cli.settings.file_schema import (
     FILE_ONLY_KEYS,
     STRUCTURE_KEYS,
-    ClientPart,
     Globs,
-    McpPart,
-    OpenApiPart,
-    Structure,
+    McpSourceSettings,
+    OAuthClientSettings,
+    OpenApiSourceSettings,
+    SettingsFile,
     read_mapping,
     secret_variables_of,
     structure_of,
@@ -46,10 +46,10 @@ _VARIABLE = "${"
 _SHORTEST = 6
 
 
-def written_out(part: OpenApiPart | McpPart) -> list[str]:
+def written_out(part: OpenApiSourceSettings | McpSourceSettings) -> list[str]:
     """The secrets of one entry. What names a variable is none."""
     found = [secret for url in _urls(part) for secret in _of_url(url)]
-    if isinstance(part, McpPart):
+    if isinstance(part, McpSourceSettings):
         found += _of_command(part.command)
         found += [value for name, value in (*part.env.items(), *part.headers.items()) if _is_secret(name, value)]
         found += [value.partition(" ")[2] for value in found if value.lower().startswith(_SCHEMES)]
@@ -65,10 +65,12 @@ def _is_key(name: str, value: str) -> bool:
     return is_named and len(value) >= _SHORTEST and _PLAIN.fullmatch(value) is None
 
 
-def _urls(part: OpenApiPart | McpPart) -> Iterator[str]:
-    urls: tuple[str | None, ...] = (part.url,) if isinstance(part, McpPart) else (part.base_url, part.document)
-    if isinstance(part, OpenApiPart) and isinstance(part.auth, dict):
-        urls += tuple(one.token_url for one in part.auth.values() if isinstance(one, ClientPart))
+def _urls(part: OpenApiSourceSettings | McpSourceSettings) -> Iterator[str]:
+    urls: tuple[str | None, ...] = (
+        (part.url,) if isinstance(part, McpSourceSettings) else (part.base_url, part.document)
+    )
+    if isinstance(part, OpenApiSourceSettings) and isinstance(part.auth, dict):
+        urls += tuple(one.token_url for one in part.auth.values() if isinstance(one, OAuthClientSettings))
     return (url for url in urls if url and "://" in url)
 
 
@@ -104,12 +106,12 @@ OPENAPI_FIELDS = ("openapi_spec", "base_api_url")
 
 
 @dataclass(frozen=True, slots=True)
-class Layer:
+class SettingsLayer:
     """Values of one origin, by field."""
 
     origin: str
     values: Mapping[str, Any] = field(repr=False)
-    structure: Structure = field(default_factory=Structure)
+    structure: SettingsFile = field(default_factory=SettingsFile)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,14 +142,14 @@ class Configuration:
     """
 
     settings: Settings
-    structure: Structure
+    structure: SettingsFile
     origins: Mapping[str, str]
     flags: frozenset[str] = frozenset()
     variables: Mapping[str, str] = field(default_factory=dict, repr=False)
     invocation: Invocation = field(default_factory=Invocation)
     remarks: tuple[str, ...] = ()
 
-    def sources(self) -> dict[str, OpenApiPart | McpPart]:
+    def sources(self) -> dict[str, OpenApiSourceSettings | McpSourceSettings]:
         """Every source by name: those of the files, and `api` and `mcp` from the settings of these names."""
         is_openapi_flagged = bool(self.flags & set(OPENAPI_FIELDS))
         is_mcp_flagged = "mcp_url" in self.flags
@@ -159,24 +161,24 @@ class Configuration:
             found["mcp"] = server
         return found
 
-    def _api_source(self) -> OpenApiPart | None:
+    def _api_source(self) -> OpenApiSourceSettings | None:
         settings = self.settings
         if settings.openapi_spec is None and settings.base_api_url is None:
             return None
         named = self.structure.sources.get("api")
-        base = named if isinstance(named, OpenApiPart) else OpenApiPart(kind="openapi")
+        base = named if isinstance(named, OpenApiSourceSettings) else OpenApiSourceSettings(kind="openapi")
         auth = "BASE_API_TOKEN" if settings.base_api_token else base.auth
         given = {"document": settings.openapi_spec, "base_url": settings.base_api_url, "auth": auth}
         return base.model_copy(update={key: value for key, value in given.items() if value is not None})
 
-    def _mcp_source(self) -> McpPart | None:
+    def _mcp_source(self) -> McpSourceSettings | None:
         address = self.settings.mcp_url
         if address is None:
             return None
         auth = "MCP_TOKEN" if self.settings.mcp_token else None
         if address.startswith(("http://", "https://")):
-            return McpPart(kind="mcp", url=address, auth=auth)
-        return McpPart.model_validate({"kind": "mcp", "command": address, "auth": auth})
+            return McpSourceSettings(kind="mcp", url=address, auth=auth)
+        return McpSourceSettings.model_validate({"kind": "mcp", "command": address, "auth": auth})
 
     def credential(self, variable: str, *, owner: str) -> SecretStr:
         """The value of the variable that `owner` names. Raises ConfigurationError where it is not set."""
@@ -197,7 +199,7 @@ class Configuration:
         named = [getattr(self.settings, name) for name in SECRETS]
         sources = self.structure.sources.values()
         auths = [name for part in sources for name in secret_variables_of(part.auth)]
-        inside = [name for part in sources if isinstance(part, McpPart) for name in secret_variables(part)]
+        inside = [name for part in sources if isinstance(part, McpSourceSettings) for name in secret_variables(part)]
         keys = [model.key_variable for model in self.structure.models.values() if model.key_variable]
         values = [self.variables.get(name, "") for name in (*auths, *keys, *inside)]
         values += [secret for part in self.sources().values() for secret in written_out(part)]
@@ -210,7 +212,7 @@ def load(
     """Read every layer as seen from `folder` (the working directory). Raises ConfigurationError."""
     here = (folder or Path.cwd()).resolve()
     given = {name: value for name, value in (flags or {}).items() if value is not None}
-    named = Layer("flag", given, Structure(tools=tools))
+    named = SettingsLayer("flag", given, SettingsFile(tools=tools))
     dotenvs = [path for parent in upward(here) if (path := parent / ".env").is_file()]
     surroundings = [named, _environment_layer(), *(_dotenv_layer(path) for path in dotenvs)]
     files = _file_layers(_project_file(here, config), surroundings)
@@ -226,13 +228,13 @@ def load(
     )
 
 
-def _environment_layer() -> Layer:
-    return Layer("environment", _known(EnvSettingsSource(Settings)()))
+def _environment_layer() -> SettingsLayer:
+    return SettingsLayer("environment", _known(EnvSettingsSource(Settings)()))
 
 
-def _dotenv_layer(path: Path) -> Layer:
+def _dotenv_layer(path: Path) -> SettingsLayer:
     try:
-        return Layer(str(path), _known(DotEnvSettingsSource(Settings, env_file=path)()))
+        return SettingsLayer(str(path), _known(DotEnvSettingsSource(Settings, env_file=path)()))
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigurationError(
             f"the file '{path}' cannot be read: {error}. Mend it or take it away.", setting=str(path)
@@ -265,11 +267,11 @@ def _project_file(here: Path, config: Path | None) -> Path | None:
     return next((path for parent in upward(here) if (path := parent / PROJECT_FILE).is_file()), None)
 
 
-def _file_layers(project: Path | None, above: list[Layer]) -> list[Layer]:
+def _file_layers(project: Path | None, above: list[SettingsLayer]) -> list[SettingsLayer]:
     user = config_folder() / USER_FILE
     mappings = [(path, read_mapping(path)) for path in (project, user if user.is_file() else None) if path is not None]
     profile = _first(above, "runax_profile") or next((m["profile"] for _, m in mappings if m.get("profile")), None)
-    layers: list[Layer] = []
+    layers: list[SettingsLayer] = []
     for path, mapping in mappings:
         chosen = (mapping.get("profiles") or {}).get(profile) if profile else None
         if chosen is not None:
@@ -289,9 +291,9 @@ def _require_profile(profile: Any, mappings: list[tuple[Path, dict[str, Any]]]) 
         )
 
 
-def _file_layer(mapping: Mapping[str, Any], path: Path, *, origin: str, has_secrets: bool) -> Layer:
+def _file_layer(mapping: Mapping[str, Any], path: Path, *, origin: str, has_secrets: bool) -> SettingsLayer:
     if is_of_servers(mapping):
-        return Layer(origin, {}, Structure(sources=dict(mcp_servers(mapping, path=path))))
+        return SettingsLayer(origin, {}, SettingsFile(sources=dict(mcp_servers(mapping, path=path))))
     values = {key.lower(): value for key, value in mapping.items() if key not in STRUCTURE_KEYS | FILE_ONLY_KEYS}
     values |= {key.lower(): value for key, value in (mapping.get("limits") or {}).items()}
     for key in values:
@@ -303,10 +305,10 @@ def _file_layer(mapping: Mapping[str, Any], path: Path, *, origin: str, has_secr
             )
     if "profile" in mapping:
         values["runax_profile"] = mapping["profile"]
-    return Layer(origin, {k: v for k, v in values.items() if v is not None}, _file_structure(mapping, path))
+    return SettingsLayer(origin, {k: v for k, v in values.items() if v is not None}, _file_structure(mapping, path))
 
 
-def _file_structure(mapping: Mapping[str, Any], path: Path) -> Structure:
+def _file_structure(mapping: Mapping[str, Any], path: Path) -> SettingsFile:
     structure = structure_of(mapping, path=path)
     if "mcp_servers" not in mapping:
         return structure
@@ -324,16 +326,16 @@ def _require_known(key: str, path: Path) -> None:
     raise ConfigurationError(f"'{path}' has the unknown setting '{key}'.{hint}", setting=key)
 
 
-def _first(layers: list[Layer], name: str) -> Any:
+def _first(layers: list[SettingsLayer], name: str) -> Any:
     return next((layer.values[name] for layer in layers if name in layer.values), None)
 
 
-def _origin(layers: list[Layer], name: str) -> str:
+def _origin(layers: list[SettingsLayer], name: str) -> str:
     origin = next((layer.origin for layer in layers if name in layer.values), DEFAULT_ORIGIN)
     return f"flag {FLAGS[name]}" if origin == "flag" else origin
 
 
-def _settings_of(layers: list[Layer]) -> Settings:
+def _settings_of(layers: list[SettingsLayer]) -> Settings:
     values = {name: _first(layers, name) for name in FIELDS if any(name in layer.values for layer in layers)}
     try:
         return Settings(**values)
@@ -341,7 +343,7 @@ def _settings_of(layers: list[Layer]) -> Settings:
         raise _told(error, layers) from error
 
 
-def _told(error: ValidationError, layers: list[Layer]) -> ConfigurationError | UsageError:
+def _told(error: ValidationError, layers: list[SettingsLayer]) -> ConfigurationError | UsageError:
     first = error.errors()[0]
     name, origin = str(first["loc"][0]), _origin(layers, str(first["loc"][0]))
     shown = MASK if name in SECRETS else str(first["input"])
@@ -352,7 +354,7 @@ def _told(error: ValidationError, layers: list[Layer]) -> ConfigurationError | U
     return ConfigurationError(text, setting=name_of(name))
 
 
-def _merged(layers: list[Layer]) -> Structure:
+def _merged(layers: list[SettingsLayer]) -> SettingsFile:
     sources: dict[str, Any] = {}
     models: dict[Any, Any] = {}
     prices: dict[str, Any] = {}
@@ -361,4 +363,4 @@ def _merged(layers: list[Layer]) -> Structure:
         models |= layer.structure.models
         prices |= layer.structure.prices
     tools = next((layer.structure.tools for layer in layers if layer.structure.tools), ())
-    return Structure(sources=sources, models=models, prices=prices, tools=tools)
+    return SettingsFile(sources=sources, models=models, prices=prices, tools=tools)

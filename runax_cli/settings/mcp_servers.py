@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from runax_cli.core.errors import ConfigurationError
 from runax_cli.core.validation_messages import misfit, place_of, shown_at
-from runax_cli.settings.file_schema import McpPart
+from runax_cli.settings.file_schema import McpSourceSettings
 
 _VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 _SECRET = re.compile(r"key|token|secret|pass|auth|credential", re.IGNORECASE)
@@ -32,7 +32,7 @@ def is_of_servers(mapping: Mapping[str, Any]) -> bool:
     return _listed(mapping) is not None
 
 
-def mcp_servers(mapping: Mapping[str, Any], *, path: Path) -> dict[str, McpPart]:
+def mcp_servers(mapping: Mapping[str, Any], *, path: Path) -> dict[str, McpSourceSettings]:
     """The sources of such a file: `command`, `args`, `env` and `cwd`, or `url` and `headers`; disabled ones are none.
 
     Raises ConfigurationError where the file has no servers at all.
@@ -70,7 +70,7 @@ def expanded(text: str, value_of: Callable[[str], str | None]) -> str:
     return _VARIABLE.sub(value, text)
 
 
-def secret_variables(part: McpPart) -> frozenset[str]:
+def secret_variables(part: McpSourceSettings) -> frozenset[str]:
     """The variables that hold secrets: those in headers, and those anywhere else that are named like secrets."""
     named = [value for key, value in part.env.items() if _SECRET.search(f"{key} {value}")]
     told = [match[1] for text in (*named, *part.headers.values()) for match in _VARIABLE.finditer(text)]
@@ -83,17 +83,19 @@ def _is_disabled(entry: object) -> bool:
     return isinstance(entry, dict) and (entry.get("disabled") is True or entry.get("enabled") is False)
 
 
-def _part(name: str, entry: object, path: Path) -> McpPart:
+def _part(name: str, entry: object, path: Path) -> McpSourceSettings:
     where = f"the server '{name}' in '{path}'"
     if not isinstance(entry, dict):
-        return McpPart(kind="mcp", flaw=f"{where} is no mapping; give it a 'command' or a 'url'")
+        return McpSourceSettings(kind="mcp", flaw=f"{where} is no mapping; give it a 'command' or a 'url'")
     entry = _unfolded(entry)
     url = next((entry[key] for key in _URLS if entry.get(key)), None)
     command, arguments = entry.get("command"), entry.get("args") or []
     if (url is None) == (not command):
-        return McpPart(kind="mcp", flaw=f"{where} needs either a 'command' or a 'url'; give it one of them")
+        return McpSourceSettings(kind="mcp", flaw=f"{where} needs either a 'command' or a 'url'; give it one of them")
     if not isinstance(arguments, list) or not isinstance(command, str | None):
-        return McpPart(kind="mcp", flaw=f"{where} has a 'command' that is no text, or 'args' that are no list")
+        return McpSourceSettings(
+            kind="mcp", flaw=f"{where} has a 'command' that is no text, or 'args' that are no list"
+        )
     given = {
         "kind": "mcp",
         "url": url,
@@ -103,16 +105,16 @@ def _part(name: str, entry: object, path: Path) -> McpPart:
         "headers": _texts(entry.get("headers")),
     }
     try:
-        return McpPart.model_validate(_with_file(_placed(given, path), entry, path))
-    except _CannotFill as error:
-        return McpPart(kind="mcp", flaw=f"{where} {error}")
+        return McpSourceSettings.model_validate(_with_file(_placed(given, path), entry, path))
+    except _MissingValue as error:
+        return McpSourceSettings(kind="mcp", flaw=f"{where} {error}")
     except ValidationError as error:
         first = error.errors()[0]
         place, shown = place_of(first["loc"]), shown_at(first["loc"], first["input"])
-        return McpPart(kind="mcp", flaw=f"{where}: '{place}' is {shown:.80}: {misfit(first)}")
+        return McpSourceSettings(kind="mcp", flaw=f"{where}: '{place}' is {shown:.80}: {misfit(first)}")
 
 
-class _CannotFill(Exception):
+class _MissingValue(Exception):
     """What an entry names is not to be had here."""
 
 
@@ -149,7 +151,7 @@ def _placed(value: Any, path: Path) -> Any:
         return value
     if (asked := _ASKED.search(value)) is not None:
         name = re.sub(r"[^A-Za-z0-9]+", "_", asked[2]).upper() or "NAME"
-        raise _CannotFill(
+        raise _MissingValue(
             f"asks for '{asked[0]}', which only the client that wrote the file can give. "
             f"Name a variable of the environment in its place, such as '${{{name}}}'."
         )
@@ -168,7 +170,7 @@ def _with_file(given: dict[str, Any], entry: dict[str, Any], path: Path) -> dict
         return given
     file = path.absolute().parent / str(_at_home(_placed(named, path)))
     if not file.is_file():
-        raise _CannotFill(f"names the file '{named}' in 'envFile', which is not there. Write it, or take it out.")
+        raise _MissingValue(f"names the file '{named}' in 'envFile', which is not there. Write it, or take it out.")
     values = {key: value or "" for key, value in dotenv_values(file, interpolate=False).items()}
     return {**given, "env": {**values, **given["env"]}}
 

@@ -50,7 +50,7 @@ class LimitSetting:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Counted:
+class _CountedResource:
     """A resource that is counted, and the most of it that one turn may use if nobody says otherwise."""
 
     resource: str
@@ -62,17 +62,19 @@ class _Counted:
 
 
 _COUNTED = (
-    _Counted(resource="steps", text="Replies of the main model", per_turn=12),
-    _Counted(resource="calls", text="Calls of tools", per_turn=24),
-    _Counted(resource="requests", text="Requests to sources, retries included,", per_turn=20_000),
-    _Counted(
+    _CountedResource(resource="steps", text="Replies of the main model", per_turn=12),
+    _CountedResource(resource="calls", text="Calls of tools", per_turn=24),
+    _CountedResource(resource="requests", text="Requests to sources, retries included,", per_turn=20_000),
+    _CountedResource(
         resource="retries",
         text="Requests to sources and models that are sent again after a failure,",
         per_turn=500,
         scopes=(LimitScope.TURN,),
     ),
-    _Counted(resource="tokens", text="Tokens of all models together", per_turn=2_000_000),
-    _Counted(resource="usd", text="Money for models, in US dollars,", per_turn=None, metavar="USD", is_whole=False),
+    _CountedResource(resource="tokens", text="Tokens of all models together", per_turn=2_000_000),
+    _CountedResource(
+        resource="usd", text="Money for models, in US dollars,", per_turn=None, metavar="USD", is_whole=False
+    ),
 )
 _WHERE = {
     LimitScope.TURN: "in one turn",

@@ -28,7 +28,7 @@ _KEYS = re.compile(
 )
 
 
-class KeyMask:
+class CredentialMask:
     """Takes credentials out of text and JSON; what is JSON stays JSON. `secrets` are values of the settings."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
@@ -51,7 +51,7 @@ class KeyMask:
         return self.data(raw).decode("utf-8", "surrogatepass") if self.is_touched(raw) else text
 
 
-NO_SECRETS = KeyMask()
+CREDENTIAL_MASK = CredentialMask()
 
 
 def _may_have(data: bytes) -> bool:

@@ -51,7 +51,7 @@ def count(metrics: RunMetrics, event: ev.Event) -> RunMetrics:
             return _count_model(counted, event.stamp.role or "agent", body)
         case ev.RetryScheduled(wait_s=wait_s):
             return replace(counted, retries=counted.retries + 1, waited_s=counted.waited_s + wait_s)
-        case ev.RequestHeld(wait_s=wait_s):
+        case ev.RequestDelayed(wait_s=wait_s):
             return replace(counted, waited_s=counted.waited_s + wait_s)
         case ev.TokensChanged(before=before, after=after):
             sums = counted.tokens_before + before, counted.tokens_after + after
@@ -62,7 +62,7 @@ def count(metrics: RunMetrics, event: ev.Event) -> RunMetrics:
             return _count_data(counted, body)
 
 
-def _count_data(metrics: RunMetrics, body: ev.AnyBody) -> RunMetrics:
+def _count_data(metrics: RunMetrics, body: ev.AnyEvent) -> RunMetrics:
     match body:
         case ev.SourceRequested():
             return replace(metrics, source_requests=metrics.source_requests + 1)

@@ -27,30 +27,30 @@ from runax_cli.core.results import (
     counted,
     lineage_words,
 )
-from runax_cli.ui.console import STYLES, Environment, Outlet, StreamName, Tone, one_line, strip_control
+from runax_cli.ui.console import STYLES, Environment, SafeStream, StreamName, Tone, one_line, strip_control
 
 # Raw HTML is off: Rich drops what it takes for a tag, and an answer may speak of `<anything>`.
 _PARSER = MarkdownIt("commonmark", {"html": False}).enable("strikethrough").enable("table")
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class FinishedBlocks:
     """The blocks that are finished, and the rest that may still grow."""
 
     finished: tuple[str, ...]
     rest: str
 
 
-def split_blocks(text: str) -> Split:
+def split_blocks(text: str) -> FinishedBlocks:
     """Cut `text` at its top-level blocks. The last one is never finished: what follows may belong to it."""
     starts = _block_starts(text)
     if len(starts) < 2:
-        return Split((), text)
+        return FinishedBlocks((), text)
     # The parser counts "\n" only, `str.splitlines` knows ten more line ends.
     lines = list(io.StringIO(text, newline="\n"))
     borders = [0, *starts[1:]]
     blocks = ("".join(lines[first:after]) for first, after in itertools.pairwise(borders))
-    return Split(tuple(blocks), "".join(lines[borders[-1] :]))
+    return FinishedBlocks(tuple(blocks), "".join(lines[borders[-1] :]))
 
 
 def _block_starts(text: str) -> Sequence[int]:
@@ -95,7 +95,7 @@ _RECORDS_SHOWN = 8
 _ROWS_SHOWN = 5
 
 
-class Answer(Protocol):
+class AnswerView(Protocol):
     """Puts the answer on stdout."""
 
     def emit(self, event: ev.Event) -> None:
@@ -195,7 +195,7 @@ def _state(result: RunResult) -> Iterator[str]:
         yield f"  - {reason.code}: {one_line(reason.text)}"
 
 
-class Notes:
+class AnswerNotes:
     """What stands under the answer: on stdout where that is a terminal, else on stderr.
 
     With `is_quiet` only for a result that is not complete. An error always goes to stderr.
@@ -203,9 +203,9 @@ class Notes:
 
     def __init__(self, env: Environment, *, certificate: Certificate, is_quiet: bool, has_evidence: bool) -> None:
         stream: StreamName = "stdout" if env.is_stdout_terminal else "stderr"
-        self._outlet = Outlet(env.stdout if env.is_stdout_terminal else env.stderr)
+        self._outlet = SafeStream(env.stdout if env.is_stdout_terminal else env.stderr)
         self._console = env.console(self._outlet, stream) if env.has_color(stream) else None
-        self._errors = Outlet(env.stderr)
+        self._errors = SafeStream(env.stderr)
         self._certificate, self._is_quiet, self._has_evidence = certificate, is_quiet, has_evidence
 
     def print(self, result: RunResult) -> None:
@@ -227,8 +227,8 @@ class Notes:
 class WholeAnswer:
     """Prints the answer once, when it is verified; plain, and not wrapped."""
 
-    def __init__(self, env: Environment, notes: Notes) -> None:
-        self._outlet = Outlet(env.stdout)
+    def __init__(self, env: Environment, notes: AnswerNotes) -> None:
+        self._outlet = SafeStream(env.stdout)
         self._notes = notes
 
     def emit(self, event: ev.Event) -> None:
@@ -245,8 +245,8 @@ class WholeAnswer:
 class StreamedAnswer:
     """Prints each block of the answer as soon as it is finished, rendered; stdout is a terminal."""
 
-    def __init__(self, env: Environment, notes: Notes, *, paused: Paused) -> None:
-        self._outlet = Outlet(env.stdout)
+    def __init__(self, env: Environment, notes: AnswerNotes, *, paused: Paused) -> None:
+        self._outlet = SafeStream(env.stdout)
         self._console = env.console(self._outlet, "stdout")
         self._notes, self._paused = notes, paused
         self._stream = BlockStream()

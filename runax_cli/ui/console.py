@@ -56,7 +56,7 @@ STYLES: Mapping[Tone, str] = {
 }
 
 
-class Outlet:
+class SafeStream:
     """A stream that never raises: whoever reads it may go away, and its encoding may lack a character.
 
     After the first failure nothing more is written, and `is_broken` says so. A standard output that failed otherwise
@@ -107,7 +107,7 @@ class Outlet:
             self._break()
         except OSError as error:
             if self._stream is sys.stdout:
-                Outlet.lost_output = error
+                SafeStream.lost_output = error
             self._break()
         except ValueError:
             self._break()
@@ -202,7 +202,7 @@ class Environment:
         is_terminal = self.is_stdout_terminal if stream == "stdout" else self.is_stderr_terminal
         return is_terminal and not self.is_dumb
 
-    def console(self, outlet: Outlet, stream: StreamName) -> Console:
+    def console(self, outlet: SafeStream, stream: StreamName) -> Console:
         """A Rich console on `outlet` that follows this policy and interprets no markup in what it prints."""
         is_terminal = self.is_stdout_terminal if stream == "stdout" else self.is_stderr_terminal
         color_system: Literal["auto", "standard"] = "standard" if self.is_dumb else "auto"

@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 
 from runax_cli.core import events as ev
 from runax_cli.core.results import RunResult
-from runax_cli.ui.console import Environment, Outlet
+from runax_cli.ui.console import Environment, SafeStream
 
 _UNSAFE = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
@@ -45,7 +45,7 @@ def _finite(value: Any) -> Any:
 
 def line_schema() -> dict[str, Any]:
     """The JSON Schema of one line: what its kind of event says, between the context that every line has."""
-    schema: dict[str, Any] = TypeAdapter(ev.AnyBody).json_schema()
+    schema: dict[str, Any] = TypeAdapter(ev.AnyEvent).json_schema()
     stamp: dict[str, Any] = TypeAdapter(ev.Stamp).json_schema()
     head = {
         "v": {"const": ev.EVENT_VERSION},
@@ -63,7 +63,7 @@ class JsonAnswer:
     """The result as one object."""
 
     def __init__(self, env: Environment) -> None:
-        self._outlet = Outlet(env.stdout)
+        self._outlet = SafeStream(env.stdout)
 
     def emit(self, event: ev.Event) -> None:
         """Events are not part of the object."""
@@ -81,7 +81,7 @@ class JsonlAnswer:
     """Every event as a line, flushed at once. After `run.finished` nothing is written until another run starts."""
 
     def __init__(self, env: Environment, *, now: Callable[[], datetime] = _utc_now) -> None:
-        self._outlet = Outlet(env.stdout)
+        self._outlet = SafeStream(env.stdout)
         self._now = now
         self._last_seq = 0
         self._is_finished = False

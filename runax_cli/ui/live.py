@@ -13,24 +13,36 @@ from rich.live import Live
 from rich.text import Text
 
 from runax_cli.core import events as ev
-from runax_cli.ui.console import STYLES, Environment, Outlet, Tone, one_line
-from runax_cli.ui.log_lines import Line, Span, lines_of, usd
-from runax_cli.ui.progress import CallProgress, Cell, Progress, condensed, fold
+from runax_cli.ui.console import STYLES, Environment, SafeStream, Tone, one_line
+from runax_cli.ui.log_lines import LogLine, StyledText, lines_of, usd
+from runax_cli.ui.progress import CallProgress, PageState, RunProgress, condensed, fold
 
-_SYMBOLS: Mapping[Cell, str] = {Cell.WAITING: "·", Cell.FETCHED: "▒", Cell.REDUCED: "█", Cell.FAILED: "✗"}
-_ASCII_SYMBOLS: Mapping[Cell, str] = {Cell.WAITING: ".", Cell.FETCHED: "o", Cell.REDUCED: "#", Cell.FAILED: "x"}
-_TONES: Mapping[Cell, Tone | None] = {
-    Cell.WAITING: Tone.ASIDE,
-    Cell.FETCHED: Tone.TOOL_RESULT,
-    Cell.REDUCED: Tone.RESPONSE,
-    Cell.FAILED: Tone.TOKENS,
+_SYMBOLS: Mapping[PageState, str] = {
+    PageState.WAITING: "·",
+    PageState.FETCHED: "▒",
+    PageState.REDUCED: "█",
+    PageState.FAILED: "✗",
+}
+_ASCII_SYMBOLS: Mapping[PageState, str] = {
+    PageState.WAITING: ".",
+    PageState.FETCHED: "o",
+    PageState.REDUCED: "#",
+    PageState.FAILED: "x",
+}
+_TONES: Mapping[PageState, Tone | None] = {
+    PageState.WAITING: Tone.ASIDE,
+    PageState.FETCHED: Tone.TOOL_RESULT,
+    PageState.REDUCED: Tone.RESPONSE,
+    PageState.FAILED: Tone.TOKENS,
 }
 _GRID_ROWS = 3
 _CALLS_SHOWN = 3
 _REDRAWS_PER_SECOND = 8
 
 
-def draw(state: Progress, width: int, *, now: datetime, height: int = 24, is_unicode: bool = True) -> tuple[Line, ...]:
+def draw(
+    state: RunProgress, width: int, *, now: datetime, height: int = 24, is_unicode: bool = True
+) -> tuple[LogLine, ...]:
     """The region: at most `height - 1` lines of at most `width` cells; none before a run begins and after it."""
     if state.started_at is None or state.is_finished:
         return ()
@@ -42,46 +54,46 @@ def draw(state: Progress, width: int, *, now: datetime, height: int = 24, is_uni
     return tuple(_fitted(line, width, is_unicode=is_unicode) for line in lines[: max(height - 1, 1)])
 
 
-def _status(state: Progress, elapsed_s: float) -> Line:
+def _status(state: RunProgress, elapsed_s: float) -> LogLine:
     tokens = state.tokens_in + state.tokens_out
     cost = usd(state.cost_usd) if state.is_cost_whole else f"{usd(state.cost_usd)}+?"
     retries = f" · retries {state.retries}" if state.retries else ""
     share = f" · context {state.context_used / state.effective_tokens:.0%}" if state.effective_tokens else ""
     figures = f"{elapsed_s:.0f} s · {_short(tokens)} tok · {cost}"
-    return Line((Span(figures, Tone.TOKENS), Span(f" {state.stage}{retries}{share}")))
+    return LogLine((StyledText(figures, Tone.TOKENS), StyledText(f" {state.stage}{retries}{share}")))
 
 
-def _heading(call: CallProgress) -> Line:
-    counts = {cell: call.cells.count(cell) for cell in Cell}
-    fetched = counts[Cell.FETCHED] + counts[Cell.REDUCED]
+def _heading(call: CallProgress) -> LogLine:
+    counts = {cell: call.cells.count(cell) for cell in PageState}
+    fetched = counts[PageState.FETCHED] + counts[PageState.REDUCED]
     parts = [f"{fetched}/{len(call.cells)} pages"]
-    if counts[Cell.FAILED]:
-        parts.append(f"{counts[Cell.FAILED]} failed")
+    if counts[PageState.FAILED]:
+        parts.append(f"{counts[PageState.FAILED]} failed")
     if call.chunks_done or call.chunks_of:
         parts.append(f"{call.chunks_done}/{call.chunks_of or '?'} chunks")
     parts.append(f"{call.items}/{'?' if call.total_items is None else call.total_items} records")
-    return Line((Span(f"{one_line(call.tool, limit=24)} ", Tone.TOOL_RESULT), Span(" · ".join(parts))))
+    return LogLine((StyledText(f"{one_line(call.tool, limit=24)} ", Tone.TOOL_RESULT), StyledText(" · ".join(parts))))
 
 
-def _grid(call: CallProgress, width: int, *, is_unicode: bool) -> list[Line]:
+def _grid(call: CallProgress, width: int, *, is_unicode: bool) -> list[LogLine]:
     symbols = _SYMBOLS if is_unicode else _ASCII_SYMBOLS
     a_row = max(width - 2, 1)
     cells = condensed(call.cells, a_row * _GRID_ROWS)
     rows = [cells[start : start + a_row] for start in range(0, len(cells), a_row)]
-    return [Line(tuple(Span(symbols[cell], _TONES[cell]) for cell in row)) for row in rows]
+    return [LogLine(tuple(StyledText(symbols[cell], _TONES[cell]) for cell in row)) for row in rows]
 
 
-def _fitted(line: Line, width: int, *, is_unicode: bool) -> Line:
+def _fitted(line: LogLine, width: int, *, is_unicode: bool) -> LogLine:
     """`line` cut to `width` cells, so that the terminal never wraps it and the region keeps its height."""
     room, spans = width - 1, []
     for span in line.spans:
         text = span.text if is_unicode else span.text.replace("·", "-").encode("ascii", "replace").decode()
         kept = text if cell_len(text) <= room else set_cell_size(text, room)
-        spans.append(Span(kept, span.tone))
+        spans.append(StyledText(kept, span.tone))
         room -= cell_len(kept)
         if room <= 0:
             break
-    return Line(tuple(spans))
+    return LogLine(tuple(spans))
 
 
 def _short(number: int) -> str:
@@ -102,10 +114,10 @@ class LiveLog:
     """
 
     def __init__(self, env: Environment, *, is_verbose: bool = False, now: Callable[[], datetime] = _utc_now) -> None:
-        self._outlet = Outlet(env.stderr)
+        self._outlet = SafeStream(env.stderr)
         self._console = env.console(self._outlet, "stderr")
         self._is_verbose, self._now = is_verbose, now
-        self._state = Progress()
+        self._state = RunProgress()
         self._live: Live | None = None
 
     def emit(self, event: ev.Event) -> None:
@@ -155,7 +167,7 @@ class LiveLog:
         return Text("\n").join(line.rich() for line in lines) if lines else Text(" ", STYLES[Tone.ASIDE])
 
 
-def _is_in_region(event: ev.Event, state: Progress) -> bool:
+def _is_in_region(event: ev.Event, state: RunProgress) -> bool:
     """Whether the region, or the answer that is being printed, shows already what the event says."""
     match event.body:
         case ev.PageFetched() | ev.ChunkPacked() | ev.RunFinished():
@@ -170,7 +182,7 @@ def _is_in_region(event: ev.Event, state: Progress) -> bool:
             return False
 
 
-class Log(Protocol):
+class LogView(Protocol):
     """Shows stages on stderr."""
 
     def emit(self, event: ev.Event) -> None:
@@ -190,7 +202,7 @@ class PlainLog:
     """One line a stage, never wrapped. With `is_quiet` only what went wrong."""
 
     def __init__(self, env: Environment, *, is_quiet: bool = False, is_verbose: bool = False) -> None:
-        self._outlet = Outlet(env.stderr)
+        self._outlet = SafeStream(env.stderr)
         self._console = env.console(self._outlet, "stderr") if env.has_color("stderr") else None
         self._is_quiet, self._is_verbose = is_quiet, is_verbose
 
@@ -202,7 +214,7 @@ class PlainLog:
 
     def warn(self, text: str) -> None:
         """Show a line that belongs to no run."""
-        self._show(Line((Span(f"runax: {one_line(text)}"),)))
+        self._show(LogLine((StyledText(f"runax: {one_line(text)}"),)))
 
     @contextmanager
     def paused(self) -> Iterator[None]:
@@ -212,7 +224,7 @@ class PlainLog:
     def close(self) -> None:
         """Nothing is drawn that would have to be taken down."""
 
-    def _show(self, line: Line) -> None:
+    def _show(self, line: LogLine) -> None:
         if self._console is None:
             self._outlet.line(line.text)
         else:
@@ -220,7 +232,7 @@ class PlainLog:
             self._outlet.flush()
 
 
-def is_trouble(body: ev.AnyBody) -> bool:
+def is_trouble(body: ev.AnyEvent) -> bool:
     """Whether a body says that something went wrong, so that it is shown even where silence was asked for."""
     match body:
         case ev.Warned() | ev.PageFailed() | ev.ChunkFailed():

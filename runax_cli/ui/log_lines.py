@@ -29,7 +29,7 @@ _STRATEGIES: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class StyledText:
     """A piece of a line, and what it is."""
 
     text: str
@@ -37,10 +37,10 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class LogLine:
     """One line of the log, and below it, where it was asked for, a body of many lines."""
 
-    spans: tuple[Span, ...]
+    spans: tuple[StyledText, ...]
     body: str = ""
 
     @property
@@ -58,21 +58,25 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class LogStage:
     """What a body has to say: the pieces of its line, and the long text behind them."""
 
-    spans: tuple[Span, ...]
+    spans: tuple[StyledText, ...]
     body: str = ""
 
 
-def lines_of(event: ev.Event, *, is_verbose: bool = False) -> tuple[Line, ...]:
+def lines_of(event: ev.Event, *, is_verbose: bool = False) -> tuple[LogLine, ...]:
     """The log lines of an event, none for a piece of the streaming answer; bodies only where `is_verbose`."""
     actor = _actor(event)
     part = "" if event.stamp.sub_question is None else f" · part {event.stamp.sub_question}"
     call = f" · call {one_line(event.stamp.call_id)}" if is_verbose and event.stamp.call_id else ""
     return tuple(
-        Line(
-            (Span(f"[{actor}] "), *stage.spans, *((Span(part + call, Tone.ASIDE),) if part or call else ())),
+        LogLine(
+            (
+                StyledText(f"[{actor}] "),
+                *stage.spans,
+                *((StyledText(part + call, Tone.ASIDE),) if part or call else ()),
+            ),
             strip_control(stage.body).strip("\n") if is_verbose else "",
         )
         for stage in stages(event.body, actor)
@@ -89,14 +93,14 @@ def _actor(event: ev.Event) -> Actor:
     return "reducer" if is_reducer else "agent"
 
 
-def _stage(*pieces: str | Span, body: str = "") -> tuple[Stage, ...]:
+def _stage(*pieces: str | StyledText, body: str = "") -> tuple[LogStage, ...]:
     """One stage: the pieces with single spaces between them; strings have no colour."""
-    spans: list[Span] = []
+    spans: list[StyledText] = []
     for piece in pieces:
-        span = Span(piece) if isinstance(piece, str) else piece
+        span = StyledText(piece) if isinstance(piece, str) else piece
         if span.text:
-            spans += [Span(" ")] * bool(spans) + [span]
-    return (Stage(tuple(Span(one_span(s.text), s.tone) for s in spans), body),)
+            spans += [StyledText(" ")] * bool(spans) + [span]
+    return (LogStage(tuple(StyledText(one_span(s.text), s.tone) for s in spans), body),)
 
 
 def one_span(text: str) -> str:
@@ -104,8 +108,8 @@ def one_span(text: str) -> str:
     return strip_control(text).replace("\n", " ").replace("\t", " ")
 
 
-def _tokens(text: str) -> Span:
-    return Span(text, Tone.TOKENS)
+def _tokens(text: str) -> StyledText:
+    return StyledText(text, Tone.TOKENS)
 
 
 def _json(value: Any) -> str:
@@ -120,8 +124,8 @@ def _preview(text: str) -> str:
     return one_line(text, limit=PREVIEW_LIMIT)
 
 
-def _preview_of(text: str, tone: Tone) -> Span:
-    return Span(f"preview={shown}" if (shown := _preview(text)) else "", tone)
+def _preview_of(text: str, tone: Tone) -> StyledText:
+    return StyledText(f"preview={shown}" if (shown := _preview(text)) else "", tone)
 
 
 def usd(amount: float) -> str:
@@ -133,13 +137,13 @@ def usd(amount: float) -> str:
 
 
 @singledispatch
-def stages(body: ev.Body, _actor: Actor) -> tuple[Stage, ...]:
+def stages(body: ev.EventData, _actor: Actor) -> tuple[LogStage, ...]:
     """What a body has to say; a body without a rule of its own says its type and fields."""
     return _stage(_json(body.model_dump(mode="json")))
 
 
 @stages.register
-def _run_started(body: ev.RunStarted, _actor: Actor) -> tuple[Stage, ...]:
+def _run_started(body: ev.RunStarted, _actor: Actor) -> tuple[LogStage, ...]:
     head = _stage(f"QUESTION: {one_line(body.question, limit=PREVIEW_LIMIT)}", body=body.question)
     models = f"model={body.model} reducer={body.reducer_model} counter={body.counter}"
     run = _stage(f"RUN: {models}", _tokens(f"effective_context={body.effective_tokens}"))
@@ -147,7 +151,7 @@ def _run_started(body: ev.RunStarted, _actor: Actor) -> tuple[Stage, ...]:
 
 
 @stages.register
-def _run_finished(body: ev.RunFinished, _actor: Actor) -> tuple[Stage, ...]:
+def _run_finished(body: ev.RunFinished, _actor: Actor) -> tuple[LogStage, ...]:
     result = body.result
     why = f"{result.error.type}: {result.error.message}" if result.error else ""
     head = f"RUN FINISHED: {result.status} exit_code={result.exit_code} duration={result.duration_s:.1f} s"
@@ -156,7 +160,7 @@ def _run_finished(body: ev.RunFinished, _actor: Actor) -> tuple[Stage, ...]:
     return _stage(head, usage, _forecast(body), coverage, why, body=result.answer)
 
 
-def _forecast(body: ev.RunFinished) -> str | Span:
+def _forecast(body: ev.RunFinished) -> str | StyledText:
     """How far the forecast of the probes was off: what was foretold, and the difference as a share of what was used."""
     if body.forecast is None:
         return ""
@@ -165,54 +169,54 @@ def _forecast(body: ev.RunFinished) -> str | Span:
 
 
 @stages.register
-def _plan_made(body: ev.PlanMade, _actor: Actor) -> tuple[Stage, ...]:
+def _plan_made(body: ev.PlanMade, _actor: Actor) -> tuple[LogStage, ...]:
     parts = [f"{i}. ({need}) {q}" for i, (q, need) in enumerate(zip(body.sub_questions, body.needs, strict=False), 1)]
     head = f"[PLAN] sub_questions={len(body.sub_questions)} need={','.join(body.needs)} rule={body.rule}"
     return _stage(head, body="\n".join(parts))
 
 
 @stages.register
-def _model_requested(body: ev.ModelRequested, actor: Actor) -> tuple[Stage, ...]:
+def _model_requested(body: ev.ModelRequested, actor: Actor) -> tuple[LogStage, ...]:
     tone = Tone.REDUCER_REQUEST if actor == "reducer" else Tone.REQUEST
     what = f"LLM REQUEST: {body.model} messages={body.n_messages} tools={body.n_tools}"
-    return _stage(Span(what, tone), _tokens(f"tokens={body.tokens_in}"), body=body.preview)
+    return _stage(StyledText(what, tone), _tokens(f"tokens={body.tokens_in}"), body=body.preview)
 
 
 @stages.register
-def _model_replied(body: ev.ModelReplied, actor: Actor) -> tuple[Stage, ...]:
+def _model_replied(body: ev.ModelReplied, actor: Actor) -> tuple[LogStage, ...]:
     tone = Tone.REDUCER_RESPONSE if actor == "reducer" else Tone.RESPONSE
     first = "" if body.first_token_s is None else f" first_token={body.first_token_s:.2f} s"
     cost = "unknown" if body.cost_usd is None else usd(body.cost_usd)
     what = f"LLM RESPONSE: {body.model} duration={body.duration_s:.2f} s{first} cost={cost}"
     tokens = _tokens(f"tokens={body.input_tokens} -> {body.output_tokens}")
-    return _stage(Span(what, tone), tokens, _preview_of(body.preview, tone), body=body.preview)
+    return _stage(StyledText(what, tone), tokens, _preview_of(body.preview, tone), body=body.preview)
 
 
 @stages.register
-def _answer_delta(_body: ev.AnswerDelta, _actor: Actor) -> tuple[Stage, ...]:
+def _answer_delta(_body: ev.AnswerDelta, _actor: Actor) -> tuple[LogStage, ...]:
     return ()
 
 
 @stages.register
-def _tool_selected(body: ev.ToolSelected, _actor: Actor) -> tuple[Stage, ...]:
-    head = Span(f"LLM TOOL SELECTED: {body.tool} [ARGS: {_json(body.arguments)}]", Tone.RESPONSE)
+def _tool_selected(body: ev.ToolSelected, _actor: Actor) -> tuple[LogStage, ...]:
+    head = StyledText(f"LLM TOOL SELECTED: {body.tool} [ARGS: {_json(body.arguments)}]", Tone.RESPONSE)
     focus = f"[FOCUS: {body.focus}]" if body.focus else ""
     return _stage(head, focus, f"[NEED: {body.need}]" if body.need else "")
 
 
 @stages.register
-def _tools_offered(body: ev.ToolsOffered, _actor: Actor) -> tuple[Stage, ...]:
+def _tools_offered(body: ev.ToolsOffered, _actor: Actor) -> tuple[LogStage, ...]:
     part = f"{len(body.tools)} listed of {body.total}" if len(body.tools) < body.total else f"{body.total}"
     return _stage(_tokens(f"[TOOLS] {part}, {body.tokens} tokens in every request"), body=", ".join(body.tools))
 
 
 @stages.register
-def _guard_decided(body: ev.GuardDecided, _actor: Actor) -> tuple[Stage, ...]:
+def _guard_decided(body: ev.GuardDecided, _actor: Actor) -> tuple[LogStage, ...]:
     return _stage(f"[GUARD] {body.code} {body.tool}: {body.text}")
 
 
 @stages.register
-def _paging_detected(body: ev.PagingDetected, _actor: Actor) -> tuple[Stage, ...]:
+def _paging_detected(body: ev.PagingDetected, _actor: Actor) -> tuple[LogStage, ...]:
     match body.has_metadata, body.convention != "single":
         case True, True:
             what = "supports metadata & pagination"
@@ -227,12 +231,12 @@ def _paging_detected(body: ev.PagingDetected, _actor: Actor) -> tuple[Stage, ...
 
 
 @stages.register
-def _source_requested(body: ev.SourceRequested, _actor: Actor) -> tuple[Stage, ...]:
+def _source_requested(body: ev.SourceRequested, _actor: Actor) -> tuple[LogStage, ...]:
     return _stage(f"API CALL: {body.location}")
 
 
 @stages.register
-def _call_probed(body: ev.CallProbed, _actor: Actor) -> tuple[Stage, ...]:
+def _call_probed(body: ev.CallProbed, _actor: Actor) -> tuple[LogStage, ...]:
     tokens = "unknown" if body.total_tokens_est is None else str(body.total_tokens_est)
     where = f"records_path={body.records_path or '.'} probe={body.rung}"
     return _stage(f"[META] total_items={_total(body)}", _tokens(f"total_tokens_est={tokens}"), where)
@@ -245,12 +249,12 @@ def _total(body: ev.CallProbed) -> str:
 
 
 @stages.register
-def _strategy_chosen(body: ev.StrategyChosen, _actor: Actor) -> tuple[Stage, ...]:
+def _strategy_chosen(body: ev.StrategyChosen, _actor: Actor) -> tuple[LogStage, ...]:
     return _stage(f"[STRATEGY] {_STRATEGIES[body.strategy]}: {body.why}")
 
 
 @stages.register
-def _chunking_planned(body: ev.ChunkingPlanned, _actor: Actor) -> tuple[Stage, ...]:
+def _chunking_planned(body: ev.ChunkingPlanned, _actor: Actor) -> tuple[LogStage, ...]:
     return _stage(
         "[CHUNKING]",
         _tokens(f"budget={body.budget_tokens}"),
@@ -263,7 +267,7 @@ def _chunking_planned(body: ev.ChunkingPlanned, _actor: Actor) -> tuple[Stage, .
 
 
 @stages.register
-def _page_fetched(body: ev.PageFetched, _actor: Actor) -> tuple[Stage, ...]:
+def _page_fetched(body: ev.PageFetched, _actor: Actor) -> tuple[LogStage, ...]:
     return _stage(
         f"[PAGE {body.index}/{_of(body.of)}]",
         _position(body.position),
@@ -274,7 +278,7 @@ def _page_fetched(body: ev.PageFetched, _actor: Actor) -> tuple[Stage, ...]:
 
 
 @stages.register
-def _page_failed(body: ev.PageFailed, _actor: Actor) -> tuple[Stage, ...]:
+def _page_failed(body: ev.PageFailed, _actor: Actor) -> tuple[LogStage, ...]:
     return _stage(f"[PAGE {body.index}/{_of(body.of)}] FAILED", _position(body.position), f"why={body.why}")
 
 
@@ -283,14 +287,14 @@ def _position(position: str) -> str:
 
 
 @stages.register
-def _chunk_packed(body: ev.ChunkPacked, _actor: Actor) -> tuple[Stage, ...]:
-    head = Span(f"[CHUNK {body.index}/{_of(body.of)}] records={body.records}", Tone.REDUCER_REQUEST)
+def _chunk_packed(body: ev.ChunkPacked, _actor: Actor) -> tuple[LogStage, ...]:
+    head = StyledText(f"[CHUNK {body.index}/{_of(body.of)}] records={body.records}", Tone.REDUCER_REQUEST)
     return _stage(head, _tokens(f"tokens={body.tokens}"))
 
 
 @stages.register
-def _chunk_reduced(body: ev.ChunkReduced, _actor: Actor) -> tuple[Stage, ...]:
-    head = Span(f"[REDUCER] preview={_preview(body.preview)}", Tone.REDUCER_RESPONSE)
+def _chunk_reduced(body: ev.ChunkReduced, _actor: Actor) -> tuple[LogStage, ...]:
+    head = StyledText(f"[REDUCER] preview={_preview(body.preview)}", Tone.REDUCER_RESPONSE)
     fields = f"| chunk={body.index}/{_of(body.of)} findings={body.findings}"
     fields += f" saved_chars={body.saved_chars}" if body.saved_chars else ""
     stored = "(from store)" if body.from_store else ""
@@ -298,39 +302,39 @@ def _chunk_reduced(body: ev.ChunkReduced, _actor: Actor) -> tuple[Stage, ...]:
 
 
 @stages.register
-def _chunk_failed(body: ev.ChunkFailed, _actor: Actor) -> tuple[Stage, ...]:
+def _chunk_failed(body: ev.ChunkFailed, _actor: Actor) -> tuple[LogStage, ...]:
     return _stage(f"[CHUNK {body.index}/{_of(body.of)}] FAILED records={body.records} why={body.why}")
 
 
 @stages.register
-def _findings_merged(body: ev.FindingsMerged, _actor: Actor) -> tuple[Stage, ...]:
+def _findings_merged(body: ev.FindingsMerged, _actor: Actor) -> tuple[LogStage, ...]:
     return _stage(f"[MERGE] level={body.level} findings={body.before} -> {body.after}")
 
 
 @stages.register
-def _tokens_changed(body: ev.TokensChanged, _actor: Actor) -> tuple[Stage, ...]:
+def _tokens_changed(body: ev.TokensChanged, _actor: Actor) -> tuple[LogStage, ...]:
     delta = body.after - body.before
     percent = f", {delta / body.before * 100:+.1f} %" if body.before else ""
     return _stage(_tokens(f"TOKEN CHANGE: {body.before} -> {body.after}, Δ {delta:+d}{percent}"))
 
 
 @stages.register
-def _dataset_sealed(body: ev.DatasetSealed, _actor: Actor) -> tuple[Stage, ...]:
+def _dataset_sealed(body: ev.DatasetSealed, _actor: Actor) -> tuple[LogStage, ...]:
     return _stage(
         f"[DATASET] {body.dataset} records={body.records} bytes={body.n_bytes} duration={body.duration_s:.2f} s"
     )
 
 
 @stages.register
-def _dataset_queried(body: ev.DatasetQueried, _actor: Actor) -> tuple[Stage, ...]:
+def _dataset_queried(body: ev.DatasetQueried, _actor: Actor) -> tuple[LogStage, ...]:
     if body.error is not None:
         return _stage(f"[SQL] REFUSED: {_preview(body.sql)}", f"why={_preview(body.error)}", body=body.sql)
-    head = Span(f"[SQL] {body.ref} rows={body.n_rows} {body.lineage or ''}".rstrip(), Tone.TOOL_RESULT)
+    head = StyledText(f"[SQL] {body.ref} rows={body.n_rows} {body.lineage or ''}".rstrip(), Tone.TOOL_RESULT)
     return _stage(head, f"duration={body.duration_s:.2f} s: {_preview(body.sql)}", body=f"{body.sql}\n{body.preview}")
 
 
 @stages.register
-def _dataset_labelled(body: ev.DatasetLabelled, _actor: Actor) -> tuple[Stage, ...]:
+def _dataset_labelled(body: ev.DatasetLabelled, _actor: Actor) -> tuple[LogStage, ...]:
     share = "" if body.agreement is None else f"agreement={body.agreement:.0%} of {body.n_sample}"
     stored = f"from_store={body.from_store}" if body.from_store else ""
     fields = f"rows={body.rows} texts={body.texts} unusable={body.unusable} requests={body.requests}"
@@ -338,15 +342,15 @@ def _dataset_labelled(body: ev.DatasetLabelled, _actor: Actor) -> tuple[Stage, .
 
 
 @stages.register
-def _structure_seen(body: ev.StructureSeen, _actor: Actor) -> tuple[Stage, ...]:
-    return _stage(Span(f"STRUCTURE: {body.tool}: {_preview(body.text)}", Tone.STRUCTURE), body=body.text)
+def _structure_seen(body: ev.StructureSeen, _actor: Actor) -> tuple[LogStage, ...]:
+    return _stage(StyledText(f"STRUCTURE: {body.tool}: {_preview(body.text)}", Tone.STRUCTURE), body=body.text)
 
 
 @stages.register
-def _call_finished(body: ev.CallFinished, _actor: Actor) -> tuple[Stage, ...]:
+def _call_finished(body: ev.CallFinished, _actor: Actor) -> tuple[LogStage, ...]:
     fields = {"status": body.status, "strategy": body.strategy, "dataset": body.dataset}
     named = " ".join(f"{name}={value}" for name, value in fields.items() if value)
-    head = Span(f"TOOL RESULT: {body.tool} {named}", Tone.TOOL_RESULT)
+    head = StyledText(f"TOOL RESULT: {body.tool} {named}", Tone.TOOL_RESULT)
     preview = _preview_of(body.preview, Tone.TOOL_RESULT)
     tokens = _tokens(f"tokens={body.tokens_to_model}")
     return _stage(head, _coverage(body.coverage, body.strategy), tokens, preview, body=body.preview)
@@ -363,38 +367,38 @@ def _coverage(coverage: Coverage, *strategies: str | None) -> str:
 
 
 @stages.register
-def _retry_scheduled(body: ev.RetryScheduled, _actor: Actor) -> tuple[Stage, ...]:
+def _retry_scheduled(body: ev.RetryScheduled, _actor: Actor) -> tuple[LogStage, ...]:
     return _stage(f"[RETRY] {body.what} attempt={body.attempt} wait={body.wait_s:.1f} s why={body.why}")
 
 
 @stages.register
-def _request_held(body: ev.RequestHeld, _actor: Actor) -> tuple[Stage, ...]:
+def _request_held(body: ev.RequestDelayed, _actor: Actor) -> tuple[LogStage, ...]:
     return _stage(f"[HELD] {body.what} wait={body.wait_s:.1f} s why={body.why}")
 
 
 @stages.register
-def _source_progressed(body: ev.SourceProgressed, _actor: Actor) -> tuple[Stage, ...]:
+def _source_progressed(body: ev.SourceProgressed, _actor: Actor) -> tuple[LogStage, ...]:
     share = f"{body.done:g}" if body.total is None else f"{body.done:g}/{body.total:g}"
     return _stage(f"[PROGRESS] {body.location} {share} {body.text}".rstrip())
 
 
 @stages.register
-def _budget_noted(body: ev.BudgetNoted, _actor: Actor) -> tuple[Stage, ...]:
+def _budget_noted(body: ev.BudgetNoted, _actor: Actor) -> tuple[LogStage, ...]:
     state = " EXHAUSTED" if body.is_exhausted else ""
     return _stage(f"[BUDGET] {body.resource} {body.used:g}/{body.limit:g}{state}: {body.text}")
 
 
 @stages.register
-def _context_measured(body: ev.ContextMeasured, _actor: Actor) -> tuple[Stage, ...]:
+def _context_measured(body: ev.ContextMeasured, _actor: Actor) -> tuple[LogStage, ...]:
     share = f" ({body.used_tokens / body.effective_tokens:.1%})" if body.effective_tokens else ""
     return _stage(_tokens(f"[CONTEXT] {body.used_tokens}/{body.effective_tokens} tokens{share}"))
 
 
 @stages.register
-def _resumed(body: ev.Resumed, _actor: Actor) -> tuple[Stage, ...]:
+def _resumed(body: ev.Resumed, _actor: Actor) -> tuple[LogStage, ...]:
     return _stage(f"[RESUME] {body.text}")
 
 
 @stages.register
-def _warned(body: ev.Warned, _actor: Actor) -> tuple[Stage, ...]:
+def _warned(body: ev.Warned, _actor: Actor) -> tuple[LogStage, ...]:
     return _stage(f"[WARNING] {body.code}: {body.text}")

@@ -11,7 +11,7 @@ from enum import IntEnum
 from runax_cli.core import events as ev
 
 
-class Cell(IntEnum):
+class PageState(IntEnum):
     """What became of a page, in the order in which it goes."""
 
     WAITING = 0
@@ -28,7 +28,7 @@ class CallProgress:
     strategy: str = ""
     total_items: int | None = None
     items: int = 0
-    cells: tuple[Cell, ...] = ()
+    cells: tuple[PageState, ...] = ()
     open_chunks: tuple[int, ...] = ()
     chunks_of: int | None = None
     chunks_done: int = 0
@@ -36,7 +36,7 @@ class CallProgress:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
+class RunProgress:
     """The whole run. `cost_usd` sums the prices that are known; `is_cost_whole` is False once one was unknown."""
 
     started_at: datetime | None = None
@@ -53,11 +53,13 @@ class Progress:
     is_finished: bool = False
 
 
-def fold(state: Progress, event: ev.Event) -> Progress:
+def fold(state: RunProgress, event: ev.Event) -> RunProgress:
     """The state after `event`."""
     match event.body:
         case ev.RunStarted() as body:
-            return Progress(started_at=event.ts, stage="reading the question", effective_tokens=body.effective_tokens)
+            return RunProgress(
+                started_at=event.ts, stage="reading the question", effective_tokens=body.effective_tokens
+            )
         case ev.RunFinished():
             return replace(state, stage="done", is_finished=True)
         case ev.ModelRequested():
@@ -77,7 +79,7 @@ def fold(state: Progress, event: ev.Event) -> Progress:
             return _with_call(state, event)
 
 
-def _charged(state: Progress, body: ev.ModelReplied) -> Progress:
+def _charged(state: RunProgress, body: ev.ModelReplied) -> RunProgress:
     return replace(
         state,
         tokens_in=state.tokens_in + body.input_tokens,
@@ -87,7 +89,7 @@ def _charged(state: Progress, body: ev.ModelReplied) -> Progress:
     )
 
 
-def _with_call(state: Progress, event: ev.Event) -> Progress:
+def _with_call(state: RunProgress, event: ev.Event) -> RunProgress:
     key = event.stamp.call_id or ""
     before = state.calls.get(key, CallProgress())
     after = fold_call(before, event.body)
@@ -96,7 +98,7 @@ def _with_call(state: Progress, event: ev.Event) -> Progress:
     return replace(state, stage=_stage_of(event.body) or state.stage, calls={**state.calls, key: after})
 
 
-def _stage_of(body: ev.AnyBody) -> str:
+def _stage_of(body: ev.AnyEvent) -> str:
     match body:
         case ev.ToolSelected(tool=tool):
             return f"calling {tool}"
@@ -112,7 +114,7 @@ def _stage_of(body: ev.AnyBody) -> str:
             return ""
 
 
-def fold_call(call: CallProgress, body: ev.AnyBody) -> CallProgress:
+def fold_call(call: CallProgress, body: ev.AnyEvent) -> CallProgress:
     """The call after `body`; the same object where `body` says nothing about it."""
     match body:
         case ev.ToolSelected(tool=tool):
@@ -124,9 +126,9 @@ def fold_call(call: CallProgress, body: ev.AnyBody) -> CallProgress:
         case ev.ChunkingPlanned(pages=pages, chunks=chunks):
             return replace(_planned(call, pages), chunks_of=chunks)
         case ev.PageFetched(index=index, of=of, items=items):
-            return replace(_marked(_long_enough(call, of), (index,), Cell.FETCHED), items=call.items + items)
+            return replace(_marked(_long_enough(call, of), (index,), PageState.FETCHED), items=call.items + items)
         case ev.PageFailed(index=index, of=of):
-            return _marked(_long_enough(call, of), (index,), Cell.FAILED)
+            return _marked(_long_enough(call, of), (index,), PageState.FAILED)
         case ev.CallFinished(tool=tool):
             return replace(call, tool=tool, is_finished=True)
         case ev.ChunkPacked() | ev.ChunkReduced() | ev.ChunkFailed():
@@ -142,16 +144,18 @@ def _fold_chunk(call: CallProgress, body: ev.ChunkPacked | ev.ChunkReduced | ev.
         case ev.ChunkReduced(pages=pages, of=of):
             done = replace(_opened(call, pages, by=-1), chunks_of=of or call.chunks_of)
             settled = tuple(page for page in pages if _is_settled(done, page))
-            return replace(_marked(done, settled, Cell.REDUCED), chunks_done=call.chunks_done + 1)
+            return replace(_marked(done, settled, PageState.REDUCED), chunks_done=call.chunks_done + 1)
         case ev.ChunkFailed(pages=pages):
-            return replace(_marked(_opened(call, pages, by=-1), pages, Cell.FAILED), chunks_done=call.chunks_done + 1)
+            return replace(
+                _marked(_opened(call, pages, by=-1), pages, PageState.FAILED), chunks_done=call.chunks_done + 1
+            )
 
 
 def _planned(call: CallProgress, pages: int | None) -> CallProgress:
     """The corrected plan may have fewer pages than the first: waiting cells beyond it go."""
     if pages is None:
         return call
-    seen = max((i for i, cell in enumerate(call.cells, 1) if cell is not Cell.WAITING), default=0)
+    seen = max((i for i, cell in enumerate(call.cells, 1) if cell is not PageState.WAITING), default=0)
     keep = max(pages, seen)
     return _long_enough(replace(call, cells=call.cells[:keep], open_chunks=call.open_chunks[:keep]), pages)
 
@@ -160,15 +164,17 @@ def _long_enough(call: CallProgress, pages: int | None) -> CallProgress:
     missing = (pages or 0) - len(call.cells)
     if missing <= 0:
         return call
-    return replace(call, cells=call.cells + (Cell.WAITING,) * missing, open_chunks=call.open_chunks + (0,) * missing)
+    return replace(
+        call, cells=call.cells + (PageState.WAITING,) * missing, open_chunks=call.open_chunks + (0,) * missing
+    )
 
 
-def _marked(call: CallProgress, pages: Iterable[int], cell: Cell) -> CallProgress:
+def _marked(call: CallProgress, pages: Iterable[int], cell: PageState) -> CallProgress:
     """`pages` (from 1) with a new cell. A failed page stays failed until it is fetched after all."""
     known = _long_enough(call, max(pages := tuple(pages), default=0))
     cells = list(known.cells)
     for page in pages:
-        if cells[page - 1] is not Cell.FAILED or cell is Cell.FETCHED:
+        if cells[page - 1] is not PageState.FAILED or cell is PageState.FETCHED:
             cells[page - 1] = cell
     return replace(known, cells=tuple(cells))
 
@@ -185,7 +191,7 @@ def _is_settled(call: CallProgress, page: int) -> bool:
     return call.open_chunks[page - 1] == 0
 
 
-def condensed(cells: tuple[Cell, ...], room: int) -> tuple[Cell, ...]:
+def condensed(cells: tuple[PageState, ...], room: int) -> tuple[PageState, ...]:
     """At most `room` cells for all pages: each stands for a run of pages of equal length.
 
     It shows a failure where there is one, else how far the page that is furthest behind has come.
@@ -194,4 +200,4 @@ def condensed(cells: tuple[Cell, ...], room: int) -> tuple[Cell, ...]:
         return cells
     per_cell = -(-len(cells) // max(room, 1))
     groups = (cells[start : start + per_cell] for start in range(0, len(cells), per_cell))
-    return tuple(Cell.FAILED if Cell.FAILED in group else min(group) for group in groups)
+    return tuple(PageState.FAILED if PageState.FAILED in group else min(group) for group in groups)

@@ -19,9 +19,17 @@ from prompt_toolkit.output import Output, create_output
 
 from runax_cli.core.exit_codes import ExitCode
 from runax_cli.core.results import RunResult
-from runax_cli.ui.console import Environment, Outlet, strip_control
+from runax_cli.ui.console import Environment, SafeStream, strip_control
 from runax_cli.ui.interrupt import run_interruptible
-from runax_cli.ui.slash_commands import COMMANDS, After, Conversation, Response, State, is_slash, respond
+from runax_cli.ui.slash_commands import (
+    COMMANDS,
+    CommandResponse,
+    Conversation,
+    NextAction,
+    SlashState,
+    is_slash,
+    respond,
+)
 from runax_cli.ui.view_factory import View
 
 PROMPT = "runax> "
@@ -97,7 +105,7 @@ def key_bindings() -> KeyBindings:
 
 
 @dataclass(frozen=True, slots=True)
-class Ears:
+class PromptStreams:
     """Where keys come from and where the prompt is drawn; None is the terminal. Tests hand in pipes."""
 
     input: Input | None = None
@@ -107,11 +115,13 @@ class Ears:
 class Repl:
     """Reads, asks, prints, and starts over."""
 
-    def __init__(self, conversation: Conversation, view: View, *, env: Environment, ears: Ears | None = None) -> None:
+    def __init__(
+        self, conversation: Conversation, view: View, *, env: Environment, ears: PromptStreams | None = None
+    ) -> None:
         self._view = view
-        self._out, self._err = Outlet(env.stdout), Outlet(env.stderr)
-        self._state = State(conversation)
-        ears = ears or Ears()
+        self._out, self._err = SafeStream(env.stdout), SafeStream(env.stderr)
+        self._state = SlashState(conversation)
+        ears = ears or PromptStreams()
         self._prompt: PromptSession[str] = PromptSession(
             PROMPT,
             history=open_history(env.state_folder, view),
@@ -157,11 +167,11 @@ class Repl:
             return True
         response = respond(text, self._state)
         self._say(response)
-        if response.after is After.ASK_AGAIN and self._state.last_question is not None:
+        if response.after is NextAction.ASK_AGAIN and self._state.last_question is not None:
             await self._ask(self._state.last_question)
-        return response.after is not After.QUIT
+        return response.after is not NextAction.QUIT
 
-    def _say(self, response: Response) -> None:
+    def _say(self, response: CommandResponse) -> None:
         if response.text:
             (self._out if response.is_data else self._err).line(strip_control(response.text))
 

@@ -36,7 +36,7 @@ class Conversation(Protocol):
         """The model's name for each role."""
 
 
-class After(StrEnum):
+class NextAction(StrEnum):
     """What the prompt does next."""
 
     GO_ON = "go_on"
@@ -45,16 +45,16 @@ class After(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Response:
+class CommandResponse:
     """What a command says, and what follows. `is_data` marks text for stdout; the rest goes to stderr."""
 
     text: str = ""
-    after: After = After.GO_ON
+    after: NextAction = NextAction.GO_ON
     is_data: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class SlashState:
     """What a command may look at: the conversation, and the results and questions of this sitting."""
 
     conversation: Conversation
@@ -68,37 +68,39 @@ class SlashCommand:
 
     name: str
     help: str
-    run: Callable[[State, str], Response]
+    run: Callable[[SlashState, str], CommandResponse]
 
 
-_NO_RESULT = Response("No question has been answered yet.")
+_NO_RESULT = CommandResponse("No question has been answered yet.")
 
 
-def _help(_state: State, _rest: str) -> Response:
+def _help(_state: SlashState, _rest: str) -> CommandResponse:
     width = max(len(command.name) for command in COMMANDS.values())
     lines = [f"{command.name:<{width}}  {command.help}" for command in COMMANDS.values()]
     keys = "Alt-Enter or a backslash at the end: new line · Tab: complete · Ctrl-C: cancel the turn · Ctrl-D: quit"
-    return Response("\n".join([*lines, keys]))
+    return CommandResponse("\n".join([*lines, keys]))
 
 
-def _tools(state: State, rest: str) -> Response:
+def _tools(state: SlashState, rest: str) -> CommandResponse:
     tools = [tool for tool in state.conversation.tools if rest.lower() in tool.name.lower()]
     lines = [f"{tool.name} [{tool.effect}] {one_line(tool.description, limit=100)}" for tool in tools]
-    return Response("\n".join(lines) or (f"No tool has '{rest}' in its name." if rest else "There are no tools."))
+    return CommandResponse(
+        "\n".join(lines) or (f"No tool has '{rest}' in its name." if rest else "There are no tools.")
+    )
 
 
-def _model(state: State, _rest: str) -> Response:
-    return Response("\n".join(f"{role}: {one_line(name)}" for role, name in state.conversation.models.items()))
+def _model(state: SlashState, _rest: str) -> CommandResponse:
+    return CommandResponse("\n".join(f"{role}: {one_line(name)}" for role, name in state.conversation.models.items()))
 
 
-def _usage(state: State, _rest: str) -> Response:
+def _usage(state: SlashState, _rest: str) -> CommandResponse:
     if not state.results:
         return _NO_RESULT
     lines = [_role_line(role, _summed(state.results, role)) for role in _roles(state.results)]
     known = [result.cost_usd for result in state.results if result.cost_usd is not None]
     is_whole = len(known) == len(state.results)
     cost = f"{usd(sum(known))}{'' if is_whole else ' and what has no known price'}" if known else "unknown"
-    return Response("\n".join([*lines, f"cost: {cost} · {counted(len(state.results), 'turn')}"]))
+    return CommandResponse("\n".join([*lines, f"cost: {cost} · {counted(len(state.results), 'turn')}"]))
 
 
 def _roles(results: Sequence[RunResult]) -> list[str]:
@@ -120,33 +122,37 @@ def _role_line(role: str, usage: RoleUsage) -> str:
     )
 
 
-def _why(state: State, rest: str) -> Response:
+def _why(state: SlashState, rest: str) -> CommandResponse:
     if not state.results:
         return _NO_RESULT
     evidence = state.results[-1].evidence
     if rest.isdigit() and 1 <= int(rest) <= len(evidence):
         evidence = (evidence[int(rest) - 1],)
-    return Response("\n".join(evidence_lines(evidence)))
+    return CommandResponse("\n".join(evidence_lines(evidence)))
 
 
-def _trace(state: State, _rest: str) -> Response:
+def _trace(state: SlashState, _rest: str) -> CommandResponse:
     if not state.results:
         return _NO_RESULT
-    return Response(state.results[-1].trace_path or "This run left no trace: its log could not be written.")
+    return CommandResponse(state.results[-1].trace_path or "This run left no trace: its log could not be written.")
 
 
-def _retry(state: State, _rest: str) -> Response:
+def _retry(state: SlashState, _rest: str) -> CommandResponse:
     if state.last_question is None:
-        return Response("There is no question to ask again.")
-    return Response(f"Asking again: {one_line(state.last_question)}", After.ASK_AGAIN)
+        return CommandResponse("There is no question to ask again.")
+    return CommandResponse(f"Asking again: {one_line(state.last_question)}", NextAction.ASK_AGAIN)
 
 
-def _json(state: State, _rest: str) -> Response:
-    return Response(to_json(state.results[-1].model_dump(mode="json")), is_data=True) if state.results else _NO_RESULT
+def _json(state: SlashState, _rest: str) -> CommandResponse:
+    return (
+        CommandResponse(to_json(state.results[-1].model_dump(mode="json")), is_data=True)
+        if state.results
+        else _NO_RESULT
+    )
 
 
-def _quit(_state: State, _rest: str) -> Response:
-    return Response(after=After.QUIT)
+def _quit(_state: SlashState, _rest: str) -> CommandResponse:
+    return CommandResponse(after=NextAction.QUIT)
 
 
 _ALL: Sequence[SlashCommand] = (
@@ -169,7 +175,7 @@ def is_slash(text: str) -> bool:
     return head.startswith("/") and "/" not in head[1:]
 
 
-def respond(text: str, state: State) -> Response:
+def respond(text: str, state: SlashState) -> CommandResponse:
     """What the command in `text` says. An unknown one names the nearest."""
     name, _, rest = text.strip().partition(" ")
     command = COMMANDS.get(name.lower())
@@ -177,4 +183,4 @@ def respond(text: str, state: State) -> Response:
         return command.run(state, rest.strip())
     nearest = get_close_matches(name, COMMANDS, n=1)
     hint = f"Did you mean {nearest[0]}?" if nearest else "/help lists all of them."
-    return Response(f"There is no command '{one_line(name)}'. {hint}")
+    return CommandResponse(f"There is no command '{one_line(name)}'. {hint}")

@@ -8,10 +8,10 @@ from typing import Literal, TypeAlias, assert_never
 
 from runax_cli.core import events as ev
 from runax_cli.core.results import RunResult
-from runax_cli.ui.answer import Answer, Certificate, Notes, StreamedAnswer, WholeAnswer
+from runax_cli.ui.answer import AnswerNotes, AnswerView, Certificate, StreamedAnswer, WholeAnswer
 from runax_cli.ui.console import Environment
 from runax_cli.ui.json_output import JsonAnswer, JsonlAnswer
-from runax_cli.ui.live import LiveLog, Log, PlainLog
+from runax_cli.ui.live import LiveLog, LogView, PlainLog
 
 Output: TypeAlias = Literal["text", "json", "jsonl"]
 
@@ -19,7 +19,7 @@ Output: TypeAlias = Literal["text", "json", "jsonl"]
 class View:
     """Shows a run: an event sink for the time that it takes, and then the result."""
 
-    def __init__(self, log: Log, answer: Answer) -> None:
+    def __init__(self, log: LogView, answer: AnswerView) -> None:
         self._log, self._answer = log, answer
 
     def emit(self, event: ev.Event) -> None:
@@ -62,14 +62,14 @@ def build_view(
         case "jsonl":
             return View(log, JsonlAnswer(env))
         case "text":
-            notes = Notes(env, certificate=certificate, is_quiet=quiet, has_evidence=evidence)
+            notes = AnswerNotes(env, certificate=certificate, is_quiet=quiet, has_evidence=evidence)
             answer = StreamedAnswer(env, notes, paused=log.paused) if env.can_render else WholeAnswer(env, notes)
             return View(log, answer)
         case _:
             assert_never(output)
 
 
-def _log(output: Output, env: Environment, *, quiet: bool, verbose: bool) -> Log:
+def _log(output: Output, env: Environment, *, quiet: bool, verbose: bool) -> LogView:
     # A stream of JSON lines on the same terminal would run into the live region.
     is_contested = output == "jsonl" and env.is_stdout_terminal
     if env.can_draw and not quiet and not is_contested:

@@ -8,14 +8,22 @@ from typing import Any
 
 import pytest
 
-from adapters.base import CallResult, Convention, Effect, MemorySource, PageAddress, Pagination, ToolSpec
-from adapters.catalog import Catalog
+from adapters.base import CallResult, Effect, MemorySource, PageAddress, Pagination, PaginationStyle, ToolSpec
+from adapters.catalog import ToolCatalog
 from adapters.errors import SourceError
 from runax_cli.agent.session import Session, TurnLimits
 from runax_cli.core.budget import Amount, Budget, Limits
 from runax_cli.core.events import CollectingSink
 from runax_cli.core.results import CallReport, Coverage, Reason, ReasonCode, TotalIs
-from runax_cli.executor.outcome import CallOutcome, DecidedCall, Envelope, EnvelopeStatus, FaultCode, Scope, ToolFault
+from runax_cli.executor.outcome import (
+    CallOutcome,
+    CallScope,
+    DecidedCall,
+    EnvelopeStatus,
+    FaultCode,
+    ResultEnvelope,
+    ToolFault,
+)
 from runax_cli.executor.store.dataset import DatasetStore
 from runax_cli.guard.approval import AlwaysDeny, Approver
 from runax_cli.memory.journal import Journal, MemoryJournal
@@ -37,7 +45,7 @@ def tool(name: str, *, effect: Effect = Effect.READ, **changes: Any) -> ToolSpec
         "locator": f"GET /{noun}",
         "effect": effect,
         "noun": noun,
-        "pagination": Pagination(convention=Convention.OFFSET, position="offset", size="limit"),
+        "pagination": Pagination(convention=PaginationStyle.OFFSET, position="offset", size="limit"),
     }
     return ToolSpec(**(values | changes))
 
@@ -65,7 +73,7 @@ class StandIn:
     executed: list[tuple[DecidedCall, int]] = field(default_factory=list)
     coverage: dict[str, Any] = field(default_factory=dict)
 
-    async def execute(self, call: DecidedCall, scope: Scope, *, direct_limit: int) -> CallOutcome:
+    async def execute(self, call: DecidedCall, scope: CallScope, *, direct_limit: int) -> CallOutcome:
         self.executed.append((call, direct_limit))
         name = call.tool.name
         try:
@@ -85,7 +93,7 @@ class StandIn:
             pages_read=1,
         ).model_copy(update=self.coverage)
         status = EnvelopeStatus.SUCCESS if records else EnvelopeStatus.EMPTY
-        envelope = Envelope(
+        envelope = ResultEnvelope(
             status=status,
             tool=name,
             query=call.arguments,
@@ -103,13 +111,13 @@ class StandIn:
 
     def _failed(self, call: DecidedCall, error: SourceError) -> CallOutcome:
         fault = ToolFault(type=error.kind, code=FaultCode.TRAPPED, message=str(error), retryable=error.is_retryable)
-        envelope = Envelope.failed(call.tool.name, fault)
+        envelope = ResultEnvelope.failed(call.tool.name, fault)
         reason = Reason(code=ReasonCode.SOURCE_ERROR, text=str(error))
         coverage = Coverage(is_complete=False, reasons=(reason,))
         return CallOutcome(envelope=envelope, report=_report(call, envelope, 0), coverage=coverage, dataset=None)
 
 
-def _report(call: DecidedCall, envelope: Envelope, n_records: int) -> CallReport:
+def _report(call: DecidedCall, envelope: ResultEnvelope, n_records: int) -> CallReport:
     return CallReport(
         tool=call.tool.name,
         source=call.tool.source,
@@ -185,7 +193,7 @@ class Stage:
         session = Session(
             registry=registry({Role.AGENT: role}, concurrency=4, rules=lambda: model),
             executor=executor,
-            catalog=await Catalog.load([source]),
+            catalog=await ToolCatalog.load([source]),
             journal=journal,
             sink=sink,
             limits=limits or TurnLimits(),

@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from adapters.base import CallResult, Convention, MemorySource, PageAddress, Pagination, ToolSpec
-from adapters.catalog import Catalog
+from adapters.base import CallResult, MemorySource, PageAddress, Pagination, PaginationStyle, ToolSpec
+from adapters.catalog import ToolCatalog
 from adapters.clock import SystemClock
 from runax_cli.agent.session import Session, TurnLimits
 from runax_cli.core.events import CollectingSink
 from runax_cli.core.results import RunResult, RunStatus
-from runax_cli.executor.data_tools.router import LabellerParts, Workbench
+from runax_cli.executor.data_tools.router import DatasetToolRouter, LabelerDependencies
 from runax_cli.executor.executor import Executor
-from runax_cli.executor.reduce.pipeline import Reader
-from runax_cli.executor.sql.tables import Tables
+from runax_cli.executor.reduce.pipeline import ReducerFactory
+from runax_cli.executor.sql.tables import TableCatalog
 from runax_cli.executor.store.dataset import DatasetStore
 from runax_cli.memory.journal import MemoryJournal
 from runax_cli.models.base import ModelReply, ModelRequest, Role, ScriptedModel, ToolCall, Usage
@@ -41,7 +41,7 @@ def spec(name: str = "list_payments", **changes: Any) -> ToolSpec:
         "locator": "GET /payments",
         "noun": "payments",
         "pagination": Pagination(
-            convention=Convention.OFFSET, position="offset", size="limit", min_size=1, max_size=20, default_size=20
+            convention=PaginationStyle.OFFSET, position="offset", size="limit", min_size=1, max_size=20, default_size=20
         ),
     }
     return ToolSpec(**values | changes)
@@ -86,17 +86,19 @@ class Play:
         registry = ModelRegistry({Role.AGENT: role}, concurrency=4, rules=lambda: self.model)
         counter, effective = registry.counter(Role.REDUCER), registry.config(Role.REDUCER).effective_tokens
         sources = {name: (spec(name), self.api) for name in self.names}
-        catalog = await Catalog.load([MemorySource("crm", sources)])
+        catalog = await ToolCatalog.load([MemorySource("crm", sources)])
         store = DatasetStore(self.folder / "datasets")
         executor = Executor(
             catalog, store, journal, counter=counter, effective_tokens=effective, prompts=REDUCER_PROMPTS
         )
-        self.workbench = Workbench(
+        self.workbench = DatasetToolRouter(
             executor,
             store.folder,
             journal,
-            reader=Reader(counter, prompts=REDUCER_PROMPTS, effective_tokens=effective, concurrency=4),
-            labels=LabellerParts(counter=counter, prompts=LABELLER_PROMPTS, effective_tokens=effective, concurrency=4),
+            reader=ReducerFactory(counter, prompts=REDUCER_PROMPTS, effective_tokens=effective, concurrency=4),
+            labels=LabelerDependencies(
+                counter=counter, prompts=LABELLER_PROMPTS, effective_tokens=effective, concurrency=4
+            ),
             clock=SystemClock(),
         )
         self.session = Session(
@@ -179,13 +181,13 @@ async def test_a_dataset_is_never_listed_without_the_call_it_came_from(
 ) -> None:
     """Parts run side by side: another one may be shown the list while the table of this one is still described."""
     listed: list[str] = []
-    card = Tables.card
+    card = TableCatalog.card
 
-    async def described(tables: Tables, name: str) -> str:
+    async def described(tables: TableCatalog, name: str) -> str:
         listed.append(play.workbench.listing)
         return await card(tables, name)
 
-    monkeypatch.setattr(Tables, "card", described)
+    monkeypatch.setattr(TableCatalog, "card", described)
     await play.ask("Jaký je součet plateb?", calls(COMPUTE), says("Nevím."))
     assert listed == [f"payments_1 ({N} of list_payments {{}})"]
 

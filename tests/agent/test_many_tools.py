@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from adapters.base import MemorySource, ToolSpec
-from adapters.catalog import Catalog
+from adapters.catalog import ToolCatalog
 from adapters.openapi.adapter import OpenApiSource
 from adapters.openapi.settings import OpenApiSettings
-from runax_cli.agent.loop.toolbox import FOUND_AT_ONCE, Shelf, Toolbox, ToolLimits
+from runax_cli.agent.loop.toolbox import FOUND_AT_ONCE, ToolLimits, ToolRegistry, ToolSelection
 from runax_cli.agent.session import TurnLimits
 from runax_cli.guard.visible_tool import visible
 from runax_cli.models.base import ByteCounter, Message, ModelRequest, Role
@@ -144,7 +144,7 @@ async def test_a_planner_is_told_of_the_tools_that_fit(stage: Any) -> None:
 
 
 def test_the_rules_model_looks_for_tools_once_where_none_fits(stage: Any) -> None:
-    box = Toolbox(shelf := Shelf(synthetic(stage)), shelf, limits=ToolLimits(tools=9), counter=BYTES)
+    box = ToolSelection(shelf := ToolRegistry(synthetic(stage)), shelf, limits=ToolLimits(tools=9), counter=BYTES)
     box.open("")
     assert [schema.name for schema in box.offered] == ["find_tools"]
     asked = Message("user", "Show the approval of the refund")
@@ -162,8 +162,8 @@ def test_the_rules_model_looks_for_tools_once_where_none_fits(stage: Any) -> Non
 
 @pytest.mark.parametrize("limits", [ToolLimits(tools=5), ToolLimits(tokens=3_000), ToolLimits(tools=10, tokens=2_500)])
 def test_no_list_is_above_its_limits_however_much_is_found(limits: ToolLimits, stage: Any) -> None:
-    shelf = Shelf(synthetic(stage))
-    box = Toolbox(shelf, shelf, limits=limits, counter=BYTES)
+    shelf = ToolRegistry(synthetic(stage))
+    box = ToolSelection(shelf, shelf, limits=limits, counter=BYTES)
     box.open("orders and their status")
     for thing in THINGS:
         for aspect in ASPECTS[:3]:
@@ -176,8 +176,8 @@ def test_no_list_is_above_its_limits_however_much_is_found(limits: ToolLimits, s
 
 
 def test_what_was_called_never_leaves_the_list(stage: Any) -> None:
-    shelf = Shelf(synthetic(stage))
-    box = Toolbox(shelf, shelf, limits=ToolLimits(tools=6), counter=BYTES)
+    shelf = ToolRegistry(synthetic(stage))
+    box = ToolSelection(shelf, shelf, limits=ToolLimits(tools=6), counter=BYTES)
     box.open("orders and their status")
     box.named("get_basket_owner")
     for thing in THINGS:
@@ -187,7 +187,7 @@ def test_what_was_called_never_leaves_the_list(stage: Any) -> None:
 
 def test_a_tool_is_made_visible_when_it_is_looked_at(stage: Any) -> None:
     specs = synthetic(stage)
-    shelf = Shelf(specs)
+    shelf = ToolRegistry(specs)
     assert shelf[specs[3].name] == visible(specs[3])
     assert list(shelf) == [spec.name for spec in specs]
     assert "zebra" not in shelf
@@ -231,13 +231,13 @@ def github() -> Path:
 async def test_of_a_thousand_real_tools_the_one_that_a_question_needs_is_offered_at_once(github: Path) -> None:
     source = await OpenApiSource.open(OpenApiSettings(name="github", document=str(github)))
     try:
-        shelf = Shelf((await source.list_tools()).tools)
+        shelf = ToolRegistry((await source.list_tools()).tools)
     finally:
         await source.aclose()
     assert len(shelf) > 1_000
     missed, sizes = [], []
     for question, name in QUESTIONS:
-        box = Toolbox(shelf, shelf, limits=ToolLimits(tokens=32_000), counter=BYTES)
+        box = ToolSelection(shelf, shelf, limits=ToolLimits(tokens=32_000), counter=BYTES)
         box.open(question)
         sizes.append(sum(shelf.price(schema.name, BYTES) for schema in box.offered[1:]))
         if name not in [schema.name for schema in box.offered]:
@@ -272,8 +272,8 @@ async def test_what_several_looks_find_at_once_is_all_on_the_list(stage: Any) ->
 async def test_tools_of_several_sources_stand_on_one_list(stage: Any) -> None:
     specs = synthetic(stage)
     shop, desk = (MemorySource(name, {s.name: (s, unused) for s in specs[:300]}) for name in ("shop", "desk"))
-    shelf = Shelf((await Catalog.load([shop, desk])).tools)
-    box = Toolbox(shelf, shelf, limits=ToolLimits(), counter=BYTES)
+    shelf = ToolRegistry((await ToolCatalog.load([shop, desk])).tools)
+    box = ToolSelection(shelf, shelf, limits=ToolLimits(), counter=BYTES)
     box.open("list the owner of orders")
     assert {"shop__list_order_owner", "desk__list_order_owner"} <= {schema.name for schema in box.offered}
     assert set(box.best("desk list invoice tag")[:1]) == {"desk__list_invoice_tag"}

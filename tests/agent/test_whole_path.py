@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from adapters.base import CallResult, Convention, MemorySource, PageAddress, Pagination, ToolSpec
-from adapters.catalog import Catalog
+from adapters.base import CallResult, MemorySource, PageAddress, Pagination, PaginationStyle, ToolSpec
+from adapters.catalog import ToolCatalog
 from adapters.errors import TimedOut
 from runax_cli.agent import prompts
 from runax_cli.agent.session import Session, TurnLimits
@@ -36,7 +36,7 @@ SPEC = ToolSpec(
     locator="GET /tickets",
     noun="tickets",
     pagination=Pagination(
-        convention=Convention.OFFSET,
+        convention=PaginationStyle.OFFSET,
         position="offset",
         size="limit",
         min_size=1,
@@ -95,7 +95,7 @@ async def session_over(folder: Path, serve: Any, sink: CollectingSink) -> tuple[
         concurrency=4,
         rules=lambda: model,
     )
-    catalog = await Catalog.load([MemorySource("crm", {"list_tickets": (SPEC, serve)})])
+    catalog = await ToolCatalog.load([MemorySource("crm", {"list_tickets": (SPEC, serve)})])
     executor = Executor(
         catalog,
         DatasetStore(folder / "datasets"),

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from runax_cli.commands import bench
-from runax_cli.commands.options import BenchOptions, Common
+from runax_cli.commands.options import BenchOptions, CommonOptions
 from runax_cli.core.errors import UsageError
 
 Run = Callable[..., Any]
@@ -58,4 +58,4 @@ def test_many_events_are_asked_in_a_process_whose_memory_is_known(runax: Run) ->
 async def test_without_a_checkout_it_says_that_it_needs_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bench, "_PACKAGE", "benchmarks_that_are_absent")
     with pytest.raises(UsageError, match="runs from a checkout"):
-        await bench.run(BenchOptions(), Common())
+        await bench.run(BenchOptions(), CommonOptions())

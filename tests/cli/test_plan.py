@@ -10,7 +10,7 @@ from mock_api.app import create_app
 from mock_api.serving import serve
 from runax_cli.commands import plan, query
 from runax_cli.commands.demo import TOKEN, demo_configuration
-from runax_cli.commands.options import Common, OutputOptions
+from runax_cli.commands.options import CommonOptions, OutputOptions
 from runax_cli.core.results import QuestionForecast, RunResult
 
 MARTEN = 'What is the case code of the marten in the tickets of the customer named "Baláž"?'
@@ -18,8 +18,8 @@ COUNT = "How many tickets does customer 4 have?"
 TWO = 'How many tickets does customer 4 have? What is the email of the customer named "Baláž"?'
 
 
-def common(form: Any) -> Common:
-    return Common(output=OutputOptions(output=form, quiet=True))
+def common(form: Any) -> CommonOptions:
+    return CommonOptions(output=OutputOptions(output=form, quiet=True))
 
 
 async def forecast_of(question: str, capsys: Any, **settings: Any) -> QuestionForecast:

@@ -23,7 +23,7 @@ from adapters.errors import (
     TimedOut,
     ToolFailed,
 )
-from adapters.http.secret_mask import Mask
+from adapters.http.secret_mask import SecretMask
 from adapters.mcp.connection.jsonrpc_repair import TOO_LARGE
 from adapters.mcp.settings import McpSettings
 
@@ -54,7 +54,7 @@ _PASSING = re.compile(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Circumstances:
+class FailureContext:
     """What was being done when it failed, the last HTTP status of 400 or more, and the end of the server's stderr.
 
     `retry_after_s` is how long the server then asked to wait.
@@ -72,12 +72,12 @@ class Circumstances:
     own_limit_s: float | None = None
 
 
-def mask_of(settings: McpSettings) -> Mask:
+def mask_of(settings: McpSettings) -> SecretMask:
     """What keeps a server's secrets out of messages."""
-    return Mask(value for value in (settings.token, *settings.headers.values(), *settings.env.values()) if value)
+    return SecretMask(value for value in (settings.token, *settings.headers.values(), *settings.env.values()) if value)
 
 
-def failure_of(error: Exception, around: Circumstances) -> SourceError:
+def failure_of(error: Exception, around: FailureContext) -> SourceError:
     """The source error that an exception of the SDK means."""
     cause = _root(error)
     if isinstance(cause, SourceError):
@@ -99,14 +99,14 @@ def failure_of(error: Exception, around: Circumstances) -> SourceError:
     return connection_failed(around, str(cause) if is_lost and str(cause) else f"{type(cause).__name__}: {cause}")
 
 
-def connection_failed(around: Circumstances, why: str, *, is_retryable: bool = True) -> ConnectionFailed:
+def connection_failed(around: FailureContext, why: str, *, is_retryable: bool = True) -> ConnectionFailed:
     """No connection, or it was lost; usually worth trying again on a new one."""
     return ConnectionFailed(
         _told(around, why), source=around.settings.name, location=around.location, is_retryable=is_retryable
     )
 
 
-def timed_out(around: Circumstances) -> TimedOut:
+def timed_out(around: FailureContext) -> TimedOut:
     """The time limit of one step passed."""
     limit_s, whose = around.settings.timeout_s, "source's"
     if around.own_limit_s is not None:
@@ -119,7 +119,7 @@ def timed_out(around: Circumstances) -> TimedOut:
     )
 
 
-def tool_failed(around: Circumstances, why: str) -> ToolFailed:
+def tool_failed(around: FailureContext, why: str) -> ToolFailed:
     """The server says that the tool failed; the words are its own, and tell whether it may do better later."""
     words = mask_of(around.settings).text(why.strip())[:_EXCERPT]
     return ToolFailed(
@@ -130,7 +130,7 @@ def tool_failed(around: Circumstances, why: str) -> ToolFailed:
     )
 
 
-def void_result(around: Circumstances) -> MalformedResponse:
+def void_result(around: FailureContext) -> MalformedResponse:
     """A tool that reads gave nothing, which is not to say that there is nothing."""
     return MalformedResponse(
         _told(around, "the result has neither 'content' nor 'structuredContent'"),
@@ -140,7 +140,7 @@ def void_result(around: Circumstances) -> MalformedResponse:
     )
 
 
-def _of_protocol(error: MCPError, around: Circumstances) -> SourceError:
+def _of_protocol(error: MCPError, around: FailureContext) -> SourceError:
     said = error.message.lower()
     if error.code == REQUEST_TIMEOUT:
         return timed_out(around)
@@ -160,7 +160,7 @@ def _of_protocol(error: MCPError, around: Circumstances) -> SourceError:
     return connection_failed(around, why, is_retryable=False) if around.is_connecting else tool_failed(around, why)
 
 
-def _unreadable(why: str, around: Circumstances) -> MalformedResponse:
+def _unreadable(why: str, around: FailureContext) -> MalformedResponse:
     """A reply that is none, such as the page of a proxy that has trouble; another one may be sound."""
     return MalformedResponse(
         _told(around, f"the reply cannot be read: {why}"),
@@ -176,7 +176,7 @@ def _details(error: MCPError) -> str:
     return f": {str(data)[:_EXCERPT]}" if data and str(data) not in error.message else ""
 
 
-def _of_status(status: int, around: Circumstances) -> SourceError:
+def _of_status(status: int, around: FailureContext) -> SourceError:
     settings = around.settings
     if status in _SESSION_UNKNOWN and around.has_session:
         return connection_failed(around, f"the server answered with HTTP {status}: it may have forgotten the session")
@@ -196,7 +196,7 @@ def _of_status(status: int, around: Circumstances) -> SourceError:
     )
 
 
-def _hint(status: int, around: Circumstances) -> str:
+def _hint(status: int, around: FailureContext) -> str:
     if around.retry_after_s is not None:
         return f", and asks to be left alone for {around.retry_after_s:g} s"
     is_no_endpoint = around.is_connecting and status in (404, 405)
@@ -210,7 +210,7 @@ def _root(error: Exception) -> Exception:
     return error
 
 
-def _told(around: Circumstances, why: str) -> str:
+def _told(around: FailureContext, why: str) -> str:
     words = around.last_words.strip()
     tail = f"; its last words: {words}" if words else ""
     return mask_of(around.settings).text(f"MCP server '{around.settings.name}', {around.location}: {why}{tail}")

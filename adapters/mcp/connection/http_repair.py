@@ -17,7 +17,7 @@ from mcp.types import JSONRPCError, JSONRPCResponse, jsonrpc_message_adapter
 from pydantic import ValidationError
 
 from adapters.base import Json, JsonObject
-from adapters.http.body_limits import CappedClient
+from adapters.http.body_limits import MaxSizeClient
 from adapters.mcp.connection.jsonrpc_repair import RequestId, messages_in
 
 _JSON, _EVENTS = "application/json", "text/event-stream"
@@ -32,14 +32,14 @@ _RESULT = ("content", "structuredContent")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class JsonRpcRequest:
     """The request that a body answers."""
 
     named: RequestId
     method: str
 
 
-class MendingClient(CappedClient):
+class RepairingClient(MaxSizeClient):
     """A client whose answers to requests of JSON-RPC are messages, as far as they can be read as such."""
 
     async def send(self, request: httpx2.Request, *, stream: bool = False, **options: Any) -> httpx2.Response:
@@ -79,12 +79,12 @@ def _sent(request: httpx2.Request) -> JsonObject | None:
     return sent if isinstance(sent, dict) else None
 
 
-def _asked(sent: JsonObject) -> Asked | None:
+def _asked(sent: JsonObject) -> JsonRpcRequest | None:
     named, method = sent.get("id"), sent.get("method")
-    return Asked(named, method) if isinstance(named, int | str) and isinstance(method, str) else None
+    return JsonRpcRequest(named, method) if isinstance(named, int | str) and isinstance(method, str) else None
 
 
-async def _mended(response: httpx2.Response, asked: Asked, max_bytes: int) -> httpx2.Response:
+async def _mended(response: httpx2.Response, asked: JsonRpcRequest, max_bytes: int) -> httpx2.Response:
     """The response with its kind by its look, and with a body that is mended while it is read.
 
     What is only said to be accepted has been answered where the answer is there.
@@ -96,9 +96,11 @@ async def _mended(response: httpx2.Response, asked: Asked, max_bytes: int) -> ht
             break
     kind = _kind(response.headers.get("content-type", "").lower(), first)
     if kind is None or (response.status_code == httpx2.codes.ACCEPTED and not first):
-        return _with_body(response, _Body(response, _again(first, pieces)), response.headers.get("content-type"))
+        return _with_body(
+            response, _RepairedBody(response, _again(first, pieces)), response.headers.get("content-type")
+        )
     body = _events(first, pieces, asked, max_bytes) if kind == _EVENTS else _reply(first, pieces, asked)
-    return _with_body(response, _Body(response, body), kind)
+    return _with_body(response, _RepairedBody(response, body), kind)
 
 
 def _kind(said: str, look: bytes) -> str | None:
@@ -110,7 +112,7 @@ def _kind(said: str, look: bytes) -> str | None:
     return None
 
 
-def _with_body(response: httpx2.Response, body: "_Body", kind: str | None) -> httpx2.Response:
+def _with_body(response: httpx2.Response, body: "_RepairedBody", kind: str | None) -> httpx2.Response:
     headers = [(name, value) for name, value in response.headers.multi_items() if name != "content-type"]
     typed = [*headers, ("content-type", kind)] if kind else headers
     return httpx2.Response(
@@ -122,7 +124,7 @@ def _with_body(response: httpx2.Response, body: "_Body", kind: str | None) -> ht
     )
 
 
-class _Body(httpx2.AsyncByteStream):
+class _RepairedBody(httpx2.AsyncByteStream):
     """The pieces of a body that stand in for another response's."""
 
     def __init__(self, response: httpx2.Response, pieces: AsyncIterator[bytes]) -> None:
@@ -141,14 +143,16 @@ async def _again(first: bytes, pieces: AsyncIterator[bytes]) -> AsyncIterator[by
         yield piece
 
 
-async def _reply(first: bytes, pieces: AsyncIterator[bytes], asked: Asked) -> AsyncIterator[bytes]:
+async def _reply(first: bytes, pieces: AsyncIterator[bytes], asked: JsonRpcRequest) -> AsyncIterator[bytes]:
     """A body of JSON: the reply in it, which stands last."""
     body = b"".join([first, *[piece async for piece in pieces]])
     found = list(_replies(body, asked))
     yield found[-1] if found else body
 
 
-async def _events(first: bytes, pieces: AsyncIterator[bytes], asked: Asked, max_bytes: int) -> AsyncIterator[bytes]:
+async def _events(
+    first: bytes, pieces: AsyncIterator[bytes], asked: JsonRpcRequest, max_bytes: int
+) -> AsyncIterator[bytes]:
     """A stream of events, each mended as soon as it is whole; the last one may lack its end.
 
     A reply that bears the id of another request counts only where no better one comes.
@@ -187,7 +191,7 @@ def _cut(text: bytes) -> Iterator[bytes]:
     yield text[start:]
 
 
-def _last_event(left: bytes, asked: Asked) -> bytes:
+def _last_event(left: bytes, asked: JsonRpcRequest) -> bytes:
     """What is behind the last end of an event: an event only where its data came whole."""
     try:
         orjson.loads(_data(left))
@@ -196,7 +200,7 @@ def _last_event(left: bytes, asked: Asked) -> bytes:
     return _event(left + b"\n\n", asked)
 
 
-def _is_foreign(event: bytes, asked: Asked) -> bool:
+def _is_foreign(event: bytes, asked: JsonRpcRequest) -> bool:
     """Whether an event is a reply, and its id says to another request."""
     try:
         value = orjson.loads(_data(event))
@@ -211,7 +215,7 @@ def _data(event: bytes) -> bytes:
     return b"\n".join(value.removeprefix(b" ") for name, _, value in lines if name == b"data")
 
 
-def _event(event: bytes, asked: Asked) -> bytes:
+def _event(event: bytes, asked: JsonRpcRequest) -> bytes:
     """An event whose data is a message; others as they are, and without their data where that is noise."""
     lines = [line.partition(b":") for line in _LINE.split(event)]
     data = _data(event)
@@ -230,7 +234,7 @@ def _data_lines(data: bytes) -> list[bytes]:
     return [b"data: " + line for line in _LINE.split(data)]
 
 
-def _replies(body: bytes, asked: Asked) -> Iterator[bytes]:
+def _replies(body: bytes, asked: JsonRpcRequest) -> Iterator[bytes]:
     """The messages in a body, of which one is the reply; the body itself where the SDK will take it."""
     try:
         message = jsonrpc_message_adapter.validate_json(body, by_name=False)
@@ -245,19 +249,19 @@ def _replies(body: bytes, asked: Asked) -> Iterator[bytes]:
         yield json.dumps({**found, "id": asked.named} if is_reply else found, ensure_ascii=True).encode()
 
 
-def _without_foreign(messages: list[JsonObject], asked: Asked) -> list[JsonObject]:
+def _without_foreign(messages: list[JsonObject], asked: JsonRpcRequest) -> list[JsonObject]:
     """The messages without replies to other requests, where one to this request is among them."""
     replies = [message for message in messages if "method" not in message]
     ours = [reply for reply in replies if str(reply.get("id")) == str(asked.named)]
     return [message for message in messages if message not in replies or message in ours] if ours else messages
 
 
-def _fits(message: object, asked: Asked) -> bool:
+def _fits(message: object, asked: JsonRpcRequest) -> bool:
     is_reply = isinstance(message, JSONRPCResponse | JSONRPCError)
     return not is_reply or str(getattr(message, "id", None)) == str(asked.named)
 
 
-def _in_envelope(body: bytes, asked: Asked) -> Json | bytes:
+def _in_envelope(body: bytes, asked: JsonRpcRequest) -> Json | bytes:
     """The body as a reply, where it is the bare result or a reply that does not say so."""
     try:
         value: Json = orjson.loads(body)

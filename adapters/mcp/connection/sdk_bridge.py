@@ -30,7 +30,7 @@ from mcp.types import (
 from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_HANDSHAKE_VERSION
 from pydantic import ValidationError
 
-from adapters.base import Json, JsonObject, LeftOut
+from adapters.base import Json, JsonObject, SkippedTool
 from adapters.mcp.connection.jsonrpc_repair import is_begun, messages_in, too_large
 from adapters.mcp.connection.stdio import LineTooLong
 
@@ -65,13 +65,13 @@ def usable_tools(raw: Mapping[str, Json]) -> Iterator[JsonObject]:
             yield _tool(tool)
 
 
-def unusable_tools(raw: Mapping[str, Json]) -> Iterator[LeftOut]:
+def unusable_tools(raw: Mapping[str, Json]) -> Iterator[SkippedTool]:
     """The rest of the list, each with the reason."""
     for index, tool in enumerate(listed(raw, "tools")):
         if not isinstance(tool, dict):
-            yield LeftOut(f"tools/{index}", "the tool is no object")
+            yield SkippedTool(f"tools/{index}", "the tool is no object")
         elif not isinstance(tool.get("name"), str) or not tool["name"]:
-            yield LeftOut(f"tools/{index}", "the tool has no name")
+            yield SkippedTool(f"tools/{index}", "the tool has no name")
 
 
 def listed(raw: Mapping[str, Json], name: str) -> list[Json]:
@@ -180,14 +180,14 @@ _EXCERPT = 300
 _MOST_LINES = 100_000
 
 
-class _Carried(str):
+class _RawResult(str):
     """A text to the checks of the SDK, and the raw result to whoever knows better."""
 
     __slots__ = ("raw",)
     raw: JsonObject
 
     @classmethod
-    def of(cls, raw: JsonObject) -> "_Carried":
+    def of(cls, raw: JsonObject) -> "_RawResult":
         carried = cls("carried")
         carried.raw = raw
         return carried
@@ -196,13 +196,13 @@ class _Carried(str):
 def raw_of(result: Result) -> JsonObject:
     """The result as the server sent it; one that did not come through this transport is taken as it is."""
     carried = (result.meta or {}).get(_KEY)
-    if isinstance(carried, _Carried):
+    if isinstance(carried, _RawResult):
         return carried.raw
     return result.model_dump(by_alias=True, mode="json", exclude_none=True)
 
 
 @dataclass
-class Wire:
+class SdkBridge:
     """A transport around another one. `n_spoiled` counts what came and was no message; `last_spoiled` says what."""
 
     inner: Transport
@@ -214,7 +214,7 @@ class Wire:
 
     async def __aenter__(self) -> TransportStreams:
         reading, writing = await self._stack.enter_async_context(self.inner)
-        return _Reading(reading, self), _Writing(writing, self)
+        return _ReadStream(reading, self), _WriteStream(writing, self)
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -308,13 +308,13 @@ def _carrying(method: str, raw: JsonObject) -> JsonObject:
     if fit is None:
         return raw
     meta = fit.get("_meta")
-    return {**fit, "_meta": {**(meta if isinstance(meta, Mapping) else {}), _KEY: _Carried.of(raw)}}
+    return {**fit, "_meta": {**(meta if isinstance(meta, Mapping) else {}), _KEY: _RawResult.of(raw)}}
 
 
-class _Reading:
+class _ReadStream:
     """The stream of what the server sends."""
 
-    def __init__(self, inner: ReadStream[SessionMessage | Exception], wire: Wire) -> None:
+    def __init__(self, inner: ReadStream[SessionMessage | Exception], wire: SdkBridge) -> None:
         self._inner, self._wire = inner, wire
         self._waiting: deque[SessionMessage] = deque()
 
@@ -331,7 +331,7 @@ class _Reading:
     async def aclose(self) -> None:
         await self._inner.aclose()
 
-    def __aiter__(self) -> "_Reading":
+    def __aiter__(self) -> "_ReadStream":
         return self
 
     async def __anext__(self) -> SessionMessage | Exception:
@@ -339,7 +339,7 @@ class _Reading:
             self._waiting.extend(self._wire.received(await self._inner.__anext__()))
         return self._waiting.popleft()
 
-    async def __aenter__(self) -> "_Reading":
+    async def __aenter__(self) -> "_ReadStream":
         await self._inner.__aenter__()
         return self
 
@@ -349,10 +349,10 @@ class _Reading:
         return await self._inner.__aexit__(kind, error, trace)
 
 
-class _Writing:
+class _WriteStream:
     """The stream of what is sent to the server."""
 
-    def __init__(self, inner: WriteStream[SessionMessage], wire: Wire) -> None:
+    def __init__(self, inner: WriteStream[SessionMessage], wire: SdkBridge) -> None:
         self._inner, self._wire = inner, wire
 
     async def send(self, item: SessionMessage, /) -> None:
@@ -362,7 +362,7 @@ class _Writing:
     async def aclose(self) -> None:
         await self._inner.aclose()
 
-    async def __aenter__(self) -> "_Writing":
+    async def __aenter__(self) -> "_WriteStream":
         await self._inner.__aenter__()
         return self
 

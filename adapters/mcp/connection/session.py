@@ -35,9 +35,9 @@ from mcp.types import (
 from adapters.base import JsonObject
 from adapters.errors import ConnectionFailed, HttpStatusError, SourceError
 from adapters.http.transport import retry_after_s
-from adapters.mcp.connection.errors import Circumstances, connection_failed, failure_of, mask_of, timed_out
-from adapters.mcp.connection.sdk_bridge import Wire, raw_of
-from adapters.mcp.connection.transports import ServerWords, Way, transport_to, ways_to
+from adapters.mcp.connection.errors import FailureContext, connection_failed, failure_of, mask_of, timed_out
+from adapters.mcp.connection.sdk_bridge import SdkBridge, raw_of
+from adapters.mcp.connection.transports import StderrTail, TransportOption, transport_to, ways_to
 from adapters.mcp.settings import McpSettings
 
 _LOG = logging.getLogger(__name__)
@@ -64,7 +64,7 @@ class ToolPage:
 
 
 @dataclass(eq=False)
-class Connection:
+class McpConnection:
     """A connection, from `open` to `aclose`. Once `is_lost`, every further request fails: open another one.
 
     `heard` is told the headers of every answer over HTTP.
@@ -81,18 +81,18 @@ class Connection:
     _settled: asyncio.Event = field(default_factory=asyncio.Event)
     _closing: asyncio.Event = field(default_factory=asyncio.Event)
     _failure: SourceError | None = None
-    _wire: Wire | None = None
-    _words: ServerWords = field(init=False)
+    _wire: SdkBridge | None = None
+    _words: StderrTail = field(init=False)
     _status: int | None = None
     _retry_after_s: float | None = None
 
     def __post_init__(self) -> None:
         settings = self.settings
         path = settings.log_folder / f"mcp_{settings.file_name}.log" if settings.log_folder else None
-        self._words = ServerWords(settings.name, mask_of(settings), path)
+        self._words = StderrTail(settings.name, mask_of(settings), path)
 
     @classmethod
-    async def open(cls, settings: McpSettings, *, heard: Callable[[Mapping[str, str]], object]) -> "Connection":
+    async def open(cls, settings: McpSettings, *, heard: Callable[[Mapping[str, str]], object]) -> "McpConnection":
         """Connect and agree on a protocol, within twice the time limit: an old server is asked in two ways.
 
         Raises SourceError. A server process that was started is stopped again where that fails.
@@ -198,14 +198,14 @@ class Connection:
             self.is_lost, self._client = True, None
             self._settled.set()
 
-    async def _serve(self, way: Way) -> SourceError | None:
+    async def _serve(self, way: TransportOption) -> SourceError | None:
         """Connect by one way and stay until the end; the failure that ended it."""
         try:
             async with contextlib.AsyncExitStack() as stack:
                 transport = await transport_to(
                     self.settings, way, stack=stack, words=self._words, heard=self._note_status
                 )
-                self._wire = Wire(transport)
+                self._wire = SdkBridge(transport)
                 self._client = await stack.enter_async_context(self._sdk_client(self._wire, way))
                 async with anyio.create_task_group() as group:
                     group.start_soon(self._listen)
@@ -244,10 +244,10 @@ class Connection:
             self._status = response.status_code
             self._retry_after_s = retry_after_s(response.headers.get("retry-after"), now=time.time())
 
-    def _sdk_client(self, wire: Wire, way: Way) -> Client:
+    def _sdk_client(self, wire: SdkBridge, way: TransportOption) -> Client:
         return Client(
             wire,
-            mode="legacy" if way is Way.STDIO_ANEW else "auto",
+            mode="legacy" if way is TransportOption.STDIO_ANEW else "auto",
             read_timeout_seconds=self.settings.timeout_s,
             client_info=Implementation(name="runax", version=_version()),
             message_handler=self._hear,
@@ -275,8 +275,8 @@ class Connection:
             failure = failure_of(error, replace(self._around(location), own_limit_s=own_limit_s))
         raise failure
 
-    def _around(self, location: str) -> Circumstances:
-        return Circumstances(
+    def _around(self, location: str) -> FailureContext:
+        return FailureContext(
             settings=self.settings,
             location=location,
             status=self._status,
@@ -295,12 +295,12 @@ class Connection:
         return f"{self._words.last} {noise}"
 
 
-def _is_unknown_way(failure: SourceError, way: Way) -> bool:
+def _is_unknown_way(failure: SourceError, way: TransportOption) -> bool:
     """Whether a server refused Streamable HTTP as one does that never heard of it, or ended at the first question.
 
     Servers of the older revisions may end at whatever is no handshake.
     """
-    if way is Way.STDIO:
+    if way is TransportOption.STDIO:
         return isinstance(failure, ConnectionFailed) and failure.is_retryable
     return isinstance(failure, HttpStatusError) and failure.status in (400, 404, 405, 406)
 

@@ -26,7 +26,7 @@ class LineTooLong(Exception):
 
 
 @dataclass
-class Lines:
+class LineBuffer:
     """What has come of the current line; `max_bytes` is the longest that is kept."""
 
     max_bytes: int
@@ -91,7 +91,7 @@ async def _running(
     stdin, stdout = process.stdin, process.stdout
     if stdin is None or stdout is None:
         raise OSError(f"'{server.command}' was started without pipes")
-    pipes = _Pipes(process, stdin, stdout, Lines(max_bytes))
+    pipes = _ProcessPipes(process, stdin, stdout, LineBuffer(max_bytes))
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(pipes.read)
         tasks.start_soon(pipes.write)
@@ -104,13 +104,13 @@ async def _running(
 
 
 @dataclass
-class _Pipes:
+class _ProcessPipes:
     """The pipes of a process, and the streams of messages that lead to them."""
 
     process: Process
     stdin: ByteSendStream
     stdout: ByteReceiveStream
-    lines: Lines
+    lines: LineBuffer
     received: ObjectReceiveStream[SessionMessage | Exception] = field(init=False)
     to_send: ObjectSendStream[SessionMessage] = field(init=False)
     _arriving: ObjectSendStream[SessionMessage | Exception] = field(init=False)

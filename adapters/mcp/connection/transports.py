@@ -19,9 +19,9 @@ from mcp.client import Transport
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
-from adapters.http.secret_mask import Mask, quiet_http_logs
+from adapters.http.secret_mask import SecretMask, quiet_http_logs
 from adapters.http.url_safety import guard
-from adapters.mcp.connection.http_repair import MendingClient
+from adapters.mcp.connection.http_repair import RepairingClient
 from adapters.mcp.connection.stdio import process_client
 from adapters.mcp.settings import McpSettings
 
@@ -33,11 +33,11 @@ _AT_ONCE = 65_536
 
 
 @dataclass
-class ServerWords:
+class StderrTail:
     """The stderr of one server; `last` is the end of it, at most 1,000 characters, free of secrets."""
 
     name: str
-    mask: Mask
+    mask: SecretMask
     path: Path | None = None
     last: str = ""
     n_bytes: int = 0
@@ -112,7 +112,7 @@ class ServerWords:
 _READ_S = 300.0
 
 
-class Way(StrEnum):
+class TransportOption(StrEnum):
     """How a server is reached. `STDIO_ANEW` starts it once more and asks nothing before the handshake."""
 
     STDIO = "stdio"
@@ -124,29 +124,33 @@ class Way(StrEnum):
 Heard = Callable[[httpx2.Response], Awaitable[None]]
 
 
-def ways_to(settings: McpSettings) -> tuple[Way, ...]:
+def ways_to(settings: McpSettings) -> tuple[TransportOption, ...]:
     """The ways in the order in which they are tried; a later one only where the server knows nothing of the first."""
-    return (Way.STDIO, Way.STDIO_ANEW) if settings.command else (Way.HTTP, Way.TWO_STREAMS)
+    return (
+        (TransportOption.STDIO, TransportOption.STDIO_ANEW)
+        if settings.command
+        else (TransportOption.HTTP, TransportOption.TWO_STREAMS)
+    )
 
 
 async def transport_to(
-    settings: McpSettings, way: Way, *, stack: AsyncExitStack, words: ServerWords, heard: Heard
+    settings: McpSettings, way: TransportOption, *, stack: AsyncExitStack, words: StderrTail, heard: Heard
 ) -> Transport:
     """A transport that is not yet open; what it needs is entered on `stack`. `heard` sees every HTTP response."""
     match way:
-        case Way.STDIO | Way.STDIO_ANEW:
+        case TransportOption.STDIO | TransportOption.STDIO_ANEW:
             errlog = await stack.enter_async_context(words.listening())
             return process_client(_process(settings), errlog=errlog, max_bytes=settings.max_bytes)
-        case Way.HTTP:
+        case TransportOption.HTTP:
             client = await stack.enter_async_context(_http(settings, heard))
             return streamable_http_client(settings.url or "", http_client=client, max_sse_event_size=settings.max_bytes)
-        case Way.TWO_STREAMS:
+        case TransportOption.TWO_STREAMS:
             return sse_client(
                 settings.url or "",
                 headers=_headers(settings),
                 timeout=settings.timeout_s,
                 sse_read_timeout=max(_READ_S, settings.timeout_s),
-                httpx_client_factory=_Guarded(settings.url),
+                httpx_client_factory=_GuardedClientFactory(settings.url),
             )
 
 
@@ -165,7 +169,7 @@ def _http(settings: McpSettings, heard: Heard) -> httpx2.AsyncClient:
     """
     quiet_http_logs()
     limits = httpx2.Timeout(settings.timeout_s, read=max(_READ_S, settings.timeout_s))
-    client = MendingClient(
+    client = RepairingClient(
         max_bytes=settings.max_bytes,
         has_endless_events=True,
         headers=_headers(settings),
@@ -176,7 +180,7 @@ def _http(settings: McpSettings, heard: Heard) -> httpx2.AsyncClient:
 
 
 @dataclass(frozen=True, slots=True)
-class _Guarded:
+class _GuardedClientFactory:
     """Makes the clients of the SDK as it would, and lets them reach no address that only the user may name.
 
     They follow no redirect by themselves; the SDK does, within the origin only.

@@ -45,18 +45,18 @@ _MAKERS = frozenset(
 )  # fmt: skip
 
 
-class NotNearly(ValueError):
+class LenientParseError(ValueError):
     """The text is no value, however far one looks away."""
 
 
 def read_nearly(text: str, start: int = 0) -> tuple[Json, int]:
-    """The value that begins at `start`, and where it ends. Raises NotNearly."""
-    reader = _Reader(text, start)
+    """The value that begins at `start`, and where it ends. Raises LenientParseError."""
+    reader = _LenientReader(text, start)
     value = reader.value(0)
     return value, reader.end
 
 
-class _Reader:
+class _LenientReader:
     """Reads one value, mark by mark; `end` is behind the last mark that belongs to it."""
 
     def __init__(self, text: str, start: int) -> None:
@@ -68,7 +68,7 @@ class _Reader:
     def value(self, depth: int) -> Json:
         """The value that begins with the current mark."""
         if depth > _DEPTH:
-            raise NotNearly("nested too deeply")
+            raise LenientParseError("nested too deeply")
         kind, mark = self._take()
         if kind == "text":
             return self._joined(_text(mark))
@@ -82,14 +82,14 @@ class _Reader:
             return self._members(depth)
         if mark in ("[", "("):
             return self._items("]" if mark == "[" else ")", depth)
-        raise NotNearly(f"'{mark}' begins no value")
+        raise LenientParseError(f"'{mark}' begins no value")
 
     def _word(self, mark: str, depth: int) -> Json:
         if self._mark == "(" and self._kind == "sign":
             self._take()
             return _made(mark, *self._arguments(depth))
         if mark not in _WORDS and not mark.startswith("<class"):
-            raise NotNearly(f"'{mark}' is no value")
+            raise LenientParseError(f"'{mark}' is no value")
         return _WORDS.get(mark)
 
     def _member(self, depth: int) -> Json:
@@ -130,7 +130,7 @@ class _Reader:
     def _key(self) -> str:
         kind, mark = self._take()
         if kind == "sign":
-            raise NotNearly(f"'{mark}' is no key")
+            raise LenientParseError(f"'{mark}' is no key")
         return _text(mark) if kind == "text" else mark
 
     def _arguments(self, depth: int) -> tuple[list[Json], JsonObject]:
@@ -158,13 +158,13 @@ class _Reader:
 
     def _expect(self, sign: str) -> None:
         if self._kind != "sign" or self._mark != sign:
-            raise NotNearly(f"'{self._mark}' stands where '{sign}' should")
+            raise LenientParseError(f"'{self._mark}' stands where '{sign}' should")
         self._take()
 
     def _take(self) -> tuple[str, str]:
         taken = self._kind, self._mark
         if not self._kind:
-            raise NotNearly("the text ends too early")
+            raise LenientParseError("the text ends too early")
         self.end = self._ends
         self._next()
         return taken
@@ -205,9 +205,9 @@ def _number(mark: str) -> int | float:
     try:
         number = float(mark)
     except ValueError:
-        raise NotNearly(f"'{mark}' is no number") from None
+        raise LenientParseError(f"'{mark}' is no number") from None
     if number in (float("inf"), float("-inf")):
-        raise NotNearly(f"'{mark}' is beyond the range of a double")
+        raise LenientParseError(f"'{mark}' is beyond the range of a double")
     return number
 
 
@@ -255,7 +255,7 @@ def _moment(kind: str, parts: list[Json], zone: Json) -> str:
 
 
 def _refuse(name: str) -> NoReturn:
-    raise NotNearly(f"'{name}(…)' has no counterpart in JSON")
+    raise LenientParseError(f"'{name}(…)' has no counterpart in JSON")
 
 
 _LEAD = r"(?:[-*\u2022][ \t]+|\d{1,7}[.)][ \t]+|data:[ \t]*|\x1e)?"

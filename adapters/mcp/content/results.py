@@ -23,7 +23,7 @@ from adapters.mcp.content.prose_signals import (
     going_on_in,
     is_cut_short,
 )
-from adapters.mcp.content.text_data import Content, read_alone, read_text, unwrapped
+from adapters.mcp.content.text_data import TextContent, read_alone, read_text, unwrapped
 from adapters.mcp.content.text_tables import is_head_alone
 from adapters.pagination.read.text_signals import says_nothing
 
@@ -41,7 +41,7 @@ _MOST_FLAWS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class ParsedResult:
     """A payload, its size in bytes as it came, and what is odd about it as pairs of code and text.
 
     `flaw` says why a part of it could not be read.
@@ -54,14 +54,14 @@ class Read:
 
 
 @dataclass(frozen=True, slots=True)
-class _Parts:
+class _ResultBlocks:
     """The blocks of a result: what their texts hold, and what can be said about those without text."""
 
-    contents: tuple[Content, ...]
+    contents: tuple[TextContent, ...]
     others: tuple[JsonObject, ...]
 
 
-def read_result(raw: Mapping[str, Json], *, is_paged: bool = False) -> Read:
+def read_result(raw: Mapping[str, Json], *, is_paged: bool = False) -> ParsedResult:
     """The data of a result; None where it holds nothing.
 
     A text without data is a page too where the tool pages, and what it says of the next one is heard; it is a part
@@ -81,14 +81,16 @@ def read_result(raw: Mapping[str, Json], *, is_paged: bool = False) -> Read:
     words = "" if has_structure else _words(parts.contents)
     if data is None and not parts.others and not _has_content(raw):
         data = {name: value for name, value in raw.items() if name not in _OWN} or None
-        return Read(data, _size(data))
+        return ParsedResult(data, _size(data))
     markers = _markers(raw, parts.contents) if not has_structure else _beside(raw, parts.contents, data)
     if isinstance(data, str) and (is_paged or is_cut_short(data)):
         markers = going_on_in(data) | ({"has_more": True} if is_cut_short(data) else {}) | markers
     payload = _joined(data, words, markers, parts.others)
     n_bytes = sum(len(text.encode("utf-8", "replace")) for text in texts)
     flaw = "; ".join(filter(None, ("" if has_structure else _flaws(parts), complaint_beside(payload))))
-    return Read(payload, n_bytes or _size(payload), tuple(_oddities(parts, flaw, has_structure=has_structure)), flaw)
+    return ParsedResult(
+        payload, n_bytes or _size(payload), tuple(_oddities(parts, flaw, has_structure=has_structure)), flaw
+    )
 
 
 def texts_of(raw: Mapping[str, Json]) -> list[str]:
@@ -195,27 +197,27 @@ def _blocks(raw: Mapping[str, Json]) -> list[Json]:
     return content if isinstance(content, list) else [content]
 
 
-def _sorted(blocks: Sequence[Json], *, is_read: bool = True) -> tuple[list[str], _Parts]:
+def _sorted(blocks: Sequence[Json], *, is_read: bool = True) -> tuple[list[str], _ResultBlocks]:
     texts: list[str] = []
-    contents: list[Content] = []
+    contents: list[TextContent] = []
     others: list[JsonObject] = []
     for block in blocks:
         inner = _inner(block)
         if isinstance(inner, str):
             texts.append(inner)
-            contents.append(read_text(inner) if is_read else Content(inner))
+            contents.append(read_text(inner) if is_read else TextContent(inner))
         elif isinstance(block, dict) and inner is block and _is_described(block):
             others.append(_described(block))
         else:
-            contents.append(Content(inner))
+            contents.append(TextContent(inner))
     is_text = is_read and not others and all(isinstance(content.value, str) for content in contents)
     whole = (read_alone("\n".join(texts)),) if is_text and texts else ()
     if whole and whole[0].is_data:
-        return texts, _Parts(whole, ())
-    return texts, _Parts(_cut_by_length(texts) or tuple(contents), tuple(others))
+        return texts, _ResultBlocks(whole, ())
+    return texts, _ResultBlocks(_cut_by_length(texts) or tuple(contents), tuple(others))
 
 
-def _cut_by_length(texts: Sequence[str]) -> tuple[Content, ...]:
+def _cut_by_length(texts: Sequence[str]) -> tuple[TextContent, ...]:
     """The one value that is spread over all texts, cut where a block was full; empty where there is none."""
     if len(texts) < 2 or not read_text(texts[0]).flaw:
         return ()
@@ -264,7 +266,7 @@ def _described(block: JsonObject) -> JsonObject:
     return described
 
 
-def _data(contents: Sequence[Content]) -> Json:
+def _data(contents: Sequence[TextContent]) -> Json:
     """The data that the texts hold: one value, or a record for each of them; else one text."""
     values = [content.value for content in contents if not isinstance(content.value, str)]
     if not values:
@@ -296,7 +298,7 @@ def _has_identity(page: JsonObject) -> bool:
     return any(name in page for name in ("id", "name", "key", "title", "uuid", "uri"))
 
 
-def _words(contents: Sequence[Content]) -> str:
+def _words(contents: Sequence[TextContent]) -> str:
     """What stands around the data; nothing where the words are the data."""
     if not any(content.is_data for content in contents):
         return ""
@@ -304,7 +306,7 @@ def _words(contents: Sequence[Content]) -> str:
     return "\n".join(words for words in around if isinstance(words, str) and words.strip())
 
 
-def _markers(raw: Mapping[str, Json], contents: Sequence[Content]) -> JsonObject:
+def _markers(raw: Mapping[str, Json], contents: Sequence[TextContent]) -> JsonObject:
     """Members beside the data that the protocol does not know, and facts in the words around it."""
     said = {name: value for content in contents if content.is_data for name, value in content.facts.items()}
     if any(content.is_data for content in contents):
@@ -312,7 +314,7 @@ def _markers(raw: Mapping[str, Json], contents: Sequence[Content]) -> JsonObject
     return {**said, **_unknown(raw)}
 
 
-def _beside(raw: Mapping[str, Json], contents: Sequence[Content], data: Json) -> JsonObject:
+def _beside(raw: Mapping[str, Json], contents: Sequence[TextContent], data: Json) -> JsonObject:
     """The same beside structured content: of the words, which tell it once more, only what they say of going on."""
     told = going_on_in(_loose(contents), n_records=_n_records(data)) if isinstance(data, dict | list) else {}
     told = going_on(content.facts for content in contents) | told
@@ -320,7 +322,7 @@ def _beside(raw: Mapping[str, Json], contents: Sequence[Content], data: Json) ->
     return {**{name: value for name, value in told.items() if name not in known}, **_unknown(raw)}
 
 
-def _loose(contents: Sequence[Content]) -> str:
+def _loose(contents: Sequence[TextContent]) -> str:
     return "\n".join(content.value for content in contents if isinstance(content.value, str))
 
 
@@ -358,11 +360,11 @@ def _joined(data: Json, words: str, markers: JsonObject, others: Sequence[JsonOb
     return {**around, "items": data if isinstance(data, list) else [] if is_none else [data]}
 
 
-def _flaws(parts: _Parts) -> str:
+def _flaws(parts: _ResultBlocks) -> str:
     return "; ".join([content.flaw for content in parts.contents if content.flaw][:_MOST_FLAWS])
 
 
-def _oddities(parts: _Parts, flaw: str, *, has_structure: bool) -> Iterator[tuple[str, str]]:
+def _oddities(parts: _ResultBlocks, flaw: str, *, has_structure: bool) -> Iterator[tuple[str, str]]:
     if parts.others and not has_structure:
         kinds = ", ".join(sorted({str(block.get("type")) for block in parts.others}))
         yield "content_not_text", f"returned content that is no text ({kinds}): it is named and not inlined"

@@ -14,10 +14,10 @@ import orjson
 
 from adapters.base import Json, JsonObject
 from adapters.json_text import sound
-from adapters.mcp.content.lenient_json import NotNearly, integer, read_nearly, read_sequence, together, value_at
+from adapters.mcp.content.lenient_json import LenientParseError, integer, read_nearly, read_sequence, together, value_at
 from adapters.mcp.content.prose_signals import facts_in
 from adapters.mcp.content.text_tables import (
-    Table,
+    TextTable,
     read_heading,
     read_items,
     read_listing,
@@ -47,7 +47,7 @@ _FIRST_SPOILED = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
+class TextContent:
     """What a text holds: `value` (the text itself where it holds no data), and the words and facts around it.
 
     `flaw` says why text that looks like data could not be read as such.
@@ -64,7 +64,7 @@ class Content:
         return isinstance(self.value, dict | list)
 
 
-def read_text(text: str) -> Content:
+def read_text(text: str) -> TextContent:
     """The object or list that a text holds, else the text."""
     bare = text.strip(_BLANKS)
     if (fenced := _fenced(bare)) is not None:
@@ -72,26 +72,26 @@ def read_text(text: str) -> Content:
     if any(sign in bare for sign in _OPENING):
         if (inner := _text_in_json(bare)) is not None:
             again = read_text(inner)
-            return again if again.is_data else Content(text)
+            return again if again.is_data else TextContent(text)
         if bare.startswith(_OPENING) and (value := _value(bare)) is not None:
-            return Content(unwrapped(value))
+            return TextContent(unwrapped(value))
         for read in (_lines, _sequence, _after_words):
             content = read(bare)
             if content is not None:
                 return content
         if flaw := _flaw(bare):
-            return Content(text, flaw=flaw)
-    return _tabled(bare) or Content(text, flaw=_LEFT_OUT if _GAP.search(bare) else "")
+            return TextContent(text, flaw=flaw)
+    return _tabled(bare) or TextContent(text, flaw=_LEFT_OUT if _GAP.search(bare) else "")
 
 
-def read_alone(text: str) -> Content:
+def read_alone(text: str) -> TextContent:
     """The same for a text that is all of a result: it may be a list of items, or a heading with nothing under it."""
     content = read_text(text)
     table = None if content.is_data or content.flaw else _listed(text.strip(_BLANKS))
     return content if table is None else _with_words(table.rows, table.words)
 
 
-def _listed(text: str) -> Table | None:
+def _listed(text: str) -> TextTable | None:
     return read_sections(text) or read_items(text) or read_heading(text)
 
 
@@ -160,11 +160,11 @@ def _lenient_json(text: str) -> Json:
 def _whole_nearly(text: str) -> Json:
     value, end = read_nearly(text)
     if text[end:].strip(" \t\r\n;") not in ("", "."):
-        raise NotNearly("more follows")
+        raise LenientParseError("more follows")
     return value
 
 
-def _fenced(text: str) -> Content | None:
+def _fenced(text: str) -> TextContent | None:
     """Data in fenced blocks, one or several."""
     if not 0 < sum(map(text.count, _FENCES)) <= _MOST_FENCES:
         return None
@@ -176,13 +176,13 @@ def _fenced(text: str) -> Content | None:
     return _with_words(_together([content.value for content in contents]), words)
 
 
-def _in_fence(name: str, text: str) -> Content:
+def _in_fence(name: str, text: str) -> TextContent:
     if name.lower() in _NAMES_OF_TABLES and (table := read_table(text.strip())) is not None:
         return _with_words(table.rows, table.words)
     return read_text(text.strip())
 
 
-def _lines(text: str) -> Content | None:
+def _lines(text: str) -> TextContent | None:
     """A JSON object a line, read fast; whatever else stands there is for the reader of sequences."""
     lines = [line for line in text.split("\n") if line.strip()]
     if len(lines) < 2 or not lines[0].lstrip().startswith("{"):
@@ -193,27 +193,27 @@ def _lines(text: str) -> Content | None:
             values.append(orjson.loads(line))
         except orjson.JSONDecodeError:
             return None
-    return Content(together(values)) if all(isinstance(value, dict) for value in values) else None
+    return TextContent(together(values)) if all(isinstance(value, dict) for value in values) else None
 
 
-def _sequence(text: str) -> Content | None:
+def _sequence(text: str) -> TextContent | None:
     """Values one behind another; what is broken behind them is told."""
     found = read_sequence(text)
     if found is None:
         return None
     value = together(found.values)
-    return Content(value, found.words, facts_in(found.words, n_records=_length(value)), found.flaw)
+    return TextContent(value, found.words, facts_in(found.words, n_records=_length(value)), found.flaw)
 
 
-def _tabled(text: str) -> Content | None:
+def _tabled(text: str) -> TextContent | None:
     """YAML, a table or a listing, in plain text or as Markdown has it."""
     if (outlined := read_yaml(text)) is not None:
-        return Content(outlined)
+        return TextContent(outlined)
     table = read_table(text) or read_listing(text)
     return None if table is None else _with_words(table.rows, table.words)
 
 
-def _after_words(text: str) -> Content | None:
+def _after_words(text: str) -> TextContent | None:
     """One value with words before or behind it: few words, so that a report with an example stays a report.
 
     Only where the first thing that looks like data is data: behind the start of a cut value, its parts are not looked
@@ -239,9 +239,9 @@ def _is_substantial(value: Json) -> bool:
     return isinstance(value, dict) and bool(value)
 
 
-def _with_words(value: Json, words: str) -> Content:
+def _with_words(value: Json, words: str) -> TextContent:
     words = words.strip()
-    return Content(value, words, facts_in(words, n_records=_length(value)))
+    return TextContent(value, words, facts_in(words, n_records=_length(value)))
 
 
 def _length(value: Json) -> int:

@@ -12,7 +12,7 @@ from itertools import groupby
 from textwrap import dedent
 
 from adapters.base import Json, JsonObject
-from adapters.openapi.document.loader import NotADocument, parse_document
+from adapters.openapi.document.loader import DocumentSyntaxError, parse_document
 
 _SEPARATORS = ("\t", ";", ",")
 _NAME = re.compile(r"[^\W\d][\w .()#%/$:-]{0,60}")
@@ -27,20 +27,20 @@ _NO_VALUE = frozenset({"", "NULL", "null", "None", "NaN", "nan", "<NA>", "\\N"})
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TextTable:
     """The rows as records, and the words around them."""
 
     rows: list[Json]
     words: str
 
 
-def read_table(text: str) -> Table | None:
+def read_table(text: str) -> TextTable | None:
     """The one table of a text; None where it has none."""
     lines = text.replace("\r\n", "\n").split("\n")
     return _ruled(lines) or _separated(lines)
 
 
-def _ruled(lines: Sequence[str]) -> Table | None:
+def _ruled(lines: Sequence[str]) -> TextTable | None:
     """A table with a rule under its head; rules around it and between rows are nothing."""
     kinds = [(key, list(group)) for key, group in groupby(enumerate(lines), key=lambda one: _is_of_table(one[1]))]
     blocks = [group for key, group in kinds if key and any(_is_rule(line) for _, line in group)]
@@ -75,7 +75,7 @@ def _cells(line: str) -> list[str]:
     return [cell.strip().replace("\\|", "|") for cell in cells]
 
 
-def _separated(lines: Sequence[str]) -> Table | None:
+def _separated(lines: Sequence[str]) -> TextTable | None:
     """Separated values; a head of names tells which sign separates them, and where the table begins."""
     found = ((at, sign) for at, line in enumerate(lines[:20]) for sign in _SEPARATORS if _is_head(line, sign))
     at, sign = next(found, (-1, ""))
@@ -120,16 +120,16 @@ def _records(lines: Sequence[str], sign: str) -> tuple[list[list[str]], list[str
     return rows, list(lines[n_read:])
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]], around: Iterable[str]) -> Table | None:
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]], around: Iterable[str]) -> TextTable | None:
     words = "\n".join(line for line in around if line.strip()).strip()
     names = list(head)
     if len(words) > _MOST_WORDS or not all(names) or len(set(names)) != len(names):
         return None
     if not rows:
-        return Table([], words)
+        return TextTable([], words)
     columns = [column([row[at] for row in rows]) for at in range(len(names))]
     records: list[JsonObject] = [dict(zip(names, cells, strict=True)) for cells in zip(*columns, strict=True)]
-    return Table(list(records), words)
+    return TextTable(list(records), words)
 
 
 def column(cells: Sequence[str]) -> list[Json]:
@@ -162,12 +162,12 @@ _SHOWN = re.compile(
 """What a page says of its place: of a page behind the last one, the first record comes after the last."""
 
 
-def read_listing(text: str) -> Table | None:
+def read_listing(text: str) -> TextTable | None:
     """The things that a text lists; None where it is none."""
     return _of_lines(text) or _of_blocks(text)
 
 
-def _of_lines(text: str) -> Table | None:
+def _of_lines(text: str) -> TextTable | None:
     """Lines of one form, as texts."""
     parts = re.split(r"\n[ \t]*\n", text.replace("\r\n", "\n"))
     listed = [part for part in parts if _form(part) is not None]
@@ -175,16 +175,16 @@ def _of_lines(text: str) -> Table | None:
     if len(listed) != 1 or len(words) > _MOST_WORDS_listings:
         return None
     rows: list[Json] = [line.rstrip() for line in listed[0].split("\n") if line.strip()]
-    return Table(rows, words) if len(rows) >= _LEAST else None
+    return TextTable(rows, words) if len(rows) >= _LEAST else None
 
 
-def read_heading(text: str) -> Table | None:
+def read_heading(text: str) -> TextTable | None:
     """A heading with nothing under it: it ends in a colon or an empty list, or tells of a place behind the last one."""
     heading = _HEADING.fullmatch(text.strip())
     if heading is None or _TROUBLE.search(heading["words"]):
         return None
     is_bare = bool(heading["end"])
-    return Table([], heading["words"]) if is_bare or _is_behind_all(heading["words"]) else None
+    return TextTable([], heading["words"]) if is_bare or _is_behind_all(heading["words"]) else None
 
 
 def _is_behind_all(words: str) -> bool:
@@ -200,7 +200,7 @@ def _form(part: str) -> re.Pattern[str] | None:
     return next((form for form in _FORMS if lines and all(map(form.fullmatch, lines))), None)
 
 
-def _of_blocks(text: str) -> Table | None:
+def _of_blocks(text: str) -> TextTable | None:
     """Blocks of members, as objects."""
     parts = [part for part in _BETWEEN.split(text.replace("\r\n", "\n").strip()) if part.strip()]
     read = [members(part) for part in parts]
@@ -215,7 +215,7 @@ def _of_blocks(text: str) -> Table | None:
     is_alone = len(blocks) < 2 and _SHOWN.search(words) is None
     if is_alone or len(blocks[0]) < 2 or len(words) > _MOST_WORDS_listings:
         return None
-    return Table(list(typed(blocks)), words)
+    return TextTable(list(typed(blocks)), words)
 
 
 def members(part: str) -> dict[str, str]:
@@ -251,7 +251,7 @@ def read_yaml(text: str) -> JsonObject | list[Json] | None:
         return None
     try:
         value = parse_document(text.encode("utf-8", "replace"))
-    except NotADocument:
+    except DocumentSyntaxError:
         return None
     if isinstance(value, list):
         return value if _are_records(value) else None
@@ -260,7 +260,7 @@ def read_yaml(text: str) -> JsonObject | list[Json] | None:
     return value if any(_are_records(inner) for inner in value.values()) else None
 
 
-def read_items(text: str) -> Table | None:
+def read_items(text: str) -> TextTable | None:
     """The items of the one list in a text; None where it is something else."""
     lines = text.replace("\r\n", "\n").split("\n")
     begins = [at for at, line in enumerate(lines) if _MARK.match(line)]
@@ -275,13 +275,13 @@ def read_items(text: str) -> Table | None:
     items = [_item(lines[at:until]) for at, until in zip(begins, [*begins[1:], end], strict=True)]
     inner = read_yaml("\n".join(lines[begins[0] : end]))
     if isinstance(inner, list) and len(inner) == len(items):
-        return Table(inner, words)
+        return TextTable(inner, words)
     if (objects := _objects([item.split("\n") for item in items])) is not None:
-        return Table(objects, words)
-    return None if _are_members(items) else Table(list(items), words)
+        return TextTable(objects, words)
+    return None if _are_members(items) else TextTable(list(items), words)
 
 
-def read_sections(text: str) -> Table | None:
+def read_sections(text: str) -> TextTable | None:
     """The sections of a text as objects: a heading of one level each, and `Name: value` lines under it."""
     lines = text.replace("\r\n", "\n").split("\n")
     levels = [(at, mark[1]) for at, line in enumerate(lines) if (mark := _HEADING_outlines.match(line)) is not None]
@@ -294,7 +294,7 @@ def read_sections(text: str) -> Table | None:
     objects = _objects(
         [[_HEADING_outlines.sub("", lines[at]), *lines[at + 1 : end]] for at, end in zip(begins, ends, strict=True)]
     )
-    return None if objects is None else Table(objects, words)
+    return None if objects is None else TextTable(objects, words)
 
 
 def _objects(items: Sequence[Sequence[str]]) -> list[Json] | None:

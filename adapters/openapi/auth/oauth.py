@@ -13,12 +13,12 @@ from urllib.parse import quote_plus, urlencode
 
 import httpx2
 
-from adapters.base import Json, Observer
+from adapters.base import Json, OnEvent
 from adapters.clock import Clock
-from adapters.errors import HttpStatusError, SourceError, TokenRefused
-from adapters.http.secret_mask import Mask
+from adapters.errors import HttpStatusError, SourceError, TokenRequestFailed
+from adapters.http.secret_mask import SecretMask
 from adapters.http.transport import HttpLimits, HttpRequest, HttpTransport
-from adapters.openapi.settings import Client
+from adapters.openapi.settings import OAuthClient
 
 _MAX_BYTES = 2**20
 _MARGIN_S = 30.0
@@ -32,7 +32,7 @@ _TOKEN = re.compile(r"[\x21-\x7e]+")
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _CachedToken:
     """A token and the monotonic second from which it is no longer used; None where only a refusal ends it."""
 
     value: str
@@ -42,19 +42,19 @@ class _Kept:
         return self.until_s is None or now_s < self.until_s
 
 
-class TokenKeeper:
+class TokenCache:
     """The token of one scheme of one source. Requests at once share one fetch, and its failure."""
 
     def __init__(
         self,
         source: str,
         scheme: str,
-        client: Client,
+        client: OAuthClient,
         *,
         url: httpx2.URL,
         http: httpx2.AsyncClient,
         clock: Clock,
-        mask: Mask,
+        mask: SecretMask,
         timeout_s: float,
         max_attempts: int,
     ) -> None:
@@ -62,13 +62,13 @@ class TokenKeeper:
         self._clock, self._mask, self._timeout_s = clock, mask, timeout_s
         limits = HttpLimits(timeout_s=timeout_s, max_attempts=max_attempts, max_bytes=_MAX_BYTES)
         self._transport = HttpTransport(source, http, mask=mask, limits=limits, clock=clock)
-        self._kept: _Kept | None = None
+        self._kept: _CachedToken | None = None
         self._fetching, self._n_fetches = asyncio.Lock(), 0
-        self._failure: TokenRefused | None = None
+        self._failure: TokenRequestFailed | None = None
         self._is_in_body = False
 
-    async def token(self, observer: Observer) -> str:
-        """The token in force. Raises TokenRefused."""
+    async def token(self, observer: OnEvent) -> str:
+        """The token in force. Raises TokenRequestFailed."""
         n_before = self._n_fetches
         async with self._fetching:
             if self._kept is not None and self._kept.is_good(self._clock.monotonic()):
@@ -79,7 +79,7 @@ class TokenKeeper:
                 raise self._refused(text, code=code, is_retryable=failure.is_retryable, requests=0)
             try:
                 return await self._renewed(observer)
-            except TokenRefused as error:
+            except TokenRequestFailed as error:
                 self._failure = error
                 raise
             finally:
@@ -90,7 +90,7 @@ class TokenKeeper:
         if self._kept is not None and self._kept.value == token:
             self._kept = None
 
-    async def _renewed(self, observer: Observer) -> str:
+    async def _renewed(self, observer: OnEvent) -> str:
         self._failure = None
         try:
             async with asyncio.timeout(self._timeout_s):
@@ -105,7 +105,7 @@ class TokenKeeper:
             raise self._refused(str(error), is_retryable=error.is_retryable, requests=error.requests) from None
         return self._kept.value
 
-    async def _fetched(self, observer: Observer) -> _Kept:
+    async def _fetched(self, observer: OnEvent) -> _CachedToken:
         started_s = self._clock.monotonic()
         try:
             body = await self._asked(observer)
@@ -121,7 +121,7 @@ class TokenKeeper:
                 raise
         return self._read(body, started_s)
 
-    async def _asked(self, observer: Observer) -> bytes:
+    async def _asked(self, observer: OnEvent) -> bytes:
         """The body of the token server's answer; the client says who it is in the header, or in the body."""
         client, headers = self._client, [("accept", "application/json")]
         name, secret = client.client_id.get_secret_value().strip(), client.client_secret.get_secret_value().strip()
@@ -142,7 +142,7 @@ class TokenKeeper:
         )
         return await self._transport.fetch(request, observer=observer)
 
-    def _read(self, body: bytes, started_s: float) -> _Kept:
+    def _read(self, body: bytes, started_s: float) -> _CachedToken:
         """The token of an answer. What is no token is not repeated in the error."""
         try:
             answer: Json = json.loads(body)
@@ -157,13 +157,15 @@ class TokenKeeper:
             raise self._refused("its token is of another type than 'Bearer'")
         lifetime_s = _seconds(fields.get("expires_in"))
         if lifetime_s is None:
-            return _Kept(token, None)
-        return _Kept(token, started_s + lifetime_s - min(_MARGIN_S, lifetime_s / 2))
+            return _CachedToken(token, None)
+        return _CachedToken(token, started_s + lifetime_s - min(_MARGIN_S, lifetime_s / 2))
 
-    def _refused(self, why: str, *, code: str = "", is_retryable: bool = False, requests: int = 1) -> TokenRefused:
+    def _refused(
+        self, why: str, *, code: str = "", is_retryable: bool = False, requests: int = 1
+    ) -> TokenRequestFailed:
         place = str(self._url.copy_with(query=None, fragment=None, userinfo=b""))
         prefix = f"no token for the scheme '{self._scheme}' from '{place}': "
-        error = TokenRefused(
+        error = TokenRequestFailed(
             why if why.startswith(prefix) else prefix + why,
             source=self._source,
             location=f"POST {place}",

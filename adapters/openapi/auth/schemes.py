@@ -11,16 +11,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from adapters.base import Json, LeftOut
+from adapters.base import Json, SkippedTool
 from adapters.openapi.document import swagger2 as swagger
-from adapters.openapi.document.document import BrokenReference, Document, Node, NotLoaded
-from adapters.openapi.operation.model import Location, entries
-from adapters.openapi.settings import ANY_SCHEME, Client, OpenApiSettings
+from adapters.openapi.document.document import BrokenReference, DocumentNode, DocumentNotLoaded, OpenApiDocument
+from adapters.openapi.operation.model import ParameterLocation, entries
+from adapters.openapi.settings import ANY_SCHEME, OAuthClient, OpenApiSettings
 
-Place = tuple[Location, str]
+Place = tuple[ParameterLocation, str]
 
 _STATED = re.compile(r"(header|query|cookie)\s+(\S(?:.*\S)?)", re.IGNORECASE)
-_HOLDERS = frozenset({Location.HEADER.value, Location.QUERY.value})
+_HOLDERS = frozenset({ParameterLocation.HEADER.value, ParameterLocation.QUERY.value})
 _BREAKS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+")
 _SURE = re.compile(r"(?:.* )?(?:api ?key|(?:app|application|subscription|developer) key|(?:access|auth|api) ?token)")
 _LIKELY = re.compile(r"(?:.* )?(?:key|token|appid)")
@@ -33,10 +33,10 @@ _LEAST_SHARE = 0.5
 def stated_place(name: str) -> Place | None:
     """The place that a name in `auth` says, as in `header X-Api-Key`; None where it is the name of a scheme."""
     match = _STATED.fullmatch(name.strip())
-    return (Location(match[1].lower()), match[2]) if match else None
+    return (ParameterLocation(match[1].lower()), match[2]) if match else None
 
 
-def shown_place(document: Document) -> Place | None:
+def shown_place(document: OpenApiDocument) -> Place | None:
     """The parameter that holds the credential of a document without schemes; None where none or several could."""
     found: Counter[Place] = Counter()
     operations = 0
@@ -47,29 +47,29 @@ def shown_place(document: Document) -> Place | None:
     return common[0] if len({(location, name.lower()) for location, name in common}) == 1 else None
 
 
-def _operations(document: Document) -> Iterator[list[Node]]:
+def _operations(document: OpenApiDocument) -> Iterator[list[DocumentNode]]:
     """The parameters of each operation, those of its path included; what another file holds is passed over."""
     for path, item in document.root.child("paths").members():
         try:
             for entry in entries(document, item, path, []):
                 nodes = [*entry.item.child("parameters").children(), *entry.operation.child("parameters").children()]
                 yield [document.resolve(node) for node in nodes]
-        except (BrokenReference, NotLoaded):
+        except (BrokenReference, DocumentNotLoaded):
             continue
 
 
-def _credential_in(parameter: Node) -> Place | None:
+def _credential_in(parameter: DocumentNode) -> Place | None:
     location, name = parameter.fields.get("in"), parameter.fields.get("name")
     if location not in _HOLDERS or not isinstance(name, str):
         return None
     words = _BREAKS.sub(" ", name).strip().lower()
     about = str(parameter.fields.get("description") or "")
-    is_certain = location == Location.HEADER or _ABOUT_ACCESS.search(about)
+    is_certain = location == ParameterLocation.HEADER or _ABOUT_ACCESS.search(about)
     is_it = _SURE.fullmatch(words) or (_LIKELY.fullmatch(words) and is_certain)
-    return (Location(location), name) if is_it and not _OTHER.search(words) else None
+    return (ParameterLocation(location), name) if is_it and not _OTHER.search(words) else None
 
 
-class Kind(StrEnum):
+class CredentialKind(StrEnum):
     """How a credential is presented."""
 
     BEARER = "bearer"
@@ -78,15 +78,15 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Scheme:
+class SecurityScheme:
     """A security scheme that can be met: its name in the document, and where its credential stands.
 
     `token_url` is where the document says that a client gets its tokens.
     """
 
     name: str
-    kind: Kind
-    location: Location = Location.HEADER
+    kind: CredentialKind
+    location: ParameterLocation = ParameterLocation.HEADER
     field: str = "Authorization"
     token_url: str | None = None
 
@@ -95,7 +95,7 @@ class Scheme:
 class Credential:
     """One credential, as it is sent; `token` is the fetched one inside of it."""
 
-    location: Location
+    location: ParameterLocation
     field: str
     value: str
     token: str | None = None
@@ -103,8 +103,8 @@ class Credential:
 
 _TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+\Z")
 """What a header or a cookie may be called."""
-_PLACES = {"header": Location.HEADER, "query": Location.QUERY, "cookie": Location.COOKIE}
-_BEARER = Scheme(ANY_SCHEME, Kind.BEARER)
+_PLACES = {"header": ParameterLocation.HEADER, "query": ParameterLocation.QUERY, "cookie": ParameterLocation.COOKIE}
+_BEARER = SecurityScheme(ANY_SCHEME, CredentialKind.BEARER)
 
 
 class MissingScheme(Exception):
@@ -123,18 +123,18 @@ class Security:
 
     def __init__(
         self,
-        schemes: Mapping[str, Scheme],
+        schemes: Mapping[str, SecurityScheme],
         default: Json,
         settings: OpenApiSettings,
         *,
-        always: tuple[Scheme, ...] = (),
+        always: tuple[SecurityScheme, ...] = (),
     ) -> None:
         self._schemes, self._default, self._always = schemes, default, always
         values = {name: secret.get_secret_value().strip() for name, secret in settings.credentials.items()}
         self._values = {name: value for name, value in values.items() if value}
         self._clients = settings.clients
 
-    def chosen(self, stated: Node | None) -> tuple[Scheme, ...]:
+    def chosen(self, stated: DocumentNode | None) -> tuple[SecurityScheme, ...]:
         """The schemes that a request of an operation meets; `stated` is its own requirement, else the document's holds.
 
         They are those of the first alternative that can be met whole. Where the document requires nothing anywhere,
@@ -147,7 +147,7 @@ class Security:
                 return self._always
             raise
 
-    def _required(self, stated: Node | None) -> tuple[Scheme, ...]:
+    def _required(self, stated: DocumentNode | None) -> tuple[SecurityScheme, ...]:
         requirement = self._default if stated is None else stated.value
         if requirement is None:
             return self._unasked()
@@ -159,7 +159,7 @@ class Security:
             return ()
         raise MissingScheme(alternatives[0])
 
-    def _unasked(self) -> tuple[Scheme, ...]:
+    def _unasked(self) -> tuple[SecurityScheme, ...]:
         """All schemes that the settings name, else the first that any credential will do for."""
         named = [one for one in self._schemes.values() if one.name in self._values or self._is_client(one.name)]
         usable = named or [one for one in self._schemes.values() if self._is_met(one.name)][:1]
@@ -172,15 +172,15 @@ class Security:
         """Whether nothing is configured to be let in by."""
         return not self._values and not self._clients
 
-    def client(self, scheme: Scheme) -> Client | None:
+    def client(self, scheme: SecurityScheme) -> OAuthClient | None:
         """The client that gets the tokens of a scheme; None where its credential is at hand."""
-        if scheme.kind is not Kind.BEARER or scheme.name in self._values:
+        if scheme.kind is not CredentialKind.BEARER or scheme.name in self._values:
             return None
         own = self._clients.get(scheme.name)
         return own or (None if ANY_SCHEME in self._values else self._clients.get(ANY_SCHEME))
 
     def _is_client(self, name: str) -> bool:
-        return name in self._clients and self._schemes[name].kind is Kind.BEARER
+        return name in self._clients and self._schemes[name].kind is CredentialKind.BEARER
 
     def _is_met(self, name: str) -> bool:
         if name not in self._schemes:
@@ -188,20 +188,20 @@ class Security:
         has_value = name in self._values or ANY_SCHEME in self._values
         return has_value or self.client(self._schemes[name]) is not None
 
-    def credential(self, scheme: Scheme, token: str | None = None) -> Credential:
+    def credential(self, scheme: SecurityScheme, token: str | None = None) -> Credential:
         """A credential as it is sent; `token` is the one that was fetched for it."""
         value = token or self._values.get(scheme.name, self._values.get(ANY_SCHEME, ""))
         match scheme.kind:
-            case Kind.BEARER:
+            case CredentialKind.BEARER:
                 sent = value if value.lower().startswith("bearer ") else f"Bearer {value}"
-            case Kind.BASIC:
+            case CredentialKind.BASIC:
                 sent = f"Basic {_basic(value)}"
-            case Kind.API_KEY:
+            case CredentialKind.API_KEY:
                 sent = value
         return Credential(scheme.location, scheme.field, sent, token)
 
     @property
-    def provided(self) -> frozenset[tuple[Location, str]]:
+    def provided(self) -> frozenset[tuple[ParameterLocation, str]]:
         """Where credentials stand that are configured: parameters of these names are no arguments. Lower case."""
         met = [*self._always, *(scheme for scheme in self._schemes.values() if self._is_met(scheme.name))]
         return frozenset((scheme.location, scheme.field.lower()) for scheme in met)
@@ -224,7 +224,7 @@ def _basic(value: str) -> str:
     return base64.b64encode((value if ":" in value else f"{value}:").encode()).decode()
 
 
-def _apart(schemes: Iterable[Scheme]) -> tuple[Scheme, ...]:
+def _apart(schemes: Iterable[SecurityScheme]) -> tuple[SecurityScheme, ...]:
     """Schemes that can be met at once: of two that stand in one place, the first."""
     return tuple({(one.location, one.field.lower()): one for one in reversed(tuple(schemes))}.values())[::-1]
 
@@ -233,25 +233,25 @@ def _names(alternative: Json) -> tuple[str, ...]:
     return tuple(alternative) if isinstance(alternative, dict) else ()
 
 
-def read_security(document: Document, settings: OpenApiSettings, left_out: list[LeftOut]) -> Security:
+def read_security(document: OpenApiDocument, settings: OpenApiSettings, left_out: list[SkippedTool]) -> Security:
     """The security of a document; schemes that cannot be met are left out by name, and so are clients of no scheme."""
     root = document.root
     is_swagger = swagger.is_swagger(root)
     try:
         holder = document.at("securityDefinitions") if is_swagger else document.at("components", "securitySchemes")
     except BrokenReference as error:
-        left_out.append(LeftOut(error.path, error.why))
+        left_out.append(SkippedTool(error.path, error.why))
         holder = root.replaced(None)
-    schemes: dict[str, Scheme] = {}
+    schemes: dict[str, SecurityScheme] = {}
     for name, node in holder.members():
         try:
             scheme = _scheme(name, document.resolve(node).fields, is_swagger=is_swagger)
         except BrokenReference as error:
-            left_out.append(LeftOut(error.path, error.why))
+            left_out.append(SkippedTool(error.path, error.why))
             continue
         if scheme is None:
             left_out.append(
-                LeftOut(
+                SkippedTool(
                     document.path_of(node),
                     f"the security scheme '{name}' is of a kind or under a name that cannot be sent",
                 )
@@ -263,35 +263,37 @@ def read_security(document: Document, settings: OpenApiSettings, left_out: list[
     known = {*schemes, *(scheme.name for scheme in always), ANY_SCHEME}
     for name in sorted(set(settings.credentials) - known):
         why = f"'auth' has a credential for '{name}', and the document has no such scheme"
-        left_out.append(LeftOut(document.path_of(holder), f"{why}; a place is written as 'header {name}'"))
+        left_out.append(SkippedTool(document.path_of(holder), f"{why}; a place is written as 'header {name}'"))
     for name in settings.clients:
-        if name != ANY_SCHEME and (name not in schemes or schemes[name].kind is not Kind.BEARER):
+        if name != ANY_SCHEME and (name not in schemes or schemes[name].kind is not CredentialKind.BEARER):
             why = f"'auth' has a client for '{name}', and the document has no such scheme that takes a bearer token"
-            left_out.append(LeftOut(document.path_of(holder), why))
+            left_out.append(SkippedTool(document.path_of(holder), why))
     return Security(schemes, default if isinstance(default, list) else None, settings, always=always)
 
 
-def _always(document: Document, settings: OpenApiSettings, schemes: Mapping[str, Scheme]) -> tuple[Scheme, ...]:
+def _always(
+    document: OpenApiDocument, settings: OpenApiSettings, schemes: Mapping[str, SecurityScheme]
+) -> tuple[SecurityScheme, ...]:
     """What goes along with every request: the places that the user says, else the parameter that shows itself."""
     stated = [(name, stated_place(name)) for name in settings.credentials if name not in schemes]
-    said = tuple(Scheme(name, Kind.API_KEY, *place) for name, place in stated if place is not None)
+    said = tuple(SecurityScheme(name, CredentialKind.API_KEY, *place) for name, place in stated if place is not None)
     if said or schemes or ANY_SCHEME not in settings.credentials:
         return said
     shown = shown_place(document)
-    return () if shown is None else (Scheme(ANY_SCHEME, Kind.API_KEY, *shown),)
+    return () if shown is None else (SecurityScheme(ANY_SCHEME, CredentialKind.API_KEY, *shown),)
 
 
-def _scheme(name: str, fields: Mapping[str, Json], *, is_swagger: bool) -> Scheme | None:
+def _scheme(name: str, fields: Mapping[str, Json], *, is_swagger: bool) -> SecurityScheme | None:
     stated = swagger.scheme(dict(fields)) if is_swagger else fields
     kind, scheme = str(stated.get("type", "")).lower(), str(stated.get("scheme", "")).lower()
     if kind in ("oauth2", "openidconnect") or (kind == "http" and scheme == "bearer"):
-        return Scheme(name, Kind.BEARER, token_url=_token_url(stated.get("flows")))
+        return SecurityScheme(name, CredentialKind.BEARER, token_url=_token_url(stated.get("flows")))
     if kind == "http" and scheme == "basic":
-        return Scheme(name, Kind.BASIC)
+        return SecurityScheme(name, CredentialKind.BASIC)
     place, field = _PLACES.get(str(stated.get("in")).lower()), str(stated.get("name") or "").strip()
-    is_legal = place is Location.QUERY or _TOKEN.match(field) is not None
+    is_legal = place is ParameterLocation.QUERY or _TOKEN.match(field) is not None
     if kind == "apikey" and place is not None and field and is_legal:
-        return Scheme(name, Kind.API_KEY, place, field)
+        return SecurityScheme(name, CredentialKind.API_KEY, place, field)
     return None
 
 
@@ -304,4 +306,4 @@ def _token_url(flows: Json) -> str | None:
 
 def headers_of(credentials: Iterable[Credential]) -> tuple[tuple[str, str], ...]:
     """The header credentials."""
-    return tuple((one.field, one.value) for one in credentials if one.location is Location.HEADER)
+    return tuple((one.field, one.value) for one in credentials if one.location is ParameterLocation.HEADER)

@@ -1,7 +1,7 @@
 """A document of one or more files as a tree of nodes, whose references are followed when somebody looks.
 
 Knows JSON pointers, references and which files may be read. Reads no file itself: one that is not loaded yet is
-asked for by `NotLoaded`. Knows nothing of operations and schemas.
+asked for by `DocumentNotLoaded`. Knows nothing of operations and schemas.
 """
 
 import os.path
@@ -29,7 +29,7 @@ class BrokenReference(Exception):
         self.path, self.why = path, why
 
 
-class NotLoaded(Exception):
+class DocumentNotLoaded(Exception):
     """A file that a reference needs, and may read, has not been loaded yet."""
 
     def __init__(self, uri: str) -> None:
@@ -37,7 +37,7 @@ class NotLoaded(Exception):
         self.uri = uri
 
 
-class Node(NamedTuple):
+class DocumentNode(NamedTuple):
     """A value in a document, and where it stands: the file's URI and the JSON pointer inside it."""
 
     value: Json
@@ -49,29 +49,29 @@ class Node(NamedTuple):
         """The value where it is an object, else nothing."""
         return self.value if isinstance(self.value, dict) else {}
 
-    def child(self, key: str | int) -> "Node":
+    def child(self, key: str | int) -> "DocumentNode":
         """The member or item under `key`; its value is None where there is none."""
         if isinstance(key, str) and isinstance(self.value, dict):
             value = self.value.get(key)
         else:
             value = _member(self.value, key)
-        return Node(value, self.uri, f"{self.pointer}/{_token(key)}")
+        return DocumentNode(value, self.uri, f"{self.pointer}/{_token(key)}")
 
-    def children(self) -> Iterator["Node"]:
+    def children(self) -> Iterator["DocumentNode"]:
         """The items of an array, in order."""
         if isinstance(self.value, list):
             for index, value in enumerate(self.value):
-                yield Node(value, self.uri, f"{self.pointer}/{index}")
+                yield DocumentNode(value, self.uri, f"{self.pointer}/{index}")
 
-    def members(self) -> Iterator[tuple[str, "Node"]]:
+    def members(self) -> Iterator[tuple[str, "DocumentNode"]]:
         """The members of an object, by name."""
         uri, pointer = self.uri, self.pointer
         for key, value in self.fields.items():
-            yield key, Node(value, uri, f"{pointer}/{_token(key)}")
+            yield key, DocumentNode(value, uri, f"{pointer}/{_token(key)}")
 
-    def replaced(self, value: Json) -> "Node":
+    def replaced(self, value: Json) -> "DocumentNode":
         """Another value in the same place."""
-        return Node(value, self.uri, self.pointer)
+        return DocumentNode(value, self.uri, self.pointer)
 
 
 def _token(key: str | int) -> str:
@@ -85,7 +85,7 @@ def _tokens(pointer: str) -> list[str]:
     return [token.replace("~1", "/").replace("~0", "~") for token in pointer.split("/")[1:]]
 
 
-def _straight(node: Node, tokens: list[str]) -> Node:
+def _straight(node: DocumentNode, tokens: list[str]) -> DocumentNode:
     """What the tokens of a pointer lead to, its value None where that is nothing."""
     for token in tokens:
         node = node.child(token)
@@ -100,23 +100,23 @@ def _member(value: Json, key: str | int) -> Json:
     return None
 
 
-class Document:
+class OpenApiDocument:
     """The files of one description, by URI. `uri` is that of the first."""
 
     def __init__(self, uri: str, value: Json) -> None:
         self.uri = uri
         self._files: dict[str, Json] = {uri: value}
         self._refused: dict[str, str] = {}
-        self._targets: dict[tuple[str, str], Node] = {}
+        self._targets: dict[tuple[str, str], DocumentNode] = {}
         self._followed: set[tuple[str, str]] = set()
 
     @property
-    def root(self) -> Node:
+    def root(self) -> DocumentNode:
         """The whole of the first file."""
-        return Node(self._files[self.uri], self.uri)
+        return DocumentNode(self._files[self.uri], self.uri)
 
-    def at(self, *names: str) -> Node:
-        """What stands under some names, one in the other, wherever it is kept. Raises BrokenReference or NotLoaded."""
+    def at(self, *names: str) -> DocumentNode:
+        """The value under nested names, references resolved. Raises BrokenReference or DocumentNotLoaded."""
         node = self.root
         for name in names:
             node = self.resolve(node.child(name))
@@ -130,15 +130,15 @@ class Document:
         """Take note that a file cannot be had: references to it are broken."""
         self._refused[uri] = why
 
-    def path_of(self, node: Node) -> str:
+    def path_of(self, node: DocumentNode) -> str:
         """How a person is told where a node stands: `#/paths/…`, with the file's name where it is another one."""
         file = "" if node.uri == self.uri else os.path.relpath(urlsplit(node.uri).path, urlsplit(self.uri).path + "/..")
         return f"{file}#{node.pointer}"
 
-    def resolve(self, node: Node) -> Node:
+    def resolve(self, node: DocumentNode) -> DocumentNode:
         """The node that a chain of references ends at; the node itself where it is none.
 
-        Raises BrokenReference, or NotLoaded where a file is missing that may be read.
+        Raises BrokenReference, or DocumentNotLoaded where a file is missing that may be read.
         """
         reference = node.fields.get("$ref")
         if not isinstance(reference, str):
@@ -150,12 +150,12 @@ class Document:
                 self._targets[node.uri, reference] = known
         return known
 
-    def _is_of_its_own(self, node: Node, reference: str) -> bool:
+    def _is_of_its_own(self, node: DocumentNode, reference: str) -> bool:
         """Whether a reference means something else in another place."""
-        root = Node(self._files[node.uri], node.uri)
+        root = DocumentNode(self._files[node.uri], node.uri)
         return reference.startswith(_OWN) and self._inside(root, _tokens(reference)) is None
 
-    def _end(self, node: Node) -> Node:
+    def _end(self, node: DocumentNode) -> DocumentNode:
         """Where a chain of references ends."""
         current = node
         for _ in range(_MAX_HOPS):
@@ -165,14 +165,14 @@ class Document:
             current = self._target(current, reference)
         raise BrokenReference(self.path_of(node), f"the reference '{node.value['$ref']}' leads in a circle")
 
-    def _target(self, node: Node, reference: str) -> Node:
+    def _target(self, node: DocumentNode, reference: str) -> DocumentNode:
         file, _, fragment = reference.partition("#")
         uri = self._file_uri(node, file) if file else node.uri
         if uri in self._refused:
             raise BrokenReference(self.path_of(node), self._refused[uri])
         if uri not in self._files:
-            raise NotLoaded(uri)
-        target = Node(self._files[uri], uri)
+            raise DocumentNotLoaded(uri)
+        target = DocumentNode(self._files[uri], uri)
         pointer = unquote(fragment)
         if pointer and not pointer.startswith("/"):
             return self._anchor(node, target, pointer)
@@ -185,7 +185,7 @@ class Document:
             return found
         raise BrokenReference(self.path_of(node), f"the reference '{reference}' leads nowhere")
 
-    def _inside(self, node: Node, tokens: list[str]) -> Node | None:
+    def _inside(self, node: DocumentNode, tokens: list[str]) -> DocumentNode | None:
         """What the tokens of a pointer lead to, over references on the way; None where that is nothing."""
         for token in tokens:
             child = node.child(token)
@@ -196,7 +196,7 @@ class Document:
             node = child
         return node
 
-    def _elsewhere(self, node: Node) -> Node:
+    def _elsewhere(self, node: DocumentNode) -> DocumentNode:
         """What a reference on the way of another one ends at. Raises BrokenReference where it leads back to itself."""
         place = (node.uri, node.pointer)
         if place in self._followed:
@@ -207,21 +207,21 @@ class Document:
         finally:
             self._followed.discard(place)
 
-    def _around(self, node: Node) -> list[Node]:
+    def _around(self, node: DocumentNode) -> list[DocumentNode]:
         """What is around a node, from the inside out."""
-        around = [Node(self._files[node.uri], node.uri)]
+        around = [DocumentNode(self._files[node.uri], node.uri)]
         for token in _tokens(node.pointer):
             around.append(around[-1].child(token))
         return around[::-1]
 
-    def _anchor(self, node: Node, target: Node, name: str) -> Node:
+    def _anchor(self, node: DocumentNode, target: DocumentNode, name: str) -> DocumentNode:
         schemas = target.child("components").child("schemas")
         for _, schema in schemas.members():
             if schema.fields.get("$anchor") == name:
                 return schema
         raise BrokenReference(self.path_of(node), f"there is no anchor '{name}'")
 
-    def _file_uri(self, node: Node, file: str) -> str:
+    def _file_uri(self, node: DocumentNode, file: str) -> str:
         """The URI of another file, if it may be read: in the first file's folder, or of its origin."""
         uri = urljoin(node.uri, file)
         if self.uri.startswith("file:"):

@@ -15,7 +15,7 @@ import httpx2
 import orjson
 import yaml
 
-from adapters.base import Json, Observer, nobody
+from adapters.base import Json, OnEvent, nobody
 from adapters.errors import (
     DocumentError,
     ForeignOrigin,
@@ -24,10 +24,10 @@ from adapters.errors import (
     ResponseTooLarge,
     SourceError,
 )
-from adapters.http.secret_mask import Mask
+from adapters.http.secret_mask import SecretMask
 from adapters.http.transport import HttpRequest, HttpTransport
 from adapters.http.url_safety import Origin, is_http
-from adapters.openapi.document.document import Document, file_path, is_inside_folder
+from adapters.openapi.document.document import OpenApiDocument, file_path, is_inside_folder
 from adapters.openapi.gc_tuning import seldom_collected
 
 _MARKUP = (
@@ -44,20 +44,20 @@ _MAX_VALUES = 5_000_000
 _MAX_MERGED = 100_000
 
 
-class NotADocument(ValueError):
+class DocumentSyntaxError(ValueError):
     """The text is neither JSON nor YAML, or is made to do harm."""
 
 
 def parse_document(data: bytes) -> Json:
-    """The value of a JSON or YAML text. Raises NotADocument."""
+    """The value of a JSON or YAML text. Raises DocumentSyntaxError."""
     data = _as_utf_8(data)
     begin = data[:1_000].lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
     if begin == b"<":
-        raise NotADocument(_MARKUP)
+        raise DocumentSyntaxError(_MARKUP)
     if begin in (b"{", b"[", b"/"):
         try:
             return _json(data)
-        except NotADocument:
+        except DocumentSyntaxError:
             bare = _without_comments(data)
             if bare != data:
                 return _json(bare)
@@ -85,14 +85,14 @@ def _as_utf_8(data: bytes) -> bytes:
     """The text in the encoding that it begins like, with its mark or without one."""
     packed = next((kind for begin, kind in _PACKED if data.startswith(begin)), None)
     if packed is not None:
-        raise NotADocument(f"it is packed ({packed}); unpack it, and name the document that is inside")
+        raise DocumentSyntaxError(f"it is packed ({packed}); unpack it, and name the document that is inside")
     encoding = json.detect_encoding(data)
     if encoding.startswith("utf-8"):
         return data
     try:
         return data.decode(encoding).encode()
     except UnicodeError:
-        raise NotADocument(f"it begins like text in {encoding.upper()} and is none") from None
+        raise DocumentSyntaxError(f"it begins like text in {encoding.upper()} and is none") from None
 
 
 def _hint(data: bytes) -> str:
@@ -108,7 +108,7 @@ def _json(data: bytes) -> Json:
     try:
         return json.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError):
-        raise NotADocument(f"no JSON: {reason}") from None
+        raise DocumentSyntaxError(f"no JSON: {reason}") from None
 
 
 def _yaml(data: bytes) -> Json:
@@ -116,9 +116,9 @@ def _yaml(data: bytes) -> Json:
         _measure(data)
         return yaml.load(data, Loader=_JsonLikeLoader)  # noqa: S506  derived from the safe loader
     except yaml.YAMLError as error:
-        raise NotADocument(f"neither JSON nor YAML: {' '.join(str(error).split())}{_hint(data)}") from None
+        raise DocumentSyntaxError(f"neither JSON nor YAML: {' '.join(str(error).split())}{_hint(data)}") from None
     except (RecursionError, ValueError, UnicodeError) as error:
-        raise NotADocument(f"neither JSON nor YAML: {error}") from None
+        raise DocumentSyntaxError(f"neither JSON nor YAML: {error}") from None
 
 
 def _measure(data: bytes) -> None:
@@ -132,20 +132,20 @@ def _measure(data: bytes) -> None:
         if isinstance(event, yaml.CollectionStartEvent):
             open_.append((event.anchor, 1))
             if len(open_) > _MAX_DEPTH:
-                raise NotADocument(f"nested more than {_MAX_DEPTH} levels deep")
+                raise DocumentSyntaxError(f"nested more than {_MAX_DEPTH} levels deep")
             continue
         if isinstance(event, yaml.CollectionEndEvent):
             anchor, size = open_.pop()
             sizes[anchor or ""] = size
         elif isinstance(event, yaml.AliasEvent):
             if any(anchor == event.anchor for anchor, _ in open_):
-                raise NotADocument(f"the anchor '{event.anchor}' holds itself")
+                raise DocumentSyntaxError(f"the anchor '{event.anchor}' holds itself")
             size = sizes.get(event.anchor or "", 1)
         else:
             size = 1
         open_[-1] = (open_[-1][0], open_[-1][1] + size)
         if open_[-1][1] > _MAX_VALUES:
-            raise NotADocument(f"its anchors multiply to more than {_MAX_VALUES:,} values")
+            raise DocumentSyntaxError(f"its anchors multiply to more than {_MAX_VALUES:,} values")
 
 
 class _JsonLikeLoader(yaml.CSafeLoader):
@@ -218,13 +218,13 @@ class DocumentFetcher:
         *,
         own: Origin | None = None,
         bearer: str | None = None,
-        observer: Observer = nobody,
+        observer: OnEvent = nobody,
     ) -> None:
         self._source, self._transport, self._own, self._bearer = source, transport, own, bearer
         self._observer = observer
         self.digests: dict[str, str | None] = {}
 
-    async def open(self, place: str) -> Document:
+    async def open(self, place: str) -> OpenApiDocument:
         """The document at a path or URL."""
         if place.lower().startswith(("http://", "https://")):
             uri = str(self._url(place))
@@ -233,7 +233,7 @@ class DocumentFetcher:
         value = await self.read(uri, root_uri=uri)
         if not isinstance(value, dict):
             raise DocumentError(f"the document '{place}' is no object; is it an OpenAPI document?", source=self._source)
-        return Document(uri, value)
+        return OpenApiDocument(uri, value)
 
     async def read(self, uri: str, *, root_uri: str) -> Json:
         """The value of one file."""
@@ -243,12 +243,12 @@ class DocumentFetcher:
         data = await self._from_disk(uri, root_uri) if uri.startswith("file:") else await self._from_web(uri)
         try:
             self.digests[uri], value = await asyncio.to_thread(_taken_in, data)
-        except NotADocument as error:
+        except DocumentSyntaxError as error:
             raise self._failed(uri, str(error)) from None
         return value
 
     def _failed(self, uri: str, why: str) -> DocumentError:
-        shown = Mask().url(httpx2.URL(uri)) if uri.startswith(("http:", "https:")) else uri
+        shown = SecretMask().url(httpx2.URL(uri)) if uri.startswith(("http:", "https:")) else uri
         return DocumentError(f"the document '{shown}' cannot be read: {why}", source=self._source, location=shown)
 
     def _url(self, place: str) -> httpx2.URL:

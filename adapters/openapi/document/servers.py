@@ -12,17 +12,17 @@ from functools import lru_cache
 
 import httpx2
 
-from adapters.base import JsonObject, LeftOut
+from adapters.base import JsonObject, SkippedTool
 from adapters.http.url_safety import Origin, is_http, joined
 from adapters.openapi.document import swagger2 as swagger
-from adapters.openapi.document.document import Document, Node
+from adapters.openapi.document.document import DocumentNode, OpenApiDocument
 
 _HOST = re.compile(r"[\w-]+(?:\.[\w-]+)*\.[a-z]{2,}(?::\d+)?(?:/|$)")
 """A host without a scheme, which is a slip: read as it stands it would be a path."""
 
 
 @dataclass(frozen=True, slots=True)
-class Base:
+class BaseUrl:
     """The URL that paths are appended to, or why there is none."""
 
     url: httpx2.URL | None
@@ -32,7 +32,7 @@ class Base:
 class Servers:
     """The addresses of one document. `stated` are its own servers, `root` the base of operations that name none."""
 
-    def __init__(self, document: Document, configured: str | None, left_out: list[LeftOut]) -> None:
+    def __init__(self, document: OpenApiDocument, configured: str | None, left_out: list[SkippedTool]) -> None:
         self._here = document.uri
         servers = _server_nodes(document.root)
         self._stated = self._urls(servers)
@@ -40,23 +40,23 @@ class Servers:
         self.root = self._root(configured)
         self.own = Origin.of(self.root.url) if self.root.url is not None else None
         if self.root.url is None:
-            left_out.append(LeftOut("#/servers", self.root.why))
+            left_out.append(SkippedTool("#/servers", self.root.why))
 
-    def _root(self, configured: str | None) -> Base:
+    def _root(self, configured: str | None) -> BaseUrl:
         if configured is not None:
             url = configured_url(configured)
-            return Base(url) if url else Base(None, f"the base URL '{configured}' is no http URL")
+            return BaseUrl(url) if url else BaseUrl(None, f"the base URL '{configured}' is no http URL")
         if not self._stated:
             where = f" to the URL that '{self._paths[0]}' stands for" if self._paths else ""
-            return Base(None, f"the document names no server with a host; set BASE_API_URL or --base-url{where}")
+            return BaseUrl(None, f"the document names no server with a host; set BASE_API_URL or --base-url{where}")
         if self._here.startswith("file:"):
-            return Base(self._stated[0])
+            return BaseUrl(self._stated[0])
         here = httpx2.URL(self._here)
         own = next((url for stated in self._stated if (url := _at(stated, here)) is not None), None)
         why = f"the document comes from another origin than its server '{self._stated[0]}'; set BASE_API_URL to that "
-        return Base(own, "" if own else f"{why}URL if you trust it")
+        return BaseUrl(own, "" if own else f"{why}URL if you trust it")
 
-    def base_of(self, stated: Node | None) -> Base:
+    def base_of(self, stated: DocumentNode | None) -> BaseUrl:
         """The base of an operation; `stated` are its own servers or those of its path."""
         if stated is None or self.root.url is None:
             return self.root
@@ -67,13 +67,13 @@ class Servers:
         for url in urls:
             at_home = _at(url, self.root.url)
             if at_home is not None:
-                return Base(at_home)
+                return BaseUrl(at_home)
             if Origin.of(url) in origins:
-                return Base(self._moved(url))
+                return BaseUrl(self._moved(url))
         why = (
             f"its own server '{urls[0]}' is of another origin than '{self.own}'; a source with that base URL reaches it"
         )
-        return Base(None, why)
+        return BaseUrl(None, why)
 
     def _moved(self, url: httpx2.URL) -> httpx2.URL:
         """A URL of the document's usual server, seen from the base URL that is configured in its place."""
@@ -142,7 +142,7 @@ def configured_url(text: str) -> httpx2.URL | None:
     return url if is_http(url) else None
 
 
-def _server_nodes(root: Node) -> list[JsonObject]:
+def _server_nodes(root: DocumentNode) -> list[JsonObject]:
     if swagger.is_swagger(root):
         return swagger.servers(root)
     return [node.fields for node in root.child("servers").children()] or [{"url": "/"}]

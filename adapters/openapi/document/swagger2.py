@@ -5,7 +5,7 @@ understand; schemas need no change.
 """
 
 from adapters.base import Json, JsonObject
-from adapters.openapi.document.document import Node
+from adapters.openapi.document.document import DocumentNode
 
 _FORMATS = {
     "multi": ("form", True),
@@ -20,7 +20,7 @@ _FORM, _PARTS = "application/x-www-form-urlencoded", "multipart/form-data"
 _FLOWS = {"accessCode": "authorizationCode", "application": "clientCredentials"}
 
 
-def is_swagger(root: Node) -> bool:
+def is_swagger(root: DocumentNode) -> bool:
     """Whether the document is a Swagger 2.0 one."""
     return str(root.fields.get("swagger", "")).startswith("2")
 
@@ -30,7 +30,7 @@ def is_parameter(fields: JsonObject) -> bool:
     return "type" in fields and "schema" not in fields and "content" not in fields
 
 
-def parameter(node: Node) -> Node:
+def parameter(node: DocumentNode) -> DocumentNode:
     """A parameter outside of the body: its schema under `schema`, its collection format as style and explode."""
     fields = node.fields
     schema = {key: value for key, value in fields.items() if key not in _NOT_SCHEMA and not key.startswith("x-")}
@@ -41,7 +41,7 @@ def parameter(node: Node) -> Node:
     return node.replaced(out | {"schema": schema})
 
 
-def body(operation: Node, found: list[Node], media_types: list[str]) -> Node:
+def body(operation: DocumentNode, found: list[DocumentNode], media_types: list[str]) -> DocumentNode:
     """The request body that `in: body` and `in: formData` parameters make up; a node of None without any."""
     whole = next((node for node in found if _stands_in(node, "body")), None)
     if whole is not None:
@@ -60,7 +60,7 @@ def body(operation: Node, found: list[Node], media_types: list[str]) -> Node:
     return operation.replaced({"required": bool(required), "content": content})
 
 
-def _stands_in(node: Node, place: str) -> bool:
+def _stands_in(node: DocumentNode, place: str) -> bool:
     return str(node.fields.get("in")).strip().lower() == place
 
 
@@ -81,7 +81,7 @@ def _format(fields: JsonObject) -> tuple[str | None, bool]:
     return _FORMATS.get(str(fields.get("collectionFormat", "csv")), (None, False))
 
 
-def response(node: Node, media_types: list[str]) -> Node:
+def response(node: DocumentNode, media_types: list[str]) -> DocumentNode:
     """A response with its schema under `content`."""
     fields = node.fields
     if "schema" not in fields:
@@ -100,7 +100,7 @@ def scheme(fields: JsonObject) -> JsonObject:
     return fields
 
 
-def servers(root: Node) -> list[JsonObject]:
+def servers(root: DocumentNode) -> list[JsonObject]:
     """The servers that host, basePath and schemes make up; without a host, one relative to the document."""
     fields = root.fields
     base = str(fields.get("basePath") or "/")

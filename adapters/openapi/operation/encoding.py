@@ -17,13 +17,19 @@ import httpx2
 import orjson
 
 from adapters.base import Json, JsonObject
-from adapters.openapi.operation.model import Encoding, Style
+from adapters.openapi.operation.model import ParameterEncoding, ParameterStyle
 
 Pairs = list[tuple[str, str]]
 _UNRESERVED = "-._~"
 _RESERVED_KEPT = "-._~:/?@!$'()*,;="  # not `#` `[` `]`, illegal there, nor `&` and `+`, which servers read as syntax
 _PATH_KEPT = "-._~:@!$&'()*+"  # a `/`, `?` or `#` would lead to another path, and `,` `;` `=` delimit
-_DELIMITERS = {Style.FORM: ",", Style.SPACE: "%20", Style.PIPE: "%7C", Style.TAB: "%09", Style.COOKIE: ","}
+_DELIMITERS = {
+    ParameterStyle.FORM: ",",
+    ParameterStyle.SPACE: "%20",
+    ParameterStyle.PIPE: "%7C",
+    ParameterStyle.TAB: "%09",
+    ParameterStyle.COOKIE: ",",
+}
 
 
 def text_of(value: Json) -> str:
@@ -55,26 +61,26 @@ def is_undefined(value: Json) -> bool:
     return all(item is None for item in items)
 
 
-def query_pairs(name: str, value: Json, encoding: Encoding) -> Pairs:
+def query_pairs(name: str, value: Json, encoding: ParameterEncoding) -> Pairs:
     """The encoded pairs of one query parameter or form member; none where there is nothing to say."""
     escape = _escape(encoding)
     if encoding.media_type is not None:
         return [(_whole(name), escape(media_text(value, encoding.media_type)))]
     key = _whole(name)
-    if encoding.style is Style.DEEP and isinstance(value, dict | list):
+    if encoding.style is ParameterStyle.DEEP and isinstance(value, dict | list):
         return [(_whole(path), escape(text)) for path, text in _deep(name, value)]
     if isinstance(value, dict):
         return _query_object(key, value, encoding, escape)
     if isinstance(value, list):
         items = [escape(text_of(item)) for item in value if item is not None]
-        if encoding.is_exploded or encoding.style is Style.DEEP:
+        if encoding.is_exploded or encoding.style is ParameterStyle.DEEP:
             return [(key, item) for item in items]
         joined = [item.replace(",", "%2C") for item in items]
         return [(key, _DELIMITERS[encoding.style].join(joined))] if items else []
     return [] if value is None else [(key, escape(text_of(value)))]
 
 
-def _query_object(key: str, value: dict[str, Json], encoding: Encoding, escape: Callable[[str], str]) -> Pairs:
+def _query_object(key: str, value: dict[str, Json], encoding: ParameterEncoding, escape: Callable[[str], str]) -> Pairs:
     members = [(_whole(name), escape(text_of(item))) for name, item in value.items() if item is not None]
     if encoding.is_exploded:
         return members
@@ -93,7 +99,7 @@ def _deep(path: str, value: Json) -> list[tuple[str, str]]:
     return [] if value is None else [(path, text_of(value))]
 
 
-def path_text(name: str, value: Json, encoding: Encoding) -> str:
+def path_text(name: str, value: Json, encoding: ParameterEncoding) -> str:
     """What stands in a path in place of `{name}`; of several segments, without slashes at their ends."""
     escape = _escape(encoding, kept=_PATH_KEPT)
     if encoding.keeps_slashes and isinstance(value, str):
@@ -101,21 +107,21 @@ def path_text(name: str, value: Json, encoding: Encoding) -> str:
     if encoding.media_type is not None:
         return escape(media_text(value, encoding.media_type))
     match encoding.style:
-        case Style.LABEL:
+        case ParameterStyle.LABEL:
             return _label(value, encoding, escape)
-        case Style.MATRIX:
+        case ParameterStyle.MATRIX:
             return _matrix(_whole(name), value, encoding, escape)
         case _:
             delimiter = _DELIMITERS.get(encoding.style, ",")
             return delimiter.join(_parts(value, escape, is_exploded=encoding.is_exploded))
 
 
-def _label(value: Json, encoding: Encoding, escape: Callable[[str], str]) -> str:
+def _label(value: Json, encoding: ParameterEncoding, escape: Callable[[str], str]) -> str:
     parts = _parts(value, escape, is_exploded=encoding.is_exploded)
     return "." + ("." if encoding.is_exploded else ",").join(parts) if parts else ""
 
 
-def _matrix(name: str, value: Json, encoding: Encoding, escape: Callable[[str], str]) -> str:
+def _matrix(name: str, value: Json, encoding: ParameterEncoding, escape: Callable[[str], str]) -> str:
     parts = _parts(value, escape, is_exploded=encoding.is_exploded)
     if not parts:
         return ""
@@ -135,7 +141,7 @@ def _parts(value: Json, escape: Callable[[str], str], *, is_exploded: bool) -> l
     return [] if value is None else [escape(text_of(value))]
 
 
-def header_text(value: Json, encoding: Encoding) -> str:
+def header_text(value: Json, encoding: ParameterEncoding) -> str:
     """The value of a header, not encoded: simple style, or ASCII JSON where the parameter has JSON as its content."""
     if encoding.media_type is not None:
         import json
@@ -146,9 +152,9 @@ def header_text(value: Json, encoding: Encoding) -> str:
     return delimiter.join(_parts(value, str, is_exploded=encoding.is_exploded))
 
 
-def cookie_pairs(name: str, value: Json, encoding: Encoding) -> Pairs:
+def cookie_pairs(name: str, value: Json, encoding: ParameterEncoding) -> Pairs:
     """The pairs of one cookie parameter; `cookie` style leaves its values as they are."""
-    if encoding.style is Style.COOKIE and encoding.media_type is None:
+    if encoding.style is ParameterStyle.COOKIE and encoding.media_type is None:
         if isinstance(value, list):
             return [(name, text_of(item)) for item in value if item is not None]
         if isinstance(value, dict):
@@ -167,7 +173,7 @@ def _whole(name: str) -> str:
     return quote(name, safe=_UNRESERVED, errors="replace")
 
 
-def _escape(encoding: Encoding, *, kept: str = _RESERVED_KEPT) -> Callable[[str], str]:
+def _escape(encoding: ParameterEncoding, *, kept: str = _RESERVED_KEPT) -> Callable[[str], str]:
     safe = kept if encoding.allows_reserved else _UNRESERVED
     return lambda text: quote(text, safe=safe, errors="replace")
 
@@ -195,7 +201,7 @@ _SLIPS = {
 }  # fmt: skip
 
 
-class Writing(IntEnum):
+class BodyFormat(IntEnum):
     """How a body is written; of several the lowest is preferred.
 
     `MARKUP` is text in a language of its own, which whoever fills it in has to write.
@@ -212,10 +218,10 @@ class Writing(IntEnum):
 
 
 _KNOWN = {
-    "application/json": Writing.JSON,
-    "application/x-www-form-urlencoded": Writing.FORM,
-    "multipart/form-data": Writing.PARTS,
-    "application/octet-stream": Writing.BYTES,
+    "application/json": BodyFormat.JSON,
+    "application/x-www-form-urlencoded": BodyFormat.FORM,
+    "multipart/form-data": BodyFormat.PARTS,
+    "application/octet-stream": BodyFormat.BYTES,
 }
 
 
@@ -230,28 +236,28 @@ def essence(media_type: str) -> str:
     return media_type.split(";")[0].strip().lower()
 
 
-def writing_of(media_type: str) -> Writing | None:
+def writing_of(media_type: str) -> BodyFormat | None:
     """How a body of a media type is written; None where that cannot be done."""
     kind = essence(usual(media_type))
     if kind in _KNOWN:
         return _KNOWN[kind]
     if _LINES.fullmatch(kind):
-        return Writing.LINES
+        return BodyFormat.LINES
     if _JSON.fullmatch(kind) or kind in _ANYTHING:
-        return Writing.LIKE_JSON
+        return BodyFormat.LIKE_JSON
     if _MARKUP.fullmatch(kind) and kind != "text/csv":
-        return Writing.MARKUP
-    return Writing.TEXT if kind.startswith("text/") else None
+        return BodyFormat.MARKUP
+    return BodyFormat.TEXT if kind.startswith("text/") else None
 
 
-_NO_ENCODINGS: Mapping[str, Encoding] = MappingProxyType({})
+_NO_ENCODINGS: Mapping[str, ParameterEncoding] = MappingProxyType({})
 _Part = tuple[str | None, bytes, str | None]
-_DEFAULT = Encoding(style=Style.FORM, is_exploded=True)
+_DEFAULT = ParameterEncoding(style=ParameterStyle.FORM, is_exploded=True)
 _FILE = "application/octet-stream"
-_JSON_form = Encoding(style=Style.FORM, is_exploded=True, media_type="application/json")
+_JSON_form = ParameterEncoding(style=ParameterStyle.FORM, is_exploded=True, media_type="application/json")
 
 
-def urlencoded(value: JsonObject, encodings: Mapping[str, Encoding]) -> str:
+def urlencoded(value: JsonObject, encodings: Mapping[str, ParameterEncoding]) -> str:
     """The members as encoded pairs; an object without an encoding of its own is written as JSON."""
     pairs = []
     for name, member in value.items():
@@ -261,7 +267,7 @@ def urlencoded(value: JsonObject, encodings: Mapping[str, Encoding]) -> str:
 
 
 def multipart(
-    value: JsonObject, files: frozenset[str], encodings: Mapping[str, Encoding] = _NO_ENCODINGS
+    value: JsonObject, files: frozenset[str], encodings: Mapping[str, ParameterEncoding] = _NO_ENCODINGS
 ) -> tuple[bytes, str]:
     """The members as parts, and the content type with its boundary. Items of an array are parts of their own.
 
@@ -277,7 +283,9 @@ def multipart(
     return request.read(), request.headers["content-type"]
 
 
-def _parts_form(name: str, member: Json, encoding: Encoding | None, *, is_file: bool) -> list[tuple[str, _Part]]:
+def _parts_form(
+    name: str, member: Json, encoding: ParameterEncoding | None, *, is_file: bool
+) -> list[tuple[str, _Part]]:
     if encoding is not None and encoding.media_type is None and not is_file:
         pairs = query_pairs(name, member, encoding)
         return [(unquote(key), (None, unquote(text).encode("utf-8", "replace"), None)) for key, text in pairs]

@@ -10,8 +10,8 @@ from enum import StrEnum
 from functools import lru_cache
 from types import MappingProxyType
 
-from adapters.base import JsonObject, LeftOut
-from adapters.openapi.document.document import Document, Node
+from adapters.base import JsonObject, SkippedTool
+from adapters.openapi.document.document import DocumentNode, OpenApiDocument
 
 _VARIABLE = re.compile(r"\{([^{}/]+|[^{}=/]+=[^{}]*)\}")
 _EXPANDED = re.compile(r"\{[?&][^{}]*\}")
@@ -23,7 +23,7 @@ _NONE: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
-class Template:
+class PathTemplate:
     """The template of one path.
 
     `path` has each variable as `{name}`. `open` are those variables that several segments may stand for. `asked` are
@@ -54,7 +54,7 @@ def bare_name(text: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def template_of(path: str) -> Template:
+def template_of(path: str) -> PathTemplate:
     """A path taken apart."""
     sent, _, unsent = _EXPANDED.sub("", path).partition("#")
     sent, _, query = sent.partition("?")
@@ -62,7 +62,7 @@ def template_of(path: str) -> Template:
     spelled = _VARIABLE.findall(sent)
     pairs = [pair.partition("=") for pair in query.split("&") if pair]
     asked = {bare_name(found[1]): name for name, _, value in pairs if (found := _VARIABLE.fullmatch(value))}
-    return Template(
+    return PathTemplate(
         path=_VARIABLE.sub(lambda found: "{" + bare_name(found[1]) + "}", sent),
         variables=tuple(dict.fromkeys(bare_name(text) for text in spelled)),
         open=frozenset(bare_name(text) for text in spelled if _is_open(text)),
@@ -78,10 +78,10 @@ def _is_open(text: str) -> bool:
 
 
 _METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
-_NO_ENCODINGS: Mapping[str, "Encoding"] = MappingProxyType({})
+_NO_ENCODINGS: Mapping[str, "ParameterEncoding"] = MappingProxyType({})
 
 
-class Location(StrEnum):
+class ParameterLocation(StrEnum):
     """Where in a request a value stands."""
 
     PATH = "path"
@@ -91,7 +91,7 @@ class Location(StrEnum):
     QUERYSTRING = "querystring"
 
 
-class Style(StrEnum):
+class ParameterStyle(StrEnum):
     """How a value is written; TAB is Swagger 2.0's `tsv`."""
 
     FORM = "form"
@@ -105,26 +105,44 @@ class Style(StrEnum):
     COOKIE = "cookie"
 
 
-STYLES: Mapping[Location, tuple[Style, ...]] = MappingProxyType(
+STYLES: Mapping[ParameterLocation, tuple[ParameterStyle, ...]] = MappingProxyType(
     {
-        Location.PATH: (Style.SIMPLE, Style.LABEL, Style.MATRIX, Style.SPACE, Style.PIPE, Style.TAB),
-        Location.QUERY: (Style.FORM, Style.SPACE, Style.PIPE, Style.TAB, Style.DEEP),
-        Location.HEADER: (Style.SIMPLE, Style.SPACE, Style.PIPE, Style.TAB),
-        Location.COOKIE: (Style.FORM, Style.COOKIE),
-        Location.QUERYSTRING: (Style.FORM,),
+        ParameterLocation.PATH: (
+            ParameterStyle.SIMPLE,
+            ParameterStyle.LABEL,
+            ParameterStyle.MATRIX,
+            ParameterStyle.SPACE,
+            ParameterStyle.PIPE,
+            ParameterStyle.TAB,
+        ),
+        ParameterLocation.QUERY: (
+            ParameterStyle.FORM,
+            ParameterStyle.SPACE,
+            ParameterStyle.PIPE,
+            ParameterStyle.TAB,
+            ParameterStyle.DEEP,
+        ),
+        ParameterLocation.HEADER: (
+            ParameterStyle.SIMPLE,
+            ParameterStyle.SPACE,
+            ParameterStyle.PIPE,
+            ParameterStyle.TAB,
+        ),
+        ParameterLocation.COOKIE: (ParameterStyle.FORM, ParameterStyle.COOKIE),
+        ParameterLocation.QUERYSTRING: (ParameterStyle.FORM,),
     }
 )
 """The styles that each location allows, Swagger 2.0's collection formats included; the first one is the default."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Encoding:
+class ParameterEncoding:
     """How a value is written where a style applies; with `media_type` it is written as that instead.
 
     `keeps_slashes` says that a value in a path may be several segments of it.
     """
 
-    style: Style
+    style: ParameterStyle
     is_exploded: bool
     allows_reserved: bool = False
     media_type: str | None = None
@@ -132,39 +150,39 @@ class Encoding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parameter:
+class OperationParameter:
     """One parameter; `schema` is None where the document has none."""
 
     name: str
-    location: Location
-    encoding: Encoding
-    schema: Node | None
+    location: ParameterLocation
+    encoding: ParameterEncoding
+    schema: DocumentNode | None
     is_required: bool = False
     description: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Body:
+class RequestBody:
     """The request body in the media type that was chosen; `encodings` are by member, for forms.
 
     `is_expected` where the document does not say whether it is required and the method is one that sends a body.
     """
 
     media_type: str
-    schema: Node | None
+    schema: DocumentNode | None
     is_required: bool
     is_expected: bool = False
-    encodings: Mapping[str, Encoding] = field(default_factory=lambda: _NO_ENCODINGS)
+    encodings: Mapping[str, ParameterEncoding] = field(default_factory=lambda: _NO_ENCODINGS)
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class OperationEntry:
     """An operation that has been found and not been read."""
 
     method: str
     path: str
-    item: Node
-    operation: Node
+    item: DocumentNode
+    operation: DocumentNode
 
     @property
     def locator(self) -> str:
@@ -172,7 +190,7 @@ class Entry:
         return f"{self.method} {self.path}"
 
     @property
-    def template(self) -> Template:
+    def template(self) -> PathTemplate:
         """The path taken apart."""
         return template_of(self.path)
 
@@ -181,36 +199,38 @@ class Entry:
 class Operation:
     """One operation. `security` and `servers` are None where neither it nor its path says anything about them."""
 
-    entry: Entry
+    entry: OperationEntry
     description: str
-    parameters: tuple[Parameter, ...]
-    body: Body | None
-    responses: Node
-    security: Node | None
-    servers: Node | None
+    parameters: tuple[OperationParameter, ...]
+    body: RequestBody | None
+    responses: DocumentNode
+    security: DocumentNode | None
+    servers: DocumentNode | None
     is_deprecated: bool = False
 
 
-def entries(document: Document, item: Node, path: str, left_out: list[LeftOut]) -> Iterator[Entry]:
+def entries(
+    document: OpenApiDocument, item: DocumentNode, path: str, left_out: list[SkippedTool]
+) -> Iterator[OperationEntry]:
     """The operations of one path item. Raises BrokenReference or NotLoaded where the item is kept elsewhere."""
     target = document.resolve(item)
     if target is not item:
         target = target.replaced(target.fields | {key: value for key, value in item.fields.items() if key != "$ref"})
     for method in _METHODS:
         if method in target.fields:
-            yield from _entry(document, Entry(method.upper(), path, target, target.child(method)), left_out)
+            yield from _entry(document, OperationEntry(method.upper(), path, target, target.child(method)), left_out)
     for method, operation in target.child("additionalOperations").members():
         if method.isascii() and method.isalpha():
-            yield from _entry(document, Entry(method, path, target, operation), left_out)
+            yield from _entry(document, OperationEntry(method, path, target, operation), left_out)
         else:
-            left_out.append(LeftOut(document.path_of(operation), f"'{method}' is no method"))
+            left_out.append(SkippedTool(document.path_of(operation), f"'{method}' is no method"))
 
 
-def _entry(document: Document, entry: Entry, left_out: list[LeftOut]) -> Iterator[Entry]:
+def _entry(document: OpenApiDocument, entry: OperationEntry, left_out: list[SkippedTool]) -> Iterator[OperationEntry]:
     if isinstance(entry.operation.value, dict):
         yield entry
     else:
-        left_out.append(LeftOut(document.path_of(entry.operation), "the operation is no object"))
+        left_out.append(SkippedTool(document.path_of(entry.operation), "the operation is no object"))
 
 
 def text_of(fields: JsonObject, *keys: str) -> str:

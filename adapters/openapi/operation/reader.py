@@ -8,20 +8,20 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from adapters.base import Json, JsonObject, LeftOut
+from adapters.base import Json, JsonObject, SkippedTool
 from adapters.openapi.document import swagger2 as swagger
-from adapters.openapi.document.document import BrokenReference, Document, Node
-from adapters.openapi.operation.encoding import Writing, compact, essence, usual, writing_of
+from adapters.openapi.document.document import BrokenReference, DocumentNode, OpenApiDocument
+from adapters.openapi.operation.encoding import BodyFormat, compact, essence, usual, writing_of
 from adapters.openapi.operation.model import (
     STYLES,
-    Body,
-    Encoding,
-    Entry,
-    Location,
     Operation,
-    Parameter,
-    Style,
-    Template,
+    OperationEntry,
+    OperationParameter,
+    ParameterEncoding,
+    ParameterLocation,
+    ParameterStyle,
+    PathTemplate,
+    RequestBody,
     template_of,
     text_of,
 )
@@ -32,14 +32,14 @@ _SAYING = ("x-ms-skip-url-encoding", "x-multi-segment")
 _METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
 
 
-class Segments:
+class PathVariables:
     """What one document says of the variables in its paths."""
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: OpenApiDocument) -> None:
         self._document = document
         self._known: frozenset[str] | None = None
 
-    def may_hold(self, template: Template, name: str, fields: JsonObject) -> bool:
+    def may_hold(self, template: PathTemplate, name: str, fields: JsonObject) -> bool:
         """Whether a variable's value may be several segments; `fields` are its parameter's. Raises NotLoaded."""
         if name in template.open or _says(fields):
             return True
@@ -61,7 +61,7 @@ class Segments:
                 if fields.get("in") == "path" and isinstance(fields.get("name"), str) and _says(fields):
                     yield _before(template, template.spelled(fields["name"]))
 
-    def _parameters(self, item: Node) -> Iterator[JsonObject]:
+    def _parameters(self, item: DocumentNode) -> Iterator[JsonObject]:
         try:
             target = self._document.resolve(item)
         except BrokenReference:
@@ -74,7 +74,7 @@ class Segments:
                     continue
 
 
-def _before(template: Template, name: str) -> str:
+def _before(template: PathTemplate, name: str) -> str:
     return template.path.partition("{" + name + "}")[0]
 
 
@@ -87,7 +87,7 @@ def _says(fields: JsonObject) -> bool:
 
 
 _IGNORED_HEADERS = frozenset({"accept", "content-type", "authorization", "host", "content-length", "connection"})
-_PLACES = frozenset(Location)
+_PLACES = frozenset(ParameterLocation)
 _TOKEN = re.compile(r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
 _STYLING = frozenset({"style", "explode", "allowReserved"})
 _SAYING_reader = _STYLING | {"contentType"}
@@ -96,7 +96,7 @@ _WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 _MOST_NAMED = 12
 
 
-class Unusable(Exception):
+class UnusableOperation(Exception):
     """The operation cannot be called at all; `path` is the part that is to blame."""
 
     def __init__(self, path: str, why: str) -> None:
@@ -107,14 +107,14 @@ class Unusable(Exception):
 class OperationReader:
     """Reads operations of one document; what is left out is added to `left_out`."""
 
-    def __init__(self, document: Document, left_out: list[LeftOut]) -> None:
+    def __init__(self, document: OpenApiDocument, left_out: list[SkippedTool]) -> None:
         self._document, self._left_out = document, left_out
         self._is_swagger = swagger.is_swagger(document.root)
-        self._segments = Segments(document)
-        self._known: dict[tuple[str, Location, str, bool], Parameter] = {}
+        self._segments = PathVariables(document)
+        self._known: dict[tuple[str, ParameterLocation, str, bool], OperationParameter] = {}
 
-    def read(self, entry: Entry) -> Operation:
-        """The operation. Raises Unusable, BrokenReference or NotLoaded."""
+    def read(self, entry: OperationEntry) -> Operation:
+        """The operation. Raises UnusableOperation, BrokenReference or NotLoaded."""
         fields = entry.operation.fields
         found = list(self._parameter_nodes(entry))
         parameters = self._parameters(entry, found)
@@ -129,13 +129,13 @@ class OperationReader:
             is_deprecated=fields.get("deprecated") is True,
         )
 
-    def _stated(self, node: Node, key: str) -> Node | None:
+    def _stated(self, node: DocumentNode, key: str) -> DocumentNode | None:
         return node.child(key) if isinstance(node.fields.get(key), list) else None
 
-    def _leave(self, node: Node, why: str) -> None:
-        self._left_out.append(LeftOut(self._document.path_of(node), why))
+    def _leave(self, node: DocumentNode, why: str) -> None:
+        self._left_out.append(SkippedTool(self._document.path_of(node), why))
 
-    def _parameter_nodes(self, entry: Entry) -> Iterator[Node]:
+    def _parameter_nodes(self, entry: OperationEntry) -> Iterator[DocumentNode]:
         """Resolved parameters, the operation's before those of its path; the first of a name and place counts."""
         seen: set[tuple[Json, Json]] = set()
         for holder in (entry.operation, entry.item):
@@ -150,40 +150,40 @@ class OperationReader:
                     seen.add((name, place))
                     yield node
 
-    def _listed(self, node: Node) -> list[Node]:
+    def _listed(self, node: DocumentNode) -> list[DocumentNode]:
         """The items of a list, which may be kept elsewhere, or be an object that gives each of them a name."""
         resolved = self._resolved(node) if "$ref" in node.fields else node
         if resolved is None:
             return []
         return [child for _, child in resolved.members()] or list(resolved.children())
 
-    def _resolved(self, node: Node) -> Node | None:
+    def _resolved(self, node: DocumentNode) -> DocumentNode | None:
         """The node that a reference ends at; one that leads nowhere is left out."""
         try:
             return self._document.resolve(node)
         except BrokenReference as error:
-            self._left_out.append(LeftOut(error.path, error.why))
+            self._left_out.append(SkippedTool(error.path, error.why))
             return None
 
-    def _parameters(self, entry: Entry, found: list[Node]) -> tuple[Parameter, ...]:
+    def _parameters(self, entry: OperationEntry, found: list[DocumentNode]) -> tuple[OperationParameter, ...]:
         template = entry.template
         if template.unsent:
             why = f"the path has the variable '{template.unsent[0]}' behind a '#', and nothing behind that is sent"
-            raise Unusable(self._document.path_of(entry.operation), why)
-        read: dict[tuple[Location, str], Parameter] = {}
+            raise UnusableOperation(self._document.path_of(entry.operation), why)
+        read: dict[tuple[ParameterLocation, str], OperationParameter] = {}
         for node in found:
             parameter = self._parameter(node, template)
             if parameter is not None:
                 read.setdefault((parameter.location, parameter.name), parameter)
-        wanted = [(Location.PATH, name) for name in template.variables]
-        wanted += [(Location.QUERY, name) for name in template.asked.values()]
+        wanted = [(ParameterLocation.PATH, name) for name in template.variables]
+        wanted += [(ParameterLocation.QUERY, name) for name in template.asked.values()]
         for location, name in wanted:
             if (location, name) not in read:
                 self._leave(entry.operation, f"the path variable '{name}' is not declared; it is taken as a string")
                 read[location, name] = _variable(name, location, entry)
         return tuple(read.values())
 
-    def _parameter(self, node: Node, template: Template) -> Parameter | None:
+    def _parameter(self, node: DocumentNode, template: PathTemplate) -> OperationParameter | None:
         place = node.fields["in"].strip().lower()
         if place in ("body", "formdata"):
             return None
@@ -191,19 +191,19 @@ class OperationReader:
             where = node.fields["in"]
             self._leave(node, f"the parameter '{node.fields['name']}' stands in '{where}', which is no place")
             return None
-        location, name = _placed(Location(place), node.fields["name"], template)
-        if location is Location.HEADER and name.lower() in _IGNORED_HEADERS:
+        location, name = _placed(ParameterLocation(place), node.fields["name"], template)
+        if location is ParameterLocation.HEADER and name.lower() in _IGNORED_HEADERS:
             return None
-        if location in (Location.HEADER, Location.COOKIE) and not _TOKEN.match(name):
+        if location in (ParameterLocation.HEADER, ParameterLocation.COOKIE) and not _TOKEN.match(name):
             self._leave(node, f"'{name}' is no name for a {place}")
             return None
-        if location is Location.PATH and name not in template.variables:
+        if location is ParameterLocation.PATH and name not in template.variables:
             self._leave(node, f"the path has no variable '{name}'")
             return None
-        is_open = location is Location.PATH and self._segments.may_hold(template, name, node.fields)
+        is_open = location is ParameterLocation.PATH and self._segments.may_hold(template, name, node.fields)
         return self._told(node, location, name, is_open=is_open)
 
-    def _told(self, node: Node, location: Location, name: str, *, is_open: bool) -> Parameter:
+    def _told(self, node: DocumentNode, location: ParameterLocation, name: str, *, is_open: bool) -> OperationParameter:
         """What a document tells of a parameter, read once where it tells the same word for word."""
         text = compact(node.value)
         key = (f"{node.uri}#{node.pointer}" if '"$ref"' in text else text, location, name, is_open)
@@ -212,12 +212,12 @@ class OperationReader:
             known = self._known[key] = self._made(node, location, name, is_open=is_open)
         return known
 
-    def _made(self, node: Node, location: Location, name: str, *, is_open: bool) -> Parameter:
+    def _made(self, node: DocumentNode, location: ParameterLocation, name: str, *, is_open: bool) -> OperationParameter:
         if self._is_swagger or swagger.is_parameter(node.fields):
             node = swagger.parameter(node)
         media_type, schema = self._schema(node)
-        is_in_path = node.fields["in"].strip().lower() == Location.PATH
-        return Parameter(
+        is_in_path = node.fields["in"].strip().lower() == ParameterLocation.PATH
+        return OperationParameter(
             name=name,
             location=location,
             encoding=replace(encoding_of(node.fields, location, media_type), keeps_slashes=is_open),
@@ -226,7 +226,7 @@ class OperationReader:
             description=text_of(node.fields, "description"),
         )
 
-    def _schema(self, node: Node) -> tuple[str | None, Node | None]:
+    def _schema(self, node: DocumentNode) -> tuple[str | None, DocumentNode | None]:
         """The media type where the parameter has a content, and its schema."""
         content = node.child("content")
         for media_type, media in content.members():
@@ -234,7 +234,7 @@ class OperationReader:
             return media_type, resolved.child("schema") if "schema" in resolved.fields else None
         return None, node.child("schema") if isinstance(node.fields.get("schema"), dict | bool) else None
 
-    def _body(self, entry: Entry, found: list[Node]) -> Body | None:
+    def _body(self, entry: OperationEntry, found: list[DocumentNode]) -> RequestBody | None:
         node = entry.operation.child("requestBody")
         if self._is_swagger or node.value is None:
             node = swagger.body(entry.operation, found, self.media_types(entry, "consumes"))
@@ -247,21 +247,23 @@ class OperationReader:
             return self._chosen_body(ranked[0][1], self._document.resolve(media[ranked[0][1]]), entry, resolved)
         why, path = f"no body can be written as {_listed(media)}", self._document.path_of(node)
         if resolved.fields.get("required") is True:
-            raise Unusable(path, why)
-        self._left_out.append(LeftOut(path, f"{why}; it is sent without"))
+            raise UnusableOperation(path, why)
+        self._left_out.append(SkippedTool(path, f"{why}; it is sent without"))
         return None
 
-    def _chosen_body(self, media_type: str, media: Node, entry: Entry, holder: Node) -> Body:
+    def _chosen_body(
+        self, media_type: str, media: DocumentNode, entry: OperationEntry, holder: DocumentNode
+    ) -> RequestBody:
         schema = media.child("schema") if isinstance(media.fields.get("schema"), dict | bool) else None
-        if writing_of(media_type) is Writing.MARKUP:
+        if writing_of(media_type) is BodyFormat.MARKUP:
             schema = media.replaced({"type": "string", "description": self._markup(media_type, schema)})
         encodings = {
-            name: encoding_of(node.fields, Location.QUERY, _content_type(node.fields))
+            name: encoding_of(node.fields, ParameterLocation.QUERY, _content_type(node.fields))
             for name, node in media.child("encoding").members()
             if isinstance(node.value, dict) and not _SAYING_reader.isdisjoint(node.fields)
         }
         stated = holder.fields.get("required")
-        return Body(
+        return RequestBody(
             media_type=usual(media_type),
             schema=schema,
             is_required=stated is True,
@@ -269,14 +271,14 @@ class OperationReader:
             encodings=encodings,
         )
 
-    def _fields(self, schema: Node | None) -> JsonObject:
+    def _fields(self, schema: DocumentNode | None) -> JsonObject:
         """The members of a schema's object, its references followed; none where that leads nowhere."""
         try:
             return self._document.resolve(schema).fields if schema is not None else {}
         except BrokenReference:
             return {}
 
-    def _markup(self, media_type: str, schema: Node | None) -> str:
+    def _markup(self, media_type: str, schema: DocumentNode | None) -> str:
         """What a body is about that is written by whoever fills it in."""
         fields = self._fields(schema)
         said = text_of(fields, "title", "description")
@@ -285,26 +287,28 @@ class OperationReader:
         parts = [f"The request body as text, {essence(media_type)}.", said, f"It holds {names}." if names else ""]
         return " ".join(part for part in parts if part)
 
-    def media_types(self, entry: Entry, key: str) -> list[str]:
+    def media_types(self, entry: OperationEntry, key: str) -> list[str]:
         """Swagger's `consumes` or `produces`: the operation's own, else the document's."""
         own = swagger.texts(entry.operation.fields.get(key))
         return own or swagger.texts(self._document.root.fields.get(key))
 
-    def response(self, entry: Entry, node: Node) -> Node:
+    def response(self, entry: OperationEntry, node: DocumentNode) -> DocumentNode:
         """One response, resolved. Raises BrokenReference or NotLoaded."""
         resolved = self._document.resolve(node)
         return swagger.response(resolved, self.media_types(entry, "produces")) if self._is_swagger else resolved
 
 
-def encoding_of(fields: JsonObject, location: Location, media_type: str | None = None) -> Encoding:
+def encoding_of(fields: JsonObject, location: ParameterLocation, media_type: str | None = None) -> ParameterEncoding:
     """How a parameter or a form member is written: what the document says, where that is legal, else the default."""
     styles = STYLES[location]
     stated = fields.get("style")
     style = next((style for style in styles if style == stated), styles[0])
     explode = fields.get("explode")
-    return Encoding(
+    return ParameterEncoding(
         style=style,
-        is_exploded=explode if isinstance(explode, bool) else style in (Style.FORM, Style.DEEP, Style.COOKIE),
+        is_exploded=explode
+        if isinstance(explode, bool)
+        else style in (ParameterStyle.FORM, ParameterStyle.DEEP, ParameterStyle.COOKIE),
         allows_reserved=fields.get("allowReserved") is True,
         media_type=media_type,
     )
@@ -314,19 +318,19 @@ def _words(fields: JsonObject) -> str:
     return text_of(fields, "summary", "description")
 
 
-def _placed(location: Location, name: str, template: Template) -> tuple[Location, str]:
+def _placed(location: ParameterLocation, name: str, template: PathTemplate) -> tuple[ParameterLocation, str]:
     """Where a parameter stands and under which name, by the path's own word: its query is no path."""
-    if location is Location.QUERY:
+    if location is ParameterLocation.QUERY:
         return location, template.asked.get(name, name)
-    if location is not Location.PATH:
+    if location is not ParameterLocation.PATH:
         return location, name
     spelled = template.spelled(name)
-    return (Location.QUERY, template.asked[spelled]) if spelled in template.asked else (location, spelled)
+    return (ParameterLocation.QUERY, template.asked[spelled]) if spelled in template.asked else (location, spelled)
 
 
-def _variable(name: str, location: Location, entry: Entry) -> Parameter:
-    keeps_slashes = location is Location.PATH and name in entry.template.open
-    return Parameter(
+def _variable(name: str, location: ParameterLocation, entry: OperationEntry) -> OperationParameter:
+    keeps_slashes = location is ParameterLocation.PATH and name in entry.template.open
+    return OperationParameter(
         name=name,
         location=location,
         encoding=replace(encoding_of({}, location), keeps_slashes=keeps_slashes),
@@ -340,5 +344,5 @@ def _content_type(fields: Mapping[str, Json]) -> str | None:
     return stated.split(",")[0].strip() if isinstance(stated, str) and _STYLING.isdisjoint(fields) else None
 
 
-def _listed(media: Mapping[str, Node]) -> str:
+def _listed(media: Mapping[str, DocumentNode]) -> str:
     return ", ".join(f"'{kind}'" for kind in media) or "anything: it has no content"

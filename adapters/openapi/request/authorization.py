@@ -8,18 +8,18 @@ import ipaddress
 
 import httpx2
 
-from adapters.base import Observer
+from adapters.base import OnEvent
 from adapters.clock import Clock
 from adapters.errors import MissingCredential
-from adapters.http.secret_mask import Mask
+from adapters.http.secret_mask import SecretMask
 from adapters.http.url_safety import Origin, is_http, joined
-from adapters.openapi.auth.oauth import TokenKeeper
-from adapters.openapi.auth.schemes import Credential, MissingScheme, Scheme, Security
-from adapters.openapi.settings import Client, OpenApiSettings
-from adapters.openapi.tools.tool import Tool
+from adapters.openapi.auth.oauth import TokenCache
+from adapters.openapi.auth.schemes import Credential, MissingScheme, Security, SecurityScheme
+from adapters.openapi.settings import OAuthClient, OpenApiSettings
+from adapters.openapi.tools.tool import OpenApiTool
 
 
-class Access:
+class RequestAuthorizer:
     """The credentials of one source; `base` is what a relative token URL of the document is seen from."""
 
     def __init__(
@@ -30,13 +30,13 @@ class Access:
         base: httpx2.URL | None,
         http: httpx2.AsyncClient,
         clock: Clock,
-        mask: Mask,
+        mask: SecretMask,
     ) -> None:
         self._settings, self._security, self._base = settings, security, base
         self._http, self._clock, self._mask = http, clock, mask
-        self._keepers: dict[str, TokenKeeper] = {}
+        self._keepers: dict[str, TokenCache] = {}
 
-    async def credentials(self, tool: Tool, observer: Observer) -> tuple[Credential, ...]:
+    async def credentials(self, tool: OpenApiTool, observer: OnEvent) -> tuple[Credential, ...]:
         """What a request of a tool carries. Raises MissingCredential, TokenRefused.
 
         Nothing, where nothing is configured: many servers are open although their document requires a credential.
@@ -49,7 +49,7 @@ class Access:
         schemes = self._security.chosen(tool.operation.security)
         return tuple([self._security.credential(one, await self._token(one, observer)) for one in schemes])
 
-    def missing(self, tool: Tool) -> MissingCredential | None:
+    def missing(self, tool: OpenApiTool) -> MissingCredential | None:
         """What to say where a tool needs a credential that is not configured; None where it needs none, or has it."""
         try:
             self._security.chosen(tool.operation.security)
@@ -67,7 +67,7 @@ class Access:
                 keeper.drop(token)
         return bool(tokens)
 
-    async def _token(self, scheme: Scheme, observer: Observer) -> str | None:
+    async def _token(self, scheme: SecurityScheme, observer: OnEvent) -> str | None:
         client = self._security.client(scheme)
         if client is None:
             return None
@@ -75,8 +75,8 @@ class Access:
             self._keepers[scheme.name] = self._keeper(scheme, client)
         return await self._keepers[scheme.name].token(observer)
 
-    def _keeper(self, scheme: Scheme, client: Client) -> TokenKeeper:
-        return TokenKeeper(
+    def _keeper(self, scheme: SecurityScheme, client: OAuthClient) -> TokenCache:
+        return TokenCache(
             self._settings.name,
             scheme.name,
             client,
@@ -88,7 +88,7 @@ class Access:
             max_attempts=self._settings.max_attempts,
         )
 
-    def _token_url(self, scheme: Scheme, client: Client) -> httpx2.URL:
+    def _token_url(self, scheme: SecurityScheme, client: OAuthClient) -> httpx2.URL:
         """The URL that the client's secret may go to. Raises MissingCredential."""
         stated = client.token_url or scheme.token_url
         if stated is None:

@@ -15,8 +15,8 @@ import httpx2
 from adapters.base import Json, JsonObject, PageAddress
 from adapters.openapi.auth.schemes import Credential, headers_of
 from adapters.openapi.operation.encoding import (
+    BodyFormat,
     Pairs,
-    Writing,
     compact,
     cookie_pairs,
     essence,
@@ -30,8 +30,8 @@ from adapters.openapi.operation.encoding import (
     urlencoded,
     writing_of,
 )
-from adapters.openapi.operation.model import Location, Parameter
-from adapters.openapi.tools.tool import Tool
+from adapters.openapi.operation.model import OperationParameter, ParameterLocation
+from adapters.openapi.tools.tool import OpenApiTool
 
 _VARIABLE = re.compile(r"\{([^{}/]+)\}")
 _DOTS = frozenset({".", ".."})
@@ -39,7 +39,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _PATH_SAFE = "-._~!$&'()*+,;=:@%/"
 
 
-class Refused(Exception):
+class InvalidArguments(Exception):
     """The arguments make no request; `violations` are `argument: what is wrong`."""
 
     def __init__(self, violations: tuple[str, ...]) -> None:
@@ -58,7 +58,7 @@ class BuiltRequest:
     url: httpx2.URL
     headers: tuple[tuple[str, str], ...]
     body: bytes | None
-    values: Mapping[tuple[Location, str], Json]
+    values: Mapping[tuple[ParameterLocation, str], Json]
     path_texts: Mapping[str, str]
     query: str
     cookies: Pairs
@@ -67,9 +67,9 @@ class BuiltRequest:
 
 
 def build_request(
-    tool: Tool, arguments: Mapping[str, Json], *, base: httpx2.URL, credentials: tuple[Credential, ...]
+    tool: OpenApiTool, arguments: Mapping[str, Json], *, base: httpx2.URL, credentials: tuple[Credential, ...]
 ) -> BuiltRequest:
-    """The request for some arguments. Raises Refused, which names every argument that is at fault."""
+    """The request for some arguments. Raises InvalidArguments, which names every argument that is at fault."""
     given = dict(tool.binding.defaults) | dict(arguments)
     _refuse_misfits(tool, given)
     values = {
@@ -98,7 +98,7 @@ def build_request(
     )
 
 
-def _refuse_misfits(tool: Tool, given: JsonObject) -> None:
+def _refuse_misfits(tool: OpenApiTool, given: JsonObject) -> None:
     known = tool.binding.arguments
     violations = [f"{name}: {_no_such(name, known)}" for name in given if name not in known]
     missing = [
@@ -107,7 +107,7 @@ def _refuse_misfits(tool: Tool, given: JsonObject) -> None:
         if parameter.is_required and given.get(name) is None
     ]
     if violations or missing:
-        raise Refused((*violations, *missing))
+        raise InvalidArguments((*violations, *missing))
 
 
 def _no_such(name: str, known: tuple[str, ...]) -> str:
@@ -116,13 +116,15 @@ def _no_such(name: str, known: tuple[str, ...]) -> str:
 
 
 def _path(
-    tool: Tool, values: Mapping[tuple[Location, str], Json], parameters: Mapping[tuple[Location, str], Parameter]
+    tool: OpenApiTool,
+    values: Mapping[tuple[ParameterLocation, str], Json],
+    parameters: Mapping[tuple[ParameterLocation, str], OperationParameter],
 ) -> tuple[str, dict[str, str]]:
     """The encoded path, and the text of each variable. A value cannot add, drop or climb a segment."""
     texts, faults = {}, []
     template = tool.operation.entry.template
     for name in template.variables:
-        place = (Location.PATH, name)
+        place = (ParameterLocation.PATH, name)
         texts[name] = path_text(name, values[place], parameters[place].encoding) if place in values else ""
         if not texts[name]:
             faults.append(f"{name}: a path cannot hold an empty value")
@@ -133,22 +135,22 @@ def _path(
             faults.append(f"{segment}: '{unquote(filled)}' would lead to another path")
         segments.append(filled if filled != segment else quote(filled, safe=_PATH_SAFE))
     if faults:
-        raise Refused(tuple(faults))
+        raise InvalidArguments(tuple(faults))
     return "/".join(segments), texts
 
 
 def _query(
-    tool: Tool,
-    values: Mapping[tuple[Location, str], Json],
-    parameters: Mapping[tuple[Location, str], Parameter],
+    tool: OpenApiTool,
+    values: Mapping[tuple[ParameterLocation, str], Json],
+    parameters: Mapping[tuple[ParameterLocation, str], OperationParameter],
     credentials: tuple[Credential, ...],
 ) -> str:
     fixed = tool.operation.entry.template.fixed
     parts = [quote(fixed, safe=_PATH_SAFE + "?")] if fixed else []
     for (location, name), value in values.items():
-        if location is Location.QUERY:
+        if location is ParameterLocation.QUERY:
             parts.append(joined_pairs(query_pairs(name, value, parameters[location, name].encoding)))
-        elif location is Location.QUERYSTRING:
+        elif location is ParameterLocation.QUERYSTRING:
             parts.append(_whole_query(value, parameters[location, name]))
     parts += _query_credentials(credentials)
     return "&".join(part for part in parts if part)
@@ -156,11 +158,11 @@ def _query(
 
 def _query_credentials(credentials: tuple[Credential, ...], names: frozenset[str] = frozenset()) -> list[str]:
     """The encoded pairs of credentials that stand in the query, except those of some names."""
-    shown = (one for one in credentials if one.location is Location.QUERY and one.field not in names)
+    shown = (one for one in credentials if one.location is ParameterLocation.QUERY and one.field not in names)
     return [f"{quote(one.field, safe='')}={quote(one.value, safe='')}" for one in shown]
 
 
-def _whole_query(value: Json, parameter: Parameter) -> str:
+def _whole_query(value: Json, parameter: OperationParameter) -> str:
     """OpenAPI 3.2's `in: querystring`: the whole query is one value."""
     if isinstance(value, dict) and "json" not in (parameter.encoding.media_type or ""):
         return urlencoded(value, {})
@@ -168,29 +170,31 @@ def _whole_query(value: Json, parameter: Parameter) -> str:
 
 
 def _cookies(
-    values: Mapping[tuple[Location, str], Json],
-    parameters: Mapping[tuple[Location, str], Parameter],
+    values: Mapping[tuple[ParameterLocation, str], Json],
+    parameters: Mapping[tuple[ParameterLocation, str], OperationParameter],
     credentials: tuple[Credential, ...],
 ) -> Pairs:
     pairs = [
         pair
         for (location, name), value in values.items()
-        if location is Location.COOKIE
+        if location is ParameterLocation.COOKIE
         for pair in cookie_pairs(name, value, parameters[location, name].encoding)
     ]
-    return pairs + [(one.field, quote(one.value, safe="")) for one in credentials if one.location is Location.COOKIE]
+    return pairs + [
+        (one.field, quote(one.value, safe="")) for one in credentials if one.location is ParameterLocation.COOKIE
+    ]
 
 
 def _headers(
-    values: Mapping[tuple[Location, str], Json],
-    parameters: Mapping[tuple[Location, str], Parameter],
+    values: Mapping[tuple[ParameterLocation, str], Json],
+    parameters: Mapping[tuple[ParameterLocation, str], OperationParameter],
     cookies: Pairs,
     credentials: tuple[Credential, ...],
 ) -> tuple[tuple[str, str], ...]:
     own = [
         (name, header_text(value, parameters[location, name].encoding))
         for (location, name), value in values.items()
-        if location is Location.HEADER
+        if location is ParameterLocation.HEADER
         and (parameters[location, name].encoding.media_type is not None or not is_undefined(value))
     ]
     if cookies:
@@ -198,7 +202,7 @@ def _headers(
     faults = [f"{name}: a header cannot hold a control character" for name, value in own if _CONTROL.search(value)]
     faults += [f"{name}: a cookie cannot hold a semicolon" for name, value in cookies if ";" in value]
     if faults:
-        raise Refused(tuple(faults))
+        raise InvalidArguments(tuple(faults))
     taken = {name.lower() for name, _ in headers_of(credentials)}
     return (
         ("accept", "application/json, */*;q=0.5"),
@@ -207,7 +211,7 @@ def _headers(
     )
 
 
-def _body_value(tool: Tool, given: JsonObject) -> tuple[bool, Json]:
+def _body_value(tool: OpenApiTool, given: JsonObject) -> tuple[bool, Json]:
     """Whether a body is sent, and its value."""
     binding, body = tool.binding, tool.operation.body
     if body is None:
@@ -216,29 +220,29 @@ def _body_value(tool: Tool, given: JsonObject) -> tuple[bool, Json]:
         if binding.whole_body in given:
             return True, given[binding.whole_body]
         if body.is_required:
-            raise Refused((f"{binding.whole_body}: it is required and missing",))
+            raise InvalidArguments((f"{binding.whole_body}: it is required and missing",))
         return False, None
     members = {wire: given[name] for name, wire in binding.members.items() if name in given}
     return bool(members) or body.is_required, members
 
 
-def _written(tool: Tool, value: Json) -> tuple[bytes, str]:
+def _written(tool: OpenApiTool, value: Json) -> tuple[bytes, str]:
     """The body's bytes and its content type."""
     body = tool.operation.body
     assert body is not None  # noqa: S101  there is a value for it
     kind = essence(body.media_type)
     match writing_of(body.media_type):
-        case Writing.FORM if isinstance(value, dict):
+        case BodyFormat.FORM if isinstance(value, dict):
             return urlencoded(value, body.encodings).encode(), kind
-        case Writing.PARTS if isinstance(value, dict):
+        case BodyFormat.PARTS if isinstance(value, dict):
             return multipart(value, tool.binding.files, body.encodings)
-        case Writing.TEXT:
+        case BodyFormat.TEXT:
             return _encoded(text_of(value)), f"{kind}; charset=utf-8"
-        case Writing.BYTES:
+        case BodyFormat.BYTES:
             return _encoded(text_of(value)), kind
-        case Writing.MARKUP:
+        case BodyFormat.MARKUP:
             return _encoded(text_of(value)), body.media_type
-        case Writing.LINES if isinstance(value, list):
+        case BodyFormat.LINES if isinstance(value, list):
             return _encoded("".join(f"{compact(item)}\n" for item in value)), kind
         case _:
             return _encoded(compact(value)), "application/json" if "*" in kind else body.media_type
@@ -260,7 +264,7 @@ def with_query(url: httpx2.URL, query: str) -> httpx2.URL:
     return url.copy_with(raw_path=path + (b"?" + query.encode("ascii") if query else b""))
 
 
-def undeclared(tool: Tool, page: PageAddress) -> dict[str, Json]:
+def undeclared(tool: OpenApiTool, page: PageAddress) -> dict[str, Json]:
     """What a page is asked by that the document does not have: a service that reads only may be asked all the same."""
     if tool.operation.entry.method != "GET" or page.operation is not None:
         return {}

@@ -18,10 +18,10 @@ from openapi_core.validation.request.exceptions import ParameterValidationError
 from openapi_core.validation.schemas.exceptions import InvalidSchemaValue
 
 from adapters.base import Json, JsonObject
-from adapters.errors import CannotCheck
-from adapters.openapi.document.document import BrokenReference, Document, Node
+from adapters.errors import ValidationUnavailable
+from adapters.openapi.document.document import BrokenReference, DocumentNode, OpenApiDocument
 from adapters.openapi.operation.encoding import compact
-from adapters.openapi.operation.model import Location, Operation, Parameter, Style
+from adapters.openapi.operation.model import Operation, OperationParameter, ParameterLocation, ParameterStyle
 from adapters.openapi.operation.reader import OperationReader
 from adapters.openapi.request.builder import BuiltRequest
 from adapters.openapi.schema.normalize import Direction, allows_null, nullable, plain
@@ -29,19 +29,19 @@ from adapters.openapi.schema.normalize import Direction, allows_null, nullable, 
 _MAX_NODES, _MAX_DEPTH = 50_000, 60
 
 
-class Bundle:
+class SchemaBundle:
     """Schemas of one direction, and what they refer to. A reference that leads nowhere allows anything.
 
     Beyond 50,000 nodes everything further is allowed: a document that multiplies itself is not worth checking.
     """
 
-    def __init__(self, document: Document, direction: Direction) -> None:
+    def __init__(self, document: OpenApiDocument, direction: Direction) -> None:
         self._document, self._direction = document, direction
         self._names: dict[tuple[str, str, bool], str] = {}
         self._nodes = 0
-        self._waiting: list[tuple[str, Node, bool]] = []
+        self._waiting: list[tuple[str, DocumentNode, bool]] = []
 
-    def schema(self, node: Node, *, depth: int = 0, is_part: bool = False) -> JsonObject:
+    def schema(self, node: DocumentNode, *, depth: int = 0, is_part: bool = False) -> JsonObject:
         """The schema at a node, open where it is a part of `allOf`. Raises NotLoaded where another file is needed."""
         self._nodes += 1
         if self._nodes > _MAX_NODES or depth > _MAX_DEPTH:
@@ -64,7 +64,7 @@ class Bundle:
             done[name] = self.schema(node, is_part=is_part)
         return done
 
-    def _reference(self, node: Node, *, is_part: bool) -> JsonObject:
+    def _reference(self, node: DocumentNode, *, is_part: bool) -> JsonObject:
         try:
             target = self._document.resolve(node)
         except BrokenReference:
@@ -77,7 +77,7 @@ class Bundle:
         return nullable(out) if allows_null(node.fields) else out
 
 
-def _is_part(node: Node) -> bool:
+def _is_part(node: DocumentNode) -> bool:
     return node.pointer.rpartition("/")[0].endswith("/allOf")
 
 
@@ -92,21 +92,21 @@ class OperationCheck:
     """What one operation is held against. `on_wire` are the parameters that are read back from the request."""
 
     spec: SchemaPath
-    on_wire: frozenset[tuple[Location, str]]
+    on_wire: frozenset[tuple[ParameterLocation, str]]
     names: dict[tuple[str, str], str]
     has_responses: bool
 
     def request_faults(self, built: BuiltRequest) -> tuple[str, ...]:
-        """`argument: what is wrong`, for each. Raises CannotCheck."""
+        """`argument: what is wrong`, for each. Raises ValidationUnavailable."""
         try:
             errors = list(V31RequestValidator(self.spec).iter_errors(self._request(built)))
             faults = [fault for error in errors for fault in self._request_fault(error)]
         except Exception as error:
-            raise CannotCheck(f"{type(error).__name__}: {error}"[:_LONGEST_FAULT]) from error
+            raise ValidationUnavailable(f"{type(error).__name__}: {error}"[:_LONGEST_FAULT]) from error
         return tuple(faults[:_MOST_FAULTS])
 
     def response_faults(self, status: int, payload: Json) -> tuple[str, ...]:
-        """Where a JSON payload does not fit, `member: what is wrong`. Raises CannotCheck."""
+        """Where a JSON payload does not fit, `member: what is wrong`. Raises ValidationUnavailable."""
         if not self.has_responses:
             return ()
         request = MockRequest(_HOST, "post", _PATH, path_pattern=_PATH)
@@ -115,7 +115,7 @@ class OperationCheck:
             errors = list(V31ResponseValidator(self.spec).iter_errors(request, response))
             faults = [fault for error in errors for fault in _faults(error, "response")]
         except Exception as error:
-            raise CannotCheck(f"{type(error).__name__}: {error}"[:_LONGEST_FAULT]) from error
+            raise ValidationUnavailable(f"{type(error).__name__}: {error}"[:_LONGEST_FAULT]) from error
         return tuple(faults[:_MOST_FAULTS])
 
     def _request(self, built: BuiltRequest) -> MockRequest:
@@ -124,7 +124,11 @@ class OperationCheck:
         cookies: dict[str, Json] = {}
         for (location, name), value in built.values.items():
             if (location, name) not in self.on_wire:
-                place = {Location.PATH: path, Location.HEADER: headers, Location.COOKIE: cookies}.get(location, query)
+                place = {
+                    ParameterLocation.PATH: path,
+                    ParameterLocation.HEADER: headers,
+                    ParameterLocation.COOKIE: cookies,
+                }.get(location, query)
                 place[name] = compact(value)
         return MockRequest(
             _HOST, "post", _PATH, path_pattern=_PATH, args=query, view_args=path, headers=headers, cookies=cookies,
@@ -135,7 +139,7 @@ class OperationCheck:
         if isinstance(error.__cause__, EmptyQueryParameterValue):
             return
         if isinstance(error, ParameterValidationError):
-            whole_query = self.names.get((Location.QUERYSTRING.value, error.name))
+            whole_query = self.names.get((ParameterLocation.QUERYSTRING.value, error.name))
             name = self.names.get((error.location, error.name), whole_query)
             if name is not None:  # else a credential fills it, and no argument can mend it
                 yield from _faults(error, name)
@@ -169,11 +173,11 @@ def _clipped(where: str, text: str) -> str:
 
 
 def operation_check(
-    document: Document, reader: OperationReader, operation: Operation, names: dict[tuple[str, str], str]
+    document: OpenApiDocument, reader: OperationReader, operation: Operation, names: dict[tuple[str, str], str]
 ) -> OperationCheck:
     """The check of one operation. Raises NotLoaded where another file is needed."""
-    request, response = Bundle(document, Direction.REQUEST), Bundle(document, Direction.RESPONSE)
-    on_wire: set[tuple[Location, str]] = set()
+    request, response = SchemaBundle(document, Direction.REQUEST), SchemaBundle(document, Direction.RESPONSE)
+    on_wire: set[tuple[ParameterLocation, str]] = set()
     described: JsonObject = {"parameters": [_parameter(one, request, on_wire) for one in operation.parameters]}
     if operation.body is not None:
         schema = request.schema(operation.body.schema) if operation.body.schema else {}
@@ -191,9 +195,11 @@ def operation_check(
     return OperationCheck(SchemaPath.from_dict(spec), frozenset(on_wire), names, bool(responses))
 
 
-def _parameter(parameter: Parameter, bundle: Bundle, on_wire: set[tuple[Location, str]]) -> JsonObject:
+def _parameter(
+    parameter: OperationParameter, bundle: SchemaBundle, on_wire: set[tuple[ParameterLocation, str]]
+) -> JsonObject:
     schema = bundle.schema(parameter.schema) if parameter.schema is not None else {}
-    location = Location.QUERY if parameter.location is Location.QUERYSTRING else parameter.location
+    location = ParameterLocation.QUERY if parameter.location is ParameterLocation.QUERYSTRING else parameter.location
     described: JsonObject = {"name": parameter.name, "in": location.value, "required": parameter.is_required}
     kinds = [kind for kind in _listed(schema.get("type")) if kind != "null"]
     if _is_plain(parameter) and len(kinds) == 1 and kinds[0] in _PLAIN:
@@ -202,16 +208,21 @@ def _parameter(parameter: Parameter, bundle: Bundle, on_wire: set[tuple[Location
     return described | {"content": {"application/json": {"schema": schema}}}
 
 
-def _is_plain(parameter: Parameter) -> bool:
-    plain = parameter.encoding.style in (Style.FORM, Style.SIMPLE) and parameter.encoding.media_type is None
-    return plain and parameter.location in (Location.PATH, Location.QUERY, Location.HEADER)
+def _is_plain(parameter: OperationParameter) -> bool:
+    plain = (
+        parameter.encoding.style in (ParameterStyle.FORM, ParameterStyle.SIMPLE)
+        and parameter.encoding.media_type is None
+    )
+    return plain and parameter.location in (ParameterLocation.PATH, ParameterLocation.QUERY, ParameterLocation.HEADER)
 
 
 def _listed(kind: Json) -> list[Json]:
     return kind if isinstance(kind, list) else [kind]
 
 
-def _responses(document: Document, reader: OperationReader, operation: Operation, bundle: Bundle) -> JsonObject:
+def _responses(
+    document: OpenApiDocument, reader: OperationReader, operation: Operation, bundle: SchemaBundle
+) -> JsonObject:
     """The successes, and the default, with their JSON schemas; none of which are JSON: nothing to hold against."""
     found: JsonObject = {}
     for code, node in operation.responses.members():

@@ -8,72 +8,72 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from adapters.base import CallResult, Json
-from adapters.errors import CannotCheck
-from adapters.openapi.document.document import Document
+from adapters.errors import ValidationUnavailable
+from adapters.openapi.document.document import OpenApiDocument
 from adapters.openapi.operation.reader import OperationReader
 from adapters.openapi.request.builder import BuiltRequest
-from adapters.openapi.tools.tool import Tool
+from adapters.openapi.tools.tool import OpenApiTool
 
 _MOST_BYTES = 2**20
 _MOST_TEXT = 600
 
 
 @dataclass(frozen=True, slots=True)
-class Remark:
+class ValidationNote:
     """Something to tell about a tool; `code` is request_unchecked, response_unchecked or response_mismatch."""
 
     code: str
     text: str
 
 
-class Check(Protocol):
+class OperationValidator(Protocol):
     """What one operation is held against."""
 
     def request_faults(self, built: BuiltRequest) -> tuple[str, ...]:
-        """`argument: what is wrong`, for each. Raises CannotCheck."""
+        """`argument: what is wrong`, for each. Raises ValidationUnavailable."""
 
     def response_faults(self, status: int, payload: Json) -> tuple[str, ...]:
-        """`member: what is wrong`, for each. Raises CannotCheck."""
+        """`member: what is wrong`, for each. Raises ValidationUnavailable."""
 
 
-class Verifier:
+class CallValidator:
     """Checks calls of the tools of one document; each remark is made once a tool.
 
     Its methods take milliseconds to seconds and are to be run off the event loop; they raise NotLoaded where another
     file of the document is needed.
     """
 
-    def __init__(self, document: Document, reader: OperationReader) -> None:
+    def __init__(self, document: OpenApiDocument, reader: OperationReader) -> None:
         self._document, self._reader = document, reader
-        self._checks: dict[str, Check] = {}
+        self._checks: dict[str, OperationValidator] = {}
         self._made: set[tuple[str, str]] = set()
         self._seen: set[str] = set()
 
-    def request(self, tool: Tool, built: BuiltRequest) -> tuple[tuple[str, ...], Remark | None]:
+    def request(self, tool: OpenApiTool, built: BuiltRequest) -> tuple[tuple[str, ...], ValidationNote | None]:
         """What is wrong with a request; where that cannot be told, a remark."""
         try:
             return self._check(tool).request_faults(built), None
-        except CannotCheck as error:
+        except ValidationUnavailable as error:
             text = f"requests are sent without being checked against the document: {error}"
-            return (), self._once(tool, Remark("request_unchecked", text))
+            return (), self._once(tool, ValidationNote("request_unchecked", text))
 
-    def is_worth_a_look(self, tool: Tool, result: CallResult) -> bool:
+    def is_worth_a_look(self, tool: OpenApiTool, result: CallResult) -> bool:
         """Whether this is the first response of a tool, and one of at most 1 MiB."""
         return tool.spec.name not in self._seen and result.payload is not None and result.n_bytes <= _MOST_BYTES
 
-    def response(self, tool: Tool, result: CallResult) -> Remark | None:
+    def response(self, tool: OpenApiTool, result: CallResult) -> ValidationNote | None:
         """A remark where a response does not fit."""
         self._seen.add(tool.spec.name)
         try:
             faults = self._check(tool).response_faults(result.status or 200, result.payload)
-        except CannotCheck as error:
-            return self._once(tool, Remark("response_unchecked", f"responses cannot be checked: {error}"))
+        except ValidationUnavailable as error:
+            return self._once(tool, ValidationNote("response_unchecked", f"responses cannot be checked: {error}"))
         if not faults:
             return None
         text = f"the response does not fit the document and is used all the same: {'; '.join(faults)}"
-        return self._once(tool, Remark("response_mismatch", text[:_MOST_TEXT]))
+        return self._once(tool, ValidationNote("response_mismatch", text[:_MOST_TEXT]))
 
-    def _check(self, tool: Tool) -> Check:
+    def _check(self, tool: OpenApiTool) -> OperationValidator:
         if tool.spec.name not in self._checks:
             from adapters.openapi.request.openapi_core import operation_check
 
@@ -81,7 +81,7 @@ class Verifier:
             self._checks[tool.spec.name] = operation_check(self._document, self._reader, tool.operation, names)
         return self._checks[tool.spec.name]
 
-    def _once(self, tool: Tool, remark: Remark) -> Remark | None:
+    def _once(self, tool: OpenApiTool, remark: ValidationNote) -> ValidationNote | None:
         key = (tool.spec.name, remark.code)
         if key in self._made:
             return None

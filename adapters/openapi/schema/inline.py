@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from adapters.base import JsonObject
-from adapters.openapi.document.document import BrokenReference, Document, Node
+from adapters.openapi.document.document import BrokenReference, DocumentNode, OpenApiDocument
 from adapters.openapi.schema.normalize import Direction, plain
 
 _DEPTHS = (8, 5, 3, 2, 1)
@@ -18,12 +18,12 @@ _NOWHERE = 10**6
 _MERGEABLE = frozenset({"type", "properties", "required", "description", "additionalProperties", "default", "format"})
 
 
-class _TooMany(Exception):
+class _NodeLimitReached(Exception):
     """The allowance of nodes is used up at this depth."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Written:
+class _InlinedReference:
     """What a reference comes to, how many nodes that are, and the places written out in it (one bit each).
 
     `reach` is the depth from which on it comes to the same; above the depth of the walk where that cut it.
@@ -36,45 +36,45 @@ class _Written:
 
 
 @dataclass(frozen=True, slots=True)
-class _Begun:
+class _AbandonedReference:
     """How many nodes a reference came to at one depth until the walk was given up, and the places among them."""
 
     nodes: int
     places: int
 
 
-class _Plain(NamedTuple):
+class _PlainNode(NamedTuple):
     """What a node comes to that has no reference inside, and how many nodes those inside are; `reach` as above."""
 
-    node: Node
+    node: DocumentNode
     schema: JsonObject
     nodes: int
     reach: int
 
 
 @dataclass(frozen=True, slots=True)
-class _Memory:
+class _InlineCache:
     """What is known of the places that references lead to, which are numbered as they come.
 
     In full by place; by place and depth where a walk cut or gave up what it met.
     """
 
     numbers: dict[tuple[str, str], int] = field(default_factory=dict)
-    whole: dict[int, _Written] = field(default_factory=dict)
-    part: dict[tuple[int, int], _Written] = field(default_factory=dict)
-    begun: dict[tuple[int, int], _Begun] = field(default_factory=dict)
-    plain: dict[tuple[int, str], _Plain] = field(default_factory=dict)
+    whole: dict[int, _InlinedReference] = field(default_factory=dict)
+    part: dict[tuple[int, int], _InlinedReference] = field(default_factory=dict)
+    begun: dict[tuple[int, int], _AbandonedReference] = field(default_factory=dict)
+    plain: dict[tuple[int, str], _PlainNode] = field(default_factory=dict)
 
-    def number(self, target: Node) -> int:
+    def number(self, target: DocumentNode) -> int:
         """The number of a place."""
         return self.numbers.setdefault((target.uri, target.pointer), len(self.numbers))
 
-    def find(self, place: int, depth: int) -> _Written | None:
+    def find(self, place: int, depth: int) -> _InlinedReference | None:
         """What a reference comes to at a depth, if that is known."""
         whole = self.whole.get(place)
         return whole if whole is not None and whole.reach <= depth else self.part.get((place, depth))
 
-    def keep(self, place: int, depth: int, written: _Written) -> None:
+    def keep(self, place: int, depth: int, written: _InlinedReference) -> None:
         """Take note of what a reference came to at a depth."""
         if written.reach <= depth:
             self.whole[place] = written
@@ -85,25 +85,25 @@ class _Memory:
 class Inliner:
     """Writes out schemas of one document in one direction. They share parts: none of them may be changed."""
 
-    def __init__(self, document: Document, direction: Direction) -> None:
+    def __init__(self, document: OpenApiDocument, direction: Direction) -> None:
         self._document, self._direction = document, direction
-        self._memory = _Memory()
+        self._memory = _InlineCache()
 
-    def inline(self, nodes: list[Node]) -> tuple[list[JsonObject], list[BrokenReference]]:
+    def inline(self, nodes: list[DocumentNode]) -> tuple[list[JsonObject], list[BrokenReference]]:
         """The schemas at some nodes, as deep as a common allowance permits, and the references that led nowhere.
 
         Raises NotLoaded where another file is needed.
         """
         for depth in _DEPTHS:
-            walk = _Walk(self._document, self._direction, self._memory, has_limit=depth > _DEPTHS[-1])
+            walk = _InlineWalk(self._document, self._direction, self._memory, has_limit=depth > _DEPTHS[-1])
             try:
                 return [walk.schema(node, depth) for node in nodes], list(walk.broken.values())
-            except _TooMany:
+            except _NodeLimitReached:
                 continue
         return [walk.cut(node) for node in nodes], list(walk.broken.values())
 
 
-class _Walk:
+class _InlineWalk:
     """One walk over the schemas of one operation.
 
     What a reference comes to is kept unless it depends on where it stands: on a reference around it, by which its
@@ -112,9 +112,9 @@ class _Walk:
 
     def __init__(
         self,
-        document: Document,
+        document: OpenApiDocument,
         direction: Direction,
-        memory: _Memory,
+        memory: _InlineCache,
         *,
         has_limit: bool,
     ) -> None:
@@ -125,7 +125,7 @@ class _Walk:
         self._trail: list[int] = []
         self.broken: dict[str, BrokenReference] = {}
 
-    def schema(self, node: Node, depth: int) -> JsonObject:
+    def schema(self, node: DocumentNode, depth: int) -> JsonObject:
         """The schema at a node, `depth` levels down."""
         self._count(1)
         fields = node.fields
@@ -153,7 +153,7 @@ class _Walk:
     def _count(self, nodes: int) -> None:
         self._nodes += nodes
         if self._nodes > _MAX_NODES and self._has_limit:
-            raise _TooMany
+            raise _NodeLimitReached
 
     def _refuse_what_was_given_up(self, place: int, depth: int) -> None:
         """Raise at once where an earlier walk from here did, with less counted before it."""
@@ -161,9 +161,9 @@ class _Walk:
         if begun is None or not self._has_limit or begun.places & self._around:
             return
         if self._nodes + begun.nodes > _MAX_NODES:
-            raise _TooMany
+            raise _NodeLimitReached
 
-    def _entered(self, target: Node, depth: int, place: int) -> JsonObject:
+    def _entered(self, target: DocumentNode, depth: int, place: int) -> JsonObject:
         """What a reference comes to, with its place known to whatever lies inside."""
         self._trail.append(place)
         self._around |= 1 << place
@@ -172,30 +172,30 @@ class _Walk:
         self._around ^= 1 << place
         return out
 
-    def _kept(self, target: Node, depth: int, place: int) -> JsonObject:
+    def _kept(self, target: DocumentNode, depth: int, place: int) -> JsonObject:
         """What a reference comes to, kept for the next time where it is the same everywhere."""
         around, cut_around, lowest_around = self._places, self._highest_cut, self._lowest
         nodes, faults, level = self._nodes, self._faults, len(self._trail)
         self._places, self._highest_cut, self._lowest = 1 << place, _NOWHERE, _NOWHERE
         try:
             out = self._entered(target, depth, place)
-        except _TooMany:
+        except _NodeLimitReached:
             if self._highest_cut >= level:
-                self._memory.begun[place, depth] = _Begun(self._nodes - nodes, self._places)
+                self._memory.begun[place, depth] = _AbandonedReference(self._nodes - nodes, self._places)
             self._places |= around
             self._highest_cut = min(self._highest_cut, cut_around)
             raise
         if self._highest_cut >= level:
             self._highest_cut = _NOWHERE
             if self._faults == faults:
-                written = _Written(out, self._nodes - nodes, self._places, reach=depth - self._lowest + 1)
+                written = _InlinedReference(out, self._nodes - nodes, self._places, reach=depth - self._lowest + 1)
                 self._memory.keep(place, depth, written)
         self._places |= around
         self._lowest = min(self._lowest, lowest_around)
         self._highest_cut = min(self._highest_cut, cut_around)
         return out
 
-    def _written(self, target: Node, depth: int) -> JsonObject:
+    def _written(self, target: DocumentNode, depth: int) -> JsonObject:
         """The schema at a node that is no reference, written once where there is none in it either."""
         key = (id(target.value), target.pointer)
         known = self._memory.plain.get(key)
@@ -207,11 +207,11 @@ class _Walk:
         self._lowest = _NOWHERE
         out = self._made(target, depth)
         if self._references == references and self._lowest > 0:
-            self._memory.plain[key] = _Plain(target, out, self._nodes - nodes, reach=depth - self._lowest + 1)
+            self._memory.plain[key] = _PlainNode(target, out, self._nodes - nodes, reach=depth - self._lowest + 1)
         self._lowest = min(self._lowest, lowest_around)
         return out
 
-    def _made(self, target: Node, depth: int) -> JsonObject:
+    def _made(self, target: DocumentNode, depth: int) -> JsonObject:
         if not _INNER.isdisjoint(target.fields):
             if depth <= 0 and any(isinstance(target.fields.get(key), (dict, list)) for key in _INNER):
                 self._lowest = min(self._lowest, 0)
@@ -219,7 +219,7 @@ class _Walk:
             self._lowest = min(self._lowest, max(depth, 1))
         return merged(plain(target, self._direction, lambda inner: self.schema(inner, depth - 1)))
 
-    def cut(self, node: Node) -> JsonObject:
+    def cut(self, node: DocumentNode) -> JsonObject:
         """What stands for a structure that is not shown: its type, and the names of its members in words."""
         target = self._target(node)
         if target is None:
@@ -234,7 +234,7 @@ class _Walk:
             shallow["description"] = f"{shallow['description']} {words}" if "description" in shallow else words
         return shallow
 
-    def _target(self, node: Node) -> Node | None:
+    def _target(self, node: DocumentNode) -> DocumentNode | None:
         """The schema that a node stands for, with what is written beside a reference put over it."""
         if not isinstance(node.fields.get("$ref"), str):
             return node

@@ -11,14 +11,14 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from adapters.base import Json, JsonObject
-from adapters.openapi.document.document import Node
-from adapters.openapi.operation.encoding import Writing, compact, writing_of
+from adapters.openapi.document.document import DocumentNode
+from adapters.openapi.operation.encoding import BodyFormat, compact, writing_of
 
 _TRUTH = {"true": True, "false": False}
 _MOST_TOLD = 20
 
 
-class Unfit(Exception):
+class NotConvertible(Exception):
     """The value is of none of the types, and cannot be read as one."""
 
 
@@ -67,7 +67,7 @@ def _fitting(values: Iterable[Json], kinds: list[str]) -> list[Json]:
     for value in values:
         try:
             found.append(value if value is None else _as_any(value, kinds))
-        except Unfit:
+        except NotConvertible:
             continue
     return found if any(value is not None for value in found) or "null" in kinds else []
 
@@ -78,9 +78,9 @@ def _as_any(value: Json, kinds: list[str]) -> Json:
     for kind in kinds:
         try:
             return _as(value, kind)
-        except Unfit:
+        except NotConvertible:
             continue
-    raise Unfit
+    raise NotConvertible
 
 
 def _is(value: Json, kind: str) -> bool:
@@ -102,14 +102,14 @@ def _is(value: Json, kind: str) -> bool:
 
 
 def _as(value: Json, kind: str) -> Json:
-    """The value read as a type. Raises Unfit."""
+    """The value read as a type. Raises NotConvertible."""
     if kind == "string" and isinstance(value, int | float):
         return compact(value)
     if kind == "boolean" and isinstance(value, str) and value.lower() in _TRUTH:
         return _TRUTH[value.lower()]
     if kind in ("integer", "number") and isinstance(value, str):
         return _number(value, kind)
-    raise Unfit
+    raise NotConvertible
 
 
 def _number(text: str, kind: str) -> int | float:
@@ -120,13 +120,13 @@ def _number(text: str, kind: str) -> int | float:
     try:
         number = float(text)
     except ValueError:
-        raise Unfit from None
+        raise NotConvertible from None
     if kind == "integer" or not math.isfinite(number):
-        raise Unfit
+        raise NotConvertible
     return number
 
 
-Follow: TypeAlias = Callable[[Node], JsonObject]
+Follow: TypeAlias = Callable[[DocumentNode], JsonObject]
 """Turns a schema inside another one into JSON Schema; must be given for each keyword that holds schemas."""
 
 
@@ -166,10 +166,10 @@ _NESTED_REPEAT = re.compile(r"\)[*+{]")
 _OTHER_SETS = re.compile(r"\[\[|--|&&|~~|\|\|")
 """What other dialects read as sets in sets, and Python as characters, with a warning."""
 _LONGEST_PATTERN = 200
-_BYTES = (None, Writing.BYTES)
+_BYTES = (None, BodyFormat.BYTES)
 
 
-def plain(node: Node, direction: Direction, follow: Follow) -> JsonObject:
+def plain(node: DocumentNode, direction: Direction, follow: Follow) -> JsonObject:
     """The schema at a node (no reference), with each schema inside it as `follow` gives it."""
     if node.value is False:
         return {"not": {}}
@@ -302,7 +302,7 @@ def _compiles(pattern: str) -> bool:
     return True
 
 
-def _take_inner(node: Node, direction: Direction, follow: Follow, out: JsonObject) -> None:
+def _take_inner(node: DocumentNode, direction: Direction, follow: Follow, out: JsonObject) -> None:
     fields = node.fields
     for key in sorted(_INNER.keys() & fields.keys(), key=_INNER.__getitem__):
         if key in _NAMED:
@@ -318,7 +318,7 @@ def _take_inner(node: Node, direction: Direction, follow: Follow, out: JsonObjec
     _settle(out)
 
 
-def _take_one(key: str, node: Node, follow: Follow, out: JsonObject) -> None:
+def _take_one(key: str, node: DocumentNode, follow: Follow, out: JsonObject) -> None:
     if isinstance(node.value, dict):
         out[key] = follow(node)
     elif key != "items":
@@ -340,7 +340,7 @@ def _settle(out: JsonObject) -> None:
         out["properties"] = out["properties"] | undescribed
 
 
-def _named(node: Node, direction: Direction, follow: Follow) -> JsonObject:
+def _named(node: DocumentNode, direction: Direction, follow: Follow) -> JsonObject:
     shown = (
         (name, child)
         for name, child in node.members()

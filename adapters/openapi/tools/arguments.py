@@ -10,9 +10,17 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from adapters.base import Json, JsonObject, LeftOut
-from adapters.openapi.document.document import Node
-from adapters.openapi.operation.model import Body, Encoding, Entry, Location, Operation, Parameter, Style
+from adapters.base import Json, JsonObject, SkippedTool
+from adapters.openapi.document.document import DocumentNode
+from adapters.openapi.operation.model import (
+    Operation,
+    OperationEntry,
+    OperationParameter,
+    ParameterEncoding,
+    ParameterLocation,
+    ParameterStyle,
+    RequestBody,
+)
 from adapters.openapi.schema.inline import Inliner
 from adapters.openapi.tools.size_budget import clipped
 
@@ -23,7 +31,7 @@ _NOT_ARGUMENT = re.compile(r"[^A-Za-z0-9_.-]+")
 _VERSION = re.compile(r"^v\d+(?:[.]\d+)*$|^api$", re.IGNORECASE)
 
 
-def tool_names(entries: Sequence[Entry]) -> dict[str, str]:
+def tool_names(entries: Sequence[OperationEntry]) -> dict[str, str]:
     """A name for each operation, by its locator (`GET /tickets`)."""
     wanted = {entry.locator: _wanted(entry) for entry in entries}
     counts = Counter(name.lower() for name in wanted.values())
@@ -33,13 +41,13 @@ def tool_names(entries: Sequence[Entry]) -> dict[str, str]:
     }
 
 
-def _wanted(entry: Entry) -> str:
+def _wanted(entry: OperationEntry) -> str:
     stated = entry.operation.fields.get("operationId")
     name = _NOT_TOOL.sub("_", stated).strip("_-") if isinstance(stated, str) else ""
     return name if name and not name[0].isdigit() else _from_path(entry)
 
 
-def _from_path(entry: Entry) -> str:
+def _from_path(entry: OperationEntry) -> str:
     """`get_tickets_by_id` from `GET /api/v2/tickets/{id}`."""
     parts = [entry.method.lower()]
     for segment in entry.path.split("/"):
@@ -60,14 +68,14 @@ def _hashed(name: str, meaning: str) -> str:
     return f"{name}_{digest}"
 
 
-class Wire(NamedTuple):
+class WireName(NamedTuple):
     """A name as the document has it, and the place where it stands; `body` for a member of the body."""
 
-    place: Location | str
+    place: ParameterLocation | str
     name: str
 
 
-def argument_names(wires: Sequence[Wire]) -> dict[Wire, str]:
+def argument_names(wires: Sequence[WireName]) -> dict[WireName, str]:
     """A name for each argument: the document's own where it is legal and stands in one place only."""
     wanted = {wire: _legal(wire.name) for wire in wires}
     counts = Counter(wanted.values())
@@ -95,10 +103,10 @@ _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 class Argument:
     """One argument; `parameter` is None for the body and its members."""
 
-    wire: Wire
+    wire: WireName
     schema: JsonObject
     is_required: bool
-    parameter: Parameter | None = None
+    parameter: OperationParameter | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +124,9 @@ class ArgumentReader:
     made once, and none may be changed.
     """
 
-    def __init__(self, inliner: Inliner, left_out: list[LeftOut], provided: frozenset[tuple[Location, str]]) -> None:
+    def __init__(
+        self, inliner: Inliner, left_out: list[SkippedTool], provided: frozenset[tuple[ParameterLocation, str]]
+    ) -> None:
         self._inliner, self._left_out, self._provided = inliner, left_out, provided
         self._known: dict[int, tuple[JsonObject, Argument]] = {}
 
@@ -127,7 +137,7 @@ class ArgumentReader:
         nodes = [_schema_node(one, operation.entry.operation) for one in parameters]
         nodes += [body.schema or operation.entry.operation.replaced({})] if body else []
         schemas, broken = self._inliner.inline(nodes)
-        self._left_out.extend(LeftOut(error.path, f"{error.why}; any value is allowed") for error in broken)
+        self._left_out.extend(SkippedTool(error.path, f"{error.why}; any value is allowed") for error in broken)
         found = [self._of_parameter(one, schema) for one, schema in zip(parameters, schemas, strict=False)]
         if body is None:
             return Arguments(tuple(found))
@@ -135,7 +145,7 @@ class ArgumentReader:
             return Arguments((*found, _of_whole(body, schemas[-1])))
         return Arguments((*found, *_of_members(body, schemas[-1])), is_flat=True)
 
-    def _of_parameter(self, parameter: Parameter, schema: JsonObject) -> Argument:
+    def _of_parameter(self, parameter: OperationParameter, schema: JsonObject) -> Argument:
         known = self._known.get(id(parameter))
         if known is None or known[0] is not schema:
             known = self._known[id(parameter)] = schema, _of_parameter(parameter, schema)
@@ -155,33 +165,33 @@ def with_undeclared(arguments: Arguments, names: Iterable[str], *, known: Iterab
 
 def _undeclared(name: str, arguments: Arguments) -> Argument:
     if arguments.is_flat:
-        return Argument(wire=Wire(BODY, name), schema={}, is_required=False)
-    encoding = Encoding(style=Style.FORM, is_exploded=True)
-    parameter = Parameter(name=name, location=Location.QUERY, encoding=encoding, schema=None)
-    return Argument(wire=Wire(Location.QUERY, name), schema={}, is_required=False, parameter=parameter)
+        return Argument(wire=WireName(BODY, name), schema={}, is_required=False)
+    encoding = ParameterEncoding(style=ParameterStyle.FORM, is_exploded=True)
+    parameter = OperationParameter(name=name, location=ParameterLocation.QUERY, encoding=encoding, schema=None)
+    return Argument(wire=WireName(ParameterLocation.QUERY, name), schema={}, is_required=False, parameter=parameter)
 
 
-def _schema_node(parameter: Parameter, place: Node) -> Node:
+def _schema_node(parameter: OperationParameter, place: DocumentNode) -> DocumentNode:
     return parameter.schema if parameter.schema is not None else place.replaced({})
 
 
-def _of_parameter(parameter: Parameter, schema: JsonObject) -> Argument:
+def _of_parameter(parameter: OperationParameter, schema: JsonObject) -> Argument:
     """One parameter. Which thing is meant, a path asks whatever the default: documents give an example there."""
     if parameter.description:
         schema = schema | {"description": parameter.description}
     if isinstance(schema.get("default"), str) and _PLACEHOLDER.search(schema["default"]):
         schema = {key: value for key, value in schema.items() if key != "default"}
-    is_addressing = parameter.location is Location.PATH
+    is_addressing = parameter.location is ParameterLocation.PATH
     is_required = parameter.is_required and (is_addressing or "default" not in schema)
     return Argument(
-        wire=Wire(parameter.location, parameter.name),
+        wire=WireName(parameter.location, parameter.name),
         schema=_readable(schema),
         is_required=is_required,
         parameter=parameter,
     )
 
 
-def is_flat(schema: JsonObject, body: Body) -> bool:
+def is_flat(schema: JsonObject, body: RequestBody) -> bool:
     """Whether each member of the body can be an argument: an object of known members and no alternatives."""
     is_object = schema.get("type") == "object" and bool(schema.get("properties"))
     is_closed = not schema.get("additionalProperties") and not schema.get("patternProperties")
@@ -190,16 +200,16 @@ def is_flat(schema: JsonObject, body: Body) -> bool:
     return is_object and is_closed and is_writable and not any(key in schema for key in ("allOf", "anyOf", "oneOf"))
 
 
-def _of_whole(body: Body, schema: JsonObject) -> Argument:
+def _of_whole(body: RequestBody, schema: JsonObject) -> Argument:
     words = schema.get("description") or f"The request body, {body.media_type}."
     schema = _readable(schema | {"description": words})
-    return Argument(wire=Wire(BODY, BODY), schema=schema, is_required=body.is_required)
+    return Argument(wire=WireName(BODY, BODY), schema=schema, is_required=body.is_required)
 
 
-def _of_members(body: Body, schema: JsonObject) -> list[Argument]:
+def _of_members(body: RequestBody, schema: JsonObject) -> list[Argument]:
     required = schema.get("required", ()) if body.is_required or body.is_expected else ()
     return [
-        Argument(wire=Wire(BODY, name), schema=_readable(inner), is_required=name in required)
+        Argument(wire=WireName(BODY, name), schema=_readable(inner), is_required=name in required)
         for name, inner in schema["properties"].items()
     ]
 
@@ -215,14 +225,14 @@ def without_markup(text: str) -> str:
     return clipped(_TAG.sub(" ", text), _MOST_CHARACTERS)
 
 
-class NoObject(Exception):
+class NotAnObject(Exception):
     """Something that must hold a member is no object; the text is its path."""
 
 
 def with_members(arguments: Mapping[str, Json], added: Mapping[str, Json], *, known: Collection[str]) -> JsonObject:
     """The arguments with others put over them; a path leads into an object unless `known` has it as a name.
 
-    The objects given are not changed: those on the way are copied. Raises NoObject.
+    The objects given are not changed: those on the way are copied. Raises NotAnObject.
     """
     out = dict(arguments)
     for name, value in added.items():
@@ -239,5 +249,5 @@ def _with(holder: JsonObject, path: list[str], value: Json, *, way: str) -> Json
     if inner is None:
         inner = {}
     if not isinstance(inner, dict):
-        raise NoObject(way + name)
+        raise NotAnObject(way + name)
     return holder | {name: _with(inner, rest, value, way=f"{way}{name}/")}

@@ -1,37 +1,37 @@
 """All tools of one document, built operation by operation.
 
 Knows the order of the steps from path to tool, and that one bad operation costs only itself. Reads no file: where one
-is needed, `NotLoaded` leaves and the same step is taken again when the file is there.
+is needed, `DocumentNotLoaded` leaves and the same step is taken again when the file is there.
 """
 
 import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from adapters.base import Effect, LeftOut, ToolSpec
+from adapters.base import Effect, SkippedTool, ToolSpec
 from adapters.openapi.auth.schemes import Security, read_security
-from adapters.openapi.document.document import BrokenReference, Document, Node, NotLoaded
-from adapters.openapi.document.servers import Base, Servers
+from adapters.openapi.document.document import BrokenReference, DocumentNode, DocumentNotLoaded, OpenApiDocument
+from adapters.openapi.document.servers import BaseUrl, Servers
 from adapters.openapi.gc_tuning import seldom_collected
-from adapters.openapi.operation.model import Entry, Operation, entries
-from adapters.openapi.operation.reader import OperationReader, Unusable
+from adapters.openapi.operation.model import Operation, OperationEntry, entries
+from adapters.openapi.operation.reader import OperationReader, UnusableOperation
 from adapters.openapi.schema.inline import Inliner
 from adapters.openapi.schema.normalize import Direction
 from adapters.openapi.settings import OpenApiSettings, ToolOverride
 from adapters.openapi.tools.arguments import ArgumentReader, tool_names
-from adapters.openapi.tools.response_shape import Answers, shape_of
-from adapters.openapi.tools.tool import Tool, ToolContext, build_tool
+from adapters.openapi.tools.response_shape import ResponseReader, shape_of
+from adapters.openapi.tools.tool import OpenApiTool, ToolContext, build_tool
 from adapters.pagination import continuing, counting
 
 _READS = frozenset({"GET", "HEAD"})
 _NO_OVERRIDE = ToolOverride()
 
 
-class ToolBuilder:
+class OpenApiToolBuilder:
     """Builds the tools of one document. `left_out` grows as it goes."""
 
-    def __init__(self, document: Document, settings: OpenApiSettings) -> None:
-        self.left_out: list[LeftOut] = []
+    def __init__(self, document: OpenApiDocument, settings: OpenApiSettings) -> None:
+        self.left_out: list[SkippedTool] = []
         self._document, self._settings = document, settings
         self.servers = Servers(document, settings.base_url, self.left_out)
         self.security: Security = read_security(document, settings, self.left_out)
@@ -43,35 +43,35 @@ class ToolBuilder:
             arguments=ArgumentReader(inliner, self.left_out, self.security.provided),
             left_out=self.left_out,
         )
-        self._answers = Answers(document, self.reader)
-        self.tools: dict[str, Tool] = {}
-        self._entries: dict[str, Entry] = {}
+        self._answers = ResponseReader(document, self.reader)
+        self.tools: dict[str, OpenApiTool] = {}
+        self._entries: dict[str, OperationEntry] = {}
         self._names: dict[str, str] = {}
         self._restored: dict[str, ToolSpec] = {}
-        self._items: list[tuple[str, Node]] = list(self._path_items())
+        self._items: list[tuple[str, DocumentNode]] = list(self._path_items())
 
-    def _path_items(self) -> Iterator[tuple[str, Node]]:
+    def _path_items(self) -> Iterator[tuple[str, DocumentNode]]:
         for path, item in self._paths().members():
             if not path.startswith("x-"):
                 yield path, item
 
-    def _paths(self) -> Node:
+    def _paths(self) -> DocumentNode:
         try:
             return self._document.at("paths")
         except BrokenReference as error:
-            self.left_out.append(LeftOut(error.path, error.why))
+            self.left_out.append(SkippedTool(error.path, error.why))
             return self._document.root.replaced(None)
 
     @seldom_collected()
     def build(self) -> None:
-        """Build what is not built yet. Raises NotLoaded; call again when that file is there."""
+        """Build what is not built yet. Raises DocumentNotLoaded; call again when that file is there."""
         while self._items:
             self._find(*self._items[-1])
             self._items.pop()
         if not self._names:
             if not self._entries and not any(one.path.startswith("#/paths") for one in self.left_out):
                 why = "the document describes no operation that can be called"
-                self.left_out.append(LeftOut("#/paths", why))
+                self.left_out.append(SkippedTool("#/paths", why))
             ordered = sorted(self._entries.values(), key=lambda entry: entry.locator)
             self._names = tool_names(ordered)
             self._entries = {self._names[entry.locator]: entry for entry in ordered}
@@ -89,8 +89,8 @@ class ToolBuilder:
         """The tools that there are, built or restored."""
         return tuple(self._restored or self.tools)
 
-    def tool(self, name: str) -> Tool | None:
-        """A tool by its name. Raises NotLoaded; call again when that file is there."""
+    def tool(self, name: str) -> OpenApiTool | None:
+        """A tool by its name. Raises DocumentNotLoaded; call again when that file is there."""
         spec = self._restored.get(name)
         if spec is not None and name not in self.tools:
             path = spec.locator.partition(" ")[2]
@@ -123,43 +123,43 @@ class ToolBuilder:
             near = difflib.get_close_matches(said, keys, n=1)
             why = f"the settings speak of the operation '{said}', which is no tool"
             hint = f"; did you mean '{near[0]}'?" if near else ""
-            self.left_out.append(LeftOut(self._document.path_of(self._document.root.child("paths")), why + hint))
+            self.left_out.append(SkippedTool(self._document.path_of(self._document.root.child("paths")), why + hint))
 
-    def _known(self, wanted: str | None, keys: Mapping[str, str], tool: Tool) -> str | None:
+    def _known(self, wanted: str | None, keys: Mapping[str, str], tool: OpenApiTool) -> str | None:
         """The name of the tool that is meant; one that does not exist is left out by name."""
         if wanted is not None and wanted not in keys:
             why = f"'{tool.spec.name}' is said to page with the operation '{wanted}', which is no tool"
-            self.left_out.append(LeftOut(self._document.path_of(tool.operation.entry.operation), why))
+            self.left_out.append(SkippedTool(self._document.path_of(tool.operation.entry.operation), why))
         return keys.get(wanted or "")
 
-    def _find(self, path: str, item: Node) -> None:
+    def _find(self, path: str, item: DocumentNode) -> None:
         try:
             found = list(entries(self._document, item, path, self.left_out))
         except BrokenReference as error:
-            self.left_out.append(LeftOut(error.path, error.why))
+            self.left_out.append(SkippedTool(error.path, error.why))
             return
         for entry in found:
             self._entries[entry.locator] = entry
 
-    def _add(self, name: str, entry: Entry) -> None:
+    def _add(self, name: str, entry: OperationEntry) -> None:
         """One operation as a tool, or the reason why not. A flaw that nobody foresaw costs this operation only."""
         mark = len(self.left_out)
         try:
             self.tools[name] = self._tool(name, entry)
-        except NotLoaded:
+        except DocumentNotLoaded:
             del self.left_out[mark:]
             raise
-        except (Unusable, BrokenReference) as error:
-            self.left_out.append(LeftOut(error.path, error.why))
+        except (UnusableOperation, BrokenReference) as error:
+            self.left_out.append(SkippedTool(error.path, error.why))
         except (TypeError, ValueError, KeyError, IndexError, AttributeError, RecursionError) as error:
             why = f"the operation cannot be read: {type(error).__name__}: {error}"
-            self.left_out.append(LeftOut(self._document.path_of(entry.operation), why[:300]))
+            self.left_out.append(SkippedTool(self._document.path_of(entry.operation), why[:300]))
 
-    def _tool(self, name: str, entry: Entry) -> Tool:
+    def _tool(self, name: str, entry: OperationEntry) -> OpenApiTool:
         operation = self.reader.read(entry)
         base = self.base_of(operation)
         if base.url is None and self.servers.root.url is not None:
-            raise Unusable(self._document.path_of(entry.operation), base.why)
+            raise UnusableOperation(self._document.path_of(entry.operation), base.why)
         return build_tool(
             name,
             operation,
@@ -169,21 +169,21 @@ class ToolBuilder:
             override=_said(self._settings.overrides, name, entry) or _NO_OVERRIDE,
         )
 
-    def base_of(self, operation: Operation) -> Base:
+    def base_of(self, operation: Operation) -> BaseUrl:
         """Where an operation is served."""
         return self.servers.base_of(operation.servers)
 
-    def _effect(self, name: str, entry: Entry) -> Effect:
+    def _effect(self, name: str, entry: OperationEntry) -> Effect:
         if entry.method in _READS or self._settings.read_operations & _keys(name, entry):
             return Effect.READ
         return Effect.DESTRUCTIVE if entry.method == "DELETE" else Effect.WRITE
 
 
-def _said(overrides: Mapping[str, ToolOverride], name: str, entry: Entry) -> ToolOverride | None:
+def _said(overrides: Mapping[str, ToolOverride], name: str, entry: OperationEntry) -> ToolOverride | None:
     return next((overrides[key] for key in _keys(name, entry) if key in overrides), None)
 
 
-def _keys(name: str, entry: Entry) -> frozenset[str]:
+def _keys(name: str, entry: OperationEntry) -> frozenset[str]:
     """What the settings may call an operation."""
     stated = entry.operation.fields.get("operationId")
     return frozenset({name, entry.locator, *([stated] if isinstance(stated, str) else [])})

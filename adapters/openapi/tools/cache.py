@@ -18,7 +18,7 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from adapters.base import Json, ToolList
-from adapters.http.secret_mask import Mask
+from adapters.http.secret_mask import SecretMask
 from adapters.openapi.settings import OpenApiSettings
 
 MAX_BYTES = 64 * 2**20
@@ -29,7 +29,7 @@ _OF_OTHERS = 0o022
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
+class DiskCache:
     """A folder of entries, of `max_bytes` together: beyond it those used longest ago go."""
 
     folder: Path
@@ -108,14 +108,14 @@ _WITHOUT_SAY = frozenset({"cache_folder", "timeout_s", "max_attempts", "max_byte
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class CachedTools:
     """A list of tools, and the digests of the files that it was built from besides the first (None: unreadable)."""
 
     files: dict[str, str | None]
     listed: ToolList
 
 
-def find(shelf: Shelf, key: str) -> Kept | None:
+def find(shelf: DiskCache, key: str) -> CachedTools | None:
     """What was kept under a key, if it is sound."""
     payload = shelf.find(key)
     if payload is None:
@@ -126,7 +126,7 @@ def find(shelf: Shelf, key: str) -> Kept | None:
         return None
 
 
-def keep(shelf: Shelf, key: str, kept: Kept, *, mask: Mask) -> bool:
+def keep(shelf: DiskCache, key: str, kept: CachedTools, *, mask: SecretMask) -> bool:
     """Keep a list of tools, and say whether it was.
 
     One that would not come back the same is not kept, nor one in which a server repeats a secret.
@@ -164,8 +164,8 @@ def _plain(value: Json) -> Json:
 
 
 @cache
-def _form() -> TypeAdapter[Kept]:
-    return TypeAdapter(Kept)
+def _form() -> TypeAdapter[CachedTools]:
+    return TypeAdapter(CachedTools)
 
 
 @cache

@@ -8,10 +8,10 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from adapters.base import Convention, Json, JsonObject, Pagination
-from adapters.openapi.operation.model import Location, Operation
+from adapters.base import Json, JsonObject, Pagination, PaginationStyle
+from adapters.openapi.operation.model import Operation, ParameterLocation
 from adapters.openapi.settings import ToolOverride
-from adapters.openapi.tools.arguments import BODY, Argument, Wire, without_markup
+from adapters.openapi.tools.arguments import BODY, Argument, WireName, without_markup
 from adapters.pagination import ResponseShape, annotated, as_written, detect, flattened
 
 _BACKWARD = frozenset({"before", "endingbefore", "previous", "previouscursor", "prevcursor", "pagebefore"})
@@ -63,7 +63,7 @@ def _is_whole(schema: JsonObject) -> bool:
     return schema.get("type") in ("integer", "number", "string") and "enum" not in schema
 
 
-_PAGED = (Location.QUERY, Location.HEADER, Location.PATH, BODY)
+_PAGED = (ParameterLocation.QUERY, ParameterLocation.HEADER, ParameterLocation.PATH, BODY)
 _PARTS = ("allOf", "anyOf", "oneOf")
 _USUAL_SIZE = 100
 _NEVER_PAGED = frozenset({"PUT", "PATCH", "DELETE"})
@@ -71,7 +71,7 @@ _NEVER_PAGED = frozenset({"PUT", "PATCH", "DELETE"})
 
 def pagination_of(
     arguments: Iterable[Argument],
-    named: Mapping[Wire, str],
+    named: Mapping[WireName, str],
     operation: Operation,
     *,
     response: ResponseShape | None,
@@ -89,7 +89,7 @@ def pagination_of(
     return found
 
 
-def _with_twins(found: Pagination, paged: Iterable[Argument], named: Mapping[Wire, str]) -> Pagination:
+def _with_twins(found: Pagination, paged: Iterable[Argument], named: Mapping[WireName, str]) -> Pagination:
     """The pagination that hides what it hides in every place of a request that takes it, as query and body may."""
     hidden = frozenset(found.hidden)
     names = {one.wire.name for one in paged if named[one.wire] in hidden}
@@ -101,8 +101,8 @@ def _with_twins(found: Pagination, paged: Iterable[Argument], named: Mapping[Wir
 def _able(arguments: Iterable[Argument]) -> list[Argument]:
     """The arguments that may take part in paging: of a path only those that have their name for themselves."""
     places = [one for one in arguments if one.wire.place in _PAGED]
-    elsewhere = {one.wire.name for one in places if one.wire.place is not Location.PATH}
-    return [one for one in places if one.wire.place is not Location.PATH or one.wire.name not in elsewhere]
+    elsewhere = {one.wire.name for one in places if one.wire.place is not ParameterLocation.PATH}
+    return [one for one in places if one.wire.place is not ParameterLocation.PATH or one.wire.name not in elsewhere]
 
 
 def _found(paged: list[Argument], operation: Operation, response: ResponseShape | None) -> Pagination:
@@ -112,7 +112,7 @@ def _found(paged: list[Argument], operation: Operation, response: ResponseShape 
     parameters = flattened(dict(reversed(schemas.items())))
     description = without_markup(operation.description)
     extensions = {key: value for key, value in operation.entry.operation.fields.items() if key.startswith("x-")}
-    in_path = {one.wire.name for one in paged if one.wire.place is Location.PATH}
+    in_path = {one.wire.name for one in paged if one.wire.place is ParameterLocation.PATH}
     asked = {name: schema for name, schema in parameters.items() if name not in in_path}
     if extensions:
         declared = annotated(extensions, asked, description=description, response=response)
@@ -206,7 +206,7 @@ def _has_members(schema: JsonObject) -> bool:
 def page_defaults(pagination: Pagination) -> JsonObject:
     """Values of a position and a size for a request that names no page: an API may require them."""
     found: JsonObject = {}
-    if pagination.convention in (Convention.OFFSET, Convention.PAGE) and pagination.position is not None:
+    if pagination.convention in (PaginationStyle.OFFSET, PaginationStyle.PAGE) and pagination.position is not None:
         found[pagination.position] = pagination.first
         if pagination.last is not None:
             found[pagination.last] = pagination.first + (pagination.span or 1) - 1

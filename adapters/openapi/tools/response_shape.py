@@ -8,8 +8,8 @@ import re
 from dataclasses import dataclass, replace
 
 from adapters.base import Json, JsonObject
-from adapters.openapi.document.document import BrokenReference, Document, Node
-from adapters.openapi.operation.model import Entry
+from adapters.openapi.document.document import BrokenReference, DocumentNode, OpenApiDocument
+from adapters.openapi.operation.model import OperationEntry
 from adapters.openapi.operation.reader import OperationReader
 from adapters.openapi.tools.arguments import _VERSION
 from adapters.pagination import ResponseShape
@@ -20,15 +20,15 @@ _WIDEST = 20
 _PARTS = ("allOf", "anyOf", "oneOf")
 
 
-class Answers:
+class ResponseReader:
     """Reads the answers of the operations of one document."""
 
-    def __init__(self, document: Document, reader: OperationReader) -> None:
+    def __init__(self, document: OpenApiDocument, reader: OperationReader) -> None:
         self._document, self._reader = document, reader
         self._known: dict[tuple[str, str], ResponseShape] = {}
         self._with_headers: dict[tuple[str, str, frozenset[str]], ResponseShape] = {}
 
-    def shape(self, entry: Entry, schema: Node | None) -> ResponseShape:
+    def shape(self, entry: OperationEntry, schema: DocumentNode | None) -> ResponseShape:
         """The described answer: `schema` is that of the success. Raises NotLoaded where another file is needed."""
         headers = self._headers(entry)
         if schema is None:
@@ -44,7 +44,7 @@ class Answers:
             self._with_headers[key] = replace(known, headers=headers)
         return self._with_headers[key]
 
-    def _headers(self, entry: Entry) -> frozenset[str]:
+    def _headers(self, entry: OperationEntry) -> frozenset[str]:
         found: set[str] = set()
         for code, node in entry.operation.child("responses").members():
             if not code.startswith("2") and code != "default":
@@ -55,7 +55,7 @@ class Answers:
                 continue
         return frozenset(found)
 
-    def _read(self, schema: Node) -> ResponseShape:
+    def _read(self, schema: DocumentNode) -> ResponseShape:
         target = self._followed(schema)
         if _kind(target) == "array":
             items = self._members(target.child("items"))
@@ -65,7 +65,9 @@ class Answers:
         items = self._members(lists[0]) if len(lists) == 1 else {}
         return ResponseShape(members, item_members=frozenset(items))
 
-    def _open(self, inside: dict[str, Node], path: str, members: dict[str, str], *, depth: int) -> list[Node]:
+    def _open(
+        self, inside: dict[str, DocumentNode], path: str, members: dict[str, str], *, depth: int
+    ) -> list[DocumentNode]:
         """Add the members of an object under their paths; the items of the lists among them are returned."""
         lists = []
         for name, child in inside.items():
@@ -79,23 +81,23 @@ class Answers:
                 lists += self._open(further, f"{path}{name}.", members, depth=depth + 1)
         return lists
 
-    def _members(self, node: Node, *, depth: int = 0) -> dict[str, Node]:
+    def _members(self, node: DocumentNode, *, depth: int = 0) -> dict[str, DocumentNode]:
         target = self._followed(node)
-        found: dict[str, Node] = {}
+        found: dict[str, DocumentNode] = {}
         if depth < _DEPTH:
             for key in _PARTS:
                 for part in target.child(key).children() if key in target.fields else ():
                     found |= self._members(part, depth=depth + 1)
         return found | dict(target.child("properties").members())
 
-    def _followed(self, node: Node) -> Node:
+    def _followed(self, node: DocumentNode) -> DocumentNode:
         try:
             return self._document.resolve(node)
         except BrokenReference:
             return node.replaced({})
 
 
-def _kind(node: Node) -> str:
+def _kind(node: DocumentNode) -> str:
     """The JSON type of a schema, null aside; "" where it has none or several."""
     stated: Json = node.fields.get("type")
     kinds = [kind for kind in stated if kind != "null"] if isinstance(stated, list) else [stated]
@@ -124,7 +126,7 @@ _DEPTH_shape = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class RecordShape:
     """`records_path` is dotted, "" for the payload itself, None where the document does not tell.
 
     `response` is what the document says of the answer's members and headers.
@@ -136,19 +138,21 @@ class Shape:
     response: ResponseShape | None = None
 
 
-def shape_of(document: Document, reader: OperationReader, entry: Entry, *, answers: Answers) -> Shape:
+def shape_of(
+    document: OpenApiDocument, reader: OperationReader, entry: OperationEntry, *, answers: ResponseReader
+) -> RecordShape:
     """The shape of an operation's success. Raises NotLoaded where another file is needed."""
     schema = success_schema(document, reader, entry)
     noun = noun_of(entry.path)
     response = answers.shape(entry, schema)
     if schema is None:
-        return Shape(noun, returns_many=True, records_path=None, response=response)
+        return RecordShape(noun, returns_many=True, records_path=None, response=response)
     path = _records_path(document, schema, entry.path)
     is_single = path is None and bool(_members(document, schema)) and not _is_open(schema.fields)
-    return Shape(noun, returns_many=not is_single, records_path=path, response=response)
+    return RecordShape(noun, returns_many=not is_single, records_path=path, response=response)
 
 
-def success_schema(document: Document, reader: OperationReader, entry: Entry) -> Node | None:
+def success_schema(document: OpenApiDocument, reader: OperationReader, entry: OperationEntry) -> DocumentNode | None:
     """The JSON schema of the first success that has one, its references followed."""
     responses = entry.operation.child("responses")
     wanted = [code for code in responses.fields if code.upper().startswith("2")] + ["default"]
@@ -164,7 +168,7 @@ def success_schema(document: Document, reader: OperationReader, entry: Entry) ->
     return None
 
 
-def declares_html(reader: OperationReader, entry: Entry) -> bool:
+def declares_html(reader: OperationReader, entry: OperationEntry) -> bool:
     """Whether any response of an operation is documented as a web page."""
     for _, node in entry.operation.child("responses").members():
         try:
@@ -176,7 +180,7 @@ def declares_html(reader: OperationReader, entry: Entry) -> bool:
     return False
 
 
-def _followed(document: Document, node: Node) -> Node:
+def _followed(document: OpenApiDocument, node: DocumentNode) -> DocumentNode:
     """A schema with its references followed, and with those of a single part in `allOf`."""
     for _ in range(_DEPTH_shape + 1):
         node = document.resolve(node)
@@ -189,10 +193,10 @@ def _followed(document: Document, node: Node) -> Node:
     return node
 
 
-def _members(document: Document, schema: Node) -> dict[str, Node]:
+def _members(document: OpenApiDocument, schema: DocumentNode) -> dict[str, DocumentNode]:
     """The members of an object schema, those of its parts included; a part counts once, however often it is named."""
-    found: dict[str, Node] = {}
-    seen: dict[int, Node] = {}
+    found: dict[str, DocumentNode] = {}
+    seen: dict[int, DocumentNode] = {}
     parts = [schema]
     while parts:
         part = parts.pop()
@@ -205,14 +209,16 @@ def _members(document: Document, schema: Node) -> dict[str, Node]:
     return found
 
 
-def _quiet(document: Document, node: Node) -> Node:
+def _quiet(document: OpenApiDocument, node: DocumentNode) -> DocumentNode:
     try:
         return _followed(document, node)
     except BrokenReference:
         return node.replaced({})
 
 
-def _records_path(document: Document, schema: Node, path: str, *, depth: int = _DEPTH_shape) -> str | None:
+def _records_path(
+    document: OpenApiDocument, schema: DocumentNode, path: str, *, depth: int = _DEPTH_shape
+) -> str | None:
     if _is_array(schema):
         return ""
     lists = {}
@@ -229,7 +235,7 @@ def _records_path(document: Document, schema: Node, path: str, *, depth: int = _
     return _nested_path(document, schema, path, depth) if depth and not lists else None
 
 
-def _nested_path(document: Document, schema: Node, path: str, depth: int) -> str | None:
+def _nested_path(document: OpenApiDocument, schema: DocumentNode, path: str, depth: int) -> str | None:
     for name, node in _members(document, schema).items():
         if _plain(name) in _RECORD_LISTS or name in ("_embedded", "response", "result"):
             inner = _records_path(document, _quiet(document, node), path, depth=depth - 1)
@@ -238,7 +244,7 @@ def _nested_path(document: Document, schema: Node, path: str, depth: int) -> str
     return None
 
 
-def _is_one_record(document: Document, schema: Node, path: str) -> bool:
+def _is_one_record(document: OpenApiDocument, schema: DocumentNode, path: str) -> bool:
     """An object that is itself somebody: addressed by a variable and with an identifier among its members."""
     is_addressed = path.split("#")[0].rstrip("/").endswith("}")
     return is_addressed and any(_plain(name) in _IDENTIFIERS for name in _members(document, schema))
@@ -248,7 +254,7 @@ def _plain(name: str) -> str:
     return name.lower().strip("_")
 
 
-def _is_array(node: Node) -> bool:
+def _is_array(node: DocumentNode) -> bool:
     kind = node.fields.get("type")
     return kind == "array" or (isinstance(kind, list) and "array" in kind) or "items" in node.fields
 

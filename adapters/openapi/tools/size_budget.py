@@ -32,7 +32,7 @@ def size_of(schema: JsonObject) -> int:
     return len(compact(schema))
 
 
-class _Frame(NamedTuple):
+class _SchemaParts(NamedTuple):
     """A schema taken apart: itself, what it takes without descriptions and inner schemas, and both of these.
 
     Inner schemas that hold no others are part of `bare` and `texts`. Of a text is known whether it has company, from
@@ -45,14 +45,14 @@ class _Frame(NamedTuple):
     inner: tuple[JsonObject, ...]
 
 
-class Fitter:
+class ToolSizeBudget:
     """Makes tools fit. Tools share parts of their schemas: each part is weighed and cut once, none may be changed.
 
     What a cut would leave is weighed before it is written, since most of what is tried does not fit.
     """
 
     def __init__(self) -> None:
-        self._frames: dict[int, _Frame] = {}
+        self._frames: dict[int, _SchemaParts] = {}
         self._named: dict[int, tuple[JsonObject, JsonObject]] = {}
         self._weights: dict[tuple[int, int | None, int], int] = {}
         self._cut: dict[tuple[int, int | None, int], tuple[JsonObject, JsonObject]] = {}
@@ -106,7 +106,7 @@ class Fitter:
             self._weights[key] = known
         return known
 
-    def _weighed(self, frame: _Frame, below: int | None, words: int) -> int:
+    def _weighed(self, frame: _SchemaParts, below: int | None, words: int) -> int:
         weight = frame.bare
         for text, has_company in frame.texts:
             n_text = _weight_of(text, words)
@@ -115,18 +115,18 @@ class Fitter:
             weight += self.weight(inner, below, words)
         return weight
 
-    def _frame(self, schema: JsonObject) -> _Frame:
+    def _frame(self, schema: JsonObject) -> _SchemaParts:
         known = self._frames.get(id(schema))
         if known is None:
             known = self._frames[id(schema)] = self._taken_apart(schema)
         return known
 
-    def _taken_apart(self, schema: JsonObject) -> _Frame:
+    def _taken_apart(self, schema: JsonObject) -> _SchemaParts:
         inner: list[JsonObject] = []
         rest = _inside(schema, lambda one: _noted(one, inner))
         text = rest.pop("description") if isinstance(rest.get("description"), str) else ""
         leaves = [self._frame(one) for one in inner if _HOLDERS.isdisjoint(one)]
-        return _Frame(
+        return _SchemaParts(
             schema,
             bare=size_of(rest) - len(inner) + sum(leaf.bare for leaf in leaves),
             texts=(*(((text, bool(rest)),) if text else ()), *(one for leaf in leaves for one in leaf.texts)),

@@ -7,21 +7,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from adapters.base import Convention, Effect, JsonObject, LeftOut, Pagination, ToolSpec
-from adapters.openapi.document.document import Document
-from adapters.openapi.operation.model import Operation, Parameter
+from adapters.base import Effect, JsonObject, Pagination, PaginationStyle, SkippedTool, ToolSpec
+from adapters.openapi.document.document import OpenApiDocument
+from adapters.openapi.operation.model import Operation, OperationParameter
 from adapters.openapi.settings import ToolOverride
 from adapters.openapi.tools.arguments import (
     ArgumentReader,
     Arguments,
-    Wire,
+    WireName,
     argument_names,
     with_undeclared,
     without_markup,
 )
 from adapters.openapi.tools.pagination import page_defaults, pagination_of, shown
-from adapters.openapi.tools.response_shape import Shape
-from adapters.openapi.tools.size_budget import MAX_CHARACTERS, MAX_DESCRIPTION, Fitter, clipped, size_of
+from adapters.openapi.tools.response_shape import RecordShape
+from adapters.openapi.tools.size_budget import MAX_CHARACTERS, MAX_DESCRIPTION, ToolSizeBudget, clipped, size_of
 
 _NO_DEFAULTS: Mapping[str, object] = MappingProxyType({})
 _ADDED = 300
@@ -29,14 +29,14 @@ _ADDED = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Binding:
+class ArgumentBinding:
     """Where each argument of a tool goes: into a parameter, a member of the body, or the body as a whole.
 
     `files` are the body's members that are sent as files; `defaults` are values of required parameters that the
     document or the first page supplies.
     """
 
-    parameters: Mapping[str, Parameter]
+    parameters: Mapping[str, OperationParameter]
     members: Mapping[str, str]
     whole_body: str | None = None
     files: frozenset[str] = frozenset()
@@ -50,12 +50,12 @@ class Binding:
 
 
 @dataclass(frozen=True, slots=True)
-class Tool:
+class OpenApiTool:
     """A tool, the operation behind it and the map between them."""
 
     spec: ToolSpec
     operation: Operation
-    binding: Binding
+    binding: ArgumentBinding
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,15 +63,15 @@ class ToolContext:
     """What holds for every tool of one source."""
 
     source: str
-    document: Document
+    document: OpenApiDocument
     arguments: ArgumentReader
-    left_out: list[LeftOut]
-    fitter: Fitter = field(default_factory=Fitter)
+    left_out: list[SkippedTool]
+    fitter: ToolSizeBudget = field(default_factory=ToolSizeBudget)
 
 
 def build_tool(
-    name: str, operation: Operation, context: ToolContext, *, shape: Shape, effect: Effect, override: ToolOverride
-) -> Tool:
+    name: str, operation: Operation, context: ToolContext, *, shape: RecordShape, effect: Effect, override: ToolOverride
+) -> OpenApiTool:
     """The tool of one operation. Raises NotLoaded where another file is needed."""
     arguments = context.arguments.read(operation)
     named = argument_names([argument.wire for argument in arguments.all])
@@ -97,18 +97,18 @@ def build_tool(
         timeout_s=override.timeout_s,
         leave=override.leave,
     )
-    return Tool(spec, operation, _binding(arguments, named, pagination))
+    return OpenApiTool(spec, operation, _binding(arguments, named, pagination))
 
 
 def _has_pages(pagination: Pagination) -> bool:
     """Whether what an operation takes says that it gives lists, though its answer is described like one record."""
-    is_sized = pagination.convention is not Convention.SINGLE and pagination.size is not None
+    is_sized = pagination.convention is not PaginationStyle.SINGLE and pagination.size is not None
     return pagination.position is not None or is_sized
 
 
 def _parameters(
     arguments: Arguments,
-    named: Mapping[Wire, str],
+    named: Mapping[WireName, str],
     pagination: Pagination,
     operation: Operation,
     context: ToolContext,
@@ -123,13 +123,13 @@ def _parameters(
     schema, dropped = context.fitter.fitted(schema | {"additionalProperties": False}, room)
     if dropped:
         words = f"the tool would be too large with its optional arguments {', '.join(dropped[:20])}; they cannot be set"
-        context.left_out.append(LeftOut(context.document.path_of(operation.entry.operation), words))
+        context.left_out.append(SkippedTool(context.document.path_of(operation.entry.operation), words))
     return schema
 
 
-def _binding(arguments: Arguments, named: Mapping[Wire, str], pagination: Pagination) -> Binding:
+def _binding(arguments: Arguments, named: Mapping[WireName, str], pagination: Pagination) -> ArgumentBinding:
     in_body = [one for one in arguments.all if one.parameter is None]
-    return Binding(
+    return ArgumentBinding(
         parameters={named[one.wire]: one.parameter for one in arguments.all if one.parameter is not None},
         members={named[one.wire]: one.wire.name for one in in_body if arguments.is_flat},
         whole_body=next((named[one.wire] for one in in_body if not arguments.is_flat), None),
@@ -138,7 +138,7 @@ def _binding(arguments: Arguments, named: Mapping[Wire, str], pagination: Pagina
     )
 
 
-def _defaults(arguments: Arguments, named: Mapping[Wire, str], pagination: Pagination) -> JsonObject:
+def _defaults(arguments: Arguments, named: Mapping[WireName, str], pagination: Pagination) -> JsonObject:
     """What required parameters are where the caller does not say: the document's value, or the first page."""
     of_page = page_defaults(pagination)
     found: JsonObject = {}

@@ -16,10 +16,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from adapters.base import Convention
+from adapters.base import PaginationStyle
 from adapters.pagination.detect.page_size import size_beside
-from adapters.pagination.detect.parameters import INTEGER, Parameter, begins_page, dated, end_beside
-from adapters.pagination.detect.response_schema import Answer
+from adapters.pagination.detect.parameters import INTEGER, FlatParameter, begins_page, dated, end_beside
+from adapters.pagination.detect.response_schema import ResponseSchema
 from adapters.pagination.vocabulary import descriptions as wording
 from adapters.pagination.vocabulary import members as names
 from adapters.pagination.vocabulary import parameters as spelling
@@ -36,29 +36,29 @@ _OFFSET_MAX_COMPANY = names.words("max max_results")
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class PositionCandidate:
     """One parameter as the position of one convention. `is_sure` is False where another kind is believed first."""
 
-    convention: Convention
-    parameter: Parameter
+    convention: PaginationStyle
+    parameter: FlatParameter
     is_sure: bool = True
 
 
 @dataclass(frozen=True)
-class Company:
+class ParameterContext:
     """What stands beside a parameter: the other parameters, the tool's own description, and the described answer.
 
     `required` are the names of the parameters that must be given, `in_path` of those that stand in an address.
     """
 
-    parameters: Sequence[Parameter]
+    parameters: Sequence[FlatParameter]
     description: str
-    answer: Answer
+    answer: ResponseSchema
     required: frozenset[str] = frozenset()
     in_path: frozenset[str] = frozenset()
 
     @cached_property
-    def asked(self) -> Sequence[Parameter]:
+    def asked(self) -> Sequence[FlatParameter]:
         """The parameters that do not stand in the address."""
         return [one for one in self.parameters if one.name not in self.in_path]
 
@@ -89,15 +89,15 @@ class Company:
         again = [one for one in own if one.forms & self.answer.top]
         return len(again) > _MIRRORED and 2 * len(again) > len(own)
 
-    def speaks_of(self, one: Parameter, pattern: re.Pattern[str]) -> bool:
+    def speaks_of(self, one: FlatParameter, pattern: re.Pattern[str]) -> bool:
         """Whether a parameter's words match, or the tool's own where the parameter has none."""
         return one.says(pattern) or (not one.text and bool(pattern.search(self.description)))
 
-    def size_of(self, position: Parameter) -> Parameter | None:
+    def size_of(self, position: FlatParameter) -> FlatParameter | None:
         """The size beside a position; one that stands in the address goes with such a position only."""
         return size_beside(position, self.parameters if position.name in self.in_path else self.asked)
 
-    def has_size(self, position: Parameter) -> bool:
+    def has_size(self, position: FlatParameter) -> bool:
         """Whether one of the others can be the size of a page."""
         known = self._sized.get(position.name)
         if known is None:
@@ -105,18 +105,18 @@ class Company:
         return known
 
 
-def claims(company: Company) -> list[Claim]:
+def claims(company: ParameterContext) -> list[PositionCandidate]:
     """Every claim, the most preferred first, in the order of the document within a kind."""
-    found: list[Claim] = []
+    found: list[PositionCandidate] = []
     for convention, judge in _JUDGES:
-        is_addressed = convention in (Convention.OFFSET, Convention.PAGE)
+        is_addressed = convention in (PaginationStyle.OFFSET, PaginationStyle.PAGE)
         able = [one for one in company.parameters if is_addressed or one.name not in company.required]
         judged = ((one, judge(one, company)) for one in able)
-        found.extend(Claim(convention, one, is_sure) for one, is_sure in judged if is_sure is not None)
+        found.extend(PositionCandidate(convention, one, is_sure) for one, is_sure in judged if is_sure is not None)
     return found
 
 
-def _cursor(one: Parameter, company: Company) -> bool | None:
+def _cursor(one: FlatParameter, company: ParameterContext) -> bool | None:
     if one.is_foreign:
         return None
     if one.is_named(spelling.BACKWARD) or (one.says(wording.NO_CURSOR) and not one.says(wording.SAYS_PAGING)):
@@ -139,21 +139,21 @@ def _cursor(one: Parameter, company: Company) -> bool | None:
     return _cursor_by_words(one, company)
 
 
-def _is_counting_cursor(one: Parameter, company: Company) -> bool:
+def _is_counting_cursor(one: FlatParameter, company: ParameterContext) -> bool:
     """Whether a number is called a cursor and nothing else, beside a size or in its words."""
     if not one.is_named(spelling.CURSORS) or not one.is_number or one.says(wording.SAYS_OFFSET):
         return False
     return one.says(wording.SAYS_CURSOR) or company.has_size(one)
 
 
-def _is_cursor_object(one: Parameter) -> bool:
+def _is_cursor_object(one: FlatParameter) -> bool:
     """A cursor may be an object (a key) or a number, if a name in the answer says so."""
     is_counted = one.is_named(spelling.OFFSETS, spelling.PAGES) or spelling.has_offset_words(one.name)
     is_able = bool(one.types & {"object", "integer", "number"}) and spelling.has_marker_words(one.name)
     return is_able and not is_counted
 
 
-def _cursor_by_words(one: Parameter, company: Company) -> bool | None:
+def _cursor_by_words(one: FlatParameter, company: ParameterContext) -> bool | None:
     is_weak = one.is_named(spelling.WEAK_CURSORS)
     if is_weak and one.is_named(_PLACES_IN_LISTS) and company.has_size(one) and not one.is_something_else:
         return True
@@ -174,14 +174,14 @@ def _cursor_by_words(one: Parameter, company: Company) -> bool | None:
     return True if is_used or one.says(wording.IS_CURSOR) else None
 
 
-def _has_prefix_of_size(one: Parameter, company: Company) -> bool:
+def _has_prefix_of_size(one: FlatParameter, company: ParameterContext) -> bool:
     """`_token` beside `_limit`: marks of the framework, and not of the resource."""
     if one.name[:1] not in {"_", "$"} or not one.is_named(frozenset({"token"})):
         return False
     return any(other.name[:1] == one.name[:1] and other.is_named(spelling.SIZES) for other in company.parameters)
 
 
-def _keyset(one: Parameter, company: Company) -> bool | None:
+def _keyset(one: FlatParameter, company: ParameterContext) -> bool | None:
     if one.is_named(spelling.SEARCH_AFTER):
         return False
     if not (one.is_text or one.is_number) or dated(one) or one.is_foreign:
@@ -200,19 +200,19 @@ def _keyset(one: Parameter, company: Company) -> bool | None:
     return False if has_record_key and has_id and company.has_size(one) and not company.answer.markers else None
 
 
-def _is_key(one: Parameter, company: Company) -> bool:
+def _is_key(one: FlatParameter, company: ParameterContext) -> bool:
     """Whether the words name the key of the last record, and the answer hands out nothing else to go on with."""
     is_hint = one.is_named(spelling.WEAK_KEYS, spelling.KEYS) and one.says(wording.SAYS_KEY)
     return is_hint and not company.answer.markers and not one.says(wording.NAMES_CURSOR)
 
 
-def _is_key_range(one: Parameter, company: Company) -> bool:
+def _is_key_range(one: FlatParameter, company: ParameterContext) -> bool:
     """`from_id` beside `to_id`."""
     partners = {"fromid": "toid", "maxid": "minid", "sinceid": "untilid", "afterid": "beforeid"}
     return any(partners.get(form, "-") in other.forms for form in one.forms for other in company.parameters)
 
 
-def _offset(one: Parameter, company: Company) -> bool | None:
+def _offset(one: FlatParameter, company: ParameterContext) -> bool | None:
     if not _is_numeric_place(one, company) or one.is_named(spelling.SIZES_ALONE):
         return None
     if one.says(wording.SAYS_KEY) or _is_other_count(one):
@@ -241,12 +241,12 @@ def _offset(one: Parameter, company: Company) -> bool | None:
     return True if has_size and (says_offset or is_named) else None
 
 
-def _has_length(one: Parameter, company: Company) -> bool:
+def _has_length(one: FlatParameter, company: ParameterContext) -> bool:
     """Whether what begins here has its length beside it: `displayStart` and `displayLength`."""
     return company.answer.has_list and any(spelling.is_start_of(one.name, other.name) for other in company.parameters)
 
 
-def _is_other_count(one: Parameter) -> bool:
+def _is_other_count(one: FlatParameter) -> bool:
     """Whether it counts pages, or is a size, whatever it is called."""
     says_offset = bool(wording.SAYS_OFFSET.search(one.opening))
     is_page = one.is_named(spelling.PAGES) or (bool(wording.SAYS_PAGE.search(one.opening)) and not says_offset)
@@ -254,7 +254,7 @@ def _is_other_count(one: Parameter) -> bool:
     return is_page or is_size or one.says(wording.SKIPS_PAGES)
 
 
-def _is_range(one: Parameter, company: Company) -> bool:
+def _is_range(one: FlatParameter, company: ParameterContext) -> bool:
     """Whether it is the lower end of a range of values, whose upper end is a number too."""
     if one.is_named(spelling.SKIPS) or one.says(wording.SAYS_OFFSET) or one.says(wording.SAYS_PAGINATION):
         return False
@@ -262,13 +262,13 @@ def _is_range(one: Parameter, company: Company) -> bool:
     return any(other.is_number and not dated(other) for other in others)
 
 
-def _is_first_of_max(one: Parameter, company: Company) -> bool:
+def _is_first_of_max(one: FlatParameter, company: ParameterContext) -> bool:
     rivals = names.words("last after before min")
     others = [other for other in company.parameters if other is not one]
     return company.has(_OFFSET_MAX_COMPANY) and not any(other.is_named(rivals) for other in others)
 
 
-def _page(one: Parameter, company: Company) -> bool | None:
+def _page(one: FlatParameter, company: ParameterContext) -> bool | None:
     if not _is_numeric_place(one, company):
         return None
     if wording.COUNTS_PAGES.search(one.opening) and not one.says(wording.SKIPS_PAGES):
@@ -288,7 +288,7 @@ def _page(one: Parameter, company: Company) -> bool | None:
     return True if has_size and spelling.has_page_words(one.name) else None
 
 
-def _is_numeric_place(one: Parameter, company: Company) -> bool:
+def _is_numeric_place(one: FlatParameter, company: ParameterContext) -> bool:
     """A number that may count records or pages, in an object of paging or in none."""
     if one.name in company.in_path and not (company.has_size(one) or company.answer.is_collection):
         return False
@@ -300,10 +300,10 @@ def _is_numeric_place(one: Parameter, company: Company) -> bool:
     return not one.is_something_else or one.says(wording.SAYS_PAGINATION) or (is_firm and company.has_firm_size)
 
 
-_JUDGES: tuple[tuple[Convention, Callable[[Parameter, Company], bool | None]], ...] = (
-    (Convention.CURSOR, _cursor),
-    (Convention.KEYSET, _keyset),
-    (Convention.OFFSET, _offset),
-    (Convention.PAGE, _page),
+_JUDGES: tuple[tuple[PaginationStyle, Callable[[FlatParameter, ParameterContext], bool | None]], ...] = (
+    (PaginationStyle.CURSOR, _cursor),
+    (PaginationStyle.KEYSET, _keyset),
+    (PaginationStyle.OFFSET, _offset),
+    (PaginationStyle.PAGE, _page),
 )
 """In order of preference: an opaque cursor survives changes of the data, an offset is finer than a page number."""

@@ -8,8 +8,8 @@ never paged, whatever the parameters are called.
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from adapters.base import Convention, JsonObject, Pagination
-from adapters.pagination.detect.candidates import Claim, Company, claims
+from adapters.base import JsonObject, Pagination, PaginationStyle
+from adapters.pagination.detect.candidates import ParameterContext, PositionCandidate, claims
 from adapters.pagination.detect.page_size import (
     as_numbers,
     bounds,
@@ -21,7 +21,7 @@ from adapters.pagination.detect.page_size import (
 )
 from adapters.pagination.detect.parameters import (
     TEXT,
-    Parameter,
+    FlatParameter,
     dated,
     end_beside,
     flattened,
@@ -29,7 +29,7 @@ from adapters.pagination.detect.parameters import (
     parameter_of,
     span_of,
 )
-from adapters.pagination.detect.response_schema import Answer, ResponseShape, answer_of
+from adapters.pagination.detect.response_schema import ResponseSchema, ResponseShape, answer_of
 from adapters.pagination.vocabulary import descriptions as wording
 from adapters.pagination.vocabulary import members as names
 from adapters.pagination.vocabulary import parameters as spelling
@@ -60,13 +60,13 @@ def detect(
     opened = flattened(parameters).items()
     plain = [parameter_of(name, schema, is_number=answer.counts(name)) for name, schema in opened]
     known = as_numbers(known_by_company(plain), answer)
-    company = Company(known, description, answer, frozenset(required), frozenset(in_path))
+    company = ParameterContext(known, description, answer, frozenset(required), frozenset(in_path))
     flag = metadata_flag(company.asked)
     if answer.is_surely_one and (is_addressed or not company.has_firm_pair):
         return _with_flag(Pagination(), flag)
     found = _paged(company)
-    if found.convention is not Convention.SINGLE or found.size is not None:
-        has_range = found.convention is Convention.RANGE
+    if found.convention is not PaginationStyle.SINGLE or found.size is not None:
+        has_range = found.convention is PaginationStyle.RANGE
         found = replace(
             found,
             totals=total_flags((p for p in company.asked if not _takes(found, p)), has_range=has_range),
@@ -87,16 +87,16 @@ def _without_total(found: Pagination, name: str) -> Pagination:
     return replace(found, totals=tuple(pair for pair in found.totals if pair[0] != name))
 
 
-def _takes(found: Pagination, parameter: Parameter) -> bool:
+def _takes(found: Pagination, parameter: FlatParameter) -> bool:
     return parameter.name in (found.position, found.size, found.last)
 
 
-def _counts(found: Pagination, parameter: Parameter) -> bool:
+def _counts(found: Pagination, parameter: FlatParameter) -> bool:
     """Whether a number is sent for it: as a size, or as a position where pages have addresses."""
     return parameter.name in (found.size, found.last) or (found.is_addressable and parameter.name == found.position)
 
 
-def _paged(company: Company) -> Pagination:
+def _paged(company: ParameterContext) -> Pagination:
     """By the surest claim, else by what the answer names, else by ranges of a header; else a size alone."""
     found = _ordered(claims(company))
     if found and not _is_ungivable(found[0], company):
@@ -112,11 +112,11 @@ def _paged(company: Company) -> Pagination:
         return _by_position(found, company)
     if company.answer.has_link_list and size_beside(None, _plain_names(company.asked)) is not None:
         size = size_beside(None, _plain_names(company.asked))
-        return Pagination(convention=Convention.NEXT_URL, **bounds(size))
+        return Pagination(convention=PaginationStyle.NEXT_URL, **bounds(size))
     return _by_range(company) or Pagination(**bounds(size_alone(company.asked)))
 
 
-def _ordered(found: Sequence[Claim]) -> list[Claim]:
+def _ordered(found: Sequence[PositionCandidate]) -> list[PositionCandidate]:
     """Claims that are sure, else all: a key that is not sure is a filter beside anything else.
 
     What a document calls deprecated stands behind all others. Of several keys the one that goes down is taken, since
@@ -124,17 +124,17 @@ def _ordered(found: Sequence[Claim]) -> list[Claim]:
     """
     current = [claim for claim in found if not claim.parameter.is_deprecated] or list(found)
     chosen = [claim for claim in current if claim.is_sure] or current
-    if chosen and chosen[0].convention is Convention.KEYSET:
+    if chosen and chosen[0].convention is PaginationStyle.KEYSET:
         return sorted(chosen, key=lambda claim: _DOWNWARD.isdisjoint(claim.parameter.forms))
     return chosen
 
 
-def _is_ungivable(claim: Claim, company: Company) -> bool:
+def _is_ungivable(claim: PositionCandidate, company: ParameterContext) -> bool:
     """Whether a cursor cannot be read from the answer, which has the address of the next page instead."""
     has_address = company.answer.has_header("link") or bool(company.answer.next_url)
-    if claim.convention is Convention.KEYSET and has_address:
+    if claim.convention is PaginationStyle.KEYSET and has_address:
         return True
-    if claim.convention is not Convention.CURSOR or _by_answer(company.answer) is None:
+    if claim.convention is not PaginationStyle.CURSOR or _by_answer(company.answer) is None:
         return False
     if claim.parameter.says(wording.NOT_BY_HAND):
         return True
@@ -147,10 +147,10 @@ def _is_ungivable(claim: Claim, company: Company) -> bool:
     return not company.answer.returns(claim.parameter.name) and not company.answer.markers - names.NEXT_URLS
 
 
-def _by_position(found: Sequence[Claim], company: Company) -> Pagination:
+def _by_position(found: Sequence[PositionCandidate], company: ParameterContext) -> Pagination:
     claim = found[0]
     position = claim.parameter
-    end = end_beside(position, company.asked) if claim.convention is Convention.OFFSET else None
+    end = end_beside(position, company.asked) if claim.convention is PaginationStyle.OFFSET else None
     size = None if end else company.size_of(position)
     taken = {position.name, size.name if size else None, end.name if end else None}
     back = [one for one in company.asked if _leads_back(one, claim)]
@@ -162,7 +162,7 @@ def _by_position(found: Sequence[Claim], company: Company) -> Pagination:
         first=first_position(claim.convention, position, company.answer),
         last=end.name if end else None,
         span=span_of(position, end) if end else None,
-        window=_window(position, size) if claim.convention is Convention.OFFSET else None,
+        window=_window(position, size) if claim.convention is PaginationStyle.OFFSET else None,
         key=_key(claim, company.answer),
         next_path=_said_place(claim, company.answer),
         other_hidden=tuple(others),
@@ -170,29 +170,29 @@ def _by_position(found: Sequence[Claim], company: Company) -> Pagination:
     )
 
 
-def _said_place(claim: Claim, answer: Answer) -> str | None:
+def _said_place(claim: PositionCandidate, answer: ResponseSchema) -> str | None:
     """Where the words of a cursor say that the answer has it, if nothing in the answer is called a next page."""
     is_known = bool(answer.markers) or answer.next_url is not None or answer.returns(claim.parameter.name)
-    return None if claim.convention is not Convention.CURSOR or is_known else answer.named_in(claim.parameter.text)
+    return None if claim.convention is not PaginationStyle.CURSOR or is_known else answer.named_in(claim.parameter.text)
 
 
-def _leads_back(one: Parameter, claim: Claim) -> bool:
+def _leads_back(one: FlatParameter, claim: PositionCandidate) -> bool:
     """Whether a parameter is the backward twin of the cursor: by its name, or by what is said of it."""
     if one.is_named(spelling.FIRM_BACKWARD) and one.is_text:
         return True
-    is_twin = claim.convention is Convention.CURSOR and one.types == claim.parameter.types and not dated(one)
+    is_twin = claim.convention is PaginationStyle.CURSOR and one.types == claim.parameter.types and not dated(one)
     is_said = one.says(wording.IS_CURSOR) or one.says(wording.USED_FOR_PAGING)
     return is_twin and one.is_named(spelling.BACKWARD) and is_said
 
 
-def _by_answer(answer: Answer) -> Convention | None:
+def _by_answer(answer: ResponseSchema) -> PaginationStyle | None:
     """Where the answer names the next page: in its body, in a header of its own, or in `Link`."""
     if answer.next_url is not None or answer.next_header is not None:
-        return Convention.NEXT_URL
-    return Convention.LINK_HEADER if answer.has_header("link") else None
+        return PaginationStyle.NEXT_URL
+    return PaginationStyle.LINK_HEADER if answer.has_header("link") else None
 
 
-def _by_range(company: Company) -> Pagination | None:
+def _by_range(company: ParameterContext) -> Pagination | None:
     """The header `Range`, where it counts records and not bytes, or an answer that tells a range."""
     asked = [one for one in company.asked if one.forms & spelling.RANGE_HEADERS]
     ranges = [one for one in asked if one.is_named(frozenset({"range"})) and not one.says(wording.BYTES)]
@@ -202,24 +202,24 @@ def _by_range(company: Company) -> Pagination | None:
         return None
     size = size_beside(None, _plain_names(company.asked))
     hidden = tuple(one.name for one in asked)
-    return Pagination(convention=Convention.RANGE, other_hidden=hidden, **bounds(size))
+    return Pagination(convention=PaginationStyle.RANGE, other_hidden=hidden, **bounds(size))
 
 
-def _plain_names(known: Sequence[Parameter]) -> list[Parameter]:
+def _plain_names(known: Sequence[FlatParameter]) -> list[FlatParameter]:
     """Parameters whose size can be believed without a position beside them, since the answer pages surely."""
     return [one for one in known if not spelling.parent(one.name) and not one.is_named(spelling.OFFSETS)]
 
 
-def first_position(convention: Convention, position: Parameter, answer: Answer) -> int:
+def first_position(convention: PaginationStyle, position: FlatParameter, answer: ResponseSchema) -> int:
     """The position of the first page: what a request without it gets (default), the lowest legal one, or the words."""
-    if convention not in (Convention.OFFSET, Convention.PAGE):
+    if convention not in (PaginationStyle.OFFSET, PaginationStyle.PAGE):
         return 0
     for stated in (position.number("default"), position.number("minimum")):
         if stated in (0, 1):
             return stated
     if wording.ONE_BASED.search(position.text) or wording.SAYS_SCIM.search(position.text):
         return 1
-    is_page = convention is Convention.PAGE
+    is_page = convention is PaginationStyle.PAGE
     if wording.ZERO_BASED.search(position.text) or (is_page and wording.FROM_PAGE_0.search(position.text)):
         return 0
     if is_page and position.says(wording.SKIPS_PAGES):
@@ -228,7 +228,7 @@ def first_position(convention: Convention, position: Parameter, answer: Answer) 
     return 1 if is_scim or is_page else 0
 
 
-def _window(position: Parameter, size: Parameter | None) -> int | None:
+def _window(position: FlatParameter, size: FlatParameter | None) -> int | None:
     """How many records can be reached, where the description of the position or the size says so."""
     for one in (position, size):
         stated = wording.WINDOW.search(one.text) if one is not None else None
@@ -237,9 +237,9 @@ def _window(position: Parameter, size: Parameter | None) -> int | None:
     return None
 
 
-def _key(claim: Claim, answer: Answer) -> str | None:
+def _key(claim: PositionCandidate, answer: ResponseSchema) -> str | None:
     """What a keyset page begins after: the last hit's `sort`, or the one identifier that a record is known to have."""
-    if claim.convention is not Convention.KEYSET or answer.shape is None:
+    if claim.convention is not PaginationStyle.KEYSET or answer.shape is None:
         return None
     if claim.parameter.is_named(spelling.SEARCH_AFTER) and not claim.parameter.types & TEXT:
         return "sort"

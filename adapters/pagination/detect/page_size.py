@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from adapters.base import Json
-from adapters.pagination.detect.parameters import INTEGER, TEXT, Parameter, dated, end_beside
-from adapters.pagination.detect.response_schema import Answer
+from adapters.pagination.detect.parameters import INTEGER, TEXT, FlatParameter, dated, end_beside
+from adapters.pagination.detect.response_schema import ResponseSchema
 from adapters.pagination.vocabulary import descriptions as wording
 from adapters.pagination.vocabulary import members as names
 from adapters.pagination.vocabulary import parameters as spelling
 
 
-def size_beside(position: Parameter | None, known: Iterable[Parameter]) -> Parameter | None:
+def size_beside(position: FlatParameter | None, known: Iterable[FlatParameter]) -> FlatParameter | None:
     """The size parameter beside a position: in the same object first, then by the strength of its name, then words."""
     others = list(known)
     ranked = [
@@ -24,7 +24,7 @@ def size_beside(position: Parameter | None, known: Iterable[Parameter]) -> Param
     return min(ranked, key=lambda pair: pair[0], default=(0, None))[1]
 
 
-def size_alone(known: Iterable[Parameter]) -> Parameter | None:
+def size_alone(known: Iterable[FlatParameter]) -> FlatParameter | None:
     """A limit without a position: one page at most, unless a response names a next one."""
     others = list(known)
     named = [one for one in others if one.is_named(spelling.SIZES_ALONE) or one.name in spelling.MARKED_SIZES]
@@ -33,7 +33,7 @@ def size_alone(known: Iterable[Parameter]) -> Parameter | None:
     return next((one for one in fitting if not one.text or one.says(wording.ABOUT_PAGING)), None)
 
 
-def bounds(size: Parameter | None) -> dict[str, Json]:
+def bounds(size: FlatParameter | None) -> dict[str, Json]:
     """The fields of a Pagination that tell of the size."""
     if size is None:
         return {}
@@ -50,7 +50,7 @@ def bounds(size: Parameter | None) -> dict[str, Json]:
     }
 
 
-def _rank(one: Parameter, known: list[Parameter], position: Parameter | None) -> tuple[int, int] | None:
+def _rank(one: FlatParameter, known: list[FlatParameter], position: FlatParameter | None) -> tuple[int, int] | None:
     """How surely it is the size, the smaller the surer: those in the same object first; None where it is none."""
     if not one.is_number or (one.types and not one.types & INTEGER) or _limits_something_else(one, known):
         return None
@@ -71,7 +71,7 @@ def _rank(one: Parameter, known: list[Parameter], position: Parameter | None) ->
     return None if rank is None else (0 if is_near or position is None else 1, rank)
 
 
-def _limits_something_else(one: Parameter, known: list[Parameter]) -> bool:
+def _limits_something_else(one: FlatParameter, known: list[FlatParameter]) -> bool:
     is_value_range = one.is_named(frozenset({"max"})) and any(other.is_named(frozenset({"min"})) for other in known)
     is_other = one.is_something_else and not one.says(wording.ABOUT_SIZE)
     is_beside_place = one.is_named(spelling.SIZES_ALONE) and not one.is_measured
@@ -92,7 +92,7 @@ _PLACES = spelling.OFFSETS | spelling.WEAK_OFFSETS | spelling.PAGES | spelling.W
 _FORMATS = frozenset({None, "", "string", "number", "int", "int32", "int64", "integer"})
 
 
-def as_numbers(known: Sequence[Parameter], answer: Answer) -> list[Parameter]:
+def as_numbers(known: Sequence[FlatParameter], answer: ResponseSchema) -> list[FlatParameter]:
     """The parameters, those of them made numbers that are text by their type only.
 
     What is said of one, or a name that means nothing else, is enough; a weaker name needs a position or a size beside
@@ -102,7 +102,7 @@ def as_numbers(known: Sequence[Parameter], answer: Answer) -> list[Parameter]:
     if not digits:
         return list(known)
 
-    def turned(these: list[Parameter], fits: Callable[[Parameter], bool]) -> list[Parameter]:
+    def turned(these: list[FlatParameter], fits: Callable[[FlatParameter], bool]) -> list[FlatParameter]:
         names = {one.name for one in these if one.name in texts and fits(one)}
         able = {one.name for one in digits if one.name in names and _is_able(one, answer)}
         return [_number(one) if one.name in able and fits(one) else one for one in these] if able else these
@@ -119,7 +119,7 @@ def as_numbers(known: Sequence[Parameter], answer: Answer) -> list[Parameter]:
     return turned(sized, lambda one: one in ends and _is_end(one))
 
 
-def _is_paged(known: Sequence[Parameter], answer: Answer) -> bool:
+def _is_paged(known: Sequence[FlatParameter], answer: ResponseSchema) -> bool:
     """Whether anything asks for a place in a list or leads to the next page: a size alone may be any text."""
     if answer.markers or answer.next_url is not None or answer.has_header("link"):
         return True
@@ -131,23 +131,23 @@ def _is_paged(known: Sequence[Parameter], answer: Answer) -> bool:
     )
 
 
-def is_text_only(one: Parameter) -> bool:
+def is_text_only(one: FlatParameter) -> bool:
     """Whether its document calls it a string and nothing else."""
     return one.schema.get("type") == "string"
 
 
-def _number(one: Parameter) -> Parameter:
+def _number(one: FlatParameter) -> FlatParameter:
     return replace(one, types=INTEGER)
 
 
-def _is_digits(one: Parameter) -> bool:
+def _is_digits(one: FlatParameter) -> bool:
     """Whether its type lets it hold digits: a text, free or with numbers to choose from."""
     is_text = bool(one.types & TEXT) and one.types <= TEXT | INTEGER and is_text_only(one)
     is_open = not one.schema.get("enum") or bool(one.choices)
     return is_text and is_open and one.schema.get("format") in _FORMATS
 
 
-def _is_able(one: Parameter, answer: Answer) -> bool:
+def _is_able(one: FlatParameter, answer: ResponseSchema) -> bool:
     """Whether nothing says that it is something else than a number of paging."""
     is_firm = one.is_named(spelling.SIZES_ALONE, spelling.OFFSETS, spelling.SKIPS)
     is_other = one.is_measured if is_firm else one.is_something_else
@@ -159,7 +159,7 @@ def _is_able(one: Parameter, answer: Answer) -> bool:
     return not answer.returns(one.name) or one.opens(wording.SAYS_OFFSET)
 
 
-def _is_clear(one: Parameter) -> bool:
+def _is_clear(one: FlatParameter) -> bool:
     if one.is_named(spelling.SIZES_ALONE, spelling.OFFSETS):
         return True
     said = (wording.SAYS_SIZE, wording.SAYS_OFFSET, wording.SAYS_PAGE)
@@ -173,16 +173,16 @@ def _is_spelled(name: str) -> bool:
     return spelling.has_size_words(name) or spelling.has_offset_words(name) or spelling.has_page_words(name)
 
 
-def _is_place(one: Parameter) -> bool:
+def _is_place(one: FlatParameter) -> bool:
     """Whether it is a position where a size stands beside it."""
     return one.is_named(spelling.PAGES, spelling.SKIPS) and not one.says(wording.SAYS_CURSOR)
 
 
-def _is_end(one: Parameter) -> bool:
+def _is_end(one: FlatParameter) -> bool:
     return not one.text or one.says(wording.ENDS_PAGE) or one.says(wording.SAYS_PAGED)
 
 
-def _is_weak_size(one: Parameter) -> bool:
+def _is_weak_size(one: FlatParameter) -> bool:
     return one.is_named(spelling.SIZES) and (not one.text or one.says(wording.ABOUT_SIZE))
 
 
@@ -206,7 +206,7 @@ _WHOLE = frozenset("total totals totalcount".split())
 _COUNT_ONLY = frozenset("hits count total metadata meta".split())
 
 
-def metadata_flag(known: Iterable[Parameter]) -> tuple[str, Json] | None:
+def metadata_flag(known: Iterable[FlatParameter]) -> tuple[str, Json] | None:
     """The flag that asks for figures in place of records, and its value."""
     for one in known:
         if spelling.parent(one.name):
@@ -221,13 +221,13 @@ def metadata_flag(known: Iterable[Parameter]) -> tuple[str, Json] | None:
     return None
 
 
-def total_flags(known: Iterable[Parameter], *, has_range: bool = False) -> tuple[tuple[str, Json], ...]:
+def total_flags(known: Iterable[FlatParameter], *, has_range: bool = False) -> tuple[tuple[str, Json], ...]:
     """Arguments that make a page tell the total as well."""
     pairs = ((one.name, _total_value(one, has_range=has_range)) for one in known if not spelling.parent(one.name))
     return tuple((name, value) for name, value in pairs if value is not None)
 
 
-def _result_type(one: Parameter) -> str | None:
+def _result_type(one: FlatParameter) -> str | None:
     """`resulttype=hits` (OGC): a choice one of whose values is the count."""
     listed = one.schema.get("enum")
     if not one.is_named(names.words("resulttype result_type")) or not isinstance(listed, list):
@@ -235,7 +235,7 @@ def _result_type(one: Parameter) -> str | None:
     return next((value for value in listed if isinstance(value, str) and value.lower() in _COUNT_ONLY), None)
 
 
-def _total_value(one: Parameter, *, has_range: bool) -> Json:
+def _total_value(one: FlatParameter, *, has_range: bool) -> Json:
     if one.name == _INLINE_COUNT:
         return "allpages"
     if one.is_named(frozenset({"prefer"})):

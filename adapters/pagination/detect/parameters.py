@@ -90,7 +90,7 @@ _DIGITS = re.compile(r"^\^?\(?(?:\[0-9\]|\\d)[+*]?")
 
 
 @dataclass(frozen=True)
-class Parameter:
+class FlatParameter:
     """One parameter, flattened: `types` without null; `text` is what its document says of it.
 
     `is_in_company`: it stands in one object with the other number that makes a page, so that the object is of paging.
@@ -201,10 +201,10 @@ def _known_of(_text: str) -> dict[int, bool]:
 
 
 _MOST_KNOWN = 4096
-_KNOWN: dict[tuple[str, int, bool], tuple[JsonObject, Parameter]] = {}
+_KNOWN: dict[tuple[str, int, bool], tuple[JsonObject, FlatParameter]] = {}
 
 
-def parameter_of(name: str, schema: JsonObject, *, is_number: bool = False) -> Parameter:
+def parameter_of(name: str, schema: JsonObject, *, is_number: bool = False) -> FlatParameter:
     """The parameter of a schema; the same one where the schema is the same object, as tools of a source share them.
 
     `is_number` says that the answer has it as a number, whatever the type of the parameter.
@@ -218,7 +218,7 @@ def parameter_of(name: str, schema: JsonObject, *, is_number: bool = False) -> P
     return known[1]
 
 
-def _flat(name: str, schema: JsonObject, *, is_number: bool) -> Parameter:
+def _flat(name: str, schema: JsonObject, *, is_number: bool) -> FlatParameter:
     """Flatten `anyOf: [{…}, {type: null}]`, by which frameworks write an optional parameter, and `allOf`."""
     flat = dict(schema)
     branches = [b for key in ("anyOf", "oneOf", "allOf") for b in schema.get(key) or () if isinstance(b, dict)]
@@ -232,7 +232,7 @@ def _flat(name: str, schema: JsonObject, *, is_number: bool) -> Parameter:
     text = " ".join(part for part in (_title(name, flat), str(flat.get("description") or "")) if part)
     known = {kind for kind in listed if isinstance(kind, str) and kind != "null"}
     numbers = INTEGER if is_number and known == TEXT else _numbers_as_text(flat)
-    return Parameter(name, frozenset(known | numbers), flat, _readable(text))
+    return FlatParameter(name, frozenset(known | numbers), flat, _readable(text))
 
 
 def _title(name: str, schema: JsonObject) -> str:
@@ -257,7 +257,7 @@ def _readable(text: str) -> str:
     return _SPACE.sub(" ", _MARKUP.sub(" ", text)).strip() if "<" in text else text
 
 
-def dated(parameter: Parameter) -> bool:
+def dated(parameter: FlatParameter) -> bool:
     """Whether it is a point in time."""
     has_format = parameter.schema.get("format") in {"date", "date-time", "time"}
     return has_format or _matches(wording.DATES, parameter.opening)
@@ -267,7 +267,7 @@ _PLACES = spelling.OFFSETS | spelling.PAGES | spelling.SKIPS
 _SIZES = spelling.SIZES_ALONE
 
 
-def known_by_company(parameters: Sequence[Parameter]) -> list[Parameter]:
+def known_by_company(parameters: Sequence[FlatParameter]) -> list[FlatParameter]:
     """The parameters; a position and a size in one object are known as such there.
 
     Of several such objects each is about a list of its own inside of the answer, and none about the answer.
@@ -292,7 +292,7 @@ _BARE = {
 _ROWS = frozenset("index row rows record records item items result results position entry entries element".split())
 
 
-def end_beside(position: Parameter, known: Iterable[Parameter]) -> Parameter | None:
+def end_beside(position: FlatParameter, known: Iterable[FlatParameter]) -> FlatParameter | None:
     """The parameter of the same name but for the words that say begin and end."""
     own = frozenset(spelling.pieces(position.name))
     if not own & _LOW:
@@ -305,7 +305,7 @@ def end_beside(position: Parameter, known: Iterable[Parameter]) -> Parameter | N
     return None
 
 
-def begins_page(position: Parameter, known: Iterable[Parameter]) -> bool:
+def begins_page(position: FlatParameter, known: Iterable[FlatParameter]) -> bool:
     """Whether the pair is one of records, and not a range of dates, sizes or other values."""
     end = end_beside(position, known)
     if end is None or any(dated(one) or one.is_something_else for one in (position, end)):
@@ -315,7 +315,7 @@ def begins_page(position: Parameter, known: Iterable[Parameter]) -> bool:
     return end.is_number and (is_named or is_said or end.says(wording.ENDS_PAGE))
 
 
-def span_of(position: Parameter, end: Parameter) -> int:
+def span_of(position: FlatParameter, end: FlatParameter) -> int:
     """How many records to ask for: as many as come unasked, or a usual number."""
     first, last = position.number("default"), end.number("default")
     unasked = last - first + 1 if first is not None and last is not None else 0

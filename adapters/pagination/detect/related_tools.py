@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from adapters.base import Convention, Effect, Json, Pagination, ToolSpec
+from adapters.base import Effect, Json, Pagination, PaginationStyle, ToolSpec
 from adapters.pagination.vocabulary.members import plain, words, words_of
 
 _COUNT_SEGMENT = re.compile(r"(?:/(?:\$count|_?count|counts|total)|[_-]count)/?$", re.IGNORECASE)
@@ -85,10 +85,10 @@ def continuing(specs: Iterable[ToolSpec]) -> Mapping[str, Pagination]:
     found: dict[str, Pagination] = {}
     for begin in known:
         match = next((one for one in onward if one is not begin and _goes_on(one, begin)), None)
-        if match is not None and begin.pagination.convention is Convention.SINGLE:
+        if match is not None and begin.pagination.convention is PaginationStyle.SINGLE:
             found[begin.name] = replace(
                 begin.pagination,
-                convention=Convention.CURSOR,
+                convention=PaginationStyle.CURSOR,
                 position=match.pagination.position,
                 next_operation=match.name,
             )
@@ -96,7 +96,7 @@ def continuing(specs: Iterable[ToolSpec]) -> Mapping[str, Pagination]:
 
 
 def _takes_cursor_only(spec: ToolSpec) -> bool:
-    is_cursor = spec.pagination.convention is Convention.CURSOR and spec.pagination.position is not None
+    is_cursor = spec.pagination.convention is PaginationStyle.CURSOR and spec.pagination.position is not None
     return is_cursor and not spec.parameters.get("required")
 
 

@@ -55,7 +55,7 @@ _FORWARD_PARTS = names.words("after next")
 
 
 @dataclass(frozen=True)
-class Answer:
+class ResponseSchema:
     """A described answer; every claim is False where nothing is described."""
 
     shape: ResponseShape | None
@@ -288,16 +288,16 @@ class Answer:
 
 
 _MOST_KNOWN = 512
-_KNOWN: dict[int, Answer] = {}
+_KNOWN: dict[int, ResponseSchema] = {}
 
 
-def answer_of(shape: ResponseShape | None) -> Answer:
+def answer_of(shape: ResponseShape | None) -> ResponseSchema:
     """The answer that is described; the same one where the description is the same object, as tools share them."""
     known = _KNOWN.get(id(shape))
     if known is None or known.shape is not shape:
         if len(_KNOWN) >= _MOST_KNOWN:
             _KNOWN.clear()
-        known = _KNOWN[id(shape)] = Answer(shape)
+        known = _KNOWN[id(shape)] = ResponseSchema(shape)
     return known
 
 

@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TypeGuard
 
-from adapters.base import Convention, Json, JsonObject, Pagination
+from adapters.base import Json, JsonObject, Pagination, PaginationStyle
 from adapters.pagination.detect.detect import detect, first_position
 from adapters.pagination.detect.page_size import bounds
 from adapters.pagination.detect.parameters import flattened, parameter_of
-from adapters.pagination.detect.response_schema import Answer, ResponseShape
+from adapters.pagination.detect.response_schema import ResponseSchema, ResponseShape
 
-_POSITIONS = (("cursor", Convention.CURSOR), ("offset", Convention.OFFSET), ("page", Convention.PAGE))
+_POSITIONS = (("cursor", PaginationStyle.CURSOR), ("offset", PaginationStyle.OFFSET), ("page", PaginationStyle.PAGE))
 _REFERENCE = re.compile(r"^\$(?:request|response)?\.?")
 
 
@@ -57,11 +57,13 @@ def _with_roles(
     position = next(((known[role], kind) for role, kind in _POSITIONS if role in known), None)
     if position is None and "next" not in roles:
         return None
-    name, convention = position or (None, Convention.NEXT_URL)
+    name, convention = position or (None, PaginationStyle.NEXT_URL)
     if found.convention is not convention or found.position != name:
         found = Pagination(metadata=found.metadata, metadata_value=found.metadata_value, totals=found.totals)
         one = parameter_of(name, parameters[name]) if name is not None else None
-        found = replace(found, first=first_position(convention, one, Answer(response)) if one is not None else 0)
+        found = replace(
+            found, first=first_position(convention, one, ResponseSchema(response)) if one is not None else 0
+        )
     limit = known.get("limit")
     sized = bounds(parameter_of(limit, parameters[limit])) if limit is not None else {}
     return replace(

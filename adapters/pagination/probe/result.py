@@ -8,11 +8,11 @@ from enum import Enum, StrEnum, auto
 
 import orjson
 
-from adapters.base import CallResult, Convention, Json, PageAddress, Pagination, ToolSpec
+from adapters.base import CallResult, Json, PageAddress, Pagination, PaginationStyle, ToolSpec
 from adapters.pagination import Certainty, PageReading
 
 
-class Rung(StrEnum):
+class ProbeMethod(StrEnum):
     """Which rung of the ladder gave the figures."""
 
     METADATA = "metadata"
@@ -34,7 +34,7 @@ class FirstPage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Probe:
+class ProbeResult:
     """What the look taught.
 
     `pagination` is confirmed or corrected. `total` is None where nothing trustworthy was announced, with certainty
@@ -48,7 +48,7 @@ class Probe:
     records_path: str
     total: int | None
     certainty: Certainty
-    rung: Rung
+    rung: ProbeMethod
     tokens_estimation: int | None = None
     sample: tuple[Json, ...] = ()
     bytes_per_record: float | None = None
@@ -69,7 +69,7 @@ def bytes_per_record(sample: tuple[Json, ...]) -> float | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Learnt:
+class LearnedPagination:
     """What is known of one tool.
 
     `declared` is the pagination that its document gave, for which the rest holds; `pagination` the confirmed or
@@ -79,7 +79,7 @@ class Learnt:
 
     declared: Pagination
     pagination: Pagination
-    vain: frozenset[Rung] = frozenset()
+    vain: frozenset[ProbeMethod] = frozenset()
     takes_totals: bool = True
     trials: int = 0
 
@@ -88,21 +88,21 @@ class Learnt:
 class ProbeMemory:
     """The memory of one program: `recalled` is a fresh start for a tool never probed, or changed since."""
 
-    _known: dict[tuple[str, str], Learnt] = field(default_factory=dict)
+    _known: dict[tuple[str, str], LearnedPagination] = field(default_factory=dict)
 
-    def recalled(self, tool: ToolSpec) -> Learnt:
+    def recalled(self, tool: ToolSpec) -> LearnedPagination:
         """What is known of a tool."""
         known = self._known.get((tool.source, tool.name))
         if known is None or known.declared != tool.pagination:
-            return Learnt(declared=tool.pagination, pagination=tool.pagination)
+            return LearnedPagination(declared=tool.pagination, pagination=tool.pagination)
         return known
 
-    def keep(self, tool: ToolSpec, learnt: Learnt) -> None:
+    def keep(self, tool: ToolSpec, learnt: LearnedPagination) -> None:
         """Remember."""
         self._known[tool.source, tool.name] = replace(learnt, declared=tool.pagination)
 
 
-class Base(Enum):
+class FirstPosition(Enum):
     """What the first answer says of the first position: it fits, it is 1, or the other of 0 and 1 is worth a try."""
 
     AS_ASKED = auto()
@@ -111,25 +111,29 @@ class Base(Enum):
     PERHAPS_ONE = auto()
 
 
-def base_of(pagination: Pagination, reading: PageReading) -> Base:
+def base_of(pagination: Pagination, reading: PageReading) -> FirstPosition:
     """Compare the first position that was asked for with what came."""
     is_told_as_one = pagination.first == 0 and reading.position == 1
     has_total = reading.certainty is Certainty.EXACT and bool(reading.total)
     if pagination.first == 0 and not reading.records and has_total and reading.has_more is None:
-        return Base.PERHAPS_ONE
-    if pagination.convention is Convention.OFFSET:
-        return Base.ONE if is_told_as_one and reading.records and reading.is_own_position else Base.AS_ASKED
+        return FirstPosition.PERHAPS_ONE
+    if pagination.convention is PaginationStyle.OFFSET:
+        return (
+            FirstPosition.ONE
+            if is_told_as_one and reading.records and reading.is_own_position
+            else FirstPosition.AS_ASKED
+        )
     if is_told_as_one:
-        return Base.ONE
+        return FirstPosition.ONE
     is_doubtful = reading.has_previous or (not reading.records and reading.total != 0)
-    return Base.PERHAPS_ZERO if pagination.first == 1 and is_doubtful else Base.AS_ASKED
+    return FirstPosition.PERHAPS_ZERO if pagination.first == 1 and is_doubtful else FirstPosition.AS_ASKED
 
 
 _USUAL_CAPS = frozenset({10, 20, 25, 30, 50, 100, 200, 250, 500, 1000, 2000, 5000, 10000})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class PageAssessment:
     """`is_whole`: the page holds everything there is. `notes` are what a user should know of it."""
 
     pagination: Pagination
@@ -140,13 +144,13 @@ class Verdict:
     notes: tuple[str, ...] = ()
 
 
-def judged(pagination: Pagination, reading: PageReading, *, size: int | None) -> Verdict:
+def judged(pagination: Pagination, reading: PageReading, *, size: int | None) -> PageAssessment:
     """Judge a page of which `size` records were asked for (None: as many as the server likes)."""
     count = len(reading.records)
     verdict = announced(pagination, reading)
     if size is not None and count > size:
         verdict = _unheeded(verdict, size, count)
-    if pagination.convention is Convention.SINGLE:
+    if pagination.convention is PaginationStyle.SINGLE:
         verdict = _lone(verdict, reading, size)
     elif verdict.total is None and (count == 0 or (reading.has_more is False and not is_silent(reading, size))):
         verdict = replace(verdict, total=count, certainty=Certainty.EXACT)
@@ -162,18 +166,18 @@ def is_silent(reading: PageReading, size: int | None) -> bool:
     return reading.is_silent and size is not None and len(reading.records) == size
 
 
-def _may_count_page(verdict: Verdict, reading: PageReading, size: int | None) -> bool:
+def _may_count_page(verdict: PageAssessment, reading: PageReading, size: int | None) -> bool:
     """Whether a total may be no more than the length of the page: as many as were asked for, and nothing else said."""
     is_full = size is not None and len(reading.records) == size and not verdict.is_size_ignored
     return is_full and reading.has_more is None and verdict.pagination.is_addressable
 
 
-def announced(pagination: Pagination, reading: PageReading) -> Verdict:
+def announced(pagination: Pagination, reading: PageReading) -> PageAssessment:
     """The total as the page tells it, unless the page itself contradicts it."""
     if reading.certainty is Certainty.UNKNOWN:
         notes = _doubts(reading, len(reading.records))
-        return Verdict(pagination=pagination, total=None, certainty=Certainty.UNKNOWN, notes=notes)
-    return Verdict(pagination=pagination, total=reading.total, certainty=reading.certainty)
+        return PageAssessment(pagination=pagination, total=None, certainty=Certainty.UNKNOWN, notes=notes)
+    return PageAssessment(pagination=pagination, total=reading.total, certainty=reading.certainty)
 
 
 def _doubts(reading: PageReading, count: int) -> tuple[str, ...]:
@@ -184,18 +188,18 @@ def _doubts(reading: PageReading, count: int) -> tuple[str, ...]:
     return (f"the announced total {reading.total:,} is an estimate, and is not relied on",)
 
 
-def _unheeded(verdict: Verdict, size: int, count: int) -> Verdict:
+def _unheeded(verdict: PageAssessment, size: int, count: int) -> PageAssessment:
     pagination = verdict.pagination
     what = f"'{pagination.size}'" if pagination.size else "the range"
     text = f"a page of {size} was asked for and {count} records came: {what} is ignored"
     hidden = (*pagination.other_hidden, pagination.size) if pagination.size else pagination.other_hidden
-    if pagination.convention is Convention.RANGE:
-        pagination = replace(pagination, convention=Convention.SINGLE)
+    if pagination.convention is PaginationStyle.RANGE:
+        pagination = replace(pagination, convention=PaginationStyle.SINGLE)
     corrected = replace(pagination, size=None, other_hidden=hidden)
     return replace(verdict, pagination=corrected, is_size_ignored=True, notes=(*verdict.notes, text))
 
 
-def _lone(verdict: Verdict, reading: PageReading, size: int | None) -> Verdict:
+def _lone(verdict: PageAssessment, reading: PageReading, size: int | None) -> PageAssessment:
     """A limit without a position: a page as long as the limit, or as a usual cap, may have been cut there."""
     count = len(reading.records)
     if verdict.certainty is Certainty.EXACT and verdict.total is not None:

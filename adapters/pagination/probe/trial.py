@@ -9,10 +9,20 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from adapters.base import CallResult, Convention, Effect, Json, PageAddress, Pagination, ToolSpec
+from adapters.base import CallResult, Effect, Json, PageAddress, Pagination, PaginationStyle, ToolSpec
 from adapters.pagination import Certainty, address, read_page
-from adapters.pagination.probe.result import FirstPage, Probe, Rung
-from adapters.pagination.probe.undeclared import TRIED, Pair, Shown, echoed, leads_on, numbers, pairs, repeated, shown
+from adapters.pagination.probe.result import FirstPage, ProbeMethod, ProbeResult
+from adapters.pagination.probe.undeclared import (
+    TRIED,
+    ArgumentValue,
+    TrialOutcome,
+    echoed,
+    leads_on,
+    numbers,
+    pairs,
+    repeated,
+    shown,
+)
 from adapters.pagination.vocabulary.members import plain
 
 Attempt: TypeAlias = Callable[[PageAddress], Awaitable[CallResult | None]]
@@ -25,7 +35,7 @@ _POWERS = frozenset(2**n for n in range(3, 15)) | {12, 24, 36, 48}
 
 
 @dataclass
-class Trial:
+class SizeTrial:
     """One trial. `attempt` sends one request, None where it is refused; `given` are the call's own arguments.
 
     `is_wanted` is False where several were in vain: then nothing is sent. `was_made` tells whether anything could be.
@@ -38,10 +48,10 @@ class Trial:
     was_made: bool = False
     _repeated: Mapping[str, int] = field(default_factory=dict)
 
-    async def of(self, found: Probe) -> Probe:
+    async def of(self, found: ProbeResult) -> ProbeResult:
         """The probe as the trial leaves it. Raises SourceError."""
         first = found.first
-        if first is None or found.pagination.convention is not Convention.SINGLE or not first.reading.is_list:
+        if first is None or found.pagination.convention is not PaginationStyle.SINGLE or not first.reading.is_list:
             return found
         self._repeated = repeated(self.tool.parameters, self.given, first.result)
         is_placed = any(value in (0, 1) for value in self._repeated.values())
@@ -52,7 +62,7 @@ class Trial:
         pagination = pagination or await self._counted(first, self._undeclared(first))
         return self._judged(found, first) if pagination is None else _as_tried(found, first, pagination, self.tool)
 
-    def _judged(self, found: Probe, first: FirstPage) -> Probe:
+    def _judged(self, found: ProbeResult, first: FirstPage) -> ProbeResult:
         """A list of no known way on, as long as the answer says that an argument was: it may have been cut there."""
         reading, count = first.reading, len(first.reading.records)
         is_told = reading.has_more is not None or reading.total is not None or found.certainty is not Certainty.EXACT
@@ -90,16 +100,16 @@ class Trial:
         for name in names:
             value = self._value(name, TRIED)
             page = await self._page(first, {name: value})
-            match Shown.OTHER if page is None else shown(records, page):
-                case Shown.SIZE if size is None:
+            match TrialOutcome.OTHER if page is None else shown(records, page):
+                case TrialOutcome.SIZE if size is None:
                     size = name
-                case Shown.RECORDS:
-                    place = place or Pagination(convention=Convention.OFFSET, position=name)
-                case Shown.RECORDS_FROM_ONE:
-                    place = place or Pagination(convention=Convention.OFFSET, position=name, first=1)
-                case Shown.ELSEWHERE:
+                case TrialOutcome.RECORDS:
+                    place = place or Pagination(convention=PaginationStyle.OFFSET, position=name)
+                case TrialOutcome.RECORDS_FROM_ONE:
+                    place = place or Pagination(convention=PaginationStyle.OFFSET, position=name, first=1)
+                case TrialOutcome.ELSEWHERE:
                     place = place or await self._numbered(first, name)
-                case Shown.OTHER if page == [] and self._repeated.get(name) == 0:
+                case TrialOutcome.OTHER if page == [] and self._repeated.get(name) == 0:
                     place = place or await self._numbered(first, name)
                 case _:
                     continue
@@ -115,12 +125,12 @@ class Trial:
         records = first.reading.records
         one = await self._page(first, {name: self._value(name, 1)})
         if one == records:
-            return Pagination(convention=Convention.PAGE, position=name, first=1)
+            return Pagination(convention=PaginationStyle.PAGE, position=name, first=1)
         is_long = one is not None and (len(one) == len(records) or self._repeated.get(name) == 0)
-        if one is None or not is_long or shown(records, one) is not Shown.ELSEWHERE:
+        if one is None or not is_long or shown(records, one) is not TrialOutcome.ELSEWHERE:
             return None
         is_first = await self._page(first, {name: self._value(name, 0)}) == records
-        return Pagination(convention=Convention.PAGE, position=name, first=0) if is_first else None
+        return Pagination(convention=PaginationStyle.PAGE, position=name, first=0) if is_first else None
 
     async def _fits(self, pagination: Pagination, records: Sequence[Json]) -> bool:
         """Whether position and size go together: an end of a range looks like a size as long as it stands alone."""
@@ -141,13 +151,13 @@ class Trial:
         return str(number) if isinstance(schema, dict) and schema.get("type") == "string" else number
 
 
-def may_be_cut(tool: ToolSpec, found: Probe, *, is_placed: bool = False) -> bool:
+def may_be_cut(tool: ToolSpec, found: ProbeResult, *, is_placed: bool = False) -> bool:
     """Whether a list without known pages says that it goes on, or is as long as lists are that servers cut.
 
     `is_placed`: the answer repeats an argument by its name as what may be the first place, as pages do and records not.
     """
     first = found.first
-    if first is None or tool.effect is not Effect.READ or found.pagination.convention is not Convention.SINGLE:
+    if first is None or tool.effect is not Effect.READ or found.pagination.convention is not PaginationStyle.SINGLE:
         return False
     reading, count = first.reading, len(first.reading.records)
     is_surely_cut = reading.certainty is Certainty.EXACT and (reading.total or 0) > count
@@ -169,24 +179,26 @@ def _records(result: CallResult, first: FirstPage) -> list[Json] | None:
     return reading.records if reading.is_list else None
 
 
-def _by_pair(declared: Pagination, pair: Pair) -> Pagination:
+def _by_pair(declared: Pagination, pair: ArgumentValue) -> Pagination:
     if pair.after is not None:
-        return replace(declared, convention=Convention.KEYSET, position=pair.argument, key=pair.path)
-    return replace(declared, convention=Convention.CURSOR, position=pair.argument, next_path=pair.path)
+        return replace(declared, convention=PaginationStyle.KEYSET, position=pair.argument, key=pair.path)
+    return replace(declared, convention=PaginationStyle.CURSOR, position=pair.argument, next_path=pair.path)
 
 
-def _as_tried(found: Probe, first: FirstPage, pagination: Pagination, tool: ToolSpec) -> Probe:
+def _as_tried(found: ProbeResult, first: FirstPage, pagination: Pagination, tool: ToolSpec) -> ProbeResult:
     """The first page stays the call's own, unless pages of a chosen size are to begin again."""
     reading = read_page(first.result, pagination, records_path=tool.records_path, size=first.size, asked=first.address)
     is_sized = pagination.is_addressable and pagination.size is not None and first.size is None
-    what = "a number of records" if pagination.convention is Convention.OFFSET else f"a {pagination.convention.value}"
+    what = (
+        "a number of records" if pagination.convention is PaginationStyle.OFFSET else f"a {pagination.convention.value}"
+    )
     note = f"'{pagination.position}' turned out to take {what}: the list goes on by it"
     return replace(
         found,
         pagination=pagination,
         total=reading.total if reading.certainty is not Certainty.UNKNOWN else None,
         certainty=reading.certainty,
-        rung=Rung.FIRST_PAGE,
+        rung=ProbeMethod.FIRST_PAGE,
         first=None if is_sized else replace(first, reading=reading),
         notes=(note,),
     )

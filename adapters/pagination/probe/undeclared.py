@@ -12,8 +12,8 @@ from enum import StrEnum
 from itertools import pairwise
 
 from adapters.base import CallResult, Json, JsonObject
-from adapters.pagination.detect.parameters import Parameter, dated, flattened, parameter_of
-from adapters.pagination.read.envelope import HEADER, Envelope, as_count, envelope_of
+from adapters.pagination.detect.parameters import FlatParameter, dated, flattened, parameter_of
+from adapters.pagination.read.envelope import HEADER, ResponseEnvelope, as_count, envelope_of
 from adapters.pagination.read.links import looks_like_url
 from adapters.pagination.read.next_page import key_path
 from adapters.pagination.read.records import at_path, find_records
@@ -43,7 +43,7 @@ _MOMENT = re.compile(r"\d{4}-\d\d-\d\d")
 _ROWS = 3
 
 
-class Shown(StrEnum):
+class TrialOutcome(StrEnum):
     """What a page shows that came with `TRIED` in one argument, beside the page that came without."""
 
     NOTHING = "nothing"
@@ -55,7 +55,7 @@ class Shown(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class ArgumentValue:
     """An argument, and a value of the answer that may go into it: from beside the records, or the key of one of them.
 
     `path` is where the value stands; `after` is the index of the record that has it, None where it stands beside them.
@@ -67,23 +67,23 @@ class Pair:
     after: int | None = None
 
 
-def shown(first: Sequence[Json], page: Sequence[Json]) -> Shown:
+def shown(first: Sequence[Json], page: Sequence[Json]) -> TrialOutcome:
     """Compare a page with the first one, which has more than `TRIED` + 1 records."""
     n = len(page)
     if n == TRIED and page == first[:TRIED]:
-        return Shown.SIZE
+        return TrialOutcome.SIZE
     if page == first[:n] and n:
-        return Shown.NOTHING
-    for by, what in ((TRIED, Shown.RECORDS), (TRIED - 1, Shown.RECORDS_FROM_ONE)):
+        return TrialOutcome.NOTHING
+    for by, what in ((TRIED, TrialOutcome.RECORDS), (TRIED - 1, TrialOutcome.RECORDS_FROM_ONE)):
         overlap = first[by : by + n]
         if n > 1 and len(overlap) > 1 and page[: len(overlap)] == overlap:
             return what
     if page and not any(record in first for record in page):
-        return Shown.ELSEWHERE
-    return Shown.OTHER
+        return TrialOutcome.ELSEWHERE
+    return TrialOutcome.OTHER
 
 
-def leads_on(pair: Pair, first: Sequence[Json], page: Sequence[Json], result: CallResult) -> bool:
+def leads_on(pair: ArgumentValue, first: Sequence[Json], page: Sequence[Json], result: CallResult) -> bool:
     """Whether `page`, with the value in the argument, goes on where the first page ends, or after the record of a key.
 
     A key is that of a record in mid-page: only the records behind it prove that it is no filter. A cursor brings other
@@ -92,7 +92,7 @@ def leads_on(pair: Pair, first: Sequence[Json], page: Sequence[Json], result: Ca
     if pair.after is not None:
         behind = first[pair.after + 1 :]
         return len(behind) > 1 and page[: len(behind)] == behind[: len(page)] and len(page) > 1
-    if shown(first, page) is not Shown.ELSEWHERE or len(page) > len(first):
+    if shown(first, page) is not TrialOutcome.ELSEWHERE or len(page) > len(first):
         return False
     if pair.path.startswith(HEADER):
         return bool(result.headers.get(pair.path.removeprefix(HEADER)) != pair.value)
@@ -138,7 +138,7 @@ def repeated(parameters: JsonObject, given: Mapping[str, Json], result: CallResu
 
 def pairs(
     parameters: JsonObject, given: Mapping[str, Json], result: CallResult, records: Sequence[Json]
-) -> tuple[Pair, ...]:
+) -> tuple[ArgumentValue, ...]:
     """Values of the answer that may be a cursor or a key, each with the argument whose name is like its own."""
     envelope = envelope_of(result.payload, find_records(result.payload), result.headers)
     able = [one for one in _free(parameters, given) if one.is_text or one.is_number or dated(one)]
@@ -149,7 +149,7 @@ def pairs(
     return tuple(found[:_MOST_PAIRS])
 
 
-def _free(parameters: JsonObject, given: Mapping[str, Json]) -> Iterator[Parameter]:
+def _free(parameters: JsonObject, given: Mapping[str, Json]) -> Iterator[FlatParameter]:
     required = set(parameters.get("required") or ())
     schemas = {name: s for name, s in (parameters.get("properties") or {}).items() if isinstance(s, dict)}
     for name, schema in flattened(schemas).items():
@@ -161,12 +161,12 @@ def _free(parameters: JsonObject, given: Mapping[str, Json]) -> Iterator[Paramet
             yield one
 
 
-def _allows(one: Parameter, value: int) -> bool:
+def _allows(one: FlatParameter, value: int) -> bool:
     lowest, highest = one.number("minimum"), one.number("maximum")
     return (-math.inf if lowest is None else lowest) <= value <= (math.inf if highest is None else highest)
 
 
-def _handed_back(free: Sequence[Parameter], envelope: Envelope) -> Iterator[Pair]:
+def _handed_back(free: Sequence[FlatParameter], envelope: ResponseEnvelope) -> Iterator[ArgumentValue]:
     members = [m for m in (*envelope.near, *envelope.far, *envelope.headers) if _may_go_on(m.value)]
     own = [m for m in members if not (m.path.startswith(HEADER) and m.plain in _NO_HEADERS)]
     for is_like in (_is_same, _is_akin, _leads_on):
@@ -175,7 +175,7 @@ def _handed_back(free: Sequence[Parameter], envelope: Envelope) -> Iterator[Pair
             for member in own:
                 is_number = as_count(member.value) is not None and not isinstance(member.value, str)
                 if is_like(name, member.name) and (one.is_number if is_number else one.is_text):
-                    yield Pair(one.name, member.path, member.value)
+                    yield ArgumentValue(one.name, member.path, member.value)
 
 
 def _may_go_on(value: Json) -> bool:
@@ -202,7 +202,7 @@ def _leads_on(_name: str, other: str) -> bool:
     return vocabulary.says_next(other)
 
 
-def _keys(free: Sequence[Parameter], records: Sequence[Json]) -> Iterator[Pair]:
+def _keys(free: Sequence[FlatParameter], records: Sequence[Json]) -> Iterator[ArgumentValue]:
     middle = len(records) // 2
     record = records[middle] if records else None
     for one in free:
@@ -212,15 +212,15 @@ def _keys(free: Sequence[Parameter], records: Sequence[Json]) -> Iterator[Pair]:
             continue
         name = key_path(records, one.name) if len(own) > 1 or _is_side(one) else None
         if name is not None and isinstance(record, dict) and name in record and (_is_side(one) or plain(name) in own):
-            yield Pair(one.name, name, record[name], after=middle)
+            yield ArgumentValue(one.name, name, record[name], after=middle)
 
 
-def _is_side(one: Parameter) -> bool:
+def _is_side(one: FlatParameter) -> bool:
     """Whether it is called by the word of a side and nothing else: `before` takes a key, if it is no date."""
     return plain(_leaf(one.name)) in _SIDES
 
 
-def _moments(one: Parameter, records: Sequence[Json], middle: int) -> Iterator[Pair]:
+def _moments(one: FlatParameter, records: Sequence[Json], middle: int) -> Iterator[ArgumentValue]:
     """A moment to begin before or after, and the member of the records that runs that way: newest first, or last."""
     own = set(spelling.pieces(one.name))
     is_down, is_up = bool(own & _EARLIER), bool(own & _LATER)
@@ -233,7 +233,7 @@ def _moments(one: Parameter, records: Sequence[Json], middle: int) -> Iterator[P
             pairs_of = list(pairwise([str(moment) for moment in moments]))
             runs = all(a > b for a, b in pairs_of) if is_down else all(a < b for a, b in pairs_of)
             if runs:
-                yield Pair(one.name, str(name), moments[middle], after=middle)
+                yield ArgumentValue(one.name, str(name), moments[middle], after=middle)
 
 
 def _leaf(name: str) -> str:

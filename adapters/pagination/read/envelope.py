@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from adapters.base import Json
-from adapters.pagination.read.records import Found
+from adapters.pagination.read.records import FoundRecords
 from adapters.pagination.vocabulary import members as names
 from adapters.pagination.vocabulary.members import plain
 
@@ -28,7 +28,7 @@ _HEADERS_WITH_JSON = ("x-pagination", "pagination", "x-paging", "x-page-info")
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class EnvelopeMember:
     """A member beside the records: its name, its dotted path in the response (or `header:name`), its value."""
 
     name: str
@@ -42,22 +42,22 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
-class Envelope:
+class ResponseEnvelope:
     """Members around and beside the records, the nearest first; `far` ones stand in objects of unknown names.
 
     `headers` are as the response has them, in lower case.
     """
 
-    near: tuple[Member, ...] = ()
-    far: tuple[Member, ...] = ()
-    headers: tuple[Member, ...] = ()
+    near: tuple[EnvelopeMember, ...] = ()
+    far: tuple[EnvelopeMember, ...] = ()
+    headers: tuple[EnvelopeMember, ...] = ()
 
-    def named(self, table: frozenset[str], *, is_anywhere: bool = False) -> Iterator[Member]:
+    def named(self, table: frozenset[str], *, is_anywhere: bool = False) -> Iterator[EnvelopeMember]:
         """Members whose names are in `table`; `is_anywhere`: the far ones too, for names that are not mistaken."""
         members = chain(self.near, self.far) if is_anywhere else iter(self.near)
         return (member for member in members if member.plain in table)
 
-    def saying(self, says: Callable[[str], bool], *, is_anywhere: bool = True) -> Iterator[Member]:
+    def saying(self, says: Callable[[str], bool], *, is_anywhere: bool = True) -> Iterator[EnvelopeMember]:
         """Members whose names `says` holds of."""
         members = chain(self.near, self.far) if is_anywhere else iter(self.near)
         return (member for member in members if says(member.name))
@@ -71,12 +71,12 @@ class Envelope:
         return first_count(self.named(table))
 
 
-def first_count(members: Iterable[Member]) -> int | None:
+def first_count(members: Iterable[EnvelopeMember]) -> int | None:
     """The first whole number of at least 0."""
     return next((count for member in members if (count := as_count(member.value)) is not None), None)
 
 
-def first_flag(members: Iterable[Member]) -> bool | None:
+def first_flag(members: Iterable[EnvelopeMember]) -> bool | None:
     """The first truth value; the words `true` and `false` count."""
     return next((flag for member in members if (flag := as_flag(member.value)) is not None), None)
 
@@ -88,19 +88,19 @@ def as_flag(value: Json) -> bool | None:
     return value if isinstance(value, bool) else None
 
 
-def envelope_of(payload: Json, found: Found, headers: Mapping[str, str] | None = None) -> Envelope:
+def envelope_of(payload: Json, found: FoundRecords, headers: Mapping[str, str] | None = None) -> ResponseEnvelope:
     """What stands around `found`: the objects on its path, and the containers (`meta`, `paging`, …) in each.
 
     One object that is itself the record has no envelope: its `total` and `next` are data.
     """
     told = _from_headers(headers or {})
     if not found.is_list:
-        return Envelope(headers=told)
+        return ResponseEnvelope(headers=told)
     around = list(_around(payload, found.path)) if found.apart is None else _apart(payload, found.apart)
     around = around[:-1] if found.is_keyed else around
     near = [m for path, node in reversed(around) for m in _with_containers(node, path)]
     far = [m for path, node in reversed(around) for m in _in_strangers(node, path, apart=found.path)]
-    return Envelope(tuple(near), tuple(far), told)
+    return ResponseEnvelope(tuple(near), tuple(far), told)
 
 
 def _around(payload: Json, path: str) -> Iterator[tuple[str, Mapping[str, Json]]]:
@@ -122,14 +122,14 @@ def _apart(payload: Json, at: int) -> list[tuple[str, Mapping[str, Json]]]:
     return [(f"{at}.", node)] if isinstance(node, dict) else []
 
 
-def _with_containers(node: Mapping[str, Json], above: str) -> Iterator[Member]:
-    yield from (Member(key, above + key, text_in(value)) for key, value in node.items())
+def _with_containers(node: Mapping[str, Json], above: str) -> Iterator[EnvelopeMember]:
+    yield from (EnvelopeMember(key, above + key, text_in(value)) for key, value in node.items())
     for key, value in node.items():
         if isinstance(value, dict) and plain(key) in names.CONTAINERS:
             yield from _with_containers(value, f"{above}{key}.")
 
 
-def _in_strangers(node: Mapping[str, Json], above: str, *, apart: str) -> Iterator[Member]:
+def _in_strangers(node: Mapping[str, Json], above: str, *, apart: str) -> Iterator[EnvelopeMember]:
     """Members of objects that no table knows, unless they are large, tell of something else, or are the records."""
     for key, value in node.items():
         is_known = plain(key) in names.CONTAINERS | _FACTS_OF_REQUEST or f"{above}{key}" == apart
@@ -137,16 +137,16 @@ def _in_strangers(node: Mapping[str, Json], above: str, *, apart: str) -> Iterat
             continue
         if any(isinstance(inner, list) and inner for inner in value.values()):
             continue
-        yield from (Member(name, f"{above}{key}.{name}", text_in(inner)) for name, inner in value.items())
+        yield from (EnvelopeMember(name, f"{above}{key}.{name}", text_in(inner)) for name, inner in value.items())
         yield from _in_strangers(value, f"{above}{key}.", apart=apart)
 
 
-def _from_headers(headers: Mapping[str, str]) -> tuple[Member, ...]:
+def _from_headers(headers: Mapping[str, str]) -> tuple[EnvelopeMember, ...]:
     """Headers as members, and what those say that hold an object in JSON."""
-    told = [Member(name.removeprefix("x-"), HEADER + name, value.strip()) for name, value in headers.items()]
+    told = [EnvelopeMember(name.removeprefix("x-"), HEADER + name, value.strip()) for name, value in headers.items()]
     for name in _HEADERS_WITH_JSON:
         for key, value in _json_object(headers.get(name, "")).items():
-            told.append(Member(key, f"{HEADER}{name}", value))
+            told.append(EnvelopeMember(key, f"{HEADER}{name}", value))
     return tuple(told)
 
 

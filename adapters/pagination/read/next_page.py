@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from adapters.base import CallResult, Convention, Json, PageAddress, Pagination
-from adapters.pagination.read.cursors import Mark, Marks, marks_of
-from adapters.pagination.read.envelope import Envelope, Member, as_count, first_count, first_flag
+from adapters.base import CallResult, Json, PageAddress, Pagination, PaginationStyle
+from adapters.pagination.read.cursors import NextPointer, NextPointers, marks_of
+from adapters.pagination.read.envelope import EnvelopeMember, ResponseEnvelope, as_count, first_count, first_flag
 from adapters.pagination.read.links import absolute, completed, is_same_host, query_of, url_in
 from adapters.pagination.read.records import at_path
 from adapters.pagination.read.totals import content_range
@@ -25,24 +25,24 @@ _OWN_PLACE = frozenset("current actual aktuelle this no nr num number index".spl
 
 
 @dataclass(frozen=True, slots=True)
-class Flag:
+class HasMoreFlag:
     """`has_more` is None where nothing is said; `is_sure` False where it rests on words in a name."""
 
     has_more: bool | None
     is_sure: bool = True
 
 
-def read_flag(result: CallResult, envelope: Envelope, pagination: Pagination, *, n_records: int) -> Flag:
+def read_flag(result: CallResult, envelope: ResponseEnvelope, pagination: Pagination, *, n_records: int) -> HasMoreFlag:
     """What flags say, else the range, else page numbers, else words."""
     for has_more in (_told(envelope), _by_range(result, pagination), _by_pages(envelope, pagination)):
         if has_more is not None:
-            return Flag(has_more)
-    if pagination.convention is Convention.SINGLE and _is_first_of_several(envelope, n_records):
-        return Flag(has_more=True)
-    return Flag(_by_words(envelope), is_sure=False)
+            return HasMoreFlag(has_more)
+    if pagination.convention is PaginationStyle.SINGLE and _is_first_of_several(envelope, n_records):
+        return HasMoreFlag(has_more=True)
+    return HasMoreFlag(_by_words(envelope), is_sure=False)
 
 
-def has_previous(envelope: Envelope, *, relations: frozenset[str]) -> bool | None:
+def has_previous(envelope: ResponseEnvelope, *, relations: frozenset[str]) -> bool | None:
     """Whether a page says that there is one before it; `relations` are those of its links."""
     flag = first_flag(envelope.named(names.PREVIOUS_FLAGS))
     if flag is not None:
@@ -56,7 +56,7 @@ def has_previous(envelope: Envelope, *, relations: frozenset[str]) -> bool | Non
     return any(bool(mark) for mark in marks) if marks else None
 
 
-def _told(envelope: Envelope) -> bool | None:
+def _told(envelope: ResponseEnvelope) -> bool | None:
     for header in envelope.headers:
         if header.plain in _NEXT_PAGE and (not header.value or as_count(header.value)):
             return bool(header.value)
@@ -71,7 +71,7 @@ def _told(envelope: Envelope) -> bool | None:
 
 def _by_range(result: CallResult, pagination: Pagination) -> bool | None:
     """By `Content-Range`; an answer without one that is no partial one is everything there is."""
-    if pagination.convention is not Convention.RANGE:
+    if pagination.convention is not PaginationStyle.RANGE:
         return None
     ranged = content_range(result.headers)
     if ranged is None:
@@ -81,20 +81,20 @@ def _by_range(result: CallResult, pagination: Pagination) -> bool | None:
     return ranged.last + 1 < ranged.total
 
 
-def _by_pages(envelope: Envelope, pagination: Pagination) -> bool | None:
+def _by_pages(envelope: ResponseEnvelope, pagination: Pagination) -> bool | None:
     """Whether the page's own number is below the number of pages.
 
     That is never an end: a number of pages is advice like any total, and some servers count the page that they tell
     otherwise than the page that they are asked for.
     """
-    if pagination.convention is not Convention.PAGE:
+    if pagination.convention is not PaginationStyle.PAGE:
         return None
     page, pages = envelope.integer(names.PAGE_POSITIONS), envelope.integer(names.TOTAL_PAGES)
     is_below = page is not None and pages is not None and page + 1 - pagination.first < pages
     return True if is_below else None
 
 
-def _is_first_of_several(envelope: Envelope, n_records: int) -> bool:
+def _is_first_of_several(envelope: ResponseEnvelope, n_records: int) -> bool:
     """Whether a list for which no page was asked calls itself the first of several pages.
 
     A number of pages alone may be a fact, as of a book: the list's own place or its length has to stand beside it.
@@ -107,12 +107,12 @@ def _is_first_of_several(envelope: Envelope, n_records: int) -> bool:
     return any((as_count(one.value) or 0) > 1 for one in pages) and n_records > 0 and (is_place or is_length)
 
 
-def _says_page(member: Member) -> bool:
+def _says_page(member: EnvelopeMember) -> bool:
     own = vocabulary.words_of(member.name)
     return member.plain in names.PAGE_POSITIONS or bool(own & vocabulary.PAGE and own <= vocabulary.PAGE | _OWN_PLACE)
 
 
-def _by_words(envelope: Envelope) -> bool | None:
+def _by_words(envelope: ResponseEnvelope) -> bool | None:
     for member in envelope.saying(vocabulary.says_more):
         more = bool(member.value) if member.value in (0, 1) else first_flag((member,))
         if more is not None:
@@ -204,13 +204,13 @@ def _is_ordered(values: list[Json]) -> bool:
     return all(a < b for a, b in pairs) or all(a > b for a, b in pairs)
 
 
-_BY_ARGUMENT = frozenset({Convention.CURSOR, Convention.KEYSET})
-_BY_URL = frozenset({Convention.NEXT_URL, Convention.LINK_HEADER})
-_BY_MARKER = frozenset({Convention.CURSOR, Convention.NEXT_URL, Convention.LINK_HEADER})
+_BY_ARGUMENT = frozenset({PaginationStyle.CURSOR, PaginationStyle.KEYSET})
+_BY_URL = frozenset({PaginationStyle.NEXT_URL, PaginationStyle.LINK_HEADER})
+_BY_MARKER = frozenset({PaginationStyle.CURSOR, PaginationStyle.NEXT_URL, PaginationStyle.LINK_HEADER})
 
 
 @dataclass(frozen=True, slots=True)
-class Next:
+class NextPage:
     """The next page's address where the response names one, and whether there is one (None: it does not say).
 
     `kind` is the convention that the response was found to follow; `marker` is the place of what named the next page,
@@ -219,13 +219,13 @@ class Next:
 
     address: PageAddress | None
     has_more: bool | None
-    kind: Convention | None = None
+    kind: PaginationStyle | None = None
     marker: str | None = None
     is_silent: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class PageRequest:
     """What was asked for: the address of the page (None: unknown, or nothing but the call itself) and its size."""
 
     address: PageAddress | None = None
@@ -233,8 +233,13 @@ class Asked:
 
 
 def read_next(
-    result: CallResult, envelope: Envelope, pagination: Pagination, *, records: Sequence[Json], asked: Asked
-) -> Next:
+    result: CallResult,
+    envelope: ResponseEnvelope,
+    pagination: Pagination,
+    *,
+    records: Sequence[Json],
+    asked: PageRequest,
+) -> NextPage:
     """What `result` says about the next page. The size is repeated in a cursor's address: a walk keeps its size."""
     flag = read_flag(result, envelope, pagination, n_records=len(records))
     marks = marks_of(result, envelope, pagination, asked=asked.address)
@@ -243,27 +248,27 @@ def read_next(
     mark = _chosen(marks, pagination, flag, is_full=asked.size is None or len(records) >= asked.size)
     kind = mark.kind if mark else None
     if flag.has_more is False and (flag.is_sure or mark is None or not mark.is_sure or not records):
-        return Next(None, has_more=False, kind=kind)
-    if pagination.convention is Convention.KEYSET and (mark is None or not mark.is_sure):
+        return NextPage(None, has_more=False, kind=kind)
+    if pagination.convention is PaginationStyle.KEYSET and (mark is None or not mark.is_sure):
         return _by_key(records, pagination, flag=flag.has_more, asked=asked)
     if mark is None:
         if flag.has_more is not None or marks.is_ended:
-            return Next(None, has_more=flag.has_more is True)
+            return NextPage(None, has_more=flag.has_more is True)
         is_silent = pagination.convention in _BY_MARKER
-        return Next(None, has_more=False if is_silent else None, is_silent=is_silent)
+        return NextPage(None, has_more=False if is_silent else None, is_silent=is_silent)
     if not records and (pagination.next_operation is not None or _is_asked(mark, pagination, asked)):
-        return Next(None, has_more=False, kind=kind)
+        return NextPage(None, has_more=False, kind=kind)
     place = _place(mark, result, pagination, asked.size)
-    return Next(place, has_more=True, kind=kind, marker=None if mark.is_sure else mark.path)
+    return NextPage(place, has_more=True, kind=kind, marker=None if mark.is_sure else mark.path)
 
 
-def _is_asked(mark: Mark, pagination: Pagination, asked: Asked) -> bool:
+def _is_asked(mark: NextPointer, pagination: Pagination, asked: PageRequest) -> bool:
     """Whether a marker is the one that was asked with: beside no records that is how some services end."""
     place = asked.address
     return place is not None and place.arguments.get(pagination.position or "") == mark.value
 
 
-def _chosen(marks: Marks, pagination: Pagination, flag: Flag, *, is_full: bool) -> Mark | None:
+def _chosen(marks: NextPointers, pagination: Pagination, flag: HasMoreFlag, *, is_full: bool) -> NextPointer | None:
     """The cursor where an argument takes it, else the URL. A guess needs a page that may have a successor."""
     takes_cursor = pagination.convention in _BY_ARGUMENT and pagination.position is not None
     order = (marks.cursor, marks.url) if takes_cursor else (marks.url, marks.cursor)
@@ -276,8 +281,8 @@ def _chosen(marks: Marks, pagination: Pagination, flag: Flag, *, is_full: bool) 
     return guessed[0] if guessed and (is_full or flag.has_more is True) else None
 
 
-def _place(mark: Mark, result: CallResult, pagination: Pagination, size: int | None) -> PageAddress | None:
-    if mark.kind is not Convention.CURSOR:
+def _place(mark: NextPointer, result: CallResult, pagination: Pagination, size: int | None) -> PageAddress | None:
+    if mark.kind is not PaginationStyle.CURSOR:
         url = absolute(str(mark.value), result.location)
         if (own := _as_argument(url, result.location, pagination)) is not None:
             return PageAddress(own | _size(pagination, size))
@@ -304,7 +309,7 @@ def _as_argument(url: str, location: str, pagination: Pagination) -> dict[str, J
     return next(({position: value} for name, value in query_of(url).items() if plain(name) in known and value), None)
 
 
-def _by_key(records: Sequence[Json], pagination: Pagination, *, flag: bool | None, asked: Asked) -> Next:
+def _by_key(records: Sequence[Json], pagination: Pagination, *, flag: bool | None, asked: PageRequest) -> NextPage:
     """The page after the last record.
 
     Only an empty page, or one that repeats the key asked with, is surely an end: a short one may have been cut by the
@@ -314,11 +319,13 @@ def _by_key(records: Sequence[Json], pagination: Pagination, *, flag: bool | Non
     key = next_key(records, pagination)
     before = asked.address.arguments.get(position) if asked.address else None
     if not records or (key is not None and key == before and len(records) == 1):
-        return Next(None, has_more=False, kind=Convention.KEYSET)
+        return NextPage(None, has_more=False, kind=PaginationStyle.KEYSET)
     if key is None or key == before:
         is_full = asked.size is None or len(records) >= asked.size
-        return Next(None, has_more=True if flag is None and is_full else flag, kind=Convention.KEYSET)
-    return Next(PageAddress({position: key} | _size(pagination, asked.size)), has_more=flag, kind=Convention.KEYSET)
+        return NextPage(None, has_more=True if flag is None and is_full else flag, kind=PaginationStyle.KEYSET)
+    return NextPage(
+        PageAddress({position: key} | _size(pagination, asked.size)), has_more=flag, kind=PaginationStyle.KEYSET
+    )
 
 
 def _size(pagination: Pagination, size: int | None) -> dict[str, Json]:

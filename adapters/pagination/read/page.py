@@ -10,13 +10,13 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from adapters.base import CallResult, Convention, Json, PageAddress, Pagination
-from adapters.pagination.read.envelope import Envelope, as_count, envelope_of
+from adapters.base import CallResult, Json, PageAddress, Pagination, PaginationStyle
+from adapters.pagination.read.envelope import ResponseEnvelope, as_count, envelope_of
 from adapters.pagination.read.links import parse_links
-from adapters.pagination.read.next_page import Asked, has_previous, read_next
-from adapters.pagination.read.records import Found, find_records, normal_path
+from adapters.pagination.read.next_page import PageRequest, has_previous, read_next
+from adapters.pagination.read.records import FoundRecords, find_records, normal_path
 from adapters.pagination.read.text_signals import failure_at_end, failure_in, is_markup, says_cut
-from adapters.pagination.read.totals import Certainty, PageSeen, Total, content_range, read_total, total_in
+from adapters.pagination.read.totals import Certainty, PageFacts, Total, content_range, read_total, total_in
 from adapters.pagination.vocabulary import members as names
 from adapters.pagination.vocabulary.members import nouns_of, plain
 
@@ -52,7 +52,7 @@ class PageReading:
     is_list: bool = True
     position: int | None = None
     has_previous: bool | None = None
-    kind: Convention | None = None
+    kind: PaginationStyle | None = None
     marker: str | None = None
     is_own_position: bool = False
     is_silent: bool = False
@@ -60,7 +60,7 @@ class PageReading:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Metadata:
+class PageMetadata:
     """An answer that holds figures in place of records. `records_path` is None where it does not tell."""
 
     total: int | None
@@ -89,9 +89,11 @@ def read_page(
     is_paged, noun = pagination != Pagination(), plain(_path(result).rstrip("/").rpartition("/")[2])
     found = find_records(result.payload, declared=records_path, is_paged=is_paged, noun=noun)
     envelope = envelope_of(result.payload, found, result.headers)
-    following = read_next(result, envelope, pagination, records=found.records, asked=Asked(address=asked, size=size))
+    following = read_next(
+        result, envelope, pagination, records=found.records, asked=PageRequest(address=asked, size=size)
+    )
     is_first = _is_first(asked, pagination)
-    seen = PageSeen(
+    seen = PageFacts(
         n_records=len(found.records),
         pagination=pagination,
         size=size,
@@ -127,18 +129,18 @@ def read_page(
     )
 
 
-def read_metadata(result: CallResult) -> Metadata | None:
+def read_metadata(result: CallResult) -> PageMetadata | None:
     """The figures of a metadata answer; None where the server sent records, or nothing that can be read."""
     if not isinstance(result.payload, dict):
         return _bare_count(result)
-    envelope = envelope_of(result.payload, Found([], "", is_list=True), result.headers)
+    envelope = envelope_of(result.payload, FoundRecords([], "", is_list=True), result.headers)
     path = next((value for value in envelope.values(names.DATA_PATHS) if isinstance(value, str)), None)
     inside = find_records(result.payload)
     has_records = inside.is_list and bool(inside.records)
     total = total_in(envelope) or _only_figure(result.payload)
     if (path is None and has_records) or total is None:
         return None
-    return Metadata(
+    return PageMetadata(
         total=total.value,
         certainty=total.certainty,
         records_path=None if path is None else normal_path(path),
@@ -159,8 +161,8 @@ def read_count(result: CallResult) -> Total | None:
 def read_headers(headers: Mapping[str, str]) -> Total | None:
     """The total that headers alone tell, as in the answer to a HEAD."""
     result = CallResult(payload=None, location="", headers=headers)
-    seen = PageSeen(n_records=0, pagination=Pagination(), size=None)
-    total = read_total(result, envelope_of(None, Found([], "", is_list=True), headers), seen)
+    seen = PageFacts(n_records=0, pagination=Pagination(), size=None)
+    total = read_total(result, envelope_of(None, FoundRecords([], "", is_list=True), headers), seen)
     return None if total.value is None or total.certainty is Certainty.UNKNOWN else total
 
 
@@ -173,11 +175,11 @@ def _only_figure(payload: dict[str, Json], depth: int = 3) -> Total | None:
     return _only_figure(inner[0], depth - 1) if len(inner) == 1 == len(payload) and depth > 1 else None
 
 
-def _bare_count(result: CallResult) -> Metadata | None:
+def _bare_count(result: CallResult) -> PageMetadata | None:
     count = as_count(result.payload.strip() if isinstance(result.payload, str) else result.payload)
     if count is None:
         return None
-    return Metadata(total=count, certainty=Certainty.EXACT, records_path=None, tokens_estimation=None)
+    return PageMetadata(total=count, certainty=Certainty.EXACT, records_path=None, tokens_estimation=None)
 
 
 def fingerprint(records: Sequence[Json]) -> str:
@@ -203,7 +205,7 @@ def _flaw_of_text(result: CallResult) -> str:
     return _MARKUP if is_text and is_markup(str(result.payload)) else ""
 
 
-def _flaw_of_failure(result: CallResult, found: Found) -> str:
+def _flaw_of_failure(result: CallResult, found: FoundRecords) -> str:
     """Why an answer that holds no records, or is itself the one, is no data but the message of a failure.
 
     Among records the last one may be such a message, where lines were still being written when the service failed.
@@ -211,7 +213,7 @@ def _flaw_of_failure(result: CallResult, found: Found) -> str:
     return failure_at_end(found.records) if found.is_list and found.records else failure_in(result.payload)
 
 
-def _flaw_of_note(envelope: Envelope) -> str:
+def _flaw_of_note(envelope: ResponseEnvelope) -> str:
     """What a page, behind which nothing can be asked for, says of records that it or the whole list leaves out."""
     texts = [text for member in envelope.named(_NOTES) for text in _texts(member.value)]
     said = next((text for text in texts if says_cut(text)), None)
@@ -225,20 +227,20 @@ def _texts(value: Json) -> list[str]:
     return [text for text in inner if isinstance(text, str)]
 
 
-def _position(result: CallResult, envelope: Envelope, pagination: Pagination) -> int | None:
+def _position(result: CallResult, envelope: ResponseEnvelope, pagination: Pagination) -> int | None:
     match pagination.convention:
-        case Convention.PAGE:
+        case PaginationStyle.PAGE:
             return envelope.integer(names.PAGE_POSITIONS)
-        case Convention.OFFSET:
+        case PaginationStyle.OFFSET:
             return envelope.integer(names.OFFSET_POSITIONS)
-        case Convention.RANGE:
+        case PaginationStyle.RANGE:
             ranged = content_range(result.headers)
             return None if ranged is None else ranged.first
         case _:
             return None
 
 
-def _nouns(result: CallResult, found: Found) -> frozenset[str]:
+def _nouns(result: CallResult, found: FoundRecords) -> frozenset[str]:
     """What the records may be called: by their place, and by the path or the tool that was asked."""
     return nouns_of(found.path.rpartition(".")[2], _path(result))
 

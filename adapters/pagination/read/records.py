@@ -136,7 +136,7 @@ _OF_REQUEST = names.words("queries request params parameters arguments args crit
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundRecords:
     """The records, their dotted path ("" is the payload itself), and whether they are a list in the response.
 
     `is_keyed` where they are an object of records under their ids, which counts as a list. `apart` is the place, in a
@@ -151,7 +151,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class _Candidate:
+class _RecordsCandidate:
     """`is_sure`: an object whose keys a list beside it names one by one, whatever they look like."""
 
     items: list[Json]
@@ -178,31 +178,31 @@ class _Candidate:
         return (*told, -len(self.items), len(self.keys))
 
 
-def find_records(payload: Json, *, declared: str | None = None, is_paged: bool = True, noun: str = "") -> Found:
+def find_records(payload: Json, *, declared: str | None = None, is_paged: bool = True, noun: str = "") -> FoundRecords:
     """The records of a payload. `is_paged` is False for a tool without any paging: there, one object is likelier.
 
     `noun` is what was asked for, as the last part of a path: a list of that name is what came of it.
     """
     if isinstance(payload, dict) and (rows := _by_columns(payload, declared)) is not None:
-        return Found(rows, "", is_list=True)
+        return FoundRecords(rows, "", is_list=True)
     if declared is not None and (found := _at_declared(payload, declared)) is not None:
         return found
     if payload is None or payload == {}:
-        return Found([], "", is_list=True)
+        return FoundRecords([], "", is_list=True)
     if isinstance(payload, list):
         return _in_list(payload)
     if isinstance(payload, str) and says_nothing(payload):
-        return Found([], "", is_list=True)
+        return FoundRecords([], "", is_list=True)
     if not isinstance(payload, dict):
-        return Found([payload], "", is_list=False)
+        return FoundRecords([payload], "", is_list=False)
     if is_keyed(payload, fewest=1) or is_keyed_by_names(payload):
-        return Found(keyed_records(payload), "", is_list=True, is_keyed=True)
+        return FoundRecords(keyed_records(payload), "", is_list=True, is_keyed=True)
     best = _best(payload, is_paged=is_paged)
     if is_paged and (_is_empty_page(payload) if best is None else best.is_rare and (declared or _says_none(payload))):
-        return Found([], normal_path(declared or ""), is_list=True)
+        return FoundRecords([], normal_path(declared or ""), is_list=True)
     if best is None or (plain(best.keys[-1]) != noun and _is_part_of_record(payload, best, is_paged=is_paged)):
-        return Found([payload], "", is_list=False)
-    return Found(best.items, ".".join(best.keys), is_list=True, is_keyed=best.is_keyed)
+        return FoundRecords([payload], "", is_list=False)
+    return FoundRecords(best.items, ".".join(best.keys), is_list=True, is_keyed=best.is_keyed)
 
 
 def normal_path(path: str) -> str:
@@ -251,16 +251,16 @@ def _by_columns(payload: Mapping[str, Json], declared: str | None) -> list[Json]
     return by_columns(payload)
 
 
-def _in_list(payload: list[Json]) -> Found:
+def _in_list(payload: list[Json]) -> FoundRecords:
     """The records of a list: all of it, but for what tells of the list."""
     if (alone := _in_envelope(payload)) is not None:
         return alone
     if (at := _place_of_figures(payload)) is not None:
-        return Found(payload[:at] + payload[at + 1 :], "", is_list=True, apart=at)
-    return Found(payload[1], "1", is_list=True) if _is_pair(payload) else Found(payload, "", is_list=True)
+        return FoundRecords(payload[:at] + payload[at + 1 :], "", is_list=True, apart=at)
+    return FoundRecords(payload[1], "1", is_list=True) if _is_pair(payload) else FoundRecords(payload, "", is_list=True)
 
 
-def _in_envelope(payload: list[Json]) -> Found | None:
+def _in_envelope(payload: list[Json]) -> FoundRecords | None:
     """The records of a list that holds nothing but one envelope: figures about a list, and that list."""
     node = payload[0] if len(payload) == 1 else None
     if not isinstance(node, dict) or not {plain(name) for name in node} & (names.TOTALS | names.TOTAL_PAGES):
@@ -270,7 +270,7 @@ def _in_envelope(payload: list[Json]) -> Found | None:
     if len(lists) != 1 or plain(name) not in names.RECORD_LISTS:
         return None
     is_envelope = all(speaks_of_list(other, value) for other, value in node.items() if other != name)
-    return Found(items, f"0.{name}", is_list=True) if is_envelope else None
+    return FoundRecords(items, f"0.{name}", is_list=True) if is_envelope else None
 
 
 def _place_of_figures(payload: list[Json]) -> int | None:
@@ -315,7 +315,7 @@ def _says_none(payload: Mapping[str, Json]) -> bool:
     return any(says_none(name, value) for name, value in payload.items())
 
 
-def _best(payload: Mapping[str, Json], *, is_paged: bool) -> _Candidate | None:
+def _best(payload: Mapping[str, Json], *, is_paged: bool) -> _RecordsCandidate | None:
     """The likeliest list; an object of records under no known name only where no list may be meant."""
     found = list(_candidates(payload, (), is_paged=is_paged, ordered=keyed_in_order(payload)))
     if _says_none(payload) and any(not one.items and not one.is_rare for one in found):
@@ -325,18 +325,18 @@ def _best(payload: Mapping[str, Json], *, is_paged: bool) -> _Candidate | None:
     return min(named, key=lambda c: c.rank, default=None)
 
 
-def _at_declared(payload: Json, declared: str) -> Found | None:
+def _at_declared(payload: Json, declared: str) -> FoundRecords | None:
     path = normal_path(declared)
     exists, value = at_path(payload, path)
     if isinstance(value, list):
-        return Found(value, path, is_list=True) if path else _in_list(value)
+        return FoundRecords(value, path, is_list=True) if path else _in_list(value)
     if exists and value is None:
-        return Found([], path, is_list=True)
+        return FoundRecords([], path, is_list=True)
     if not exists and _is_left_out(payload, path):
-        return Found([], path, is_list=True)
+        return FoundRecords([], path, is_list=True)
     if isinstance(value, dict) and path and (not value or is_keyed(value, fewest=1) or is_keyed_by_names(value)):
-        return Found(keyed_records(value), path, is_list=True, is_keyed=True)
-    return Found([value], path, is_list=False) if exists and path else None
+        return FoundRecords(keyed_records(value), path, is_list=True, is_keyed=True)
+    return FoundRecords([value], path, is_list=False) if exists and path else None
 
 
 def _is_left_out(payload: Json, path: str) -> bool:
@@ -348,17 +348,17 @@ def _is_left_out(payload: Json, path: str) -> bool:
 
 def _candidates(
     node: Mapping[str, Json], above: Keys, *, is_paged: bool, ordered: Mapping[Keys, Keys]
-) -> Iterator[_Candidate]:
+) -> Iterator[_RecordsCandidate]:
     for key, value in node.items():
         keys = (*above, key)
         if plain(key) in names.NEVER_RECORD_LISTS or keys in ordered.values():
             continue
         if isinstance(value, dict) and keys in ordered:
-            yield _Candidate(keyed_records(value), keys, is_keyed=True, is_sure=True)
+            yield _RecordsCandidate(keyed_records(value), keys, is_keyed=True, is_sure=True)
         elif isinstance(value, list) and not are_links(value):
-            yield _Candidate(value, keys)
+            yield _RecordsCandidate(value, keys)
         elif isinstance(value, dict) and _holds_records(value, plain(key), node, is_paged=is_paged):
-            yield _Candidate(keyed_records(value), keys, is_keyed=True)
+            yield _RecordsCandidate(keyed_records(value), keys, is_keyed=True)
         elif isinstance(value, dict) and len(keys) < _DEPTH_records and not is_keyed(value):
             yield from _candidates(value, keys, is_paged=is_paged, ordered=ordered)
 
@@ -373,7 +373,7 @@ def _holds_records(value: Mapping[str, Json], name: str, around: Mapping[str, Js
     return is_keyed(value)
 
 
-def _is_part_of_record(payload: Mapping[str, Json], best: _Candidate, *, is_paged: bool) -> bool:
+def _is_part_of_record(payload: Mapping[str, Json], best: _RecordsCandidate, *, is_paged: bool) -> bool:
     """Whether the object around the list is the record: it has facts of its own, and the list is short."""
     if is_paged or best.is_sure or len(best.items) >= _MANY_records:
         return False

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from adapters.base import CallResult, Convention, Json, Pagination
-from adapters.pagination.read.envelope import Envelope, Member, as_count, first_count
+from adapters.base import CallResult, Json, Pagination, PaginationStyle
+from adapters.pagination.read.envelope import EnvelopeMember, ResponseEnvelope, as_count, first_count
 from adapters.pagination.read.links import absolute, link_with, parse_links, query_of, related, target
 from adapters.pagination.read.records import at_path
 from adapters.pagination.vocabulary import members as names
@@ -45,7 +45,7 @@ class Total:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PageSeen:
+class PageFacts:
     """What is known of a page beside its envelope: records on it, the size asked for (None: none), its pagination.
 
     `next_url` is the next page's where the page names one, `has_more` what the page says of further ones, `is_first`
@@ -82,7 +82,7 @@ class ContentRange:
 NO_TOTAL = Total(None, Certainty.UNKNOWN)
 
 
-def read_total(result: CallResult, envelope: Envelope, page: PageSeen) -> Total:
+def read_total(result: CallResult, envelope: ResponseEnvelope, page: PageFacts) -> Total:
     """The total that a page announces."""
     total = next(iter(_announced(result, envelope, page)), None)
     if total is None or total.value is None:
@@ -91,7 +91,7 @@ def read_total(result: CallResult, envelope: Envelope, page: PageSeen) -> Total:
     return Total(total.value, Certainty.UNKNOWN) if is_short else total
 
 
-def _announced(result: CallResult, envelope: Envelope, page: PageSeen) -> Iterator[Total]:
+def _announced(result: CallResult, envelope: ResponseEnvelope, page: PageFacts) -> Iterator[Total]:
     """Whatever the response says, the most reliable first."""
     if page.pagination.total_path:
         yield from _at_path(result, page.pagination.total_path)
@@ -103,11 +103,11 @@ def _announced(result: CallResult, envelope: Envelope, page: PageSeen) -> Iterat
     yield from _from_remaining(envelope, page)
 
 
-def total_in(envelope: Envelope) -> Total | None:
+def total_in(envelope: ResponseEnvelope) -> Total | None:
     """A total by any name: for answers that hold figures and no records."""
     counts = (envelope.named(names.WEAK_TOTALS), envelope.saying(vocabulary.says_count))
     called = frozenset(word for member in envelope.near for word in vocabulary.nouns_of(member.name))
-    figures = PageSeen(n_records=0, pagination=Pagination(), size=None, nouns=called)
+    figures = PageFacts(n_records=0, pagination=Pagination(), size=None, nouns=called)
     found = next((total for total in _strong(envelope, figures) if total.certainty is not Certainty.UNKNOWN), None)
     weak = next((count for members in counts if (count := first_count(members)) is not None), None)
     return found or (None if weak is None else Total(weak, Certainty.EXACT))
@@ -121,7 +121,7 @@ def _at_path(result: CallResult, path: str) -> Iterator[Total]:
         yield Total(count, Certainty.EXACT)
 
 
-def _strong(envelope: Envelope, page: PageSeen) -> Iterator[Total]:
+def _strong(envelope: ResponseEnvelope, page: PageFacts) -> Iterator[Total]:
     """By a name of the table, else by words. One known by its words alone gives way where the page contradicts it."""
     doubt = _doubt_in(envelope)
     named = envelope.named(names.TOTALS, is_anywhere=True)
@@ -134,7 +134,7 @@ def _strong(envelope: Envelope, page: PageSeen) -> Iterator[Total]:
             yield total
 
 
-def _total_of(member: Member, doubt: Certainty | None) -> Total | None:
+def _total_of(member: EnvelopeMember, doubt: Certainty | None) -> Total | None:
     value, certainty = member.value, doubt or Certainty.EXACT
     if vocabulary.says_estimate(member.name):
         certainty = Certainty.UNKNOWN
@@ -145,7 +145,7 @@ def _total_of(member: Member, doubt: Certainty | None) -> Total | None:
     return None if count is None else Total(count, certainty)
 
 
-def _doubt_in(envelope: Envelope) -> Certainty | None:
+def _doubt_in(envelope: ResponseEnvelope) -> Certainty | None:
     """What the response admits of its total: a lower bound, or an estimate."""
     for member in envelope.named(_RELATIONS):
         if (certainty := _certainty_of(member.value)) is not None:
@@ -161,7 +161,7 @@ def _certainty_of(relation: Json) -> Certainty | None:
     return Certainty.UNKNOWN if told in _ROUGH else None
 
 
-def _from_headers(headers: Mapping[str, str], envelope: Envelope, nouns: frozenset[str]) -> Iterator[Total]:
+def _from_headers(headers: Mapping[str, str], envelope: ResponseEnvelope, nouns: frozenset[str]) -> Iterator[Total]:
     for name in names.TOTAL_HEADERS:
         if (count := as_count(headers.get(name, "").strip())) is not None:
             yield Total(count, Certainty.EXACT)
@@ -184,7 +184,7 @@ def content_range(headers: Mapping[str, str]) -> ContentRange | None:
     return ContentRange(as_count(first), as_count(last), as_count(total), unit)
 
 
-def _weak(envelope: Envelope, page: PageSeen) -> Iterator[Total]:
+def _weak(envelope: ResponseEnvelope, page: PageFacts) -> Iterator[Total]:
     said = (m for m in envelope.saying(vocabulary.says_count, is_anywhere=False) if _is_of(page, m))
     for members in (envelope.named(names.WEAK_TOTALS), said):
         count = first_count(members)
@@ -192,11 +192,11 @@ def _weak(envelope: Envelope, page: PageSeen) -> Iterator[Total]:
             yield Total(count, Certainty.EXACT)
 
 
-def _is_of(page: PageSeen, member: Member) -> bool:
+def _is_of(page: PageFacts, member: EnvelopeMember) -> bool:
     return vocabulary.is_of_records(member.name, page.nouns)
 
 
-def _from_pages(envelope: Envelope, page: PageSeen) -> Iterator[Total]:
+def _from_pages(envelope: ResponseEnvelope, page: PageFacts) -> Iterator[Total]:
     """From the number of pages: exact where a page holds one record, else a lower bound."""
     told = (*envelope.headers, *envelope.saying(vocabulary.says_pages))
     numbers = [count for count in (envelope.integer(names.TOTAL_PAGES), first_count(_pages(told))) if count is not None]
@@ -204,11 +204,11 @@ def _from_pages(envelope: Envelope, page: PageSeen) -> Iterator[Total]:
         yield from _of_pages(numbers[0], page)
 
 
-def _pages(members: tuple[Member, ...]) -> Iterator[Member]:
+def _pages(members: tuple[EnvelopeMember, ...]) -> Iterator[EnvelopeMember]:
     return (m for m in members if m.plain in names.TOTAL_PAGES or vocabulary.says_pages(m.name))
 
 
-def _of_pages(pages: int, page: PageSeen) -> Iterator[Total]:
+def _of_pages(pages: int, page: PageFacts) -> Iterator[Total]:
     n_records, size = page.n_records, page.size
     if n_records == 0 or pages == 0 or (size is not None and n_records > size):
         return
@@ -219,7 +219,7 @@ def _of_pages(pages: int, page: PageSeen) -> Iterator[Total]:
     yield Total(max(n_records, least), Certainty.AT_LEAST)
 
 
-def _from_last_link(result: CallResult, envelope: Envelope, page: PageSeen) -> Iterator[Total]:
+def _from_last_link(result: CallResult, envelope: ResponseEnvelope, page: PageFacts) -> Iterator[Total]:
     """From the last page's URL: where pages hold one record, its position is the total."""
     link = link_with(parse_links(result.headers.get("link", "")), "last")
     last = link.url if link else _last_url(envelope)
@@ -228,16 +228,16 @@ def _from_last_link(result: CallResult, envelope: Envelope, page: PageSeen) -> I
     query = query_of(absolute(last, result.location))
     own = page.pagination
     position = next((as_count(value) for name, value in query.items() if own.position and _is_it(name, own)), None)
-    if position is not None and own.convention is Convention.PAGE:
+    if position is not None and own.convention is PaginationStyle.PAGE:
         yield from _of_pages(position + 1 - own.first, page)
-    elif position is not None and own.convention is Convention.OFFSET and page.n_records:
+    elif position is not None and own.convention is PaginationStyle.OFFSET and page.n_records:
         is_exact = page.n_records == page.size == 1
         yield Total(position - own.first + 1, Certainty.EXACT if is_exact else Certainty.AT_LEAST)
     elif position is None:
         yield from _by_both_links(result, query, page)
 
 
-def _by_both_links(result: CallResult, last: Mapping[str, str], page: PageSeen) -> Iterator[Total]:
+def _by_both_links(result: CallResult, last: Mapping[str, str], page: PageFacts) -> Iterator[Total]:
     """From the URLs of the next page and of the last, whatever the position is called: the one number that differs.
 
     On a first page of one record the next position is one step from the first, be it an offset or a page number.
@@ -257,7 +257,7 @@ def _is_it(name: str, pagination: Pagination) -> bool:
     return plain(name) == plain(pagination.position or "")
 
 
-def _last_url(envelope: Envelope) -> str | None:
+def _last_url(envelope: ResponseEnvelope) -> str | None:
     for member in envelope.named(_LAST_URLS):
         if (url := target(member.value)) is not None:
             return url
@@ -267,7 +267,7 @@ def _last_url(envelope: Envelope) -> str | None:
     return None
 
 
-def _from_remaining(envelope: Envelope, page: PageSeen) -> Iterator[Total]:
+def _from_remaining(envelope: ResponseEnvelope, page: PageFacts) -> Iterator[Total]:
     """From the number of records still to come: a floor, since services call that figure an estimate."""
     left = first_count(envelope.saying(vocabulary.says_remaining))
     if left is not None and page.is_first and page.n_records:

@@ -26,7 +26,7 @@ class Citation:
 
 
 @dataclass(frozen=True, slots=True)
-class Cited:
+class CitationGroup:
     """What one pair of brackets refers to."""
 
     records: tuple[Citation, ...] = ()
@@ -44,17 +44,17 @@ def without_references(text: str) -> str:
     return _BRACKETS.sub(lambda match: match[0] if _parsed(match[1]) is None else "", text)
 
 
-def cited_in(text: str) -> Cited:
+def cited_in(text: str) -> CitationGroup:
     """Everything that a text refers to, each once, in order."""
     found = [cited for match in _BRACKETS.finditer(text) if (cited := _parsed(match[1]))]
-    return Cited(
+    return CitationGroup(
         tuple(dict.fromkeys(citation for cited in found for citation in cited.records)),
         tuple(dict.fromkeys(dataset for cited in found for dataset in cited.datasets)),
         tuple(dict.fromkeys(query for cited in found for query in cited.queries)),
     )
 
 
-def _parsed(inside: str) -> Cited | None:
+def _parsed(inside: str) -> CitationGroup | None:
     """The references in one pair of brackets, or None where it holds anything else."""
     records: list[Citation] = []
     datasets: list[str] = []
@@ -71,7 +71,7 @@ def _parsed(inside: str) -> Cited | None:
             records += [Citation(dataset, row) for row in _range(match[2], match[3])]
         else:
             return None
-    return Cited(tuple(records), tuple(datasets), tuple(queries))
+    return CitationGroup(tuple(records), tuple(datasets), tuple(queries))
 
 
 def _range(first: str, last: str | None) -> Sequence[int]:
@@ -218,7 +218,7 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
+class _ParsedCitations:
     kind: Kind
     statement: Statement
     leads: bool = False
@@ -249,12 +249,12 @@ def asides(answer: str) -> tuple[Statement, ...]:
     return tuple(read.statement for read in _read(answer) if not read.states_something)
 
 
-def _read(answer: str) -> tuple[_Read, ...]:
-    read = [_Read(passage.kind, _statement(passage.text)) for passage in passages(answer)]
+def _read(answer: str) -> tuple[_ParsedCitations, ...]:
+    read = [_ParsedCitations(passage.kind, _statement(passage.text)) for passage in passages(answer)]
     return tuple(_backwards(list(_forwards(read))))
 
 
-def _forwards(read: Sequence[_Read]) -> Iterator[_Read]:
+def _forwards(read: Sequence[_ParsedCitations]) -> Iterator[_ParsedCitations]:
     """Items take the queries of the words that lead to them; what leads then states nothing itself."""
     queries: tuple[str, ...] = ()
     for entry, following in zip(read, [*read[1:], None], strict=False):
@@ -268,12 +268,12 @@ def _forwards(read: Sequence[_Read]) -> Iterator[_Read]:
         yield replace(entry, leads=leads)
 
 
-def _only_leads(entry: _Read) -> bool:
+def _only_leads(entry: _ParsedCitations) -> bool:
     made = entry.statement
     return bool(made.queries) and not made.citations and (entry.kind == "heading" or made.text.endswith(":"))
 
 
-def _backwards(read: list[_Read]) -> list[_Read]:
+def _backwards(read: list[_ParsedCitations]) -> list[_ParsedCitations]:
     """Items take the queries of a line right behind them that names a source and nothing else."""
     for at, entry in enumerate(read):
         made = entry.statement

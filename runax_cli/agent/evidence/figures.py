@@ -14,9 +14,9 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from runax_cli.agent.evidence.notation import (
-    Clock,
-    Day,
-    Number,
+    CalendarDate,
+    NumberMention,
+    TimeOfDay,
     clocks_in,
     dates_in,
     exact_values,
@@ -57,9 +57,9 @@ class Figure:
 
     text: str
     start: int
-    number: Number | None = None
-    days: tuple[Day, ...] = ()
-    clock: Clock | None = None
+    number: NumberMention | None = None
+    days: tuple[CalendarDate, ...] = ()
+    clock: TimeOfDay | None = None
 
 
 def figures_in(text: str) -> tuple[Figure, ...]:
@@ -81,13 +81,13 @@ def figures_in(text: str) -> tuple[Figure, ...]:
 
 def _numbers(text: str) -> Iterator[Figure]:
     for number in numbers_in(text):
-        days: tuple[Day, ...] = ()
+        days: tuple[CalendarDate, ...] = ()
         if re.fullmatch(r"(?:1[6-9]|2[01])\d\d", number.text):
-            days = (Day(int(number.text)),)
+            days = (CalendarDate(int(number.text)),)
         yield Figure(number.text.strip(), number.start, number=number, days=days)
 
 
-def _number(text: str) -> Number | None:
+def _number(text: str) -> NumberMention | None:
     return next(numbers_in(text.rstrip(". ")), None)
 
 
@@ -126,13 +126,13 @@ _UNITS_S: Mapping[str, tuple[int, ...]] = {
 
 
 @dataclass(slots=True)
-class Pool:
+class EvidencePool:
     """Everything that some evidence says, ready to be asked. `is_in_time_units`: some of it are spans of time."""
 
     is_in_time_units: bool = False
     _values: set[Decimal] = field(default_factory=set)
     _sorted: list[Decimal] | None = None
-    _days: set[Day] = field(default_factory=set)
+    _days: set[CalendarDate] = field(default_factory=set)
     _clocks: set[tuple[int, int]] = field(default_factory=set)
     _digits: list[str] = field(default_factory=list)
     _texts: list[str] = field(default_factory=list)
@@ -223,18 +223,20 @@ class Pool:
         self._sorted = None
 
     def _add_day(self, day: date) -> None:
-        self._days.add(Day(day.year, day.month, day.day))
+        self._days.add(CalendarDate(day.year, day.month, day.day))
 
-    def _has_clock(self, clock: Clock) -> bool:
+    def _has_clock(self, clock: TimeOfDay) -> bool:
         return (clock.hour, clock.minute) in self._clocks
 
-    def _has_day(self, day: Day) -> bool:
+    def _has_day(self, day: CalendarDate) -> bool:
         if any(day.is_part_of(known) for known in self._days):
             return True
         is_edge = day.day is not None and (day.day == 1 or day.day >= 28)
-        return is_edge and any(known.day is None and Day(day.year, day.month).is_part_of(known) for known in self._days)
+        return is_edge and any(
+            known.day is None and CalendarDate(day.year, day.month).is_part_of(known) for known in self._days
+        )
 
-    def _has_number(self, number: Number, after: str) -> bool:
+    def _has_number(self, number: NumberMention, after: str) -> bool:
         if any(self._has_between(one.low, one.high) for one in number.readings):
             return True
         if number.parts and all(self._has_number(part, "") for part in number.parts):

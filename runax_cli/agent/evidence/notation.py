@@ -69,7 +69,7 @@ class Interval:
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
+class NumberMention:
     """A number where it stands in a text. `readings` are the values it may stand for, `parts` those of its pieces.
 
     "1.234" may be 1234 or 1.234; "12 345" may be two numbers that only stand beside each other.
@@ -79,11 +79,11 @@ class Number:
     start: int
     end: int
     readings: tuple[Interval, ...]
-    parts: tuple["Number", ...] = ()
+    parts: tuple["NumberMention", ...] = ()
     is_percent: bool = False
 
 
-def numbers_in(text: str) -> Iterator[Number]:
+def numbers_in(text: str) -> Iterator[NumberMention]:
     """The numbers of a text, from left to right. Digits that belong to a word are numbers too."""
     for match in _NUMBER.finditer(text):
         yield _number(match, text[max(0, match.start() - _LOOK_BACK) : match.start()])
@@ -104,7 +104,7 @@ def exact_values(text: str) -> Iterator[Decimal]:
             yield from (value for value, _ in _values(match["body"]))
 
 
-def _number(match: re.Match[str], before: str) -> Number:
+def _number(match: re.Match[str], before: str) -> NumberMention:
     body, scale = match["body"], _scale_of(match["scale"])
     is_percent = match["percent"] is not None
     # "12 k" is a number and its scale, or a number and a letter of something else.
@@ -119,11 +119,11 @@ def _number(match: re.Match[str], before: str) -> Number:
         readings += [Interval(one.low / 100, one.high / 100) for one in readings]
     pieces = re.split(r"[^\d]+", body)[:_MOST_PARTS]
     parts = tuple(_piece(piece, match.start()) for piece in pieces) if len(pieces) > 1 and _may_be_a_list(body) else ()
-    return Number(match[0], match.start(), match.end(), tuple(readings), parts, is_percent)
+    return NumberMention(match[0], match.start(), match.end(), tuple(readings), parts, is_percent)
 
 
-def _piece(digits: str, start: int) -> Number:
-    return Number(digits, start, start + len(digits), (Interval(Decimal(digits), Decimal(digits)),))
+def _piece(digits: str, start: int) -> NumberMention:
+    return NumberMention(digits, start, start + len(digits), (Interval(Decimal(digits), Decimal(digits)),))
 
 
 def _may_be_a_list(body: str) -> bool:
@@ -212,14 +212,14 @@ _CLOCK = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Day:
+class CalendarDate:
     """A date; `year` or `day` (with `month`) may be missing."""
 
     year: int | None
     month: int | None = None
     day: int | None = None
 
-    def is_part_of(self, whole: "Day") -> bool:
+    def is_part_of(self, whole: "CalendarDate") -> bool:
         """Whether everything that this date says is said by `whole` as well."""
         pairs = ((self.year, whole.year), (self.month, whole.month), (self.day, whole.day))
         return all(mine is None or mine == theirs for mine, theirs in pairs)
@@ -231,17 +231,17 @@ class Day:
 
 
 @dataclass(frozen=True, slots=True)
-class Dated:
+class DateMention:
     """Where a date stands in a text, and the ways to read it. `is_sure` False: it may be a number or two instead."""
 
     start: int
     end: int
-    readings: tuple[Day, ...]
+    readings: tuple[CalendarDate, ...]
     is_sure: bool = True
 
 
 @dataclass(frozen=True, slots=True)
-class Clock:
+class TimeOfDay:
     """Where a time of day stands in a text; `hour` from 0."""
 
     start: int
@@ -250,9 +250,9 @@ class Clock:
     minute: int
 
 
-def dates_in(text: str) -> tuple[Dated, ...]:
+def dates_in(text: str) -> tuple[DateMention, ...]:
     """The dates of a text from left to right, none within another."""
-    found: list[Dated] = []
+    found: list[DateMention] = []
     taken = bytearray(len(text))
     for number, pattern in enumerate(_PATTERNS):
         for match in pattern.finditer(text):
@@ -261,40 +261,40 @@ def dates_in(text: str) -> tuple[Dated, ...]:
                 taken[match.start() : match.end()] = b"\1" * (match.end() - match.start())
                 # "12.5." may be a sum at the end of a sentence, and "12 may" the begin of a verb.
                 is_sure = number < len(_PATTERNS) - 1 and not re.fullmatch(r"\d+\s+may", match[0], re.IGNORECASE)
-                found.append(Dated(match.start(), match.end(), readings, is_sure=is_sure))
+                found.append(DateMention(match.start(), match.end(), readings, is_sure=is_sure))
     return tuple(sorted(found, key=lambda dated: dated.start))
 
 
-def clocks_in(text: str) -> tuple[Clock, ...]:
+def clocks_in(text: str) -> tuple[TimeOfDay, ...]:
     """The times of day of a text: 14:30, 2:30 pm, and those behind a date."""
     return tuple(clock for match in _CLOCK.finditer(text) if (clock := _clock(match)))
 
 
-def _clock(match: re.Match[str]) -> Clock | None:
+def _clock(match: re.Match[str]) -> TimeOfDay | None:
     hour, minute = int(match[1] or match[4]), int(match[2] or match[5])
     if match[3]:
         hour = hour % 12 + (12 if match[3].lower() == "p" else 0)
-    return Clock(match.start(), match.end(), hour, minute) if hour < 25 and minute < 60 else None
+    return TimeOfDay(match.start(), match.end(), hour, minute) if hour < 25 and minute < 60 else None
 
 
-def _readings(match: re.Match[str]) -> Iterator[Day]:
+def _readings(match: re.Match[str]) -> Iterator[CalendarDate]:
     parts = {name: value for name, value in match.groupdict().items() if value}
     year = int(parts["year"]) if "year" in parts else None
     if "either" in parts:
         one, two = int(parts["either"]), int(parts["other"])
-        yield Day(year, two, one)
-        yield Day(year, one, two)
+        yield CalendarDate(year, two, one)
+        yield CalendarDate(year, one, two)
         return
-    yield Day(year, _month(parts["month"]), int(parts["day"]) if "day" in parts else None)
+    yield CalendarDate(year, _month(parts["month"]), int(parts["day"]) if "day" in parts else None)
 
 
-def first_day_of(text: str, dated: Dated) -> Day | None:
+def first_day_of(text: str, dated: DateMention) -> CalendarDate | None:
     """The day that a range begins with, where `dated` ends one: the 1 of "1.\N{EN DASH}3. 2. 2024"."""
     for pattern in _PATTERNS:
         match = pattern.match(text, dated.start)
         if match and match.end() == dated.end and match.groupdict().get("first"):
             last = dated.readings[0]
-            return Day(last.year, last.month, int(match["first"]))
+            return CalendarDate(last.year, last.month, int(match["first"]))
     return None
 
 

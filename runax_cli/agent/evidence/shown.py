@@ -13,10 +13,10 @@ from runax_cli.agent.result.requested_call import RequestedCall
 from runax_cli.core.errors import StoreError
 from runax_cli.core.results import TotalIs
 from runax_cli.executor.outcome import CallOutcome, SqlEvidence
-from runax_cli.memory.conversation import Entity, entities_in
+from runax_cli.memory.conversation import RecordEntity, entities_in
 
 
-class Records(Protocol):
+class RecordLookup(Protocol):
     """The records of one call, by row from 1."""
 
     @property
@@ -28,14 +28,14 @@ class Records(Protocol):
 
 
 @dataclass(slots=True)
-class Shown:
+class ShownDataset:
     """What the main model was shown of one dataset.
 
     `rows` stood in a result or behind a finding; `quotes` are verified, `said` what findings state, both by row.
     `exact_total` is the number of records where it is exact, `read` how many were fetched.
     """
 
-    dataset: Records
+    dataset: RecordLookup
     rows: set[int] = field(default_factory=set)
     quotes: dict[int, str] = field(default_factory=dict)
     exact_total: int | None = None
@@ -50,7 +50,7 @@ class ShownData:
     """
 
     def __init__(self) -> None:
-        self.datasets: dict[str, Shown] = {}
+        self.datasets: dict[str, ShownDataset] = {}
         self.queries: dict[str, SqlEvidence] = {}
         self.given: list[Any] = []
 
@@ -64,9 +64,9 @@ class ShownData:
             if citation[0] in self.datasets:
                 self.datasets[citation[0]].rows.add(citation[1])
         if outcome.dataset is not None:
-            self._note_dataset(outcome, self.datasets.setdefault(outcome.dataset.name, Shown(outcome.dataset)))
+            self._note_dataset(outcome, self.datasets.setdefault(outcome.dataset.name, ShownDataset(outcome.dataset)))
 
-    def _note_dataset(self, outcome: CallOutcome, shown: Shown) -> None:
+    def _note_dataset(self, outcome: CallOutcome, shown: ShownDataset) -> None:
         named = _shown_by_reference(outcome.envelope.data)
         shown.rows.update(row for dataset, row in named if dataset == shown.dataset.name)
         shown.read = max(shown.read, outcome.coverage.records_read)
@@ -91,7 +91,7 @@ MOST_RECORDS = 200
 """So many records of one result are looked at; a longer list names nothing in particular."""
 
 
-def named_by(call: RequestedCall) -> tuple[tuple[Entity, ...], bool]:
+def named_by(call: RequestedCall) -> tuple[tuple[RecordEntity, ...], bool]:
     """The entities, and whether the envelope shows them itself. Reads records behind findings from disk; blocking."""
     outcome = call.outcome
     if outcome is None:
@@ -101,7 +101,7 @@ def named_by(call: RequestedCall) -> tuple[tuple[Entity, ...], bool]:
     return tuple(_in_view(outcome)), True
 
 
-def _in_view(outcome: CallOutcome) -> Iterator[Entity]:
+def _in_view(outcome: CallOutcome) -> Iterator[RecordEntity]:
     data = outcome.envelope.data
     if isinstance(data, dict):
         for ref, record in islice(data.items(), MOST_RECORDS):
@@ -114,7 +114,7 @@ def _in_view(outcome: CallOutcome) -> Iterator[Entity]:
             yield from entities_in(dict(zip(outcome.sql.columns, row, strict=False)), noun)
 
 
-def _behind_findings(outcome: CallOutcome) -> Iterator[Entity]:
+def _behind_findings(outcome: CallOutcome) -> Iterator[RecordEntity]:
     dataset = outcome.dataset
     if dataset is None:
         return

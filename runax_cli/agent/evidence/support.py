@@ -10,8 +10,8 @@ from typing import Any
 
 from adapters.json_text import compact
 from runax_cli.agent.evidence.citations import Citation
-from runax_cli.agent.evidence.figures import Figure, Pool, folded
-from runax_cli.agent.evidence.shown import Shown
+from runax_cli.agent.evidence.figures import EvidencePool, Figure, folded
+from runax_cli.agent.evidence.shown import ShownDataset
 from runax_cli.core.errors import StoreError
 from runax_cli.core.results import RecordRef
 from runax_cli.executor.outcome import SqlEvidence
@@ -51,9 +51,9 @@ class Support:
     records: tuple[CitedRecord, ...] = ()
     queries: tuple[SqlEvidence, ...] = ()
     missing_queries: tuple[str, ...] = ()
-    in_records: Pool = field(default_factory=Pool)
-    in_rows: Pool = field(default_factory=Pool)
-    filters: Pool = field(default_factory=Pool)
+    in_records: EvidencePool = field(default_factory=EvidencePool)
+    in_rows: EvidencePool = field(default_factory=EvidencePool)
+    filters: EvidencePool = field(default_factory=EvidencePool)
 
     @property
     def are_records_shown(self) -> bool:
@@ -66,7 +66,7 @@ class Support:
         return (name for query in self.queries for row in query.rows[:1] for name in _names(row))
 
 
-def cited_record(citation: Citation, shown: Shown | None) -> CitedRecord:
+def cited_record(citation: Citation, shown: ShownDataset | None) -> CitedRecord:
     """Look a reference up; blocking, since records stand on disk."""
     unproven = CitedRecord(RecordRef(dataset=citation.dataset, row=citation.row))
     if shown is None:
@@ -93,9 +93,9 @@ def support_of(records: Sequence[CitedRecord], queries: Mapping[str, SqlEvidence
     return support
 
 
-def add_rows(pool: Pool, query: SqlEvidence) -> None:
+def add_rows(pool: EvidencePool, query: SqlEvidence) -> None:
     """The rows of a query and their number; a constant that the statement itself selects is no evidence."""
-    constants = Pool()
+    constants = EvidencePool()
     for selected in _SELECTED.findall(query.sql):
         constants.add_all(_CONSTANT.findall(selected))
     pool.is_in_time_units |= any(_IN_TIME_UNITS.search(name) for name in query.columns)
@@ -104,7 +104,7 @@ def add_rows(pool: Pool, query: SqlEvidence) -> None:
         pool.add_all(cell for cell in row if not _is_constant(cell, constants))
 
 
-def _is_constant(cell: Any, constants: Pool) -> bool:
+def _is_constant(cell: Any, constants: EvidencePool) -> bool:
     return isinstance(cell, int) and not isinstance(cell, bool) and constants.has_value(cell)
 
 
@@ -125,7 +125,7 @@ def is_of_another_row(figures: Sequence[Figure], text: str, queries: Sequence[Sq
         named = [row for row in query.rows[:_ROWS_COMPARED] if named_in(text, _names(row))]
         others = [row for row in query.rows[:_ROWS_COMPARED] if _names(row) and row not in named]
         if len(named) + len(others) == len(query.rows) and named and others:
-            mine, theirs = Pool(), Pool()
+            mine, theirs = EvidencePool(), EvidencePool()
             add_rows(mine, replace(query, rows=tuple(named)))
             add_rows(theirs, replace(query, rows=tuple(others)))
             strange = unfound(figures, text, (mine,))
@@ -153,13 +153,13 @@ def quotes_in(text: str) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbours:
+class SimilarRecords:
     """Which of the records that were shown share words with a statement. Texts are read once for a whole answer.
 
     Findings count too, since these are in the language of the answer. Blocking.
     """
 
-    datasets: Mapping[str, Shown]
+    datasets: Mapping[str, ShownDataset]
     texts: dict[Citation, str] = field(default_factory=dict)
 
     def has_better(self, text: str, citations: Sequence[Citation]) -> bool:
@@ -186,7 +186,7 @@ class Neighbours:
         return folded(f"{compact(record)[:_CHARS_COMPARED]} {said}" if record is not None else said)
 
 
-def unfound(figures: Sequence[Figure], text: str, pools: Sequence[Pool]) -> tuple[Figure, ...]:
+def unfound(figures: Sequence[Figure], text: str, pools: Sequence[EvidencePool]) -> tuple[Figure, ...]:
     """Figures that stand in none of the pools."""
     return tuple(f for f in figures if not any(pool.has(f, after=_after(f, text)) for pool in pools))
 

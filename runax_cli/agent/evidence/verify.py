@@ -17,13 +17,12 @@ from decimal import Decimal
 from typing import Any
 
 from runax_cli.agent.evidence.citations import Statement, asides, statements
-from runax_cli.agent.evidence.figures import Figure, Pool, figures_in
+from runax_cli.agent.evidence.figures import EvidencePool, Figure, figures_in
 from runax_cli.agent.evidence.notation import worded_in
-from runax_cli.agent.evidence.shown import Records as Records
-from runax_cli.agent.evidence.shown import Shown as Shown
 from runax_cli.agent.evidence.shown import ShownData as ShownData
+from runax_cli.agent.evidence.shown import ShownDataset as Shown
 from runax_cli.agent.evidence.support import (
-    Neighbours,
+    SimilarRecords,
     Support,
     add_rows,
     cited_record,
@@ -59,7 +58,7 @@ def evidence_of(answer: str, shown: ShownData, *, question: str = "") -> tuple[E
     `question` is everything that the user gave, the day of asking included. Reads cited records from disk; blocking.
     """
     made = statements(answer)
-    judge = _Judge.over(made, shown, question)
+    judge = AnswerVerifier.over(made, shown, question)
     beside = (judge.aside(passage) for passage in asides(answer))
     return (*(judge.evidence(statement) for statement in made), *(entry for entry in beside if entry is not None))
 
@@ -71,22 +70,22 @@ def without_certificates(answer: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Judge:
+class AnswerVerifier:
     """What holds for every statement: `given` needs no reference, `anywhere` holds all that the answer may draw on."""
 
     shown: ShownData
     supports: Mapping[Statement, Support]
-    given: Pool
-    computed: Pool
-    anywhere: Sequence[Pool]
-    neighbours: Neighbours
+    given: EvidencePool
+    computed: EvidencePool
+    anywhere: Sequence[EvidencePool]
+    neighbours: SimilarRecords
     n_statements: int
 
     @classmethod
-    def over(cls, made: Sequence[Statement], shown: ShownData, question: str) -> "_Judge":
+    def over(cls, made: Sequence[Statement], shown: ShownData, question: str) -> "AnswerVerifier":
         """The judge of an answer that consists of these statements."""
         supports = {statement: _support(statement, shown) for statement in made}
-        given, computed, anywhere = Pool(), Pool(), Pool()
+        given, computed, anywhere = EvidencePool(), EvidencePool(), EvidencePool()
         given.add(question)
         given.add_all(shown.given)
         cited = {query.id: query for support in supports.values() for query in support.queries}
@@ -96,7 +95,7 @@ class _Judge:
             add_rows(anywhere, query)
             anywhere.add(query.sql)
         pools = (anywhere, *(support.in_records for support in supports.values()))
-        return cls(shown, supports, given, computed, pools, Neighbours(shown.datasets), len(made))
+        return cls(shown, supports, given, computed, pools, SimilarRecords(shown.datasets), len(made))
 
     def evidence(self, statement: Statement) -> Evidence:
         """What one statement rests on."""
@@ -181,14 +180,14 @@ class _Judge:
             entry = entry.model_copy(update={"exact": True})
         elif not (all(_is_said(shown.read, figures) for shown in counted) and _SAYS_AT_LEAST.search(text)):
             return entry.model_copy(update={"note": "the number of records that it cites is another, or is not exact"})
-        totals = Pool()
+        totals = EvidencePool()
         totals.add_all([total for shown in counted for total in (shown.exact_total, shown.read)])
         open_figures = self._open(statement, (totals, self.computed))
         if nowhere := self._nowhere(open_figures, text):
             return self._inference(statement, nowhere, entry)
         return entry.model_copy(update={"verified": True})
 
-    def _open(self, statement: Statement, pools: Sequence[Pool]) -> tuple[Figure, ...]:
+    def _open(self, statement: Statement, pools: Sequence[EvidencePool]) -> tuple[Figure, ...]:
         """Figures that stand neither in the pools nor among what was given, and do not count the references."""
         found = unfound(figures_in(statement.text), statement.text, (*pools, self.given))
         n_cited = len(statement.citations)
@@ -233,12 +232,12 @@ def _draws_on(text: str, support: Support) -> bool:
 
 
 def _is_said(number: int, figures: Sequence[Figure]) -> bool:
-    pool = Pool()
+    pool = EvidencePool()
     pool.add(number)
     return any(pool.has(figure) for figure in figures if figure.number is not None and not figure.number.is_percent)
 
 
-def _wrong_quote(text: str, pools: Sequence[Pool]) -> str | None:
+def _wrong_quote(text: str, pools: Sequence[EvidencePool]) -> str | None:
     return next((quote for quote in quotes_in(text) if not any(pool.has_text(quote) for pool in pools)), None)
 
 

@@ -16,7 +16,7 @@ from runax_cli.core.errors import BudgetExhausted, ModelError
 from runax_cli.core.events import Emitter, TokensChanged, Warned
 from runax_cli.core.untrusted_text import fenced
 from runax_cli.executor.reduce.reducer import beginning_and_end
-from runax_cli.memory.conversation import MOST_CHARS, Entity, Exchange, History, WorkingMemory, ranked, told
+from runax_cli.memory.conversation import MOST_CHARS, Exchange, History, RecordEntity, WorkingMemory, ranked, told
 from runax_cli.models.base import Message, Model, ModelRequest, Role, ToolSchema
 from runax_cli.models.tokens import CalibratedCounter, bound_off_loop, measure, measure_off_loop
 
@@ -39,7 +39,7 @@ _DATASET = re.compile(r"\"(?:dataset|ref)\"\s*:\s*\"([A-Za-z]\w{0,60})\"")
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class MustKeep:
     """What a summary may not lose, in the order in which it was named."""
 
     references: tuple[str, ...]
@@ -64,7 +64,7 @@ def cut_of(messages: Sequence[Message]) -> int:
     return cut
 
 
-def kept_of(messages: Sequence[Message]) -> Kept:
+def kept_of(messages: Sequence[Message]) -> MustKeep:
     """References and identifiers in messages; the latest ones where there are too many."""
     references: dict[str, None] = {}
     identifiers: dict[str, None] = {}
@@ -75,10 +75,10 @@ def kept_of(messages: Sequence[Message]) -> Kept:
             references[name] = references.pop(name, None)
         for found in _IDENTIFIER.findall(message.content):
             identifiers[found] = identifiers.pop(found, None)
-    return Kept(tuple(references)[-_MOST_REFERENCES:], tuple(identifiers)[-_MOST_IDENTIFIERS:])
+    return MustKeep(tuple(references)[-_MOST_REFERENCES:], tuple(identifiers)[-_MOST_IDENTIFIERS:])
 
 
-def block_of(summary: str, kept: Kept) -> Message:
+def block_of(summary: str, kept: MustKeep) -> Message:
     """The one message that stands for the older part."""
     text = prompts.SUMMARY_BLOCK.fill(mark=MARK, summary=fenced(summary.strip()), kept=fenced(kept.lines()))
     return Message("user", text.rstrip())
@@ -116,7 +116,7 @@ _KNOWN_SHARE = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Fitted:
+class FittedRequest:
     """A request that fits; `used_tokens` is the estimate of its size, `bound_tokens` what it cannot exceed.
 
     `folded` are the calls whose results had to make room. `is_fitting` False: there was nothing left to fold.
@@ -130,7 +130,7 @@ class Fitted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Older:
+class OlderMessages:
     """The older part of a conversation, where it stood, and the tokens of all that is said."""
 
     messages: tuple[Message, ...]
@@ -139,7 +139,7 @@ class Older:
     used_tokens: int
 
 
-class Context:
+class TurnContext:
     """The fixed parts of a turn, and the arithmetic of what is left beside them. All sizes are in tokens."""
 
     def __init__(
@@ -155,7 +155,7 @@ class Context:
         later: Callable[[], Sequence[ToolSchema]] = tuple,
         to_come: Sequence[ToolSchema] = (),
         can_summarize: bool = False,
-        named: Sequence[Entity] = (),
+        named: Sequence[RecordEntity] = (),
     ) -> None:
         """`tools` may change from request to request: more are put on the list as they are found.
 
@@ -180,7 +180,7 @@ class Context:
 
     async def fitted(
         self, working: WorkingMemory, *, is_last: bool = False, most_tokens: float | None = None
-    ) -> Fitted:
+    ) -> FittedRequest:
         """The next request. `is_last` leaves the tools out; `most_tokens` (reply included) may ask for less still."""
         limit = self.effective_tokens if most_tokens is None else min(self.effective_tokens, most_tokens)
         folded: list[str] = []
@@ -192,11 +192,11 @@ class Context:
             is_fitting = bound + self.answer_reserve <= limit
             oldest = next(working.foldable(), None)
             if is_fitting or oldest is None:
-                return Fitted(request, size.estimate(self._counter), bound, tuple(folded), is_fitting)
+                return FittedRequest(request, size.estimate(self._counter), bound, tuple(folded), is_fitting)
             working.fold(oldest)
             folded.append(oldest)
 
-    async def older(self, working: WorkingMemory) -> Older | None:
+    async def older(self, working: WorkingMemory) -> OlderMessages | None:
         """What a summary should stand for now; None where the conversation is short, or has no older part."""
         if self._summary_tokens is None:
             return None
@@ -210,9 +210,11 @@ class Context:
         if not n_history and not n_working:
             return None
         said = (*self._summary, *self._history[:n_history], *working.messages[:n_working])
-        return Older(messages=said, n_history=n_history, n_working=n_working, used_tokens=used)
+        return OlderMessages(messages=said, n_history=n_history, n_working=n_working, used_tokens=used)
 
-    async def summarized(self, older: Older, block: Message, working: WorkingMemory) -> tuple[int, tuple[str, ...]]:
+    async def summarized(
+        self, older: OlderMessages, block: Message, working: WorkingMemory
+    ) -> tuple[int, tuple[str, ...]]:
         """Put `block` in the place of what is older: the tokens then used, and the calls whose results went."""
         self._summary, self._history = (block,), self._history[older.n_history :]
         dropped = working.drop_first(older.n_working)
@@ -265,7 +267,7 @@ class Context:
             return (*before, Message("user", f"{last.content}\n\n{known}"))
         return (*before, last, Message("user", known))
 
-    def _known(self, named: Sequence[Entity], question: str) -> str:
+    def _known(self, named: Sequence[RecordEntity], question: str) -> str:
         """The most relevant of what was named, in words; "" where nothing was."""
         entities = ranked(named, question, most_chars=min(MOST_CHARS, self.effective_tokens // _KNOWN_SHARE))
         return prompts.AGENT_KNOWN.fill(entities=fenced(told(entities))) if entities else ""
@@ -293,7 +295,7 @@ class Summarizer:
         self._effective, self._emitter, self._run_id = effective_tokens, emitter, run_id
         self._has_failed = False
 
-    async def shorten(self, context: Context, working: WorkingMemory) -> tuple[str, ...]:
+    async def shorten(self, context: TurnContext, working: WorkingMemory) -> tuple[str, ...]:
         """Where it is time to, put a summary in the place of what is older; the calls whose results went."""
         older = None if self._has_failed else await context.older(working)
         if older is None:

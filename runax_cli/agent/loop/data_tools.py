@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from adapters.base import ToolSpec
-from runax_cli.agent.loop.toolbox import Shelf
+from runax_cli.agent.loop.toolbox import ToolRegistry
 from runax_cli.executor.data_tools.router import SOURCE, DataTool
 from runax_cli.guard.visible_tool import VisibleTool, visible
 from runax_cli.models.base import ToolSchema
@@ -60,7 +60,7 @@ READ = _tool(
 ALL = (QUERY, LABEL, READ)
 
 
-class Datasets(Protocol):
+class DatasetRouter(Protocol):
     """Where datasets are kept."""
 
     @property
@@ -71,7 +71,7 @@ class Datasets(Protocol):
 class DataTools:
     """The three tools beside those of sources: where a source has such a name, ours gets another."""
 
-    def __init__(self, datasets: Datasets, *, taken: Iterable[str]) -> None:
+    def __init__(self, datasets: DatasetRouter, *, taken: Iterable[str]) -> None:
         names = set(taken)
         specs = [replace(spec, name=f"runax_{spec.name}") if spec.name in names else spec for spec in ALL]
         self._tools = {spec.name: visible(replace(spec, returns_many=False)) for spec in specs}
@@ -100,7 +100,7 @@ def tokens_of(tools: Iterable[ToolSchema], counter: CalibratedCounter) -> int:
 class OfferedTools(Mapping[str, VisibleTool]):
     """The tools that there are at this moment: those of the sources, and those over datasets once there is one."""
 
-    sources: Shelf
+    sources: ToolRegistry
     data: DataTools | None = None
 
     def __getitem__(self, name: str) -> VisibleTool:

@@ -33,7 +33,7 @@ def _nobody(_request: ModelRequest, _reply: ModelReply) -> None:
     """Nobody needs to know."""
 
 
-class JournalledModel:
+class JournaledModel:
     """Wraps the model of one role for one run.
 
     `on_lost` hears of the first note that could not be written, `on_replayed` of every reply that came from the

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 from adapters.base import Effect
 from adapters.clock import Clock
 from runax_cli.agent.loop.tool_calls import CallExecutor
-from runax_cli.agent.loop.toolbox import SOURCE, Shelf, Toolbox, about, areas_of
+from runax_cli.agent.loop.toolbox import SOURCE, ToolRegistry, ToolSelection, about, areas_of
 from runax_cli.core.events import GuardDecided, ToolsOffered
-from runax_cli.executor.data_tools.base import DataCall, Ends, of_nothing_fetched
-from runax_cli.executor.outcome import CallOutcome, DecidedCall, Envelope, EnvelopeStatus, Scope
+from runax_cli.executor.data_tools.base import DataCall, DataCallResult, of_nothing_fetched
+from runax_cli.executor.outcome import CallOutcome, CallScope, DecidedCall, EnvelopeStatus, ResultEnvelope
 from runax_cli.guard.scheduling import data_fingerprint
 from runax_cli.guard.visible_tool import SplitArguments
 from runax_cli.models.base import TokenCounter
@@ -28,7 +28,7 @@ class SingleFlight:
     sources: Mapping[str, object]
     _under_way: dict[str, asyncio.Future[str | None]] = field(default_factory=dict)
 
-    async def execute(self, call: DecidedCall, scope: Scope, *, direct_limit: int) -> CallOutcome:
+    async def execute(self, call: DecidedCall, scope: CallScope, *, direct_limit: int) -> CallOutcome:
         """The outcome of a call; what the executor behind raises, cancellation included, passes through."""
         if not self._can_be_shared(call):
             return await self.behind.execute(call, scope, direct_limit=direct_limit)
@@ -45,7 +45,7 @@ class SingleFlight:
         is_plain_read = tool.effect is Effect.READ and not tool.requires_fresh_input
         return is_plain_read and call.again is None and tool.name in self.sources
 
-    async def _first(self, key: str, call: DecidedCall, scope: Scope, *, direct_limit: int) -> CallOutcome:
+    async def _first(self, key: str, call: DecidedCall, scope: CallScope, *, direct_limit: int) -> CallOutcome:
         flight: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
         self._under_way[key] = flight
         left: str | None = None
@@ -64,16 +64,16 @@ NOT_FOUND = "No tool has these words. Ask again in other words, by what the API 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class ToolSearchMiddleware:
     """An executor that knows one more tool than the one behind it."""
 
     behind: CallExecutor
-    toolbox: Toolbox
-    shelf: Shelf
+    toolbox: ToolSelection
+    shelf: ToolRegistry
     counter: TokenCounter
     clock: Clock
 
-    async def execute(self, call: DecidedCall, scope: Scope, *, direct_limit: int) -> CallOutcome:
+    async def execute(self, call: DecidedCall, scope: CallScope, *, direct_limit: int) -> CallOutcome:
         """The outcome of a call. Raises nothing but cancellation."""
         if call.tool.source != SOURCE:
             return await self.behind.execute(call, scope, direct_limit=direct_limit)
@@ -81,17 +81,17 @@ class Finding:
         names = await asyncio.to_thread(self.toolbox.best, str(call.arguments["query"]))
         self.toolbox.found(names)
         scope.emitter.emit(await asyncio.to_thread(offered, self.toolbox, self.shelf))
-        sent = Envelope(
+        sent = ResultEnvelope(
             status=EnvelopeStatus.SUCCESS,
             tool=call.tool.name,
             query=call.arguments,
             data=[about(self.shelf[name]) for name in names],
             next_action_hint=FOUND if names else f"{NOT_FOUND}{areas_of(self.shelf)}.",
         )
-        return await begun.ended(sent, Ends(coverage=of_nothing_fetched()))
+        return await begun.ended(sent, DataCallResult(coverage=of_nothing_fetched()))
 
 
-def offered(toolbox: Toolbox, shelf: Shelf) -> ToolsOffered:
+def offered(toolbox: ToolSelection, shelf: ToolRegistry) -> ToolsOffered:
     """The event that tells of a list of tools and of its price; blocking."""
     now = tuple(toolbox.offered)
     return ToolsOffered(tools=tuple(schema.name for schema in now), total=len(shelf), tokens=toolbox.tokens_of(now))

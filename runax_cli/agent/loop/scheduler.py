@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from adapters.json_text import compact
-from runax_cli.agent.loop.subquestion import Asked, Part
+from runax_cli.agent.loop.subquestion import SubQuestionInput, SubQuestionRun
 from runax_cli.agent.planning.plan import Plan, SubQuestion, ready, waiting_for
-from runax_cli.agent.planning.planner import Planner, Told
+from runax_cli.agent.planning.planner import KnownFacts, Planner
 from runax_cli.agent.result.requested_call import RequestedCall
 from runax_cli.agent.result.verdict import Stopped
-from runax_cli.core.budget import Budget, Shares
+from runax_cli.core.budget import Budget, BudgetShares
 from runax_cli.core.errors import first_cause
 from runax_cli.core.events import Emitter, PlanMade, Warned
 from runax_cli.core.untrusted_text import fenced
@@ -25,12 +25,12 @@ MOST_RECORDS = 5
 RECORD_CHARS = 400
 
 
-def known_from(parts: Sequence[tuple[int, SubQuestion, Part]]) -> str:
+def known_from(parts: Sequence[tuple[int, SubQuestion, SubQuestionRun]]) -> str:
     """The block for a part that waited for these, by number; "" where it waited for none."""
     return fenced("\n".join(line for number, sub, part in parts for line in _lines(number, sub, part)))
 
 
-def _lines(number: int, sub: SubQuestion, part: Part) -> Iterator[str]:
+def _lines(number: int, sub: SubQuestion, part: SubQuestionRun) -> Iterator[str]:
     yield f"Part {number}: {sub.question}"
     if isinstance(part.end, Stopped) or not part.text.strip():
         yield "could not be answered"
@@ -61,36 +61,36 @@ _TOLD_CHARS = 600
 
 
 @dataclass(slots=True, kw_only=True)
-class Division:
+class SubQuestionScheduler:
     """A plan under way. `begin` makes a part with its share of `budget`; without a planner there is no revision.
 
     `replaced` are parts that were asked once more in other words: their calls were made, their answers are void.
     """
 
     plan: Plan
-    begin: Callable[[Asked, Budget], Part]
+    begin: Callable[[SubQuestionInput, Budget], SubQuestionRun]
     budget: Budget
     planner: Planner | None
     emitter: Emitter
     at_once: int = PARTS_AT_ONCE
-    parts: dict[int, Part] = field(default_factory=dict)
-    replaced: list[Part] = field(default_factory=list)
+    parts: dict[int, SubQuestionRun] = field(default_factory=dict)
+    replaced: list[SubQuestionRun] = field(default_factory=list)
     _done: set[int] = field(default_factory=set)
     _finished: asyncio.Queue[int] = field(default_factory=asyncio.Queue)
-    _shares: Shares = field(init=False)
+    _shares: BudgetShares = field(init=False)
 
     def __post_init__(self) -> None:
-        self._shares = Shares(self.budget, among=len(self.plan.parts))
+        self._shares = BudgetShares(self.budget, among=len(self.plan.parts))
 
     @property
-    def begun(self) -> tuple[Part, ...]:
+    def begun(self) -> tuple[SubQuestionRun, ...]:
         """Every part that was begun, those that were replaced last."""
         return (*(self.parts[number] for number in sorted(self.parts)), *self.replaced)
 
     async def run(self) -> None:
         """Until every part is over. The first fault that a part does not put into its end cancels the others."""
         if self.plan.is_single:
-            self.parts[1] = self.begin(Asked(sub=self.plan.part(1)), self.budget)
+            self.parts[1] = self.begin(SubQuestionInput(sub=self.plan.part(1)), self.budget)
             await self.parts[1].run()
             return
         try:
@@ -110,7 +110,7 @@ class Division:
             sub = self.plan.part(number)
             known = known_from([(n, self.plan.part(n), self.parts[n]) for n in sub.after])
             share = self._shares.open(owner=f"sub-question {number}")
-            self.parts[number] = self.begin(Asked(sub=sub, number=number, known=known), share)
+            self.parts[number] = self.begin(SubQuestionInput(sub=sub, number=number, known=known), share)
             group.create_task(self._run_one(number))
 
     async def _run_one(self, number: int) -> None:
@@ -136,7 +136,7 @@ class Division:
             self.replaced.append(self.parts.pop(number))
             self._shares.reopen()
 
-    def _told(self, number: int) -> Told:
+    def _told(self, number: int) -> KnownFacts:
         part = self.parts.get(number)
         if part is None:
             state = "open"
@@ -144,7 +144,7 @@ class Division:
             state = "being answered"
         else:
             state = _contradiction(number, part) or f"answered: {' '.join(part.text.split())[:_TOLD_CHARS]}"
-        return Told(number=number, question=self.plan.part(number).question, state=state)
+        return KnownFacts(number=number, question=self.plan.part(number).question, state=state)
 
     def _tell(self, why: str) -> None:
         self.emitter.emit(plan_made(self.plan, is_revised=True))
@@ -169,7 +169,7 @@ def tell_repairs(plan: Plan, emitter: Emitter) -> None:
         emitter.emit(Warned(code="plan_repaired", text=repair))
 
 
-def _contradiction(number: int, part: Part) -> str | None:
+def _contradiction(number: int, part: SubQuestionRun) -> str | None:
     """Why the plan may not hold, in words: the part has no answer, or found no record at all."""
     if isinstance(part.end, Stopped):
         return f"Part {number} could not be answered: {part.end.error}"

@@ -10,13 +10,13 @@ from functools import partial
 
 from adapters.clock import SystemClock
 from runax_cli.agent import prompts
-from runax_cli.agent.loop.context import Context, Summarizer
+from runax_cli.agent.loop.context import Summarizer, TurnContext
 from runax_cli.agent.loop.data_tools import OfferedTools
-from runax_cli.agent.loop.journaled_model import JournalledModel, replayed
-from runax_cli.agent.loop.middleware import Finding, offered
-from runax_cli.agent.loop.tool_calls import CallExecutor, CallParts, TurnCalls
-from runax_cli.agent.loop.toolbox import DEFAULT_LIMITS, Toolbox, ToolLimits
-from runax_cli.agent.loop.turn import AnswerStream, Turn, TurnParts
+from runax_cli.agent.loop.journaled_model import JournaledModel, replayed
+from runax_cli.agent.loop.middleware import ToolSearchMiddleware, offered
+from runax_cli.agent.loop.tool_calls import CallDependencies, CallExecutor, TurnCalls
+from runax_cli.agent.loop.toolbox import DEFAULT_LIMITS, ToolLimits, ToolSelection
+from runax_cli.agent.loop.turn import AnswerStream, Turn, TurnDependencies
 from runax_cli.agent.planning.plan import SubQuestion
 from runax_cli.agent.planning.planner import Planner
 from runax_cli.agent.result.verdict import Stopped, TurnEnd
@@ -24,7 +24,7 @@ from runax_cli.core.budget import Budget
 from runax_cli.core.errors import RunaxError, StoreError
 from runax_cli.core.events import Emitter, ToolsOffered, Warned
 from runax_cli.guard.approval import WritePolicy
-from runax_cli.memory.conversation import Entity, History
+from runax_cli.memory.conversation import History, RecordEntity
 from runax_cli.memory.journal import Journal
 from runax_cli.models.base import Model, OnText, Role
 from runax_cli.models.metering import UsageMeter
@@ -32,7 +32,7 @@ from runax_cli.models.registry import ModelRegistry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunParts:
+class RunContext:
     """What all parts of a run work with. `parallel_calls` holds for each part.
 
     `halted` ends a part, by its number, after a step with calls: where it gives a text, that is its answer.
@@ -52,7 +52,7 @@ class RunParts:
     budget: Budget
     parallel_calls: int
     tool_limits: ToolLimits = DEFAULT_LIMITS
-    named: tuple[Entity, ...] = ()
+    named: tuple[RecordEntity, ...] = ()
     halted: Callable[[int | None], str | None] = lambda _number: None
 
     def planner(self, question: str) -> Planner:
@@ -74,7 +74,7 @@ class RunParts:
         """The model of a role, bound to a budget and journalled."""
         model = self.registry.bind(role, budget=budget, emitter=emitter, meter=self.meter)
         counter = self.registry.counter(role)
-        return JournalledModel(
+        return JournaledModel(
             model,
             role=role,
             journal=self.journal,
@@ -85,7 +85,7 @@ class RunParts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class SubQuestionInput:
     """How a part is asked. `number` is None where it is the whole question; `known` is what other parts left for it."""
 
     sub: SubQuestion
@@ -101,10 +101,10 @@ class Asked:
         return prompts.PART_KNOWN.fill(question=asked, known=self.known) if self.known else asked
 
 
-class Part:
+class SubQuestionRun:
     """One sub-question under way. `calls` and `text` are there at any moment, `end` when it is over."""
 
-    def __init__(self, asked: Asked, run: RunParts, *, budget: Budget, on_text: OnText | None) -> None:
+    def __init__(self, asked: SubQuestionInput, run: RunContext, *, budget: Budget, on_text: OnText | None) -> None:
         self.asked, self._run, self.budget = asked, run, budget
         self.emitter = run.emitter if asked.number is None else run.emitter.child(sub_question=asked.number)
         self._stream = AnswerStream(self.emitter, on_text=on_text, is_silent=asked.number is not None)
@@ -134,18 +134,18 @@ class Part:
             return self.end
         return Stopped(error, self.text)
 
-    def _empty_toolbox(self) -> Toolbox:
+    def _empty_toolbox(self) -> ToolSelection:
         run, registry = self._run, self._run.registry
         limits = run.tool_limits.within(registry.config(Role.AGENT).effective_tokens)
-        return Toolbox(run.tools, run.tools.sources, limits=limits, counter=registry.counter(Role.AGENT))
+        return ToolSelection(run.tools, run.tools.sources, limits=limits, counter=registry.counter(Role.AGENT))
 
     def _opened(self) -> ToolsOffered:
         self._toolbox.open(self.asked.sub.question)
         return offered(self._toolbox, self._run.tools.sources)
 
-    def _context(self) -> Context:
+    def _context(self) -> TurnContext:
         run, registry = self._run, self._run.registry
-        return Context(
+        return TurnContext(
             system=prompts.AGENT_SYSTEM.fill(today=run.today),
             question=self.asked.text,
             history=run.history,
@@ -159,9 +159,9 @@ class Part:
             named=() if registry.config(Role.AGENT).is_rules else run.named,
         )
 
-    def _calls(self, context: Context) -> TurnCalls:
+    def _calls(self, context: TurnContext) -> TurnCalls:
         run, sub = self._run, self.asked.sub
-        parts = CallParts(
+        parts = CallDependencies(
             tools=self._toolbox,
             named=self._toolbox.named,
             executor=self._finding(),
@@ -179,17 +179,17 @@ class Part:
         )
         return TurnCalls(parts)
 
-    def _finding(self) -> Finding:
+    def _finding(self) -> ToolSearchMiddleware:
         run = self._run
         counter = run.registry.counter(Role.AGENT)
-        return Finding(
+        return ToolSearchMiddleware(
             behind=run.executor, toolbox=self._toolbox, shelf=run.tools.sources, counter=counter, clock=SystemClock()
         )
 
-    def _turn_parts(self, context: Context) -> TurnParts:
+    def _turn_parts(self, context: TurnContext) -> TurnDependencies:
         counter = self._run.registry.counter(Role.AGENT)
         number = self.asked.number
-        return TurnParts(
+        return TurnDependencies(
             model=self._run.model(Role.AGENT, budget=self.budget, emitter=self.emitter),
             context=context,
             calls=self.calls,

@@ -21,24 +21,24 @@ from runax_cli.core.budget import Amount, Budget
 from runax_cli.core.errors import BudgetExhausted, NoProgress, StoreError, first_cause, place_of
 from runax_cli.core.events import Emitter, GuardCode, GuardDecided, ToolSelected, Warned
 from runax_cli.core.results import Reason, ReasonCode
-from runax_cli.executor.outcome import CallOutcome, DecidedCall, Envelope, EnvelopeStatus, FaultCode, Scope
+from runax_cli.executor.outcome import CallOutcome, CallScope, DecidedCall, EnvelopeStatus, FaultCode, ResultEnvelope
 from runax_cli.guard.approval import WritePolicy
 from runax_cli.guard.scheduling import (
-    Asked,
+    CallHistory,
+    CandidateCall,
     Decision,
-    Defer,
+    DeferCall,
     OverLimit,
-    Past,
-    Run,
+    RunCall,
     SameStep,
-    Suppress,
+    SuppressCall,
     data_fingerprint,
     fingerprint,
     near_fingerprint,
     schedule,
 )
-from runax_cli.guard.stall_detection import Progress
-from runax_cli.guard.validation import Fault, Refused, arguments_of, find_tool
+from runax_cli.guard.stall_detection import ProgressTracker
+from runax_cli.guard.validation import RejectedCall, RejectionCode, arguments_of, find_tool
 from runax_cli.guard.visible_tool import Need, SplitArguments, VisibleTool, split
 from runax_cli.models.base import Model, ToolCall
 
@@ -46,22 +46,22 @@ _NEARLY = (
     "Only case or order of words differ from an earlier call, and the result is the same: do not try more of these."
 )
 _READ_SOMETHING = (EnvelopeStatus.SUCCESS, EnvelopeStatus.EMPTY)
-_GUARD_CODES: Mapping[Fault, GuardCode] = {
-    Fault.NOT_JSON: "invalid_json",
-    Fault.NO_SUCH_TOOL: "unknown_tool",
-    Fault.DOES_NOT_FIT: "invalid_arguments",
+_GUARD_CODES: Mapping[RejectionCode, GuardCode] = {
+    RejectionCode.NOT_JSON: "invalid_json",
+    RejectionCode.NO_SUCH_TOOL: "unknown_tool",
+    RejectionCode.DOES_NOT_FIT: "invalid_arguments",
 }
 
 
 class CallExecutor(Protocol):
     """Runs one decided call. Failures of sources and models are outcomes; only cancellation passes through."""
 
-    async def execute(self, call: DecidedCall, scope: Scope, *, direct_limit: int) -> CallOutcome:
+    async def execute(self, call: DecidedCall, scope: CallScope, *, direct_limit: int) -> CallOutcome:
         """The outcome; a result up to `direct_limit` tokens may come as it is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CallParts:
+class CallDependencies:
     """What the calls of a turn are run with. `question` and `need` stand in where a call does not say its own.
 
     `direct_limit` maps the room that is left, and the number of calls that share it, to the direct limit of one.
@@ -94,7 +94,7 @@ class StepResult:
 
 
 @dataclass(slots=True)
-class _Valid:
+class _ValidCall:
     position: int
     call_id: str
     tool: VisibleTool
@@ -111,10 +111,10 @@ class _Valid:
 class TurnCalls:
     """All calls of one turn. `made` has every call that was asked for, also those that were not run."""
 
-    def __init__(self, parts: CallParts) -> None:
+    def __init__(self, parts: CallDependencies) -> None:
         self._parts = parts
-        self._past: dict[str, Past] = {}
-        self._progress = Progress()
+        self._past: dict[str, CallHistory] = {}
+        self._progress = ProgressTracker()
         self._errors: dict[str, str] = {}
         self._nearly: dict[str, str] = {}
         self._met: BudgetExhausted | None = None
@@ -138,10 +138,10 @@ class TurnCalls:
         """Run what may run. `room` is what all results together may add to the context, in tokens."""
         self._step += 1
         done: dict[int, RequestedCall] = {}
-        valid: list[_Valid] = []
+        valid: list[_ValidCall] = []
         for position, call in enumerate(requested):
             checked = self._checked(position, call)
-            if isinstance(checked, _Valid):
+            if isinstance(checked, _ValidCall):
                 valid.append(checked)
             else:
                 done[position] = checked
@@ -156,7 +156,7 @@ class TurnCalls:
         return StepResult(calls, self._call_limit() if over else stalled)
 
     def _judged(
-        self, calls: Sequence[RequestedCall], requested: Sequence[ToolCall], valid: Sequence[_Valid]
+        self, calls: Sequence[RequestedCall], requested: Sequence[ToolCall], valid: Sequence[_ValidCall]
     ) -> NoProgress | None:
         """Why there should be no further step. Notes what the step brought, and the version of the evidence."""
         keys = {call.id: f"{call.name} {call.arguments}" for call in requested}
@@ -170,7 +170,7 @@ class TurnCalls:
         stalled = self._progress.stalled
         return None if stalled is None else no_progress(stalled, calls)
 
-    def _hint_at_near_ones(self, valid: Sequence[_Valid], done: dict[int, RequestedCall]) -> None:
+    def _hint_at_near_ones(self, valid: Sequence[_ValidCall], done: dict[int, RequestedCall]) -> None:
         """Tell the model of calls that differ from earlier ones only in case or order of words, and bring the same."""
         for item in valid:
             call = done[item.position]
@@ -180,37 +180,37 @@ class TurnCalls:
                 envelope = call.envelope.model_copy(update={"next_action_hint": hint})
                 done[item.position] = replace(call, envelope=envelope)
 
-    def _checked(self, position: int, call: ToolCall) -> "_Valid | RequestedCall":
+    def _checked(self, position: int, call: ToolCall) -> "_ValidCall | RequestedCall":
         self._parts.named(call.name)
         tool = find_tool(call.name, self._parts.tools)
-        if isinstance(tool, Refused):
+        if isinstance(tool, RejectedCall):
             return self._refused(call, tool)
         raw = arguments_of(call.arguments, tool)
-        if isinstance(raw, Refused):
+        if isinstance(raw, RejectedCall):
             return self._refused(call, raw)
         arguments = split(tool, raw)
         self._selected(call.id, call.name, arguments)
-        return _Valid(position, call.id, tool, arguments, fingerprint(call.name, arguments))
+        return _ValidCall(position, call.id, tool, arguments, fingerprint(call.name, arguments))
 
-    def _refused(self, call: ToolCall, refused: Refused) -> RequestedCall:
+    def _refused(self, call: ToolCall, refused: RejectedCall) -> RequestedCall:
         self._selected(call.id, call.name, SplitArguments(api={}))
         self._told(call.id, call.name, _GUARD_CODES[refused.fault], refused.message)
-        envelope = Envelope.validation_error(call.name, refused.message, code=FaultCode(int(refused.fault)))
+        envelope = ResultEnvelope.validation_error(call.name, refused.message, code=FaultCode(int(refused.fault)))
         source = self._parts.tools[call.name].spec.source if call.name in self._parts.tools else ""
         report = refused_report(call.name, source, SplitArguments(api={}), envelope)
         return RequestedCall(step=self._step, call_id=call.id, envelope=envelope, report=report)
 
-    async def _decided(self, valid: Sequence[_Valid], done: dict[int, RequestedCall]) -> list[list[_Valid]]:
+    async def _decided(self, valid: Sequence[_ValidCall], done: dict[int, RequestedCall]) -> list[list[_ValidCall]]:
         """Envelopes for what does not run go to `done`; the rest comes back in waves."""
         left = self._parts.budget.remaining("calls")
-        asked = [Asked(item.tool.spec, item.key) for item in valid]
+        asked = [CandidateCall(item.tool.spec, item.key) for item in valid]
         calls_left = None if left is None else int(left)
         decisions = schedule(asked, self._past, calls_left=calls_left, version=self._progress.version)
         if any(isinstance(decision, OverLimit) for decision in decisions):
             await self._meet_the_limit()
-        waves: dict[int, list[_Valid]] = {}
+        waves: dict[int, list[_ValidCall]] = {}
         for item, decision in zip(valid, decisions, strict=True):
-            if not isinstance(decision, Run):
+            if not isinstance(decision, RunCall):
                 done[item.position] = self._not_run(item, decision)
             elif await self._parts.policy.permits(item.tool.spec, item.arguments.api):
                 waves.setdefault(decision.wave, []).append(item)
@@ -218,40 +218,42 @@ class TurnCalls:
                 done[item.position] = self._denied(item)
         return _one_fetch_a_wave(list(waves.values()))
 
-    def _not_run(self, item: _Valid, decision: Decision) -> RequestedCall:
+    def _not_run(self, item: _ValidCall, decision: Decision) -> RequestedCall:
         name, query = item.tool.spec.name, item.arguments.api
         code: GuardCode
         match decision:
-            case Suppress(dataset, has_failed=False):
-                code, envelope = "suppressed_duplicate", Envelope.duplicate(name, query, dataset=dataset)
-            case Suppress():
+            case SuppressCall(dataset, has_failed=False):
+                code, envelope = "suppressed_duplicate", ResultEnvelope.duplicate(name, query, dataset=dataset)
+            case SuppressCall():
                 hint = f"{name} failed often enough with these arguments: change them, or say what is missing."
-                code, envelope = "suppressed_duplicate", Envelope.duplicate(name, query, dataset=None, hint=hint)
+                code, envelope = "suppressed_duplicate", ResultEnvelope.duplicate(name, query, dataset=None, hint=hint)
             case SameStep():
                 hint = f"{name} was asked for twice in this step; its one result answers both."
-                code, envelope = "suppressed_duplicate", Envelope.duplicate(name, query, dataset=None, hint=hint)
-            case Defer(waits_for):
-                code, envelope = "deferred", Envelope.deferred(name, query, waits_for=waits_for)
+                code, envelope = "suppressed_duplicate", ResultEnvelope.duplicate(name, query, dataset=None, hint=hint)
+            case DeferCall(waits_for):
+                code, envelope = "deferred", ResultEnvelope.deferred(name, query, waits_for=waits_for)
             case OverLimit():
-                code, envelope = "over_limit", Envelope.budget_exhausted(name, query, why=str(self._call_limit()))
-            case Run():
+                code, envelope = "over_limit", ResultEnvelope.budget_exhausted(name, query, why=str(self._call_limit()))
+            case RunCall():
                 raise AssertionError("a call that runs has no envelope yet")
             case _:
                 assert_never(decision)
         return self._without_outcome(item, code, envelope)
 
-    def _denied(self, item: _Valid) -> RequestedCall:
+    def _denied(self, item: _ValidCall) -> RequestedCall:
         why = "it changes data, and neither --allow-writes nor the user's word permits it"
-        envelope = Envelope.denied(item.tool.spec.name, item.arguments.api, why=why)
+        envelope = ResultEnvelope.denied(item.tool.spec.name, item.arguments.api, why=why)
         return self._without_outcome(item, "write_denied", envelope)
 
-    def _without_outcome(self, item: _Valid, code: GuardCode, envelope: Envelope) -> RequestedCall:
+    def _without_outcome(self, item: _ValidCall, code: GuardCode, envelope: ResultEnvelope) -> RequestedCall:
         spec = item.tool.spec
         self._told(item.call_id, spec.name, code, envelope.next_action_hint)
         report = refused_report(spec.name, spec.source, item.arguments, envelope)
         return RequestedCall(step=self._step, call_id=item.call_id, envelope=envelope, report=report)
 
-    async def _run_waves(self, waves: Sequence[Sequence[_Valid]], done: dict[int, RequestedCall], *, room: int) -> None:
+    async def _run_waves(
+        self, waves: Sequence[Sequence[_ValidCall]], done: dict[int, RequestedCall], *, room: int
+    ) -> None:
         left, pending = room, sum(len(wave) for wave in waves)
         for wave in waves:
             limit = self._parts.direct_limit(left, pending)
@@ -264,7 +266,7 @@ class TurnCalls:
                 left -= await self._parts.measure(done[item.position].envelope.to_model_text())
             pending -= len(wave)
 
-    def _tell_run(self, item: _Valid, *, is_alone: bool, limit: int) -> None:
+    def _tell_run(self, item: _ValidCall, *, is_alone: bool, limit: int) -> None:
         again = self._again(item)
         code: GuardCode = "run" if is_alone else "parallel"
         text = f"up to {limit} tokens may come as they are"
@@ -272,11 +274,11 @@ class TurnCalls:
             code, text = "read_again", f"its records are there already, as {again}: nothing is fetched; {text}"
         self._told(item.call_id, item.tool.spec.name, code, text)
 
-    def _again(self, item: _Valid) -> str | None:
+    def _again(self, item: _ValidCall) -> str | None:
         """The dataset that has all records of this call already; never for a tool that needs fresh input."""
         return None if item.tool.spec.requires_fresh_input else self._parts.datasets.get(item.data_key)
 
-    async def _run_one(self, item: _Valid, done: dict[int, RequestedCall], *, direct_limit: int) -> None:
+    async def _run_one(self, item: _ValidCall, done: dict[int, RequestedCall], *, direct_limit: int) -> None:
         try:
             async with self._slots, self._parts.budget.held(Amount(calls=1)):
                 call = await self._executed(item, direct_limit=direct_limit)
@@ -287,17 +289,17 @@ class TurnCalls:
             return
         done[item.position] = self._running[item.call_id] = call
         is_success = call.envelope.status in _READ_SOMETHING
-        before = self._past.get(item.key, Past())
+        before = self._past.get(item.key, CallHistory())
         self._past[item.key] = before.after(is_success=is_success, dataset=call.envelope.dataset)
         self._keep(item, call)
 
-    def _keep(self, item: _Valid, call: RequestedCall) -> None:
+    def _keep(self, item: _ValidCall, call: RequestedCall) -> None:
         """Complete data is read again and not fetched again. One record is as cheap to fetch, and may have changed."""
         outcome = call.outcome
         if outcome is not None and outcome.dataset is not None and item.tool.virtual and outcome.coverage.is_complete:
             self._parts.datasets.setdefault(item.data_key, outcome.dataset.name)
 
-    async def _executed(self, item: _Valid, *, direct_limit: int) -> RequestedCall:
+    async def _executed(self, item: _ValidCall, *, direct_limit: int) -> RequestedCall:
         parts, arguments = self._parts, item.arguments
         decided = DecidedCall(
             call_id=item.call_id,
@@ -309,27 +311,27 @@ class TurnCalls:
             again=self._again(item),
         )
         emitter = parts.emitter.child(call_id=item.call_id)
-        scope = Scope(emitter=emitter, budget=parts.budget, reducer=parts.reducer, labeller=parts.labeller)
+        scope = CallScope(emitter=emitter, budget=parts.budget, reducer=parts.reducer, labeller=parts.labeller)
         try:
             outcome = await parts.executor.execute(decided, scope, direct_limit=direct_limit)
         except Exception as error:
             return self._trapped(item, first_cause(error))
         return replace(self._unfinished(item), envelope=outcome.envelope, report=outcome.report, outcome=outcome)
 
-    def _trapped(self, item: _Valid, error: BaseException) -> RequestedCall:
+    def _trapped(self, item: _ValidCall, error: BaseException) -> RequestedCall:
         """A fault of runax itself: told to the user with its words, to the model by its kind alone."""
         name, kind = item.tool.spec.name, type(error).__name__
         text = f"'{name}' failed inside runax: {kind}: {error} ({place_of(error)}). Ask again, and report this line."
         self._parts.emitter.child(call_id=item.call_id).emit(Warned(code="internal_error", text=text))
         code = ReasonCode.STORE_ERROR if isinstance(error, StoreError) else ReasonCode.SOURCE_ERROR
-        envelope = Envelope.internal(name, f"runax failed inside ({kind})")
+        envelope = ResultEnvelope.internal(name, f"runax failed inside ({kind})")
         report = refused_report(name, item.tool.spec.source, item.arguments, envelope)
         return replace(self._unfinished(item), envelope=envelope, report=report, fault=Reason(code=code, text=text))
 
-    def _unfinished(self, item: _Valid) -> RequestedCall:
+    def _unfinished(self, item: _ValidCall) -> RequestedCall:
         """What stands in for a call until it is over, and stays where it is interrupted."""
         name = item.tool.spec.name
-        envelope = Envelope.internal(name, "interrupted")
+        envelope = ResultEnvelope.internal(name, "interrupted")
         report = refused_report(name, item.tool.spec.source, item.arguments, envelope, status="interrupted")
         return RequestedCall(
             step=self._step,
@@ -364,9 +366,9 @@ class TurnCalls:
         self._parts.emitter.child(call_id=call_id).emit(GuardDecided(tool=name, code=code, text=text))
 
 
-def _one_fetch_a_wave(waves: Sequence[Sequence[_Valid]]) -> list[list[_Valid]]:
+def _one_fetch_a_wave(waves: Sequence[Sequence[_ValidCall]]) -> list[list[_ValidCall]]:
     """Calls for data that another call of the same wave fetches wait for it, in a wave of their own."""
-    found: list[list[_Valid]] = []
+    found: list[list[_ValidCall]] = []
     for wave in waves:
         first = {item.data_key: item.call_id for item in reversed(wave)}
         found.append([item for item in wave if first[item.data_key] == item.call_id])

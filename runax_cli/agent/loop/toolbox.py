@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from adapters.base import Effect, ToolSpec
-from adapters.tool_search import Ranked, ToolIndex, areas, asks_for_change
+from adapters.tool_search import RankedTool, ToolIndex, areas, asks_for_change
 from runax_cli.core.untrusted_text import without_template_marks
 from runax_cli.guard.visible_tool import VisibleTool, brief, visible
 from runax_cli.models.base import ToolSchema
@@ -78,7 +78,7 @@ def _without_marks(schema: Any) -> Any:
             return schema
 
 
-class Shelf(Mapping[str, VisibleTool]):
+class ToolRegistry(Mapping[str, VisibleTool]):
     """All tools of the sources, made visible, counted and indexed where that is first needed. Shared by a session."""
 
     def __init__(self, tools: Iterable[ToolSpec]) -> None:
@@ -102,7 +102,7 @@ class Shelf(Mapping[str, VisibleTool]):
     def __len__(self) -> int:
         return len(self.specs)
 
-    def ranked(self, query: str) -> tuple[Ranked, ...]:
+    def ranked(self, query: str) -> tuple[RankedTool, ...]:
         """The tools that fit, the best first. Blocking where it is the first time: up to 0.2 s."""
         if self._index is None:
             self._index = ToolIndex(tuple(self.specs.values()))
@@ -146,7 +146,7 @@ class Shelf(Mapping[str, VisibleTool]):
         return (len(sent_as(self[name].schema).encode("utf-8", "surrogatepass")) for name in self)
 
 
-class Toolbox(Mapping[str, VisibleTool]):
+class ToolSelection(Mapping[str, VisibleTool]):
     """What one part of a question may call, and what it is offered. `offered` changes as tools are found.
 
     Every tool can be called by its name at any time; one that is called or found joins the list. At a limit the first
@@ -154,7 +154,12 @@ class Toolbox(Mapping[str, VisibleTool]):
     """
 
     def __init__(
-        self, callable_: Mapping[str, VisibleTool], shelf: Shelf, *, limits: ToolLimits, counter: CalibratedCounter
+        self,
+        callable_: Mapping[str, VisibleTool],
+        shelf: ToolRegistry,
+        *,
+        limits: ToolLimits,
+        counter: CalibratedCounter,
     ) -> None:
         """`callable_` are all tools, those over datasets included; `shelf` are those of the sources."""
         self._callable, self._shelf, self._limits, self._counter = callable_, shelf, limits, counter
@@ -248,7 +253,7 @@ def about(tool: VisibleTool) -> dict[str, str]:
     return {"tool": tool.spec.name, "does": brief(tool.schema.description, _ABOUT_CHARS)}
 
 
-def areas_of(shelf: Shelf) -> str:
+def areas_of(shelf: ToolRegistry) -> str:
     """What the tools are about, with how many each: `repos 205, orgs 180, …`."""
     counted = areas(shelf.specs.values())
     named = [f"{area} {n}" for area, n in list(counted.items())[:MOST_AREAS]]
@@ -260,7 +265,7 @@ def sent_as(schema: ToolSchema) -> str:
     return compact_json({"name": schema.name, "description": schema.description, "parameters": schema.parameters})
 
 
-def _finder(taken: Mapping[str, Any], shelf: Shelf) -> VisibleTool:
+def _finder(taken: Mapping[str, Any], shelf: ToolRegistry) -> VisibleTool:
     """`find_tools`, under another name where a source has that one."""
     name = "find_tools" if "find_tools" not in taken else "runax_find_tools"
     text = (

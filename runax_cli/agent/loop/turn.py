@@ -11,7 +11,7 @@ from typing import Any, TypeAlias, assert_never
 
 from runax_cli.agent import prompts
 from runax_cli.agent.evidence.shown import named_by
-from runax_cli.agent.loop.context import Context, Summarizer
+from runax_cli.agent.loop.context import Summarizer, TurnContext
 from runax_cli.agent.loop.tool_calls import TurnCalls
 from runax_cli.agent.result.requested_call import RequestedCall
 from runax_cli.agent.result.verdict import Answered, Limited, Stopped, TurnEnd
@@ -102,7 +102,7 @@ StepOutcome: TypeAlias = RunAgain | ForceAnswer | TurnEnd
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TurnParts:
+class TurnDependencies:
     """What a turn works with. `is_calibrated` says whether the bound of a request is already better than its bytes.
 
     `call_prefix` begins the ids of its calls, which are unique in the run. `halted` is asked after each step with
@@ -110,7 +110,7 @@ class TurnParts:
     """
 
     model: Model
-    context: Context
+    context: TurnContext
     calls: TurnCalls
     budget: Budget
     emitter: Emitter
@@ -124,7 +124,7 @@ class TurnParts:
 class Turn:
     """One question on its way to an answer."""
 
-    def __init__(self, parts: TurnParts) -> None:
+    def __init__(self, parts: TurnDependencies) -> None:
         self._parts = parts
         self._working = WorkingMemory()
         self._empty_replies = 0

@@ -43,7 +43,7 @@ REVISION = _schema("plan_revision", {"number": {"type": "integer"}} | _FIELDS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class KnownFacts:
     """What is known of one part, in words, for the planner."""
 
     number: int
@@ -78,7 +78,7 @@ class Planner:
         parts = parts_of(reply)
         return planned(question, [part for _, part in parts])
 
-    async def revise(self, plan: Plan, told: Sequence[Told], *, why: str, open_parts: Collection[int]) -> Plan:
+    async def revise(self, plan: Plan, told: Sequence[KnownFacts], *, why: str, open_parts: Collection[int]) -> Plan:
         """The plan after a result; the same one where nothing has to change or no revision can be had."""
         shown = fenced("\n".join(f"{part.number}. {part.question}\n   {part.state}" for part in told))
         numbers = ", ".join(str(number) for number in sorted(open_parts))

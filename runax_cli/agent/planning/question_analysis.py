@@ -75,23 +75,23 @@ _LONG_CHARS = 600
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class QuestionReading:
     """What the wording says, and the words that decided."""
 
     need: Need
     why: str
 
 
-def need_of(question: str) -> Reading:
+def need_of(question: str) -> QuestionReading:
     """Words that ask for a figure decide first, then words of meaning, then rankings."""
     folded = fold(question)
     if found := _FIGURE.search(folded):
-        return Reading("compute", f"'{found[0]}' asks for a figure")
+        return QuestionReading("compute", f"'{found[0]}' asks for a figure")
     if found := _MEANING.search(folded):
-        return Reading("read", f"'{found[0]}' asks for meaning")
+        return QuestionReading("read", f"'{found[0]}' asks for meaning")
     if found := _RANKING.search(folded):
-        return Reading("compute", f"'{found[0]}' asks for a ranking")
-    return Reading("read", "nothing in its wording asks for a figure")
+        return QuestionReading("compute", f"'{found[0]}' asks for a ranking")
+    return QuestionReading("read", "nothing in its wording asks for a figure")
 
 
 def why_several(question: str) -> str | None:

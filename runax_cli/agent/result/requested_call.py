@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from adapters.json_text import compact
 from runax_cli.core.errors import NoProgress
 from runax_cli.core.results import CallReport, Coverage, Reason, ReasonCode, TotalIs
-from runax_cli.executor.outcome import CallOutcome, Envelope, EnvelopeStatus
-from runax_cli.guard.stall_detection import Stall, Stalled, StepSeen
+from runax_cli.executor.outcome import CallOutcome, EnvelopeStatus, ResultEnvelope
+from runax_cli.guard.stall_detection import Stalled, StallReason, StepDigest
 from runax_cli.guard.visible_tool import SplitArguments
 
 
@@ -24,7 +24,7 @@ class RequestedCall:
 
     step: int
     call_id: str
-    envelope: Envelope
+    envelope: ResultEnvelope
     report: CallReport
     outcome: CallOutcome | None = None
     key: str | None = None
@@ -41,7 +41,7 @@ INTERRUPTED = "interrupted"
 
 
 def refused_report(
-    tool: str, source: str, arguments: SplitArguments, envelope: Envelope, *, status: str | None = None
+    tool: str, source: str, arguments: SplitArguments, envelope: ResultEnvelope, *, status: str | None = None
 ) -> CallReport:
     """The report of a call that brought nothing."""
     return CallReport(
@@ -140,14 +140,14 @@ def error_of(call: RequestedCall) -> str | None:
     return f"{call.report.tool}: not permitted" if status is EnvelopeStatus.DENIED else None
 
 
-def step_seen(calls: Sequence[RequestedCall], keys: Mapping[str, str], *, before: Mapping[str, str]) -> StepSeen:
+def step_seen(calls: Sequence[RequestedCall], keys: Mapping[str, str], *, before: Mapping[str, str]) -> StepDigest:
     """A step as the guard sees it. `keys` tell calls apart by their ids; `before` are earlier errors by key.
 
     A call that was not made because it failed before counts with that error.
     """
     errors = (error_of(call) or before.get(call.key or "") for call in calls)
     results = (result_of(call) for call in calls)
-    return StepSeen(
+    return StepDigest(
         calls=frozenset(keys[call.call_id] for call in calls),
         errors=frozenset(filter(None, errors)),
         results=frozenset(filter(None, results)),
@@ -158,9 +158,9 @@ def no_progress(stalled: Stalled, calls: Sequence[RequestedCall]) -> NoProgress:
     """Why a turn leads nowhere, in words. `calls` are those of its last step."""
     named = ", ".join(list(dict.fromkeys(f"'{call.report.tool}'" for call in calls))[:_TOLD_TOOLS])
     match stalled.kind:
-        case Stall.SAME_ERROR:
+        case StallReason.SAME_ERROR:
             return NoProgress(f"the same error came again and again: {stalled.error}")
-        case Stall.CIRCLE:
+        case StallReason.CIRCLE:
             return NoProgress(f"the model asked for the same calls again and again ({named}), and nothing new came")
-        case Stall.NOTHING_NEW:
+        case StallReason.NOTHING_NEW:
             return NoProgress(f"several steps in a row brought nothing new; the last ones called {named}")

@@ -67,7 +67,7 @@ TurnEnd: TypeAlias = Answered | Limited | Stopped
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class RunVerdict:
     """Status, exit code and what failed."""
 
     status: RunStatus
@@ -77,7 +77,7 @@ class Verdict:
 
 def verdict_of(
     end: TurnEnd, *, calls: Sequence[RequestedCall], coverage: Coverage, evidence: Sequence[Evidence]
-) -> Verdict:
+) -> RunVerdict:
     """Apply the rules above."""
     match end:
         case Stopped(error):
@@ -85,14 +85,14 @@ def verdict_of(
         case Limited(text, NoProgress() as why):
             return _led_nowhere(why, calls, coverage, has_answer=bool(text.strip()))
         case Limited(limit=limit):
-            return Verdict(RunStatus.LIMIT, exit_code_of(limit), _report(limit))
+            return RunVerdict(RunStatus.LIMIT, exit_code_of(limit), _report(limit))
         case Answered():
             return _answered(calls, coverage, evidence)
         case _:
             assert_never(end)
 
 
-def coverage_under(verdict: Verdict, coverage: Coverage) -> Coverage:
+def coverage_under(verdict: RunVerdict, coverage: Coverage) -> Coverage:
     """The coverage of a run that ended so: what was stopped or failed did not look at all it would have looked at."""
     match verdict.status:
         case RunStatus.COMPLETE:
@@ -116,49 +116,51 @@ def coverage_under(verdict: Verdict, coverage: Coverage) -> Coverage:
     return coverage.model_copy(update={"is_complete": False, "reasons": reasons})
 
 
-def _stopped(error: BaseException, coverage: Coverage) -> Verdict:
+def _stopped(error: BaseException, coverage: Coverage) -> RunVerdict:
     if isinstance(error, asyncio.CancelledError | KeyboardInterrupt):
         report = ErrorReport(type="Interrupted", message="the run was interrupted" + _what_was_read(coverage))
-        return Verdict(RunStatus.INTERRUPTED, ExitCode.INTERRUPTED, report)
+        return RunVerdict(RunStatus.INTERRUPTED, ExitCode.INTERRUPTED, report)
     status = RunStatus.LIMIT if isinstance(error, TurnTimedOut | BudgetExhausted) else RunStatus.FAILED
     report = ErrorReport(type=type(error).__name__, message=f"{error}{_what_was_read(coverage)}")
-    return Verdict(status, exit_code_of(error), report)
+    return RunVerdict(status, exit_code_of(error), report)
 
 
-def _led_nowhere(why: NoProgress, calls: Sequence[RequestedCall], coverage: Coverage, *, has_answer: bool) -> Verdict:
+def _led_nowhere(
+    why: NoProgress, calls: Sequence[RequestedCall], coverage: Coverage, *, has_answer: bool
+) -> RunVerdict:
     """The true reason why the turn could not go on: nobody's leave, the source, or the model itself."""
     if denied := _denied_for_good(calls):
-        return Verdict(RunStatus.INCOMPLETE, ExitCode.APPROVAL_NEEDED, denied)
+        return RunVerdict(RunStatus.INCOMPLETE, ExitCode.APPROVAL_NEEDED, denied)
     if limited := _stopped_by_a_budget(coverage):
         return limited
     if failed := _failed_at_source(calls, coverage):
-        return Verdict(RunStatus.FAILED, ExitCode.SOURCE_FAILED, failed)
+        return RunVerdict(RunStatus.FAILED, ExitCode.SOURCE_FAILED, failed)
     if has_answer:
-        return Verdict(RunStatus.INCOMPLETE, exit_code_of(why), _report(why))
+        return RunVerdict(RunStatus.INCOMPLETE, exit_code_of(why), _report(why))
     message = f"the model gave no answer: {why}, and when its tools were taken away it said nothing"
-    return Verdict(RunStatus.FAILED, ExitCode.MODEL_FAILED, ErrorReport(type=type(why).__name__, message=message))
+    return RunVerdict(RunStatus.FAILED, ExitCode.MODEL_FAILED, ErrorReport(type=type(why).__name__, message=message))
 
 
-def _answered(calls: Sequence[RequestedCall], coverage: Coverage, evidence: Sequence[Evidence]) -> Verdict:
+def _answered(calls: Sequence[RequestedCall], coverage: Coverage, evidence: Sequence[Evidence]) -> RunVerdict:
     if denied := _denied_for_good(calls):
-        return Verdict(RunStatus.INCOMPLETE, ExitCode.APPROVAL_NEEDED, denied)
+        return RunVerdict(RunStatus.INCOMPLETE, ExitCode.APPROVAL_NEEDED, denied)
     if limited := _stopped_by_a_budget(coverage):
         return limited
     if failed := _failed_at_source(calls, coverage):
-        return Verdict(RunStatus.FAILED, ExitCode.SOURCE_FAILED, failed)
+        return RunVerdict(RunStatus.FAILED, ExitCode.SOURCE_FAILED, failed)
     is_proven = all(entry.verified for entry in evidence if entry.kind is not EvidenceKind.INFERENCE)
     if not (coverage.is_complete and is_proven):
-        return Verdict(RunStatus.INCOMPLETE, ExitCode.INCOMPLETE)
-    return Verdict(RunStatus.COMPLETE, ExitCode.COMPLETE)
+        return RunVerdict(RunStatus.INCOMPLETE, ExitCode.INCOMPLETE)
+    return RunVerdict(RunStatus.COMPLETE, ExitCode.COMPLETE)
 
 
-def _stopped_by_a_budget(coverage: Coverage) -> Verdict | None:
+def _stopped_by_a_budget(coverage: Coverage) -> RunVerdict | None:
     """A limit that stopped the reading of data, in the words of the first call that met it."""
     why = next((reason.text for reason in coverage.reasons if reason.code is ReasonCode.BUDGET), None)
     if why is None:
         return None
     error = ErrorReport(type=BudgetExhausted.__name__, message=why)
-    return Verdict(RunStatus.LIMIT, ExitCode.BUDGET_STOPPED, error)
+    return RunVerdict(RunStatus.LIMIT, ExitCode.BUDGET_STOPPED, error)
 
 
 def _denied_for_good(calls: Sequence[RequestedCall]) -> ErrorReport | None:
@@ -205,7 +207,7 @@ class PartResult:
     calls: tuple[RequestedCall, ...]
     coverage: Coverage
     evidence: tuple[Evidence, ...]
-    verdict: Verdict
+    verdict: RunVerdict
 
     @property
     def is_answered(self) -> bool:
@@ -242,7 +244,7 @@ def combined_text(parts: Sequence[PartResult], *, question: str) -> str:
     return "\n\n".join(_section(number, part, words) for number, part in enumerate(parts, 1))
 
 
-def combined_verdict(parts: Sequence[PartResult]) -> Verdict:
+def combined_verdict(parts: Sequence[PartResult]) -> RunVerdict:
     """The verdict over all parts: that of all where they agree, else the first of these that any part has.
 
     A limit (6), an approval that was missing (8), anything incomplete or failed (7). Where every part failed, the run
@@ -254,19 +256,19 @@ def combined_verdict(parts: Sequence[PartResult]) -> Verdict:
     error = _first_error(parts)
     statuses = {verdict.status for verdict in verdicts}
     if statuses == {RunStatus.COMPLETE}:
-        return Verdict(RunStatus.COMPLETE, ExitCode.COMPLETE)
+        return RunVerdict(RunStatus.COMPLETE, ExitCode.COMPLETE)
     if statuses == {RunStatus.FAILED}:
-        return Verdict(RunStatus.FAILED, verdicts[0].exit_code, error)
+        return RunVerdict(RunStatus.FAILED, verdicts[0].exit_code, error)
     for status, exit_code in (
         (RunStatus.LIMIT, ExitCode.BUDGET_STOPPED),
         (RunStatus.INCOMPLETE, ExitCode.APPROVAL_NEEDED),
     ):
         if any((verdict.status, verdict.exit_code) == (status, exit_code) for verdict in verdicts):
-            return Verdict(status, exit_code, error)
-    return Verdict(RunStatus.INCOMPLETE, ExitCode.INCOMPLETE, error)
+            return RunVerdict(status, exit_code, error)
+    return RunVerdict(RunStatus.INCOMPLETE, ExitCode.INCOMPLETE, error)
 
 
-def verdict_over(parts: Sequence[PartResult], error: BaseException | None, *, coverage: Coverage) -> Verdict:
+def verdict_over(parts: Sequence[PartResult], error: BaseException | None, *, coverage: Coverage) -> RunVerdict:
     """The verdict over a run: that over its parts, or that of what ended it from outside."""
     if error is None:
         return combined_verdict(parts)
@@ -283,16 +285,16 @@ def _first_error(parts: Sequence[PartResult]) -> ErrorReport | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Words:
+class _VerdictWords:
     unanswered: str
     incomplete: str
 
 
-_ENGLISH = _Words(unanswered="This part could not be answered", incomplete="This part is incomplete")
-_CZECH = _Words(unanswered="Tuto část se nepodařilo zodpovědět", incomplete="Tato část je neúplná")
+_ENGLISH = _VerdictWords(unanswered="This part could not be answered", incomplete="This part is incomplete")
+_CZECH = _VerdictWords(unanswered="Tuto část se nepodařilo zodpovědět", incomplete="Tato část je neúplná")
 
 
-def _section(number: int, part: PartResult, words: _Words) -> str:
+def _section(number: int, part: PartResult, words: _VerdictWords) -> str:
     lines = [f"### {number}. {part.sub.question}"]
     if part.answer.strip():
         lines.append(part.answer.strip())

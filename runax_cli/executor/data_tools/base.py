@@ -12,7 +12,7 @@ from typing import Any
 from adapters.clock import Clock
 from runax_cli.core.events import CallFinished, TokensChanged
 from runax_cli.core.results import CallReport, Coverage, Reason, TotalIs
-from runax_cli.executor.outcome import CallOutcome, DecidedCall, Envelope, Finding, Scope, SqlEvidence
+from runax_cli.executor.outcome import CallOutcome, CallScope, DecidedCall, Finding, ResultEnvelope, SqlEvidence
 from runax_cli.executor.store.dataset import Dataset
 from runax_cli.models.base import TokenCounter
 
@@ -21,7 +21,7 @@ CORRECT = "Nothing was computed. Correct what the message names, with names from
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ends:
+class DataCallResult:
     """Everything that came of a call over datasets, beside its envelope."""
 
     coverage: Coverage
@@ -39,7 +39,7 @@ class DataCall:
     """A call over datasets under way; it began at `began` on the clock."""
 
     call: DecidedCall
-    scope: Scope
+    scope: CallScope
     counter: TokenCounter
     clock: Clock
     began: float
@@ -56,10 +56,10 @@ class DataCall:
 
     async def refused(self, why: Exception) -> CallOutcome:
         """The arguments fit the schema and not the data."""
-        sent = Envelope.validation_error(self.call.tool.name, str(why), hint=CORRECT)
-        return await self.ended(sent, Ends(coverage=of_nothing_fetched()))
+        sent = ResultEnvelope.validation_error(self.call.tool.name, str(why), hint=CORRECT)
+        return await self.ended(sent, DataCallResult(coverage=of_nothing_fetched()))
 
-    async def ended(self, sent: Envelope, ends: Ends) -> CallOutcome:
+    async def ended(self, sent: ResultEnvelope, ends: DataCallResult) -> CallOutcome:
         """The outcome; the end is told."""
         text = sent.to_model_text()
         tokens = await asyncio.to_thread(self.counter.count, text)
@@ -76,7 +76,7 @@ class DataCall:
             behind=ends.behind,
         )
 
-    def _tell(self, sent: Envelope, ends: Ends, text: str, tokens: int) -> None:
+    def _tell(self, sent: ResultEnvelope, ends: DataCallResult, text: str, tokens: int) -> None:
         self.scope.emitter.emit(
             CallFinished(
                 tool=self.call.tool.name,
@@ -89,7 +89,7 @@ class DataCall:
             )
         )
 
-    def _report(self, sent: Envelope, ends: Ends, tokens: int) -> CallReport:
+    def _report(self, sent: ResultEnvelope, ends: DataCallResult, tokens: int) -> CallReport:
         return CallReport(
             tool=self.call.tool.name,
             source=self.call.tool.source,

@@ -17,20 +17,20 @@ import orjson
 from runax_cli.core.errors import StoreError
 from runax_cli.core.events import DatasetLabelled
 from runax_cli.core.results import Coverage, Reason, ReasonCode
-from runax_cli.executor.data_tools.base import DataCall, Ends, of_nothing_fetched
-from runax_cli.executor.data_tools.query import Figures, figures, said_of
-from runax_cli.executor.labels import Field, Labelled, Labeller, Labels, Task, fields_of
-from runax_cli.executor.outcome import CallOutcome, Envelope, EnvelopeStatus
+from runax_cli.executor.data_tools.base import DataCall, DataCallResult, of_nothing_fetched
+from runax_cli.executor.data_tools.query import QueryEvidence, figures, said_of
+from runax_cli.executor.labels import Labeler, LabelField, LabelingOutcome, Labels, LabelTask, fields_of
+from runax_cli.executor.outcome import CallOutcome, EnvelopeStatus, ResultEnvelope
 from runax_cli.executor.sql.columns import literal, quoted
 from runax_cli.executor.sql.engine import QueryFailed
-from runax_cli.executor.sql.tables import LabelTable, Tables, by_name
+from runax_cli.executor.sql.tables import LabelTable, TableCatalog, by_name
 
 _NAMED_ROWS = 8
 _SQL_TYPES = {"string": "VARCHAR", "integer": "BIGINT", "number": "DOUBLE", "boolean": "BOOLEAN"}
 
 
 @dataclass(frozen=True, slots=True)
-class _Texts:
+class _DistinctTexts:
     """Distinct texts, the rows that have each, and the rows that have none."""
 
     rows_of: Mapping[str, Sequence[int]]
@@ -43,11 +43,11 @@ class _Texts:
 
 
 @dataclass(frozen=True, slots=True)
-class _Given:
+class _LabelingResult:
     """What labelling came to, and the table that holds it."""
 
-    texts: _Texts
-    labelled: Labelled
+    texts: _DistinctTexts
+    labelled: LabelingOutcome
     table: LabelTable
 
     @property
@@ -58,7 +58,7 @@ class _Given:
 
 
 async def label_rows(
-    data_call: DataCall, tables: Tables, labeller: Labeller, *, new_ref: Callable[[], str]
+    data_call: DataCall, tables: TableCatalog, labeller: Labeler, *, new_ref: Callable[[], str]
 ) -> CallOutcome:
     """Label the rows that `where` selects; the counts of the labels are a result of SQL. Raises StoreError."""
     arguments = data_call.arguments
@@ -75,22 +75,24 @@ async def label_rows(
     return await _ended(data_call, tables, given, found)
 
 
-def _task(arguments: Mapping[str, Any], columns: Sequence[str]) -> Task:
+def _task(arguments: Mapping[str, Any], columns: Sequence[str]) -> LabelTask:
     instruction = str(arguments["instruction"])
     if len(columns) > 1:
         instruction += f"\n(Each text is a JSON list: {', '.join(columns)}.)"
-    return Task(instruction, fields_of(arguments.get("labels"), arguments.get("schema")))
+    return LabelTask(instruction, fields_of(arguments.get("labels"), arguments.get("schema")))
 
 
-def _distinct(rows: Sequence[tuple[int, str | None]]) -> _Texts:
+def _distinct(rows: Sequence[tuple[int, str | None]]) -> _DistinctTexts:
     rows_of: dict[str, list[int]] = defaultdict(list)
     without: list[int] = []
     for row, text in rows:
         (without if text is None else rows_of[text]).append(row)
-    return _Texts(rows_of, without)
+    return _DistinctTexts(rows_of, without)
 
 
-async def _kept(tables: Tables, name: str, task: Task, texts: _Texts, labelled: Labelled) -> _Given:
+async def _kept(
+    tables: TableCatalog, name: str, task: LabelTask, texts: _DistinctTexts, labelled: LabelingOutcome
+) -> _LabelingResult:
     """The labels as a table of its own, with a row for every row that was selected."""
     entry = tables.entry(name)
     entry.n_labels += 1
@@ -108,10 +110,10 @@ async def _kept(tables: Tables, name: str, task: Task, texts: _Texts, labelled: 
         given += [(row, labels) for row in rows]
     await asyncio.to_thread(_write, path, task.fields, sorted(given, key=lambda pair: pair[0]))
     await tables.add_labels(table, path)
-    return _Given(texts, labelled, table)
+    return _LabelingResult(texts, labelled, table)
 
 
-def _write(path: Path, fields: Sequence[Field], given: Sequence[tuple[int, Labels | None]]) -> None:
+def _write(path: Path, fields: Sequence[LabelField], given: Sequence[tuple[int, Labels | None]]) -> None:
     """Labels as Parquet, by way of lines of JSON with declared types. Raises StoreError."""
     import duckdb
 
@@ -136,13 +138,15 @@ def _write(path: Path, fields: Sequence[Field], given: Sequence[tuple[int, Label
         lines.unlink(missing_ok=True)
 
 
-def _counting(table: str, task: Task) -> str:
+def _counting(table: str, task: LabelTask) -> str:
     """How often each label was given: what a question of labels asks first."""
     first = quoted(task.fields[0].name)
     return f"SELECT {first}, count(*) AS n FROM {quoted(table)} GROUP BY 1 ORDER BY n DESC, 1"  # noqa: S608
 
 
-async def _ended(data_call: DataCall, tables: Tables, given: _Given, found: Figures) -> CallOutcome:
+async def _ended(
+    data_call: DataCall, tables: TableCatalog, given: _LabelingResult, found: QueryEvidence
+) -> CallOutcome:
     reasons = _reasons(given)
     read = given.texts.n_rows - len(given.unusable_rows)
     table = given.table
@@ -152,7 +156,7 @@ async def _ended(data_call: DataCall, tables: Tables, given: _Given, found: Figu
     own = of_nothing_fetched(
         selected=given.texts.n_rows, read_by_model=read, reasons=reasons, is_complete=not given.labelled.n_unusable
     )
-    sent = Envelope(
+    sent = ResultEnvelope(
         status=EnvelopeStatus.PARTIAL if given.labelled.n_unusable else EnvelopeStatus.SUCCESS,
         tool=data_call.call.tool.name,
         is_complete=own.is_complete,
@@ -161,11 +165,11 @@ async def _ended(data_call: DataCall, tables: Tables, given: _Given, found: Figu
         next_action_hint=_hint(given, own, said_of(found.basis, tables, found.evidence.id)),
     )
     behind = by_name(tables.entries, [table.of])
-    ends = Ends(coverage=own, name=table.of, records=given.texts.n_rows, sql=found.evidence, behind=behind)
+    ends = DataCallResult(coverage=own, name=table.of, records=given.texts.n_rows, sql=found.evidence, behind=behind)
     return await data_call.ended(sent, ends)
 
 
-def _hint(given: _Given, own: Coverage, said: str) -> str:
+def _hint(given: _LabelingResult, own: Coverage, said: str) -> str:
     missing = f"INCOMPLETE: {'; '.join(reason.text for reason in own.reasons)}. " if not own.is_complete else ""
     return (
         f"{missing}For other figures query {given.table.joined}: all columns of {given.table.of} and the labels "
@@ -173,7 +177,7 @@ def _hint(given: _Given, own: Coverage, said: str) -> str:
     )
 
 
-def _reasons(given: _Given) -> tuple[Reason, ...]:
+def _reasons(given: _LabelingResult) -> tuple[Reason, ...]:
     reasons = []
     if rows := given.unusable_rows:
         named = ", ".join(f"#{row}" for row in rows[:_NAMED_ROWS]) + (", …" if len(rows) > _NAMED_ROWS else "")
@@ -186,7 +190,7 @@ def _reasons(given: _Given) -> tuple[Reason, ...]:
     return tuple(reasons)
 
 
-def _tell(data_call: DataCall, given: _Given) -> None:
+def _tell(data_call: DataCall, given: _LabelingResult) -> None:
     labelled = given.labelled
     data_call.scope.emitter.emit(
         DatasetLabelled(

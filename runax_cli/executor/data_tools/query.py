@@ -13,10 +13,10 @@ from typing import Any
 
 from adapters.json_text import compact
 from runax_cli.core.events import DatasetQueried
-from runax_cli.executor.data_tools.base import DataCall, Ends, of_nothing_fetched
-from runax_cli.executor.outcome import CallOutcome, Envelope, EnvelopeStatus, SqlEvidence
+from runax_cli.executor.data_tools.base import DataCall, DataCallResult, of_nothing_fetched
+from runax_cli.executor.outcome import CallOutcome, EnvelopeStatus, ResultEnvelope, SqlEvidence
 from runax_cli.executor.sql.engine import QueryFailed, QueryResult
-from runax_cli.executor.sql.tables import Basis, Entry, LabelTable, Tables, by_name
+from runax_cli.executor.sql.tables import FigureBasis, LabelTable, SealedDataset, TableCatalog, by_name
 
 LONGEST_CELL = 300
 _QUOTED = frozenset(',"\n\r')
@@ -81,12 +81,12 @@ _NO_ROWS = "No row fits. Before you conclude from that, look at how the values a
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class QueryEvidence:
     """The result of a SELECT as evidence, as text, and what it rests on."""
 
     evidence: SqlEvidence
     text: str
-    basis: Basis
+    basis: FigureBasis
 
     @property
     def data(self) -> dict[str, Any]:
@@ -96,7 +96,7 @@ class Figures:
         return told if shown == self.evidence.n_rows else told | {"shown": shown}
 
 
-async def asked(data_call: DataCall, tables: Tables, *, new_ref: Callable[[], str]) -> CallOutcome:
+async def asked(data_call: DataCall, tables: TableCatalog, *, new_ref: Callable[[], str]) -> CallOutcome:
     """Run the statement of a call; `new_ref` gives what the figures of one that succeeds are cited by."""
     sql = str(data_call.arguments["sql"])
     try:
@@ -104,7 +104,7 @@ async def asked(data_call: DataCall, tables: Tables, *, new_ref: Callable[[], st
     except QueryFailed as error:
         data_call.scope.emitter.emit(DatasetQueried(ref="", sql=sql, error=str(error)))
         return await data_call.refused(error)
-    sent = Envelope(
+    sent = ResultEnvelope(
         status=EnvelopeStatus.SUCCESS,
         tool=data_call.call.tool.name,
         data=found.data,
@@ -113,11 +113,15 @@ async def asked(data_call: DataCall, tables: Tables, *, new_ref: Callable[[], st
         ),
     )
     behind = by_name(tables.entries, found.basis.datasets)
-    ends = Ends(coverage=of_nothing_fetched(), name=next(iter(behind), None), sql=found.evidence, behind=behind)
+    ends = DataCallResult(
+        coverage=of_nothing_fetched(), name=next(iter(behind), None), sql=found.evidence, behind=behind
+    )
     return await data_call.ended(sent, ends)
 
 
-async def figures(data_call: DataCall, tables: Tables, result: QueryResult, *, new_ref: Callable[[], str]) -> Figures:
+async def figures(
+    data_call: DataCall, tables: TableCatalog, result: QueryResult, *, new_ref: Callable[[], str]
+) -> QueryEvidence:
     """A result as evidence, with those rows that can be shown. It is told."""
     basis = tables.basis(result.tables)
     rows = [tuple(plain(value) for value in row) for row in result.rows]
@@ -137,17 +141,17 @@ async def figures(data_call: DataCall, tables: Tables, result: QueryResult, *, n
         agreement=basis.agreement,
     )
     _tell(data_call, evidence, text)
-    return Figures(evidence, text, basis)
+    return QueryEvidence(evidence, text, basis)
 
 
-def said_of(basis: Basis, tables: Tables, ref: str) -> str:
+def said_of(basis: FigureBasis, tables: TableCatalog, ref: str) -> str:
     """How far the figures can be trusted, and how they are cited."""
     partial = [said for name in basis.datasets if (said := _partial(name, tables.entries[name]))]
     by_label = [_by_label(table) for table in basis.labels]
     return " ".join([*partial, *by_label, f"Cite these figures as [{ref}]."])
 
 
-def _partial(name: str, entry: Entry) -> str:
+def _partial(name: str, entry: SealedDataset) -> str:
     return "" if entry.is_whole else f"{name} is {entry.extent}: figures are lower bounds, say so."
 
 

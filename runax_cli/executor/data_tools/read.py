@@ -14,13 +14,13 @@ from adapters.json_text import compact
 from runax_cli.core.errors import StoreError
 from runax_cli.core.results import Coverage, Reason, TotalIs
 from runax_cli.executor import responses as conclude
-from runax_cli.executor.coverage import Notes
-from runax_cli.executor.data_tools.base import DataCall, Ends, of_nothing_fetched
-from runax_cli.executor.outcome import CallOutcome, Envelope, Finding
-from runax_cli.executor.reduce.pipeline import Reader
-from runax_cli.executor.run_cache import Ledger
+from runax_cli.executor.coverage import CoverageNotes
+from runax_cli.executor.data_tools.base import DataCall, DataCallResult, of_nothing_fetched
+from runax_cli.executor.outcome import CallOutcome, Finding, ResultEnvelope
+from runax_cli.executor.reduce.pipeline import ReducerFactory
+from runax_cli.executor.run_cache import RunCache
 from runax_cli.executor.sql.engine import QueryFailed
-from runax_cli.executor.sql.tables import Entry, Tables
+from runax_cli.executor.sql.tables import SealedDataset, TableCatalog
 from runax_cli.executor.store.dataset import Dataset
 from runax_cli.executor.strategy import Strategy
 from runax_cli.memory.journal import Journal
@@ -30,7 +30,7 @@ _BYTES_A_TOKEN = 16
 
 
 async def read_rows(
-    data_call: DataCall, tables: Tables, reader: Reader, journal: Journal, *, direct_limit: int
+    data_call: DataCall, tables: TableCatalog, reader: ReducerFactory, journal: Journal, *, direct_limit: int
 ) -> CallOutcome:
     """`read_dataset`: the rows that `where` selects."""
     arguments = data_call.arguments
@@ -40,35 +40,37 @@ async def read_rows(
         rows = await tables.rows(name, where)
     except QueryFailed as error:
         return await data_call.refused(error)
-    again = _Again(data_call, entry, rows, str(arguments["focus"]), reader, journal)
+    again = DatasetReader(data_call, entry, rows, str(arguments["focus"]), reader, journal)
     return await again.read(direct_limit=direct_limit)
 
 
 async def read_again(
-    data_call: DataCall, tables: Tables, reader: Reader, journal: Journal, *, direct_limit: int
+    data_call: DataCall, tables: TableCatalog, reader: ReducerFactory, journal: Journal, *, direct_limit: int
 ) -> CallOutcome:
     """A call of a source's tool whose records are there: all of them, read or offered as a table as it needs."""
     entry = tables.entry(str(data_call.call.again))
-    again = _Again(data_call, entry, range(1, entry.dataset.n_records + 1), data_call.call.focus, reader, journal)
+    again = DatasetReader(
+        data_call, entry, range(1, entry.dataset.n_records + 1), data_call.call.focus, reader, journal
+    )
     if data_call.call.need == "compute":
         return await again.offered(await tables.card(entry.dataset.name))
     return await again.read(direct_limit=direct_limit)
 
 
-class _Again:
+class DatasetReader:
     """One reading of rows that are on disk."""
 
     def __init__(
         self,
         data_call: DataCall,
-        entry: Entry,
+        entry: SealedDataset,
         rows: Sequence[int],
         focus: str,
-        reader: Reader,
+        reader: ReducerFactory,
         journal: Journal,
     ) -> None:
         self._data_call, self._entry, self._rows, self._focus = data_call, entry, rows, focus
-        self._reader, self._journal, self._notes = reader, journal, Notes()
+        self._reader, self._journal, self._notes = reader, journal, CoverageNotes()
 
     async def offered(self, card: str) -> CallOutcome:
         """The card of the table."""
@@ -82,7 +84,7 @@ class _Again:
         if data is not None:
             return await self._ended(Strategy.DIRECT_PASS, data, read_by_model=len(self._rows))
         scope, dataset = self._data_call.scope, self._entry.dataset
-        reducer = await self._reader.reducer(self._focus, scope, Ledger(self._journal, scope.emitter))
+        reducer = await self._reader.reducer(self._focus, scope, RunCache(self._journal, scope.emitter))
         reading = self._reader.reading(dataset, reducer, scope=scope, notes=self._notes, expected_chunks=None)
         await reading.rows(self._rows)
         result = reading.result
@@ -133,7 +135,7 @@ class _Again:
             reasons=self._notes.reasons,
             is_complete=not self._notes.is_short,
         )
-        ends = Ends(
+        ends = DataCallResult(
             coverage=own,
             dataset=self._entry.dataset,
             name=name,
@@ -157,7 +159,7 @@ class _Again:
             reasons=reasons,
         )
 
-    def _envelope(self, seen: Coverage, way: Strategy, data: Any, kept_back: int) -> Envelope:
+    def _envelope(self, seen: Coverage, way: Strategy, data: Any, kept_back: int) -> ResultEnvelope:
         call, name = self._data_call.call, self._entry.dataset.name
         of_rows = replace(call, tool=replace(call.tool, noun=name.rpartition("_")[0] or name))
         return conclude.envelope(of_rows, seen, way, dataset=name, data=data, kept_back=kept_back, can_query=True)

@@ -14,15 +14,15 @@ from typing import Protocol, assert_never
 from adapters.clock import Clock
 from runax_cli.core.errors import StoreError
 from runax_cli.core.results import Reason, ReasonCode
-from runax_cli.executor.data_tools.base import DataCall, Ends, of_nothing_fetched
+from runax_cli.executor.data_tools.base import DataCall, DataCallResult, of_nothing_fetched
 from runax_cli.executor.data_tools.label import label_rows
 from runax_cli.executor.data_tools.query import asked
 from runax_cli.executor.data_tools.read import read_again, read_rows
-from runax_cli.executor.labels import Labeller, LabellerPrompts
-from runax_cli.executor.outcome import CallOutcome, DecidedCall, Envelope, FaultCode, Scope, ToolFault
-from runax_cli.executor.reduce.pipeline import Reader
-from runax_cli.executor.run_cache import Ledger
-from runax_cli.executor.sql.tables import Tables
+from runax_cli.executor.labels import Labeler, LabelerPrompts
+from runax_cli.executor.outcome import CallOutcome, CallScope, DecidedCall, FaultCode, ResultEnvelope, ToolFault
+from runax_cli.executor.reduce.pipeline import ReducerFactory
+from runax_cli.executor.run_cache import RunCache
+from runax_cli.executor.sql.tables import TableCatalog
 from runax_cli.memory.journal import Journal
 from runax_cli.models.tokens import CalibratedCounter
 
@@ -39,34 +39,41 @@ class DataTool(StrEnum):
     READ = "read"
 
 
-class Calls(Protocol):
+class RunsCalls(Protocol):
     """Runs calls of sources."""
 
-    async def execute(self, call: DecidedCall, scope: Scope, *, direct_limit: int) -> CallOutcome:
+    async def execute(self, call: DecidedCall, scope: CallScope, *, direct_limit: int) -> CallOutcome:
         """The outcome of a call."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LabellerParts:
+class LabelerDependencies:
     """What a labeller is made of, beside the model of a turn."""
 
     counter: CalibratedCounter
-    prompts: LabellerPrompts
+    prompts: LabelerPrompts
     effective_tokens: int
     concurrency: int
 
 
-class Workbench:
+class DatasetToolRouter:
     """Calls and datasets of one session."""
 
     def __init__(
-        self, executor: Calls, folder: Path, journal: Journal, *, reader: Reader, labels: LabellerParts, clock: Clock
+        self,
+        executor: RunsCalls,
+        folder: Path,
+        journal: Journal,
+        *,
+        reader: ReducerFactory,
+        labels: LabelerDependencies,
+        clock: Clock,
     ) -> None:
         """`folder` is that of the datasets; nothing outside of it can be queried."""
         self._executor, self._journal, self._reader, self._labels = executor, journal, reader, labels
         self._clock = clock
         self._numbers = itertools.count(1)
-        self.tables = Tables(folder, reader.counter)
+        self.tables = TableCatalog(folder, reader.counter)
 
     @property
     def listing(self) -> str:
@@ -74,7 +81,7 @@ class Workbench:
         latest = list(self.tables.entries.items())[-LISTED:]
         return "; ".join(f"{name} ({entry.coverage.records_read:,} of {entry.made_by})" for name, entry in latest)
 
-    async def execute(self, call: DecidedCall, scope: Scope, *, direct_limit: int) -> CallOutcome:
+    async def execute(self, call: DecidedCall, scope: CallScope, *, direct_limit: int) -> CallOutcome:
         """Run a call, of a source or over datasets. Raises nothing but cancellation."""
         if call.tool.source == SOURCE:
             return await self._guarded(call, scope, lambda begun: self._over_data(begun, direct_limit))
@@ -105,7 +112,7 @@ class Workbench:
         return await read_again(begun, self.tables, self._reader, self._journal, direct_limit=direct_limit)
 
     async def _guarded(
-        self, call: DecidedCall, scope: Scope, run: Callable[[DataCall], Awaitable[CallOutcome]]
+        self, call: DecidedCall, scope: CallScope, run: Callable[[DataCall], Awaitable[CallOutcome]]
     ) -> CallOutcome:
         """A disk that takes nothing is an error of the call."""
         begun = DataCall(call, scope, self._reader.counter, self._clock, self._clock.monotonic())
@@ -115,17 +122,17 @@ class Workbench:
             fault = ToolFault(type="store", code=FaultCode.INTERNAL, message=str(error))
             reason = Reason(code=ReasonCode.STORE_ERROR, text=str(error))
             coverage = of_nothing_fetched(is_complete=False, reasons=(reason,))
-            return await begun.ended(Envelope.failed(call.tool.name, fault), Ends(coverage=coverage))
+            return await begun.ended(ResultEnvelope.failed(call.tool.name, fault), DataCallResult(coverage=coverage))
 
-    def _labeller(self, scope: Scope) -> Labeller:
+    def _labeller(self, scope: CallScope) -> Labeler:
         if scope.labeller is None:
             raise ValueError("this turn has no model for labels")
         told = replace(scope, emitter=scope.emitter.child(role="labeller"))
-        return Labeller(
+        return Labeler(
             scope.labeller,
             self._labels.counter,
             prompts=self._labels.prompts,
-            ledger=Ledger(self._journal, told.emitter),
+            ledger=RunCache(self._journal, told.emitter),
             effective_tokens=self._labels.effective_tokens,
             concurrency=self._labels.concurrency,
         )

@@ -1,31 +1,31 @@
 """The strides: pages that can be asked for by their place, several at once.
 
 Knows how requests run side by side and are judged in order; what a page that is refused, empty or repeated says of the
-rest; and when the guess that pages have places is wrong. `Walk` says which page is next.
+rest; and when the guess that pages have places is wrong. `PageSchedule` says which page is next.
 """
 
 import asyncio
 from dataclasses import dataclass
 
-from adapters.base import Convention, PageAddress
+from adapters.base import PageAddress, PaginationStyle
 from adapters.errors import HttpStatusError, SourceError
 from adapters.pagination import address, offset_address
 from runax_cli.core.errors import BudgetExhausted
 from runax_cli.core.results import ReasonCode
-from runax_cli.executor.fetch.page import Page
+from runax_cli.executor.fetch.page import FetchedPage
 from runax_cli.executor.fetch.page_repair import (
     BY_OFFSET,
     SILENT_WINDOW,
-    Asked,
-    Mender,
+    ExpectedPage,
+    PageRepairer,
     is_at_edge,
     is_beyond_data,
     is_refusal,
     reach,
 )
-from runax_cli.executor.fetch.page_schedule import PageFacts, Walk
-from runax_cli.executor.fetch.page_writer import Intake
-from runax_cli.executor.fetch.pages import Pages
+from runax_cli.executor.fetch.page_schedule import PageSchedule, ScheduledPage
+from runax_cli.executor.fetch.page_writer import PageWriter
+from runax_cli.executor.fetch.pages import PageClient
 from runax_cli.executor.strategy import legal_size
 
 REPEATED_PAGES = 2
@@ -38,7 +38,7 @@ MOST_LONE = 500
 
 
 @dataclass(frozen=True, slots=True)
-class _Refused:
+class _RefusedPage:
     """A page that the source would not give; `is_partial` where the records up to a round number came all the same."""
 
     index: int
@@ -47,16 +47,18 @@ class _Refused:
     is_partial: bool
 
 
-class Strides:
+class AddressedWalker:
     """One walk by address. `broken` says why it cannot go on by address, and that the pages name another way."""
 
-    def __init__(self, walk: Walk, intake: Intake, pages: Pages, mender: Mender, *, concurrency: int) -> None:
+    def __init__(
+        self, walk: PageSchedule, intake: PageWriter, pages: PageClient, mender: PageRepairer, *, concurrency: int
+    ) -> None:
         self.broken: tuple[ReasonCode, str] | None = None
         self._walk, self._intake, self._pages, self._mender = walk, intake, pages, mender
         self._concurrency = concurrency
         self._busy = 0
         self._repeated = self._lone = self._objects = 0
-        self._refused: list[_Refused] = []
+        self._refused: list[_RefusedPage] = []
 
     @property
     def next_index(self) -> int:
@@ -117,16 +119,16 @@ class Strides:
             await self._judged(index, page, place)
         self._intake.pages_expected = self._walk.pages_expected
 
-    async def _whole(self, index: int, place: PageAddress, *, asked_before: int = 0) -> Page:
+    async def _whole(self, index: int, place: PageAddress, *, asked_before: int = 0) -> FetchedPage:
         page = self._cut(await self._mender.distinct(await self._pages.ask(place), place))
         page.requests += asked_before
         expected, is_sure = self._expected(index, page)
         if page.held >= expected:
             return page
-        asked = Asked(index, place, at=index * self._walk.stride, expected=expected, is_sure=is_sure)
+        asked = ExpectedPage(index, place, at=index * self._walk.stride, expected=expected, is_sure=is_sure)
         return await self._mender.filled(page, asked)
 
-    def _cut(self, page: Page) -> Page:
+    def _cut(self, page: FetchedPage) -> FetchedPage:
         """Where only a larger size than the stride may be asked for, what goes beyond it is the next page's."""
         stride, convention = self._walk.stride, self._pages.pagination.convention
         if convention not in BY_OFFSET or page.from_store or legal_size(self._pages.pagination, stride) == stride:
@@ -135,7 +137,7 @@ class Strides:
             page.records, page.has_more = page.records[:stride], None
         return page
 
-    def _expected(self, index: int, page: Page) -> tuple[int, bool]:
+    def _expected(self, index: int, page: FetchedPage) -> tuple[int, bool]:
         """How many records page `index` should hold, and whether that is sure."""
         expected = self._walk.expected(index)
         if expected is not None or page.has_more is True:
@@ -144,7 +146,7 @@ class Strides:
         is_in_doubt = page.has_more is None and page.held > 0
         return (self._walk.stride if is_in_doubt else 0), False
 
-    async def _judged(self, index: int, page: Page, place: PageAddress) -> None:
+    async def _judged(self, index: int, page: FetchedPage, place: PageAddress) -> None:
         twin = self._intake.repetitions.twin(index, page)
         if self.broken is not None:
             self._intake.arrivals.settle(index, is_in=None)
@@ -157,7 +159,7 @@ class Strides:
             self._tell_refused()
             await self._keep(index, page, place)
 
-    async def _keep(self, index: int, page: Page, place: PageAddress) -> None:
+    async def _keep(self, index: int, page: FetchedPage, place: PageAddress) -> None:
         is_extra = self._is_behind_the_end(index)
         has_records = bool(page.records)
         fresh = await self._intake.keep(index, page, place, before=index * self._walk.stride, is_extra=is_extra)
@@ -165,10 +167,10 @@ class Strides:
             return
         if has_records and not fresh:
             self._tell_repetition(f"page {index + 1} brought only records that had come before")
-        self._walk.saw(index, PageFacts(records=page.held, has_more=page.has_more))
+        self._walk.saw(index, ScheduledPage(records=page.held, has_more=page.has_more))
         self._doubt_lone(index, page)
 
-    def _doubt_lone(self, index: int, page: Page) -> None:
+    def _doubt_lone(self, index: int, page: FetchedPage) -> None:
         """Pages of one object each for ever, though more were asked for: an answer that is no list, and changes."""
         self._lone = self._lone + 1 if page.held == 1 and (self._pages.size or MOST_LONE) > 1 else 0
         self._objects += not page.is_list and page.held == 1
@@ -177,7 +179,7 @@ class Strides:
             text = f"{index + 1:,} pages came with one object each, as if '{name}' led through no list"
             self._intake.stop(ReasonCode.NO_PROGRESS, text)
 
-    def _came_again(self, index: int, page: Page, twin: int) -> None:
+    def _came_again(self, index: int, page: FetchedPage, twin: int) -> None:
         if self._is_behind_the_end(index):
             # Some servers answer a position behind the last page with the last page.
             self._walk.missed(index, is_end=True)
@@ -187,7 +189,7 @@ class Strides:
             self._break(index, ReasonCode.NO_PROGRESS, f"the API repeats its pages, as if it ignored '{name}'")
         elif index == 1 and self._counts_from_one():
             self._intake.notes.note(ReasonCode.PAGE_REPEATED, "page 0 came as page 1: the API counts from 1")
-            self._walk.saw(index, PageFacts(records=page.held))
+            self._walk.saw(index, ScheduledPage(records=page.held))
             self._intake.arrivals.settle(index, is_in=None)
             self._repeated += 1
         else:
@@ -197,7 +199,7 @@ class Strides:
 
     def _counts_from_one(self) -> bool:
         pagination = self._pages.pagination
-        return pagination.convention is Convention.PAGE and pagination.first == 0
+        return pagination.convention is PaginationStyle.PAGE and pagination.first == 0
 
     def _tell_repetition(self, text: str) -> None:
         self._repeated += 1
@@ -274,7 +276,7 @@ class Strides:
         if not is_partial:
             self._walk.missed(index)
             self._intake.arrivals.settle(index, is_in=None)
-        self._refused.append(_Refused(index, place, error, is_partial=is_partial))
+        self._refused.append(_RefusedPage(index, place, error, is_partial=is_partial))
         if is_second:
             self._refused.clear()
             self._intake.stop(ReasonCode.WINDOW_ENDED, why)
@@ -291,7 +293,7 @@ class Strides:
             return False
         if not page.held or await self._intake.keep(index, page, place, before=start) is None:
             return False
-        self._walk.saw(index, PageFacts(records=page.held, has_more=True))
+        self._walk.saw(index, ScheduledPage(records=page.held, has_more=True))
         return True
 
     def _tell_refused(self) -> None:

@@ -10,16 +10,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from adapters.base import Convention, Json, PageAddress
+from adapters.base import Json, PageAddress, PaginationStyle
 from adapters.errors import ForeignOrigin, SourceError
 from adapters.pagination import counts_on, may_repeat_address, offset_address
 from runax_cli.core.errors import BudgetExhausted
 from runax_cli.core.results import ReasonCode
 from runax_cli.executor.fetch.addressed_walker import MOST_OBJECTS
-from runax_cli.executor.fetch.page import Page, Way
-from runax_cli.executor.fetch.page_repair import Mender, is_beyond_data
-from runax_cli.executor.fetch.page_writer import Intake
-from runax_cli.executor.fetch.pages import Pages, where_of
+from runax_cli.executor.fetch.page import Continuation, FetchedPage
+from runax_cli.executor.fetch.page_repair import PageRepairer, is_beyond_data
+from runax_cli.executor.fetch.page_writer import PageWriter
+from runax_cli.executor.fetch.pages import PageClient, where_of
 from runax_cli.executor.run_cache import key_of
 
 EMPTY_PAGES = 50
@@ -31,10 +31,10 @@ COUNTED_EMPTY_PAGES = 3
 
 
 @dataclass(frozen=True, slots=True)
-class _Step:
+class _CursorStep:
     """What came of asking for a page: `page` if it brought anything or is empty, `why` if it leads nowhere."""
 
-    page: Page | None = None
+    page: FetchedPage | None = None
     why: str = ""
     error: SourceError | None = None
 
@@ -44,10 +44,10 @@ class _Step:
         return self.page is None and bool(self.why or self.error)
 
 
-class Trail:
+class CursorWalker:
     """One walk along what pages name. `reached_end`: the source itself showed where the data ends."""
 
-    def __init__(self, intake: Intake, pages: Pages, mender: Mender) -> None:
+    def __init__(self, intake: PageWriter, pages: PageClient, mender: PageRepairer) -> None:
         self.reached_end = False
         self._intake, self._pages, self._mender = intake, pages, mender
         self._visited: set[str] = set()
@@ -56,14 +56,19 @@ class Trail:
         self._last: Json = None
 
     async def run(
-        self, index: int, ways: Sequence[Way], *, last: Json = None, broken: tuple[ReasonCode, str] | None = None
+        self,
+        index: int,
+        ways: Sequence[Continuation],
+        *,
+        last: Json = None,
+        broken: tuple[ReasonCode, str] | None = None,
     ) -> None:
         """Walk from page `index` on by the first of `ways` that leads anywhere. `last` is the record before it.
 
         `broken` is what ended another walk, where this one is to go on from it; it is told if no way leads on.
         """
         self._last = last
-        step, way = _Step(), ways[0]
+        step, way = _CursorStep(), ways[0]
         was = "" if broken is None else broken[1]
         for way in ways:
             self._pages.pagination = way.pagination
@@ -99,7 +104,7 @@ class Trail:
             place = None if is_over else offset_address(self._pages.pagination, offset=received, size=None)
         self.reached_end = place is None
 
-    async def _on(self, index: int, place: PageAddress, step: _Step) -> None:
+    async def _on(self, index: int, place: PageAddress, step: _CursorStep) -> None:
         while (page := step.page) is not None:
             if page.next is None:
                 self.end(index, has_more=page.has_more)
@@ -118,7 +123,7 @@ class Trail:
             return
         self.reached_end = not self._intake.is_stopped
 
-    def _settle(self, index: int, place: PageAddress, step: _Step) -> None:
+    def _settle(self, index: int, place: PageAddress, step: _CursorStep) -> None:
         """The walk cannot go on: by the end of the data, or short of it."""
         intake = self._intake
         if step.error is not None:
@@ -141,22 +146,22 @@ class Trail:
         self.reached_end = True
         intake.notes.note(code, f"{why}; all {intake.records:,} announced records are in")
 
-    async def _step(self, index: int, place: PageAddress) -> _Step:
+    async def _step(self, index: int, place: PageAddress) -> _CursorStep:
         """Ask for one page and keep it if it brings the walk on."""
         mark = key_of(where_of(place))
         if mark in self._visited and not may_repeat_address(self._pages.pagination):
-            return _Step(why=f"page {index} names a page as its next that was read already")
+            return _CursorStep(why=f"page {index} names a page as its next that was read already")
         self._visited.add(mark)
         try:
             page = await self._asked(index, place)
         except SourceError as error:
-            return _Step(error=error)
+            return _CursorStep(error=error)
         except BudgetExhausted as error:
             self._intake.stop(ReasonCode.BUDGET, str(error))
-            return _Step()
+            return _CursorStep()
         return await self._kept(index, page, place)
 
-    async def _asked(self, index: int, place: PageAddress) -> Page:
+    async def _asked(self, index: int, place: PageAddress) -> FetchedPage:
         """A page; one of nothing new is asked for once more, since a server may slip where it does not lie."""
         page = await self._mender.distinct(await self._pages.ask(place), place)
         is_old = self._intake.repetitions.is_old(index, page)
@@ -166,42 +171,42 @@ class Trail:
         again.requests += page.requests
         return again
 
-    async def _kept(self, index: int, page: Page, place: PageAddress) -> _Step:
+    async def _kept(self, index: int, page: FetchedPage, place: PageAddress) -> _CursorStep:
         self._without_border(page)
         if (twin := self._intake.repetitions.twin(index, page)) is not None:
-            return _Step(why=f"page {index + 1} came as page {twin + 1} once more: the source does not move on")
+            return _CursorStep(why=f"page {index + 1} came as page {twin + 1} once more: the source does not move on")
         last = page.records[-1] if page.records else self._last
         self._tell_shared_key(index, page)
         came = len(page.records)
         fresh = await self._intake.keep(index, page, place)
         if fresh is None:
-            return _Step()
+            return _CursorStep()
         if page.held and not fresh:
             why = f"page {index + 1} brought only records that had come before"
             if came:
                 # It is no page that came before: something may stand in it in place of other records.
                 self._intake.notes.missing(ReasonCode.PAGE_REPEATED, why)
             if page.next is not None or page.has_more is not False:
-                return _Step(why=why)
+                return _CursorStep(why=why)
         self._empty = 0 if page.held else self._empty + 1
         self._counted = [*(self._counted if self._empty > 1 else []), place.url or ""]
         if self._empty >= COUNTED_EMPTY_PAGES and page.next is not None and counts_on(self._counted):
             page.next, page.has_more = None, False
         if page.next is not None and (self._empty > EMPTY_PAGES or (self._empty and self._intake.is_total_met)):
-            return _Step(why=f"{self._empty} pages came without a record, and each names a next one")
+            return _CursorStep(why=f"{self._empty} pages came without a record, and each names a next one")
         self._last = last
-        return _Step(page)
+        return _CursorStep(page)
 
-    def _without_border(self, page: Page) -> None:
+    def _without_border(self, page: FetchedPage) -> None:
         """Some sources begin a page with the very record that it was to begin after."""
-        is_by_key = self._pages.pagination.convention is Convention.KEYSET
+        is_by_key = self._pages.pagination.convention is PaginationStyle.KEYSET
         if is_by_key and page.records and page.records[0] == self._last and not page.from_store:
             page.records.pop(0)
             page.dropped += 1
 
-    def _tell_shared_key(self, index: int, page: Page) -> None:
+    def _tell_shared_key(self, index: int, page: FetchedPage) -> None:
         """A page that ends amid records of one key: those behind it with the same key are passed over."""
-        if self._pages.pagination.convention is not Convention.KEYSET or page.next is None:
+        if self._pages.pagination.convention is not PaginationStyle.KEYSET or page.next is None:
             return
         key = page.next.arguments.get(self._pages.pagination.position or "")
         if key is not None and _is_shared(page.records, key):

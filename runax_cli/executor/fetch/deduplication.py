@@ -12,13 +12,13 @@ import orjson
 from adapters.base import Json
 from adapters.pagination import fingerprint
 from runax_cli.core.results import ReasonCode
-from runax_cli.executor.coverage import Notes
-from runax_cli.executor.fetch.page import Page
+from runax_cli.executor.coverage import CoverageNotes
+from runax_cli.executor.fetch.page import FetchedPage
 
 ID_NAMES = ("id", "_id", "uuid", "guid", "key", "ID", "Id")
 
 
-class Identities:
+class SeenRecords:
     """The records that were seen, as digests."""
 
     def __init__(self) -> None:
@@ -60,7 +60,7 @@ def _unwrapped(record: Json) -> Json:
 
 def repeats_in(records: Iterable[Json]) -> int:
     """How many of `records` are equal to one before them, id included."""
-    seen = Identities()
+    seen = SeenRecords()
     return sum(seen.is_repetition(record) for record in records)
 
 
@@ -76,27 +76,27 @@ def id_of(record: Json) -> str | None:
     return None
 
 
-class Repetitions:
+class RepetitionDetector:
     """What came so far. `noun` names records in the notes."""
 
-    def __init__(self, noun: str, notes: Notes) -> None:
+    def __init__(self, noun: str, notes: CoverageNotes) -> None:
         self._noun, self._notes = noun, notes
         self._pages: dict[str, int] = {}
-        self._records = Identities()
+        self._records = SeenRecords()
         self._before: tuple[int, list[Json]] = (-1, [])
 
-    def twin(self, index: int, page: Page) -> int | None:
+    def twin(self, index: int, page: FetchedPage) -> int | None:
         """The other page that had the same records; a page from the journal was judged when it came."""
         if not page.held or page.from_store:
             return None
         twin = self._pages.get(fingerprint(page.records), index)
         return None if twin == index else twin
 
-    def is_old(self, index: int, page: Page) -> bool:
+    def is_old(self, index: int, page: FetchedPage) -> bool:
         """Whether a page brings nothing new: it is another one's twin, or all of its records came before."""
         return self.twin(index, page) is not None or (not page.from_store and self._records.has_all(page.records))
 
-    def fresh(self, index: int, page: Page) -> list[Json]:
+    def fresh(self, index: int, page: FetchedPage) -> list[Json]:
         """The page's records that did not come before; takes note of the page and of them."""
         if page.held:
             self._pages.setdefault(fingerprint(page.records), index)

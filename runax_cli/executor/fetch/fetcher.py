@@ -8,27 +8,27 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import replace
 
-from adapters.base import Convention, Json, PageAddress
+from adapters.base import Json, PageAddress, PaginationStyle
 from adapters.clock import Clock, SystemClock
 from adapters.errors import SourceError
 from adapters.pagination import Certainty, first_address, is_followed
-from adapters.pagination.probe.probe import FirstPage, Probe
+from adapters.pagination.probe.probe import FirstPage, ProbeResult
 from runax_cli.core.errors import StoreError
 from runax_cli.core.events import Emitter
 from runax_cli.core.results import ReasonCode
-from runax_cli.executor.coverage import Announced, Fetched, Notes, Totals
-from runax_cli.executor.fetch.addressed_walker import Strides
-from runax_cli.executor.fetch.cursor_walker import Trail
-from runax_cli.executor.fetch.page import Page
-from runax_cli.executor.fetch.page_repair import BY_OFFSET, USUAL_CAPS, Mender, is_refusal, is_round, said_in
-from runax_cli.executor.fetch.page_schedule import PageFacts, Walk
-from runax_cli.executor.fetch.page_writer import Intake
-from runax_cli.executor.fetch.pages import Pages
+from runax_cli.executor.coverage import AnnouncedTotal, CoverageNotes, FetchSummary, TotalTracker
+from runax_cli.executor.fetch.addressed_walker import AddressedWalker
+from runax_cli.executor.fetch.cursor_walker import CursorWalker
+from runax_cli.executor.fetch.page import FetchedPage
+from runax_cli.executor.fetch.page_repair import BY_OFFSET, USUAL_CAPS, PageRepairer, is_refusal, is_round, said_in
+from runax_cli.executor.fetch.page_schedule import PageSchedule, ScheduledPage
+from runax_cli.executor.fetch.page_writer import PageWriter
+from runax_cli.executor.fetch.pages import PageClient
 from runax_cli.executor.fetch.snapshot import Snapshot
-from runax_cli.executor.fetch.source_client import Caps, FetchLimits, Sender
+from runax_cli.executor.fetch.source_client import CallCaps, FetchLimits, SourceClient
 from runax_cli.executor.fetch.verify import corrected_unit, page_before, stands_still
 from runax_cli.executor.outcome import DecidedCall
-from runax_cli.executor.run_cache import Ledger
+from runax_cli.executor.run_cache import RunCache
 from runax_cli.executor.store.dataset import Dataset
 from runax_cli.executor.strategy import modest_size
 
@@ -79,19 +79,19 @@ _FEWEST_TO_DOUBT = 2
 _PAIR = 2
 
 
-class Fetch:
+class Fetcher:
     """The pages of one call. `first` must come before `rest`; `in_order` may be listened to while `rest` runs."""
 
     def __init__(
         self,
         call: DecidedCall,
-        probe: Probe,
+        probe: ProbeResult,
         dataset: Dataset,
         *,
-        send: Sender,
+        send: SourceClient,
         emitter: Emitter,
-        ledger: Ledger,
-        notes: Notes,
+        ledger: RunCache,
+        notes: CoverageNotes,
         first: FirstPage | None,
         size: int | None,
         concurrency: int,
@@ -104,9 +104,9 @@ class Fetch:
         self._given, self._has_sample = first, bool(probe.sample)
         self._was_silent = probe.is_silent
         self._concurrency = concurrency
-        caps = Caps(limits or FetchLimits(), dataset, clock or SystemClock())
-        self._totals = Totals(Announced(total=probe.total, certainty=probe.certainty), notes)
-        self._pages = Pages(
+        caps = CallCaps(limits or FetchLimits(), dataset, clock or SystemClock())
+        self._totals = TotalTracker(AnnouncedTotal(total=probe.total, certainty=probe.certainty), notes)
+        self._pages = PageClient(
             call,
             probe,
             send=send,
@@ -116,10 +116,12 @@ class Fetch:
             snapshot=snapshot,
             identity=identity,
         )
-        self._intake = Intake(call, dataset, self._pages, emitter=emitter, notes=notes, totals=self._totals, caps=caps)
-        self._mender = Mender(self._pages, notes)
+        self._intake = PageWriter(
+            call, dataset, self._pages, emitter=emitter, notes=notes, totals=self._totals, caps=caps
+        )
+        self._mender = PageRepairer(self._pages, notes)
         self._walk = _walk(probe, call, max_pages=caps.limits.pages)
-        self._trail = Trail(self._intake, self._pages, self._mender)
+        self._trail = CursorWalker(self._intake, self._pages, self._mender)
         self._first: list[Json] = []
         self._says_total = False
         self._is_base_known = False
@@ -147,13 +149,13 @@ class Fetch:
         held, self._first, self._says_total = page.held, list(page.records), page.total is not None
         self._intake.pages_expected = self._walk.pages_expected
         await self._intake.keep(0, page, place, before=0)
-        self._walk.saw(0, PageFacts(records=held, has_more=page.has_more))
+        self._walk.saw(0, ScheduledPage(records=held, has_more=page.has_more))
         return held
 
-    async def _from_zero(self, place: PageAddress | None, page: Page) -> tuple[PageAddress | None, Page]:
+    async def _from_zero(self, place: PageAddress | None, page: FetchedPage) -> tuple[PageAddress | None, FetchedPage]:
         """Page 0 where it has records that page 1 has not: the first page, and the base of the walk."""
         pagination = self._pages.pagination
-        if pagination.convention is not Convention.PAGE or pagination.first != 1 or pagination.is_declared:
+        if pagination.convention is not PaginationStyle.PAGE or pagination.first != 1 or pagination.is_declared:
             return place, page
         other = await page_before(self._pages)
         self._is_base_known = True
@@ -165,21 +167,21 @@ class Fetch:
         return first_address(self._pages.pagination, size=self._pages.size), other
 
     async def _by_cap(
-        self, place: PageAddress | None, page: Page, *, asked: int | None
-    ) -> tuple[PageAddress | None, Page]:
+        self, place: PageAddress | None, page: FetchedPage, *, asked: int | None
+    ) -> tuple[PageAddress | None, FetchedPage]:
         """Go on by pages of the cap, where the first page shows one.
 
         They are the same to a server that cuts there, and right where it counts by the size that it does not give.
         """
         pagination, stride = self._pages.pagination, self._stride(page)
         is_cut = asked is not None and stride < asked and stride in USUAL_CAPS
-        if pagination.convention is not Convention.PAGE or pagination.sizes or not is_cut:
+        if pagination.convention is not PaginationStyle.PAGE or pagination.sizes or not is_cut:
             return place, page
         place, page = await self._from_zero(place, page)
         self._pages.size = max(self._stride(page), pagination.min_size or 1)
         return place, page
 
-    async def _ask_first(self) -> tuple[PageAddress, Page]:
+    async def _ask_first(self) -> tuple[PageAddress, FetchedPage]:
         """The first page, by ever more modest sizes where the one that was thought right is refused."""
         while True:
             place = first_address(self._pages.pagination, size=self._pages.size)
@@ -197,7 +199,7 @@ class Fetch:
         """Fetch every further page. Failures are noted and never raised; cancellation keeps what is there."""
         pagination = self._pages.pagination
         try:
-            if pagination.convention is Convention.OFFSET and self._pages.size is None:
+            if pagination.convention is PaginationStyle.OFFSET and self._pages.size is None:
                 await self._by_received()
             elif pagination.is_addressable:
                 await self._by_address()
@@ -221,9 +223,9 @@ class Fetch:
         """Ask for no further page; what is on its way still comes in."""
         self._intake.halt()
 
-    def fetched(self) -> Fetched:
+    def fetched(self) -> FetchSummary:
         """What fetching came to."""
-        return Fetched(
+        return FetchSummary(
             records=self._dataset.n_records,
             pages_read=self._intake.arrivals.pages_in,
             pages_failed=self._intake.arrivals.pages_lost,
@@ -234,7 +236,7 @@ class Fetch:
 
     async def _by_address(self) -> None:
         await self._prove_unit()
-        strides = Strides(self._walk, self._intake, self._pages, self._mender, concurrency=self._concurrency)
+        strides = AddressedWalker(self._walk, self._intake, self._pages, self._mender, concurrency=self._concurrency)
         await strides.run()
         self.reached_end = strides.reached_end
         if strides.broken is not None:
@@ -312,7 +314,12 @@ class Fetch:
         pagination, facts = self._pages.pagination, self._walk.seen[0]
         is_shown = self._totals.announced.total is not None or self._intake.has_ways or pagination.is_declared
         is_over = facts.has_more is False or not self._intake.may_go_on()
-        if pagination.convention is not Convention.OFFSET or is_shown or is_over or len(self._first) < _FEWEST_TO_PROVE:
+        if (
+            pagination.convention is not PaginationStyle.OFFSET
+            or is_shown
+            or is_over
+            or len(self._first) < _FEWEST_TO_PROVE
+        ):
             return
         found = await corrected_unit(self._pages, self._first)
         if found is None:
@@ -365,7 +372,7 @@ class Fetch:
     def _last(self) -> Json:
         return self._first[-1] if self._first else None
 
-    def _stride(self, page: Page) -> int:
+    def _stride(self, page: FetchedPage) -> int:
         """The step of the walk: what was asked for, unless the server gave less although more may follow: its cap.
 
         A total of just as many as a usual cap may be the length of the page: what is behind it is looked at.
@@ -378,8 +385,8 @@ class Fetch:
         return count if 0 < count < size and may_be_cut else max(size, count)
 
 
-def _walk(probe: Probe, call: DecidedCall, *, max_pages: int) -> Walk:
-    return Walk(
+def _walk(probe: ProbeResult, call: DecidedCall, *, max_pages: int) -> PageSchedule:
+    return PageSchedule(
         stride=1,
         announced=probe.total or None,
         at_most=call.at_most,

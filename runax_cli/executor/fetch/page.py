@@ -6,12 +6,12 @@ Knows readings and positions. Knows no walk and sends nothing.
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from adapters.base import CallResult, Convention, Json, PageAddress, Pagination
+from adapters.base import CallResult, Json, PageAddress, Pagination, PaginationStyle
 from adapters.pagination import Certainty, PageReading, in_next_url, read_page
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class Continuation:
     """How pages are told from one another, and the next page by that."""
 
     pagination: Pagination
@@ -27,35 +27,37 @@ class Way:
         return "what the answers name"
 
 
-def other_ways(result: CallResult, pagination: Pagination, *, records_path: str, size: int | None) -> tuple[Way, ...]:
+def other_ways(
+    result: CallResult, pagination: Pagination, *, records_path: str, size: int | None
+) -> tuple[Continuation, ...]:
     """What an answer names as its next page if it is read otherwise than by `pagination`."""
-    found: list[Way] = []
+    found: list[Continuation] = []
     main = read_page(result, pagination, records_path=records_path, size=size).next
     for other in _others(pagination):
         reading = read_page(result, other, records_path=records_path, size=size)
         if reading.next is not None and reading.next != main:
-            found.append(Way(replace(other, convention=reading.kind or other.convention), reading.next))
+            found.append(Continuation(replace(other, convention=reading.kind or other.convention), reading.next))
     return tuple(found)
 
 
-def way_of(pagination: Pagination, place: PageAddress, kind: Convention | None) -> Way:
+def way_of(pagination: Pagination, place: PageAddress, kind: PaginationStyle | None) -> Continuation:
     """The way that an answer names by itself, `kind` being how; the positions of `pagination` are left aside."""
     if place.url is None:
-        return Way(pagination, place)
-    return Way(_without_position(pagination, kind or Convention.NEXT_URL), place)
+        return Continuation(pagination, place)
+    return Continuation(_without_position(pagination, kind or PaginationStyle.NEXT_URL), place)
 
 
 def _others(pagination: Pagination) -> Iterator[Pagination]:
-    if pagination.convention not in (Convention.NEXT_URL, Convention.LINK_HEADER):
-        yield _without_position(pagination, Convention.NEXT_URL)
+    if pagination.convention not in (PaginationStyle.NEXT_URL, PaginationStyle.LINK_HEADER):
+        yield _without_position(pagination, PaginationStyle.NEXT_URL)
     for name in pagination.other_hidden:
         if name and name != pagination.position:
-            other = replace(pagination, convention=Convention.CURSOR, position=name, next_operation=None)
+            other = replace(pagination, convention=PaginationStyle.CURSOR, position=name, next_operation=None)
             yield other
             yield replace(other, next_path=in_next_url(name))
 
 
-def _without_position(pagination: Pagination, convention: Convention) -> Pagination:
+def _without_position(pagination: Pagination, convention: PaginationStyle) -> Pagination:
     hidden = pagination.other_hidden + ((pagination.position,) if pagination.position else ())
     return replace(pagination, convention=convention, position=None, other_hidden=hidden)
 
@@ -64,7 +66,7 @@ _SHOWN_POSITION = 60
 
 
 @dataclass(slots=True, kw_only=True)
-class Page:
+class FetchedPage:
     """`total` is what the page announces with certainty, else None; `requests` counts retries and repetitions.
 
     `dropped` records were held by the page and are not kept: repetitions, and what goes beyond the first n. `kind` is
@@ -79,8 +81,8 @@ class Page:
     total: int | None = None
     requests: int = 1
     from_store: bool = False
-    kind: Convention | None = None
-    ways: tuple[Way, ...] = ()
+    kind: PaginationStyle | None = None
+    ways: tuple[Continuation, ...] = ()
     flaw: str = ""
     is_list: bool = True
 
@@ -97,15 +99,15 @@ def page_of(
     records_path: str,
     size: int | None,
     asked: PageAddress | None = None,
-) -> Page:
+) -> FetchedPage:
     """Read a response as a page; `asked` is its address."""
     reading = read_page(result, pagination, records_path=records_path, size=size, asked=asked)
     return page_of_reading(reading, requests=result.requests)
 
 
-def page_of_reading(reading: PageReading, *, requests: int) -> Page:
+def page_of_reading(reading: PageReading, *, requests: int) -> FetchedPage:
     """A page from its reading."""
-    return Page(
+    return FetchedPage(
         records=list(reading.records),
         has_more=reading.has_more,
         next=reading.next,

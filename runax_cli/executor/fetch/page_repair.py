@@ -6,15 +6,15 @@ given up for those that did not.
 
 from dataclasses import dataclass
 
-from adapters.base import Convention, PageAddress
+from adapters.base import PageAddress, PaginationStyle
 from adapters.errors import HttpStatusError, InvalidRequest, SourceError, ToolFailed
 from adapters.pagination import first_address, may_repeat_address, offset_address
 from runax_cli.core.errors import BudgetExhausted
 from runax_cli.core.results import ReasonCode
-from runax_cli.executor.coverage import Notes
+from runax_cli.executor.coverage import CoverageNotes
 from runax_cli.executor.fetch.deduplication import repeats_in
-from runax_cli.executor.fetch.page import Page
-from runax_cli.executor.fetch.pages import Pages
+from runax_cli.executor.fetch.page import FetchedPage
+from runax_cli.executor.fetch.pages import PageClient
 from runax_cli.executor.strategy import legal_size
 
 ATTEMPTS = 3
@@ -24,12 +24,12 @@ USUAL_CAPS = frozenset({10, 20, 25, 30, 50, 100, 200, 250, 500, 1000})
 _BEYOND_DATA = frozenset({404, 416})
 """No such page; range not satisfiable. A 400 is no end: services whose window ends at 10,000 say so in mid-data."""
 
-BY_OFFSET = frozenset({Convention.OFFSET, Convention.RANGE})
+BY_OFFSET = frozenset({PaginationStyle.OFFSET, PaginationStyle.RANGE})
 """Where a page may begin anywhere, so that what is missing of one can be asked for alone."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ExpectedPage:
     """A page that was asked for: where it is, the records before it (`at`), and how many it should hold.
 
     `is_sure` is False where nobody said how many: then a page that stays short is the last one, and no loss.
@@ -47,14 +47,14 @@ def is_beyond_data(error: Exception) -> bool:
     return isinstance(error, HttpStatusError) and error.status in _BEYOND_DATA
 
 
-class Mender:
+class PageRepairer:
     """Asks again for one call's pages, at most `ATTEMPTS` times a page and only while that brings records."""
 
-    def __init__(self, pages: Pages, notes: Notes) -> None:
+    def __init__(self, pages: PageClient, notes: CoverageNotes) -> None:
         self._pages, self._notes = pages, notes
         self._vain = 0
 
-    async def distinct(self, page: Page, place: PageAddress | None) -> Page:
+    async def distinct(self, page: FetchedPage, place: PageAddress | None) -> FetchedPage:
         """A page in which a record stands twice, asked for once more: the second may stand in place of another."""
         if place is None or page.from_store or self._vain >= ATTEMPTS or may_repeat_address(self._pages.pagination):
             return page
@@ -71,7 +71,7 @@ class Mender:
         better.requests, better.ways = page.requests + again.requests, page.ways
         return better
 
-    async def refilled(self, page: Page, place: PageAddress | None) -> Page:
+    async def refilled(self, page: FetchedPage, place: PageAddress | None) -> FetchedPage:
         """A first page without records although the probe saw one, asked for once more."""
         try:
             again = await self._pages.ask(place)
@@ -83,7 +83,9 @@ class Mender:
         again.requests, again.ways = again.requests + page.requests, again.ways or page.ways
         return again
 
-    async def first(self, page: Page, place: PageAddress | None, *, asked: int | None, total: int | None) -> Page:
+    async def first(
+        self, page: FetchedPage, place: PageAddress | None, *, asked: int | None, total: int | None
+    ) -> FetchedPage:
         """A first page that is shorter than `asked` although more may follow: the end, the server's cap, or cut short.
 
         By number it is asked for again. By offset what follows it is: nothing is the end, no more than it held is the
@@ -107,7 +109,7 @@ class Mender:
             await self._doubt_cap(mended, asked)
         return mended
 
-    async def _doubt_cap(self, page: Page, asked: int) -> None:
+    async def _doubt_cap(self, page: FetchedPage, asked: int) -> None:
         """A cap gives all of what is asked for within it; where that comes short too, every page may lack records."""
         size = legal_size(self._pages.pagination, page.held)
         if size >= asked:
@@ -127,7 +129,7 @@ class Mender:
     def _behind(self, count: int, size: int) -> PageAddress:
         return offset_address(self._pages.pagination, offset=count, size=size)
 
-    async def filled(self, page: Page, asked: Asked) -> Page:
+    async def filled(self, page: FetchedPage, asked: ExpectedPage) -> FetchedPage:
         """The page with what it lacks, as far as that can be had."""
         why, is_lost = "the rest of it did not come", asked.is_sure
         for _ in range(ATTEMPTS):
@@ -146,7 +148,7 @@ class Mender:
             tell(ReasonCode.PAGE_SHORT, text)
         return page
 
-    async def _lengthened(self, page: Page, asked: Asked) -> bool:
+    async def _lengthened(self, page: FetchedPage, asked: ExpectedPage) -> bool:
         """By offset the gap is asked for, by number the page once more."""
         missing = asked.expected - page.held
         if self._pages.pagination.convention in BY_OFFSET:
@@ -165,7 +167,7 @@ class Mender:
         return bool(added)
 
 
-def _with_following(page: Page, following: Page, asked: int) -> Page:
+def _with_following(page: FetchedPage, following: FetchedPage, asked: int) -> FetchedPage:
     if not following.held and page.total is None:
         page.has_more = False
     elif following.held > page.held:

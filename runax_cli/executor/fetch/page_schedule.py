@@ -14,7 +14,7 @@ FAILURES_BEYOND = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PageFacts:
+class ScheduledPage:
     """What is remembered of a page that came: how many records it gave, and whether it says that more follow."""
 
     records: int
@@ -22,7 +22,7 @@ class PageFacts:
 
 
 @dataclass
-class Walk:
+class PageSchedule:
     """One walk in steps of `stride` records. Pages count from 0 and may come in any order.
 
     `announced` is the total that the API named, None where it named none; `at_most` the records that suffice;
@@ -35,7 +35,7 @@ class Walk:
     max_pages: int = 20_000
     window: int | None = None
     is_window_split: bool = True
-    seen: dict[int, PageFacts] = field(default_factory=dict)
+    seen: dict[int, ScheduledPage] = field(default_factory=dict)
     failed: set[int] = field(default_factory=set)
     given_up: bool = False
     _next: int = 0
@@ -110,7 +110,7 @@ class Walk:
         end = self.end
         return None if end is not None and self._next > end else self._next
 
-    def saw(self, index: int, facts: PageFacts) -> None:
+    def saw(self, index: int, facts: ScheduledPage) -> None:
         """A page came."""
         self.seen[index] = facts
         self._failures_in_a_row = 0
@@ -123,7 +123,7 @@ class Walk:
     def missed(self, index: int, *, is_end: bool = False) -> None:
         """A page could not be had. `is_end`: the API refused it as lying beyond the data."""
         if is_end:
-            self.saw(index, PageFacts(records=0))
+            self.saw(index, ScheduledPage(records=0))
             return
         self.failed.add(index)
         self._failures_in_a_row += 1
@@ -159,7 +159,7 @@ class Walk:
             return None
         return max(1, -(-self.window // self.stride) if self.is_window_split else self.window // self.stride)
 
-    def _looks_like_end(self, index: int, facts: PageFacts) -> bool:
+    def _looks_like_end(self, index: int, facts: ScheduledPage) -> bool:
         if facts.records == 0:
             return True
         if index < self.planned - 1:

@@ -13,16 +13,16 @@ from adapters.pagination import Certainty
 from runax_cli.core.errors import StoreError
 from runax_cli.core.events import Emitter, PageFailed, PageFetched, Warned
 from runax_cli.core.results import ReasonCode
-from runax_cli.executor.coverage import Notes, Totals
-from runax_cli.executor.fetch.deduplication import Repetitions
-from runax_cli.executor.fetch.page import Page, Way, position_of, way_of
-from runax_cli.executor.fetch.pages import Pages
-from runax_cli.executor.fetch.source_client import Caps
+from runax_cli.executor.coverage import CoverageNotes, TotalTracker
+from runax_cli.executor.fetch.deduplication import RepetitionDetector
+from runax_cli.executor.fetch.page import Continuation, FetchedPage, position_of, way_of
+from runax_cli.executor.fetch.pages import PageClient
+from runax_cli.executor.fetch.source_client import CallCaps
 from runax_cli.executor.outcome import DecidedCall
 from runax_cli.executor.store.dataset import Dataset
 
 
-class Arrivals:
+class InOrderGate:
     """Which pages are settled. `in_order` may be listened to while more arrive; `news` wakes whoever waits."""
 
     def __init__(self) -> None:
@@ -83,7 +83,7 @@ class Arrivals:
             index += 1
 
 
-class Intake:
+class PageWriter:
     """Takes in the pages of one call.
 
     `named` is how to go on from the last page taken in, as it says itself, and `others` are further ways to read what
@@ -91,15 +91,15 @@ class Intake:
     """
 
     def __init__(
-        self, call: DecidedCall, dataset: Dataset, pages: Pages, *, emitter: Emitter, notes: Notes, totals: Totals,
-        caps: Caps,
+        self, call: DecidedCall, dataset: Dataset, pages: PageClient, *,
+        emitter: Emitter, notes: CoverageNotes, totals: TotalTracker, caps: CallCaps,
     ) -> None:  # fmt: skip
-        self.arrivals, self.repetitions = Arrivals(), Repetitions(call.tool.noun, notes)
+        self.arrivals, self.repetitions = InOrderGate(), RepetitionDetector(call.tool.noun, notes)
         self.notes, self.totals = notes, totals
         self.is_stopped = False
         self.pages_expected: int | None = None
-        self.named: Way | None = None
-        self.others: tuple[Way, ...] = ()
+        self.named: Continuation | None = None
+        self.others: tuple[Continuation, ...] = ()
         self.has_more: bool | None = None
         self._call, self._dataset, self._pages = call, dataset, pages
         self._emitter, self._caps = emitter, caps
@@ -122,7 +122,7 @@ class Intake:
         return is_sure and self.records == announced.total
 
     @property
-    def ways(self) -> tuple[Way, ...]:
+    def ways(self) -> tuple[Continuation, ...]:
         """All ways to go on from the last page taken in, the likeliest first."""
         return self.others if self.named is None else (self.named, *self.others)
 
@@ -149,7 +149,7 @@ class Intake:
         """Ask for no further page; what is on its way still comes in."""
         self.is_stopped = True
 
-    def corrected(self, was: str, way: Way) -> None:
+    def corrected(self, was: str, way: Continuation) -> None:
         """Tell that a guess was wrong, and by what pages are read instead."""
         self.told_correction(f"{was}; {way.words} is followed instead")
 
@@ -159,7 +159,13 @@ class Intake:
         self._emitter.emit(Warned(code="paging_corrected", text=f"{self._call.tool.name}: {text}"))
 
     async def keep(
-        self, index: int, page: Page, place: PageAddress | None, *, before: int | None = None, is_extra: bool = False
+        self,
+        index: int,
+        page: FetchedPage,
+        place: PageAddress | None,
+        *,
+        before: int | None = None,
+        is_extra: bool = False,
     ) -> int | None:
         """Write what is new of a page and settle it; how many records were new, None where the disk takes no more.
 
@@ -183,7 +189,7 @@ class Intake:
             self.stop(ReasonCode.BUDGET, why)
         return len(fresh)
 
-    def _doubt(self, index: int, page: Page) -> None:
+    def _doubt(self, index: int, page: FetchedPage) -> None:
         """What cannot be read of a page may hold records, where the tool has many."""
         if not page.flaw or not self._call.tool.returns_many:
             return
@@ -191,11 +197,11 @@ class Intake:
         self.notes.missing(ReasonCode.UNREADABLE, text)
         self._emitter.emit(Warned(code=ReasonCode.UNREADABLE.value, text=f"{self._call.tool.name}: {text}"))
 
-    def _has_successor(self, page: Page) -> bool:
+    def _has_successor(self, page: FetchedPage) -> bool:
         """A cap that is reached with the very last page cuts nothing off."""
         return page.next is not None or page.has_more is not False
 
-    async def _write(self, index: int, page: Page, place: PageAddress | None) -> bool:
+    async def _write(self, index: int, page: FetchedPage, place: PageAddress | None) -> bool:
         position = position_of(place, self._pages.pagination, index=index)
         try:
             entry = await asyncio.to_thread(self._dataset.add_page, index, page.records, position=position)

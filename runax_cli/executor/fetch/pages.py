@@ -14,24 +14,24 @@ from typing import Any, TypeAlias
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from adapters.base import CallResult, Convention, Json, PageAddress, Pagination
+from adapters.base import CallResult, Json, PageAddress, Pagination, PaginationStyle
 from adapters.errors import ConnectionFailed, SourceError, TimedOut
 from adapters.json_text import parsed
 from adapters.pagination import may_repeat_address
-from adapters.pagination.probe.probe import FirstPage, Probe
-from runax_cli.core.results import Stored
-from runax_cli.executor.fetch.page import Page, Way, other_ways, page_of, page_of_reading
-from runax_cli.executor.fetch.snapshot import Sight, Snapshot
+from adapters.pagination.probe.probe import FirstPage, ProbeResult
+from runax_cli.core.results import StoredModel
+from runax_cli.executor.fetch.page import Continuation, FetchedPage, other_ways, page_of, page_of_reading
+from runax_cli.executor.fetch.snapshot import ResponseVersion, Snapshot
 from runax_cli.executor.outcome import DecidedCall
-from runax_cli.executor.run_cache import Ledger, key_of
+from runax_cli.executor.run_cache import RunCache, key_of
 from runax_cli.executor.store.spool import PageEntry, Spool
 from runax_cli.memory.journal import EntryKind
-from runax_cli.telemetry.credential_mask import NO_SECRETS
+from runax_cli.telemetry.credential_mask import CREDENTIAL_MASK
 
 _PAGINATION = TypeAdapter(Pagination)
 
 
-class StoredAddress(Stored):
+class StoredAddress(StoredModel):
     """Where a page is."""
 
     arguments: dict[str, Json]
@@ -51,14 +51,14 @@ class StoredAddress(Stored):
         return PageAddress(self.arguments, url=self.url, headers=self.headers, operation=self.operation)
 
 
-class StoredWay(Stored):
+class StoredContinuation(StoredModel):
     """Another way to go on from a first page."""
 
     pagination: dict[str, Any]
     place: StoredAddress
 
 
-class StoredPage(Stored):
+class StoredPage(StoredModel):
     """The journal's entry of a page: where its bytes stand, and what it said of the walk."""
 
     spool: str
@@ -68,12 +68,12 @@ class StoredPage(Stored):
     dropped: int = 0
     has_more: bool | None = None
     next: StoredAddress | None = None
-    kind: Convention | None = None
+    kind: PaginationStyle | None = None
     total: int | None = None
-    ways: tuple[StoredWay, ...] = ()
+    ways: tuple[StoredContinuation, ...] = ()
 
 
-def to_journal(page: Page, entry: PageEntry, spool: Path) -> bytes:
+def to_journal(page: FetchedPage, entry: PageEntry, spool: Path) -> bytes:
     """The payload of a page's journal entry."""
     stored = StoredPage(
         spool=str(spool),
@@ -86,17 +86,20 @@ def to_journal(page: Page, entry: PageEntry, spool: Path) -> bytes:
         kind=page.kind,
         total=page.total,
         ways=tuple(
-            StoredWay(pagination=asdict(way.pagination), place=StoredAddress.of(way.place)) for way in page.ways
+            StoredContinuation(pagination=asdict(way.pagination), place=StoredAddress.of(way.place))
+            for way in page.ways
         ),
     )
     return stored.model_dump_json(exclude_none=True).encode()
 
 
-def from_journal(payload: bytes) -> Page | None:
+def from_journal(payload: bytes) -> FetchedPage | None:
     """The page behind a journal entry, read from its spool; None where the spool no longer has it. Blocking."""
     try:
         stored = StoredPage.model_validate_json(payload)
-        ways = tuple(Way(_PAGINATION.validate_python(way.pagination), way.place.restored()) for way in stored.ways)
+        ways = tuple(
+            Continuation(_PAGINATION.validate_python(way.pagination), way.place.restored()) for way in stored.ways
+        )
         with Path(stored.spool).open("rb") as file:
             file.seek(stored.offset)
             body = file.read(stored.n_bytes)
@@ -104,7 +107,7 @@ def from_journal(payload: bytes) -> Page | None:
         return None
     if zlib.crc32(body) != stored.checksum:
         return None
-    return Page(
+    return FetchedPage(
         records=[parsed(line) for line in body.splitlines()],
         dropped=stored.dropped,
         has_more=stored.has_more,
@@ -120,7 +123,7 @@ def from_journal(payload: bytes) -> Page | None:
 Send: TypeAlias = Callable[[PageAddress | None], Awaitable[CallResult]]
 
 
-class Pages:
+class PageClient:
     """Asks for pages. `pagination` changes where a guess proves wrong; `size` is kept over the whole walk.
 
     `from_store` counts pages that were not asked for, because the journal had them.
@@ -129,10 +132,10 @@ class Pages:
     def __init__(
         self,
         call: DecidedCall,
-        probe: Probe,
+        probe: ProbeResult,
         *,
         send: Send,
-        ledger: Ledger,
+        ledger: RunCache,
         spool: Spool,
         size: int | None,
         snapshot: Snapshot | None = None,
@@ -144,11 +147,11 @@ class Pages:
         self._call, self._send, self._ledger, self._spool = call, send, ledger, spool
         self._path = probe.records_path
 
-    async def seen_again(self, place: PageAddress) -> Page:
+    async def seen_again(self, place: PageAddress) -> FetchedPage:
         """A page as it is now, whatever was read before; nothing of it is stored. Raises as `ask`."""
         return page_of(await self._send(place), self.pagination, records_path=self._path, size=self.size, asked=place)
 
-    async def ask(self, place: PageAddress | None, *, is_first: bool = False) -> Page:
+    async def ask(self, place: PageAddress | None, *, is_first: bool = False) -> FetchedPage:
         """One page. Raises SourceError and BudgetExhausted."""
         key = self._key(place)
         if (page := await self._stored(key)) is not None:
@@ -162,7 +165,7 @@ class Pages:
         page = page_of(result, self.pagination, records_path=self._path, size=self.size, asked=place)
         return self._with_ways(page, result) if is_first else page
 
-    async def given(self, first: FirstPage) -> Page:
+    async def given(self, first: FirstPage) -> FetchedPage:
         """The page that the probe brought; as it is stored, where it is."""
         key = self._key(first.address)
         if (page := await self._stored(key)) is not None:
@@ -170,7 +173,7 @@ class Pages:
         await self._ledger.started(key, EntryKind.PAGE)
         return self._with_ways(page_of_reading(first.reading, requests=0), first.result)
 
-    async def done(self, place: PageAddress | None, page: Page, entry: PageEntry) -> None:
+    async def done(self, place: PageAddress | None, page: FetchedPage, entry: PageEntry) -> None:
         """Write into the journal that a page is on disk. One that could not be read whole is asked for again."""
         if page.flaw:
             await self._ledger.failed(self._key(place))
@@ -182,7 +185,7 @@ class Pages:
         else:
             await self._ledger.store(EntryKind.PAGE, {self._key(place): payload})
 
-    async def _stored(self, key: str) -> Page | None:
+    async def _stored(self, key: str) -> FetchedPage | None:
         if self._call.tool.requires_fresh_input or may_repeat_address(self.pagination):
             # The same address of a scroll gives another page each time: what is stored is not what it would give.
             return None
@@ -190,7 +193,7 @@ class Pages:
         payload = await self._ledger.found(key, max_age_s=max_age_s)
         return None if payload is None else await asyncio.to_thread(from_journal, payload)
 
-    def _with_ways(self, page: Page, result: CallResult) -> Page:
+    def _with_ways(self, page: FetchedPage, result: CallResult) -> FetchedPage:
         page.ways = other_ways(result, self.pagination, records_path=self._path, size=self.size)
         return page
 
@@ -214,7 +217,7 @@ _MOST_BYTES = 2 * 2**20
 """A larger answer is the data itself and is stored as a page."""
 
 
-class StoredAnswer(Stored):
+class StoredResponse(StoredModel):
     """A response as it stands in the journal."""
 
     payload: Json
@@ -225,15 +228,15 @@ class StoredAnswer(Stored):
     flaw: str = ""
 
 
-class Recalled:
+class CachedProbeClient:
     """Sends a probe's requests, and remembers their answers. `sight` is that of the first answer.
 
     `identity` is the source's: an answer to another account, or of another server, is no answer.
     """
 
-    def __init__(self, send: Send, call: DecidedCall, ledger: Ledger, *, identity: str = "") -> None:
+    def __init__(self, send: Send, call: DecidedCall, ledger: RunCache, *, identity: str = "") -> None:
         self._send, self._call, self._ledger, self._identity = send, call, ledger, identity
-        self.sight = Sight()
+        self.sight = ResponseVersion()
         self._has_seen = False
 
     async def __call__(self, place: PageAddress | None) -> CallResult:
@@ -244,7 +247,7 @@ class Recalled:
             result = await (self._send(place) if self._call.is_repeatable else self._sent_once(key, place))
             await self._remember(key, result)
         if not self._has_seen:
-            self._has_seen, self.sight = True, Sight.of(result)
+            self._has_seen, self.sight = True, ResponseVersion.of(result)
         return result
 
     async def _sent_once(self, key: str, place: PageAddress | None) -> CallResult:
@@ -267,7 +270,7 @@ class Recalled:
         if payload is None:
             return None
         try:
-            stored = await asyncio.to_thread(StoredAnswer.model_validate_json, payload)
+            stored = await asyncio.to_thread(StoredResponse.model_validate_json, payload)
         except ValidationError:
             return None
         return CallResult(
@@ -283,7 +286,7 @@ class Recalled:
     async def _remember(self, key: str, result: CallResult) -> None:
         if result.n_bytes > _MOST_BYTES and self._call.is_repeatable:
             return
-        stored = StoredAnswer(
+        stored = StoredResponse(
             payload=result.payload,
             location=result.location,
             headers={k: v for k, v in result.headers.items() if k not in _UNSTORED_HEADERS},
@@ -293,7 +296,7 @@ class Recalled:
         )
         payload = stored.model_dump_json().encode("utf-8", "replace")
         # What a credential was taken out of is no answer any more: it is asked for again.
-        if not NO_SECRETS.is_touched(payload):
+        if not CREDENTIAL_MASK.is_touched(payload):
             await self._ledger.store(EntryKind.PAGE, {key: payload})
 
     def _key(self, place: PageAddress | None) -> str:
@@ -303,7 +306,7 @@ class Recalled:
 
 
 async def same_size(
-    wanted: int | None, call: DecidedCall, ledger: Ledger, *, snapshot: Snapshot | None, identity: str = ""
+    wanted: int | None, call: DecidedCall, ledger: RunCache, *, snapshot: Snapshot | None, identity: str = ""
 ) -> int | None:
     """The size of the pages that are stored already, else `wanted`, which is then that of all further ones."""
     if wanted is None:

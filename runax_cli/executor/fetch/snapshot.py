@@ -14,14 +14,14 @@ from urllib.parse import urlsplit
 from adapters.base import CallResult
 from adapters.json_text import compact_bytes
 from adapters.pagination import Certainty
-from adapters.pagination.probe.probe import Probe
+from adapters.pagination.probe.probe import ProbeResult
 from runax_cli.executor.run_cache import key_of
 
 _SHARE_BY_AGE = 1 / 96
 """Without a total, pages are taken for the data a ninety-sixth as long: a quarter of an hour of a day."""
 
 
-class JudgedBy(StrEnum):
+class ValidatedBy(StrEnum):
     """What says that the data is unchanged."""
 
     TOTAL = "total and first record"
@@ -33,7 +33,7 @@ class Snapshot:
     """`digest` is equal for equal sights of the same data; `max_age_s` is how long pages of it may be used again."""
 
     digest: str
-    judged_by: JudgedBy
+    judged_by: ValidatedBy
     max_age_s: float
 
 
@@ -53,7 +53,7 @@ class Reuse:
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class ResponseVersion:
     """Where the answers of a probe came from, and what the server says of their version (RFC 9110, section 8.8)."""
 
     origin: str = ""
@@ -61,14 +61,14 @@ class Sight:
     last_modified: str = ""
 
     @classmethod
-    def of(cls, result: CallResult) -> "Sight":
+    def of(cls, result: CallResult) -> "ResponseVersion":
         """The sight of one answer."""
         where = urlsplit(result.location.rpartition(" ")[2])
         headers = result.headers
         return cls(f"{where.scheme}://{where.netloc}", headers.get("etag", ""), headers.get("last-modified", ""))
 
 
-def snapshot_of(found: Probe, sight: Sight, *, source: str, reuse: Reuse) -> Snapshot | None:
+def snapshot_of(found: ProbeResult, sight: ResponseVersion, *, source: str, reuse: Reuse) -> Snapshot | None:
     """What `found` shows of a source; None where nothing may be taken over.
 
     The identity of a source tells it, as one user may see it, from any other: pages of two never mix.
@@ -80,5 +80,5 @@ def snapshot_of(found: Probe, sight: Sight, *, source: str, reuse: Reuse) -> Sna
     is_counted = found.total is not None and found.certainty is Certainty.EXACT
     seen = [found.total, found.certainty.value, found.tokens_estimation, hashlib.sha256(first).hexdigest()]
     digest = key_of("snapshot", identity, sight.origin, sight.etag, sight.last_modified, *seen)
-    judged_by = JudgedBy.TOTAL if is_counted else JudgedBy.AGE
+    judged_by = ValidatedBy.TOTAL if is_counted else ValidatedBy.AGE
     return Snapshot(digest, judged_by, reuse.max_age_s * (1 if is_counted else _SHARE_BY_AGE))

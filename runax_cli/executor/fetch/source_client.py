@@ -13,23 +13,22 @@ from typing import Protocol, assert_never
 from adapters.base import (
     CallResult,
     Json,
-    Notice,
-    Observer,
+    OnEvent,
     PageAddress,
-    ProgressTold,
-    RequestHeld,
+    ProgressReported,
     RequestSent,
+    RequestThrottled,
     RetryPlanned,
     RetryRefused,
+    SourceEvent,
     SourceWarning,
 )
 from adapters.clock import Clock
 from adapters.errors import SourceError, TimedOut
 from runax_cli.core.budget import Amount, Budget, Reservation
 from runax_cli.core.errors import BudgetExhausted
-from runax_cli.core.events import RequestHeld as Held
-from runax_cli.core.events import RetryScheduled, SourceProgressed, SourceRequested, Warned
-from runax_cli.executor.outcome import DecidedCall, Scope
+from runax_cli.core.events import RequestDelayed, RetryScheduled, SourceProgressed, SourceRequested, Warned
+from runax_cli.executor.outcome import CallScope, DecidedCall
 from runax_cli.executor.store.dataset import Dataset
 from runax_cli.models.retry import counting
 
@@ -62,7 +61,7 @@ class Deadline:
         return max(0.0, self._until - self._clock.monotonic())
 
 
-class Caps:
+class CallCaps:
     """The limits of one call, held against what it has on disk. The time runs from the moment this is made."""
 
     def __init__(self, limits: FetchLimits, dataset: Dataset, clock: Clock) -> None:
@@ -88,7 +87,7 @@ PATIENCE_S = 5.0
 """A request that takes longer gives its place to another: a source that hangs must not stop those that answer."""
 
 
-class Places:
+class ConcurrencyLimiter:
     """At most `most` holders at once that are not overdue. An overdue one goes on, and is not counted any more."""
 
     def __init__(self, most: int, *, patience_s: float = PATIENCE_S) -> None:
@@ -117,12 +116,12 @@ class Source(Protocol):
         arguments: Mapping[str, Json],
         page: PageAddress | None = None,
         *,
-        observer: Observer = ...,
+        observer: OnEvent = ...,
     ) -> CallResult:
         """Send one request (and its retries). Raises SourceError."""
 
 
-class Sender:
+class SourceClient:
     """Sends the requests of one call; `requests` counts them, retries included."""
 
     def __init__(
@@ -130,10 +129,10 @@ class Sender:
         source: Source,
         call: DecidedCall,
         *,
-        scope: Scope,
+        scope: CallScope,
         slots: asyncio.Semaphore,
         max_attempts: int,
-        places: Places | None = None,
+        places: ConcurrencyLimiter | None = None,
         deadline: Deadline | None = None,
     ) -> None:
         self.requests = 0
@@ -147,7 +146,7 @@ class Sender:
     async def __call__(self, page: PageAddress | None) -> CallResult:
         """The response to one page's request. Raises SourceError, and BudgetExhausted before anything is sent."""
         async with self._slots, self._placed(), self._scope.budget.held(self._worst) as reservation:
-            used, further = 0, _Further(self._scope.budget)
+            used, further = 0, _ExtraRequests(self._scope.budget)
             try:
                 result = await self._in_time(page, lambda notice: self._tell(notice, further))
                 used = result.requests
@@ -164,7 +163,7 @@ class Sender:
     def _placed(self) -> AbstractAsyncContextManager[None]:
         return nullcontext() if self._places is None else self._places.held()
 
-    async def _in_time(self, page: PageAddress | None, observer: Observer) -> CallResult:
+    async def _in_time(self, page: PageAddress | None, observer: OnEvent) -> CallResult:
         """The response, within what is left of the call's time. What was sent by then counts as one request."""
         tool, deadline = self._call.tool, self._deadline
         if deadline is None:
@@ -178,23 +177,23 @@ class Sender:
             text = f"the {deadline.limit_s:g} s that one call may take are used up; raise them with --call-timeout"
             raise TimedOut(text, source=tool.source, location=tool.locator) from None
 
-    def _tell(self, notice: Notice, further: "_Further") -> None:
+    def _tell(self, notice: SourceEvent, further: "_ExtraRequests") -> None:
         emit = self._scope.emitter.emit
         match notice:
             case RequestSent():
                 emit(SourceRequested(source=notice.source, location=notice.location))
             case RetryPlanned():
                 self._repeat(notice, further)
-            case RequestHeld():
-                emit(Held(what=notice.location, wait_s=notice.wait_s, why=notice.why))
-            case ProgressTold(source, location, done, total, text):
+            case RequestThrottled():
+                emit(RequestDelayed(what=notice.location, wait_s=notice.wait_s, why=notice.why))
+            case ProgressReported(source, location, done, total, text):
                 emit(SourceProgressed(source=source, location=location, done=done, total=total, text=text))
             case SourceWarning():
                 emit(Warned(code=notice.code, text=f"{notice.tool}: {notice.text}"))
             case _:
                 assert_never(notice)
 
-    def _repeat(self, planned: RetryPlanned, further: "_Further") -> None:
+    def _repeat(self, planned: RetryPlanned, further: "_ExtraRequests") -> None:
         try:
             if planned.attempt > self._max_attempts:
                 further.reserve()
@@ -205,7 +204,7 @@ class Sender:
             raise RetryRefused(str(exhausted)) from exhausted
 
 
-class _Further:
+class _ExtraRequests:
     """Requests beyond the worst case that was set aside for one page, as an outage that is waited out takes."""
 
     def __init__(self, budget: Budget) -> None:

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from adapters.base import Convention, Json, JsonObject, Pagination, ToolSpec
+from adapters.base import Json, JsonObject, Pagination, PaginationStyle, ToolSpec
 from adapters.errors import SourceError
 from adapters.pagination import address, offset_address
 from adapters.pagination.probe.probe import total_again
@@ -16,16 +16,16 @@ from runax_cli.core.errors import BudgetExhausted, place_of
 from runax_cli.core.events import Warned
 from runax_cli.core.results import Reason, ReasonCode, TotalIs
 from runax_cli.executor.fetch.deduplication import id_of
-from runax_cli.executor.fetch.page import Page
-from runax_cli.executor.fetch.pages import Pages
-from runax_cli.executor.fetch.source_client import Sender, Source
-from runax_cli.executor.outcome import CallOutcome, DecidedCall, Scope
+from runax_cli.executor.fetch.page import FetchedPage
+from runax_cli.executor.fetch.pages import PageClient
+from runax_cli.executor.fetch.source_client import Source, SourceClient
+from runax_cli.executor.outcome import CallOutcome, CallScope, DecidedCall
 from runax_cli.executor.strategy import legal_size
 
 _PAIR = 2
 
 
-async def corrected_unit(pages: Pages, first: list[Json]) -> tuple[Pagination, str] | None:
+async def corrected_unit(pages: PageClient, first: list[Json]) -> tuple[Pagination, str] | None:
     """How positions really count, in words too, seen from the records of the first page; None where the guess holds.
 
     A page that is to begin with the last but one of these records is asked for. It is of two, since pages of one record
@@ -41,11 +41,11 @@ async def corrected_unit(pages: Pages, first: list[Json]) -> tuple[Pagination, s
     second = await _at(pages, 1, pages.size or size)
     if second and all(record not in first for record in second):
         text = f"'{pagination.position}' counts pages and not records"
-        return replace(pagination, convention=Convention.PAGE), text
+        return replace(pagination, convention=PaginationStyle.PAGE), text
     return None
 
 
-async def stands_still(pages: Pages, index: int, record: Json, *, stride: int) -> bool:
+async def stands_still(pages: PageClient, index: int, record: Json, *, stride: int) -> bool:
     """Whether `record`, the last of page `index` of a walk in steps of `stride`, is still where it was read.
 
     It is not where records before it were added or deleted meanwhile: then the page behind began with another one than
@@ -53,7 +53,7 @@ async def stands_still(pages: Pages, index: int, record: Json, *, stride: int) -
     """
     pagination, at = pages.pagination, (index + 1) * stride - 1
     try:
-        if pagination.convention is Convention.PAGE:
+        if pagination.convention is PaginationStyle.PAGE:
             page = await pages.seen_again(address(pagination, page_index=index, size=pages.size))
             found = page.records[stride - 1 : stride]
         else:
@@ -72,18 +72,18 @@ def is_same(one: Json, other: Json) -> bool:
     return bool(2 * sum(name in other and other[name] == value for name, value in one.items()) > len(one))
 
 
-async def page_before(pages: Pages) -> Page | None:
+async def page_before(pages: PageClient) -> FetchedPage | None:
     """The page at position 0 of a walk that began at 1; None where there is none."""
     from_zero = replace(pages.pagination, first=0)
     try:
-        if from_zero.convention is Convention.PAGE:
+        if from_zero.convention is PaginationStyle.PAGE:
             return await pages.ask(address(from_zero, page_index=0, size=pages.size))
         return await pages.ask(offset_address(from_zero, offset=0, size=legal_size(from_zero, 1)))
     except (SourceError, BudgetExhausted):
         return None
 
 
-async def _at(pages: Pages, offset: int, size: int) -> list[Json]:
+async def _at(pages: PageClient, offset: int, size: int) -> list[Json]:
     try:
         return (await pages.ask(offset_address(pages.pagination, offset=offset, size=size))).records
     except (SourceError, BudgetExhausted):
@@ -98,7 +98,7 @@ _TIME_LIMIT_S = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Read:
+class CheckedCall:
     """A call that was read: its tool and arguments, and how many records there were."""
 
     call_id: str
@@ -107,18 +107,18 @@ class Read:
     total: int
 
 
-def worth_checking(outcome: CallOutcome, *, call_id: str, tool: ToolSpec | None) -> Read | None:
+def worth_checking(outcome: CallOutcome, *, call_id: str, tool: ToolSpec | None) -> CheckedCall | None:
     """What to ask about a call again; None where one page brought all of it, or where its total is in doubt anyway."""
     coverage = outcome.coverage
     is_settled = coverage.is_complete and coverage.total_is is TotalIs.EXACT and not coverage.reasons
     if tool is None or not is_settled or not outcome.report.requests or coverage.pages_read < 2:
         return None
     total = coverage.records_total or 0
-    return Read(call_id=call_id, tool=tool, arguments=outcome.report.arguments, total=total)
+    return CheckedCall(call_id=call_id, tool=tool, arguments=outcome.report.arguments, total=total)
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class TotalChange:
     """How many records there are now, and what that says of those that were read."""
 
     total: int
@@ -132,7 +132,7 @@ class Change:
         return replace(outcome, coverage=coverage.model_copy(update=told), report=report)
 
 
-async def changes(reads: Sequence[Read], source: Source, *, scope: Scope) -> dict[str, Change]:
+async def changes(reads: Sequence[CheckedCall], source: Source, *, scope: CallScope) -> dict[str, TotalChange]:
     """By call, how its data changed since it was read. Cancellation passes."""
     largest = sorted(reads, key=lambda read: -read.total)[:MOST_CHECKED]
     slots = asyncio.Semaphore(_AT_ONCE)
@@ -141,10 +141,10 @@ async def changes(reads: Sequence[Read], source: Source, *, scope: Scope) -> dic
     return {call_id: change for call_id, task in tasks.items() if (change := task.result()) is not None}
 
 
-async def _change(read: Read, source: Source, scope: Scope, slots: asyncio.Semaphore) -> Change | None:
+async def _change(read: CheckedCall, source: Source, scope: CallScope, slots: asyncio.Semaphore) -> TotalChange | None:
     call = DecidedCall(call_id=read.call_id, tool=read.tool, arguments=read.arguments, focus="")
     mine = replace(scope, emitter=scope.emitter.child(call_id=read.call_id))
-    sender = Sender(source, call, scope=mine, slots=slots, max_attempts=_ATTEMPTS)
+    sender = SourceClient(source, call, scope=mine, slots=slots, max_attempts=_ATTEMPTS)
     try:
         async with asyncio.timeout(_TIME_LIMIT_S):
             total = await total_again(read.tool, sender)
@@ -160,8 +160,8 @@ async def _change(read: Read, source: Source, scope: Scope, slots: asyncio.Semap
     return None
 
 
-def _compared(read: Read, total: int | None) -> Change | None:
+def _compared(read: CheckedCall, total: int | None) -> TotalChange | None:
     if total is None or total == read.total:
         return None
     text = f"the data changed while it was read: {read.total:,} {read.tool.noun} then, {total:,} at the end"
-    return Change(total, Reason(code=ReasonCode.TOTAL_CHANGED, text=text))
+    return TotalChange(total, Reason(code=ReasonCode.TOTAL_CHANGED, text=text))

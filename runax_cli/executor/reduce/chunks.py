@@ -26,21 +26,21 @@ class Measure(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Load:
+class TextWeight:
     """What a text weighs: tokens as counted, uncorrected, and bytes. Both add up over lines."""
 
     counted: int = 0
     n_bytes: int = 0
 
-    def __add__(self, other: "Load") -> "Load":
-        return Load(counted=self.counted + other.counted, n_bytes=self.n_bytes + other.n_bytes)
+    def __add__(self, other: "TextWeight") -> "TextWeight":
+        return TextWeight(counted=self.counted + other.counted, n_bytes=self.n_bytes + other.n_bytes)
 
 
-Fits: TypeAlias = Callable[[Load], bool]
+Fits: TypeAlias = Callable[[TextWeight], bool]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unit:
+class ChunkUnit:
     """A record, or a part of one, as a reducer will see it.
 
     `row` is the record's row number, `page` the index of its page from 0, `whole_chars` the length of the whole
@@ -50,7 +50,7 @@ class Unit:
     row: int
     page: int
     text: str
-    load: Load
+    load: TextWeight
     whole_chars: int
     part: int = 0
     parts: int = 0
@@ -66,12 +66,12 @@ class Chunk:
     """Units for one request; `index` counts from 1."""
 
     index: int
-    units: tuple[Unit, ...]
+    units: tuple[ChunkUnit, ...]
 
     @property
-    def load(self) -> Load:
+    def load(self) -> TextWeight:
         """What all units weigh together."""
-        return sum((unit.load for unit in self.units), Load())
+        return sum((unit.load for unit in self.units), TextWeight())
 
     @property
     def pages(self) -> tuple[int, ...]:
@@ -88,7 +88,7 @@ class Chunk:
         return "\n".join(unit.line(number) for number, unit in enumerate(self.units, start=1))
 
 
-class Packer:
+class ChunkPacker:
     """Packs units in the order they come. A chunk is closed by the first unit that no longer fits.
 
     Where it is known how many units the same chunk had when it was read before, it gets as many again: what fits is
@@ -97,8 +97,8 @@ class Packer:
 
     def __init__(self, fits: Fits) -> None:
         self._fits = fits
-        self._open: list[Unit] = []
-        self._load = Load()
+        self._open: list[ChunkUnit] = []
+        self._load = TextWeight()
         self._known: int | None = None
         self.closed = 0
 
@@ -111,7 +111,7 @@ class Packer:
         """So many units made up the open chunk when it was read before; None where it was not."""
         self._known = units
 
-    def add(self, unit: Unit) -> Chunk | None:
+    def add(self, unit: ChunkUnit) -> Chunk | None:
         """Take a unit that fits a chunk by itself; the chunk that it closed, if it did."""
         closed = self._close() if self._open and self._is_full(unit) else None
         self._open.append(unit)
@@ -122,7 +122,7 @@ class Packer:
         """The last chunk, which nothing closed."""
         return self._close() if self._open else None
 
-    def _is_full(self, unit: Unit) -> bool:
+    def _is_full(self, unit: ChunkUnit) -> bool:
         if self._known is not None:
             return len(self._open) >= self._known
         return not self._fits(self._load + unit.load)
@@ -130,24 +130,24 @@ class Packer:
     def _close(self) -> Chunk:
         self.closed += 1
         chunk = Chunk(index=self.closed, units=tuple(self._open))
-        self._open, self._load, self._known = [], Load(), None
+        self._open, self._load, self._known = [], TextWeight(), None
         return chunk
 
 
-def weigh(text: str, measure: Measure) -> Load:
+def weigh(text: str, measure: Measure) -> TextWeight:
     """The load of one line, its reference and line end included."""
     return _load_of(REFERENCE + text + "\n", measure)
 
 
-def units_of(text: str, *, row: int, page: int, measure: Measure, fits: Fits) -> Iterator[Unit]:
+def units_of(text: str, *, row: int, page: int, measure: Measure, fits: Fits) -> Iterator[ChunkUnit]:
     """A record as one unit, or in as many parts as it takes for each to fit a chunk by itself."""
     load = weigh(text, measure)
     if fits(load):
-        yield Unit(row=row, page=page, text=text, load=load, whole_chars=len(text))
+        yield ChunkUnit(row=row, page=page, text=text, load=load, whole_chars=len(text))
         return
     pieces = list(_cut(text, load, measure=measure, fits=fits))
     for number, (piece, piece_load) in enumerate(pieces, start=1):
-        yield Unit(
+        yield ChunkUnit(
             row=row, page=page, text=piece, load=piece_load, whole_chars=len(text), part=number, parts=len(pieces)
         )
 
@@ -170,7 +170,7 @@ def _middle(weights: Sequence[int]) -> int:
     return len(weights) - 1
 
 
-def _cut_in_two(unit: Unit, measure: Measure) -> tuple[Unit, ...]:
+def _cut_in_two(unit: ChunkUnit, measure: Measure) -> tuple[ChunkUnit, ...]:
     middle = len(unit.text) // 2
     if middle == 0:
         return (unit,)
@@ -182,7 +182,7 @@ def _cut_in_two(unit: Unit, measure: Measure) -> tuple[Unit, ...]:
     )
 
 
-def _cut(text: str, whole: Load, *, measure: Measure, fits: Fits) -> Iterator[tuple[str, Load]]:
+def _cut(text: str, whole: TextWeight, *, measure: Measure, fits: Fits) -> Iterator[tuple[str, TextWeight]]:
     """Pieces from the left, each as long as the record's own density allows, and shorter where it is denser."""
     length = _first_guess(text, whole, fits)
     at = 0
@@ -196,19 +196,19 @@ def _cut(text: str, whole: Load, *, measure: Measure, fits: Fits) -> Iterator[tu
         at += take
 
 
-def _first_guess(text: str, whole: Load, fits: Fits) -> int:
+def _first_guess(text: str, whole: TextWeight, fits: Fits) -> int:
     share = 1.0
     while share * len(text) > 1 and not fits(_scaled(whole, share)):
         share *= _SAFETY
     return max(1, int(len(text) * share * _SAFETY))
 
 
-def _scaled(load: Load, share: float) -> Load:
-    return Load(counted=int(load.counted * share), n_bytes=int(load.n_bytes * share))
+def _scaled(load: TextWeight, share: float) -> TextWeight:
+    return TextWeight(counted=int(load.counted * share), n_bytes=int(load.n_bytes * share))
 
 
-def _load_of(line: str, measure: Measure) -> Load:
-    return Load(counted=measure(line), n_bytes=len(line.encode("utf-8", "surrogatepass")))
+def _load_of(line: str, measure: Measure) -> TextWeight:
+    return TextWeight(counted=measure(line), n_bytes=len(line.encode("utf-8", "surrogatepass")))
 
 
 HEAD = "[columns]"

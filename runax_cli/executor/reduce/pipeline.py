@@ -18,11 +18,11 @@ from runax_cli.core.events import ChunkFailed, ChunkPacked, ChunkReduced, Emitte
 from runax_cli.core.results import ReasonCode
 from runax_cli.core.untrusted_text import fenced
 from runax_cli.executor import responses as conclude
-from runax_cli.executor.coverage import Notes
-from runax_cli.executor.outcome import Finding, Scope
-from runax_cli.executor.reduce.chunks import Chunk, Load, Packer, Unit, units_of, weigh
+from runax_cli.executor.coverage import CoverageNotes
+from runax_cli.executor.outcome import CallScope, Finding
+from runax_cli.executor.reduce.chunks import Chunk, ChunkPacker, ChunkUnit, TextWeight, units_of, weigh
 from runax_cli.executor.reduce.reducer import ChunkOutcome, Reducer, ReducerPrompts, deduplicated, fitting_prefix
-from runax_cli.executor.run_cache import Ledger
+from runax_cli.executor.run_cache import RunCache
 from runax_cli.executor.store.dataset import Dataset
 from runax_cli.models.tokens import CalibratedCounter
 
@@ -45,7 +45,7 @@ def nothing_passes(_records: int, _tokens: int) -> bool:
 
 
 @dataclass(slots=True)
-class Read:
+class ReductionResult:
     """What was read so far: records read whole, findings by chunk, and what all `rows` weigh."""
 
     records: int = 0
@@ -60,7 +60,7 @@ class Read:
         return [finding for index in sorted(self.findings) for finding in self.findings[index]]
 
 
-class Reading:
+class ReductionPipeline:
     """One reading of a dataset (or of some of its rows) for one focus.
 
     Chunks wait for as long as `may_pass` says of the records and tokens so far that they may reach the main model as
@@ -73,20 +73,20 @@ class Reading:
         reducer: Reducer,
         *,
         emitter: Emitter,
-        notes: Notes,
+        notes: CoverageNotes,
         concurrency: int,
         expected_chunks: int | None = None,
         may_pass: MayPass = nothing_passes,
     ) -> None:
         self._dataset, self._reducer, self._emitter, self._notes = dataset, reducer, emitter, notes
         self._slots = asyncio.Semaphore(concurrency)
-        self._packer = Packer(reducer.fits)
+        self._packer = ChunkPacker(reducer.fits)
         self._expected = expected_chunks
         self._may_pass = may_pass
         self._held: list[Chunk] = []
         self._parts_read: dict[int, int] = {}
         self._row = 0
-        self.result = Read()
+        self.result = ReductionResult()
 
     async def pages(self, indices: AsyncIterator[int]) -> None:
         """Read pages as they become available, in page order; returns when all of them were reduced, or are held."""
@@ -130,7 +130,7 @@ class Reading:
             await self._take(await self._from_disk(partial(self._units_of_slice, index, start)), group)
         self._row += entry.records
 
-    async def _from_disk(self, units: Callable[[], list[Unit]]) -> list[Unit]:
+    async def _from_disk(self, units: Callable[[], list[ChunkUnit]]) -> list[ChunkUnit]:
         """Records as units. Those that the disk does not give back are told, and cost none of the others."""
         try:
             return await asyncio.to_thread(units)
@@ -138,7 +138,7 @@ class Reading:
             self._notes.missing(ReasonCode.STORE_ERROR, str(error))
             return []
 
-    async def _take(self, units: Sequence[Unit], group: asyncio.TaskGroup) -> None:
+    async def _take(self, units: Sequence[ChunkUnit], group: asyncio.TaskGroup) -> None:
         for unit in units:
             self.result.tokens += self._reducer.bound_of(unit.load)
             self.result.rows += unit.part <= 1
@@ -192,7 +192,7 @@ class Reading:
 
     def _tell(self, chunk: Chunk, of: int | None, outcome: ChunkOutcome) -> None:
         said = " | ".join(finding.statement for finding in outcome.findings) or "nothing relevant"
-        tokens = self._reducer.bound_of(Load(counted=self._reducer.measure(said), n_bytes=len(said.encode())))
+        tokens = self._reducer.bound_of(TextWeight(counted=self._reducer.measure(said), n_bytes=len(said.encode())))
         self._emitter.emit(
             ChunkReduced(
                 index=chunk.index,
@@ -214,25 +214,25 @@ class Reading:
         self._notes.missing(ReasonCode.BUDGET if is_budget else ReasonCode.CHUNK_FAILED, text)
         self._emitter.emit(ChunkFailed(index=chunk.index, of=of, records=len(rows), why=outcome.why, pages=chunk.pages))
 
-    def _units_of_slice(self, index: int, start: int) -> list[Unit]:
+    def _units_of_slice(self, index: int, start: int) -> list[ChunkUnit]:
         lines = islice(self._dataset.spool.lines(index, start), SLICE)
-        units: list[Unit] = []
+        units: list[ChunkUnit] = []
         for at, line in enumerate(lines, start=start + 1):
             units += self._units(line, row=self._row + at, page=index)
         return units
 
-    def _units_of_rows(self, rows: Sequence[int]) -> list[Unit]:
-        units: list[Unit] = []
+    def _units_of_rows(self, rows: Sequence[int]) -> list[ChunkUnit]:
+        units: list[ChunkUnit] = []
         for row in rows:
             for line in self._dataset.lines(row, row + 1):
                 units += self._units(line, row=row, page=0)
         return units
 
-    def _units(self, line: bytes, *, row: int, page: int) -> Sequence[Unit]:
+    def _units(self, line: bytes, *, row: int, page: int) -> Sequence[ChunkUnit]:
         text = fenced(line.decode("utf-8", "replace"))
         if not self._reducer.has_room:
             load = weigh(text, self._reducer.measure)
-            return [Unit(row=row, page=page, text=text, load=load, whole_chars=len(text))]
+            return [ChunkUnit(row=row, page=page, text=text, load=load, whole_chars=len(text))]
         return list(units_of(text, row=row, page=page, measure=self._reducer.measure, fits=self._reducer.fits))
 
 
@@ -240,7 +240,7 @@ MERGE_SHARE = 4
 _LONG_NAME = "x" * 24
 
 
-class Reader:
+class ReducerFactory:
     """Makes readings with one model, and merges what they find. What is small enough is read as it is."""
 
     def __init__(
@@ -250,7 +250,7 @@ class Reader:
         self.effective_tokens = effective_tokens
         self._prompts, self._concurrency = prompts, concurrency
 
-    async def reducer(self, focus: str, scope: Scope, ledger: Ledger) -> Reducer:
+    async def reducer(self, focus: str, scope: CallScope, ledger: RunCache) -> Reducer:
         """Built off the event loop: it measures its prompt, and the first measurement loads the vocabulary."""
 
         def built() -> Reducer:
@@ -270,14 +270,14 @@ class Reader:
         dataset: Dataset,
         reducer: Reducer,
         *,
-        scope: Scope,
-        notes: Notes,
+        scope: CallScope,
+        notes: CoverageNotes,
         expected_chunks: int | None,
         may_pass: MayPass = nothing_passes,
-    ) -> Reading:
+    ) -> ReductionPipeline:
         """One reading of `dataset`, told as the reducer's doing."""
         told = replace(scope, emitter=scope.emitter.child(role="reducer"))
-        return Reading(
+        return ReductionPipeline(
             dataset,
             reducer,
             emitter=told.emitter,
@@ -288,7 +288,7 @@ class Reader:
         )
 
     async def merged(
-        self, reducer: Reducer, result: Read, *, scope: Scope, direct_limit: int
+        self, reducer: Reducer, result: ReductionResult, *, scope: CallScope, direct_limit: int
     ) -> tuple[tuple[Finding, ...], int]:
         """Findings within the merge budget, and how many of them have to be kept back all the same."""
         raw = result.all_findings()

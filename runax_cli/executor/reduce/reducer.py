@@ -13,8 +13,8 @@ from runax_cli.core.errors import BudgetExhausted, ContextTooLong, ModelError, M
 from runax_cli.core.untrusted_text import fenced
 from runax_cli.executor.outcome import Finding
 from runax_cli.executor.reduce import replies
-from runax_cli.executor.reduce.chunks import Chunk, Load, Unit, halves, laid_out
-from runax_cli.executor.run_cache import Ledger, key_of
+from runax_cli.executor.reduce.chunks import Chunk, ChunkUnit, TextWeight, halves, laid_out
+from runax_cli.executor.run_cache import RunCache, key_of
 from runax_cli.memory.journal import EntryKind
 from runax_cli.models.base import Message, Model, ModelRequest, OutputSchema, Prompt, Role
 from runax_cli.models.metering import RequestTooLarge
@@ -130,8 +130,8 @@ class ChunkOutcome:
     """
 
     findings: list[Finding] = field(default_factory=list)
-    read: list[Unit] = field(default_factory=list)
-    failed: list[Unit] = field(default_factory=list)
+    read: list[ChunkUnit] = field(default_factory=list)
+    failed: list[ChunkUnit] = field(default_factory=list)
     why: str = ""
     stops: BudgetExhausted | ModelRefused | None = None
     from_store: bool = False
@@ -158,7 +158,7 @@ class Reducer:
         prompts: ReducerPrompts,
         focus: str,
         effective_tokens: int,
-        ledger: Ledger,
+        ledger: RunCache,
     ) -> None:
         self._model, self._counter, self._prompts, self._ledger = model, counter, prompts, ledger
         self._focus = fenced(beginning_and_end(focus, counter, most_tokens=effective_tokens // FOCUS_SHARE))
@@ -177,12 +177,12 @@ class Reducer:
         """Whether prompt and reply leave room for records at all."""
         return self.chunk_tokens >= SMALLEST_CHUNK
 
-    def fits(self, load: Load) -> bool:
+    def fits(self, load: TextWeight) -> bool:
         """Whether records of this load make a request that stays within effective, its repair included."""
         size = RequestSize(self._overhead.counted + load.counted, self._overhead.n_bytes + load.n_bytes)
         return size.bound(self._counter) <= self._effective - self.output_tokens
 
-    def bound_of(self, load: Load) -> int:
+    def bound_of(self, load: TextWeight) -> int:
         """Tokens that a load is bound by, as chunks are packed."""
         return self._counter.bound_of_counted(load.counted, load.n_bytes)
 
@@ -201,7 +201,7 @@ class Reducer:
         await self._ledger.failed(key)
         return outcome
 
-    async def units_before(self, first: Unit) -> int | None:
+    async def units_before(self, first: ChunkUnit) -> int | None:
         """How many units the chunk that begins with `first` had when it was read before; None where it was not."""
         stored = await self._ledger.found(self._boundary(first))
         return int(stored) if stored is not None and stored.isdigit() else None
@@ -346,7 +346,7 @@ class Reducer:
     def _key(self, chunk: Chunk) -> str:
         return self._key_of("reduction", chunk.text(), self._prompts.system, self._prompts.user)
 
-    def _boundary(self, first: Unit) -> str:
+    def _boundary(self, first: ChunkUnit) -> str:
         where = f"{first.part} {first.text}"
         return self._key_of("boundary", where, self._prompts.system, self._prompts.user)
 

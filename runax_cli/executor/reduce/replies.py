@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from runax_cli.executor.outcome import Finding
-from runax_cli.executor.reduce.chunks import Chunk, Unit
+from runax_cli.executor.reduce.chunks import Chunk, ChunkUnit
 from runax_cli.models.base import OutputSchema
 
 LONGEST_STATEMENT = 2000
@@ -28,7 +28,7 @@ class _Finding(_Strict):
     quote: str | None = None
 
 
-class _Reply(_Strict):
+class _ReducerReply(_Strict):
     findings: list[_Finding]
     nothing_relevant: bool
 
@@ -75,7 +75,7 @@ MERGED_FINDINGS = OutputSchema(
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckedFindings:
     """A reply after its check. `errors` are what a repair has to mend; empty where everything holds.
 
     `is_usable` is False where the reply is no reply: out of shape, or with references to nothing.
@@ -86,14 +86,14 @@ class Checked:
     is_usable: bool
 
 
-def check(text: str, chunk: Chunk) -> Checked:
+def check(text: str, chunk: Chunk) -> CheckedFindings:
     """Check a reply against the chunk that was sent. Rows take the place of local references."""
     try:
-        reply = _Reply.model_validate_json(text)
+        reply = _ReducerReply.model_validate_json(text)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "the reply"
-        return Checked((), (f"{where}: {first['msg']}",), is_usable=False)
+        return CheckedFindings((), (f"{where}: {first['msg']}",), is_usable=False)
     findings: list[Finding] = []
     errors: list[str] = []
     is_usable = True
@@ -115,7 +115,7 @@ def check(text: str, chunk: Chunk) -> Checked:
         findings.append(Finding(id="", statement=statement, records=rows, quote=quote, is_quote_verified=is_verified))
     if not reply.findings and not reply.nothing_relevant:
         errors.append("no findings, and nothing_relevant is false: one of the two is wrong")
-    return Checked(tuple(findings), tuple(errors), is_usable=is_usable)
+    return CheckedFindings(tuple(findings), tuple(errors), is_usable=is_usable)
 
 
 def merged(text: str) -> list[tuple[str, list[str]]] | None:
@@ -127,13 +127,13 @@ def merged(text: str) -> list[tuple[str, list[str]]] | None:
     return [(found.statement, found.sources) for found in reply.findings]
 
 
-def _stands_in(quote: str, unit: Unit) -> bool:
+def _stands_in(quote: str, unit: ChunkUnit) -> bool:
     """White space is folded on both sides; escapes of JSON count as the characters they stand for."""
     wanted = _folded(quote)
     return wanted in _folded(unit.text) or wanted in _folded(_unescaped(unit))
 
 
-def _unescaped(unit: Unit) -> str:
+def _unescaped(unit: ChunkUnit) -> str:
     if unit.part:
         return unit.text.replace("\\n", " ").replace("\\t", " ").replace('\\"', '"').replace("\\\\", "\\")
     try:

@@ -51,14 +51,14 @@ _WORDS_OF_SQL = frozenset(
 """What DuckDB does not take for a column without quotes; a test asks it for each of its keywords."""
 
 
-class Connection(Protocol):
+class SqlConnection(Protocol):
     """What is needed of a DuckDB connection or cursor."""
 
     def execute(self, query: str) -> Any:
         """Run one statement."""
 
 
-class Reading(StrEnum):
+class ColumnReading(StrEnum):
     """As what a column of text can be read."""
 
     NUMBER = "number"
@@ -66,7 +66,7 @@ class Reading(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class TableColumn:
     """A column of the table: its name, its DuckDB type."""
 
     name: str
@@ -88,7 +88,7 @@ class Column:
         return self.type.endswith("]")
 
     @property
-    def fields(self) -> tuple["Column", ...]:
+    def fields(self) -> tuple["TableColumn", ...]:
         """The fields of a structure, or of the structures in a list; none for other types."""
         inner = _STRUCTURE.fullmatch(self.type)
         return tuple(map(_field, _split(inner[1]))) if inner else ()
@@ -100,7 +100,7 @@ class TypedColumn:
 
     name: str
     source: str
-    reading: Reading
+    reading: ColumnReading
     expression: str
     misfits: int
     note: str = ""
@@ -153,20 +153,20 @@ def _split(fields: str) -> list[str]:
     return [part.strip() for part in parts]
 
 
-def _field(text: str) -> Column:
+def _field(text: str) -> TableColumn:
     named = _FIELD.fullmatch(text)
     if named is None:
-        return Column(text, "")
-    return Column(named["bare"] or named["quoted"].replace('""', '"'), named["type"])
+        return TableColumn(text, "")
+    return TableColumn(named["bare"] or named["quoted"].replace('""', '"'), named["type"])
 
 
-def columns_of(connection: Connection, table: str) -> tuple[Column, ...]:
+def columns_of(connection: SqlConnection, table: str) -> tuple[TableColumn, ...]:
     """The columns of a table or view, in order."""
     rows = connection.execute(f"DESCRIBE {quoted(table)}").fetchall()
-    return tuple(Column(row[0], row[1]) for row in rows)
+    return tuple(TableColumn(row[0], row[1]) for row in rows)
 
 
-def typed_columns(connection: Connection, table: str, columns: tuple[Column, ...]) -> tuple[TypedColumn, ...]:
+def typed_columns(connection: SqlConnection, table: str, columns: tuple[TableColumn, ...]) -> tuple[TypedColumn, ...]:
     """Numbers and dates that are written as text, wherever at least half of the values fit; over all records."""
     taken = {column.name.casefold() for column in columns}
     found = []
@@ -177,7 +177,7 @@ def typed_columns(connection: Connection, table: str, columns: tuple[Column, ...
     return tuple(found)
 
 
-def _is_promising(connection: Connection, table: str, column: Column) -> bool:
+def _is_promising(connection: SqlConnection, table: str, column: TableColumn) -> bool:
     """Whether measuring all records is worth it: in a spread sample enough values look like numbers or dates."""
     text = _text_of(column)
     looks = [_number_test(text, _POINT), _number_test(text, _COMMA)]
@@ -190,7 +190,7 @@ def _is_promising(connection: Connection, table: str, column: Column) -> bool:
     return bool(fitting >= FITTING_SHARE / 2 * filled > 0)
 
 
-def _typed(connection: Connection, table: str, column: Column) -> TypedColumn | None:
+def _typed(connection: SqlConnection, table: str, column: TableColumn) -> TypedColumn | None:
     text = _text_of(column)
     fits = _measured(connection, table, text)
     if not fits.filled:
@@ -202,11 +202,13 @@ def _typed(connection: Connection, table: str, column: Column) -> TypedColumn | 
     if dates >= FITTING_SHARE * fits.filled:
         note = "day and month are ambiguous, read as month/day" if _is_ambiguous(fits) else ""
         expression = _date_expression(text, fits)
-        return TypedColumn(f"{column.name}_date", column.name, Reading.DATE, expression, fits.filled - dates, note)
+        return TypedColumn(
+            f"{column.name}_date", column.name, ColumnReading.DATE, expression, fits.filled - dates, note
+        )
     return None
 
 
-def _number(column: Column, text: str, fits: _Fits) -> TypedColumn:
+def _number(column: TableColumn, text: str, fits: _Fits) -> TypedColumn:
     is_point = fits.point >= fits.comma
     bare = f"regexp_replace({text}, '{_CURRENCY}|%|[^0-9.,eE+-]', '', 'g')"
     plain = f"replace({bare}, ',', '')" if is_point else f"replace(replace({bare}, '.', ''), ',', '.')"
@@ -214,10 +216,10 @@ def _number(column: Column, text: str, fits: _Fits) -> TypedColumn:
     expression = f"CASE WHEN {fitting} THEN TRY_CAST({plain} AS DOUBLE) END"
     note = "" if is_point else "decimal comma"
     misfits = fits.filled - max(fits.point, fits.comma)
-    return TypedColumn(f"{column.name}_num", column.name, Reading.NUMBER, expression, misfits, note)
+    return TypedColumn(f"{column.name}_num", column.name, ColumnReading.NUMBER, expression, misfits, note)
 
 
-def _measured(connection: Connection, table: str, text: str) -> _Fits:
+def _measured(connection: SqlConnection, table: str, text: str) -> _Fits:
     def count(test: str) -> str:
         return f"count(*) FILTER (length({text}) <= {SHORT_CHARS} AND ({test}))"
 
@@ -239,7 +241,7 @@ def _measured(connection: Connection, table: str, text: str) -> _Fits:
     return _Fits(*row)
 
 
-def _date_count(connection: Connection, table: str, expression: str) -> int:
+def _date_count(connection: SqlConnection, table: str, expression: str) -> int:
     statement = f"SELECT count({expression}) FROM {quoted(table)}"  # noqa: S608
     counted: int = connection.execute(statement).fetchone()[0]
     return counted
@@ -277,5 +279,5 @@ def _number_test(text: str, number: str) -> str:
     return f"regexp_full_match({text}, {literal(pattern)})"
 
 
-def _text_of(column: Column) -> str:
+def _text_of(column: TableColumn) -> str:
     return f"({quoted(column.name)} ->> '$')" if column.type == "JSON" else quoted(column.name)

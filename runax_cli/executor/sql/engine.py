@@ -16,7 +16,7 @@ from typing import Any
 from runax_cli.core.errors import RunaxError
 from runax_cli.executor.sql.columns import (
     ZONED,
-    Column,
+    TableColumn,
     TypedColumn,
     columns_of,
     identifier,
@@ -38,12 +38,12 @@ class QueryFailed(RunaxError):
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class QueryableTable:
     """A table that can be queried: its columns, and those offered beside columns of text."""
 
     name: str
     path: Path
-    columns: tuple[Column, ...]
+    columns: tuple[TableColumn, ...]
     typed: tuple[TypedColumn, ...] = ()
 
 
@@ -58,19 +58,19 @@ class QueryResult:
     tables: tuple[str, ...]
 
 
-class Engine:
+class SqlEngine:
     """Tables over Parquet files in one folder. One statement runs at a time; threads may share an engine."""
 
     def __init__(self, folder: Path, *, time_limit_s: float = TIME_LIMIT_S, memory_limit: str = MEMORY_LIMIT) -> None:
         self.folder = folder.resolve()
         # Replaced as a whole, under the lock, and never changed in place: statements that are over look names up here.
-        self.tables: Mapping[str, Table] = {}
+        self.tables: Mapping[str, QueryableTable] = {}
         self._time_limit_s = time_limit_s
         self._is_closed = False
         self._lock = threading.Lock()
         self._connection = _locked_down(self.folder, memory_limit)
 
-    def add(self, name: str, path: Path) -> Table:
+    def add(self, name: str, path: Path) -> QueryableTable:
         """Make a sealed file known as `name`, with a column `row` (from 1) in front and typed columns at the end."""
         with self._alone():
             raw = f"raw_{name}"
@@ -83,7 +83,7 @@ class Engine:
             offered = "".join(f", {t.expression} AS {quoted(t.name)}" for t in typed)
             statement = f"CREATE OR REPLACE VIEW {quoted(name)} AS SELECT *{offered} FROM {quoted(raw)}"  # noqa: S608
             self._connection.execute(statement)
-            table = Table(name, path, columns_of(self._connection, name), typed)
+            table = QueryableTable(name, path, columns_of(self._connection, name), typed)
             self.tables = {**self.tables, name: table}
             return table
 
@@ -96,7 +96,7 @@ class Engine:
                 f"CREATE OR REPLACE VIEW {quoted(joined)} AS "  # noqa: S608
                 f"SELECT * FROM {quoted(of)} LEFT JOIN {quoted(name)} USING (row)"
             )
-            made = {table: Table(table, path, columns_of(self._connection, table)) for table in (name, joined)}
+            made = {table: QueryableTable(table, path, columns_of(self._connection, table)) for table in (name, joined)}
             self.tables = {**self.tables, **made}
 
     def interrupt(self) -> None:
@@ -200,7 +200,7 @@ class Engine:
         unknown = re.search(r'(?:column|Table with name) "?([^"!\n]+?)"? (?:not found|does not exist)', message)
         if unknown is None:
             return ""
-        if "Table" in message.split("\n", 1)[0]:
+        if "QueryableTable" in message.split("\n", 1)[0]:
             return f" Tables: {', '.join(self.tables) or 'none yet'}."
         meant = [self.tables[name] for name in self._tables_in(statement)] or list(self.tables.values())
         names = {c.name: f"{c.name} ({table.name})" for table in meant for c in table.columns}
@@ -230,7 +230,7 @@ def _locked_down(folder: Path, memory_limit: str) -> Any:
     return connection
 
 
-def _view(name: str, path: Path, zoned: tuple[Column, ...]) -> str:
+def _view(name: str, path: Path, zoned: tuple[TableColumn, ...]) -> str:
     """The file with row numbers; instants become timestamps in UTC, which need no time zone to compare or to fetch."""
     source = f"read_parquet({literal(str(path.resolve()))}, file_row_number=true)"
     casts = ", ".join(

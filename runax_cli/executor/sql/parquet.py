@@ -34,14 +34,14 @@ _INTEGERS = ("BIGINT", "DECIMAL(38, 0)")
 
 
 @dataclass(frozen=True, slots=True)
-class Sealed:
+class SealedFile:
     """A sealed file: its records and its size in bytes."""
 
     records: int
     n_bytes: int
 
 
-def seal(dataset: Dataset) -> Sealed:
+def seal(dataset: Dataset) -> SealedFile:
     """Write the Parquet file of a dataset that has records. Raises StoreError; the spool is untouched by a failure."""
     import duckdb
 
@@ -64,7 +64,7 @@ def seal(dataset: Dataset) -> Sealed:
             path=str(target),
         ) from error
     dataset.is_sealed = True
-    return Sealed(records, target.stat().st_size)
+    return SealedFile(records, target.stat().st_size)
 
 
 def _written(connection: Any, path: Path, draft: Path, *, longest: int) -> int:

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from runax_cli.executor.sql.columns import Column, TypedColumn, identifier, quoted
-from runax_cli.executor.sql.engine import Engine, Table
+from runax_cli.executor.sql.columns import TableColumn, TypedColumn, identifier, quoted
+from runax_cli.executor.sql.engine import QueryableTable, SqlEngine
 from runax_cli.models.base import TokenCounter
 
 FREQUENT_VALUES = 6
@@ -28,7 +28,7 @@ class ColumnProfile:
     are no structures).
     """
 
-    column: Column
+    column: TableColumn
     nulls: int
     distinct: int | None = None
     low: str | None = None
@@ -44,7 +44,7 @@ class ColumnProfile:
 class TableProfile:
     """Figures of a table: its rows, and each column in the table's order."""
 
-    table: Table
+    table: QueryableTable
     n_rows: int
     columns: tuple[ColumnProfile, ...]
 
@@ -53,18 +53,18 @@ class TableProfile:
 class _Measured:
     """What is measured: an expression over a source, told under a column's name and type."""
 
-    column: Column
+    column: TableColumn
     expression: str
 
 
-def profile(engine: Engine, table: Table) -> TableProfile:
+def profile(engine: SqlEngine, table: QueryableTable) -> TableProfile:
     """Measure every column over all rows."""
     source = quoted(table.name)
     n_rows, columns = _profiles(engine, source, [_Measured(c, quoted(c.name)) for c in table.columns])
     return TableProfile(table, n_rows, tuple(_with_fields(engine, source, column) for column in columns))
 
 
-def _with_fields(engine: Engine, source: str, whole: ColumnProfile) -> ColumnProfile:
+def _with_fields(engine: SqlEngine, source: str, whole: ColumnProfile) -> ColumnProfile:
     name = quoted(whole.column.name)
     expression = name
     if whole.column.is_list:
@@ -73,19 +73,19 @@ def _with_fields(engine: Engine, source: str, whole: ColumnProfile) -> ColumnPro
     return replace(whole, fields=_profiles(engine, source, leaves)[1]) if leaves else whole
 
 
-def _leaves(column: Column, expression: str, path: str = "") -> Iterator[_Measured]:
+def _leaves(column: TableColumn, expression: str, path: str = "") -> Iterator[_Measured]:
     """The scalar fields of a structure, those of structures in it included, and no lists."""
     if column.is_list and not column.fields:
-        yield from () if (item := Column("", column.type[:-2])).is_nested else (_Measured(item, expression),)
+        yield from () if (item := TableColumn("", column.type[:-2])).is_nested else (_Measured(item, expression),)
     for inner in column.fields:
         inner_path, inner_expression = f"{path}{inner.name}", f"{expression}.{quoted(inner.name)}"
         if inner.fields and not inner.is_list:
             yield from _leaves(inner, inner_expression, f"{inner_path}.")
         elif not inner.is_nested:
-            yield _Measured(Column(inner_path, inner.type), inner_expression)
+            yield _Measured(TableColumn(inner_path, inner.type), inner_expression)
 
 
-def _profiles(engine: Engine, source: str, measured: Sequence[_Measured]) -> tuple[int, tuple[ColumnProfile, ...]]:
+def _profiles(engine: SqlEngine, source: str, measured: Sequence[_Measured]) -> tuple[int, tuple[ColumnProfile, ...]]:
     figures = ["count(*)", *(figure for each in measured for figure in _figures(each))]
     # Many aggregates in one pass cost one scan; a statement a column would cost one each.
     row = engine.select(f"SELECT {', '.join(figures)} FROM {source}").rows[0]  # noqa: S608
@@ -109,7 +109,7 @@ def _figures(measured: _Measured) -> list[str]:
     ]
 
 
-def _distinct(column: Column, value: str) -> str:
+def _distinct(column: TableColumn, value: str) -> str:
     """How many values there are. Of texts by their hashes: a million long texts would not fit into memory."""
     return (
         f"count(DISTINCT CASE WHEN {value} IS NOT NULL THEN hash({value}) END)"
@@ -118,7 +118,7 @@ def _distinct(column: Column, value: str) -> str:
     )
 
 
-def _profiled(engine: Engine, source: str, measured: _Measured, figures: list[Any], n_rows: int) -> ColumnProfile:
+def _profiled(engine: SqlEngine, source: str, measured: _Measured, figures: list[Any], n_rows: int) -> ColumnProfile:
     nulls, distinct, low, high, avg_chars, avg_items, example = figures
     is_short = avg_chars is None or avg_chars <= 60
     is_ranged = low is not None
@@ -127,7 +127,7 @@ def _profiled(engine: Engine, source: str, measured: _Measured, figures: list[An
     return ColumnProfile(measured.column, nulls, distinct, low, high, frequent, avg_chars, avg_items, example)
 
 
-def _frequent(engine: Engine, source: str, value: str) -> tuple[tuple[str, int], ...]:
+def _frequent(engine: SqlEngine, source: str, value: str) -> tuple[tuple[str, int], ...]:
     statement = (
         f"SELECT CAST({value} AS VARCHAR), count(*) AS n FROM {source} WHERE {value} IS NOT NULL "  # noqa: S608
         f"GROUP BY ALL ORDER BY n DESC, 1 LIMIT {FREQUENT_VALUES}"
@@ -135,7 +135,9 @@ def _frequent(engine: Engine, source: str, value: str) -> tuple[tuple[str, int],
     return tuple((value, count) for value, count in engine.select(statement).rows)
 
 
-def sample_rows(engine: Engine, table: Table, columns: tuple[str, ...], n: int) -> tuple[tuple[Any, ...], ...]:
+def sample_rows(
+    engine: SqlEngine, table: QueryableTable, columns: tuple[str, ...], n: int
+) -> tuple[tuple[Any, ...], ...]:
     """The first `n` rows of some columns, as values."""
     names = ", ".join(map(quoted, columns))
     return engine.select(f"SELECT {names} FROM {quoted(table.name)} ORDER BY row LIMIT {int(n)}").rows  # noqa: S608
@@ -149,7 +151,7 @@ _SHORT_TEXT = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
+class TableCard:
     """The text of a card, and the names of the columns that it leaves out."""
 
     text: str
@@ -163,7 +165,7 @@ def card(
     *,
     coverage: str,
     budget_tokens: int = CARD_TOKENS,
-) -> Card:
+) -> TableCard:
     """Tell a profile within `budget_tokens`; the least useful columns are dropped first, and named.
 
     `samples` are the first records; `coverage` is a sentence ("complete: 261 of 261 records").
@@ -175,10 +177,10 @@ def card(
 
     ranked = sorted(profile.columns, key=usefulness, reverse=True)
 
-    def told(n_columns: int, n_samples: int, n_values: int) -> Card:
+    def told(n_columns: int, n_samples: int, n_values: int) -> TableCard:
         return _told(profile, ranked[:n_columns], samples[:n_samples], coverage, n_values=n_values)
 
-    def fits(whole: Card) -> bool:
+    def fits(whole: TableCard) -> bool:
         return counter.count(whole.text) <= budget_tokens
 
     # Values of fields help more to write SQL than sample records, of which nested values are cut anyway.
@@ -205,7 +207,7 @@ def _told(
     coverage: str,
     *,
     n_values: int,
-) -> Card:
+) -> TableCard:
     names = {c.column.name for c in shown}
     typed = {t.name: t for t in profile.table.typed}
     read_as = {t.source: t.name for t in profile.table.typed}
@@ -218,10 +220,10 @@ def _told(
         lines.append(f"Not shown, can be queried too: {', '.join(dropped)}")
     for sample in samples:
         lines.append(f"Sample: {_sample({k: v for k, v in sample.items() if k in names and v is not None})}")
-    return Card("\n".join(lines), dropped)
+    return TableCard("\n".join(lines), dropped)
 
 
-def _within(whole: Card, counter: TokenCounter, budget_tokens: int) -> Card:
+def _within(whole: TableCard, counter: TokenCounter, budget_tokens: int) -> TableCard:
     """Where even the names of the dropped columns are too many, they are cut to a count."""
     if counter.count(whole.text) <= budget_tokens:
         return whole
@@ -230,8 +232,8 @@ def _within(whole: Card, counter: TokenCounter, budget_tokens: int) -> Card:
         names = ", ".join(_short(name) for name in whole.dropped[:kept])
         text = f"{head}\nNot shown: {names}{' and ' if names else ''}{len(whole.dropped) - kept} more; see DESCRIBE."
         if counter.count(text) <= budget_tokens:
-            return Card(text, whole.dropped)
-    return Card((head or tail)[:budget_tokens], whole.dropped)
+            return TableCard(text, whole.dropped)
+    return TableCard((head or tail)[:budget_tokens], whole.dropped)
 
 
 def _line(c: ColumnProfile, n_rows: int, typed: TypedColumn | None, read_as: str | None) -> str:

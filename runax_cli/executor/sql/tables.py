@@ -17,8 +17,8 @@ from adapters.json_text import compact
 from runax_cli.core.results import Coverage, ReasonCode
 from runax_cli.executor.outcome import Lineage
 from runax_cli.executor.sql import table_card as cards
-from runax_cli.executor.sql.columns import Column, quoted
-from runax_cli.executor.sql.engine import Engine, QueryFailed, QueryResult
+from runax_cli.executor.sql.columns import TableColumn, quoted
+from runax_cli.executor.sql.engine import QueryFailed, QueryResult, SqlEngine
 from runax_cli.executor.sql.table_card import profile, sample_rows
 from runax_cli.executor.store.dataset import Dataset
 from runax_cli.models.base import TokenCounter
@@ -28,7 +28,7 @@ _T = TypeVar("_T")
 
 
 @dataclass(slots=True)
-class Entry:
+class SealedDataset:
     """A sealed dataset, how much of the data it holds, and the number of label tables that were made of it.
 
     `made_by` is the call that it came from, in words.
@@ -67,7 +67,7 @@ class LabelTable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Basis:
+class FigureBasis:
     """What figures rest on: the datasets behind the tables of a statement, and the labels that took part."""
 
     lineage: Lineage
@@ -81,7 +81,7 @@ class Basis:
 
 
 @dataclass(slots=True)
-class Tables:
+class TableCatalog:
     """Datasets and labels by name. Methods that wait run the engine in a thread; one statement runs at a time.
 
     `entries` and `labels` are replaced as a whole and never changed in place: threads look names up in them.
@@ -89,15 +89,15 @@ class Tables:
 
     folder: Path
     counter: TokenCounter
-    entries: Mapping[str, Entry] = field(default_factory=dict)
+    entries: Mapping[str, SealedDataset] = field(default_factory=dict)
     labels: Mapping[str, LabelTable] = field(default_factory=dict)
-    _engine: Engine | None = None
+    _engine: SqlEngine | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def register(self, dataset: Dataset, coverage: Coverage, *, made_by: str = "") -> None:
         """Remember a dataset that is sealed; one that could not be sealed cannot be computed over."""
         if dataset.is_sealed:
-            entry = self.entries.get(dataset.name) or Entry(dataset, coverage)
+            entry = self.entries.get(dataset.name) or SealedDataset(dataset, coverage)
             entry.made_by = entry.made_by or made_by
             self.entries = {**self.entries, dataset.name: entry}
 
@@ -119,7 +119,7 @@ class Tables:
 
         return await self._off_loop(told)
 
-    def entry(self, name: str) -> Entry:
+    def entry(self, name: str) -> SealedDataset:
         """The dataset of that name. Raises QueryFailed with the names that there are."""
         if name not in self.entries:
             near = get_close_matches(name, self.entries, n=3, cutoff=0.5) or list(self.entries)
@@ -160,7 +160,7 @@ class Tables:
         )
         self.labels = {**self.labels, table.name: table, table.joined: table}
 
-    def basis(self, tables: Sequence[str]) -> Basis:
+    def basis(self, tables: Sequence[str]) -> FigureBasis:
         """What a statement that reads `tables` rests on."""
         used = {self.labels[name].name: self.labels[name] for name in tables if name in self.labels}
         names = [name for name in tables if name in self.entries] + [table.of for table in used.values()]
@@ -168,7 +168,7 @@ class Tables:
         is_whole = all(self.entries[name].is_whole for name in datasets)
         has_all_labels = not any(table.n_unusable for table in used.values())
         lineage = Lineage.BY_LABEL if used else Lineage.EXACT
-        return Basis(
+        return FigureBasis(
             lineage=lineage if is_whole and has_all_labels else Lineage.LOWER_BOUND,
             datasets=datasets,
             labels=tuple(used.values()),
@@ -194,11 +194,11 @@ class Tables:
         found += [table.of for name, table in self.labels.items() if name.casefold() in words]
         return found or list(self.entries)
 
-    def _with(self, names: Sequence[str]) -> Engine:
+    def _with(self, names: Sequence[str]) -> SqlEngine:
         """The engine with these datasets as tables. Blocking: the first use of a dataset looks at all of its text."""
         with self._lock:
             if self._engine is None:
-                self._engine = Engine(self.folder)
+                self._engine = SqlEngine(self.folder)
             for name in names:
                 if not self.entries[name].is_table:
                     self._engine.add(name, self.entries[name].dataset.table_path)
@@ -225,7 +225,7 @@ class _AsSent:
         return self.counter.count(compact(text))
 
 
-def _column(name: str, columns: Sequence[Column]) -> tuple[str, Column]:
+def _column(name: str, columns: Sequence[TableColumn]) -> tuple[str, TableColumn]:
     """The expression of a column, or of a member of a structure (`address.city`). Raises QueryFailed."""
     known = {column.name: column for column in columns}
     if name in known:
@@ -244,7 +244,7 @@ def _chosen(name: str, where: str | None) -> str:
     return f" WHERE row IN (SELECT row FROM {quoted(name)} WHERE (\n{where}\n))"  # noqa: S608
 
 
-def _as_text(found: tuple[str, Column]) -> str:
+def _as_text(found: tuple[str, TableColumn]) -> str:
     expression, column = found
     if column.is_nested and expression == quoted(column.name):
         expression = f"to_json({expression})"
@@ -258,6 +258,6 @@ def _joined(values: Sequence[str | None]) -> str | None:
     return (values[0] or "").strip() if len(values) == 1 else compact(list(values))
 
 
-def by_name(entries: Mapping[str, Entry], names: Sequence[str]) -> dict[str, Coverage]:
+def by_name(entries: Mapping[str, SealedDataset], names: Sequence[str]) -> dict[str, Coverage]:
     """The coverage of some datasets."""
     return {name: entries[name].coverage for name in names}

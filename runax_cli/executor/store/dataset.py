@@ -14,13 +14,13 @@ from adapters.base import Json, JsonObject
 from adapters.json_text import compact_bytes, parsed
 from runax_cli.core.errors import StoreError
 from runax_cli.executor.store.spool import PageEntry, Spool
-from runax_cli.telemetry.credential_mask import NO_SECRETS, KeyMask
+from runax_cli.telemetry.credential_mask import CREDENTIAL_MASK, CredentialMask
 
 
 class Dataset:
     """The records of one call. Rows can be read while pages still arrive, as far as all earlier pages are in."""
 
-    def __init__(self, name: str, folder: Path, *, mask: KeyMask = NO_SECRETS) -> None:
+    def __init__(self, name: str, folder: Path, *, mask: CredentialMask = CREDENTIAL_MASK) -> None:
         self.name = name
         self.folder = folder
         self._mask = mask
@@ -88,7 +88,7 @@ class Dataset:
 class DatasetStore:
     """Makes datasets in one folder (0700). Names are noun and ordinal, and are never given twice."""
 
-    def __init__(self, folder: Path, *, mask: KeyMask = NO_SECRETS) -> None:
+    def __init__(self, folder: Path, *, mask: CredentialMask = CREDENTIAL_MASK) -> None:
         self.folder, self._mask = folder, mask
         self._given: set[str] = set()
 

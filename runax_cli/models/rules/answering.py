@@ -20,7 +20,7 @@ NO_TOOL = "None of the tools fits this question. Ask about what they offer, in t
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ToolResult:
     """What a call returned, as the model was shown it: the tool, its arguments, the envelope."""
 
     tool: str
@@ -34,13 +34,13 @@ class Told:
         return [(ref, record) for ref, record in data.items() if "#" in ref] if isinstance(data, dict) else []
 
 
-def answer(clues: Clues, told: Sequence[Told]) -> str:
+def answer(clues: Clues, told: Sequence[ToolResult]) -> str:
     """The answer over all calls; in plain words, each statement with its references."""
     parts = [part for call in told if (part := _part(clues, call))]
     return "\n\n".join(parts) if parts else NO_TOOL
 
 
-def told_of(tool: str, arguments: str, content: str) -> Told:
+def told_of(tool: str, arguments: str, content: str) -> ToolResult:
     """Read one tool message; what is no JSON object counts as an error of that call."""
     try:
         envelope, parsed_arguments = json.loads(content), json.loads(arguments or "{}")
@@ -48,10 +48,10 @@ def told_of(tool: str, arguments: str, content: str) -> Told:
         envelope, parsed_arguments = {"status": "error", "error": {"message": "the result is not JSON"}}, {}
     if not isinstance(envelope, dict):
         envelope = {"status": "error", "error": {"message": "the result is no envelope"}}
-    return Told(tool, parsed_arguments if isinstance(parsed_arguments, dict) else {}, envelope)
+    return ToolResult(tool, parsed_arguments if isinstance(parsed_arguments, dict) else {}, envelope)
 
 
-def _part(clues: Clues, call: Told) -> str:
+def _part(clues: Clues, call: ToolResult) -> str:
     status = call.envelope.get("status")
     match status:
         case "success" | "partial":
@@ -65,7 +65,7 @@ def _part(clues: Clues, call: Told) -> str:
             return f"{call.tool} gave no data: {message}"
 
 
-def _figures(call: Told) -> str:
+def _figures(call: ToolResult) -> str:
     """A result of SQL: a single value with its name, or a line for each row."""
     data = call.envelope.get("data") or {}
     header, *rows = csv.reader(str(data.get("result", "")).splitlines())
@@ -75,7 +75,7 @@ def _figures(call: Told) -> str:
     return "\n".join(f"- {_on_one_line(': '.join(row))} [{ref}]" for row in rows[:MOST_LINES]) or "No row fits."
 
 
-def _found(clues: Clues, call: Told) -> str:
+def _found(clues: Clues, call: ToolResult) -> str:
     envelope = call.envelope
     total, read = envelope.get("total_matches"), envelope.get("records_read")
     asked, dataset = _asked(call), envelope.get("dataset")
@@ -85,7 +85,7 @@ def _found(clues: Clues, call: Told) -> str:
     return "\n".join([head, *_lines(clues, call)])
 
 
-def _lines(clues: Clues, call: Told) -> list[str]:
+def _lines(clues: Clues, call: ToolResult) -> list[str]:
     data = call.envelope.get("data")
     if isinstance(data, list):
         return [_finding(entry) for entry in _ranked(clues, data)[:MOST_LINES]]
@@ -115,14 +115,14 @@ def _on_one_line(text: str) -> str:
     return " ".join(text.replace("[", "(").replace("]", ")").split())
 
 
-def _noun(call: Told) -> str:
+def _noun(call: ToolResult) -> str:
     dataset = call.envelope.get("dataset")
     if isinstance(dataset, str) and "_" in dataset:
         return dataset.rpartition("_")[0]
     return words(call.tool)[-1]
 
 
-def _asked(call: Told) -> str:
+def _asked(call: ToolResult) -> str:
     query: Iterable[tuple[str, Any]] = (call.envelope.get("query") or {}).items()
     return ", ".join(f"{name} = {value}" for name, value in query) or "no filter"
 

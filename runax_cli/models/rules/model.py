@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from runax_cli.models.base import Message, ModelReply, ModelRequest, OnText, Role, ToolCall, ToolSchema, Usage
-from runax_cli.models.rules.answering import QUERY, Told, answer, plan, told_of
+from runax_cli.models.rules.answering import QUERY, ToolResult, answer, plan, told_of
 from runax_cli.models.rules.reading import MOST_FINDINGS, brief, fenced, focus_of, labelled, records_of, relevant
 from runax_cli.models.rules.sql import sheet_of, statement
-from runax_cli.models.rules.tool_selection import Entity, Wish, entities_of, next_calls
+from runax_cli.models.rules.tool_selection import KnownEntity, WantedCall, entities_of, next_calls
 from runax_cli.models.rules.words import Clues, clues_of, content_stems, topic_of
 
 NAME = "rules"
@@ -61,7 +61,7 @@ def _agent(request: ModelRequest) -> ModelReply:
     clues = clues_of(question)
     told = [call for call in _told(turn) if call.tool not in FINDERS]
     entities = [e for call in told for e in entities_of(call.tool, [r for _, r in call.records], clues)]
-    done = frozenset(Wish(call.tool, call.arguments).key for call in told)
+    done = frozenset(WantedCall(call.tool, call.arguments).key for call in told)
     tools = [tool for tool in request.tools if tool.name not in OVER_DATA | FINDERS]
     wishes = next_calls(clues, tools, entities, done) if _goes_on(told, entities, tools) else []
     if not wishes:
@@ -75,29 +75,29 @@ def _agent(request: ModelRequest) -> ModelReply:
     return _said(answer(clues, _that_matter(told, clues)))
 
 
-def _search(clues: Clues, told: Sequence[Told], tools: Sequence[ToolSchema], *, asked: int) -> list[Wish]:
+def _search(clues: Clues, told: Sequence[ToolResult], tools: Sequence[ToolSchema], *, asked: int) -> list[WantedCall]:
     """One look for further tools, where none of those offered fits; `asked` are the calls of this turn so far."""
     finder = next((tool.name for tool in tools if tool.name in FINDERS), None)
     words = " ".join(content_stems(clues.text))
-    return [Wish(finder, {"query": words})] if finder and words and not told and not asked else []
+    return [WantedCall(finder, {"query": words})] if finder and words and not told and not asked else []
 
 
-def _figures(clues: Clues, told: Sequence[Told], tools: Sequence[ToolSchema]) -> list[Wish]:
+def _figures(clues: Clues, told: Sequence[ToolResult], tools: Sequence[ToolSchema]) -> list[WantedCall]:
     """A figure over what the last call left, where the question asks for one."""
     if not told or not any(tool.name == QUERY for tool in tools):
         return []
     last = told[-1]
     sheet = sheet_of(last.envelope)
     sql = statement(clues.text, sheet, last.arguments) if sheet is not None else None
-    return [Wish(QUERY, {"sql": sql})] if sql else []
+    return [WantedCall(QUERY, {"sql": sql})] if sql else []
 
 
-def _goes_on(told: Sequence[Told], entities: Sequence[Entity], tools: Sequence[ToolSchema]) -> bool:
+def _goes_on(told: Sequence[ToolResult], entities: Sequence[KnownEntity], tools: Sequence[ToolSchema]) -> bool:
     """A first call, or one that an id found so far makes possible; after the target's data there is nothing to add."""
     return bool(tools) and (not told or (bool(entities) and len(told) < len(tools)))
 
 
-def _that_matter(told: Sequence[Told], clues: Clues) -> list[Told]:
+def _that_matter(told: Sequence[ToolResult], clues: Clues) -> list[ToolResult]:
     """Lookups that only gave an id are left out where later calls gave the data."""
     if clues.wants_everything or len(told) < 2:
         return list(told)
@@ -116,7 +116,7 @@ def _asks(messages: Sequence[Message], at: int) -> bool:
     return at == 0 or messages[at - 1].role != "tool"
 
 
-def _told(turn: Sequence[Message]) -> list[Told]:
+def _told(turn: Sequence[Message]) -> list[ToolResult]:
     calls = {call.id: call for message in turn for call in message.tool_calls}
     results = [m for m in turn if m.role == "tool" and m.tool_call_id in calls]
     return [

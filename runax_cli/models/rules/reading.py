@@ -38,7 +38,7 @@ _BRIEF_FIRST = (
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class RelevantRecord:
     """A record that is relevant: its reference, how relevant, a statement about it, and a verbatim quote."""
 
     ref: str
@@ -85,7 +85,7 @@ def focus_of(message: str) -> str:
     return message.partition("FOCUS:")[2].partition("\n<")[0].strip()
 
 
-def relevant(focus: str, records: Sequence[tuple[str, Any]]) -> list[Passage]:
+def relevant(focus: str, records: Sequence[tuple[str, Any]]) -> list[RelevantRecord]:
     """The records that carry at least half of the focus's weight of words, best first.
 
     A word weighs the more the fewer records have it. Words that name fields or nearly all records weigh nothing; quoted
@@ -135,12 +135,12 @@ def _weights(focus: str, records: Sequence[tuple[str, Any]], bags: Sequence[froz
     return {word: math.log((n + 1) / (df[word] + 0.5)) for word in asked if n < 4 or df[word] <= 0.6 * n}
 
 
-def _passage(ref: str, record: Any, score: float, asked: frozenset[str]) -> Passage:
+def _passage(ref: str, record: Any, score: float, asked: frozenset[str]) -> RelevantRecord:
     quote = max((_best_sentence(value, asked) for value in _values(record)), default=(0, ""), key=lambda pair: pair[0])[
         1
     ]
     told = brief(record)
-    return Passage(ref, score, f"{told} — {quote}" if quote and quote not in told else told, quote or None)
+    return RelevantRecord(ref, score, f"{told} — {quote}" if quote and quote not in told else told, quote or None)
 
 
 def _best_sentence(text: str, asked: frozenset[str]) -> tuple[int, str]:

@@ -19,7 +19,7 @@ _TABLE = re.compile(r"^Table (\w+): ")
 _COLUMN = re.compile(r'^(?:"([^"]+)"|(\w+)) ([A-Z][^;]*)(?:; (.*))?$')
 
 
-class Figure(StrEnum):
+class RequestedFigure(StrEnum):
     """A figure that a question may ask for; the value is what stands in SQL."""
 
     COUNT = "count"
@@ -33,21 +33,22 @@ class Figure(StrEnum):
     EACH = "each"
 
 
-_ASKED: Mapping[Figure, str] = {
-    Figure.DISTINCT: r"\bhow many (?:different|distinct)\b",
-    Figure.TOP: r"\bmost (?:common|frequent|often)\b",
-    Figure.EACH: r"\b(?:how many|number of|count of)\b.*\b(?:per|for each|by each|of each|in each|grouped by)\b",
-    Figure.AVERAGE: r"\b(?:average|mean)\b",
-    Figure.MEDIAN: r"\bmedian\b",
-    Figure.SUM: r"\b(?:sum|total amount|total of)\b",
-    Figure.LARGEST: r"\b(?:highest|largest|biggest|maximum)\b",
-    Figure.SMALLEST: r"\b(?:lowest|smallest|minimum)\b",
-    Figure.COUNT: r"\b(?:how many|numbers? of (?!the\b)|count of)\b",
+_GROUPED = r"(?:per|for each|by each|of each|in each|grouped by)"
+_ASKED: Mapping[RequestedFigure, str] = {
+    RequestedFigure.DISTINCT: r"\bhow many (?:different|distinct)\b",
+    RequestedFigure.TOP: r"\bmost (?:common|frequent|often)\b",
+    RequestedFigure.EACH: rf"\b(?:how many|number of|count of)\b.*\b{_GROUPED}\b",
+    RequestedFigure.AVERAGE: r"\b(?:average|mean)\b",
+    RequestedFigure.MEDIAN: r"\bmedian\b",
+    RequestedFigure.SUM: r"\b(?:sum|total amount|total of)\b",
+    RequestedFigure.LARGEST: r"\b(?:highest|largest|biggest|maximum)\b",
+    RequestedFigure.SMALLEST: r"\b(?:lowest|smallest|minimum)\b",
+    RequestedFigure.COUNT: r"\b(?:how many|numbers? of (?!the\b)|count of)\b",
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
+class TableSketch:
     """A table: its columns by name with their types, and values that are known to occur."""
 
     table: str
@@ -62,13 +63,13 @@ class Sheet:
         ]
 
 
-def figure_of(question: str) -> Figure | None:
+def figure_of(question: str) -> RequestedFigure | None:
     """The figure that a question asks for."""
     folded = fold(question)
     return next((figure for figure, pattern in _ASKED.items() if re.search(pattern, folded)), None)
 
 
-def sheet_of(envelope: Mapping[str, Any]) -> Sheet | None:
+def sheet_of(envelope: Mapping[str, Any]) -> TableSketch | None:
     """The table that a result left: as its card tells it, or by its records."""
     data, dataset = envelope.get("data"), envelope.get("dataset")
     if not isinstance(dataset, str):
@@ -81,23 +82,23 @@ def sheet_of(envelope: Mapping[str, Any]) -> Sheet | None:
     return None
 
 
-def statement(question: str, sheet: Sheet, given: Mapping[str, Any]) -> str | None:
+def statement(question: str, sheet: TableSketch, given: Mapping[str, Any]) -> str | None:
     """One SELECT for the question; None where its words do not tell a column. `given` are filters that hold already."""
     figure = figure_of(question)
     where = _where(question, sheet, given)
     match figure:
         case None:
             return None
-        case Figure.COUNT:
+        case RequestedFigure.COUNT:
             return f"SELECT count(*) AS n FROM {sheet.table}{where}"  # noqa: S608
-        case Figure.TOP | Figure.EACH:
+        case RequestedFigure.TOP | RequestedFigure.EACH:
             column = _named(question, sheet.values) or _named(question, sheet.types)
-            limit = " LIMIT 1" if figure is Figure.TOP else ""
+            limit = " LIMIT 1" if figure is RequestedFigure.TOP else ""
             return column and (
                 f"SELECT {_quoted(column)}, count(*) AS n FROM {sheet.table}{where} "  # noqa: S608
                 f"GROUP BY 1 ORDER BY n DESC, 1{limit}"
             )
-        case Figure.DISTINCT:
+        case RequestedFigure.DISTINCT:
             column = _named(question, sheet.types)
             return column and f"SELECT count(DISTINCT {_quoted(column)}) AS n FROM {sheet.table}{where}"  # noqa: S608
         case _:
@@ -108,7 +109,7 @@ def statement(question: str, sheet: Sheet, given: Mapping[str, Any]) -> str | No
             )
 
 
-def _of_card(card: str) -> Sheet | None:
+def _of_card(card: str) -> TableSketch | None:
     lines = card.splitlines()
     table = _TABLE.match(lines[0]) if lines else None
     if table is None:
@@ -121,10 +122,10 @@ def _of_card(card: str) -> Sheet | None:
         listed = next((part for part in (matched[4] or "").split("; ") if _LISTED.match(part)), "")
         if listed:
             values[name] = _LISTED.findall(listed)
-    return Sheet(table[1], types, values)
+    return TableSketch(table[1], types, values)
 
 
-def _of_records(dataset: str, records: Sequence[Mapping[str, Any]]) -> Sheet:
+def _of_records(dataset: str, records: Sequence[Mapping[str, Any]]) -> TableSketch:
     types: dict[str, str] = {}
     values: dict[str, list[str]] = {}
     for record in records:
@@ -133,7 +134,7 @@ def _of_records(dataset: str, records: Sequence[Mapping[str, Any]]) -> Sheet:
             types[name] = kind if types.get(name, kind) == kind or types[name] == "NULL" else "VARCHAR"
             if kind == "VARCHAR" and str(value) not in values.setdefault(name, []):
                 values[name].append(str(value))
-    return Sheet(dataset, types, values)
+    return TableSketch(dataset, types, values)
 
 
 def _type_of(value: Any) -> str:
@@ -157,12 +158,12 @@ def _named(question: str, columns: Mapping[str, Any] | Sequence[str]) -> str | N
     return max(named, key=lambda column: len(words(column)), default=None)
 
 
-def _where(question: str, sheet: Sheet, given: Mapping[str, Any]) -> str:
+def _where(question: str, sheet: TableSketch, given: Mapping[str, Any]) -> str:
     found = [f"{_quoted(column)} = {_literal(value)}" for column, value in _filters(question, sheet, given)]
     return f" WHERE {' AND '.join(found)}" if found else ""
 
 
-def _filters(question: str, sheet: Sheet, given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _filters(question: str, sheet: TableSketch, given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Values of columns that the question names together with their column, and that the call was not made with."""
     asked = words(question)
     for column, values in sheet.values.items():

@@ -33,7 +33,7 @@ _VIRTUAL = frozenset({"focus", "need", "at_most"})
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class WantedCall:
     """A call to ask for; `arguments` are those of the tool, virtual ones included."""
 
     tool: str
@@ -47,7 +47,7 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
-class Entity:
+class KnownEntity:
     """Something with an id that an earlier call returned: the stem of its kind ("customer"), id, and folded text."""
 
     kind: str
@@ -56,7 +56,7 @@ class Entity:
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class ToolMatch:
     """How well a tool fits: its score, the arguments that could be filled, the names they used up."""
 
     tool: ToolSchema
@@ -66,8 +66,8 @@ class Match:
 
 
 def next_calls(
-    clues: Clues, tools: Sequence[ToolSchema], entities: Sequence[Entity], done: frozenset[str]
-) -> list[Wish]:
+    clues: Clues, tools: Sequence[ToolSchema], entities: Sequence[KnownEntity], done: frozenset[str]
+) -> list[WantedCall]:
     """The calls to ask for now; none when there is nothing new to ask."""
     matches = sorted((m for t in tools if (m := match(clues, t, entities))), key=lambda m: (-m.score, m.tool.name))
     if not matches:
@@ -83,19 +83,19 @@ def next_calls(
     return [w for w in {w.key: w for w in wishes}.values() if w.key not in done]
 
 
-def match(clues: Clues, tool: ToolSchema, entities: Sequence[Entity]) -> Match | None:
+def match(clues: Clues, tool: ToolSchema, entities: Sequence[KnownEntity]) -> ToolMatch | None:
     """How well `tool` fits the question; None where a required argument cannot be filled or nothing fits."""
     properties: dict[str, Any] = tool.parameters.get("properties", {})
     arguments: dict[str, Any] = {}
     used: set[str] = set()
     for name, schema in properties.items():
         if name not in _VIRTUAL:
-            _fill(name, schema, _Known(clues, entities, frozenset(properties)), arguments, used)
+            _fill(name, schema, _KnownValues(clues, entities, frozenset(properties)), arguments, used)
     if any(name not in arguments for name in tool.parameters.get("required", ())):
         return None
     required = len(tool.parameters.get("required", ()))
     score = _score(clues, tool) + 1.5 * len(arguments) + required
-    return Match(tool, score, arguments, frozenset(used)) if score >= 1 else None
+    return ToolMatch(tool, score, arguments, frozenset(used)) if score >= 1 else None
 
 
 def _score(clues: Clues, tool: ToolSchema) -> float:
@@ -106,15 +106,15 @@ def _score(clues: Clues, tool: ToolSchema) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _KnownValues:
     """What arguments may be filled from, and the names of all arguments of the tool."""
 
     clues: Clues
-    entities: Sequence[Entity]
+    entities: Sequence[KnownEntity]
     properties: frozenset[str]
 
 
-def _fill(name: str, schema: Any, known: _Known, into: dict[str, Any], used: set[str]) -> None:
+def _fill(name: str, schema: Any, known: _KnownValues, into: dict[str, Any], used: set[str]) -> None:
     if not isinstance(schema, dict):
         return
     own = words(name)
@@ -140,7 +140,7 @@ def _enum_value(schema: dict[str, Any], clues: Clues) -> _Filled | None:
     return None
 
 
-def _number(own: list[str], schema: dict[str, Any], clues: Clues, entities: Sequence[Entity]) -> _Filled | None:
+def _number(own: list[str], schema: dict[str, Any], clues: Clues, entities: Sequence[KnownEntity]) -> _Filled | None:
     kinds = _kinds(own)
     if _is_identifier(own):
         for entity in entities:
@@ -154,7 +154,7 @@ def _number(own: list[str], schema: dict[str, Any], clues: Clues, entities: Sequ
     return None
 
 
-def _text(own: list[str], schema: dict[str, Any], known: _Known) -> _Filled | None:
+def _text(own: list[str], schema: dict[str, Any], known: _KnownValues) -> _Filled | None:
     if not _takes(schema, "string") or schema.get("enum"):
         return None
     dated = _date(own, known.clues)
@@ -209,7 +209,9 @@ def _as_type(value: Any, schema: dict[str, Any]) -> Any:
     return value if _takes(schema, "integer", "number") else str(value)
 
 
-def _lookup(clues: Clues, target: Match, matches: Iterable[Match], entities: Sequence[Entity]) -> Match | None:
+def _lookup(
+    clues: Clues, target: ToolMatch, matches: Iterable[ToolMatch], entities: Sequence[KnownEntity]
+) -> ToolMatch | None:
     """The tool that turns a name into the id which the target wants, where the question gives only the name."""
     open_names = {clue.value for clue in clues.names} - target.used
     wanted = {
@@ -226,12 +228,12 @@ def _lookup(clues: Clues, target: Match, matches: Iterable[Match], entities: Seq
     return None
 
 
-def _uses_entity(candidate: Match, entities: Sequence[Entity]) -> bool:
+def _uses_entity(candidate: ToolMatch, entities: Sequence[KnownEntity]) -> bool:
     ids = {str(entity.id) for entity in entities}
     return any(_is_identifier(words(name)) and str(value) in ids for name, value in candidate.arguments.items())
 
 
-def _wish(chosen: Match, clues: Clues) -> Wish:
+def _wish(chosen: ToolMatch, clues: Clues) -> WantedCall:
     properties = chosen.tool.parameters.get("properties", {})
     arguments = dict(chosen.arguments)
     if "focus" in properties:
@@ -240,10 +242,10 @@ def _wish(chosen: Match, clues: Clues) -> Wish:
         arguments["need"] = "read" if figure_of(clues.text) is None else "compute"
     if "at_most" in properties and clues.first_n:
         arguments["at_most"] = clues.first_n
-    return Wish(chosen.tool.name, arguments)
+    return WantedCall(chosen.tool.name, arguments)
 
 
-def entities_of(tool: str, records: Iterable[Any], clues: Clues) -> list[Entity]:
+def entities_of(tool: str, records: Iterable[Any], clues: Clues) -> list[KnownEntity]:
     """Those of the entities that a call returned which carry a name that the question names."""
     kinds = {stem(word) for word in words(tool)} - READING_VERBS
     named = [fold(clue.value) for clue in clues.names]
@@ -251,5 +253,5 @@ def entities_of(tool: str, records: Iterable[Any], clues: Clues) -> list[Entity]
     for record in records:
         if isinstance(record, dict) and "id" in record and kinds:
             text = fold(json.dumps(record, ensure_ascii=False))
-            found.append(Entity(min(kinds), record["id"], text))
+            found.append(KnownEntity(min(kinds), record["id"], text))
     return [e for e in found if any(name in e.text for name in named)]

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from adapters.base import Convention, JsonObject, Pagination
+from adapters.base import JsonObject, Pagination, PaginationStyle
 from adapters.pagination import ResponseShape, detect
 
 RECALL = 0.98
@@ -63,7 +63,7 @@ def score(cases: Iterable[Case]) -> Score:
     total = Score()
     for case in cases:
         found = case.found()
-        is_found = found.convention is not Convention.SINGLE
+        is_found = found.convention is not PaginationStyle.SINGLE
         if case.is_paged and is_found:
             total.right += 1
             if said := differences(case, found):

@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from adapters.base import Convention, ToolSpec
+from adapters.base import PaginationStyle, ToolSpec
 from adapters.openapi.adapter import OpenApiSettings, OpenApiSource
 
 FILE = Path(__file__).parent / "excerpts.jsonl"
@@ -107,7 +107,7 @@ def judged(half: str, found: Mapping[str, ToolSpec]) -> Judged:
         if one.half != half:
             continue
         tool = found[f"{one.method} {one.path}"]
-        is_found = tool.pagination.convention is not Convention.SINGLE
+        is_found = tool.pagination.convention is not PaginationStyle.SINGLE
         if one.paged is not None and is_found:
             out.right.append(one.name)
             out.wrong.extend(one.differences(tool))

@@ -13,7 +13,7 @@ from zlib import crc32
 import pytest
 import yaml
 
-from adapters.base import Convention
+from adapters.base import PaginationStyle
 from adapters.pagination import annotated, detect
 from tests.contract.detection import documents, services
 from tests.contract.detection.corpus import PRECISION, RECALL, Case, Score, score
@@ -84,7 +84,7 @@ def test_there_are_enough_labels_and_each_has_its_reason() -> None:
     assert len(every) >= 300
     assert len(paged) >= 100
     assert all(label["reason"] for label in every)
-    assert {one for label in paged for one in label["conventions"]} <= set(Convention)
+    assert {one for label in paged for one in label["conventions"]} <= set(PaginationStyle)
 
 
 def test_labelled_operations_exist_in_their_documents() -> None:

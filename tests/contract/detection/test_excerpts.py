@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.base import Convention, ToolSpec
+from adapters.base import PaginationStyle, ToolSpec
 from tests.contract.detection.corpus import PRECISION, RECALL
 from tests.contract.detection.excerpts import FILE, excerpts, judged, tools
 
@@ -40,5 +40,5 @@ def test_each_excerpt_has_its_reason_and_each_label_a_known_convention() -> None
     assert len(every) >= 450
     assert len(paged) >= 180
     assert all(one.reason for one in every)
-    assert {name for label in paged for name in label["conventions"]} <= set(Convention)
+    assert {name for label in paged for name in label["conventions"]} <= set(PaginationStyle)
     assert FILE.stat().st_size < 400_000

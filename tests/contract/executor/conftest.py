@@ -12,11 +12,11 @@ import pytest
 
 from adapters.base import (
     CallResult,
-    Convention,
     Json,
-    Observer,
+    OnEvent,
     PageAddress,
     Pagination,
+    PaginationStyle,
     RequestSent,
     ToolList,
     ToolSpec,
@@ -26,7 +26,7 @@ from adapters.errors import HttpStatusError
 from runax_cli.agent import prompts
 from runax_cli.core.budget import Budget, Limits
 from runax_cli.core.events import CollectingSink, Emitter
-from runax_cli.executor.executor import CallOutcome, DecidedCall, Executor, Scope
+from runax_cli.executor.executor import CallOutcome, CallScope, DecidedCall, Executor
 from runax_cli.executor.reduce.reducer import ReducerPrompts
 from runax_cli.executor.store.dataset import DatasetStore
 from runax_cli.memory.journal import Journal, MemoryJournal
@@ -41,7 +41,7 @@ PROMPTS = ReducerPrompts(
     merge_user=prompts.MERGE_USER,
 )
 BY_OFFSET = Pagination(
-    convention=Convention.OFFSET, position="offset", size="limit", min_size=1, max_size=50, default_size=20
+    convention=PaginationStyle.OFFSET, position="offset", size="limit", min_size=1, max_size=50, default_size=20
 )
 LINE = re.compile(r"^\[(\d+)(?: part (\d+)/(\d+))?\] (.*)$")
 
@@ -58,7 +58,7 @@ class Api:
 
     records: list[Json]
     announced: int | None = None
-    convention: Convention = Convention.OFFSET
+    convention: PaginationStyle = PaginationStyle.OFFSET
     cap: int = 50
     says_total: bool = True
     faults: dict[int, list[Any]] = field(default_factory=dict)
@@ -88,7 +88,7 @@ class Api:
         page: PageAddress | None = None,
         /,
         *,
-        observer: Observer = nobody,
+        observer: OnEvent = nobody,
     ) -> CallResult:
         given = {**arguments, **(page.arguments if page else {})}
         self.asked.append(given)
@@ -108,9 +108,9 @@ class Api:
 
     def _start(self, given: Mapping[str, Any]) -> int:
         match self.convention:
-            case Convention.PAGE:
+            case PaginationStyle.PAGE:
                 return (int(given.get("page", 1)) - 1) * min(self.cap, int(given.get("limit", 20)))
-            case Convention.CURSOR:
+            case PaginationStyle.CURSOR:
                 return int(str(given.get("cursor") or "at-0").removeprefix("at-"))
             case _:
                 return int(given.get("offset", 0))
@@ -119,7 +119,7 @@ class Api:
         payload: dict[str, Any] = {"items": records}
         if self.says_total:
             payload["total"] = len(self.records) if self.announced is None else self.announced
-        if self.convention is Convention.CURSOR:
+        if self.convention is PaginationStyle.CURSOR:
             following = start + len(records)
             payload["next_cursor"] = f"at-{following}" if following < len(self.records) else None
         body = json.dumps(payload, ensure_ascii=False).encode()
@@ -184,9 +184,9 @@ class Bench:
         decided = {"call_id": "c1", "tool": self.api.spec(self.pagination), "arguments": {}, "focus": ""}
         return await self.executor.read_all(DecidedCall(**decided | changes), self.scope())
 
-    def scope(self) -> Scope:
+    def scope(self) -> CallScope:
         emitter = Emitter.for_run(self.sink, run_id=self.run_id, session_id="s1")
-        return Scope(emitter=emitter, budget=self.budget, reducer=self.reducer)
+        return CallScope(emitter=emitter, budget=self.budget, reducer=self.reducer)
 
     def events(self, kind: str) -> list[Any]:
         return [event.body for event in self.sink.events if event.body.type == kind]

@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from adapters.base import Convention, Pagination
+from adapters.base import Pagination, PaginationStyle
 from adapters.errors import HttpStatusError, TimedOut
 from runax_cli.core.budget import Amount, Limits
 from runax_cli.core.errors import StoreError
 from runax_cli.executor.outcome import FaultCode
 
 BY_PAGE = Pagination(
-    convention=Convention.PAGE, position="page", size="limit", first=1, min_size=1, max_size=50, default_size=20
+    convention=PaginationStyle.PAGE, position="page", size="limit", first=1, min_size=1, max_size=50, default_size=20
 )
-BY_CURSOR = Pagination(convention=Convention.CURSOR, position="cursor", size="limit", max_size=50, default_size=20)
+BY_CURSOR = Pagination(convention=PaginationStyle.CURSOR, position="cursor", size="limit", max_size=50, default_size=20)
 LIMIT_ALONE = Pagination(size="limit", max_size=50)
 PAGES_OF_FIFTY = 12_000
 ALL = [1000 + number for number in range(261)]
@@ -144,7 +144,7 @@ async def test_a_total_of_zero_is_not_believed_where_there_are_records(make: Any
 
 async def test_a_metadata_answer_of_zero_is_checked_by_a_page(make: Any) -> None:
     flagged = Pagination(
-        convention=Convention.OFFSET, position="offset", size="limit", max_size=50, metadata="meta_only"
+        convention=PaginationStyle.OFFSET, position="offset", size="limit", max_size=50, metadata="meta_only"
     )
     bench = make(60, pagination=flagged)
     inner = bench.api.call
@@ -219,12 +219,12 @@ async def test_a_page_cut_once_is_whole_in_the_end_although_no_total_was_announc
     assert outcome.coverage.is_complete
 
 
-@pytest.mark.parametrize("convention", [Convention.OFFSET, Convention.PAGE])
+@pytest.mark.parametrize("convention", [PaginationStyle.OFFSET, PaginationStyle.PAGE])
 @pytest.mark.parametrize("faults", [{}, {0: [cut(7)]}], ids=["whole", "first page cut"])
 async def test_an_undeclared_cap_loses_nothing_where_no_total_was_announced(
-    make: Any, convention: Convention, faults: Any
+    make: Any, convention: PaginationStyle, faults: Any
 ) -> None:
-    position = "offset" if convention is Convention.OFFSET else "page"
+    position = "offset" if convention is PaginationStyle.OFFSET else "page"
     pagination = Pagination(
         convention=convention, position=position, size="limit", min_size=1, first=int(position == "page")
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from adapters.base import Convention, Pagination
+from adapters.base import Pagination, PaginationStyle
 from adapters.clock import SystemClock
 from runax_cli.executor.executor import Executor
 from runax_cli.executor.fetch.snapshot import Reuse
@@ -18,7 +18,7 @@ from tests.contract.executor.conftest import BY_OFFSET, PROMPTS, Bench, ticket
 
 MakeBench = Callable[..., Bench]
 DAY_S = 86_400.0
-BY_CURSOR = Pagination(convention=Convention.CURSOR, position="cursor")
+BY_CURSOR = Pagination(convention=PaginationStyle.CURSOR, position="cursor")
 
 
 def under(bench: Bench, identity: str, *, folder: Path, run_id: str = "run1", max_age_s: float = DAY_S) -> Bench:

@@ -13,17 +13,17 @@ import pytest
 from adapters.clock import SystemClock
 from runax_cli.agent import prompts
 from runax_cli.agent.loop.data_tools import LABEL, QUERY
-from runax_cli.executor.data_tools.router import LabellerParts, Workbench
-from runax_cli.executor.labels import LabellerPrompts
+from runax_cli.executor.data_tools.router import DatasetToolRouter, LabelerDependencies
+from runax_cli.executor.labels import LabelerPrompts
 from runax_cli.executor.outcome import CallOutcome, DecidedCall, Lineage
-from runax_cli.executor.reduce.pipeline import Reader
+from runax_cli.executor.reduce.pipeline import ReducerFactory
 from runax_cli.memory.journal import MemoryJournal
 from runax_cli.models.base import ModelReply, ModelRequest, OnText, Usage
 from runax_cli.models.tokens import CalibratedCounter, O200kCounter, request_text
 from tests.contract.executor.conftest import PROMPTS
 
 LABELS = ("outage", "invoice", "router", "other")
-LABELLER = LabellerPrompts(system=prompts.LABELLER_SYSTEM, user=prompts.LABELLER_USER, repair=prompts.LABELLER_REPAIR)
+LABELLER = LabelerPrompts(system=prompts.LABELLER_SYSTEM, user=prompts.LABELLER_USER, repair=prompts.LABELLER_REPAIR)
 N = 600
 
 
@@ -77,7 +77,7 @@ class Knower:
 class Desk:
     """A workbench with one dataset on it."""
 
-    def __init__(self, bench: Any, model: Any, workbench: Workbench) -> None:
+    def __init__(self, bench: Any, model: Any, workbench: DatasetToolRouter) -> None:
         self.bench, self.model, self.workbench = bench, model, workbench
 
     async def call(self, spec: Any, **arguments: Any) -> CallOutcome:
@@ -108,12 +108,12 @@ def desk(make: Any, tmp_path: Path) -> Any:
     async def made(model: Any, *, records: Any = None, journal: Any = None, effective: int = 6000) -> Desk:
         bench = make(records=RECORDS if records is None else records, effective=effective)
         counter = CalibratedCounter(O200kCounter(), ratio=1.0)
-        workbench = Workbench(
+        workbench = DatasetToolRouter(
             bench.executor,
             tmp_path / "datasets",
             journal or MemoryJournal(),
-            reader=Reader(counter, prompts=PROMPTS, effective_tokens=effective, concurrency=4),
-            labels=LabellerParts(counter=counter, prompts=LABELLER, effective_tokens=effective, concurrency=4),
+            reader=ReducerFactory(counter, prompts=PROMPTS, effective_tokens=effective, concurrency=4),
+            labels=LabelerDependencies(counter=counter, prompts=LABELLER, effective_tokens=effective, concurrency=4),
             clock=SystemClock(),
         )
         call = DecidedCall(call_id="c1", tool=bench.api.spec(bench.pagination), arguments={}, focus="", need="compute")

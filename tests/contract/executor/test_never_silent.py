@@ -8,13 +8,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from adapters.base import Convention, Pagination
+from adapters.base import Pagination, PaginationStyle
 from adapters.errors import HttpStatusError, TimedOut
 
 PAGED = {
-    "offset": Pagination(convention=Convention.OFFSET, position="offset", size="limit", min_size=1, max_size=20),
-    "page": Pagination(convention=Convention.PAGE, position="page", size="limit", first=1, min_size=1, max_size=20),
-    "cursor": Pagination(convention=Convention.CURSOR, position="cursor", size="limit", max_size=20),
+    "offset": Pagination(convention=PaginationStyle.OFFSET, position="offset", size="limit", min_size=1, max_size=20),
+    "page": Pagination(
+        convention=PaginationStyle.PAGE, position="page", size="limit", first=1, min_size=1, max_size=20
+    ),
+    "cursor": Pagination(convention=PaginationStyle.CURSOR, position="cursor", size="limit", max_size=20),
 }
 Fault = Callable[[], Any]
 

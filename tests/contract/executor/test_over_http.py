@@ -23,7 +23,7 @@ from mock_api.serving import serve
 from runax_cli.agent import prompts
 from runax_cli.core.budget import Budget, Limits
 from runax_cli.core.events import CollectingSink, Emitter, Event
-from runax_cli.executor.executor import CallOutcome, DecidedCall, Executor, Scope
+from runax_cli.executor.executor import CallOutcome, CallScope, DecidedCall, Executor
 from runax_cli.executor.reduce.reducer import ReducerPrompts
 from runax_cli.executor.store.dataset import DatasetStore
 from runax_cli.memory.journal import MemoryJournal
@@ -109,7 +109,7 @@ class Http:
     async def call(self, *, direct_limit: int = 500, **changes: Any) -> CallOutcome:
         (tool,) = (await self.source.list_tools()).tools
         emitter = Emitter.for_run(self.sink, run_id="r", session_id="s")
-        scope = Scope(emitter=emitter, budget=self.budget, reducer=self.reducer)
+        scope = CallScope(emitter=emitter, budget=self.budget, reducer=self.reducer)
         given: dict[str, Any] = {"call_id": "c", "tool": tool, "arguments": {}, "focus": "outages"}
         return await self.executor.execute(DecidedCall(**given | changes), scope, direct_limit=direct_limit)
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from adapters.base import CallResult, Json, Observer, PageAddress, nobody
+from adapters.base import CallResult, Json, OnEvent, PageAddress, nobody
 from adapters.clock import ManualClock
 from runax_cli.executor.executor import Executor
-from runax_cli.executor.fetch.source_client import Places
+from runax_cli.executor.fetch.source_client import ConcurrencyLimiter
 from runax_cli.executor.store.dataset import DatasetStore
 from tests.contract.executor.conftest import PROMPTS, Api, Bench, ticket
 
@@ -73,7 +73,7 @@ class Hanging:
         arguments: Mapping[str, Json],
         page: PageAddress | None = None,
         *,
-        observer: Observer = nobody,
+        observer: OnEvent = nobody,
     ) -> CallResult:
         del tool, arguments, page, observer
         self.began.set()
@@ -94,7 +94,7 @@ class Two:
         arguments: Mapping[str, Json],
         page: PageAddress | None = None,
         *,
-        observer: Observer = nobody,
+        observer: OnEvent = nobody,
     ) -> CallResult:
         behind = self.hanging if arguments.get("hangs") else self.healthy
         return await behind.call(tool, arguments, page, observer=observer)
@@ -103,7 +103,7 @@ class Two:
 async def test_a_source_that_hangs_holds_no_place_of_another(make: MakeBench, tmp_path: Path) -> None:
     bench, hanging = make(120), Hanging()
     two = Two(hanging, bench.api)
-    bench = with_limits(bench, tmp_path, source=two, places=Places(1, patience_s=0.1))
+    bench = with_limits(bench, tmp_path, source=two, places=ConcurrencyLimiter(1, patience_s=0.1))
     stuck_tool = replace(bench.api.spec(bench.pagination), source="stuck")
     stuck = asyncio.create_task(bench.read_all(tool=stuck_tool, arguments={"hangs": True}, call_id="c2"))
     await hanging.began.wait()
@@ -117,7 +117,7 @@ async def test_a_source_that_hangs_holds_no_place_of_another(make: MakeBench, tm
 
 
 async def test_no_more_requests_than_places_are_under_way_and_every_place_comes_back() -> None:
-    places, under_way, most = Places(3), 0, 0
+    places, under_way, most = ConcurrencyLimiter(3), 0, 0
 
     async def one() -> None:
         nonlocal under_way, most
@@ -133,11 +133,11 @@ async def test_no_more_requests_than_places_are_under_way_and_every_place_comes_
 
 
 async def test_a_place_is_given_back_once_whether_patience_ended_or_not() -> None:
-    places = Places(1, patience_s=0.0)
+    places = ConcurrencyLimiter(1, patience_s=0.0)
     # The one place is given to the second while the first goes on, and to a third while both do.
     async with places.held(), places.held():
         await _through(places)
-    patient = Places(1, patience_s=60.0)
+    patient = ConcurrencyLimiter(1, patience_s=60.0)
     async with patient.held():
         waiting = asyncio.create_task(_through(patient))
         await asyncio.sleep(0)
@@ -145,7 +145,7 @@ async def test_a_place_is_given_back_once_whether_patience_ended_or_not() -> Non
     await waiting
 
 
-async def _through(places: Places) -> None:
+async def _through(places: ConcurrencyLimiter) -> None:
     async with places.held():
         await asyncio.sleep(0)
 

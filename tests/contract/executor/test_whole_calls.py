@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from adapters.base import Convention, Pagination
+from adapters.base import Pagination, PaginationStyle
 from runax_cli.executor.executor import CallOutcome
 
 BY_PAGE = Pagination(
-    convention=Convention.PAGE, position="page", size="limit", first=1, min_size=1, max_size=50, default_size=20
+    convention=PaginationStyle.PAGE, position="page", size="limit", first=1, min_size=1, max_size=50, default_size=20
 )
-BY_CURSOR = Pagination(convention=Convention.CURSOR, position="cursor", size="limit", max_size=50, default_size=20)
+BY_CURSOR = Pagination(convention=PaginationStyle.CURSOR, position="cursor", size="limit", max_size=50, default_size=20)
 SINGLE = Pagination()
 
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from adapters.base import Effect, Leave, Pagination, ToolSpec
+from adapters.base import ApprovalMode, Effect, Pagination, ToolSpec
 from adapters.openapi.adapter import OpenApiSettings, OpenApiSource, ToolOverride
 from runax_cli.core.budget import Budget, Limits
 from runax_cli.core.events import CollectingSink, Emitter
-from runax_cli.executor.executor import CallOutcome, DecidedCall, Executor, Scope
+from runax_cli.executor.executor import CallOutcome, CallScope, DecidedCall, Executor
 from runax_cli.executor.store.dataset import DatasetStore
 from runax_cli.memory.journal import MemoryJournal
 from runax_cli.models.base import ScriptedModel
@@ -55,7 +55,7 @@ class Shop:
 
     async def order(self, *, executor: Executor | None = None) -> CallOutcome:
         emitter = Emitter.for_run(CollectingSink(), run_id="r", session_id="s")
-        scope = Scope(emitter=emitter, budget=Budget(Limits(), owner="turn"), reducer=ScriptedModel([]))
+        scope = CallScope(emitter=emitter, budget=Budget(Limits(), owner="turn"), reducer=ScriptedModel([]))
         call = DecidedCall(call_id="c1", tool=self.spec, arguments={"customer": 4}, focus="f")
         return await (executor or self.executor).execute(call, scope, direct_limit=5000)
 
@@ -146,8 +146,8 @@ async def test_what_a_write_would_send_is_shown_and_not_sent(shop: Shop) -> None
     assert shop.server.received == []
 
 
-@pytest.mark.parametrize("leave", Leave)
-async def test_a_rule_of_the_settings_reaches_the_tool(tmp_path: Path, leave: Leave) -> None:
+@pytest.mark.parametrize("leave", ApprovalMode)
+async def test_a_rule_of_the_settings_reaches_the_tool(tmp_path: Path, leave: ApprovalMode) -> None:
     place = tmp_path / "openapi.json"
     place.write_text(json.dumps(DOCUMENT))
     overrides = {"POST /orders": ToolOverride(leave=leave)}

@@ -12,7 +12,7 @@ from adapters.mcp.settings import McpSettings
 from runax_cli.core.budget import Budget, Limits
 from runax_cli.core.events import CollectingSink, Emitter
 from runax_cli.core.results import ReasonCode, TotalIs
-from runax_cli.executor.executor import CallOutcome, DecidedCall, Executor, Scope
+from runax_cli.executor.executor import CallOutcome, CallScope, DecidedCall, Executor
 from runax_cli.executor.store.dataset import DatasetStore
 from runax_cli.memory.journal import MemoryJournal
 from runax_cli.models.base import ByteCounter, ScriptedModel
@@ -41,7 +41,7 @@ async def read(way: str, folder: Path) -> tuple[CallOutcome, list[object]]:
             max_attempts=2,
         )
         emitter = Emitter.for_run(CollectingSink(), run_id="r", session_id="s")
-        scope = Scope(emitter=emitter, budget=Budget(Limits(), owner="turn"), reducer=ScriptedModel([]))
+        scope = CallScope(emitter=emitter, budget=Budget(Limits(), owner="turn"), reducer=ScriptedModel([]))
         async with asyncio.timeout(60):
             call = DecidedCall(call_id="c", tool=tool, arguments={}, focus="", need="compute")
             outcome = await executor.read_all(call, scope)

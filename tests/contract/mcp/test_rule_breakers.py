@@ -16,7 +16,7 @@ from adapters.mcp.settings import McpSettings
 from mock_api.mcp_faults import McpFault
 from runax_cli.core.budget import Budget, Limits
 from runax_cli.core.events import CollectingSink, Emitter
-from runax_cli.executor.executor import CallOutcome, DecidedCall, Executor, Scope
+from runax_cli.executor.executor import CallOutcome, CallScope, DecidedCall, Executor
 from runax_cli.executor.store.dataset import DatasetStore
 from runax_cli.memory.journal import MemoryJournal
 from runax_cli.models.base import ByteCounter, ScriptedModel
@@ -78,7 +78,7 @@ async def read_all(source: McpSource, folder: Path, limits: Limits | None = None
         max_attempts=3,
     )
     emitter = Emitter.for_run(CollectingSink(), run_id="r", session_id="s")
-    scope = Scope(emitter=emitter, budget=Budget(limits or Limits(), owner="turn"), reducer=ScriptedModel([]))
+    scope = CallScope(emitter=emitter, budget=Budget(limits or Limits(), owner="turn"), reducer=ScriptedModel([]))
     async with asyncio.timeout(60):
         outcome = await executor.read_all(DecidedCall(call_id="c", tool=tool, arguments={}, focus=""), scope)
     records = outcome.dataset.records() if outcome.dataset is not None else ()

@@ -4,11 +4,11 @@ import asyncio
 
 import pytest
 
-from adapters.base import CallResult, Convention, Effect, PageAddress, RequestSent, SourceWarning
+from adapters.base import CallResult, Effect, PageAddress, PaginationStyle, RequestSent, SourceWarning
 from adapters.errors import InvalidRequest, ToolFailed, UnknownTool
 from adapters.mcp.adapter import McpSource
 from adapters.pagination import Certainty, address, read_page
-from adapters.pagination.probe.probe import Rung, probe
+from adapters.pagination.probe.probe import ProbeMethod, probe
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 EVERY = pytest.mark.parametrize("kind", ["stdio", "stdio handshake", "http", "http session"])
@@ -37,7 +37,7 @@ async def test_a_tool_shows_no_paging_and_says_what_it_returns(servers: dict[str
     tool = (await servers["stdio"].list_tools()).tools[0]
     assert list(tool.parameters["properties"]) == ["customer_id"]
     assert tool.parameters["required"] == ["customer_id"]
-    assert tool.pagination.convention is Convention.OFFSET
+    assert tool.pagination.convention is PaginationStyle.OFFSET
     assert tool.pagination.hidden == ("offset", "limit", "meta_only")
     assert (tool.pagination.max_size, tool.noun, tool.effect) == (100, "tickets", Effect.READ)
 
@@ -113,7 +113,7 @@ async def test_probe_and_walk_bring_every_record_once(servers: dict[str, McpSour
         return await source.call(tool.name, {"customer_id": 4}, page)
 
     looked = await probe(tool, send)
-    assert (looked.rung, looked.total, looked.certainty) == (Rung.METADATA, 261, Certainty.EXACT)
+    assert (looked.rung, looked.total, looked.certainty) == (ProbeMethod.METADATA, 261, Certainty.EXACT)
     assert (looked.records_path, looked.tokens_estimation) == ("items", 9000)
 
     async def page_ids(index: int) -> list[int]:

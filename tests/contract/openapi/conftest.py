@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from adapters.base import Notice
+from adapters.base import SourceEvent
 from adapters.clock import ManualClock
 from adapters.openapi.adapter import OpenApiSettings, OpenApiSource
 
@@ -118,9 +118,9 @@ async def other_server() -> AsyncIterator[LoopbackServer]:
 class Said:
     """Keeps what an observer is told."""
 
-    notices: list[Notice] = field(default_factory=list)
+    notices: list[SourceEvent] = field(default_factory=list)
 
-    def __call__(self, notice: Notice) -> None:
+    def __call__(self, notice: SourceEvent) -> None:
         self.notices.append(notice)
 
     def of(self, kind: type) -> list[Any]:

@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl
 import pytest
 from pydantic import SecretStr
 
-from adapters.base import Convention, Effect, PageAddress, Pagination, SourceWarning
+from adapters.base import Effect, PageAddress, Pagination, PaginationStyle, SourceWarning
 from adapters.errors import (
     ForeignOrigin,
     HttpStatusError,
@@ -219,7 +219,7 @@ async def test_paging_arguments_are_hidden_and_come_with_the_page(opened, server
     )
     [tool] = (await source.list_tools()).tools
     assert tool.parameters["properties"] == {}
-    assert (tool.pagination.convention, tool.pagination.max_size) == (Convention.OFFSET, 100)
+    assert (tool.pagination.convention, tool.pagination.max_size) == (PaginationStyle.OFFSET, 100)
     assert (tool.noun, tool.returns_many, tool.records_path) == ("tickets", True, "")
     await source.call("list", {}, PageAddress({"offset": 50, "limit": 25}))
     assert server.received[-1].target == "/tickets?offset=50&limit=25"
@@ -228,7 +228,9 @@ async def test_paging_arguments_are_hidden_and_come_with_the_page(opened, server
 async def test_the_user_knows_better_than_the_document(opened, server, tools):
     operation = {"operationId": "find", "parameters": [query("begin", schema={"type": "integer"})], "responses": LIST}
     override = ToolOverride(
-        pagination=Pagination(convention=Convention.OFFSET, position="begin"), page_size=20, requires_fresh_input=True
+        pagination=Pagination(convention=PaginationStyle.OFFSET, position="begin"),
+        page_size=20,
+        requires_fresh_input=True,
     )
     source = await opened(
         tools.described({"/x": {"post": operation}}),
@@ -349,7 +351,7 @@ async def test_a_document_that_cannot_be_checked_is_called_all_the_same_with_one
     from adapters.openapi.request import openapi_core as check
 
     def broken(self: Any, built: Any) -> tuple[str, ...]:
-        raise check.CannotCheck("no idea")
+        raise check.ValidationUnavailable("no idea")
 
     monkeypatch.setattr(check.OperationCheck, "request_faults", broken)
     source = await opened(tools.described({"/t": {"get": {"operationId": "l", "responses": {}}}}), base_url=server.url)

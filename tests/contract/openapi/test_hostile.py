@@ -15,7 +15,7 @@ import pytest
 
 from adapters.errors import DocumentError
 from adapters.openapi.adapter import OpenApiSettings, OpenApiSource
-from adapters.openapi.document.document import Document, Node
+from adapters.openapi.document.document import DocumentNode, OpenApiDocument
 from adapters.openapi.document.loader import MAX_DOCUMENT_BYTES
 from runax_cli.agent.loop.toolbox import sent_as
 from runax_cli.guard.visible_tool import visible
@@ -45,13 +45,13 @@ def bounded(*, mib: int):
 def steps(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
     """How often a node was looked at to see where its reference leads: each way through a document does so."""
     counted: Counter[str] = Counter()
-    resolve = Document.resolve
+    resolve = OpenApiDocument.resolve
 
-    def counting(self: Document, node: Node) -> Node:
+    def counting(self: OpenApiDocument, node: DocumentNode) -> DocumentNode:
         counted["resolved"] += 1
         return resolve(self, node)
 
-    monkeypatch.setattr(Document, "resolve", counting)
+    monkeypatch.setattr(OpenApiDocument, "resolve", counting)
     yield counted
     assert 0 < counted["resolved"] < MOST_STEPS
 

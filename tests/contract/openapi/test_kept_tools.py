@@ -10,8 +10,8 @@ import pytest
 from pydantic import SecretStr
 
 from adapters.openapi.tools import cache as kept
-from adapters.openapi.tools.builder import ToolBuilder
-from adapters.openapi.tools.cache import Shelf
+from adapters.openapi.tools.builder import OpenApiToolBuilder
+from adapters.openapi.tools.cache import DiskCache
 
 TEXT = {"type": "string"}
 
@@ -33,13 +33,13 @@ def folder(tmp_path: Path) -> Path:
 def builds(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """A line for each time that all tools of a document were built."""
     found: list[str] = []
-    build = ToolBuilder.build
+    build = OpenApiToolBuilder.build
 
-    def counted(builder: ToolBuilder) -> None:
+    def counted(builder: OpenApiToolBuilder) -> None:
         found.append("built")
         build(builder)
 
-    monkeypatch.setattr(ToolBuilder, "build", counted)
+    monkeypatch.setattr(OpenApiToolBuilder, "build", counted)
     return found
 
 
@@ -116,7 +116,7 @@ async def test_a_damaged_entry_is_ignored_and_written_again(opened, server, tool
         case "flipped":
             path.write_bytes(sound[:-9] + bytes([sound[-9] ^ 1]) + sound[-8:])
         case "no JSON":
-            Shelf(folder).keep(path.stem, b"[1, 2")
+            DiskCache(folder).keep(path.stem, b"[1, 2")
         case bytes():
             path.write_bytes(damage)
     assert await (await opened(document, base_url=server.url, cache_folder=folder)).list_tools() == first
@@ -154,7 +154,7 @@ async def test_a_folder_that_cannot_be_written_is_no_error(opened, server, tools
 
 
 def test_the_entries_used_longest_ago_go_where_they_are_too_large_together(tmp_path: Path):
-    shelf = Shelf(tmp_path / "shelf", max_bytes=800)
+    shelf = DiskCache(tmp_path / "shelf", max_bytes=800)
     for age, key in ((50, "a"), (40, "b"), (30, "c")):
         assert shelf.keep(key, b"x" * 150)
         os.utime(shelf.folder / f"{key}.kept", (1_000_000 - age, 1_000_000 - age))
@@ -166,7 +166,7 @@ def test_the_entries_used_longest_ago_go_where_they_are_too_large_together(tmp_p
 
 
 def test_an_entry_under_another_key_is_none(tmp_path: Path):
-    shelf = Shelf(tmp_path)
+    shelf = DiskCache(tmp_path)
     shelf.keep("a", b"x")
     (tmp_path / "a.kept").rename(tmp_path / "b.kept")
     assert shelf.find("b") is None

@@ -13,9 +13,9 @@ import pytest
 from pydantic import SecretStr
 
 from adapters.clock import ManualClock
-from adapters.errors import HttpStatusError, MissingCredential, SourceError, TokenRefused
+from adapters.errors import HttpStatusError, MissingCredential, SourceError, TokenRequestFailed
 from adapters.openapi.adapter import OpenApiSettings, OpenApiSource
-from adapters.openapi.settings import Client
+from adapters.openapi.settings import OAuthClient
 
 NAME, SECRET = "client:one", "hush+hush/secret 1"
 BASIC = "Basic " + base64.b64encode(b"client%3Aone:hush%2Bhush%2Fsecret+1").decode()
@@ -44,7 +44,7 @@ async def signed(tmp_path: Path, server: Any, other_server: Any, clock: ManualCl
             document=str(path),
             base_url=server.url,
             timeout_s=timeout_s,
-            clients={"sso": Client(client_id=SecretStr(NAME), client_secret=SecretStr(SECRET), **client)},
+            clients={"sso": OAuthClient(client_id=SecretStr(NAME), client_secret=SecretStr(SECRET), **client)},
         )
         opened.append(await OpenApiSource.open(settings, clock=clock))
         return opened[-1]
@@ -112,7 +112,7 @@ async def test_requests_at_once_share_the_failure_of_a_fetch(signed, server, oth
     source = await signed()
     await source.list_tools()
     found = await asyncio.gather(*(source.call("l", {}) for _ in range(8)), return_exceptions=True)
-    assert [type(one) for one in found] == [TokenRefused] * 8
+    assert [type(one) for one in found] == [TokenRequestFailed] * 8
     assert len({str(one) for one in found}) == 1
     assert len(other_server.received) == 1
     assert server.received == []
@@ -179,7 +179,7 @@ async def test_a_server_that_wants_the_credentials_in_the_body_gets_them_there(
 async def test_a_refusal_names_scheme_url_and_code_and_no_secret(signed, server, other_server, tools, answer, words):
     status, body = answer
     other_server.routes["/token"] = tools.answer(body, status=status)
-    with pytest.raises(TokenRefused, match=words) as caught:
+    with pytest.raises(TokenRequestFailed, match=words) as caught:
         await (await signed()).call("l", {})
     text = f"{caught.value} {caught.value.location}"
     assert f"no token for the scheme 'sso' from '{other_server.url}/token'" in text
@@ -191,7 +191,7 @@ async def test_a_token_server_that_drips_is_given_up_in_time(signed, server, oth
     other_server.routes["/token"] = tools.dripping(0.01)
     source = await signed(timeout_s=0.3)
     async with asyncio.timeout(60):
-        with pytest.raises(TokenRefused, match=r"did not answer within 0\.3 s") as caught:
+        with pytest.raises(TokenRequestFailed, match=r"did not answer within 0\.3 s") as caught:
             await source.call("l", {})
     assert caught.value.is_retryable
 
@@ -202,7 +202,7 @@ async def test_the_secret_goes_across_no_redirect(signed, server, other_server, 
         other_server.then(tools.answer({}, status=status, headers={"location": target}))
     source = await signed()
     for _ in range(2):
-        with pytest.raises(TokenRefused, match="redirect"):
+        with pytest.raises(TokenRequestFailed, match="redirect"):
             await source.call("l", {})
     assert server.received == []
     assert [one.target.split("?")[0] for one in other_server.received] == ["/token", "/token"]

@@ -5,11 +5,11 @@ from collections.abc import AsyncIterator, Callable
 import httpx2
 import pytest
 
-from adapters.base import CallResult, RequestHeld, RetryPlanned, RetryRefused
+from adapters.base import CallResult, RequestThrottled, RetryPlanned, RetryRefused
 from adapters.clock import ManualClock
-from adapters.errors import ConnectionFailed, HttpStatusError, NotReached
+from adapters.errors import ConnectError, ConnectionFailed, HttpStatusError
 from adapters.http.circuit_breaker import PATIENCE_S
-from adapters.http.secret_mask import Mask
+from adapters.http.secret_mask import SecretMask
 from adapters.http.transport import HttpLimits, HttpRequest, HttpTransport, new_client
 
 USUAL = 3
@@ -23,7 +23,7 @@ def clock() -> ManualClock:
 
 def transport_over(client: httpx2.AsyncClient, clock: ManualClock) -> HttpTransport:
     limits = HttpLimits(timeout_s=5.0, max_attempts=USUAL)
-    return HttpTransport("api", client, mask=Mask([]), limits=limits, clock=clock, uniform=lambda: 0.5)
+    return HttpTransport("api", client, mask=SecretMask([]), limits=limits, clock=clock, uniform=lambda: 0.5)
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ async def test_so_may_one_that_takes_connections_and_says_nothing(server, tools,
 
 async def test_a_server_that_never_answered_is_not_waited_for(server, tools, sending, clock):
     server.routes["/things"] = _closed
-    with pytest.raises(NotReached) as failed:
+    with pytest.raises(ConnectError) as failed:
         await sending.send(get(server))
     assert (failed.value.requests, clock.slept) == (USUAL, [0.25, 0.5])
 
@@ -120,7 +120,7 @@ async def test_a_wait_for_which_no_time_was_told_is_kept_by_all(server, tools, s
         await sending.send(get(server))
     clock.now -= clock.slept[-1]
     await sending.send(get(server, "/good"), observer=said)
-    assert [notice.wait_s for notice in said.of(RequestHeld)] == [clock.slept[-1]]
+    assert [notice.wait_s for notice in said.of(RequestThrottled)] == [clock.slept[-1]]
 
 
 async def test_what_a_server_says_while_it_is_up_is_no_outage(server, tools, sending):

@@ -6,7 +6,7 @@ from urllib.parse import parse_qsl
 
 import pytest
 
-from adapters.base import Convention, PageAddress, Pagination
+from adapters.base import PageAddress, Pagination, PaginationStyle
 from adapters.errors import InvalidRequest
 from adapters.openapi.adapter import ToolOverride
 
@@ -36,7 +36,7 @@ def paging_by(**fields: Any) -> dict[str, ToolOverride]:
 async def test_a_member_of_a_body_is_hidden_and_set_beside_the_callers_own(opened, server, tools):
     page = {"type": "object", "properties": {"limit": NUMBER, "cursor": TEXT, "sort": TEXT}, "required": ["limit"]}
     schema = {"type": "object", "properties": {"page": page, "q": TEXT}, "required": ["page"]}
-    overrides = paging_by(convention=Convention.CURSOR, position="page/cursor", size="page/limit")
+    overrides = paging_by(convention=PaginationStyle.CURSOR, position="page/cursor", size="page/limit")
     source = await opened(
         described(tools, op=("post", "/search", post(schema))), base_url=server.url, overrides=overrides
     )
@@ -54,7 +54,7 @@ async def test_a_member_of_a_body_is_hidden_and_set_beside_the_callers_own(opene
 
 
 async def test_parameters_of_paging_that_the_document_forgot_are_sent_and_never_shown(opened, server, tools):
-    overrides = paging_by(convention=Convention.PAGE, position="page", size="per page", first=1)
+    overrides = paging_by(convention=PaginationStyle.PAGE, position="page", size="per page", first=1)
     document = described(tools, op=("get", "/t", {"parameters": [query("q")]}))
     source = await opened(document, base_url=server.url, overrides=overrides)
     (spec,) = (await source.list_tools()).tools
@@ -70,7 +70,7 @@ async def test_parameters_of_paging_that_the_document_forgot_are_sent_and_never_
 
 async def test_members_of_paging_that_the_document_forgot_go_into_the_body(opened, server, tools):
     schema = {"type": "object", "properties": {"q": TEXT}}
-    overrides = paging_by(convention=Convention.OFFSET, position="skip", size="take")
+    overrides = paging_by(convention=PaginationStyle.OFFSET, position="skip", size="take")
     document = described(tools, op=("post", "/search", post(schema)))
     source = await opened(document, base_url=server.url, overrides=overrides)
     await source.call("op", {"q": "x"}, PageAddress({"skip": 10, "take": 5}))
@@ -78,7 +78,7 @@ async def test_members_of_paging_that_the_document_forgot_go_into_the_body(opene
 
 
 async def test_a_parameter_that_is_called_as_the_tool_calls_it_is_the_declared_one(opened, server, tools):
-    overrides = paging_by(convention=Convention.PAGE, position="page_number", first=1)
+    overrides = paging_by(convention=PaginationStyle.PAGE, position="page_number", first=1)
     document = described(tools, op=("get", "/t", {"parameters": [query("page[number]", NUMBER)]}))
     source = await opened(document, base_url=server.url, overrides=overrides)
     await source.call("op", {}, PageAddress({"page_number": 2}))
@@ -105,7 +105,7 @@ async def test_an_override_of_an_operation_that_is_not_there_is_told(opened, ser
 async def test_an_object_of_nothing_but_paging_is_hidden_whole_and_sent_all_the_same(opened, server, tools):
     page = {"type": "object", "properties": {"number": NUMBER, "size": NUMBER}}
     fields = {"parameters": [query("page", page, style="deepObject", explode=True, required=True), query("q")]}
-    overrides = paging_by(convention=Convention.PAGE, position="page/number", size="page/size", first=1)
+    overrides = paging_by(convention=PaginationStyle.PAGE, position="page/number", size="page/size", first=1)
     source = await opened(described(tools, op=("get", "/t", fields)), base_url=server.url, overrides=overrides)
     (spec,) = (await source.list_tools()).tools
     assert list(spec.parameters["properties"]) == ["q"]
@@ -121,7 +121,7 @@ async def test_what_pages_in_the_query_is_hidden_in_the_body_too(opened, server,
         described(tools, op=("post", "/list", post(schema, parameters=parameters))), base_url=server.url
     )
     (spec,) = (await source.list_tools()).tools
-    assert spec.pagination.convention is Convention.CURSOR
+    assert spec.pagination.convention is PaginationStyle.CURSOR
     assert list(spec.parameters["properties"]) == ["Name"]
 
 
@@ -137,7 +137,7 @@ async def test_a_further_way_on_is_hidden_beside_the_one_that_is_taken(opened, s
 async def test_a_member_deep_in_a_body_with_alternatives_is_hidden_in_each(opened, server, tools):
     inner = {"type": "object", "properties": {"after": TEXT, "kept": TEXT}}
     branches = [{"type": "object", "properties": {"opts": inner, name: TEXT}} for name in ("a", "b")]
-    overrides = paging_by(convention=Convention.CURSOR, position="body/opts/after")
+    overrides = paging_by(convention=PaginationStyle.CURSOR, position="body/opts/after")
     source = await opened(
         described(tools, op=("post", "/t", post({"anyOf": branches}))), base_url=server.url, overrides=overrides
     )
@@ -150,7 +150,7 @@ async def test_a_member_deep_in_a_body_with_alternatives_is_hidden_in_each(opene
 
 async def test_an_object_cursor_replaces_the_whole_argument(opened, server, tools):
     schema = {"type": "object", "properties": {"StartKey": {"type": "object"}, "Table": TEXT}}
-    overrides = paging_by(convention=Convention.CURSOR, position="StartKey")
+    overrides = paging_by(convention=PaginationStyle.CURSOR, position="StartKey")
     source = await opened(described(tools, op=("post", "/t", post(schema))), base_url=server.url, overrides=overrides)
     await source.call("op", {"Table": "t"}, PageAddress({"StartKey": {"id": {"S": "4"}}}))
     assert json.loads(server.received[-1].body) == {"Table": "t", "StartKey": {"id": {"S": "4"}}}
@@ -204,7 +204,7 @@ async def test_a_sibling_that_counts_is_named_by_its_tool_and_by_the_user(opened
     )
     found = {one.name: one.pagination for one in (await (await opened(document)).list_tools()).tools}
     assert found["op"].count_operation == "amount"
-    overrides = paging_by(convention=Convention.SINGLE, count_operation="GET /elsewhere")
+    overrides = paging_by(convention=PaginationStyle.SINGLE, count_operation="GET /elsewhere")
     source = await opened(document, base_url=server.url, overrides=overrides)
     found = {one.name: one.pagination for one in (await source.list_tools()).tools}
     assert found["op"].count_operation == "other"
@@ -227,7 +227,7 @@ async def test_annotations_say_how_an_operation_pages(opened, tools):
     said = {"x-pagination": {"cursorParam": "zeiger", "limitParam": "menge", "cursorPath": "meta.weiter"}}
     source = await opened(described(tools, op=("get", "/t", {"parameters": parameters} | said)))
     (spec,) = (await source.list_tools()).tools
-    assert spec.pagination.convention is Convention.CURSOR
+    assert spec.pagination.convention is PaginationStyle.CURSOR
     assert (spec.pagination.position, spec.pagination.size) == ("zeiger", "menge")
     assert (spec.pagination.next_path, spec.pagination.is_declared) == ("meta.weiter", True)
 

@@ -7,7 +7,7 @@ import pytest
 from pydantic import SecretStr
 
 from adapters.errors import MissingCredential
-from adapters.openapi.settings import Client
+from adapters.openapi.settings import OAuthClient
 
 SCHEMES: dict[str, Any] = {
     "bearer": {"type": "http", "scheme": "Bearer"},
@@ -85,7 +85,7 @@ async def test_half_of_an_alternative_is_no_alternative(opened, server, tools):
 
 async def test_a_fetched_token_and_a_key_go_together(opened, server, other_server, tools):
     other_server.then(tools.answer({"access_token": "tok-1", "token_type": "bearer"}))
-    client = Client(
+    client = OAuthClient(
         client_id=SecretStr("me"), client_secret=SecretStr("hush-hush"), token_url=f"{other_server.url}/token"
     )
     document = described(tools, [{"sso": ["read"], "query": []}])
@@ -98,7 +98,7 @@ async def test_a_fetched_token_and_a_key_go_together(opened, server, other_serve
 
 async def test_a_client_for_any_scheme_serves_a_document_that_names_none(opened, server, other_server, tools):
     other_server.then(tools.answer({"access_token": "tok-1"}))
-    client = Client(
+    client = OAuthClient(
         client_id=SecretStr("me"), client_secret=SecretStr("hush-hush"), token_url=f"{other_server.url}/token"
     )
     document = tools.described({"/t": {"get": {"operationId": "l", "responses": {}}}})

@@ -8,7 +8,7 @@ import pytest
 from adapters.errors import TimedOut
 from adapters.openapi.adapter import OpenApiSettings, OpenApiSource, ToolOverride
 from runax_cli.runtime.sources import mcp_settings, openapi_settings
-from runax_cli.settings.file_schema import McpPart, OpenApiPart
+from runax_cli.settings.file_schema import McpSourceSettings, OpenApiSourceSettings
 from runax_cli.settings.loader import load
 from tests.contract.openapi.conftest import LoopbackServer, dripping
 
@@ -40,7 +40,7 @@ def test_the_settings_file_says_it(tmp_path: Path) -> None:
     )
     configuration = load(config=settings)
     crm, files = (configuration.sources()[name] for name in ("crm", "files"))
-    assert isinstance(crm, OpenApiPart)
-    assert isinstance(files, McpPart)
+    assert isinstance(crm, OpenApiSourceSettings)
+    assert isinstance(files, McpSourceSettings)
     assert openapi_settings("crm", crm, configuration).overrides["listThings"].timeout_s == 120
     assert mcp_settings("files", files, configuration).timeouts == {"read_file": 5}

@@ -10,19 +10,19 @@ from typing import Any
 import httpx2
 import pytest
 
-from adapters.base import RequestHeld, RequestSent, RetryPlanned, RetryRefused
+from adapters.base import RequestSent, RequestThrottled, RetryPlanned, RetryRefused
 from adapters.clock import ManualClock
 from adapters.errors import (
+    CircuitOpen,
     ConnectionFailed,
     ForeignOrigin,
     HttpStatusError,
-    LeftAlone,
     MalformedResponse,
     ResponseTooLarge,
     TimedOut,
 )
 from adapters.http.circuit_breaker import FAILURES_IN_A_ROW
-from adapters.http.secret_mask import Mask
+from adapters.http.secret_mask import SecretMask
 from adapters.http.transport import HttpLimits, HttpRequest, HttpTransport, new_client, retry_after_s
 
 SECRET = "s3cr3t-token-value"
@@ -42,7 +42,7 @@ def clock() -> ManualClock:
 @pytest.fixture
 def transport(client: httpx2.AsyncClient, clock: ManualClock) -> Callable[..., HttpTransport]:
     def make(**limits: Any) -> HttpTransport:
-        mask = Mask([SECRET], names=["hush"])
+        mask = SecretMask([SECRET], names=["hush"])
         return HttpTransport(
             "api", client, mask=mask, limits=HttpLimits(**{"timeout_s": 5.0} | limits), clock=clock, uniform=lambda: 0.5
         )
@@ -320,7 +320,7 @@ async def test_a_server_that_allows_no_more_is_not_asked_before_it_does(server, 
     assert clock.slept == []
     assert (await sending.send(get(server), observer=said)).requests == 1
     assert clock.slept == [9]
-    assert [notice.wait_s for notice in said.of(RequestHeld)] == [9]
+    assert [notice.wait_s for notice in said.of(RequestThrottled)] == [9]
     assert said.of(RetryPlanned) == []
 
 
@@ -348,7 +348,7 @@ async def test_a_server_that_fails_and_fails_is_left_alone_and_tried_again_later
     for _ in range(FAILURES_IN_A_ROW):
         with pytest.raises(HttpStatusError):
             await sending.send(get(server))
-    with pytest.raises(LeftAlone, match=r"left alone for 20 s more: 12 requests failed in a row, .*503") as left:
+    with pytest.raises(CircuitOpen, match=r"left alone for 20 s more: 12 requests failed in a row, .*503") as left:
         await sending.send(get(server))
     assert (left.value.requests, left.value.is_retryable) == (0, False)
     assert len(server.received) == FAILURES_IN_A_ROW

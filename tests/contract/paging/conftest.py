@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from adapters.base import Convention, Pagination, ToolSource, ToolSpec
+from adapters.base import Pagination, PaginationStyle, ToolSource, ToolSpec
 from adapters.clock import Clock, ManualClock
 from adapters.openapi.adapter import OpenApiSource
 from adapters.openapi.settings import OpenApiSettings, ToolOverride
@@ -18,7 +18,7 @@ from mock_api.serving import serve
 from runax_cli.agent import prompts
 from runax_cli.core.budget import Budget, Limits
 from runax_cli.core.events import CollectingSink, Emitter
-from runax_cli.executor.executor import CallOutcome, DecidedCall, Executor, Scope
+from runax_cli.executor.executor import CallOutcome, CallScope, DecidedCall, Executor
 from runax_cli.executor.reduce.reducer import ReducerPrompts
 from runax_cli.executor.store.dataset import DatasetStore
 from runax_cli.memory.journal import MemoryJournal
@@ -109,7 +109,7 @@ class Bench:
         )
         emitter = Emitter.for_run(sink, run_id="r", session_id="s")
         budget = Budget(limits or Limits(), owner="turn")
-        scope = Scope(emitter=emitter, budget=budget, reducer=ScriptedModel([]))
+        scope = CallScope(emitter=emitter, budget=budget, reducer=ScriptedModel([]))
         name = collection.names.get("kind", "kind")
         call = DecidedCall(
             call_id="c",
@@ -126,7 +126,7 @@ def told_by_the_user(collections: Sequence[Collection]) -> dict[str, ToolOverrid
     return {
         collection.operation: ToolOverride(
             pagination=Pagination(
-                convention=Convention.CURSOR,
+                convention=PaginationStyle.CURSOR,
                 position="scroll_id",
                 size="size",
                 max_size=collection.cap,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.base import Effect, ProgressTold
+from adapters.base import Effect, ProgressReported
 from adapters.errors import ToolFailed
 from adapters.pagination.probe.probe import probe
 from tests.real.mcp.conftest import N_ROWS, opened, program
@@ -91,7 +91,7 @@ async def test_every_shape_of_content_of_the_reference_server_is_read() -> None:
     assert image.payload["items"][0]["mimeType"] == "image/png"
     assert image.payload["items"][0]["n_bytes"] > 1000
     assert "plaintext resource" in str(linked.payload)
-    assert any(isinstance(notice, ProgressTold) and notice.done == notice.total == 4 for notice in notices)
+    assert any(isinstance(notice, ProgressReported) and notice.done == notice.total == 4 for notice in notices)
 
 
 async def test_files_of_json_are_read_as_their_records(tmp_path: Path) -> None:

@@ -7,10 +7,10 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import orjson
 
-from adapters.base import CallResult, Convention, JsonObject, PageAddress, Pagination, ToolSpec
+from adapters.base import CallResult, JsonObject, PageAddress, Pagination, PaginationStyle, ToolSpec
 from adapters.errors import HttpStatusError
 from adapters.pagination import ResponseShape, address, detect, first_address, offset_address, read_page
-from adapters.pagination.probe.probe import Probe
+from adapters.pagination.probe.probe import ProbeResult
 from mock_api.conventions import Collection, Log, Style, record_id
 from mock_api.conventions.document import declared, example, response_schema
 from mock_api.conventions.page import Ask, Refused, Told, spelling_of
@@ -37,11 +37,11 @@ class ConventionSource:
         arguments = {each.path: each.schema for each in declared(self.collection)}
         found = detect(arguments, response=self.shape)
         if self.collection.style is Style.RELAY:
-            found = replace(found, convention=Convention.CURSOR, position=spelling.position, size=spelling.size)
+            found = replace(found, convention=PaginationStyle.CURSOR, position=spelling.position, size=spelling.size)
         if spelling.next_route:
             found = replace(
                 found,
-                convention=Convention.CURSOR,
+                convention=PaginationStyle.CURSOR,
                 position=spelling.position,
                 next_operation=spelling.next_route,
                 size=spelling.size,
@@ -101,19 +101,19 @@ class ConventionSource:
             status=told.status,
         )
 
-    async def walked(self, looked: Probe, *, size: int | None) -> list[int]:
+    async def walked(self, looked: ProbeResult, *, size: int | None) -> list[int]:
         """The ids of all records, walked from the probe on by the simplest of walkers."""
         pagination, ids, path = looked.pagination, list[int](), looked.records_path
-        size = None if pagination.size is None and pagination.convention is not Convention.RANGE else size
+        size = None if pagination.size is None and pagination.convention is not PaginationStyle.RANGE else size
         place: PageAddress | None = first_address(pagination, size=size)
         for index in range(LIMIT_OF_REQUESTS):
             result = await self.send(place)
             reading = read_page(result, pagination, records_path=path, size=size, asked=place)
             ids += [_id_of(record) for record in reading.records]
             is_end = reading.has_more is False or not reading.records
-            if pagination.convention is Convention.SINGLE or (pagination.is_addressable and is_end):
+            if pagination.convention is PaginationStyle.SINGLE or (pagination.is_addressable and is_end):
                 return ids
-            if pagination.convention is Convention.PAGE:
+            if pagination.convention is PaginationStyle.PAGE:
                 place = address(pagination, page_index=index + 1, size=size)
             elif pagination.is_addressable:
                 place = offset_address(pagination, offset=len(ids), size=size)

@@ -5,18 +5,18 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from adapters.base import CallResult, Convention, JsonObject, PageAddress, ToolSpec
+from adapters.base import CallResult, JsonObject, PageAddress, PaginationStyle, ToolSpec
 from adapters.errors import HttpStatusError
 from adapters.pagination import detect
 
 URL = "https://desk.example/v1/tickets"
 WHOLE: JsonObject = {"type": "integer"}
 NAMES = {
-    Convention.OFFSET: ("offset", "limit"),
-    Convention.PAGE: ("page", "per_page"),
-    Convention.CURSOR: ("cursor", "limit"),
-    Convention.NEXT_URL: ("page_ref", "limit"),
-    Convention.LINK_HEADER: ("page_ref", "limit"),
+    PaginationStyle.OFFSET: ("offset", "limit"),
+    PaginationStyle.PAGE: ("page", "per_page"),
+    PaginationStyle.CURSOR: ("cursor", "limit"),
+    PaginationStyle.NEXT_URL: ("page_ref", "limit"),
+    PaginationStyle.LINK_HEADER: ("page_ref", "limit"),
 }
 
 
@@ -26,7 +26,7 @@ class PagedServer:
     given (None: not at all), true or not. `end` is how the last page's marker looks: absent, null, empty, or a flag.
     """
 
-    convention: Convention
+    convention: PaginationStyle
     n_records: int
     clamp: int = 50
     default: int = 20
@@ -53,9 +53,9 @@ class PagedServer:
         """The tool as an adapter would build it from names alone; `schema` is that of the position."""
         position, size = NAMES[self.convention]
         text: JsonObject = {"type": "string"}
-        kind = text if self.convention is Convention.CURSOR else WHOLE
+        kind = text if self.convention is PaginationStyle.CURSOR else WHOLE
         parameters = {size: WHOLE, "q": text}
-        if self.convention in (Convention.OFFSET, Convention.PAGE, Convention.CURSOR):
+        if self.convention in (PaginationStyle.OFFSET, PaginationStyle.PAGE, PaginationStyle.CURSOR):
             parameters[position] = {**kind, **schema}
         if self.has_metadata:
             parameters["meta_only"] = {"type": "boolean"}
@@ -93,18 +93,18 @@ class PagedServer:
         body: Any = self._wrapped(rows, self._beside(asked, start, size, following))
         if self.total is not None and self.total_in == "header":
             headers["x-total-count"] = str(self.total)
-        if self.convention is Convention.LINK_HEADER:
+        if self.convention is PaginationStyle.LINK_HEADER:
             headers["link"] = self._links(following, size)
         return CallResult(payload=body, location=f"GET {URL}?q=***", headers=headers, n_bytes=100)
 
     def _start(self, given: Any, size: int) -> int:
         if given is None:
             return 0
-        if self.convention is Convention.PAGE:
+        if self.convention is PaginationStyle.PAGE:
             if given < self.first_page:
                 raise HttpStatusError("no such page", source="desk", location=URL, status=404)
             return int((given - self.first_page) * size)
-        if self.convention is Convention.CURSOR:
+        if self.convention is PaginationStyle.CURSOR:
             return int(base64.b64decode(given))
         return int(given)
 
@@ -121,11 +121,11 @@ class PagedServer:
         beside: JsonObject = {}
         if self.total is not None and self.total_in == "body":
             beside["meta"] = {"total": self.total}
-        if self.tells_page and self.convention is Convention.PAGE:
+        if self.tells_page and self.convention is PaginationStyle.PAGE:
             beside |= {"page": start // size + self.first_page, "first": start == 0}
-        if self.convention is Convention.CURSOR:
+        if self.convention is PaginationStyle.CURSOR:
             self._mark(beside, "next_cursor", following, lambda at: base64.b64encode(str(at).encode()).decode())
-        if self.convention is Convention.NEXT_URL:
+        if self.convention is PaginationStyle.NEXT_URL:
             self._mark(beside, "next", following, lambda at: self._url(at, size))
         return beside
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.http.rate_limit import Allowance, allowance_in, reset_s
+from adapters.http.rate_limit import RateLimitStatus, allowance_in, reset_s
 
 NOW = 1_767_225_600.0  # 2026-01-01T00:00:00Z
 
@@ -14,29 +14,29 @@ NOW = 1_767_225_600.0  # 2026-01-01T00:00:00Z
 @pytest.mark.parametrize(
     ("headers", "expected"),
     [
-        ({"RateLimit": '"default";r=5;t=30'}, Allowance(5, 30)),
-        ({"RateLimit": '"burst";r=9;t=1, "daily";r=2;t=3600'}, Allowance(2, 3600)),
-        ({"RateLimit": "limit=100, remaining=5, reset=30"}, Allowance(5, 30, 100)),
-        ({"RateLimit-Limit": "100", "RateLimit-Remaining": "0", "RateLimit-Reset": "7"}, Allowance(0, 7, 100)),
+        ({"RateLimit": '"default";r=5;t=30'}, RateLimitStatus(5, 30)),
+        ({"RateLimit": '"burst";r=9;t=1, "daily";r=2;t=3600'}, RateLimitStatus(2, 3600)),
+        ({"RateLimit": "limit=100, remaining=5, reset=30"}, RateLimitStatus(5, 30, 100)),
+        ({"RateLimit-Limit": "100", "RateLimit-Remaining": "0", "RateLimit-Reset": "7"}, RateLimitStatus(0, 7, 100)),
         (
             {"RateLimit-Limit": "100, 100;w=60", "RateLimit-Remaining": "3", "RateLimit-Reset": "7"},
-            Allowance(3, 7, 100),
+            RateLimitStatus(3, 7, 100),
         ),
-        ({"X-RateLimit-Remaining": "4", "X-RateLimit-Reset": f"{NOW + 20:.0f}"}, Allowance(4, 20)),
-        ({"X-RateLimit-Remaining": "4", "X-RateLimit-Reset": f"{(NOW + 20) * 1000:.0f}"}, Allowance(4, 20)),
-        ({"X-Rate-Limit-Remaining": "1", "X-Rate-Limit-Reset": "2026-01-01T00:00:09Z"}, Allowance(1, 9)),
-        ({"X-RateLimit-Remaining": "1", "X-RateLimit-Reset": "Thu, 01 Jan 2026 00:00:09 GMT"}, Allowance(1, 9)),
-        ({"X-RateLimit-Remaining": "1", "X-RateLimit-Reset-After": "0.5"}, Allowance(1, 0.5)),
+        ({"X-RateLimit-Remaining": "4", "X-RateLimit-Reset": f"{NOW + 20:.0f}"}, RateLimitStatus(4, 20)),
+        ({"X-RateLimit-Remaining": "4", "X-RateLimit-Reset": f"{(NOW + 20) * 1000:.0f}"}, RateLimitStatus(4, 20)),
+        ({"X-Rate-Limit-Remaining": "1", "X-Rate-Limit-Reset": "2026-01-01T00:00:09Z"}, RateLimitStatus(1, 9)),
+        ({"X-RateLimit-Remaining": "1", "X-RateLimit-Reset": "Thu, 01 Jan 2026 00:00:09 GMT"}, RateLimitStatus(1, 9)),
+        ({"X-RateLimit-Remaining": "1", "X-RateLimit-Reset-After": "0.5"}, RateLimitStatus(1, 0.5)),
         (
             {"x-ratelimit-remaining-requests": "2", "x-ratelimit-reset-requests": "6m0s"},
-            Allowance(2, 360),
+            RateLimitStatus(2, 360),
         ),
         (
             {
                 "anthropic-ratelimit-requests-remaining": "2",
                 "anthropic-ratelimit-requests-reset": "2026-01-01T00:01:00Z",
             },
-            Allowance(2, 60),
+            RateLimitStatus(2, 60),
         ),
         (
             {
@@ -45,9 +45,9 @@ NOW = 1_767_225_600.0  # 2026-01-01T00:00:00Z
                 "x-ratelimit-remaining-tokens": "0",
                 "x-ratelimit-reset-tokens": "20ms",
             },
-            Allowance(0, 0.02),
+            RateLimitStatus(0, 0.02),
         ),
-        ({"x-ratelimit-remaining-tokens": "3", "x-ratelimit-reset-tokens": "1s"}, Allowance(math.inf, 1)),
+        ({"x-ratelimit-remaining-tokens": "3", "x-ratelimit-reset-tokens": "1s"}, RateLimitStatus(math.inf, 1)),
         ({"X-RateLimit-Remaining": "4"}, None),
         ({"X-RateLimit-Remaining": "many", "X-RateLimit-Reset": "4"}, None),
         ({"X-RateLimit-Remaining": "4", "X-RateLimit-Reset": "soon"}, None),

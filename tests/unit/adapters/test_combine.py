@@ -2,12 +2,12 @@
 
 import pytest
 
-from adapters.base import CallResult, LeftOut, MemorySource, PageAddress, ToolList, ToolSpec
-from adapters.catalog import Catalog
+from adapters.base import CallResult, MemorySource, PageAddress, SkippedTool, ToolList, ToolSpec
+from adapters.catalog import ToolCatalog
 from adapters.errors import ConnectionFailed, UnknownTool
 
 
-def source(name: str, *tools: str, left_out: tuple[LeftOut, ...] = ()) -> MemorySource:
+def source(name: str, *tools: str, left_out: tuple[SkippedTool, ...] = ()) -> MemorySource:
     specs = {
         tool: ToolSpec(name=tool, description="", parameters={"type": "object"}, source=name, locator=f"GET /{tool}")
         for tool in tools
@@ -25,13 +25,13 @@ class Broken(MemorySource):
 
 
 async def test_tools_of_all_sources_keep_their_names_and_order() -> None:
-    catalog = await Catalog.load([source("a", "x", "y"), source("b", "z")])
+    catalog = await ToolCatalog.load([source("a", "x", "y"), source("b", "z")])
     assert [tool.name for tool in catalog.tools] == ["x", "y", "z"]
 
 
 async def test_a_name_that_two_sources_share_is_prefixed_in_both_and_routed_to_its_owner() -> None:
     first, second = source("desk", "get", "list"), source("bill ing", "get")
-    catalog = await Catalog.load([first, second])
+    catalog = await ToolCatalog.load([first, second])
     assert [tool.name for tool in catalog.tools] == ["desk__get", "list", "bill_ing__get"]
     page = PageAddress({"offset": 5})
     result = await catalog.call("bill_ing__get", {"a": 1}, page)
@@ -41,14 +41,14 @@ async def test_a_name_that_two_sources_share_is_prefixed_in_both_and_routed_to_i
 
 async def test_prefixed_names_fit_in_64_characters_and_stay_apart() -> None:
     long = "get_" + "x" * 58
-    catalog = await Catalog.load([source("desk", long, long + "1"), source("shop", long, long + "1")])
+    catalog = await ToolCatalog.load([source("desk", long, long + "1"), source("shop", long, long + "1")])
     names = [tool.name for tool in catalog.tools]
     assert len(set(names)) == 4
     assert all(len(name) <= 64 for name in names)
 
 
 async def test_sources_of_one_name_stay_apart() -> None:
-    catalog = await Catalog.load([source("api", "get"), source("api", "get"), source("api", "get")])
+    catalog = await ToolCatalog.load([source("api", "get"), source("api", "get"), source("api", "get")])
     assert len({tool.name for tool in catalog.tools}) == 3
 
 
@@ -61,27 +61,27 @@ async def test_globs_choose_tools_by_name_by_name_in_the_source_and_by_source() 
         (["shop__get", "get_tickets"], ["get_tickets", "shop__get"]),
         (["nothing*"], []),
     ):
-        assert [tool.name for tool in (await Catalog.load(sources, only=globs)).tools] == names
+        assert [tool.name for tool in (await ToolCatalog.load(sources, only=globs)).tools] == names
 
 
 async def test_a_tool_that_is_filtered_out_cannot_be_called() -> None:
-    catalog = await Catalog.load([source("desk", "get_tickets", "delete_all")], only=["get_*"])
+    catalog = await ToolCatalog.load([source("desk", "get_tickets", "delete_all")], only=["get_*"])
     assert catalog.find("delete_all") is None
     with pytest.raises(UnknownTool):
         await catalog.call("delete_all", {})
 
 
 async def test_an_unknown_tool_names_the_nearest() -> None:
-    catalog = await Catalog.load([source("desk", "get_tickets")])
+    catalog = await ToolCatalog.load([source("desk", "get_tickets")])
     with pytest.raises(UnknownTool, match="did you mean 'get_tickets'"):
         await catalog.call("get_ticket", {})
 
 
 async def test_a_failing_source_is_left_out_with_its_reason() -> None:
-    flaw = LeftOut("#/paths/~1x", "no responses")
-    catalog = await Catalog.load([Broken("down", {}), source("desk", "get", left_out=(flaw,))])
+    flaw = SkippedTool("#/paths/~1x", "no responses")
+    catalog = await ToolCatalog.load([Broken("down", {}), source("desk", "get", left_out=(flaw,))])
     assert [tool.name for tool in catalog.tools] == ["get"]
-    assert catalog.left_out == (LeftOut("down", "'down' is down"), flaw)
+    assert catalog.left_out == (SkippedTool("down", "'down' is down"), flaw)
 
 
 async def test_a_fault_in_one_source_costs_none_of_the_others() -> None:
@@ -89,20 +89,20 @@ async def test_a_fault_in_one_source_costs_none_of_the_others() -> None:
         async def list_tools(self) -> ToolList:
             raise KeyError("x-unforeseen")
 
-    catalog = await Catalog.load([Faulty("odd", {}), source("desk", "get")])
+    catalog = await ToolCatalog.load([Faulty("odd", {}), source("desk", "get")])
     assert [tool.name for tool in catalog.tools] == ["get"]
-    assert catalog.left_out == (LeftOut("odd", "it failed inside runax: KeyError: 'x-unforeseen'"),)
+    assert catalog.left_out == (SkippedTool("odd", "it failed inside runax: KeyError: 'x-unforeseen'"),)
     with pytest.raises(KeyError, match="x-unforeseen"):
-        await Catalog.load([Faulty("odd", {})])
+        await ToolCatalog.load([Faulty("odd", {})])
 
 
 async def test_where_every_source_fails_the_first_failure_is_raised() -> None:
     with pytest.raises(ConnectionFailed, match="'one' is down"):
-        await Catalog.load([Broken("one", {}), Broken("two", {})])
+        await ToolCatalog.load([Broken("one", {}), Broken("two", {})])
 
 
 async def test_no_source_at_all_is_an_empty_catalog() -> None:
-    assert (await Catalog.load([])).tools == ()
+    assert (await ToolCatalog.load([])).tools == ()
 
 
 async def test_closing_closes_every_source_even_where_one_fails() -> None:
@@ -111,7 +111,7 @@ async def test_closing_closes_every_source_even_where_one_fails() -> None:
             raise ConnectionFailed("stuck", source=self.name)
 
     last = source("desk", "get")
-    catalog = await Catalog.load([Stuck("stuck", {}), last])
+    catalog = await ToolCatalog.load([Stuck("stuck", {}), last])
     with pytest.raises(ConnectionFailed, match="stuck"):
         await catalog.aclose()
     assert last.is_closed
@@ -119,17 +119,17 @@ async def test_closing_closes_every_source_even_where_one_fails() -> None:
 
 async def test_a_source_can_be_cut_down_by_itself() -> None:
     sources = [source("desk", "get_tickets", "get"), source("shop", "get_orders", "get")]
-    catalog = await Catalog.load(sources, of_source={"desk": ["get_*"], "shop": []})
+    catalog = await ToolCatalog.load(sources, of_source={"desk": ["get_*"], "shop": []})
     assert [tool.name for tool in catalog.tools] == ["get_tickets", "get_orders", "get"], "no clash is left"
     assert (await catalog.call("get", {})).payload == "shop"
 
 
 async def test_a_source_of_which_nothing_is_left_is_told() -> None:
-    catalog = await Catalog.load([source("desk", "get"), source("shop", "get")], of_source={"desk": ["put_*"]})
+    catalog = await ToolCatalog.load([source("desk", "get"), source("shop", "get")], of_source={"desk": ["put_*"]})
     assert [tool.name for tool in catalog.tools] == ["get"]
-    assert catalog.left_out == (LeftOut("desk", "none of its 1 tools matches 'put_*'"),)
+    assert catalog.left_out == (SkippedTool("desk", "none of its 1 tools matches 'put_*'"),)
 
 
 async def test_globs_choose_tools_by_their_path() -> None:
-    catalog = await Catalog.load([source("desk", "tickets", "users")], only=["GET /tick*"])
+    catalog = await ToolCatalog.load([source("desk", "tickets", "users")], only=["GET /tick*"])
     assert [tool.name for tool in catalog.tools] == ["tickets"]

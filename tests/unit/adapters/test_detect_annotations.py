@@ -2,7 +2,7 @@
 
 import pytest
 
-from adapters.base import Convention, Effect, JsonObject, Pagination, ToolSpec
+from adapters.base import Effect, JsonObject, Pagination, PaginationStyle, ToolSpec
 from adapters.pagination import annotated, counting, flattened
 
 WHOLE: JsonObject = {"type": "integer"}
@@ -18,27 +18,42 @@ def listing(name: str, locator: str, *filters: str, **changes: object) -> ToolSp
 @pytest.mark.parametrize(
     ("extension", "convention", "position", "size"),
     [
-        ({"x-pagination": {"limitParam": "n", "pageOffsetParam": "o"}}, Convention.OFFSET, "o", "n"),
-        ({"x-pagination": {"limitParam": "n", "pageParam": "p"}}, Convention.PAGE, "p", "n"),
-        ({"x-pagination": {"limitParam": "n", "cursorParam": "c", "cursorPath": "m.c"}}, Convention.CURSOR, "c", "n"),
-        ({"x-pagination": {"limitParam": "body.pg.n", "cursorParam": "body.pg.c"}}, Convention.CURSOR, "pg/c", "pg/n"),
-        ({"x-fern-pagination": {"offset": "$request.o", "results": "$response.data"}}, Convention.OFFSET, "o", None),
+        ({"x-pagination": {"limitParam": "n", "pageOffsetParam": "o"}}, PaginationStyle.OFFSET, "o", "n"),
+        ({"x-pagination": {"limitParam": "n", "pageParam": "p"}}, PaginationStyle.PAGE, "p", "n"),
+        (
+            {"x-pagination": {"limitParam": "n", "cursorParam": "c", "cursorPath": "m.c"}},
+            PaginationStyle.CURSOR,
+            "c",
+            "n",
+        ),
+        (
+            {"x-pagination": {"limitParam": "body.pg.n", "cursorParam": "body.pg.c"}},
+            PaginationStyle.CURSOR,
+            "pg/c",
+            "pg/n",
+        ),
+        (
+            {"x-fern-pagination": {"offset": "$request.o", "results": "$response.data"}},
+            PaginationStyle.OFFSET,
+            "o",
+            None,
+        ),
         (
             {"x-amazon-paginator": {"input_token": "c", "output_token": "d", "limit_key": "n"}},
-            Convention.CURSOR,
+            PaginationStyle.CURSOR,
             "c",
             "n",
         ),
         (
             {"x-speakeasy-pagination": {"inputs": [{"name": "p", "type": "page"}, {"name": "n", "type": "limit"}]}},
-            Convention.PAGE,
+            PaginationStyle.PAGE,
             "p",
             "n",
         ),
     ],
 )
 def test_an_annotation_names_the_parameters_whatever_they_are_called(
-    extension: JsonObject, convention: Convention, position: str, size: str | None
+    extension: JsonObject, convention: PaginationStyle, position: str, size: str | None
 ) -> None:
     known = {"o": WHOLE, "p": WHOLE, "c": TEXT, "n": WHOLE, "pg": {"type": "object"}, "pg/c": TEXT, "pg/n": WHOLE}
     found = annotated(extension, known)
@@ -57,7 +72,7 @@ def test_an_annotation_keeps_the_bounds_that_the_schema_states() -> None:
 def test_a_pageable_operation_is_followed_by_its_link() -> None:
     found = annotated({"x-ms-pageable": {"nextLinkName": "weiter"}}, {"$top": WHOLE})
     assert found is not None
-    assert (found.convention, found.position, found.next_path) == (Convention.NEXT_URL, None, "weiter")
+    assert (found.convention, found.position, found.next_path) == (PaginationStyle.NEXT_URL, None, "weiter")
 
 
 @pytest.mark.parametrize(
@@ -123,7 +138,7 @@ def test_a_count_that_cannot_be_narrowed_likewise_is_no_total() -> None:
         listing("other", "GET /orders/count"),
         listing("other", "count_orders"),
         listing("other", "GET /tickets/count", effect=Effect.WRITE),
-        listing("other", "GET /tickets/count", pagination=Pagination(convention=Convention.PAGE, position="page")),
+        listing("other", "GET /tickets/count", pagination=Pagination(convention=PaginationStyle.PAGE, position="page")),
     ],
 )
 def test_counts_of_something_else_are_left_alone(other: ToolSpec) -> None:

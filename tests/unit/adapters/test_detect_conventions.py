@@ -2,7 +2,7 @@
 
 import pytest
 
-from adapters.base import Convention, JsonObject, Pagination
+from adapters.base import JsonObject, Pagination, PaginationStyle
 from adapters.pagination import ResponseShape, detect
 
 WHOLE: JsonObject = {"type": "integer"}
@@ -25,7 +25,7 @@ def answer(*headers: str, items: str = "", is_list: bool = False, **members: str
     )
 
 
-def roles(found: Pagination) -> tuple[Convention, str | None, str | None]:
+def roles(found: Pagination) -> tuple[PaginationStyle, str | None, str | None]:
     return found.convention, found.position, found.size
 
 
@@ -45,7 +45,7 @@ def roles(found: Pagination) -> tuple[Convention, str | None, str | None]:
 )
 def test_offset_is_known_by_words_or_pieces_of_its_name(position: tuple[str, str], size: tuple[str, str]) -> None:
     parameters = {name: whole(words) if words else WHOLE for name, words in (position, size)}
-    assert roles(detect({"customer_id": WHOLE, **parameters})) == (Convention.OFFSET, position[0], size[0])
+    assert roles(detect({"customer_id": WHOLE, **parameters})) == (PaginationStyle.OFFSET, position[0], size[0])
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_offset_is_known_by_words_or_pieces_of_its_name(position: tuple[str, str
 )
 def test_page_number_is_known_by_words_or_pieces_of_its_name(position: tuple[str, str], size: tuple[str, str]) -> None:
     parameters = {name: whole(words) if words else WHOLE for name, words in (position, size)}
-    assert roles(detect(parameters)) == (Convention.PAGE, position[0], size[0])
+    assert roles(detect(parameters)) == (PaginationStyle.PAGE, position[0], size[0])
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_cursor_is_known_by_words_or_by_the_answer_that_hands_it_out(
     name: str, schema: JsonObject, response: ResponseShape | None
 ) -> None:
     found = detect({"query": TEXT, name: schema, "limit": WHOLE}, response=response)
-    assert roles(found) == (Convention.CURSOR, name, "limit")
+    assert roles(found) == (PaginationStyle.CURSOR, name, "limit")
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_cursor_is_known_by_words_or_by_the_answer_that_hands_it_out(
 )
 def test_body_members_page_too_even_inside_an_object(parameters: dict[str, JsonObject]) -> None:
     found = detect(parameters)
-    assert found.convention is Convention.CURSOR
+    assert found.convention is PaginationStyle.CURSOR
     assert found.position in {"NextToken", "page/cursor", "paging/token"}
     assert found.size in {"MaxResults", "page/limit", "paging/size"}
 
@@ -108,7 +108,7 @@ def test_members_of_other_objects_are_no_paging_without_a_position_and_a_size(in
 
 def test_odata_pages_by_offset_and_counts_by_a_flag() -> None:
     found = detect({"$top": WHOLE, "$skip": WHOLE, "$count": FLAG, "$filter": TEXT})
-    assert roles(found) == (Convention.OFFSET, "$skip", "$top")
+    assert roles(found) == (PaginationStyle.OFFSET, "$skip", "$top")
     assert found.totals == (("$count", True),)
     assert found.hidden == ("$skip", "$top", "$count")
 
@@ -120,12 +120,12 @@ def test_older_odata_counts_inline() -> None:
 
 def test_a_next_link_without_a_position_is_followed() -> None:
     odata = ResponseShape(members={"value": "array", "@odata.nextLink": "string", "@odata.context": "string"})
-    assert roles(detect({"$top": WHOLE}, response=odata))[0] is Convention.NEXT_URL
+    assert roles(detect({"$top": WHOLE}, response=odata))[0] is PaginationStyle.NEXT_URL
     hal = answer(_links__self="object", _links__next="object", items="", _embedded="object", results="array")
-    assert detect({}, response=hal).convention is Convention.NEXT_URL
+    assert detect({}, response=hal).convention is PaginationStyle.NEXT_URL
     assert detect(
         {}, response=answer(count="integer", next="string", previous="string", results="array")
-    ).convention is (Convention.NEXT_URL)
+    ).convention is (PaginationStyle.NEXT_URL)
 
 
 def test_a_next_link_of_one_record_is_no_page() -> None:
@@ -136,14 +136,14 @@ def test_a_next_link_of_one_record_is_no_page() -> None:
 def test_a_cursor_that_the_answer_gives_as_an_address_only_is_read_from_the_address() -> None:
     shape = answer(calls="array", next_page_uri="string", page="integer", start="integer")
     found = detect({"Page": WHOLE, "PageToken": TEXT, "PageSize": WHOLE}, response=shape)
-    assert (found.convention, found.size) == (Convention.NEXT_URL, "PageSize")
+    assert (found.convention, found.size) == (PaginationStyle.NEXT_URL, "PageSize")
     assert set(found.hidden) == {"Page", "PageToken", "PageSize"}
 
 
 @pytest.mark.parametrize(
-    ("header", "convention"), [("link", Convention.LINK_HEADER), ("next-page", Convention.NEXT_URL)]
+    ("header", "convention"), [("link", PaginationStyle.LINK_HEADER), ("next-page", PaginationStyle.NEXT_URL)]
 )
-def test_headers_that_name_the_next_page_are_believed(header: str, convention: Convention) -> None:
+def test_headers_that_name_the_next_page_are_believed(header: str, convention: PaginationStyle) -> None:
     found = detect({"limit": WHOLE}, response=answer(header, is_list=True))
     assert (found.convention, found.size) == (convention, "limit")
 
@@ -160,18 +160,18 @@ def test_headers_that_name_the_next_page_are_believed(header: str, convention: C
 )
 def test_a_key_of_the_last_record_is_a_position(name: str, schema: JsonObject, response: ResponseShape) -> None:
     found = detect({name: schema, "limit": WHOLE}, response=response)
-    assert (*roles(found), found.key) == (Convention.KEYSET, name, "limit", "id")
+    assert (*roles(found), found.key) == (PaginationStyle.KEYSET, name, "limit", "id")
 
 
 def test_search_after_goes_on_after_the_sort_values_of_the_last_hit() -> None:
     found = detect({"search_after": {"type": "array"}, "size": WHOLE}, response=answer(hits__hits="array"))
-    assert (*roles(found), found.key) == (Convention.KEYSET, "search_after", "size", "sort")
+    assert (*roles(found), found.key) == (PaginationStyle.KEYSET, "search_after", "size", "sort")
 
 
 def test_an_offset_is_preferred_to_search_after_and_ends_at_its_window() -> None:
     start = whole("Starting document offset. You cannot page through more than 10,000 hits with it.")
     found = detect({"from": start, "size": WHOLE, "search_after": {"type": "array"}})
-    assert (*roles(found), found.window) == (Convention.OFFSET, "from", "size", 10_000)
+    assert (*roles(found), found.window) == (PaginationStyle.OFFSET, "from", "size", 10_000)
 
 
 def test_scroll_identifier_beside_a_scroll_is_the_callers_own() -> None:
@@ -181,27 +181,27 @@ def test_scroll_identifier_beside_a_scroll_is_the_callers_own() -> None:
 
 def test_json_api_brackets_are_members_of_paging() -> None:
     assert roles(detect({"page[number]": WHOLE, "page[size]": WHOLE})) == (
-        Convention.PAGE,
+        PaginationStyle.PAGE,
         "page[number]",
         "page[size]",
     )
-    assert roles(detect({"filter[limit]": WHOLE, "other[offset]": WHOLE}))[0] is Convention.SINGLE
+    assert roles(detect({"filter[limit]": WHOLE, "other[offset]": WHOLE}))[0] is PaginationStyle.SINGLE
 
 
 def test_scim_counts_from_one() -> None:
     shape = answer(Resources="array", totalResults="integer", itemsPerPage="integer", schemas="array")
     found = detect({"startIndex": WHOLE, "count": WHOLE}, response=shape)
-    assert (*roles(found), found.first) == (Convention.OFFSET, "startIndex", "count", 1)
+    assert (*roles(found), found.first) == (PaginationStyle.OFFSET, "startIndex", "count", 1)
 
 
 def test_range_headers_page_records_and_never_bytes() -> None:
     asked = {"Range": TEXT, "Range-Unit": TEXT, "Prefer": text("Preference")}
     found = detect(asked, response=answer("content-range", is_list=True))
-    assert (found.convention, found.position) == (Convention.RANGE, None)
+    assert (found.convention, found.position) == (PaginationStyle.RANGE, None)
     assert found.totals == (("Prefer", "count=exact"),)
     assert set(found.hidden) == {"Range", "Range-Unit", "Prefer"}
     chunk = {"Range": text("HTTP Range header of the blob, bytes=<start>-<end>")}
-    assert detect(chunk, response=answer("content-range")).convention is Convention.SINGLE
+    assert detect(chunk, response=answer("content-range")).convention is PaginationStyle.SINGLE
 
 
 @pytest.mark.parametrize(
@@ -254,12 +254,12 @@ def test_flags_about_other_counts_stay_with_the_model() -> None:
 )
 def test_an_answer_of_one_record_is_never_paged(parameters: dict[str, JsonObject]) -> None:
     event = answer(type="string", object="object")
-    assert detect(parameters).convention is not Convention.SINGLE
+    assert detect(parameters).convention is not PaginationStyle.SINGLE
     assert detect(parameters, response=event) == Pagination()
 
 
 def test_an_acknowledgement_proves_nothing() -> None:
-    assert detect({"cursor": TEXT}, response=answer(ok="boolean")).convention is Convention.CURSOR
+    assert detect({"cursor": TEXT}, response=answer(ok="boolean")).convention is PaginationStyle.CURSOR
 
 
 @pytest.mark.parametrize(
@@ -288,7 +288,7 @@ def test_an_acknowledgement_proves_nothing() -> None:
 )
 def test_what_only_looks_like_a_position_stays_visible(parameters: dict[str, JsonObject]) -> None:
     found = detect(parameters)
-    assert roles(found)[:2] == (Convention.SINGLE, None)
+    assert roles(found)[:2] == (PaginationStyle.SINGLE, None)
     assert set(found.hidden) <= {"limit", "page_size"}
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from adapters.base import Convention, JsonObject, Pagination
+from adapters.base import JsonObject, Pagination, PaginationStyle
 from adapters.pagination import ResponseShape, address, as_written, detect, first_address
 
 WHOLE: JsonObject = {"type": "integer"}
@@ -19,23 +19,26 @@ def text(words: str, **schema: object) -> JsonObject:
     return {"type": "string", "description": words, **schema}
 
 
-def roles(found: Pagination) -> tuple[Convention, str | None, str | None]:
+def roles(found: Pagination) -> tuple[PaginationStyle, str | None, str | None]:
     return found.convention, found.position, found.size
 
 
 @pytest.mark.parametrize(
     ("convention", "parameters"),
     [
-        (Convention.OFFSET, {"offset": TEXT, "limit": TEXT}),
-        (Convention.OFFSET, {"skip": TEXT, "limit": TEXT}),
-        (Convention.PAGE, {"page": TEXT, "per_page": TEXT}),
-        (Convention.PAGE, {"page": text("Which page to return"), "size": text("Results per page")}),
-        (Convention.OFFSET, {"first": text("First result to return, zero-based"), "count": text("Number of results")}),
-        (Convention.PAGE, {"pageNumber": TEXT, "pageSize": {"type": "string", "enum": ["10", "25", "100"]}}),
+        (PaginationStyle.OFFSET, {"offset": TEXT, "limit": TEXT}),
+        (PaginationStyle.OFFSET, {"skip": TEXT, "limit": TEXT}),
+        (PaginationStyle.PAGE, {"page": TEXT, "per_page": TEXT}),
+        (PaginationStyle.PAGE, {"page": text("Which page to return"), "size": text("Results per page")}),
+        (
+            PaginationStyle.OFFSET,
+            {"first": text("First result to return, zero-based"), "count": text("Number of results")},
+        ),
+        (PaginationStyle.PAGE, {"pageNumber": TEXT, "pageSize": {"type": "string", "enum": ["10", "25", "100"]}}),
     ],
 )
 def test_numbers_that_are_called_text_page_all_the_same(
-    convention: Convention, parameters: dict[str, JsonObject]
+    convention: PaginationStyle, parameters: dict[str, JsonObject]
 ) -> None:
     position, size = parameters
     found = detect(parameters)
@@ -60,42 +63,42 @@ def test_a_number_that_is_called_text_is_sent_as_digits() -> None:
 )
 def test_text_that_is_no_number_stays_text(parameters: dict[str, JsonObject]) -> None:
     found = detect(parameters, response=LIST)
-    assert found.convention not in (Convention.OFFSET, Convention.PAGE)
+    assert found.convention not in (PaginationStyle.OFFSET, PaginationStyle.PAGE)
     assert found.texts == ()
 
 
 def test_a_title_that_repeats_the_name_says_nothing() -> None:
     found = detect({"skip": WHOLE | {"title": "Skip"}, "limit": WHOLE | {"title": "Limit", "default": 100}})
-    assert roles(found) == (Convention.OFFSET, "skip", "limit")
+    assert roles(found) == (PaginationStyle.OFFSET, "skip", "limit")
 
 
 def test_a_cursor_that_is_called_a_number_is_one_beside_a_size() -> None:
-    assert roles(detect({"cursor": WHOLE, "page_size": WHOLE}, response=LIST))[:2] == (Convention.CURSOR, "cursor")
-    assert detect({"cursor": WHOLE}, response=LIST).convention is Convention.SINGLE
+    assert roles(detect({"cursor": WHOLE, "page_size": WHOLE}, response=LIST))[:2] == (PaginationStyle.CURSOR, "cursor")
+    assert detect({"cursor": WHOLE}, response=LIST).convention is PaginationStyle.SINGLE
 
 
 @pytest.mark.parametrize("name", ["offset", "start_index"])
 def test_an_offset_without_a_size_pages_a_list(name: str) -> None:
-    assert roles(detect({name: WHOLE}, response=LIST)) == (Convention.OFFSET, name, None)
-    assert detect({name: WHOLE}).convention is Convention.SINGLE
+    assert roles(detect({name: WHOLE}, response=LIST)) == (PaginationStyle.OFFSET, name, None)
+    assert detect({name: WHOLE}).convention is PaginationStyle.SINGLE
 
 
 def test_a_page_that_is_described_as_one_record_is_a_page() -> None:
     parameters = {"page": WHOLE, "per_page": WHOLE}
-    assert detect(parameters, response=RECORD).convention is Convention.PAGE
-    assert detect(parameters, response=RECORD, is_addressed=True).convention is Convention.SINGLE
-    assert detect({"page": WHOLE, "id": TEXT}, response=RECORD).convention is Convention.SINGLE
+    assert detect(parameters, response=RECORD).convention is PaginationStyle.PAGE
+    assert detect(parameters, response=RECORD, is_addressed=True).convention is PaginationStyle.SINGLE
+    assert detect({"page": WHOLE, "id": TEXT}, response=RECORD).convention is PaginationStyle.SINGLE
 
 
 def test_a_page_number_in_the_path_is_a_position_beside_a_list() -> None:
     found = detect({"page": WHOLE}, response=LIST, required={"page"}, in_path={"page"})
-    assert roles(found) == (Convention.PAGE, "page", None)
-    assert detect({"page": WHOLE}, required={"page"}, in_path={"page"}).convention is Convention.SINGLE
+    assert roles(found) == (PaginationStyle.PAGE, "page", None)
+    assert detect({"page": WHOLE}, required={"page"}, in_path={"page"}).convention is PaginationStyle.SINGLE
 
 
 def test_a_size_in_the_path_belongs_to_no_position_outside_of_it() -> None:
     found = detect({"page": WHOLE, "limit": WHOLE}, response=LIST, required={"limit"}, in_path={"limit"})
-    assert roles(found) == (Convention.PAGE, "page", None)
+    assert roles(found) == (PaginationStyle.PAGE, "page", None)
     assert "limit" not in found.hidden
 
 
@@ -112,7 +115,12 @@ def test_pages_by_first_and_last_record_are_asked_for_with_both(
     start: tuple[str, JsonObject], end: tuple[str, JsonObject]
 ) -> None:
     found = detect(dict([start, end]), response=LIST)
-    assert (found.convention, found.position, found.size, found.last) == (Convention.OFFSET, start[0], None, end[0])
+    assert (found.convention, found.position, found.size, found.last) == (
+        PaginationStyle.OFFSET,
+        start[0],
+        None,
+        end[0],
+    )
     assert found.span is not None
     asked = first_address(found, size=None).arguments
     assert asked == {start[0]: found.first, end[0]: found.first + found.span - 1}
@@ -135,35 +143,35 @@ def test_ranges_of_values_are_no_pages_by_their_ends(parameters: dict[str, JsonO
 def test_a_range_of_dates_beside_it_makes_no_position_a_filter() -> None:
     dates: JsonObject = {"type": "string", "format": "date"}
     found = detect({"skip": WHOLE, "limit": WHOLE, "start_date": dates, "end_date": dates})
-    assert roles(found) == (Convention.OFFSET, "skip", "limit")
+    assert roles(found) == (PaginationStyle.OFFSET, "skip", "limit")
 
 
 def test_what_a_record_is_about_makes_no_limit_something_else() -> None:
     found = detect({"limit": whole("Set limit when retrieving credit cards."), "offset": whole("Offset of cards.")})
-    assert roles(found) == (Convention.OFFSET, "offset", "limit")
+    assert roles(found) == (PaginationStyle.OFFSET, "offset", "limit")
 
 
 def test_pages_to_skip_are_page_numbers_from_zero() -> None:
     found = detect({"SkipPages": whole("The number of pages to skip."), "PageSize": WHOLE})
-    assert (*roles(found), found.first) == (Convention.PAGE, "SkipPages", "PageSize", 0)
+    assert (*roles(found), found.first) == (PaginationStyle.PAGE, "SkipPages", "PageSize", 0)
 
 
 def test_an_offset_that_is_a_size_by_its_words_is_the_size() -> None:
     found = detect({"row": whole("Starting record number to return"), "offset": whole("Number of records to return")})
-    assert roles(found) == (Convention.OFFSET, "row", "offset")
+    assert roles(found) == (PaginationStyle.OFFSET, "row", "offset")
 
 
 def test_a_cursor_that_is_not_to_be_given_leaves_the_address_that_the_answer_names() -> None:
     words = "Cursor. You are not expected to provide this, but to follow the link in the answer."
     answer = ResponseShape({"_links": "object", "_links.next": "object", "_links.next.href": "string", "data": "array"})
     found = detect({"cursor": text(words), "limit": WHOLE}, response=answer)
-    assert (found.convention, "cursor" in found.hidden) == (Convention.NEXT_URL, True)
+    assert (found.convention, "cursor" in found.hidden) == (PaginationStyle.NEXT_URL, True)
 
 
 def test_next_under_pagination_may_be_what_the_cursor_takes() -> None:
     answer = ResponseShape({"pagination": "object", "pagination.next": "string", "result": "array"})
     assert roles(detect({"page_cursor": TEXT, "count": WHOLE}, response=answer)) == (
-        Convention.CURSOR,
+        PaginationStyle.CURSOR,
         "page_cursor",
         "count",
     )
@@ -173,7 +181,7 @@ def test_the_words_of_a_cursor_tell_where_the_answer_has_it() -> None:
     answer = ResponseShape({"clicks": "array", "lastId": "string"})
     words = "An ID returned by a previous query to continue with (see lastId in the response)"
     found = detect({"continueFrom": text(words), "limit": WHOLE}, response=answer)
-    assert (found.convention, found.next_path) == (Convention.CURSOR, "lastId")
+    assert (found.convention, found.next_path) == (PaginationStyle.CURSOR, "lastId")
 
 
 @pytest.mark.parametrize(
@@ -216,22 +224,24 @@ def test_what_is_deprecated_stands_behind_what_is_not() -> None:
     found = detect(
         {"skipRecords": whole(old), "numberToRead": whole(old), "pageNumber": WHOLE, "pageSize": WHOLE}, response=LIST
     )
-    assert roles(found) == (Convention.PAGE, "pageNumber", "pageSize")
+    assert roles(found) == (PaginationStyle.PAGE, "pageNumber", "pageSize")
 
 
 def test_a_number_of_pages_to_work_through_is_no_page_number() -> None:
-    assert detect({"pageNum": whole("The number of pages to crawl")}, response=LIST).convention is Convention.SINGLE
+    assert (
+        detect({"pageNum": whole("The number of pages to crawl")}, response=LIST).convention is PaginationStyle.SINGLE
+    )
 
 
 def test_a_next_page_beside_a_list_inside_of_the_answer_is_followed() -> None:
     answer = ResponseShape({"meta": "object", "result": "object", "result.elements": "array", "result.nextPage": ""})
-    assert detect({"surveyId": TEXT}, response=answer).convention is Convention.NEXT_URL
+    assert detect({"surveyId": TEXT}, response=answer).convention is PaginationStyle.NEXT_URL
 
 
 def test_keys_below_a_given_one_page_a_list_of_records_with_keys() -> None:
     parameters = {"less_than": whole("Records with IDs less than this value"), "return_count": WHOLE}
     answer = ResponseShape({}, is_list=True, item_members=frozenset({"id", "name"}))
-    assert roles(detect(parameters, response=answer)) == (Convention.KEYSET, "less_than", "return_count")
+    assert roles(detect(parameters, response=answer)) == (PaginationStyle.KEYSET, "less_than", "return_count")
 
 
 def test_a_default_before_a_maximum_is_no_maximum() -> None:

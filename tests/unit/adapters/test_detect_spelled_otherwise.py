@@ -2,7 +2,7 @@
 
 import pytest
 
-from adapters.base import Convention, JsonObject, Pagination
+from adapters.base import JsonObject, Pagination, PaginationStyle
 from adapters.pagination import ResponseShape, detect
 
 WHOLE: JsonObject = {"type": "integer"}
@@ -11,7 +11,7 @@ FLAG: JsonObject = {"type": "boolean"}
 LISTED = ResponseShape(members={"items": "array"}, item_members=frozenset({"id", "name"}))
 
 
-def roles(found: Pagination) -> tuple[Convention, str | None, str | None]:
+def roles(found: Pagination) -> tuple[PaginationStyle, str | None, str | None]:
     return found.convention, found.position, found.size
 
 
@@ -37,7 +37,7 @@ def roles(found: Pagination) -> tuple[Convention, str | None, str | None]:
 )
 def test_offsets_are_found_under_the_words_of_other_houses_and_languages(position: str, size: str) -> None:
     found = detect({position: WHOLE, size: WHOLE}, response=LISTED)
-    assert roles(found) == (Convention.OFFSET, position, size)
+    assert roles(found) == (PaginationStyle.OFFSET, position, size)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_offsets_are_found_under_the_words_of_other_houses_and_languages(positio
 )
 def test_page_numbers_are_found_under_the_words_of_other_houses_and_languages(position: str, size: str) -> None:
     found = detect({position: WHOLE, size: WHOLE}, response=LISTED)
-    assert roles(found) == (Convention.PAGE, position, size)
+    assert roles(found) == (PaginationStyle.PAGE, position, size)
 
 
 @pytest.mark.parametrize(
@@ -78,14 +78,14 @@ def test_page_numbers_are_found_under_the_words_of_other_houses_and_languages(po
 def test_a_cursor_is_what_the_answer_hands_out_as_the_next_in_any_language(name: str, handed_out: str) -> None:
     response = ResponseShape(members={"items": "array", handed_out: "string"}, item_members=frozenset({"id"}))
     found = detect({name: TEXT, "limit": WHOLE}, response=response)
-    assert roles(found) == (Convention.CURSOR, name, "limit")
+    assert roles(found) == (PaginationStyle.CURSOR, name, "limit")
 
 
 @pytest.mark.parametrize("name", ["newer_than_id", "older_than_id", "last_doc_id", "seekKey"])
 def test_a_direction_and_a_key_begin_a_page_where_the_answer_says_that_more_follow(name: str) -> None:
     response = ResponseShape(members={"items": "array", "has_more": "boolean"}, item_members=frozenset({"id"}))
     found = detect({name: TEXT, "limit": WHOLE}, response=response)
-    assert roles(found) == (Convention.KEYSET, name, "limit")
+    assert roles(found) == (PaginationStyle.KEYSET, name, "limit")
 
 
 def test_the_key_of_another_record_begins_no_page() -> None:
@@ -98,7 +98,7 @@ def test_a_record_id_before_which_records_are_listed_begins_a_page() -> None:
     before: JsonObject = TEXT | {"description": "Message id before which messages should be fetched"}
     after: JsonObject = TEXT | {"description": "Message id after which messages should be fetched"}
     found = detect({"limit": WHOLE, "before": before, "after": after}, response=LISTED)
-    assert roles(found) == (Convention.KEYSET, "before", "limit")
+    assert roles(found) == (PaginationStyle.KEYSET, "before", "limit")
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from adapters.base import CallResult, Convention, Pagination
+from adapters.base import CallResult, Pagination, PaginationStyle
 from adapters.pagination import read_page
 
-PAGED = Pagination(convention=Convention.OFFSET, position="offset", size="limit")
+PAGED = Pagination(convention=PaginationStyle.OFFSET, position="offset", size="limit")
 
 
 def flaw_of(payload: Any, pagination: Pagination = PAGED) -> str:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from adapters.http.body_parser import BodyFlaw, parse_body
+from adapters.http.body_parser import MalformedBody, parse_body
 
 VERSIONED = ["application/x-amz-json-1.0", "application/x-amz-json-1.1; charset=utf-8", "application/vnd.desk+json"]
 
@@ -14,5 +14,5 @@ def test_json_with_a_version_or_a_suffix_is_read_as_json(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["application/geojsonish-1", "image/png"])
 def test_what_only_looks_like_it_is_not(kind: str) -> None:
-    with pytest.raises(BodyFlaw):
+    with pytest.raises(MalformedBody):
         parse_body(b"{}", kind)

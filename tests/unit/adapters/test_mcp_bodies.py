@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.mcp.connection.http_repair import MendingClient
+from adapters.mcp.connection.http_repair import RepairingClient
 
 URL = "http://127.0.0.1/mcp"
 RESULT = {"content": [{"type": "text", "text": "é"}]}
@@ -28,7 +28,7 @@ async def answered(
         return httpx2.Response(status, headers=headers, content=body)
 
     sent = {"jsonrpc": "2.0", "id": 4, "method": "tools/call", "params": {}}
-    client = MendingClient(max_bytes=max_bytes, has_endless_events=True, transport=httpx2.MockTransport(answer))
+    client = RepairingClient(max_bytes=max_bytes, has_endless_events=True, transport=httpx2.MockTransport(answer))
     async with client:
         return await client.post(URL, json=sent)
 
@@ -163,6 +163,6 @@ async def test_a_notification_that_is_never_answered_holds_up_nothing(monkeypatc
         await asyncio.Event().wait()
         raise AssertionError
 
-    async with MendingClient(max_bytes=100, transport=httpx2.MockTransport(never)) as client:
+    async with RepairingClient(max_bytes=100, transport=httpx2.MockTransport(never)) as client:
         response = await client.post(URL, json={"jsonrpc": "2.0", "method": "notifications/initialized"})
     assert response.status_code == 202

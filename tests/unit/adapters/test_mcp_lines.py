@@ -3,11 +3,11 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.mcp.connection.stdio import Lines, LineTooLong
+from adapters.mcp.connection.stdio import LineBuffer, LineTooLong
 
 
 def read(text: bytes, sizes: list[int], *, max_bytes: int = 1000) -> list[bytes | LineTooLong]:
-    lines, found, at = Lines(max_bytes), list[bytes | LineTooLong](), 0
+    lines, found, at = LineBuffer(max_bytes), list[bytes | LineTooLong](), 0
     for size in [*sizes, len(text)]:
         found += lines.fed(text[at : at + size])
         at += size
@@ -27,7 +27,7 @@ def test_a_line_that_is_too_long_is_told_once_and_costs_no_other(sizes: list[int
 
 
 def test_a_line_without_an_end_is_told_before_it_ends_and_kept_no_longer() -> None:
-    lines = Lines(50)
+    lines = LineBuffer(50)
     told = [found for _ in range(100) for found in lines.fed(b"x" * 20)]
     assert [str(found) for found in told] == ["a line of more than 50 bytes"]
     assert list(lines.ended()) == []

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.base import CallResult, Convention, Pagination
-from adapters.mcp.content.lenient_json import NotNearly, read_nearly
+from adapters.base import CallResult, Pagination, PaginationStyle
+from adapters.mcp.content.lenient_json import LenientParseError, read_nearly
 from adapters.mcp.content.results import asks_for_input, is_error, read_result, texts_of
 from adapters.mcp.content.text_data import read_text
 from adapters.pagination import Certainty, read_page
@@ -118,7 +118,7 @@ def test_data_that_ends_too_early_is_told() -> None:
 
 
 def test_nesting_without_end_is_refused_and_not_a_crash() -> None:
-    with pytest.raises(NotNearly):
+    with pytest.raises(LenientParseError):
         read_nearly("[" * 100_000)
 
 
@@ -130,7 +130,7 @@ def test_facts_in_words_beside_records_are_read_as_what_they_say() -> None:
         "next_cursor": "abc",
         "items": ROWS,
     }
-    pagination = Pagination(convention=Convention.CURSOR, position="cursor")
+    pagination = Pagination(convention=PaginationStyle.CURSOR, position="cursor")
     reading = read_page(CallResult(payload=payload(text), location="t"), pagination)
     assert (reading.records, reading.total, reading.certainty) == (ROWS, 261, Certainty.EXACT)
     assert reading.next is not None
@@ -139,7 +139,7 @@ def test_facts_in_words_beside_records_are_read_as_what_they_say() -> None:
 
 @pytest.mark.parametrize("raw", [{"nextCursor": "abc"}, {"_meta": {"nextCursor": "abc"}}])
 def test_a_cursor_beside_the_content_is_a_cursor(raw: dict[str, Any]) -> None:
-    pagination = Pagination(convention=Convention.CURSOR, position="cursor")
+    pagination = Pagination(convention=PaginationStyle.CURSOR, position="cursor")
     reading = read_page(CallResult(payload=payload(json.dumps(ROWS), **raw), location="t"), pagination)
     assert reading.records == ROWS
     assert reading.next is not None

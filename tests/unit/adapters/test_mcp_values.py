@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from mcp.types import Tool, ToolAnnotations
 
-from adapters.base import Convention, Effect, Pagination, tool_name
+from adapters.base import Effect, Pagination, PaginationStyle, tool_name
 from adapters.errors import DocumentError
 from adapters.mcp.connection.errors import mask_of
 from adapters.mcp.settings import McpSettings, settings_in, settings_of
@@ -166,7 +166,7 @@ def test_secrets_are_in_no_representation() -> None:
 def test_what_the_user_says_of_a_tools_paging_goes_before_what_the_tool_tells() -> None:
     schema = {"type": "object", "properties": {"weiter": {"type": "string"}, "anzahl": {"type": "integer"}}}
     listed = Tool(name="list_orders", input_schema=schema)
-    said = Pagination(convention=Convention.CURSOR, position="weiter", size="anzahl", next_path="naechste")
+    said = Pagination(convention=PaginationStyle.CURSOR, position="weiter", size="anzahl", next_path="naechste")
     (spec,) = specs_of([listed], source="s", paging={"list_orders": said}, page_sizes={"list_orders": 50}).tools
     assert (spec.pagination.position, spec.pagination.max_size) == ("weiter", 50)
     assert spec.parameters["properties"] == {}

@@ -5,9 +5,9 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.openapi.document.document import Node
-from adapters.openapi.operation.model import Entry, Location
-from adapters.openapi.tools.arguments import Wire, argument_names, tool_names
+from adapters.openapi.document.document import DocumentNode
+from adapters.openapi.operation.model import OperationEntry, ParameterLocation
+from adapters.openapi.tools.arguments import WireName, argument_names, tool_names
 
 LEGAL = re.compile(r"^[A-Za-z0-9_-]{1,64}$")
 identifiers = st.one_of(
@@ -17,9 +17,9 @@ paths = st.lists(st.sampled_from(["pets", "{id}", "v1", "owners", "x" * 40, "žl
 places = st.tuples(st.sampled_from(["GET", "POST", "DELETE"]), paths)
 
 
-def entry(method: str, path: str, operation_id: object) -> Entry:
-    node = Node({} if operation_id is None else {"operationId": operation_id}, "file:///d.json")
-    return Entry(method, f"/{path}", node, node)
+def entry(method: str, path: str, operation_id: object) -> OperationEntry:
+    node = DocumentNode({} if operation_id is None else {"operationId": operation_id}, "file:///d.json")
+    return OperationEntry(method, f"/{path}", node, node)
 
 
 @given(st.dictionaries(places, identifiers, max_size=12), st.randoms())
@@ -44,7 +44,12 @@ def test_a_long_name_keeps_its_head_and_its_tail():
     assert "listBranches_" in name
 
 
-@given(st.sets(st.builds(Wire, st.sampled_from([*Location, "body"]), st.text(min_size=1, max_size=80)), max_size=12))
+@given(
+    st.sets(
+        st.builds(WireName, st.sampled_from([*ParameterLocation, "body"]), st.text(min_size=1, max_size=80)),
+        max_size=12,
+    )
+)
 def test_argument_names_are_legal_and_each_stands_for_one_place(wires):
     names = argument_names(list(wires))
     assert all(re.match(r"^[A-Za-z0-9_.-]{1,64}$", name) for name in names.values())
@@ -52,5 +57,10 @@ def test_argument_names_are_legal_and_each_stands_for_one_place(wires):
 
 
 def test_a_name_in_two_places_is_kept_apart_and_one_in_one_place_is_kept():
-    wires = [Wire(Location.PATH, "id"), Wire("body", "id"), Wire(Location.QUERY, "page[size]"), Wire("body", "name")]
+    wires = [
+        WireName(ParameterLocation.PATH, "id"),
+        WireName("body", "id"),
+        WireName(ParameterLocation.QUERY, "page[size]"),
+        WireName("body", "name"),
+    ]
     assert list(argument_names(wires).values()) == ["id__path", "id__body", "page_size", "name"]

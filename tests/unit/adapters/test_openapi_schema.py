@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adapters.openapi.document.document import Document, Node, NotLoaded
-from adapters.openapi.request.openapi_core import Bundle
+from adapters.openapi.document.document import DocumentNode, DocumentNotLoaded, OpenApiDocument
+from adapters.openapi.request.openapi_core import SchemaBundle
 from adapters.openapi.schema.inline import Inliner
 from adapters.openapi.schema.normalize import Direction
 
@@ -18,17 +18,17 @@ T = TypeVar("T")
 
 
 def read(schema: Any, direction: Direction = Direction.REQUEST, **schemas: Any) -> Any:
-    document = Document("file:///d.json", {"schema": schema, "components": {"schemas": schemas}})
+    document = OpenApiDocument("file:///d.json", {"schema": schema, "components": {"schemas": schemas}})
     [out], _ = alone(document, lambda: Inliner(document, direction).inline([document.root.child("schema")]))
     return out
 
 
-def alone(document: Document, action: Callable[[], T]) -> T:
+def alone(document: OpenApiDocument, action: Callable[[], T]) -> T:
     """What `action` gives where there is no other file than the document."""
     while True:
         try:
             return action()
-        except NotLoaded as other:
+        except DocumentNotLoaded as other:
             document.refuse(other.uri, "there is no other file here")
 
 
@@ -141,14 +141,14 @@ def test_recursion_is_cut_at_its_first_return_and_names_the_members():
 
 
 def test_a_schema_that_refers_to_itself_only_allows_anything():
-    document = Document("file:///d.json", {"a": {"$ref": "#/b"}, "b": {"$ref": "#/a"}})
+    document = OpenApiDocument("file:///d.json", {"a": {"$ref": "#/b"}, "b": {"$ref": "#/a"}})
     [out], broken = Inliner(document, Direction.REQUEST).inline([document.root.child("a")])
     assert out == {}
     assert "circle" in broken[0].why
 
 
 def test_escaped_and_encoded_pointers_are_followed():
-    document = Document(
+    document = OpenApiDocument(
         "file:///d.json",
         {"paths": {"/a/{b}": {"x~y": {"type": "integer"}}}, "s": {"$ref": "#/paths/~1a~1%7Bb%7D/x~0y"}},
     )
@@ -208,11 +208,11 @@ def test_whatever_a_document_holds_becomes_json_schema_that_refers_to_nothing(sc
 @settings(deadline=None, max_examples=100)
 @given(schema=wild, a=wild, b=wild)
 def test_a_bundle_refers_only_to_itself_and_compiles(schema, a, b):
-    document = Document("file:///d.json", {"s": schema, "components": {"schemas": {"A": a, "B": b}}})
+    document = OpenApiDocument("file:///d.json", {"s": schema, "components": {"schemas": {"A": a, "B": b}}})
 
     def bundled() -> tuple[Any, dict[str, Any]]:
-        bundle = Bundle(document, Direction.RESPONSE)
-        return bundle.schema(Node(schema, document.uri, "/s")), bundle.components()
+        bundle = SchemaBundle(document, Direction.RESPONSE)
+        return bundle.schema(DocumentNode(schema, document.uri, "/s")), bundle.components()
 
     whole, parts = alone(document, bundled)
     jsonschema.Draft202012Validator.check_schema(whole)
@@ -229,10 +229,10 @@ def test_a_closed_part_does_not_shut_out_the_members_of_the_other_parts():
         },
         "Both": {"type": "object", "properties": {"w": {"$ref": "#/components/schemas/Whole"}}},
     }
-    document = Document("file:///d.json", {"components": {"schemas": schemas}})
-    bundle = Bundle(document, Direction.REQUEST)
-    both = bundle.schema(Node({"$ref": "#/components/schemas/Both"}, document.uri, "/s"))
-    base = bundle.schema(Node({"$ref": "#/components/schemas/Base"}, document.uri, "/t"))
+    document = OpenApiDocument("file:///d.json", {"components": {"schemas": schemas}})
+    bundle = SchemaBundle(document, Direction.REQUEST)
+    both = bundle.schema(DocumentNode({"$ref": "#/components/schemas/Both"}, document.uri, "/s"))
+    base = bundle.schema(DocumentNode({"$ref": "#/components/schemas/Base"}, document.uri, "/t"))
     whole = {"components": {"schemas": bundle.components()}}
     fits = [
         (both, {"w": {"a": 1, "b": 2}}, True),

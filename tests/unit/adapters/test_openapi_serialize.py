@@ -12,7 +12,7 @@ from openapi_core import V31RequestUnmarshaller
 from openapi_core.testing import MockRequest
 
 from adapters.openapi.operation.encoding import cookie_pairs, header_text, joined_pairs, path_text, query_pairs
-from adapters.openapi.operation.model import STYLES, Encoding, Location, Style
+from adapters.openapi.operation.model import STYLES, ParameterEncoding, ParameterLocation, ParameterStyle
 
 words = st.text(min_size=1, max_size=12).filter(lambda text: text.isprintable())
 plain = st.text(alphabet="abcXYZ019_", min_size=1, max_size=8)
@@ -21,8 +21,8 @@ arrays = st.lists(words, min_size=1, max_size=4)
 LOOSE, TIGHT = True, False
 
 
-def written(style: Style, is_exploded: bool, **fields: Any) -> Encoding:
-    return Encoding(style=style, is_exploded=is_exploded, **fields)
+def written(style: ParameterStyle, is_exploded: bool, **fields: Any) -> ParameterEncoding:
+    return ParameterEncoding(style=style, is_exploded=is_exploded, **fields)
 
 
 def split_raw(text: str, delimiter: str) -> list[str]:
@@ -36,17 +36,17 @@ def as_pairs(flat: list[str]) -> dict[str, str]:
 
 @given(name=words, value=words)
 def test_a_plain_query_value_survives(name, value):
-    query = joined_pairs(query_pairs(name, value, written(Style.FORM, LOOSE)))
+    query = joined_pairs(query_pairs(name, value, written(ParameterStyle.FORM, LOOSE)))
     assert parse_qsl(query, keep_blank_values=True, strict_parsing=True) == [(name, value)]
 
 
 @given(name=words, value=arrays)
 def test_an_exploded_array_repeats_its_name(name, value):
-    query = joined_pairs(query_pairs(name, value, written(Style.FORM, LOOSE)))
+    query = joined_pairs(query_pairs(name, value, written(ParameterStyle.FORM, LOOSE)))
     assert parse_qsl(query, keep_blank_values=True) == [(name, item) for item in value]
 
 
-@pytest.mark.parametrize(("style", "delimiter"), [(Style.FORM, ","), (Style.TAB, "%09")])
+@pytest.mark.parametrize(("style", "delimiter"), [(ParameterStyle.FORM, ","), (ParameterStyle.TAB, "%09")])
 @given(value=arrays)
 def test_a_joined_array_survives_whatever_its_items_hold(style, delimiter, value):
     items = [item for item in value if "\t" not in item]
@@ -54,7 +54,9 @@ def test_a_joined_array_survives_whatever_its_items_hold(style, delimiter, value
     assert [split_raw(text, delimiter) for _, text in pairs] == ([items] if items else [])
 
 
-@pytest.mark.parametrize(("style", "delimiter", "sign"), [(Style.SPACE, "%20", " "), (Style.PIPE, "%7C", "|")])
+@pytest.mark.parametrize(
+    ("style", "delimiter", "sign"), [(ParameterStyle.SPACE, "%20", " "), (ParameterStyle.PIPE, "%7C", "|")]
+)
 @given(value=arrays)
 def test_a_delimited_array_survives_where_no_item_holds_the_delimiter(style, delimiter, sign, value):
     items = [item.replace(sign, "_") for item in value]
@@ -64,15 +66,15 @@ def test_a_delimited_array_survives_where_no_item_holds_the_delimiter(style, del
 
 @given(value=objects)
 def test_an_object_is_its_members_or_one_list(value):
-    loose = joined_pairs(query_pairs("filter", value, written(Style.FORM, LOOSE)))
+    loose = joined_pairs(query_pairs("filter", value, written(ParameterStyle.FORM, LOOSE)))
     assert dict(parse_qsl(loose, keep_blank_values=True)) == value
-    [(name, text)] = query_pairs("filter", value, written(Style.FORM, TIGHT))
+    [(name, text)] = query_pairs("filter", value, written(ParameterStyle.FORM, TIGHT))
     assert (name, as_pairs(split_raw(text, ","))) == ("filter", value)
 
 
 @given(value=st.dictionaries(plain, st.one_of(words, arrays, st.dictionaries(plain, words, min_size=1))))
 def test_a_deep_object_names_each_member_by_its_path(value):
-    query = joined_pairs(query_pairs("f", value, written(Style.DEEP, LOOSE)))
+    query = joined_pairs(query_pairs("f", value, written(ParameterStyle.DEEP, LOOSE)))
     expected = []
     for name, member in value.items():
         if isinstance(member, dict):
@@ -84,26 +86,26 @@ def test_a_deep_object_names_each_member_by_its_path(value):
 
 def test_objects_in_the_array_of_a_deep_object_are_numbered():
     value = {"a": [{"b": 1}, {"b": 2}]}
-    pairs = query_pairs("f", value, written(Style.DEEP, LOOSE))
+    pairs = query_pairs("f", value, written(ParameterStyle.DEEP, LOOSE))
     assert parse_qsl(joined_pairs(pairs)) == [("f[a][0][b]", "1"), ("f[a][1][b]", "2")]
 
 
 PATHS = [
-    (Style.SIMPLE, TIGHT, "blue", "blue"),
-    (Style.SIMPLE, TIGHT, ["blue", "black"], "blue,black"),
-    (Style.SIMPLE, TIGHT, {"R": 100, "G": 200}, "R,100,G,200"),
-    (Style.SIMPLE, LOOSE, {"R": 100, "G": 200}, "R=100,G=200"),
-    (Style.LABEL, TIGHT, "blue", ".blue"),
-    (Style.LABEL, TIGHT, ["blue", "black"], ".blue,black"),
-    (Style.LABEL, LOOSE, ["blue", "black"], ".blue.black"),
-    (Style.LABEL, TIGHT, {"R": 100, "G": 200}, ".R,100,G,200"),
-    (Style.LABEL, LOOSE, {"R": 100, "G": 200}, ".R=100.G=200"),
-    (Style.MATRIX, TIGHT, "blue", ";color=blue"),
-    (Style.MATRIX, TIGHT, ["blue", "black"], ";color=blue,black"),
-    (Style.MATRIX, LOOSE, ["blue", "black"], ";color=blue;color=black"),
-    (Style.MATRIX, TIGHT, {"R": 100, "G": 200}, ";color=R,100,G,200"),
-    (Style.MATRIX, LOOSE, {"R": 100, "G": 200}, ";R=100;G=200"),
-    (Style.MATRIX, TIGHT, "", ";color"),
+    (ParameterStyle.SIMPLE, TIGHT, "blue", "blue"),
+    (ParameterStyle.SIMPLE, TIGHT, ["blue", "black"], "blue,black"),
+    (ParameterStyle.SIMPLE, TIGHT, {"R": 100, "G": 200}, "R,100,G,200"),
+    (ParameterStyle.SIMPLE, LOOSE, {"R": 100, "G": 200}, "R=100,G=200"),
+    (ParameterStyle.LABEL, TIGHT, "blue", ".blue"),
+    (ParameterStyle.LABEL, TIGHT, ["blue", "black"], ".blue,black"),
+    (ParameterStyle.LABEL, LOOSE, ["blue", "black"], ".blue.black"),
+    (ParameterStyle.LABEL, TIGHT, {"R": 100, "G": 200}, ".R,100,G,200"),
+    (ParameterStyle.LABEL, LOOSE, {"R": 100, "G": 200}, ".R=100.G=200"),
+    (ParameterStyle.MATRIX, TIGHT, "blue", ";color=blue"),
+    (ParameterStyle.MATRIX, TIGHT, ["blue", "black"], ";color=blue,black"),
+    (ParameterStyle.MATRIX, LOOSE, ["blue", "black"], ";color=blue;color=black"),
+    (ParameterStyle.MATRIX, TIGHT, {"R": 100, "G": 200}, ";color=R,100,G,200"),
+    (ParameterStyle.MATRIX, LOOSE, {"R": 100, "G": 200}, ";R=100;G=200"),
+    (ParameterStyle.MATRIX, TIGHT, "", ";color"),
 ]
 
 
@@ -112,7 +114,7 @@ def test_a_path_value_is_written_as_the_table_of_the_specification_has_it(style,
     assert path_text("color", value, written(style, is_exploded)) == text
 
 
-@given(value=arrays, style=st.sampled_from(STYLES[Location.PATH]), is_exploded=st.booleans())
+@given(value=arrays, style=st.sampled_from(STYLES[ParameterLocation.PATH]), is_exploded=st.booleans())
 def test_no_path_value_adds_a_segment_or_ends_the_path(value, style, is_exploded):
     text = path_text("v", value, written(style, is_exploded))
     assert not set(text) & set("/?#")
@@ -121,19 +123,19 @@ def test_no_path_value_adds_a_segment_or_ends_the_path(value, style, is_exploded
 
 @given(value=words)
 def test_reserved_characters_stay_where_they_are_allowed(value):
-    [(_, text)] = query_pairs("q", value, written(Style.FORM, LOOSE, allows_reserved=True))
+    [(_, text)] = query_pairs("q", value, written(ParameterStyle.FORM, LOOSE, allows_reserved=True))
     assert unquote(text) == value
     assert not set(text) & set("&+#")
 
 
 def test_a_path_in_a_query_is_left_as_it_is_where_reserved_characters_are_allowed():
-    [(_, text)] = query_pairs("q", "/a/b:c?d=e", written(Style.FORM, LOOSE, allows_reserved=True))
+    [(_, text)] = query_pairs("q", "/a/b:c?d=e", written(ParameterStyle.FORM, LOOSE, allows_reserved=True))
     assert text == "/a/b:c?d=e"
 
 
 @given(value=st.recursive(words | st.integers() | st.booleans() | st.none(), lambda inner: st.lists(inner)))
 def test_a_parameter_with_a_content_is_json(value):
-    encoding = written(Style.FORM, LOOSE, media_type="application/json")
+    encoding = written(ParameterStyle.FORM, LOOSE, media_type="application/json")
     [(_, text)] = query_pairs("q", value, encoding)
     assert json.loads(unquote(text)) == value
     assert json.loads(header_text(value, encoding)) == value
@@ -142,41 +144,59 @@ def test_a_parameter_with_a_content_is_json(value):
 
 @given(value=st.lists(plain, min_size=1))
 def test_a_header_array_is_joined_by_commas(value):
-    assert header_text(value, written(Style.SIMPLE, TIGHT)).split(",") == value
+    assert header_text(value, written(ParameterStyle.SIMPLE, TIGHT)).split(",") == value
 
 
 @given(value=words)
 def test_a_cookie_value_cannot_end_its_cookie(value):
-    [(_, text)] = cookie_pairs("c", value, written(Style.FORM, LOOSE))
+    [(_, text)] = cookie_pairs("c", value, written(ParameterStyle.FORM, LOOSE))
     assert ";" not in text
     assert unquote(text) == value
 
 
 def test_what_is_null_or_empty_is_not_written():
-    assert query_pairs("q", None, written(Style.FORM, LOOSE)) == []
-    assert query_pairs("q", [], written(Style.FORM, TIGHT)) == []
-    assert query_pairs("q", {"a": None}, written(Style.DEEP, LOOSE)) == []
-    assert query_pairs("q", [1, None, 2], written(Style.FORM, TIGHT)) == [("q", "1,2")]
+    assert query_pairs("q", None, written(ParameterStyle.FORM, LOOSE)) == []
+    assert query_pairs("q", [], written(ParameterStyle.FORM, TIGHT)) == []
+    assert query_pairs("q", {"a": None}, written(ParameterStyle.DEEP, LOOSE)) == []
+    assert query_pairs("q", [1, None, 2], written(ParameterStyle.FORM, TIGHT)) == [("q", "1,2")]
 
 
 @pytest.mark.parametrize(
     ("value", "text"), [(True, "true"), (1.5, "1.5"), (10**30, "1" + "0" * 30), (0, "0"), ("", "")]
 )
 def test_numbers_and_truth_are_spelled_as_in_json(value, text):
-    assert query_pairs("q", value, written(Style.FORM, LOOSE)) == [("q", text)]
+    assert query_pairs("q", value, written(ParameterStyle.FORM, LOOSE)) == [("q", text)]
 
 
 ORACLE = [
-    (Location.QUERY, Style.FORM, LOOSE, st.lists(st.integers(), min_size=1, max_size=4), "array"),
-    (Location.QUERY, Style.FORM, TIGHT, st.lists(st.integers(), min_size=1, max_size=4), "array"),
-    (Location.QUERY, Style.PIPE, TIGHT, st.lists(st.integers(), min_size=1, max_size=4), "array"),
-    (Location.QUERY, Style.FORM, LOOSE, st.integers(), "integer"),
-    (Location.QUERY, Style.FORM, LOOSE, st.booleans(), "boolean"),
-    (Location.QUERY, Style.DEEP, LOOSE, st.dictionaries(plain, st.integers(), min_size=1, max_size=4), "object"),
-    (Location.QUERY, Style.FORM, TIGHT, st.dictionaries(plain, st.integers(), min_size=1, max_size=4), "object"),
-    (Location.PATH, Style.SIMPLE, TIGHT, st.lists(st.integers(), min_size=1, max_size=4), "array"),
-    (Location.PATH, Style.SIMPLE, LOOSE, st.dictionaries(plain, st.integers(), min_size=1, max_size=4), "object"),
-    (Location.HEADER, Style.SIMPLE, TIGHT, st.lists(st.integers(), min_size=1, max_size=4), "array"),
+    (ParameterLocation.QUERY, ParameterStyle.FORM, LOOSE, st.lists(st.integers(), min_size=1, max_size=4), "array"),
+    (ParameterLocation.QUERY, ParameterStyle.FORM, TIGHT, st.lists(st.integers(), min_size=1, max_size=4), "array"),
+    (ParameterLocation.QUERY, ParameterStyle.PIPE, TIGHT, st.lists(st.integers(), min_size=1, max_size=4), "array"),
+    (ParameterLocation.QUERY, ParameterStyle.FORM, LOOSE, st.integers(), "integer"),
+    (ParameterLocation.QUERY, ParameterStyle.FORM, LOOSE, st.booleans(), "boolean"),
+    (
+        ParameterLocation.QUERY,
+        ParameterStyle.DEEP,
+        LOOSE,
+        st.dictionaries(plain, st.integers(), min_size=1, max_size=4),
+        "object",
+    ),
+    (
+        ParameterLocation.QUERY,
+        ParameterStyle.FORM,
+        TIGHT,
+        st.dictionaries(plain, st.integers(), min_size=1, max_size=4),
+        "object",
+    ),
+    (ParameterLocation.PATH, ParameterStyle.SIMPLE, TIGHT, st.lists(st.integers(), min_size=1, max_size=4), "array"),
+    (
+        ParameterLocation.PATH,
+        ParameterStyle.SIMPLE,
+        LOOSE,
+        st.dictionaries(plain, st.integers(), min_size=1, max_size=4),
+        "object",
+    ),
+    (ParameterLocation.HEADER, ParameterStyle.SIMPLE, TIGHT, st.lists(st.integers(), min_size=1, max_size=4), "array"),
 ]
 
 
@@ -190,7 +210,7 @@ def test_openapi_core_reads_what_was_written(location, style, is_exploded, value
     if kind == "object":
         schema["properties"] = {name: {"type": "integer"} for name in value}
     parameter = {"name": "v", "in": str(location), "style": str(style), "explode": is_exploded, "schema": schema}
-    path = "/x/{v}" if location is Location.PATH else "/x"
+    path = "/x/{v}" if location is ParameterLocation.PATH else "/x"
     spec = {
         "openapi": "3.1.0",
         "info": {"title": "t", "version": "1"},
@@ -198,12 +218,12 @@ def test_openapi_core_reads_what_was_written(location, style, is_exploded, value
     }
     request = MockRequest("http://x", "get", path, path_pattern=path)
     match location:
-        case Location.QUERY:
+        case ParameterLocation.QUERY:
             pairs: dict[str, list[str]] = {}
             for name, text in parse_qsl(joined_pairs(query_pairs("v", value, encoding)), keep_blank_values=True):
                 pairs.setdefault(name, []).append(text)
             request = MockRequest("http://x", "get", path, path_pattern=path, args=pairs)
-        case Location.PATH:
+        case ParameterLocation.PATH:
             read = {"v": unquote(path_text("v", value, encoding))}
             request = MockRequest("http://x", "get", path, path_pattern=path, view_args=read)
         case _:

@@ -10,8 +10,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.http.secret_mask import Mask
-from adapters.openapi.document.loader import NotADocument, parse_document
+from adapters.http.secret_mask import SecretMask
+from adapters.openapi.document.loader import DocumentSyntaxError, parse_document
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**60), 2**60) | st.text(st.characters(exclude_categories=["Cs", "Cc"])),
@@ -85,7 +85,7 @@ def test_every_encoding_that_json_and_yaml_know_is_read_with_its_mark_or_without
     ],
 )
 def test_what_is_wrong_with_a_text_is_said_in_words(data, said):
-    with pytest.raises(NotADocument, match=said):
+    with pytest.raises(DocumentSyntaxError, match=said):
         parse_document(data)
 
 
@@ -108,7 +108,7 @@ def test_addresses_in_yaml_that_looks_like_json_are_no_comments():
 
 def test_merge_keys_that_multiply_are_refused():
     lines = ["a0: &a0 {k: 1}"] + [f"a{n}: &a{n} {{<<: [*a{n - 1}, *a{n - 1}]}}" for n in range(1, 40)]
-    with pytest.raises(NotADocument, match="multiply"):
+    with pytest.raises(DocumentSyntaxError, match="multiply"):
         parse_document("\n".join(lines).encode())
 
 
@@ -116,7 +116,7 @@ def test_merge_keys_that_multiply_are_refused():
     st.text(st.characters(exclude_categories=["Cs"]), min_size=8, max_size=30).filter(lambda text: text.strip() == text)
 )
 def test_a_secret_is_masked_however_a_url_spells_it(secret):
-    mask = Mask([secret])
+    mask = SecretMask([secret])
     url = httpx2.URL("http://x.example/path").copy_merge_params({"q": secret, "other": f"a{secret}b"})
     assert secret not in mask.url(url)
     assert secret not in mask.text(f"before {secret} after")
@@ -125,4 +125,4 @@ def test_a_secret_is_masked_however_a_url_spells_it(secret):
 
 def test_a_url_shows_everything_but_its_secrets():
     url = httpx2.URL("https://user:pw@x.example/a?api_key=abc&page=2&Token=t#frag")
-    assert Mask().url(url) == "https://x.example/a?api_key=***&page=2&Token=***"
+    assert SecretMask().url(url) == "https://x.example/a?api_key=***&page=2&Token=***"

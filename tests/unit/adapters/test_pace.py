@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.clock import ManualClock
-from adapters.http.circuit_breaker import Breaker
-from adapters.http.rate_limit import LONGEST_HOLD_S, Pace
+from adapters.http.circuit_breaker import CircuitBreaker
+from adapters.http.rate_limit import LONGEST_HOLD_S, RateLimiter
 
 
 def _headers(remaining: int, reset: float, limit: int | None = None) -> dict[str, str]:
@@ -14,7 +14,7 @@ def _headers(remaining: int, reset: float, limit: int | None = None) -> dict[str
 
 
 def test_nobody_waits_where_nothing_is_told_or_plenty_is_left():
-    pace = Pace(ManualClock())
+    pace = RateLimiter(ManualClock())
     assert [pace.claim_s() for _ in range(100)] == [0] * 100
     pace.told(_headers(90, 10, 100))
     assert [pace.claim_s() for _ in range(70)] == [0] * 70
@@ -22,7 +22,7 @@ def test_nobody_waits_where_nothing_is_told_or_plenty_is_left():
 
 def test_with_nothing_left_the_reset_is_waited_for_and_then_all_is_well():
     clock = ManualClock()
-    pace = Pace(clock)
+    pace = RateLimiter(clock)
     pace.told(_headers(0, 8))
     assert pace.claim_s() == 8
     clock.now = 8.0
@@ -31,7 +31,7 @@ def test_with_nothing_left_the_reset_is_waited_for_and_then_all_is_well():
 
 def test_the_last_requests_of_a_window_are_spread_over_the_time_that_is_left():
     clock = ManualClock()
-    pace = Pace(clock)
+    pace = RateLimiter(clock)
     pace.told(_headers(4, 10, 100))
     waits = [pace.claim_s() for _ in range(5)]
     assert waits[0] == 0
@@ -40,28 +40,28 @@ def test_the_last_requests_of_a_window_are_spread_over_the_time_that_is_left():
 
 
 def test_requests_under_way_count_before_their_answers_come():
-    pace = Pace(ManualClock())
+    pace = RateLimiter(ManualClock())
     pace.told(_headers(1, 5, 5))
     assert pace.claim_s() == 0
     assert pace.claim_s() == 5
 
 
 def test_an_answer_that_comes_late_gives_nothing_back():
-    pace = Pace(ManualClock())
+    pace = RateLimiter(ManualClock())
     pace.told(_headers(0, 5))
     pace.told(_headers(3, 5))
     assert pace.claim_s() == 5
 
 
 def test_a_long_window_is_not_waited_for():
-    pace = Pace(ManualClock())
+    pace = RateLimiter(ManualClock())
     pace.told(_headers(0, LONGEST_HOLD_S + 1))
     assert pace.claim_s() == 0
 
 
 def test_what_one_was_asked_to_wait_all_wait():
     clock = ManualClock()
-    pace = Pace(clock)
+    pace = RateLimiter(clock)
     pace.refused(3)
     clock.now = 1.0
     assert pace.claim_s() == 2
@@ -75,7 +75,7 @@ def test_what_one_was_asked_to_wait_all_wait():
 )
 def test_never_more_leave_in_a_window_than_are_left_of_it(limit, reset, left, asked):
     clock = ManualClock()
-    pace = Pace(clock)
+    pace = RateLimiter(clock)
     pace.told({"RateLimit-Remaining": str(left), "RateLimit-Reset": str(reset), "RateLimit-Limit": str(limit)})
     within = [wait_s for wait_s in (pace.claim_s() for _ in range(asked)) if wait_s < reset - 1e-6]
     assert len(within) <= left
@@ -83,7 +83,7 @@ def test_never_more_leave_in_a_window_than_are_left_of_it(limit, reset, left, as
 
 def test_the_breaker_opens_after_failures_in_a_row_and_tries_one_request_later():
     clock = ManualClock()
-    breaker = Breaker(clock, failures=3, cooldown_s=10)
+    breaker = CircuitBreaker(clock, failures=3, cooldown_s=10)
     for _ in range(2):
         breaker.failed("no route")
     breaker.answered()

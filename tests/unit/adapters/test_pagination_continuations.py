@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from adapters.base import Convention, Pagination, ToolSpec
+from adapters.base import Pagination, PaginationStyle, ToolSpec
 from adapters.pagination import continuing
 
-SCROLL = Pagination(convention=Convention.CURSOR, position="scroll_id")
+SCROLL = Pagination(convention=PaginationStyle.CURSOR, position="scroll_id")
 
 
 def spec(name: str, locator: str, pagination: Pagination = Pagination(), **parameters: Any) -> ToolSpec:  # noqa: B008
@@ -33,7 +33,9 @@ def test_a_tool_with_nothing_but_a_cursor_goes_on_for_the_one_before_it(
     begin: tuple[str, str], onward: tuple[str, str]
 ) -> None:
     found = continuing([spec(*begin), spec(*onward, SCROLL)])
-    assert found == {begin[0]: Pagination(convention=Convention.CURSOR, position="scroll_id", next_operation=onward[0])}
+    assert found == {
+        begin[0]: Pagination(convention=PaginationStyle.CURSOR, position="scroll_id", next_operation=onward[0])
+    }
 
 
 @pytest.mark.parametrize(

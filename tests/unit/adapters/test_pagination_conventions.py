@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adapters.base import Convention
+from adapters.base import PaginationStyle
 from adapters.pagination import Certainty
-from adapters.pagination.probe.probe import Probe, ProbeMemory, Rung, probe, total_again
+from adapters.pagination.probe.probe import ProbeMemory, ProbeMethod, ProbeResult, probe, total_again
 from mock_api.conventions import SPELLINGS, Collection, Lie, Style
 from tests.unit.adapters.convention_source import ConventionSource
 
@@ -43,7 +43,7 @@ NONSENSE = "zorb fnord quux blip wug dax gorp plumbus vek mib tulo".split()
 PAGED = [style for style in Style if style is not Style.SINGLE]
 
 
-async def looked_at(source: ConventionSource, memory: ProbeMemory | None = None) -> Probe:
+async def looked_at(source: ConventionSource, memory: ProbeMemory | None = None) -> ProbeResult:
     return await probe(source.tool(), source.send, memory=memory)
 
 
@@ -144,7 +144,7 @@ async def test_a_count_that_stops_at_a_bound_is_a_floor(style: Style) -> None:
 async def test_the_smallest_of_enumerated_sizes_is_asked_for() -> None:
     source = ConventionSource(Collection(style=Style.OFFSET, total=1000, sizes=(25, 50, 10)))
     looked = await looked_at(source)
-    assert (looked.total, looked.rung) == (1000, Rung.SMALLEST_PAGE)
+    assert (looked.total, looked.rung) == (1000, ProbeMethod.SMALLEST_PAGE)
     assert source.sent[0] is not None
     assert source.sent[0].arguments["limit"] == 10
 
@@ -153,6 +153,6 @@ async def test_a_next_url_that_forgets_the_filter_is_given_it_back() -> None:
     source = ConventionSource(
         Collection(style=Style.HAL, total=60, lie=Lie.DROPPED_ARGUMENTS, default_size=7), own={"kind": "odd"}
     )
-    chained = replace(source.pagination, convention=Convention.NEXT_URL, position=None, other_hidden=("page",))
+    chained = replace(source.pagination, convention=PaginationStyle.NEXT_URL, position=None, other_hidden=("page",))
     looked = await probe(source.tool(chained), source.send)
     assert len(await source.walked(looked, size=7)) == 30

@@ -2,7 +2,7 @@
 
 import pytest
 
-from adapters.base import Convention, JsonObject, Pagination
+from adapters.base import JsonObject, Pagination, PaginationStyle
 from adapters.pagination import detect
 
 WHOLE: JsonObject = {"type": "integer"}
@@ -30,7 +30,7 @@ def said(text: str, **schema: object) -> JsonObject:
 )
 def test_offset_family_is_recognised(position: str, size: str) -> None:
     found = detect({"customer_id": WHOLE, position: WHOLE, size: WHOLE})
-    assert (found.convention, found.position, found.size) == (Convention.OFFSET, position, size)
+    assert (found.convention, found.position, found.size) == (PaginationStyle.OFFSET, position, size)
     assert found.first == 0
     assert found.hidden == (position, size)
 
@@ -56,7 +56,7 @@ def test_offset_family_is_recognised(position: str, size: str) -> None:
 )
 def test_page_family_is_recognised_and_counts_from_one(position: str, size: str) -> None:
     found = detect({position: WHOLE, size: WHOLE})
-    assert (found.convention, found.position, found.size, found.first) == (Convention.PAGE, position, size, 1)
+    assert (found.convention, found.position, found.size, found.first) == (PaginationStyle.PAGE, position, size, 1)
 
 
 @pytest.mark.parametrize(
@@ -83,12 +83,12 @@ def test_offset_that_counts_from_one_begins_at_one() -> None:
 @pytest.mark.parametrize("name", ["cursor", "pageToken", "next_token", "start_cursor", "continuation_token"])
 def test_cursor_is_recognised_by_name_and_text_type(name: str) -> None:
     found = detect({name: TEXT, "limit": WHOLE})
-    assert (found.convention, found.position, found.size) == (Convention.CURSOR, name, "limit")
+    assert (found.convention, found.position, found.size) == (PaginationStyle.CURSOR, name, "limit")
 
 
 def test_cursor_wins_over_page_and_offset_and_hides_them() -> None:
     found = detect({"page": WHOLE, "offset": WHOLE, "cursor": TEXT, "limit": WHOLE})
-    assert found.convention is Convention.CURSOR
+    assert found.convention is PaginationStyle.CURSOR
     assert set(found.hidden) == {"cursor", "limit", "page", "offset"}
 
 
@@ -105,8 +105,13 @@ def test_metadata_flag_is_recognised_where_it_is_a_truth_value(name: str) -> Non
 def test_optional_parameters_of_frameworks_are_unwrapped() -> None:
     limit = {"anyOf": [{"type": "integer", "maximum": 100, "minimum": 1}, {"type": "null"}], "default": None}
     found = detect({"cursor": {"anyOf": [{"type": "string"}, {"type": "null"}]}, "limit": limit})
-    assert (found.convention, found.min_size, found.max_size, found.default_size) == (Convention.CURSOR, 1, 100, None)
-    assert detect({"offset": {"type": ["integer", "null"]}, "limit": WHOLE}).convention is Convention.OFFSET
+    assert (found.convention, found.min_size, found.max_size, found.default_size) == (
+        PaginationStyle.CURSOR,
+        1,
+        100,
+        None,
+    )
+    assert detect({"offset": {"type": ["integer", "null"]}, "limit": WHOLE}).convention is PaginationStyle.OFFSET
 
 
 @pytest.mark.parametrize(
@@ -184,7 +189,7 @@ def test_a_size_may_count_things_that_are_no_records_elsewhere(text: str) -> Non
 
 def test_a_description_that_says_pagination_settles_it() -> None:
     page = said("The identifier of the first page to return. Used for the pagination feature.")
-    assert detect({"page[number]": page, "page[size]": WHOLE}).convention is Convention.PAGE
+    assert detect({"page[number]": page, "page[size]": WHOLE}).convention is PaginationStyle.PAGE
 
 
 def test_only_the_first_sentence_says_what_a_parameter_is() -> None:
@@ -195,7 +200,7 @@ def test_only_the_first_sentence_says_what_a_parameter_is() -> None:
 def test_numbers_that_a_document_calls_text_are_numbers_by_their_default() -> None:
     position: JsonObject = {"type": "string", "default": "0"}
     found = detect({"startAt": position, "maxResults": {"type": "string", "default": "50"}})
-    assert (found.convention, found.default_size) == (Convention.OFFSET, 50)
+    assert (found.convention, found.default_size) == (PaginationStyle.OFFSET, 50)
 
 
 def test_offset_alone_needs_words_of_its_own_or_of_the_tool() -> None:
@@ -210,19 +215,19 @@ def test_range_of_numbers_hides_only_the_limit() -> None:
 def test_after_is_a_cursor_where_its_description_says_so() -> None:
     after: JsonObject = {"type": "string", "description": "Cursor of the last item of the previous page"}
     found = detect({"after": after, "first": WHOLE})
-    assert (found.convention, found.position, found.size) == (Convention.CURSOR, "after", "first")
+    assert (found.convention, found.position, found.size) == (PaginationStyle.CURSOR, "after", "first")
 
 
 def test_page_as_text_is_a_cursor_where_its_description_says_so() -> None:
     page: JsonObject = {"type": "string", "description": "Token of the next page from the previous response"}
-    assert detect({"page": page}).convention is Convention.CURSOR
+    assert detect({"page": page}).convention is PaginationStyle.CURSOR
 
 
 @pytest.mark.parametrize("names", [("block", "limit"), ("batch", "fontSize"), ("strana", "castka"), ("anzahl", "ort")])
 def test_a_unit_or_a_word_abroad_needs_a_size_of_its_own(names: tuple[str, str]) -> None:
-    assert detect(dict.fromkeys(names, WHOLE)).convention is Convention.SINGLE
+    assert detect(dict.fromkeys(names, WHOLE)).convention is PaginationStyle.SINGLE
 
 
 def test_after_beside_a_first_that_is_a_number_is_a_cursor() -> None:
     found = detect({"first": WHOLE, "after": TEXT})
-    assert (found.convention, found.position, found.size) == (Convention.CURSOR, "after", "first")
+    assert (found.convention, found.position, found.size) == (PaginationStyle.CURSOR, "after", "first")

@@ -2,13 +2,13 @@
 
 import pytest
 
-from adapters.base import CallResult, Convention, Json, JsonObject, PageAddress, Pagination
+from adapters.base import CallResult, Json, JsonObject, PageAddress, Pagination, PaginationStyle
 from adapters.pagination import Certainty, ResponseShape, detect, read_page
 from adapters.pagination.read.links import absolute
 from adapters.pagination.read.records import find_records
 
 ROWS: JsonObject = {str(1000 + 3 * n): {"name": f"n{n}", "tags": ["a"]} for n in range(6)}
-OAI = Pagination(convention=Convention.CURSOR, position="resumptionToken")
+OAI = Pagination(convention=PaginationStyle.CURSOR, position="resumptionToken")
 
 
 @pytest.mark.parametrize(

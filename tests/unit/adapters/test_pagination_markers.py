@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from adapters.base import CallResult, Convention, PageAddress, Pagination
+from adapters.base import CallResult, PageAddress, Pagination, PaginationStyle
 from adapters.pagination import (
     Certainty,
     PageReading,
@@ -16,12 +16,12 @@ from adapters.pagination import (
     read_page,
 )
 
-CURSOR = Pagination(convention=Convention.CURSOR, position="cursor", size="limit")
-NEXT_URL = Pagination(convention=Convention.NEXT_URL, size="limit")
-OFFSET = Pagination(convention=Convention.OFFSET, position="offset", size="limit")
-PAGE = Pagination(convention=Convention.PAGE, position="page", size="per_page", first=1)
-KEYSET = Pagination(convention=Convention.KEYSET, position="starting_after", size="limit")
-RANGE = Pagination(convention=Convention.RANGE)
+CURSOR = Pagination(convention=PaginationStyle.CURSOR, position="cursor", size="limit")
+NEXT_URL = Pagination(convention=PaginationStyle.NEXT_URL, size="limit")
+OFFSET = Pagination(convention=PaginationStyle.OFFSET, position="offset", size="limit")
+PAGE = Pagination(convention=PaginationStyle.PAGE, position="page", size="per_page", first=1)
+KEYSET = Pagination(convention=PaginationStyle.KEYSET, position="starting_after", size="limit")
+RANGE = Pagination(convention=PaginationStyle.RANGE)
 ROWS = [{"id": 11, "name": "a"}, {"id": 12, "name": "b"}]
 WHERE = "GET https://desk.example/v1/tickets?status=open&limit=2"
 
@@ -53,14 +53,14 @@ def read(payload: Any, pagination: Pagination, **more: Any) -> PageReading:
     ],
 )
 def test_a_cursor_is_found_under_any_name(position: str, beside: dict[str, Any]) -> None:
-    pagination = Pagination(convention=Convention.CURSOR, position=position, size="limit")
+    pagination = Pagination(convention=PaginationStyle.CURSOR, position=position, size="limit")
     reading = read({"items": ROWS, **beside}, pagination)
     assert reading.next is not None
     assert reading.next.arguments[position] in ("c2", "eyJpZCI6MTJ9", {"id": {"S": "12"}})
 
 
 def test_a_cursor_that_is_a_number_is_none_of_the_request_although_the_size_is_that_number() -> None:
-    tool = Pagination(convention=Convention.CURSOR, position="cursor", size="results_per_page")
+    tool = Pagination(convention=PaginationStyle.CURSOR, position="cursor", size="results_per_page")
     beside = {"results_per_page": 2, "cursor": 2}
     there = "GET https://desk.example/v1/tickets?results_per_page=2"
     reading = read({"items": ROWS, **beside}, tool, location=there)
@@ -93,7 +93,7 @@ def test_what_is_no_cursor_is_not_followed(beside: dict[str, Any]) -> None:
 def test_a_cursor_that_repeats_the_one_asked_with_is_an_echo_unless_it_is_known_to_be_the_marker() -> None:
     asked = PageAddress({"cursor": "c1", "limit": 2})
     assert read({"items": ROWS, "cursor": "c1"}, CURSOR, asked=asked).next is None
-    known = Pagination(convention=Convention.CURSOR, position="cursor", size="limit", next_path="cursor")
+    known = Pagination(convention=PaginationStyle.CURSOR, position="cursor", size="limit", next_path="cursor")
     assert read({"items": ROWS, "cursor": "c1"}, known, asked=asked).next == asked
 
 
@@ -102,7 +102,7 @@ def test_a_guess_is_no_marker_on_a_page_that_is_not_full() -> None:
 
 
 def test_a_known_place_is_kept_to() -> None:
-    known = Pagination(convention=Convention.CURSOR, position="cursor", next_path="meta.page.after")
+    known = Pagination(convention=PaginationStyle.CURSOR, position="cursor", next_path="meta.page.after")
     reading = read({"items": ROWS, "meta": {"page": {"after": "c2"}}, "next": "/else"}, known)
     assert reading.next == PageAddress({"cursor": "c2"})
     assert read({"items": ROWS, "meta": {"page": {"after": None}}, "marker": "c9"}, known).has_more is False
@@ -110,7 +110,7 @@ def test_a_known_place_is_kept_to() -> None:
 
 
 def test_a_known_place_may_be_a_header() -> None:
-    known = Pagination(convention=Convention.CURSOR, position="cursor", next_path="header:x-resume")
+    known = Pagination(convention=PaginationStyle.CURSOR, position="cursor", next_path="header:x-resume")
     assert read(ROWS, known, headers={"x-resume": "c2"}).next == PageAddress({"cursor": "c2"})
     assert read(ROWS, known).has_more is False
 
@@ -170,7 +170,7 @@ def test_a_next_url_that_only_counts_on_is_completed(following: str, whole: str)
 
 
 def test_neither_secrets_nor_positions_are_added_to_a_next_url() -> None:
-    was = Pagination(convention=Convention.NEXT_URL, other_hidden=("offset",))
+    was = Pagination(convention=PaginationStyle.NEXT_URL, other_hidden=("offset",))
     where = "GET https://desk.example/t?offset=0&key=***&q=a b"
     assert read({"items": ROWS, "next": "?page=2"}, was, location=where).next == PageAddress(
         url="https://desk.example/t?page=2&q=a"
@@ -203,20 +203,22 @@ def test_pages_go_on_after_the_last_record() -> None:
 def test_the_key_of_a_page_is_that_of_its_name_and_direction(
     position: str, key: str | None, rows: list[Any], expected: Any
 ) -> None:
-    pagination = Pagination(convention=Convention.KEYSET, position=position, key=key)
+    pagination = Pagination(convention=PaginationStyle.KEYSET, position=position, key=key)
     reading = read({"data": rows}, pagination, size=None)
     assert (reading.next.arguments[position] if reading.next else None) == expected
     assert expected is not None or reading.has_more is True
 
 
 def test_a_page_that_only_repeats_the_key_asked_with_is_the_end() -> None:
-    inclusive = Pagination(convention=Convention.KEYSET, position="max_id")
+    inclusive = Pagination(convention=PaginationStyle.KEYSET, position="max_id")
     asked = PageAddress({"max_id": 4})
     assert read([{"id": 4}], inclusive, asked=asked).has_more is False
 
 
 def test_a_scroll_goes_on_in_another_operation_until_a_page_is_empty() -> None:
-    scroll = Pagination(convention=Convention.CURSOR, position="scroll_id", size="size", next_operation="scroll_next")
+    scroll = Pagination(
+        convention=PaginationStyle.CURSOR, position="scroll_id", size="size", next_operation="scroll_next"
+    )
     hits = {"_scroll_id": "s1", "hits": {"hits": ROWS}}
     assert read(hits, scroll).next == PageAddress({"scroll_id": "s1"}, operation="scroll_next")
     assert read({"_scroll_id": "s1", "hits": {"hits": []}}, scroll).has_more is False
@@ -267,7 +269,7 @@ def test_a_number_of_the_next_page_in_a_header_says_whether_there_is_one() -> No
 
 
 def test_the_cursor_asked_with_beside_no_records_is_the_end_and_beside_records_a_standstill() -> None:
-    mark = Pagination(convention=Convention.CURSOR, position="cursorMark", next_path="nextCursorMark")
+    mark = Pagination(convention=PaginationStyle.CURSOR, position="cursorMark", next_path="nextCursorMark")
     asked = PageAddress({"cursorMark": "AoE="})
     assert read({"docs": [], "nextCursorMark": "AoE="}, mark, asked=asked).has_more is False
     assert read({"docs": ROWS, "nextCursorMark": "AoE="}, mark, asked=asked).next is not None
@@ -342,7 +344,7 @@ def test_the_distance_of_next_and_last_is_the_total_whatever_the_position_is_cal
 
 
 def test_a_declared_place_of_the_total_wins() -> None:
-    known = Pagination(convention=Convention.OFFSET, position="offset", size="limit", total_path="a.b")
+    known = Pagination(convention=PaginationStyle.OFFSET, position="offset", size="limit", total_path="a.b")
     assert read({"items": ROWS, "total": 9, "a": {"b": 261}}, known).total == 261
 
 
@@ -374,7 +376,7 @@ def test_a_list_left_out_at_its_known_place_is_empty() -> None:
 def test_a_url_without_the_position_corrects_a_guess_and_one_with_it_does_not() -> None:
     other = read({"items": ROWS, "next": "?cursor=eyJpZCI6MTJ9&limit=2"}, PAGE)
     correction = corrected(PAGE, other)
-    assert correction.pagination.convention is Convention.NEXT_URL
+    assert correction.pagination.convention is PaginationStyle.NEXT_URL
     assert set(correction.pagination.hidden) == {"page", "per_page"}
     assert correction.note == "pages are named by URLs, and not found by 'page'"
     same = read({"items": ROWS, "next": "?page=2"}, PAGE)
@@ -384,13 +386,17 @@ def test_a_url_without_the_position_corrects_a_guess_and_one_with_it_does_not() 
 
 @pytest.mark.parametrize(
     ("spare", "convention", "first"),
-    [("offset", Convention.OFFSET, 0), ("page[skip]", Convention.OFFSET, 0), ("page_number", Convention.PAGE, 1)],
+    [
+        ("offset", PaginationStyle.OFFSET, 0),
+        ("page[skip]", PaginationStyle.OFFSET, 0),
+        ("page_number", PaginationStyle.PAGE, 1),
+    ],
 )
 @pytest.mark.parametrize("beside", [{"total": 9, "next_cursor": None}, {"has_more": True}])
 def test_more_records_without_a_cursor_are_asked_for_by_the_other_position_of_the_tool(
-    spare: str, convention: Convention, first: int, beside: dict[str, Any]
+    spare: str, convention: PaginationStyle, first: int, beside: dict[str, Any]
 ) -> None:
-    both = Pagination(convention=Convention.CURSOR, position="cursor", size="limit", other_hidden=(spare,))
+    both = Pagination(convention=PaginationStyle.CURSOR, position="cursor", size="limit", other_hidden=(spare,))
     found = corrected(both, read({"data": ROWS, **beside}, both))
     assert (found.pagination.convention, found.pagination.position) == (convention, spare)
     assert found.pagination.first == first
@@ -399,32 +405,36 @@ def test_more_records_without_a_cursor_are_asked_for_by_the_other_position_of_th
 
 
 def test_a_cursor_that_comes_is_taken_whatever_other_position_there_is() -> None:
-    both = Pagination(convention=Convention.CURSOR, position="cursor", size="limit", other_hidden=("offset",))
+    both = Pagination(convention=PaginationStyle.CURSOR, position="cursor", size="limit", other_hidden=("offset",))
     assert corrected(both, read({"data": ROWS, "total": 9, "next_cursor": "c2"}, both)).pagination == both
     assert corrected(both, read({"data": ROWS, "total": 2, "next_cursor": None}, both)).pagination == both
 
 
 @pytest.mark.parametrize(
     ("following", "convention", "first"),
-    [("page[offset]=2", Convention.OFFSET, 0), ("page[offset]=3", Convention.OFFSET, 1), ("page[offset]=9", None, 0)],
+    [
+        ("page[offset]=2", PaginationStyle.OFFSET, 0),
+        ("page[offset]=3", PaginationStyle.OFFSET, 1),
+        ("page[offset]=9", None, 0),
+    ],
 )
 def test_a_url_that_counts_on_by_another_position_makes_pages_addressable(
-    following: str, convention: Convention | None, first: int
+    following: str, convention: PaginationStyle | None, first: int
 ) -> None:
     names = {"position": "page[cursor]", "size": "page[limit]", "other_hidden": ("page[offset]",)}
-    both = Pagination(convention=Convention.CURSOR, **names)
+    both = Pagination(convention=PaginationStyle.CURSOR, **names)
     found = corrected(both, read({"data": ROWS, "links": {"next": f"/v1/tickets?{following}"}}, both)).pagination
-    assert found.convention is (convention or Convention.NEXT_URL)
+    assert found.convention is (convention or PaginationStyle.NEXT_URL)
     assert convention is None or (found.position, found.first) == ("page[offset]", first)
 
 
 def test_more_records_without_a_cursor_correct_the_guess_to_keys_and_a_cursor_back() -> None:
-    guess = Pagination(convention=Convention.CURSOR, position="after", size="limit")
+    guess = Pagination(convention=PaginationStyle.CURSOR, position="after", size="limit")
     keyed = corrected(guess, read({"data": ROWS, "has_more": True}, guess))
-    assert (keyed.pagination.convention, keyed.pagination.key) == (Convention.KEYSET, "id")
+    assert (keyed.pagination.convention, keyed.pagination.key) == (PaginationStyle.KEYSET, "id")
     assert keyed.note == "no cursor came: pages go on after the last record's 'id'"
     back = corrected(KEYSET, read({"data": ROWS, "next_cursor": "c2"}, KEYSET))
-    assert back.pagination.convention is Convention.CURSOR
+    assert back.pagination.convention is PaginationStyle.CURSOR
     assert corrected(guess, read({"data": ROWS}, guess)).pagination == guess
 
 
@@ -455,7 +465,7 @@ def test_a_number_below_one_is_no_cursor(end: Any) -> None:
 
 
 def test_a_flag_that_says_that_all_came_outranks_a_cursor_beside_it() -> None:
-    pagination = Pagination(convention=Convention.CURSOR, position="continueFrom", next_path="continueFrom")
+    pagination = Pagination(convention=PaginationStyle.CURSOR, position="continueFrom", next_path="continueFrom")
     reading = read({"jobs": ROWS, "continueFrom": "c9", "isComplete": True}, pagination)
     assert (reading.next, reading.has_more) == (None, False)
 
@@ -500,13 +510,13 @@ def test_an_action_that_loads_more_is_followed_and_its_place_is_kept() -> None:
     assert reading.next is not None
     assert reading.next.url is not None
     assert "/v1/tickets?from=2" in reading.next.url
-    kept = Pagination(convention=Convention.NEXT_URL, next_path=reading.marker)
+    kept = Pagination(convention=PaginationStyle.NEXT_URL, next_path=reading.marker)
     assert read({"cards": ROWS, "actions": [more]}, kept).next is not None
     assert read({"cards": ROWS, "actions": []}, kept).has_more is False
 
 
 def test_a_cursor_of_several_members_under_the_name_of_its_argument_is_one() -> None:
-    pagination = Pagination(convention=Convention.CURSOR, position="position", size="limit")
+    pagination = Pagination(convention=PaginationStyle.CURSOR, position="position", size="limit")
     reading = read({"items": ROWS, "position": {"at": 2, "shard": 3}}, pagination)
     assert reading.next is not None
     assert reading.next.arguments["position"] == {"at": 2, "shard": 3}

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from adapters.base import CallResult, Convention, PageAddress, Pagination
+from adapters.base import CallResult, PageAddress, Pagination, PaginationStyle
 from adapters.pagination import (
     Certainty,
     PageReading,
@@ -19,11 +19,11 @@ from adapters.pagination import (
 )
 from adapters.pagination.read.links import parse_links
 
-OFFSET = Pagination(convention=Convention.OFFSET, position="offset", size="limit")
-PAGE = Pagination(convention=Convention.PAGE, position="page", size="per_page", first=1)
-CURSOR = Pagination(convention=Convention.CURSOR, position="cursor", size="limit")
-NEXT_URL = Pagination(convention=Convention.NEXT_URL, size="limit")
-LINK = Pagination(convention=Convention.LINK_HEADER, size="per_page")
+OFFSET = Pagination(convention=PaginationStyle.OFFSET, position="offset", size="limit")
+PAGE = Pagination(convention=PaginationStyle.PAGE, position="page", size="per_page", first=1)
+CURSOR = Pagination(convention=PaginationStyle.CURSOR, position="cursor", size="limit")
+NEXT_URL = Pagination(convention=PaginationStyle.NEXT_URL, size="limit")
+LINK = Pagination(convention=PaginationStyle.LINK_HEADER, size="per_page")
 ROWS = [{"id": 1, "total": 99, "next": "x", "has_more": True}, {"id": 2}]
 WHERE = "GET https://desk.example/v1/tickets?page=1&key=***"
 
@@ -169,7 +169,7 @@ def test_an_empty_or_denied_cursor_is_the_end(beside: dict[str, Any]) -> None:
 def test_a_next_url_is_resolved_against_the_request(beside: dict[str, Any], url: str) -> None:
     reading = read({"items": ROWS, **beside}, NEXT_URL)
     assert reading.next == PageAddress(url=url)
-    assert (reading.has_more, reading.kind) == (True, Convention.NEXT_URL)
+    assert (reading.has_more, reading.kind) == (True, PaginationStyle.NEXT_URL)
 
 
 @pytest.mark.parametrize("beside", [{"next": None}, {"next": ""}, {}, {"links": {"self": "/a"}}, {"links": []}])
@@ -180,7 +180,10 @@ def test_no_next_url_is_the_end_where_pages_are_chained(beside: dict[str, Any]) 
 def test_a_link_header_names_the_next_page_and_its_absence_the_end() -> None:
     link = '<https://desk.example/t?page=3>; rel="next"; results="true"'
     reading = read(ROWS, LINK, headers={"link": link})
-    assert (reading.next, reading.kind) == (PageAddress(url="https://desk.example/t?page=3"), Convention.LINK_HEADER)
+    assert (reading.next, reading.kind) == (
+        PageAddress(url="https://desk.example/t?page=3"),
+        PaginationStyle.LINK_HEADER,
+    )
     assert read(ROWS, LINK).has_more is False
     assert read(ROWS, LINK, headers={"link": '</t?page=1>; rel="prev"'}).has_more is False
 

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from adapters.base import CallResult, Convention, PageAddress, Pagination
+from adapters.base import CallResult, PageAddress, Pagination, PaginationStyle
 from adapters.pagination import Certainty, PageReading, address, corrected, offset_address, read_page
 
 SINGLE = Pagination()
-OFFSET = Pagination(convention=Convention.OFFSET, position="offset", size="limit")
-CURSOR = Pagination(convention=Convention.CURSOR, position="cursor", size="limit")
+OFFSET = Pagination(convention=PaginationStyle.OFFSET, position="offset", size="limit")
+CURSOR = Pagination(convention=PaginationStyle.CURSOR, position="cursor", size="limit")
 ROWS = [{"id": n, "name": f"row {n}"} for n in range(25)]
 WHERE = "GET https://desk.example/v1/rows?area=7&key=***"
 
@@ -88,7 +88,7 @@ def test_the_arguments_of_the_next_page_are_added_to_those_of_the_request() -> N
     reading = read({"continue": {"rowcontinue": "50|x", "continue": "-||"}, "query": {"rows": ROWS}})
     assert reading.next is not None
     assert reading.next.url == "https://desk.example/v1/rows?area=7&rowcontinue=50%7Cx&continue=-%7C%7C"
-    assert corrected(SINGLE, reading).pagination.convention is Convention.NEXT_URL
+    assert corrected(SINGLE, reading).pagination.convention is PaginationStyle.NEXT_URL
 
 
 @pytest.mark.parametrize(
@@ -125,9 +125,11 @@ def test_an_empty_list_beside_nothing_is_an_empty_list(beside: dict[str, Any]) -
 
 
 def test_a_range_counts_in_the_unit_that_is_said() -> None:
-    ranged = Pagination(convention=Convention.RANGE, unit="records")
+    ranged = Pagination(convention=PaginationStyle.RANGE, unit="records")
     assert address(ranged, page_index=2, size=20).headers["Range"] == "records=40-59"
-    assert offset_address(Pagination(convention=Convention.RANGE), offset=0, size=5).headers["Range"] == "items=0-4"
+    assert (
+        offset_address(Pagination(convention=PaginationStyle.RANGE), offset=0, size=5).headers["Range"] == "items=0-4"
+    )
 
 
 COLUMNS = {"ids": ["a1", "b2"], "texts": ["x", "y"], "metadatas": [{"n": 7}, {"n": 8}], "embeddings": None}
@@ -193,7 +195,7 @@ def test_a_list_inside_of_what_repeats_the_request_gives_way_to_an_empty_one() -
 @pytest.mark.parametrize(("page", "is_flaw"), [(1, False), (2, True)])
 def test_a_page_amid_others_of_no_bytes_is_no_empty_page(page: int, is_flaw: bool) -> None:
     """A first one may be how a service says that there is nothing."""
-    paging = Pagination(convention=Convention.PAGE, position="page", first=1)
+    paging = Pagination(convention=PaginationStyle.PAGE, position="page", first=1)
     result = CallResult(payload=None, location=WHERE, status=200, headers={"content-type": "application/json"})
     assert bool(read_page(result, paging, asked=PageAddress({"page": page})).flaw) is is_flaw
 
@@ -209,6 +211,6 @@ def test_a_page_amid_others_of_no_bytes_is_no_empty_page(page: int, is_flaw: boo
     ],
 )
 def test_an_empty_page_in_other_words_is_one(changed: dict[str, Any]) -> None:
-    paging = Pagination(convention=Convention.PAGE, position="page", first=1)
+    paging = Pagination(convention=PaginationStyle.PAGE, position="page", first=1)
     said: dict[str, Any] = {"payload": None, "status": 200, "headers": {"content-type": "application/json"}} | changed
     assert not read_page(CallResult(location=WHERE, **said), paging, asked=PageAddress({"page": 2})).flaw

@@ -3,12 +3,12 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adapters.base import Convention, Json, PageAddress, Pagination
+from adapters.base import Json, PageAddress, Pagination, PaginationStyle
 from adapters.pagination import PageReading, address, first_address, offset_address, read_page
-from adapters.pagination.probe.probe import Probe, probe
+from adapters.pagination.probe.probe import ProbeResult, probe
 from tests.unit.adapters.paged_server import PagedServer
 
-CHAINED = [Convention.CURSOR, Convention.NEXT_URL, Convention.LINK_HEADER]
+CHAINED = [PaginationStyle.CURSOR, PaginationStyle.NEXT_URL, PaginationStyle.LINK_HEADER]
 PATHS = st.sampled_from(["items", "data", "data.tickets", "result.data.rows"])
 LIMIT_OF_REQUESTS = 300
 
@@ -23,7 +23,7 @@ def following(
         return reading.next
     if not reading.records:
         return None
-    if pagination.convention is Convention.OFFSET:
+    if pagination.convention is PaginationStyle.OFFSET:
         return offset_address(pagination, offset=received, size=size)
     return address(pagination, page_index=index + 1, size=size)
 
@@ -44,7 +44,7 @@ async def walk(server: PagedServer, pagination: Pagination, size: int, *, path: 
 
 servers = st.builds(
     PagedServer,
-    convention=st.sampled_from([Convention.OFFSET, Convention.PAGE, *CHAINED]),
+    convention=st.sampled_from([PaginationStyle.OFFSET, PaginationStyle.PAGE, *CHAINED]),
     n_records=st.integers(0, 120),
     clamp=st.integers(1, 40),
     total=st.none() | st.integers(0, 300),
@@ -60,12 +60,12 @@ servers = st.builds(
 @settings(max_examples=300, deadline=None)
 async def test_a_walk_from_names_alone_brings_every_record_once(server: PagedServer, size: int) -> None:
     pagination = server.tool().pagination
-    if server.convention in (Convention.NEXT_URL, Convention.LINK_HEADER):
+    if server.convention in (PaginationStyle.NEXT_URL, PaginationStyle.LINK_HEADER):
         pagination = Pagination(convention=server.convention, size="limit")
     assert await walk(server, pagination, size) == list(range(server.n_records))
 
 
-async def walk_from(server: PagedServer, looked: Probe, size: int) -> list[Json]:
+async def walk_from(server: PagedServer, looked: ProbeResult, size: int) -> list[Json]:
     """Go on from what the probe brought."""
     if looked.first is None:
         return await walk(server, looked.pagination, size, path=looked.records_path)
@@ -97,14 +97,14 @@ async def test_a_walk_from_the_probe_brings_every_record_once(
 
 
 @given(
-    convention=st.sampled_from([Convention.OFFSET, *CHAINED]),
+    convention=st.sampled_from([PaginationStyle.OFFSET, *CHAINED]),
     n_records=st.integers(0, 90),
     default=st.integers(2, 30),
     size=st.integers(1, 60),
 )
 @settings(max_examples=100, deadline=None)
 async def test_a_server_that_ignores_the_size_is_walked_all_the_same(
-    convention: Convention, n_records: int, default: int, size: int
+    convention: PaginationStyle, n_records: int, default: int, size: int
 ) -> None:
     server = PagedServer(convention, n_records, clamp=100, default=default, heeds_size=False)
     looked = await probe(server.tool(), server.send)

@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from adapters.base import CallResult, Convention, PageAddress, Pagination, ToolSpec
+from adapters.base import CallResult, PageAddress, Pagination, PaginationStyle, ToolSpec
 from adapters.errors import ConnectionFailed, HttpStatusError, SourceError
 from adapters.pagination import Certainty, detect
-from adapters.pagination.probe.probe import Probe, Rung, Send, probe
+from adapters.pagination.probe.probe import ProbeMethod, ProbeResult, Send, probe
 from tests.unit.adapters.paged_server import WHOLE, PagedServer
 
-OFFSET, PAGE, CURSOR = Convention.OFFSET, Convention.PAGE, Convention.CURSOR
-NEXT_URL, LINK = Convention.NEXT_URL, Convention.LINK_HEADER
+OFFSET, PAGE, CURSOR = PaginationStyle.OFFSET, PaginationStyle.PAGE, PaginationStyle.CURSOR
+NEXT_URL, LINK = PaginationStyle.NEXT_URL, PaginationStyle.LINK_HEADER
 
 
 def lone_tool(pagination: Pagination = Pagination(), **more: Any) -> ToolSpec:  # noqa: B008
@@ -48,12 +48,12 @@ def refused(status: int = 400) -> HttpStatusError:
 async def test_a_metadata_flag_tells_everything_in_one_request() -> None:
     server = PagedServer(OFFSET, 261, has_metadata=True, path="data.tickets")
     looked = await probe(server.tool(), server.send)
-    assert looked == Probe(
+    assert looked == ProbeResult(
         pagination=server.tool().pagination,
         records_path="data.tickets",
         total=261,
         certainty=Certainty.EXACT,
-        rung=Rung.METADATA,
+        rung=ProbeMethod.METADATA,
         tokens_estimation=900,
     )
     assert server.requests == [{"meta_only": True}]
@@ -63,7 +63,7 @@ async def test_a_metadata_answer_without_a_path_is_completed_by_a_page() -> None
     send, asked = answering({"total_items": 261}, {"rows": [{"id": 1}]})
     tool = lone_tool(Pagination(convention=OFFSET, position="offset", size="limit", metadata="meta_only"))
     looked = await probe(tool, send)
-    assert (looked.total, looked.records_path, looked.rung, looked.requests) == (261, "rows", Rung.METADATA, 2)
+    assert (looked.total, looked.records_path, looked.rung, looked.requests) == (261, "rows", ProbeMethod.METADATA, 2)
     assert asked[1] == PageAddress({"offset": 0, "limit": 1})
 
 
@@ -72,14 +72,14 @@ async def test_a_metadata_flag_that_does_not_work_gives_way_to_a_page(answer: An
     send, _ = answering(answer, {"rows": [{"id": 1}], "total": 9})
     tool = lone_tool(Pagination(convention=OFFSET, position="offset", size="limit", metadata="meta_only"))
     looked = await probe(tool, send)
-    assert (looked.rung, looked.total, looked.requests, len(looked.notes)) == (Rung.SMALLEST_PAGE, 9, 2, 1)
+    assert (looked.rung, looked.total, looked.requests, len(looked.notes)) == (ProbeMethod.SMALLEST_PAGE, 9, 2, 1)
 
 
 @pytest.mark.parametrize("convention", [OFFSET, PAGE, CURSOR])
-async def test_a_page_of_one_reveals_total_and_path(convention: Convention) -> None:
+async def test_a_page_of_one_reveals_total_and_path(convention: PaginationStyle) -> None:
     server = PagedServer(convention, 261, total=261, path="data.tickets")
     looked = await probe(server.tool(), server.send)
-    assert (looked.rung, looked.total, looked.certainty) == (Rung.SMALLEST_PAGE, 261, Certainty.EXACT)
+    assert (looked.rung, looked.total, looked.certainty) == (ProbeMethod.SMALLEST_PAGE, 261, Certainty.EXACT)
     assert (looked.records_path, len(looked.sample), looked.first) == ("data.tickets", 1, None)
     assert looked.bytes_per_record is not None
     assert [request.get("limit", request.get("per_page")) for request in server.requests] == [1]
@@ -96,7 +96,7 @@ async def test_the_smallest_legal_page_is_asked_for_and_never_an_empty_one() -> 
 async def test_a_refused_smallest_page_gives_way_to_the_first_page_which_is_kept() -> None:
     server = PagedServer(OFFSET, 261, total=261, refuses=frozenset({1}))
     looked = await probe(server.tool(), server.send)
-    assert (looked.rung, looked.total, looked.requests) == (Rung.FIRST_PAGE, 261, 2)
+    assert (looked.rung, looked.total, looked.requests) == (ProbeMethod.FIRST_PAGE, 261, 2)
     assert looked.first is not None
     assert (looked.first.size, len(looked.first.reading.records)) == (None, 20)
 
@@ -186,7 +186,7 @@ async def test_a_page_zero_that_is_refused_or_told_as_one_moves_the_base() -> No
 
 
 @pytest.mark.parametrize("convention", [NEXT_URL, LINK])
-async def test_a_next_url_corrects_a_tool_whose_document_tells_of_no_pages(convention: Convention) -> None:
+async def test_a_next_url_corrects_a_tool_whose_document_tells_of_no_pages(convention: PaginationStyle) -> None:
     server = PagedServer(convention, 90, clamp=40)
     looked = await probe(server.tool(), server.send)
     assert looked.pagination.convention is convention
@@ -215,7 +215,7 @@ async def test_a_wrong_total_is_told_and_not_believed() -> None:
 async def test_a_tool_without_pages_is_asked_once_and_its_answer_kept(tool: ToolSpec) -> None:
     send, asked = answering([{"id": 1}, {"id": 2}])
     looked = await probe(tool, send)
-    assert (looked.rung, looked.total, looked.certainty) == (Rung.SINGLE, 2, Certainty.EXACT)
+    assert (looked.rung, looked.total, looked.certainty) == (ProbeMethod.SINGLE, 2, Certainty.EXACT)
     assert asked == [None]
     assert looked.first is not None
 
@@ -250,7 +250,7 @@ async def test_a_limit_without_a_position_is_asked_for_as_much_as_it_gives(
     limit = {**WHOLE, "maximum": most} if most else WHOLE
     send, addresses = answering([{"id": n} for n in range(n_records)])
     looked = await probe(lone_tool(detect({"limit": limit})), send)
-    assert (looked.total, looked.certainty, looked.rung) == (n_records, certainty, Rung.FIRST_PAGE)
+    assert (looked.total, looked.certainty, looked.rung) == (n_records, certainty, ProbeMethod.FIRST_PAGE)
     assert addresses == [PageAddress({"limit": asked})]
     assert looked.first is not None
     assert bool(looked.notes) == (certainty is Certainty.AT_LEAST)

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from adapters.base import CallResult, Convention, PageAddress, Pagination, ToolSpec
+from adapters.base import CallResult, PageAddress, Pagination, PaginationStyle, ToolSpec
 from adapters.errors import ConnectionFailed, HttpStatusError
 from adapters.pagination import Certainty
-from adapters.pagination.probe.probe import Probe, ProbeMemory, Rung, Send, probe, total_again
+from adapters.pagination.probe.probe import ProbeMemory, ProbeMethod, ProbeResult, Send, probe, total_again
 
-OFFSET = Pagination(convention=Convention.OFFSET, position="offset", size="limit")
+OFFSET = Pagination(convention=PaginationStyle.OFFSET, position="offset", size="limit")
 COUNTED = replace(OFFSET, count_operation="count_things")
 HEADED = replace(OFFSET, is_total_by_head=True)
 FLAGGED = replace(OFFSET, totals=(("with_count", True),))
@@ -57,7 +57,7 @@ async def test_a_counting_operation_tells_the_total_and_a_page_the_rest(answer: 
     assert (looked.total, looked.certainty, looked.rung, looked.requests) == (
         261,
         Certainty.EXACT,
-        Rung.COUNT_OPERATION,
+        ProbeMethod.COUNT_OPERATION,
         2,
     )
     assert looked.records_path == "items"
@@ -69,7 +69,7 @@ async def test_a_counting_operation_that_does_not_count_is_asked_once_and_never_
     send, asked = serving(lambda place: answer if place.operation else {**ONE, "total": 9})
     memory = ProbeMemory()
     first = await probe(tool(COUNTED), send, memory=memory)
-    assert (first.total, first.rung, len(first.notes)) == (9, Rung.SMALLEST_PAGE, 1)
+    assert (first.total, first.rung, len(first.notes)) == (9, ProbeMethod.SMALLEST_PAGE, 1)
     second = await probe(tool(COUNTED), send, memory=memory)
     assert (second.total, second.requests, second.notes) == (9, 1, ())
     assert [place.operation for place in asked] == ["count_things", None, None]
@@ -82,7 +82,7 @@ async def test_a_count_that_the_page_itself_contradicts_is_told_and_left() -> No
     assert "count 0" in looked.notes[-1]
     send, _ = serving(lambda place: 900 if place.operation else {**ONE, "total": 9})
     looked = await probe(tool(COUNTED), send)
-    assert (looked.total, looked.rung) == (9, Rung.SMALLEST_PAGE)
+    assert (looked.total, looked.rung) == (9, ProbeMethod.SMALLEST_PAGE)
 
 
 async def test_no_failure_of_a_rung_but_a_refusal_is_passed_over() -> None:
@@ -95,13 +95,13 @@ async def test_no_failure_of_a_rung_but_a_refusal_is_passed_over() -> None:
 async def test_head_is_asked_where_the_document_has_it_and_the_page_tells_nothing() -> None:
     send, asked = serving(lambda place: (None, {"total-records": "261"}) if place.is_head else ONE)
     looked = await probe(tool(HEADED), send)
-    assert (looked.total, looked.certainty, looked.rung, looked.requests) == (261, Certainty.EXACT, Rung.HEAD, 2)
+    assert (looked.total, looked.certainty, looked.rung, looked.requests) == (261, Certainty.EXACT, ProbeMethod.HEAD, 2)
     assert asked[1] == PageAddress(is_head=True)
     send, asked = serving(lambda _: ONE)
     assert (await probe(tool(OFFSET), send)).total is None
     assert not any(place.is_head for place in asked)
     send, asked = serving(lambda _: {**ONE, "total": 9})
-    assert (await probe(tool(HEADED), send)).rung is Rung.SMALLEST_PAGE
+    assert (await probe(tool(HEADED), send)).rung is ProbeMethod.SMALLEST_PAGE
     assert not any(place.is_head for place in asked)
 
 
@@ -126,7 +126,7 @@ async def test_refused_flags_for_totals_cost_the_total_and_not_the_page() -> Non
     send, asked = serving(lambda place: refused(400) if "with_count" in place.arguments else ONE)
     memory = ProbeMemory()
     looked = await probe(tool(FLAGGED), send, memory=memory)
-    assert (looked.total, looked.rung, looked.requests) == (None, Rung.SMALLEST_PAGE, 2)
+    assert (looked.total, looked.rung, looked.requests) == (None, ProbeMethod.SMALLEST_PAGE, 2)
     assert (await probe(tool(FLAGGED), send, memory=memory)).requests == 1
     assert asked[-1] == PageAddress({"offset": 0, "limit": 1})
 
@@ -134,22 +134,26 @@ async def test_refused_flags_for_totals_cost_the_total_and_not_the_page() -> Non
 async def test_a_range_is_asked_for_with_the_preference_for_a_count() -> None:
     ranged = (ONE["items"], {"content-range": "0-0/261"})
     send, asked = serving(lambda _: ranged)
-    looked = await probe(tool(Pagination(convention=Convention.RANGE)), send)
-    assert (looked.total, looked.rung) == (261, Rung.SMALLEST_PAGE)
+    looked = await probe(tool(Pagination(convention=PaginationStyle.RANGE)), send)
+    assert (looked.total, looked.rung) == (261, ProbeMethod.SMALLEST_PAGE)
     assert asked[0].headers == {"Range-Unit": "items", "Range": "items=0-0", "Prefer": "count=exact"}
 
 
 async def test_a_range_that_is_refused_is_asked_for_in_the_unit_of_the_server() -> None:
     ranged = ([{"id": n} for n in range(20)], {"content-range": "records 0-19/*"})
     send, _ = serving(lambda place: refused(400) if place.headers.get("Range", "").startswith("items") else ranged)
-    looked = await probe(tool(Pagination(convention=Convention.RANGE)), send)
+    looked = await probe(tool(Pagination(convention=PaginationStyle.RANGE)), send)
     assert looked.pagination.unit == "records"
 
 
 async def test_a_range_that_is_ignored_brings_everything_at_once() -> None:
     send, asked = serving(lambda _: [{"id": n} for n in range(30)])
-    looked = await probe(tool(Pagination(convention=Convention.RANGE)), send)
-    assert (looked.total, looked.certainty, looked.pagination.convention) == (30, Certainty.EXACT, Convention.SINGLE)
+    looked = await probe(tool(Pagination(convention=PaginationStyle.RANGE)), send)
+    assert (looked.total, looked.certainty, looked.pagination.convention) == (
+        30,
+        Certainty.EXACT,
+        PaginationStyle.SINGLE,
+    )
     assert looked.first is not None
     assert len(asked) == 1
 
@@ -158,7 +162,7 @@ async def test_what_a_tool_answered_is_remembered_for_that_tool_alone() -> None:
     send, _ = serving(lambda place: refused(422) if "limit" in place.arguments else {**ONE, "total": 9})
     memory = ProbeMemory()
     first = await probe(tool(OFFSET), send, memory=memory)
-    assert (first.requests, first.rung) == (2, Rung.FIRST_PAGE)
+    assert (first.requests, first.rung) == (2, ProbeMethod.FIRST_PAGE)
     assert (await probe(tool(OFFSET), send, memory=memory)).requests == 1
     assert (await probe(replace(tool(OFFSET), name="other"), send, memory=memory)).requests == 2
     assert (await probe(tool(replace(OFFSET, max_size=50)), send, memory=memory)).requests == 2
@@ -166,11 +170,11 @@ async def test_what_a_tool_answered_is_remembered_for_that_tool_alone() -> None:
 
 
 async def test_a_corrected_guess_is_remembered_and_told_once() -> None:
-    guess = Pagination(convention=Convention.CURSOR, position="after", size="limit")
+    guess = Pagination(convention=PaginationStyle.CURSOR, position="after", size="limit")
     send, _ = serving(lambda _: {**ONE, "has_more": True})
     memory = ProbeMemory()
     first = await probe(tool(guess), send, memory=memory)
-    assert (first.pagination.convention, first.pagination.key) == (Convention.KEYSET, "id")
+    assert (first.pagination.convention, first.pagination.key) == (PaginationStyle.KEYSET, "id")
     assert first.notes == ("no cursor came: pages go on after the last record's 'id'",)
     second = await probe(tool(guess), send, memory=memory)
     assert (second.pagination, second.notes) == (first.pagination, ())
@@ -199,7 +203,7 @@ async def test_a_cursor_for_a_tool_without_pages_goes_into_the_only_argument_tha
 
 
 async def test_a_first_page_is_kept_as_the_corrected_pagination_reads_it() -> None:
-    guess = Pagination(convention=Convention.CURSOR, position="after")
+    guess = Pagination(convention=PaginationStyle.CURSOR, position="after")
     send, _ = serving(lambda _: {**ONE, "has_more": True})
     looked = await probe(tool(guess), send)
     assert looked.first is not None
@@ -207,7 +211,7 @@ async def test_a_first_page_is_kept_as_the_corrected_pagination_reads_it() -> No
 
 
 async def test_an_offset_told_as_one_under_the_requests_own_name_counts_from_one() -> None:
-    start = Pagination(convention=Convention.OFFSET, position="startIndex", size="count")
+    start = Pagination(convention=PaginationStyle.OFFSET, position="startIndex", size="count")
     send, _ = serving(lambda _: {"Resources": [{"id": 1}], "startIndex": 1, "totalResults": 9})
     assert (await probe(tool(start), send)).pagination.first == 1
     send, _ = serving(lambda _: {"items": [{"id": 1}], "from": 1, "total": 9})
@@ -236,17 +240,17 @@ async def test_an_estimate_is_told_and_not_used() -> None:
 @pytest.mark.parametrize(
     ("pagination", "reply", "rung"),
     [
-        (COUNTED, lambda place: 261 if place.operation else ONE, Rung.COUNT_OPERATION),
-        (HEADED, lambda place: (None, {"x-total": "261"}) if place.is_head else ONE, Rung.HEAD),
-        (FLAGGED, lambda place: {**ONE, "total": 261}, Rung.SMALLEST_PAGE),
+        (COUNTED, lambda place: 261 if place.operation else ONE, ProbeMethod.COUNT_OPERATION),
+        (HEADED, lambda place: (None, {"x-total": "261"}) if place.is_head else ONE, ProbeMethod.HEAD),
+        (FLAGGED, lambda place: {**ONE, "total": 261}, ProbeMethod.SMALLEST_PAGE),
     ],
 )
 async def test_the_total_is_asked_for_again_where_it_was_learnt(
-    pagination: Pagination, reply: Callable[[PageAddress], Any], rung: Rung
+    pagination: Pagination, reply: Callable[[PageAddress], Any], rung: ProbeMethod
 ) -> None:
     send, _ = serving(reply)
     memory = ProbeMemory()
-    looked: Probe = await probe(tool(pagination), send, memory=memory)
+    looked: ProbeResult = await probe(tool(pagination), send, memory=memory)
     assert (looked.rung, looked.total) == (rung, 261)
     assert await total_again(tool(pagination), send, memory=memory) == 261
 

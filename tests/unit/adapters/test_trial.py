@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from adapters.base import CallResult, Convention, Effect, PageAddress, Pagination, ToolSpec
+from adapters.base import CallResult, Effect, PageAddress, Pagination, PaginationStyle, ToolSpec
 from adapters.errors import HttpStatusError
 from adapters.pagination import Certainty
-from adapters.pagination.probe.probe import Probe, ProbeMemory, probe
+from adapters.pagination.probe.probe import ProbeMemory, ProbeResult, probe
 from adapters.pagination.probe.trial import MOST_TRIALS
 
 ROWS = [{"id": 1000 + 3 * n, "name": f"row {n}"} for n in range(107)]
@@ -22,7 +22,7 @@ def tool(**arguments: Any) -> ToolSpec:
     return ToolSpec(name="rows", description="", parameters=parameters, source="desk", locator="GET /rows")
 
 
-async def tried(spec: ToolSpec, reply: Reply, **given: Any) -> tuple[Probe, list[dict[str, Any]]]:
+async def tried(spec: ToolSpec, reply: Reply, **given: Any) -> tuple[ProbeResult, list[dict[str, Any]]]:
     asked: list[dict[str, Any]] = []
 
     async def send(page: PageAddress | None) -> CallResult:
@@ -56,14 +56,14 @@ def by_page(number: str, size: str, *, base: int = 1, is_told: bool = False) -> 
 @pytest.mark.parametrize("base", [0, 1])
 async def test_two_numbers_turn_out_to_be_a_number_of_records_and_the_length_of_a_page(base: int) -> None:
     found, _ = await tried(tool(fra=WHOLE, antall=WHOLE), by_offset("fra", "antall", base=base))
-    assert found.pagination == Pagination(convention=Convention.OFFSET, position="fra", size="antall", first=base)
+    assert found.pagination == Pagination(convention=PaginationStyle.OFFSET, position="fra", size="antall", first=base)
     assert found.total is None
 
 
 @pytest.mark.parametrize("base", [0, 1])
 async def test_two_numbers_turn_out_to_be_a_page_and_its_length(base: int) -> None:
     found, asked = await tried(tool(strana=WHOLE, kolik=WHOLE), by_page("strana", "kolik", base=base))
-    assert found.pagination == Pagination(convention=Convention.PAGE, position="strana", size="kolik", first=base)
+    assert found.pagination == Pagination(convention=PaginationStyle.PAGE, position="strana", size="kolik", first=base)
     assert len(asked) == found.requests <= 6
 
 
@@ -73,7 +73,7 @@ async def test_the_end_of_a_range_is_no_length() -> None:
         return ROWS[begin : sent.get("bis", begin + 20)]
 
     found, _ = await tried(tool(von=WHOLE, bis=WHOLE), reply)
-    assert found.pagination == Pagination(convention=Convention.OFFSET, position="von")
+    assert found.pagination == Pagination(convention=PaginationStyle.OFFSET, position="von")
 
 
 async def test_numbers_that_are_called_text_are_tried_as_text() -> None:
@@ -88,7 +88,7 @@ async def test_a_value_that_comes_back_under_the_name_of_an_argument_is_a_cursor
         return {"wyniki": ROWS[begin : begin + 20], "kontynuacja": f"k{begin + 20}"}
 
     found, asked = await tried(tool(kontynuacja=TEXT, kryterium=TEXT), reply)
-    assert found.pagination.convention is Convention.CURSOR
+    assert found.pagination.convention is PaginationStyle.CURSOR
     assert found.first is not None
     assert found.first.reading.next == PageAddress({"kontynuacja": "k20"})
     assert len(asked) == 2
@@ -99,7 +99,7 @@ async def test_an_argument_called_after_the_key_of_records_takes_the_last_one() 
         return [row for row in ROWS if row["id"] > sent.get("posledni_id", 0)][:20]
 
     found, _ = await tried(tool(posledni_id=WHOLE), reply)
-    assert (found.pagination.convention, found.pagination.key) == (Convention.KEYSET, "id")
+    assert (found.pagination.convention, found.pagination.key) == (PaginationStyle.KEYSET, "id")
 
 
 @pytest.mark.parametrize("name", ["after", "before", "since", "last", "marker"])
@@ -112,7 +112,7 @@ async def test_a_bare_word_of_a_side_takes_the_key_of_the_last_record(name: str)
         return rows[begin : begin + 20]
 
     found, _ = await tried(tool(**{name: TEXT}), reply)
-    assert (found.pagination.convention, found.pagination.position) == (Convention.KEYSET, name)
+    assert (found.pagination.convention, found.pagination.position) == (PaginationStyle.KEYSET, name)
     assert found.first is not None
     assert found.first.reading.next == PageAddress({name: ids[19]})
 
@@ -200,8 +200,8 @@ async def test_a_short_list_before_it_spares_a_cut_one_no_trial(first: int) -> N
         rows = by_offset("fra", "antall")(dict(page.arguments) if page else {})
         return CallResult(payload=rows, location="GET https://desk.example/rows", status=200)
 
-    assert (await probe(spec, send_first, memory=memory)).pagination.convention is Convention.SINGLE
-    assert (await probe(spec, send, memory=memory)).pagination.convention is Convention.OFFSET
+    assert (await probe(spec, send_first, memory=memory)).pagination.convention is PaginationStyle.SINGLE
+    assert (await probe(spec, send, memory=memory)).pagination.convention is PaginationStyle.OFFSET
 
 
 @pytest.mark.parametrize("total", [21, 35, 40])
@@ -211,7 +211,7 @@ async def test_two_pages_counted_from_0_are_found_where_the_answer_says_its_own_
         return {"blad": number, "poster": ROWS[:total][number * 20 : number * 20 + 20]}
 
     found, _ = await tried(tool(blad=WHOLE), reply)
-    assert (found.pagination.convention, found.pagination.first) == (Convention.PAGE, 0)
+    assert (found.pagination.convention, found.pagination.first) == (PaginationStyle.PAGE, 0)
 
 
 async def test_an_answer_that_is_described_like_one_record_is_tried_where_it_says_its_own_number() -> None:
@@ -223,7 +223,7 @@ async def test_an_answer_that_is_described_like_one_record_is_tried_where_it_say
         return {"blad": number, "av": 6, "poster": rows} if is_placed else {"av": 6, "poster": rows}
 
     found, _ = await tried(spec, reply)
-    assert (found.pagination.convention, found.pagination.position) == (Convention.PAGE, "blad")
+    assert (found.pagination.convention, found.pagination.position) == (PaginationStyle.PAGE, "blad")
     _, asked = await tried(spec, lambda sent: reply(sent, is_placed=False))
     assert asked == [{}]
 
@@ -264,7 +264,7 @@ def by_moment(name: str, *, is_inclusive: bool = False) -> Reply:
 async def test_a_moment_that_records_run_down_from_is_a_key() -> None:
     found, _ = await tried(tool(older_than=WHEN), by_moment("older_than"))
     assert (found.pagination.convention, found.pagination.position, found.pagination.key) == (
-        Convention.KEYSET,
+        PaginationStyle.KEYSET,
         "older_than",
         "at",
     )
@@ -285,4 +285,4 @@ async def test_a_document_that_tells_of_one_record_is_not_believed_where_the_ans
         return {"items": ROWS[begin : begin + min(int(sent.get("anzahl_x", 20)), 50)], "total": len(ROWS)}
 
     found, _ = await tried(spec, reply)
-    assert (found.pagination.convention, found.pagination.position) == (Convention.OFFSET, "ab")
+    assert (found.pagination.convention, found.pagination.position) == (PaginationStyle.OFFSET, "ab")

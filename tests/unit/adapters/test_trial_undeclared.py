@@ -5,16 +5,18 @@ from typing import Any
 
 import pytest
 
-from adapters.base import CallResult, Convention, PageAddress, Pagination, ToolSpec
+from adapters.base import CallResult, PageAddress, Pagination, PaginationStyle, ToolSpec
 from adapters.errors import HttpStatusError
-from adapters.pagination.probe.probe import Probe, probe
+from adapters.pagination.probe.probe import ProbeResult, probe
 from adapters.pagination.probe.undeclared import echoed
 
 ROWS = [{"id": 1000 + 3 * n, "name": f"row {n}"} for n in range(107)]
 Reply = Callable[[dict[str, Any]], Any]
 
 
-async def tried(reply: Reply, *, locator: str = "GET /rows", **arguments: Any) -> tuple[Probe, list[dict[str, Any]]]:
+async def tried(
+    reply: Reply, *, locator: str = "GET /rows", **arguments: Any
+) -> tuple[ProbeResult, list[dict[str, Any]]]:
     parameters = {"type": "object", "properties": arguments}
     spec = ToolSpec(name="rows", description="", parameters=parameters, source="desk", locator=locator)
     asked: list[dict[str, Any]] = []
@@ -44,14 +46,14 @@ def shifted(sent: dict[str, Any]) -> Any:
 
 async def test_a_page_that_the_answer_speaks_of_is_asked_for_although_the_document_forgot_it() -> None:
     found, asked = await tried(paged)
-    assert found.pagination == Pagination(convention=Convention.PAGE, position="page", size="per_page", first=1)
+    assert found.pagination == Pagination(convention=PaginationStyle.PAGE, position="page", size="per_page", first=1)
     assert found.total == len(ROWS)
     assert len(asked) == found.requests <= 6
 
 
 async def test_an_offset_that_the_answer_speaks_of_is_asked_for_although_the_document_forgot_it() -> None:
     found, _ = await tried(shifted)
-    assert found.pagination == Pagination(convention=Convention.OFFSET, position="offset", size="limit")
+    assert found.pagination == Pagination(convention=PaginationStyle.OFFSET, position="offset", size="limit")
 
 
 async def test_a_service_that_ignores_or_refuses_what_it_does_not_know_stays_as_it_is() -> None:
@@ -64,7 +66,7 @@ async def test_a_service_that_ignores_or_refuses_what_it_does_not_know_stays_as_
 
     for reply in (deaf, strict):
         found, asked = await tried(reply)
-        assert found.pagination.convention is Convention.SINGLE
+        assert found.pagination.convention is PaginationStyle.SINGLE
         assert len(asked) <= 5
 
 

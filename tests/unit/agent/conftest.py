@@ -7,7 +7,7 @@ import pytest
 
 from runax_cli.agent.result.requested_call import RequestedCall, refused_report
 from runax_cli.core.results import CallReport, Coverage, Reason, ReasonCode, TotalIs
-from runax_cli.executor.outcome import CallOutcome, Envelope, EnvelopeStatus, FaultCode, ToolFault
+from runax_cli.executor.outcome import CallOutcome, EnvelopeStatus, FaultCode, ResultEnvelope, ToolFault
 from runax_cli.guard.visible_tool import SplitArguments
 
 MakeCall = Callable[..., RequestedCall]
@@ -26,7 +26,7 @@ def _call(
     tool: str = "get_tickets",
 ) -> RequestedCall:
     error = ToolFault(type="timeout", code=FaultCode.TRAPPED, message="no reply in 30 s")
-    envelope = Envelope(
+    envelope = ResultEnvelope(
         status=status, tool=tool, next_action_hint="", error=error if status is EnvelopeStatus.ERROR else None
     )
     coverage = Coverage(
@@ -49,7 +49,7 @@ def _call(
 def _not_run(
     status: EnvelopeStatus, *, step: int = 1, report_status: str | None = None, **fields: Any
 ) -> RequestedCall:
-    envelope = Envelope(status=status, tool="close_ticket", next_action_hint="")
+    envelope = ResultEnvelope(status=status, tool="close_ticket", next_action_hint="")
     report = refused_report("close_ticket", "crm", SplitArguments(api={}), envelope, status=report_status)
     return RequestedCall(step=step, call_id="c", envelope=envelope, report=report, **fields)
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from runax_cli.agent.evidence.shown import Shown, ShownData
+from runax_cli.agent.evidence.shown import ShownData, ShownDataset
 from runax_cli.agent.evidence.verify import evidence_of, without_certificates
 from runax_cli.core.errors import StoreError
 from runax_cli.core.results import CallReport, Coverage, EvidenceKind, RecordRef, TotalIs
-from runax_cli.executor.outcome import CallOutcome, Envelope, EnvelopeStatus, Finding, Lineage, SqlEvidence
+from runax_cli.executor.outcome import CallOutcome, EnvelopeStatus, Finding, Lineage, ResultEnvelope, SqlEvidence
 from runax_cli.executor.store.dataset import DatasetStore
 from runax_cli.memory.conversation import record_id
 
@@ -28,7 +28,7 @@ class Records:
 
 def shown(rows: set[int], quotes: dict[int, str] | None = None) -> ShownData:
     data = ShownData()
-    data.datasets["tickets_1"] = Shown(Records(), rows, quotes or {})
+    data.datasets["tickets_1"] = ShownDataset(Records(), rows, quotes or {})
     return data
 
 
@@ -180,7 +180,7 @@ def test_a_total_at_least_may_be_told_as_such() -> None:
 
 def test_rows_of_a_query_are_noted() -> None:
     report = CallReport(tool="t", source="s", arguments={}, status="success")
-    envelope = Envelope(status=EnvelopeStatus.SUCCESS, data={"ref": "q1"}, next_action_hint="")
+    envelope = ResultEnvelope(status=EnvelopeStatus.SUCCESS, data={"ref": "q1"}, next_action_hint="")
     data = ShownData()
     data.note(CallOutcome(envelope=envelope, report=report, coverage=Coverage(), dataset=None, sql=COUNTED))
     assert data.queries == {"q1": COUNTED}
@@ -190,7 +190,9 @@ def test_records_as_they_are_and_records_behind_findings_count_as_shown(tmp_path
     dataset = DatasetStore(tmp_path).create("tickets")
     dataset.add_page(0, [{"id": n} for n in range(9)], position="all")
     report = CallReport(tool="t", source="s", arguments={}, status="success")
-    envelope = Envelope(status=EnvelopeStatus.SUCCESS, data={"tickets_1#2": {}, "other_1#5": {}}, next_action_hint="")
+    envelope = ResultEnvelope(
+        status=EnvelopeStatus.SUCCESS, data={"tickets_1#2": {}, "other_1#5": {}}, next_action_hint=""
+    )
     found = Finding(id="f1", statement="s", records=(7, 8), quote="said so", is_quote_verified=True)
     doubtful = Finding(id="f2", statement="s", records=(9,), quote="never said", is_quote_verified=False)
     data = ShownData()

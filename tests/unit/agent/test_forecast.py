@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from runax_cli.agent.forecast import (
     ANSWER_TOKENS,
     FINDINGS_TOKENS,
-    Ahead,
-    PartForecast,
-    Tokens,
+    ExpectedCall,
+    PartTokens,
+    TokenEstimate,
     around,
     of_part,
     off_by,
@@ -24,9 +24,9 @@ from runax_cli.executor.strategy import Strategy
 
 EFFECTIVE = 32_768
 amounts = st.integers(min_value=0, max_value=10**7)
-steps = st.lists(st.builds(Tokens, amounts, amounts, st.just(1)), max_size=4)
+steps = st.lists(st.builds(TokenEstimate, amounts, amounts, st.just(1)), max_size=4)
 aheads = st.builds(
-    Ahead,
+    ExpectedCall,
     strategy=st.sampled_from(Strategy),
     records=st.none() | amounts,
     tokens=st.none() | amounts,
@@ -35,12 +35,16 @@ aheads = st.builds(
 )
 
 
-def ahead(strategy: Strategy, *, records: int = 100, tokens: int = 5000, chunks: int = 3, overhead: int = 600) -> Ahead:
-    return Ahead(strategy=strategy, records=records, tokens=tokens, chunks=chunks, overhead=overhead)
+def ahead(
+    strategy: Strategy, *, records: int = 100, tokens: int = 5000, chunks: int = 3, overhead: int = 600
+) -> ExpectedCall:
+    return ExpectedCall(strategy=strategy, records=records, tokens=tokens, chunks=chunks, overhead=overhead)
 
 
 @given(steps, st.lists(aheads, max_size=3), amounts)
-def test_a_part_takes_no_less_than_what_it_took_already(made: list[Tokens], calls: list[Ahead], to_come: int) -> None:
+def test_a_part_takes_no_less_than_what_it_took_already(
+    made: list[TokenEstimate], calls: list[ExpectedCall], to_come: int
+) -> None:
     told = of_part(made, calls, effective_tokens=EFFECTIVE, tools_to_come=to_come)
     assert told.agent.total >= sum(step.total for step in made)
     assert told.agent.requests >= len(made) + (1 if calls else 0)
@@ -48,7 +52,9 @@ def test_a_part_takes_no_less_than_what_it_took_already(made: list[Tokens], call
 
 
 @given(steps, st.lists(aheads, max_size=3), aheads)
-def test_one_call_more_never_takes_less(made: list[Tokens], calls: list[Ahead], more: Ahead) -> None:
+def test_one_call_more_never_takes_less(
+    made: list[TokenEstimate], calls: list[ExpectedCall], more: ExpectedCall
+) -> None:
     before = of_part(made, calls, effective_tokens=EFFECTIVE)
     after = of_part(made, [*calls, more], effective_tokens=EFFECTIVE)
     assert after.total >= before.total
@@ -56,8 +62,8 @@ def test_one_call_more_never_takes_less(made: list[Tokens], calls: list[Ahead], 
 
 
 @given(aheads, amounts)
-def test_more_records_never_take_less(call: Ahead, more: int) -> None:
-    larger = Ahead(
+def test_more_records_never_take_less(call: ExpectedCall, more: int) -> None:
+    larger = ExpectedCall(
         strategy=call.strategy,
         records=(call.records or 0) + more,
         tokens=(call.tokens or 0) + more,
@@ -70,18 +76,18 @@ def test_more_records_never_take_less(call: Ahead, more: int) -> None:
 
 @pytest.mark.parametrize("strategy", [Strategy.EMPTY, Strategy.DIRECT_PASS, Strategy.TABLE])
 def test_only_reductions_ask_readers(strategy: Strategy) -> None:
-    assert reading(ahead(strategy)) == Tokens()
+    assert reading(ahead(strategy)) == TokenEstimate()
 
 
 def test_readers_read_every_record_and_their_prompt_for_each_chunk() -> None:
     read = reading(ahead(Strategy.PAGINATED_REDUCTION))
-    assert read == Tokens(4500 + 450 + 3 * 600, 3 * FINDINGS_TOKENS, 3)
+    assert read == TokenEstimate(4500 + 450 + 3 * 600, 3 * FINDINGS_TOKENS, 3)
 
 
 def test_a_table_is_the_same_for_a_thousand_and_for_a_million_records() -> None:
-    small = of_part([Tokens(2000, 50, 1)], [ahead(Strategy.TABLE)], effective_tokens=EFFECTIVE)
+    small = of_part([TokenEstimate(2000, 50, 1)], [ahead(Strategy.TABLE)], effective_tokens=EFFECTIVE)
     large = of_part(
-        [Tokens(2000, 50, 1)],
+        [TokenEstimate(2000, 50, 1)],
         [ahead(Strategy.TABLE, records=10**6, tokens=10**9, chunks=40_000)],
         effective_tokens=EFFECTIVE,
     )
@@ -90,17 +96,17 @@ def test_a_table_is_the_same_for_a_thousand_and_for_a_million_records() -> None:
 
 
 def test_a_part_without_calls_ahead_had_its_last_step() -> None:
-    assert of_part([Tokens(10, 2, 1)], [], effective_tokens=EFFECTIVE).agent == Tokens(10, 2, 1)
+    assert of_part([TokenEstimate(10, 2, 1)], [], effective_tokens=EFFECTIVE).agent == TokenEstimate(10, 2, 1)
 
 
 def test_a_later_step_sends_again_what_was_said_before() -> None:
-    told = of_part([Tokens(1000, 50, 1)], [ahead(Strategy.EMPTY)], effective_tokens=EFFECTIVE)
-    assert told.agent == Tokens(1000 + 1050 + 150, 50 + ANSWER_TOKENS, 2)
+    told = of_part([TokenEstimate(1000, 50, 1)], [ahead(Strategy.EMPTY)], effective_tokens=EFFECTIVE)
+    assert told.agent == TokenEstimate(1000 + 1050 + 150, 50 + ANSWER_TOKENS, 2)
 
 
 def test_figures_over_a_few_records_are_queried_too() -> None:
-    read = Ahead(strategy=Strategy.DIRECT_PASS, records=5, tokens=100, chunks=1)
-    computed = Ahead(strategy=Strategy.DIRECT_PASS, records=5, tokens=100, chunks=1, is_computed=True)
+    read = ExpectedCall(strategy=Strategy.DIRECT_PASS, records=5, tokens=100, chunks=1)
+    computed = ExpectedCall(strategy=Strategy.DIRECT_PASS, records=5, tokens=100, chunks=1, is_computed=True)
     requests = [of_part([], [call], effective_tokens=EFFECTIVE).agent.requests for call in (read, computed)]
     assert requests == [1, 2]
 
@@ -113,7 +119,7 @@ def test_tools_over_datasets_are_offered_only_where_there_will_be_one() -> None:
 
 
 def test_an_unknown_size_is_told_and_has_no_upper_end() -> None:
-    call = Ahead(strategy=Strategy.PAGINATED_REDUCTION, records=None, tokens=None, chunks=None)
+    call = ExpectedCall(strategy=Strategy.PAGINATED_REDUCTION, records=None, tokens=None, chunks=None)
     assert not of_part([], [call], effective_tokens=EFFECTIVE).is_known
     assert around(100, is_known=False).high == math.inf
 
@@ -125,7 +131,7 @@ def test_a_range_holds_what_is_expected(expected: float) -> None:
 
 
 def test_a_price_is_unknown_as_soon_as_one_is() -> None:
-    used, unused = Tokens(100, 10, 1), Tokens()
+    used, unused = TokenEstimate(100, 10, 1), TokenEstimate()
     assert price([(used, lambda tokens: tokens.total / 100), (used, lambda _: 0.5)]) == pytest.approx(1.6)
     assert price([(used, lambda _: 1.0), (used, lambda _: None)]) is None
     assert price([(used, lambda _: 1.0), (unused, lambda _: None)]) == 1.0
@@ -133,7 +139,7 @@ def test_a_price_is_unknown_as_soon_as_one_is() -> None:
 
 @given(st.integers(min_value=1, max_value=50), st.integers(min_value=0, max_value=500))
 def test_what_runs_at_the_same_time_takes_no_longer_one_by_one(at_once: int, chunks: int) -> None:
-    part = PartForecast(agent=Tokens(1, 1, 2), reducer=Tokens(1, 1, chunks))
+    part = PartTokens(agent=TokenEstimate(1, 1, 2), reducer=TokenEstimate(1, 1, chunks))
     figures = {"requests": 40, "request_s": 0.1, "model_s": 2.0}
     many = seconds([part], **figures, api_concurrency=at_once, model_concurrency=at_once)
     one = seconds([part], **figures, api_concurrency=1, model_concurrency=1)

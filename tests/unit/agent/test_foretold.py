@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from runax_cli.agent.forecast import READER_OVERHEAD, Ahead, Foretold, Tokens, of_part
+from runax_cli.agent.forecast import READER_OVERHEAD, ExpectedCall, ForecastTracker, TokenEstimate, of_part
 from runax_cli.core.events import CallProbed, ChunkingPlanned, CollectingSink, Emitter, ModelReplied, StrategyChosen
 from runax_cli.core.results import TotalIs, UsageReport
 from runax_cli.executor.strategy import Strategy
@@ -40,8 +40,8 @@ def chunking(chunks: int, *, is_corrected: bool = False) -> ChunkingPlanned:
     )
 
 
-def heard(*bodies: tuple[Any, str | None]) -> Foretold:
-    foretold = Foretold(CollectingSink())
+def heard(*bodies: tuple[Any, str | None]) -> ForecastTracker:
+    foretold = ForecastTracker(CollectingSink())
     root = Emitter.for_run(foretold, run_id="r", session_id="s")
     for body, role in bodies:
         (root.child(role=role) if role else root.child(call_id="c1")).emit(body)
@@ -64,8 +64,10 @@ def test_the_first_figures_of_a_call_count_and_corrections_do_not() -> None:
         (replied(60_000, 400), "reducer"),
         (replied(2800, 90), "agent"),
     )
-    call = Ahead(strategy=Strategy.PAGINATED_REDUCTION, records=100, tokens=50_000, chunks=2, overhead=READER_OVERHEAD)
-    expected = of_part([Tokens(2000, 40, 1)], [call], effective_tokens=EFFECTIVE).total
+    call = ExpectedCall(
+        strategy=Strategy.PAGINATED_REDUCTION, records=100, tokens=50_000, chunks=2, overhead=READER_OVERHEAD
+    )
+    expected = of_part([TokenEstimate(2000, 40, 1)], [call], effective_tokens=EFFECTIVE).total
     check = foretold.check(used(expected * 2), effective_tokens=EFFECTIVE, tools_to_come=0)
     assert check is not None
     assert (check.tokens_forecast, check.tokens_used, check.off_by) == (expected, expected * 2, -0.5)

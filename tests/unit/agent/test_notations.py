@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runax_cli.agent.evidence.figures import Pool, figures_in
-from runax_cli.agent.evidence.notation import Day, clocks_in, dates_in, exact_values, numbers_in
+from runax_cli.agent.evidence.figures import EvidencePool, figures_in
+from runax_cli.agent.evidence.notation import CalendarDate, clocks_in, dates_in, exact_values, numbers_in
 
 
 def proves(evidence: Any, text: str) -> bool:
     """Whether every figure of a text stands in the evidence."""
-    pool = Pool()
+    pool = EvidencePool()
     pool.add(evidence)
     figures = figures_in(text)
     assert figures, text
@@ -110,18 +110,18 @@ def test_names_ordinals_and_versions_are_no_figures(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "day"),
     [
-        ("2024-02-01", Day(2024, 2, 1)),
-        ("2024-02-01T14:30:00Z", Day(2024, 2, 1)),
-        ("1. 2. 2024", Day(2024, 2, 1)),
-        ("1.2.2024", Day(2024, 2, 1)),
-        ("February 1, 2024", Day(2024, 2, 1)),
-        ("1st of February 2024", Day(2024, 2, 1)),
-        ("1. února", Day(None, 2, 1)),
-        ("v březnu 2024", Day(2024, 3)),
-        ("2024-03", Day(2024, 3)),
+        ("2024-02-01", CalendarDate(2024, 2, 1)),
+        ("2024-02-01T14:30:00Z", CalendarDate(2024, 2, 1)),
+        ("1. 2. 2024", CalendarDate(2024, 2, 1)),
+        ("1.2.2024", CalendarDate(2024, 2, 1)),
+        ("February 1, 2024", CalendarDate(2024, 2, 1)),
+        ("1st of February 2024", CalendarDate(2024, 2, 1)),
+        ("1. února", CalendarDate(None, 2, 1)),
+        ("v březnu 2024", CalendarDate(2024, 3)),
+        ("2024-03", CalendarDate(2024, 3)),
     ],
 )
-def test_dates_are_read_in_every_notation(text: str, day: Day) -> None:
+def test_dates_are_read_in_every_notation(text: str, day: CalendarDate) -> None:
     (dated,) = dates_in(text)
     assert dated.readings[0] == day
     assert text[dated.start : dated.end] in text
@@ -129,7 +129,7 @@ def test_dates_are_read_in_every_notation(text: str, day: Day) -> None:
 
 def test_a_date_with_slashes_has_two_readings() -> None:
     (dated,) = dates_in("2/1/2024")
-    assert set(dated.readings) == {Day(2024, 2, 1), Day(2024, 1, 2)}
+    assert set(dated.readings) == {CalendarDate(2024, 2, 1), CalendarDate(2024, 1, 2)}
 
 
 def test_both_ends_of_a_range_have_to_be_proven() -> None:
@@ -150,5 +150,5 @@ def test_no_text_is_too_odd_to_read(text: str) -> None:
     assert all(figure.text for figure in figures_in(text))
     assert all(number.end > number.start for number in numbers_in(text))
     assert all(value >= 0 for value in exact_values(text))
-    pool = Pool()
+    pool = EvidencePool()
     pool.add(text)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runax_cli.core.budget import Amount, Budget, Limits, Reservation, Shares
+from runax_cli.core.budget import Amount, Budget, BudgetShares, Limits, Reservation
 from runax_cli.core.errors import BudgetExhausted
 
 moves = st.lists(
@@ -26,7 +26,7 @@ def budget(**limits: float) -> Budget:
 @given(st.integers(min_value=1, max_value=6), moves)
 def test_all_together_never_pass_the_whole_and_each_has_what_was_guaranteed(n: int, played: list[tuple]) -> None:
     whole = budget(steps=12, tokens=1000)
-    shares = Shares(whole, among=n)
+    shares = BudgetShares(whole, among=n)
     own = [shares.open(owner=f"part {i}") for i in range(n)]
     reserved: list[list[Reservation]] = [[] for _ in own]
     closed: set[int] = set()
@@ -55,7 +55,7 @@ def test_all_together_never_pass_the_whole_and_each_has_what_was_guaranteed(n: i
 
 
 def test_the_half_that_is_not_guaranteed_is_for_whoever_needs_it_first() -> None:
-    shares = Shares(budget(steps=12), among=3)
+    shares = BudgetShares(budget(steps=12), among=3)
     first, second = shares.open(owner="first"), shares.open(owner="second")
     assert first.remaining("steps") == 8
     first.reserve(Amount(steps=8))
@@ -63,7 +63,7 @@ def test_the_half_that_is_not_guaranteed_is_for_whoever_needs_it_first() -> None
 
 
 def test_what_a_closed_share_did_not_use_flows_back() -> None:
-    shares = Shares(budget(steps=12), among=2)
+    shares = BudgetShares(budget(steps=12), among=2)
     first, second = shares.open(owner="first"), shares.open(owner="second")
     first.reserve(Amount(steps=1)).settle(Amount(steps=1))
     assert second.remaining("steps") == 9
@@ -72,24 +72,24 @@ def test_what_a_closed_share_did_not_use_flows_back() -> None:
 
 
 def test_a_share_that_is_not_taken_yet_is_kept() -> None:
-    shares = Shares(budget(calls=8), among=4)
+    shares = BudgetShares(budget(calls=8), among=4)
     assert shares.open(owner="first").remaining("calls") == 5
 
 
 def test_where_nothing_is_limited_nothing_is_shared_out() -> None:
-    share = Shares(budget(), among=3).open(owner="first")
+    share = BudgetShares(budget(), among=3).open(owner="first")
     assert share.remaining("usd") is None
     share.reserve(Amount(usd=1000.0))
 
 
 def test_a_limit_of_a_share_says_whose_it_is() -> None:
-    share = Shares(budget(steps=4), among=2).open(owner="sub-question 1")
+    share = BudgetShares(budget(steps=4), among=2).open(owner="sub-question 1")
     with pytest.raises(BudgetExhausted, match="'steps' of the sub-question 1 is 3; 0 is spent"):
         share.reserve(Amount(steps=4))
 
 
 def test_no_more_shares_than_there_are() -> None:
-    shares = Shares(budget(), among=1)
+    shares = BudgetShares(budget(), among=1)
     first = shares.open(owner="first")
     with pytest.raises(ValueError, match="not in list"):
         shares.open(owner="second")

@@ -9,8 +9,8 @@ from runax_cli.agent.loop.context import (
     MARK,
     OUTPUT_TOKENS,
     UNTOUCHED,
-    Context,
     Summarizer,
+    TurnContext,
     cut_of,
     kept_of,
     most_tokens,
@@ -74,8 +74,8 @@ def test_the_threshold_is_seven_tenths_and_never_more_than_forty_thousand() -> N
     assert most_tokens(1_000_000) == 40_000
 
 
-def context(history: History) -> Context:
-    return Context(
+def context(history: History) -> TurnContext:
+    return TurnContext(
         system="You answer.",
         question="What is open?",
         history=history,

@@ -2,7 +2,7 @@
 
 import json
 
-from adapters.base import Effect, ShownRequest, ToolSpec
+from adapters.base import Effect, RequestPreview, ToolSpec
 from runax_cli.commands.conversation import BODY_SHOWN, lines_about
 from runax_cli.guard.approval import ApprovalRequest
 
@@ -11,7 +11,7 @@ def request(body: object, *, place: str = "https://shop.test/orders", locator: s
     tool = ToolSpec(
         name="create_order", description="", parameters={}, source="shop", locator=locator, effect=Effect.WRITE
     )
-    return ApprovalRequest(tool, {"customer": 4}, ShownRequest("POST", place, body))
+    return ApprovalRequest(tool, {"customer": 4}, RequestPreview("POST", place, body))
 
 
 def test_method_url_and_body_are_shown() -> None:

@@ -5,7 +5,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from mockdata.questions import Expectation, Kind, Question
-from runax_cli.commands.smoke import Outcome, Verdict, exit_code, judge, junit
+from runax_cli.commands.smoke import QuestionOutcome, QuestionVerdict, exit_code, judge, junit
 from runax_cli.core.exit_codes import ExitCode
 from runax_cli.core.results import (
     CallReport,
@@ -66,7 +66,7 @@ def result(**changes: object) -> RunResult:
 
 def test_a_right_answer_passes() -> None:
     verdict = judge(QUESTION, result())
-    assert (verdict.outcome, verdict.reasons) == (Outcome.PASSED, ())
+    assert (verdict.outcome, verdict.reasons) == (QuestionOutcome.PASSED, ())
 
 
 @pytest.mark.parametrize(
@@ -85,24 +85,24 @@ def test_a_right_answer_passes() -> None:
 )
 def test_each_difference_fails_with_its_reason(changes: dict[str, object], named: str) -> None:
     verdict = judge(QUESTION, result(**changes))
-    assert verdict.outcome is Outcome.FAILED
+    assert verdict.outcome is QuestionOutcome.FAILED
     assert any(named in reason for reason in verdict.reasons)
 
 
 def test_the_figures_are_those_of_the_last_call_of_the_tool() -> None:
     first = CALL.model_copy(update={"records_read": 0})
-    assert judge(QUESTION, result(calls=(first, CALL))).outcome is Outcome.PASSED
-    assert judge(QUESTION, result(calls=(CALL, first))).outcome is Outcome.FAILED
+    assert judge(QUESTION, result(calls=(first, CALL))).outcome is QuestionOutcome.PASSED
+    assert judge(QUESTION, result(calls=(CALL, first))).outcome is QuestionOutcome.FAILED
 
 
 def test_a_run_that_failed_as_a_whole_proves_nothing() -> None:
     failed = result(status=RunStatus.FAILED, error=ErrorReport(type="ModelError", message="no reply"))
-    assert judge(QUESTION, failed).outcome is Outcome.INCONCLUSIVE
+    assert judge(QUESTION, failed).outcome is QuestionOutcome.INCONCLUSIVE
 
 
-def verdicts(*outcomes: Outcome) -> list[Verdict]:
+def verdicts(*outcomes: QuestionOutcome) -> list[QuestionVerdict]:
     return [
-        Verdict(question=QUESTION, outcome=outcome, reasons=("why\x1b & <so>",), result=None, duration_s=0.5)
+        QuestionVerdict(question=QUESTION, outcome=outcome, reasons=("why\x1b & <so>",), result=None, duration_s=0.5)
         for outcome in outcomes
     ]
 
@@ -110,19 +110,19 @@ def verdicts(*outcomes: Outcome) -> list[Verdict]:
 @pytest.mark.parametrize(
     ("outcomes", "code"),
     [
-        ((Outcome.PASSED, Outcome.PASSED), ExitCode.COMPLETE),
-        ((Outcome.PASSED, Outcome.FAILED), ExitCode.SMOKE_FAILED),
-        ((Outcome.FAILED, Outcome.INCONCLUSIVE), ExitCode.SMOKE_FAILED),
-        ((Outcome.PASSED, Outcome.INCONCLUSIVE), ExitCode.SMOKE_FAILED),
-        ((Outcome.INCONCLUSIVE, Outcome.INCONCLUSIVE), ExitCode.SMOKE_INCONCLUSIVE),
+        ((QuestionOutcome.PASSED, QuestionOutcome.PASSED), ExitCode.COMPLETE),
+        ((QuestionOutcome.PASSED, QuestionOutcome.FAILED), ExitCode.SMOKE_FAILED),
+        ((QuestionOutcome.FAILED, QuestionOutcome.INCONCLUSIVE), ExitCode.SMOKE_FAILED),
+        ((QuestionOutcome.PASSED, QuestionOutcome.INCONCLUSIVE), ExitCode.SMOKE_FAILED),
+        ((QuestionOutcome.INCONCLUSIVE, QuestionOutcome.INCONCLUSIVE), ExitCode.SMOKE_INCONCLUSIVE),
     ],
 )
-def test_the_exit_code_of_a_set(outcomes: tuple[Outcome, ...], code: ExitCode) -> None:
+def test_the_exit_code_of_a_set(outcomes: tuple[QuestionOutcome, ...], code: ExitCode) -> None:
     assert exit_code(verdicts(*outcomes)) is code
 
 
 def test_junit_counts_and_can_be_parsed() -> None:
-    suite = ET.fromstring(junit(verdicts(*Outcome)))
+    suite = ET.fromstring(junit(verdicts(*QuestionOutcome)))
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("3", "1", "1")
     assert [case.get("name") for case in suite] == ["q", "q", "q"]
     assert [[child.tag for child in case] for case in suite] == [[], ["failure"], ["error"]]

@@ -3,13 +3,13 @@
 import pytest
 from typer.testing import CliRunner
 
-from runax_cli.commands.options import AnswerOptions, Common, LimitOptions, OutputOptions, SourceOptions
+from runax_cli.commands.options import AnswerOptions, CommonOptions, LimitOptions, OutputOptions, SourceOptions
 from runax_cli.settings.loader import FLAGS
 from runax_cli.settings.settings import FIELDS, LIMIT_SETTINGS, Settings
 
 
 def test_every_flag_overrides_a_setting() -> None:
-    assert set(Common().flags()) == set(FLAGS)
+    assert set(CommonOptions().flags()) == set(FLAGS)
     assert set(FLAGS) <= set(FIELDS)
 
 

@@ -5,12 +5,12 @@ import random
 
 import pytest
 
-from runax_cli.executor.fetch.page_writer import Arrivals
+from runax_cli.executor.fetch.page_writer import InOrderGate
 
 
 @pytest.mark.parametrize("seed", range(5))
 async def test_pages_are_handed_on_in_order_without_those_that_are_lost(seed: int) -> None:
-    arrivals, order = Arrivals(), list(range(30))
+    arrivals, order = InOrderGate(), list(range(30))
     random.Random(seed).shuffle(order)
     heard: list[int] = []
 
@@ -28,7 +28,7 @@ async def test_pages_are_handed_on_in_order_without_those_that_are_lost(seed: in
 
 
 async def test_a_page_is_handed_on_as_soon_as_all_before_it_are_settled() -> None:
-    arrivals = Arrivals()
+    arrivals = InOrderGate()
     pages = arrivals.in_order()
     arrivals.settle(1, is_in=True)
     waiting = asyncio.ensure_future(anext(pages))
@@ -40,7 +40,7 @@ async def test_a_page_is_handed_on_as_soon_as_all_before_it_are_settled() -> Non
 
 
 async def test_what_comes_after_a_page_that_never_settles_is_not_handed_on() -> None:
-    arrivals = Arrivals()
+    arrivals = InOrderGate()
     arrivals.settle(0, is_in=True)
     arrivals.settle(2, is_in=True)
     arrivals.close()

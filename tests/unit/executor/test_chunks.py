@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runax_cli.executor.reduce.chunks import Chunk, Load, Packer, Unit, halves, units_of, weigh
+from runax_cli.executor.reduce.chunks import Chunk, ChunkPacker, ChunkUnit, TextWeight, halves, units_of, weigh
 
 texts = st.lists(st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"]), max_size=400), max_size=60)
 budgets = st.integers(min_value=60, max_value=300)
@@ -17,10 +17,10 @@ def words(text: str) -> int:
 
 
 def packed(records: list[str], budget: int) -> list[Chunk]:
-    def fits(load: Load) -> bool:
+    def fits(load: TextWeight) -> bool:
         return load.counted <= budget
 
-    packer = Packer(fits)
+    packer = ChunkPacker(fits)
     units = (
         unit
         for row, text in enumerate(records, start=1)
@@ -84,7 +84,8 @@ def test_halves_are_smaller_and_lose_nothing(records: list[str], budget: int) ->
 @given(st.lists(st.integers(1, 500), min_size=2, max_size=30))
 def test_halves_weigh_about_the_same(weights: list[int]) -> None:
     units = tuple(
-        Unit(row=n, page=0, text="x", load=Load(counted=w, n_bytes=w), whole_chars=1) for n, w in enumerate(weights)
+        ChunkUnit(row=n, page=0, text="x", load=TextWeight(counted=w, n_bytes=w), whole_chars=1)
+        for n, w in enumerate(weights)
     )
     left, right = halves(Chunk(index=1, units=units), words) or ((), ())
     difference = abs(sum(u.load.n_bytes for u in left.units) - sum(u.load.n_bytes for u in right.units))

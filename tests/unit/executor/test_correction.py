@@ -8,32 +8,32 @@ from typing import Any
 
 import pytest
 
-from adapters.base import CallResult, Convention, Json, Observer, PageAddress, Pagination, ToolSpec, nobody
+from adapters.base import CallResult, Json, OnEvent, PageAddress, Pagination, PaginationStyle, ToolSpec, nobody
 from adapters.clock import ManualClock
 from adapters.errors import ForeignOrigin, HttpStatusError
 from adapters.pagination import Certainty
-from adapters.pagination.probe.probe import Probe, Rung
+from adapters.pagination.probe.probe import ProbeMethod, ProbeResult
 from runax_cli.core.budget import Budget, Limits
 from runax_cli.core.events import CollectingSink, Emitter
 from runax_cli.core.results import Coverage
-from runax_cli.executor.coverage import Notes, compare, coverage_of
+from runax_cli.executor.coverage import CoverageNotes, compare, coverage_of
 from runax_cli.executor.fetch.addressed_walker import MOST_LONE
 from runax_cli.executor.fetch.cursor_walker import EMPTY_PAGES
-from runax_cli.executor.fetch.fetcher import Fetch
-from runax_cli.executor.fetch.source_client import FetchLimits, Sender
-from runax_cli.executor.outcome import DecidedCall, Scope
-from runax_cli.executor.run_cache import Ledger
+from runax_cli.executor.fetch.fetcher import Fetcher
+from runax_cli.executor.fetch.source_client import FetchLimits, SourceClient
+from runax_cli.executor.outcome import CallScope, DecidedCall
+from runax_cli.executor.run_cache import RunCache
 from runax_cli.executor.store.dataset import DatasetStore
 from runax_cli.memory.journal import MemoryJournal
 from runax_cli.models.base import ScriptedModel
 
 N, SIZE = 95, 10
 Answer = Callable[[PageAddress], dict[str, Any]]
-BY_OFFSET = Pagination(convention=Convention.OFFSET, position="offset", size="limit", max_size=SIZE)
-BY_PAGE = Pagination(convention=Convention.PAGE, position="page", size="limit", first=1, max_size=SIZE)
-BY_CURSOR = Pagination(convention=Convention.CURSOR, position="cursor", size="limit", max_size=SIZE)
-BY_RANGE = Pagination(convention=Convention.RANGE)
-BY_KEY = Pagination(convention=Convention.KEYSET, position="starting_after", size="limit", max_size=SIZE)
+BY_OFFSET = Pagination(convention=PaginationStyle.OFFSET, position="offset", size="limit", max_size=SIZE)
+BY_PAGE = Pagination(convention=PaginationStyle.PAGE, position="page", size="limit", first=1, max_size=SIZE)
+BY_CURSOR = Pagination(convention=PaginationStyle.CURSOR, position="cursor", size="limit", max_size=SIZE)
+BY_RANGE = Pagination(convention=PaginationStyle.RANGE)
+BY_KEY = Pagination(convention=PaginationStyle.KEYSET, position="starting_after", size="limit", max_size=SIZE)
 
 
 @dataclass
@@ -50,7 +50,7 @@ class Source:
         _arguments: Mapping[str, Json],
         page: PageAddress | None = None,
         *,
-        observer: Observer = nobody,
+        observer: OnEvent = nobody,
     ) -> CallResult:
         place = page or PageAddress()
         self.asked.append(place)
@@ -88,20 +88,21 @@ def fetched(tmp_path: Path) -> Fetched:
         sample: tuple[Json, ...] = (),
         is_silent: bool = False,
     ) -> Result:
-        source, sink, notes = Source(answer), CollectingSink(), Notes()
+        source, sink, notes = Source(answer), CollectingSink(), CoverageNotes()
         tool = ToolSpec(name="t", description="", parameters={}, source="api", locator="GET /", pagination=pagination)
         call = DecidedCall(call_id="c", tool=tool, arguments={}, focus="")
         emitter = Emitter.for_run(sink, run_id="r", session_id="s")
-        scope = Scope(emitter=emitter, budget=Budget(Limits(), owner="test"), reducer=ScriptedModel([]))
+        scope = CallScope(emitter=emitter, budget=Budget(Limits(), owner="test"), reducer=ScriptedModel([]))
         dataset = DatasetStore(tmp_path).create("items")
         certainty = Certainty.UNKNOWN if total is None else Certainty.EXACT
-        found = Probe(
-            pagination=pagination, records_path="items", total=total, certainty=certainty, rung=Rung.FIRST_PAGE,
+        found = ProbeResult(
+            pagination=pagination, records_path="items", total=total, certainty=certainty, rung=ProbeMethod.FIRST_PAGE,
             sample=sample, is_silent=is_silent,
         )  # fmt: skip
-        fetch = Fetch(
-            call, found, dataset, send=Sender(source, call, scope=scope, slots=asyncio.Semaphore(3), max_attempts=1),
-            emitter=emitter, ledger=Ledger(MemoryJournal(), emitter), notes=notes, first=None, size=size,
+        fetch = Fetcher(
+            call, found, dataset,
+            send=SourceClient(source, call, scope=scope, slots=asyncio.Semaphore(3), max_attempts=1),
+            emitter=emitter, ledger=RunCache(MemoryJournal(), emitter), notes=notes, first=None, size=size,
             concurrency=3, limits=limits, clock=source.clock,
         )  # fmt: skip
         await fetch.first()
@@ -161,7 +162,7 @@ async def test_positions_that_are_refused_give_way_too(fetched: Fetched) -> None
 
 async def test_a_cursor_that_is_ignored_gives_way_to_another_argument(fetched: Fetched) -> None:
     pagination = Pagination(
-        convention=Convention.CURSOR, position="marker", size="limit", max_size=SIZE, other_hidden=("cursor",)
+        convention=PaginationStyle.CURSOR, position="marker", size="limit", max_size=SIZE, other_hidden=("cursor",)
     )
 
     def answer(place: PageAddress) -> dict[str, Any]:
@@ -210,7 +211,7 @@ async def test_records_that_move_up_while_they_are_read_are_told_although_no_tot
 @pytest.mark.parametrize("status", [404, 406])
 async def test_a_url_that_leads_nowhere_gives_way_to_the_cursor_inside_it(fetched: Fetched, status: int) -> None:
     """Behind a proxy the path is another one; elsewhere the URL asks for what the server refuses."""
-    pagination = Pagination(convention=Convention.NEXT_URL, size="limit", max_size=SIZE, other_hidden=("marker",))
+    pagination = Pagination(convention=PaginationStyle.NEXT_URL, size="limit", max_size=SIZE, other_hidden=("marker",))
 
     def answer(place: PageAddress) -> dict[str, Any]:
         if place.url is not None:
@@ -266,7 +267,7 @@ async def test_page_numbers_that_begin_at_zero_lose_no_page(fetched: Fetched) ->
 
 
 async def test_pages_zero_and_one_that_are_the_same_are_one_page(fetched: Fetched) -> None:
-    from_zero = Pagination(convention=Convention.PAGE, position="page", size="limit", first=0, max_size=SIZE)
+    from_zero = Pagination(convention=PaginationStyle.PAGE, position="page", size="limit", first=0, max_size=SIZE)
     result = await fetched(
         lambda place: {"items": records(SIZE * (max(1, place.arguments.get("page", 1)) - 1)), "total": N},
         from_zero,
@@ -296,8 +297,8 @@ async def test_a_window_that_ends_amid_a_page_gives_its_records_up_to_there(fetc
             raise refused()
         return {"items": records(place.arguments["offset"], size=place.arguments["limit"], n=1500)}
 
-    odd = Pagination(convention=Convention.OFFSET, position="offset", size="limit", max_size=7)
-    sized = Pagination(convention=Convention.OFFSET, position="offset", size="limit", max_size=7, window=1000)
+    odd = Pagination(convention=PaginationStyle.OFFSET, position="offset", size="limit", max_size=7)
+    sized = Pagination(convention=PaginationStyle.OFFSET, position="offset", size="limit", max_size=7, window=1000)
     for pagination in (odd, sized):
         result = await fetched(lambda place: _capped(answer, place, 7), pagination, total=1500)
         assert result.ids == list(range(1000))
@@ -405,7 +406,7 @@ async def test_new_records_for_ever_end_by_the_cap_of_time(fetched: Fetched) -> 
 
 async def test_a_key_that_several_records_share_at_a_border_is_told(fetched: Fetched) -> None:
     pagination = Pagination(
-        convention=Convention.KEYSET, position="starting_after", size="limit", max_size=SIZE, key="day"
+        convention=PaginationStyle.KEYSET, position="starting_after", size="limit", max_size=SIZE, key="day"
     )
     rows = [{"id": number, "day": number // 4} for number in range(N)]
 
@@ -446,7 +447,7 @@ async def test_a_size_that_is_refused_gives_way_to_a_smaller_one(fetched: Fetche
             raise refused(422)
         return {"items": records(place.arguments["offset"], size=place.arguments["limit"], n=333), "total": 333}
 
-    unlimited = Pagination(convention=Convention.OFFSET, position="offset", size="limit")
+    unlimited = Pagination(convention=PaginationStyle.OFFSET, position="offset", size="limit")
     result = await fetched(answer, unlimited, total=333, size=500)
     assert result.ids == list(range(333))
     assert result.coverage.is_complete

@@ -4,7 +4,15 @@ import pytest
 
 from adapters.pagination import Certainty
 from runax_cli.core.results import Coverage, ReasonCode
-from runax_cli.executor.coverage import TOLD_EACH, Announced, Fetched, Notes, Totals, compare, coverage_of
+from runax_cli.executor.coverage import (
+    TOLD_EACH,
+    AnnouncedTotal,
+    CoverageNotes,
+    FetchSummary,
+    TotalTracker,
+    compare,
+    coverage_of,
+)
 
 
 def judged(
@@ -16,11 +24,11 @@ def judged(
     at_most: int | None = None,
     failed: int = 0,
 ) -> Coverage:
-    notes = Notes()
+    notes = CoverageNotes()
     if failed:
         notes.missing(ReasonCode.PAGE_FAILED, "page 3 could not be read")
-    announced = Announced(total=total, certainty=certainty if total is not None else Certainty.UNKNOWN)
-    fetched = Fetched(
+    announced = AnnouncedTotal(total=total, certainty=certainty if total is not None else Certainty.UNKNOWN)
+    fetched = FetchSummary(
         records=records,
         pages_read=1,
         pages_failed=failed,
@@ -72,9 +80,9 @@ def test_what_is_said_of_a_walk(
 def test_a_total_that_changes_is_told_and_one_that_sinks_is_doubted(
     said: list[int | None], last: int, is_short: bool, codes: list[str]
 ) -> None:
-    notes = Notes()
-    first = Announced(total=said[0], certainty=Certainty.EXACT if said[0] is not None else Certainty.UNKNOWN)
-    totals = Totals(first, notes)
+    notes = CoverageNotes()
+    first = AnnouncedTotal(total=said[0], certainty=Certainty.EXACT if said[0] is not None else Certainty.UNKNOWN)
+    totals = TotalTracker(first, notes)
     for page, total in enumerate(said, start=1):
         totals.saw(total, page=page, held=10)
     assert totals.announced.total == last
@@ -83,8 +91,8 @@ def test_a_total_that_changes_is_told_and_one_that_sinks_is_doubted(
 
 
 def test_what_is_the_length_of_each_page_is_no_total() -> None:
-    notes = Notes()
-    totals = Totals(Announced(total=1, certainty=Certainty.EXACT), notes)
+    notes = CoverageNotes()
+    totals = TotalTracker(AnnouncedTotal(total=1, certainty=Certainty.EXACT), notes)
     for page, length in enumerate((50, 37, 0), start=1):
         totals.saw(length, page=page, held=length)
     assert totals.announced.total is None
@@ -92,7 +100,7 @@ def test_what_is_the_length_of_each_page_is_no_total() -> None:
 
 
 def test_a_thousand_reasons_of_one_kind_are_told_in_a_dozen() -> None:
-    notes = Notes()
+    notes = CoverageNotes()
     for number in range(1000):
         notes.missing(ReasonCode.PAGE_FAILED, f"page {number}")
     notes.note(ReasonCode.BEYOND_TOTAL, "more")

@@ -7,23 +7,23 @@ import pytest
 
 from adapters.json_text import compact, compact_bytes, parsed
 from runax_cli.core.untrusted_text import fenced, without_template_marks
-from runax_cli.executor.outcome import Envelope, EnvelopeStatus, FaultCode, ToolFault
+from runax_cli.executor.outcome import EnvelopeStatus, FaultCode, ResultEnvelope, ToolFault
 
 FAULT = ToolFault(type="timeout", code=FaultCode.TRAPPED, message="late", retryable=True, retry_after_ms=2000)
 ALL = [
-    Envelope.failed("get", FAULT),
-    Envelope.internal("get", "broken"),
-    Envelope.validation_error("get", "$.a: not an integer"),
-    Envelope.validation_error("gte", "no such tool", code=FaultCode.NO_SUCH_TOOL),
-    Envelope.duplicate("get", {"a": 1}, dataset="tickets_1"),
-    Envelope.deferred("get", {"a": 1}, waits_for=["find"]),
-    Envelope.denied("get", {"a": 1}, why="writes are not allowed"),
-    Envelope.budget_exhausted("get", {"a": 1}, why="the budget is used up"),
+    ResultEnvelope.failed("get", FAULT),
+    ResultEnvelope.internal("get", "broken"),
+    ResultEnvelope.validation_error("get", "$.a: not an integer"),
+    ResultEnvelope.validation_error("gte", "no such tool", code=FaultCode.NO_SUCH_TOOL),
+    ResultEnvelope.duplicate("get", {"a": 1}, dataset="tickets_1"),
+    ResultEnvelope.deferred("get", {"a": 1}, waits_for=["find"]),
+    ResultEnvelope.denied("get", {"a": 1}, why="writes are not allowed"),
+    ResultEnvelope.budget_exhausted("get", {"a": 1}, why="the budget is used up"),
 ]
 
 
 @pytest.mark.parametrize("envelope", ALL, ids=lambda envelope: envelope.status.value)
-def test_every_state_is_compact_json_with_a_hint(envelope: Envelope) -> None:
+def test_every_state_is_compact_json_with_a_hint(envelope: ResultEnvelope) -> None:
     sent = json.loads(envelope.to_model_text())
     assert sent["status"] == envelope.status
     assert len(sent["next_action_hint"]) > 20
@@ -38,7 +38,7 @@ def test_every_status_but_those_of_data_can_be_made_by_name() -> None:
 
 
 def test_a_fault_has_the_fields_of_the_contract() -> None:
-    sent = json.loads(Envelope.failed("get", FAULT).to_model_text())["error"]
+    sent = json.loads(ResultEnvelope.failed("get", FAULT).to_model_text())["error"]
     assert sent == {
         "type": "timeout",
         "code": -32000,
@@ -50,7 +50,7 @@ def test_a_fault_has_the_fields_of_the_contract() -> None:
 
 
 def test_nulls_inside_data_are_kept() -> None:
-    envelope = Envelope(
+    envelope = ResultEnvelope(
         status=EnvelopeStatus.SUCCESS, tool="get", data={"t#1": {"a": None}}, next_action_hint="Answer from it now."
     )
     assert json.loads(envelope.to_model_text())["data"] == {"t#1": {"a": None}}

@@ -12,18 +12,18 @@ import pytest
 from hypothesis import HealthCheck, event, example, given, settings
 from hypothesis import strategies as st
 
-from adapters.base import CallResult, Convention, Json, Observer, PageAddress, Pagination, ToolSpec, nobody
+from adapters.base import CallResult, Json, OnEvent, PageAddress, Pagination, PaginationStyle, ToolSpec, nobody
 from adapters.errors import HttpStatusError, TimedOut
 from adapters.pagination import Certainty
-from adapters.pagination.probe.probe import Probe, Rung
+from adapters.pagination.probe.probe import ProbeMethod, ProbeResult
 from runax_cli.core.budget import Budget, Limits
 from runax_cli.core.events import CollectingSink, Emitter
 from runax_cli.core.results import Coverage
-from runax_cli.executor.coverage import Notes, compare, coverage_of
-from runax_cli.executor.fetch.fetcher import Fetch
-from runax_cli.executor.fetch.source_client import FetchLimits, Sender
-from runax_cli.executor.outcome import DecidedCall, Scope
-from runax_cli.executor.run_cache import Ledger
+from runax_cli.executor.coverage import CoverageNotes, compare, coverage_of
+from runax_cli.executor.fetch.fetcher import Fetcher
+from runax_cli.executor.fetch.source_client import FetchLimits, SourceClient
+from runax_cli.executor.outcome import CallScope, DecidedCall
+from runax_cli.executor.run_cache import RunCache
 from runax_cli.executor.store.dataset import Dataset, DatasetStore
 from runax_cli.memory.journal import MemoryJournal
 from runax_cli.models.base import ScriptedModel
@@ -37,7 +37,7 @@ class Server:
 
     n: int
     cap: int
-    convention: Convention
+    convention: PaginationStyle
     announced: int | None = None
     faults: dict[int, tuple[str, int]] = field(default_factory=dict)
     refuses_beyond: bool = False
@@ -49,7 +49,7 @@ class Server:
         _arguments: Mapping[str, Json],
         page: PageAddress | None = None,
         *,
-        observer: Observer = nobody,
+        observer: OnEvent = nobody,
     ) -> CallResult:
         """A page, or what is wrong with it."""
         given_ = dict(page.arguments) if page else {}
@@ -63,15 +63,15 @@ class Server:
         payload: dict[str, Any] = {"items": records}
         if self.announced is not None:
             payload["total"] = self.announced
-        if self.convention is Convention.CURSOR:
+        if self.convention is PaginationStyle.CURSOR:
             payload["next_cursor"] = f"c{start + size}" if start + size < self.n else None
         return CallResult(payload=payload, location="GET /")
 
     def _start(self, given_: Mapping[str, Any], size: int) -> int:
         match self.convention:
-            case Convention.PAGE:
+            case PaginationStyle.PAGE:
                 return max(0, int(given_.get("page", 1)) - 1) * size
-            case Convention.CURSOR:
+            case PaginationStyle.CURSOR:
                 return int(str(given_.get("cursor", "c0"))[1:])
             case _:
                 return int(given_.get("offset", 0))
@@ -106,9 +106,9 @@ class Result:
         return {reason.code.value for reason in self.coverage.reasons}
 
 
-def paging(convention: Convention, max_size: int) -> Pagination:
-    position = {Convention.PAGE: "page", Convention.CURSOR: "cursor"}.get(convention, "offset")
-    first = int(convention is Convention.PAGE)
+def paging(convention: PaginationStyle, max_size: int) -> Pagination:
+    position = {PaginationStyle.PAGE: "page", PaginationStyle.CURSOR: "cursor"}.get(convention, "offset")
+    first = int(convention is PaginationStyle.PAGE)
     return Pagination(convention=convention, position=position, size="limit", first=first, max_size=max_size)
 
 
@@ -147,25 +147,25 @@ async def _fetched(
     tool = ToolSpec(name="t", description="", parameters={}, source="api", locator="GET /", pagination=pagination)
     call = DecidedCall(call_id="c", tool=tool, arguments={}, focus="", at_most=at_most)
     emitter = Emitter.for_run(CollectingSink(), run_id="r", session_id="s")
-    scope = Scope(emitter=emitter, budget=budget, reducer=ScriptedModel([]))
+    scope = CallScope(emitter=emitter, budget=budget, reducer=ScriptedModel([]))
     slots = asyncio.Semaphore(concurrency)
     is_known = server.announced is not None
-    found = Probe(
+    found = ProbeResult(
         pagination=pagination,
         records_path="items",
         total=server.announced,
         certainty=Certainty.EXACT if is_known else Certainty.UNKNOWN,
-        rung=Rung.SMALLEST_PAGE,
+        rung=ProbeMethod.SMALLEST_PAGE,
         sample=({"id": 0},),
     )
-    notes = Notes()
-    fetch = Fetch(
+    notes = CoverageNotes()
+    fetch = Fetcher(
         call,
         found,
         dataset,
-        send=Sender(server, call, scope=scope, slots=slots, max_attempts=1),
+        send=SourceClient(server, call, scope=scope, slots=slots, max_attempts=1),
         emitter=emitter,
-        ledger=Ledger(MemoryJournal(), emitter),
+        ledger=RunCache(MemoryJournal(), emitter),
         notes=notes,
         first=None,
         size=size,
@@ -189,7 +189,7 @@ async def _fetched(
     return Result(ids, coverage_of(summary, notes, read_by_model=0), server, order)
 
 
-CONVENTIONS = [Convention.OFFSET, Convention.PAGE, Convention.CURSOR]
+CONVENTIONS = [PaginationStyle.OFFSET, PaginationStyle.PAGE, PaginationStyle.CURSOR]
 
 
 @pytest.mark.parametrize("convention", CONVENTIONS)
@@ -204,7 +204,7 @@ CONVENTIONS = [Convention.OFFSET, Convention.PAGE, Convention.CURSOR]
     refuses_beyond=st.booleans(),
 )
 def test_a_server_without_faults_gives_every_record_once_in_order(
-    convention: Convention,
+    convention: PaginationStyle,
     n: int,
     cap: int,
     size: int,
@@ -237,7 +237,7 @@ def test_a_server_without_faults_gives_every_record_once_in_order(
     concurrency=st.integers(1, 4),
 )
 def test_whatever_a_server_does_records_come_once_and_what_is_missing_is_said(
-    convention: Convention,
+    convention: PaginationStyle,
     n: int,
     size: int,
     drift: int,
@@ -262,7 +262,7 @@ def test_whatever_a_server_does_records_come_once_and_what_is_missing_is_said(
     assert len(server.asked) < 12 * (n // size + 6)
 
 
-@pytest.mark.parametrize("convention", [Convention.OFFSET, Convention.PAGE])
+@pytest.mark.parametrize("convention", [PaginationStyle.OFFSET, PaginationStyle.PAGE])
 @settings(max_examples=60, deadline=None)
 @given(
     n=st.integers(1, 90),
@@ -273,7 +273,7 @@ def test_whatever_a_server_does_records_come_once_and_what_is_missing_is_said(
 )
 @example(n=11, size=11, page=0, what=CUT, concurrency=1)
 def test_a_page_that_is_wrong_once_is_mended_although_nobody_says_how_many_there_are(
-    convention: Convention, n: int, size: int, page: int, what: str, concurrency: int
+    convention: PaginationStyle, n: int, size: int, page: int, what: str, concurrency: int
 ) -> None:
     server = Server(n, size, convention, faults={page * size: (what, 1)})
     result = asyncio.run(fetched(server, size=size, concurrency=concurrency))
@@ -281,9 +281,9 @@ def test_a_page_that_is_wrong_once_is_mended_although_nobody_says_how_many_there
     assert len(result.ids) == len(set(result.ids))
 
 
-@pytest.mark.parametrize("convention", [Convention.OFFSET, Convention.PAGE])
+@pytest.mark.parametrize("convention", [PaginationStyle.OFFSET, PaginationStyle.PAGE])
 @pytest.mark.parametrize("says_total", [True, False])
-async def test_a_page_that_fails_costs_itself_alone(convention: Convention, says_total: bool) -> None:
+async def test_a_page_that_fails_costs_itself_alone(convention: PaginationStyle, says_total: bool) -> None:
     server = Server(100, 10, convention, announced=100 if says_total else None, faults={30: (FAILS, 99)})
     result = await fetched(server, size=10)
     assert result.ids == [number for number in range(100) if not 30 <= number < 40]
@@ -293,7 +293,7 @@ async def test_a_page_that_fails_costs_itself_alone(convention: Convention, says
 
 async def test_a_server_that_is_down_is_not_asked_for_every_page() -> None:
     faults = dict.fromkeys(range(10, 2000, 10), (FAILS, 99))
-    server = Server(2000, 10, Convention.OFFSET, announced=2000, faults=faults)
+    server = Server(2000, 10, PaginationStyle.OFFSET, announced=2000, faults=faults)
     result = await fetched(server, size=10)
     assert result.ids == list(range(10))
     assert len(server.asked) < 20
@@ -301,7 +301,7 @@ async def test_a_server_that_is_down_is_not_asked_for_every_page() -> None:
 
 
 @pytest.mark.parametrize("convention", CONVENTIONS)
-async def test_caps_of_a_call_end_it_and_say_so(convention: Convention) -> None:
+async def test_caps_of_a_call_end_it_and_say_so(convention: PaginationStyle) -> None:
     server = Server(500, 10, convention)
     result = await fetched(server, size=10, limits=FetchLimits(pages=7))
     assert 60 <= len(result.ids) <= 80
@@ -310,7 +310,7 @@ async def test_caps_of_a_call_end_it_and_say_so(convention: Convention) -> None:
 
 
 @pytest.mark.parametrize("convention", CONVENTIONS)
-async def test_a_budget_of_requests_ends_a_walk_and_keeps_its_pages(convention: Convention) -> None:
+async def test_a_budget_of_requests_ends_a_walk_and_keeps_its_pages(convention: PaginationStyle) -> None:
     budget = Budget(Limits(requests=5), owner="turn")
     result = await fetched(Server(500, 10, convention, announced=500), size=10, concurrency=1, budget=budget)
     assert result.ids == list(range(50))
@@ -320,7 +320,7 @@ async def test_a_budget_of_requests_ends_a_walk_and_keeps_its_pages(convention: 
 
 
 async def test_a_first_page_that_stays_short_shows_by_the_fuller_ones_after_it() -> None:
-    server = Server(90, 20, Convention.PAGE, faults={0: (CUT, 99)})
+    server = Server(90, 20, PaginationStyle.PAGE, faults={0: (CUT, 99)})
     result = await fetched(server, size=20)
     assert result.ids == [number for number in range(90) if number != 19]
     assert result.codes == {"page_short"}

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from runax_cli.executor.labels import (
     MOST_TEXTS,
     OUTPUT_TOKENS_A_TEXT,
-    Field,
-    Task,
+    LabelField,
+    LabelTask,
     agreement,
     batches,
     checked,
@@ -20,7 +20,7 @@ from runax_cli.executor.labels import (
 )
 from runax_cli.models.base import ByteCounter
 
-MOOD = Task("What is the mood?", fields_of(["good", "bad"], None))
+MOOD = LabelTask("What is the mood?", fields_of(["good", "bad"], None))
 
 
 @given(st.lists(st.integers(0, 900), max_size=400), st.integers(50, 3000))
@@ -66,7 +66,7 @@ def test_of_two_labels_for_one_text_the_first_counts() -> None:
 
 def test_a_schema_gives_one_field_for_each_property() -> None:
     fields = fields_of(None, {"properties": {"stars": {"type": "integer"}, "tone": {"enum": ["calm", "cross"]}}})
-    assert fields == (Field("stars", "integer"), Field("tone", "string", ("calm", "cross")))
+    assert fields == (LabelField("stars", "integer"), LabelField("tone", "string", ("calm", "cross")))
 
 
 @pytest.mark.parametrize("schema", [None, {}, {"properties": {"x": {"type": "object"}}}, {"properties": {"ref": {}}}])
@@ -81,7 +81,7 @@ def test_a_label_is_stored_under_text_task_model_and_prompt() -> None:
         MOOD.key("hallo", model="m", prompt="p@1"),
         MOOD.key("hello", model="n", prompt="p@1"),
         MOOD.key("hello", model="m", prompt="p@2"),
-        Task("Other?", MOOD.fields).key("hello", model="m", prompt="p@1"),
+        LabelTask("Other?", MOOD.fields).key("hello", model="m", prompt="p@1"),
     ]
     assert key == MOOD.key("hello", model="m", prompt="p@1")
     assert key not in others

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.json_text import compact
-from runax_cli.executor.reduce.chunks import HEAD, Chunk, Load, Unit, laid_out
+from runax_cli.executor.reduce.chunks import HEAD, Chunk, ChunkUnit, TextWeight, laid_out
 from runax_cli.models.rules.reading import records_of
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x85\u2028\u2029"), max_size=30)
@@ -17,7 +17,8 @@ NAMES = ("id", "city", "a, b", "note", "nothing")
 
 def chunk_of(records: list[dict[str, Any]]) -> Chunk:
     units = tuple(
-        Unit(row=row, page=0, text=compact(record), load=Load(), whole_chars=0) for row, record in enumerate(records, 1)
+        ChunkUnit(row=row, page=0, text=compact(record), load=TextWeight(), whole_chars=0)
+        for row, record in enumerate(records, 1)
     )
     return Chunk(index=1, units=units)
 
@@ -58,6 +59,6 @@ def test_the_names_stand_once_and_columns_that_are_empty_in_all_are_named() -> N
 def test_parts_of_a_record_and_single_records_stay_json() -> None:
     single = chunk_of([{"id": 1, "city": "Brno"}])
     assert laid_out(single) == single.text()
-    unit = Unit(row=1, page=0, text='{"id": 1', load=Load(), whole_chars=20, part=1, parts=2)
+    unit = ChunkUnit(row=1, page=0, text='{"id": 1', load=TextWeight(), whole_chars=20, part=1, parts=2)
     parts = Chunk(index=1, units=(unit, unit))
     assert laid_out(parts) == parts.text()

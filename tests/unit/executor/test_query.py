@@ -11,29 +11,29 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runax_cli.executor.sql.columns import identifier
-from runax_cli.executor.sql.engine import Engine, QueryFailed, Table
+from runax_cli.executor.sql.engine import QueryableTable, QueryFailed, SqlEngine
 from runax_cli.executor.sql.table_card import card, profile, sample_rows
 from runax_cli.models.base import ByteCounter
 
 
-def engine_over(folder: Path, records: list[dict[str, Any]], name: str = "orders_1", **limits: Any) -> Engine:
+def engine_over(folder: Path, records: list[dict[str, Any]], name: str = "orders_1", **limits: Any) -> SqlEngine:
     lines, path = folder / "records.ndjson", folder / f"{name}.parquet"
     lines.write_text("\n".join(json.dumps(record) for record in records))
     with duckdb.connect() as connection:
         connection.execute(f"COPY (FROM read_json('{lines}', sample_size=-1)) TO '{path}' (FORMAT parquet)")
-    engine = Engine(folder, **limits)
+    engine = SqlEngine(folder, **limits)
     engine.add(name, path)
     return engine
 
 
 @pytest.fixture
-def orders(tmp_path: Path) -> Engine:
+def orders(tmp_path: Path) -> SqlEngine:
     return engine_over(
         tmp_path, [{"id": n, "city": ["Brno", "Plzeň"][n % 2], "price": f"{n},50 Kč"} for n in range(1, 5)]
     )
 
 
-def test_rows_are_numbered_from_one_in_the_order_of_the_file(orders: Engine) -> None:
+def test_rows_are_numbered_from_one_in_the_order_of_the_file(orders: SqlEngine) -> None:
     assert orders.select("SELECT row, id FROM orders_1 ORDER BY row").rows == ((1, 1), (2, 2), (3, 3), (4, 4))
 
 
@@ -58,18 +58,18 @@ def test_a_column_that_is_called_row_keeps_its_values_beside_the_row_number(tmp_
         ("SELECT * FROM read_text('{folder}/../secret.txt')", "Permission"),
     ],
 )
-def test_nothing_but_one_select_over_the_own_folder_runs(tmp_path: Path, orders: Engine, sql: str, why: str) -> None:
+def test_nothing_but_one_select_over_the_own_folder_runs(tmp_path: Path, orders: SqlEngine, sql: str, why: str) -> None:
     (tmp_path.parent / "secret.txt").write_text("secret")
     with pytest.raises(QueryFailed, match=why):
         orders.select(sql.replace("{folder}", str(tmp_path)))
 
 
-def test_an_unknown_column_is_answered_with_the_nearest_names(orders: Engine) -> None:
+def test_an_unknown_column_is_answered_with_the_nearest_names(orders: SqlEngine) -> None:
     with pytest.raises(QueryFailed, match=r"Nearest columns: price"):
         orders.select("SELECT sum(prices) FROM orders_1")
 
 
-def test_an_unknown_table_is_answered_with_the_tables_there_are(orders: Engine) -> None:
+def test_an_unknown_table_is_answered_with_the_tables_there_are(orders: SqlEngine) -> None:
     with pytest.raises(QueryFailed, match="Tables: orders_1"):
         orders.select("SELECT * FROM ordrs")
 
@@ -81,12 +81,12 @@ def test_a_statement_over_its_time_is_stopped_and_the_engine_goes_on(tmp_path: P
     assert engine.select("SELECT 1").rows == ((1,),)
 
 
-def test_a_long_result_keeps_its_first_rows_and_its_full_count(orders: Engine) -> None:
+def test_a_long_result_keeps_its_first_rows_and_its_full_count(orders: SqlEngine) -> None:
     result = orders.select("SELECT * FROM range(5000)")
     assert (len(result.rows), result.n_rows) == (1000, 5000)
 
 
-def test_a_result_names_the_tables_it_rests_on(orders: Engine) -> None:
+def test_a_result_names_the_tables_it_rests_on(orders: SqlEngine) -> None:
     assert orders.select('WITH o AS (SELECT * FROM "orders_1") SELECT count(*) FROM o').tables == ("orders_1",)
 
 
@@ -177,7 +177,7 @@ def test_day_first_and_month_first_are_told_apart_by_the_values(tmp_path: Path) 
     assert row == ("2024-02-01", "2024-02-01")
 
 
-def card_of(engine: Engine, table: Table, budget: int) -> tuple[str, tuple[str, ...]]:
+def card_of(engine: SqlEngine, table: QueryableTable, budget: int) -> tuple[str, tuple[str, ...]]:
     names = tuple(column.name for column in table.columns)
     samples = [dict(zip(names, row, strict=True)) for row in sample_rows(engine, table, names, 2)]
     told = card(
@@ -186,7 +186,7 @@ def card_of(engine: Engine, table: Table, budget: int) -> tuple[str, tuple[str, 
     return told.text, told.dropped
 
 
-def test_a_card_tells_columns_types_values_and_coverage(orders: Engine) -> None:
+def test_a_card_tells_columns_types_values_and_coverage(orders: SqlEngine) -> None:
     text, dropped = card_of(orders, orders.tables["orders_1"], 4000)
     assert "Table orders_1: 4 rows; complete: 4 of 4 records." in text
     assert "city VARCHAR; Brno (2), Plzeň (2)" in text

@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from adapters.base import CallResult, Convention, MemorySource, PageAddress, Pagination, ToolSpec
+from adapters.base import CallResult, MemorySource, PageAddress, Pagination, PaginationStyle, ToolSpec
 from adapters.errors import TimedOut
 from runax_cli.core.budget import Budget, Limits
 from runax_cli.core.events import CollectingSink, Emitter
 from runax_cli.core.results import CallReport, Coverage, Reason, ReasonCode, TotalIs
-from runax_cli.executor.fetch.verify import MOST_CHECKED, Change, Read, changes, worth_checking
-from runax_cli.executor.outcome import CallOutcome, Envelope, EnvelopeStatus, Scope
+from runax_cli.executor.fetch.verify import MOST_CHECKED, CheckedCall, TotalChange, changes, worth_checking
+from runax_cli.executor.outcome import CallOutcome, CallScope, EnvelopeStatus, ResultEnvelope
 from runax_cli.models.base import ScriptedModel
 
-BY_OFFSET = Pagination(convention=Convention.OFFSET, position="offset", size="limit", min_size=1, max_size=25)
+BY_OFFSET = Pagination(convention=PaginationStyle.OFFSET, position="offset", size="limit", min_size=1, max_size=25)
 SPEC = ToolSpec(
     name="list_tickets",
     description="Tickets.",
@@ -41,19 +41,19 @@ def failing(_arguments: Mapping[str, Any], _page: PageAddress | None) -> CallRes
     raise TimedOut("no reply in 30 s", source="crm", location="GET /tickets")
 
 
-def scope(sink: CollectingSink, *, requests: int | None = None) -> Scope:
+def scope(sink: CollectingSink, *, requests: int | None = None) -> CallScope:
     emitter = Emitter.for_run(sink, run_id="r", session_id="s")
-    return Scope(emitter=emitter, budget=Budget(Limits(requests=requests), owner="turn"), reducer=ScriptedModel([]))
+    return CallScope(emitter=emitter, budget=Budget(Limits(requests=requests), owner="turn"), reducer=ScriptedModel([]))
 
 
-def read(number: int = 1, *, spec: ToolSpec = SPEC, total: int = 261) -> Read:
-    return Read(call_id=f"call_{number}", tool=spec, arguments={"customer_id": 4}, total=total)
+def read(number: int = 1, *, spec: ToolSpec = SPEC, total: int = 261) -> CheckedCall:
+    return CheckedCall(call_id=f"call_{number}", tool=spec, arguments={"customer_id": 4}, total=total)
 
 
 def outcome(**changed: Any) -> CallOutcome:
     coverage = Coverage(records_read=261, records_total=261, total_is=TotalIs.EXACT, pages_read=9)
     report = CallReport(tool="list_tickets", source="crm", arguments={"customer_id": 4}, status="success", requests=10)
-    envelope = Envelope(status=EnvelopeStatus.SUCCESS, next_action_hint="")
+    envelope = ResultEnvelope(status=EnvelopeStatus.SUCCESS, next_action_hint="")
     return CallOutcome(envelope=envelope, report=report, coverage=coverage.model_copy(update=changed), dataset=None)
 
 
@@ -130,12 +130,12 @@ def test_what_one_page_brought_or_what_is_in_doubt_is_not_asked_again(changed: d
 
 def test_what_came_in_pages_and_is_settled_is_asked_again() -> None:
     found = worth_checking(outcome(), call_id="c", tool=SPEC)
-    assert found == Read(call_id="c", tool=SPEC, arguments={"customer_id": 4}, total=261)
+    assert found == CheckedCall(call_id="c", tool=SPEC, arguments={"customer_id": 4}, total=261)
     assert worth_checking(outcome(), call_id="c", tool=None) is None
 
 
 def test_a_change_makes_the_call_incomplete() -> None:
-    told = Change(263, Reason(code=ReasonCode.TOTAL_CHANGED, text="t")).applied_to(outcome())
+    told = TotalChange(263, Reason(code=ReasonCode.TOTAL_CHANGED, text="t")).applied_to(outcome())
     assert (told.coverage.is_complete, told.coverage.records_read, told.coverage.records_total) == (False, 261, 263)
     assert told.coverage.reasons[-1].code is ReasonCode.TOTAL_CHANGED
     assert told.report.records_total == 263

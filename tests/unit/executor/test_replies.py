@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runax_cli.executor.reduce.chunks import Chunk, Load, Unit
+from runax_cli.executor.reduce.chunks import Chunk, ChunkUnit, TextWeight
 from runax_cli.executor.reduce.replies import check, merged
 
 TEXTS = (
@@ -17,8 +17,10 @@ TEXTS = (
 )
 
 
-def unit(row: int, text: str, *, part: int = 0) -> Unit:
-    return Unit(row=row, page=0, text=text, load=Load(), whole_chars=len(text), part=part, parts=2 if part else 0)
+def unit(row: int, text: str, *, part: int = 0) -> ChunkUnit:
+    return ChunkUnit(
+        row=row, page=0, text=text, load=TextWeight(), whole_chars=len(text), part=part, parts=2 if part else 0
+    )
 
 
 CHUNK = Chunk(index=1, units=tuple(unit(11 + at, text) for at, text in enumerate(TEXTS)))

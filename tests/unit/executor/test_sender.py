@@ -3,11 +3,11 @@
 import asyncio
 from collections.abc import Mapping
 
-from adapters.base import CallResult, Json, Observer, PageAddress, RetryPlanned, RetryRefused, ToolSpec, nobody
+from adapters.base import CallResult, Json, OnEvent, PageAddress, RetryPlanned, RetryRefused, ToolSpec, nobody
 from runax_cli.core.budget import Budget, Limits
 from runax_cli.core.events import CollectingSink, Emitter
-from runax_cli.executor.fetch.source_client import Sender
-from runax_cli.executor.outcome import DecidedCall, Scope
+from runax_cli.executor.fetch.source_client import SourceClient
+from runax_cli.executor.outcome import CallScope, DecidedCall
 from runax_cli.models.base import ScriptedModel
 
 USUAL = 3
@@ -25,7 +25,7 @@ class Away:
         arguments: Mapping[str, Json],
         page: PageAddress | None = None,
         *,
-        observer: Observer = nobody,
+        observer: OnEvent = nobody,
     ) -> CallResult:
         for attempt in range(2, self.attempts + 1):
             try:
@@ -38,10 +38,10 @@ class Away:
 async def _sent(attempts: int, *, requests: int) -> tuple[Json, Budget]:
     budget = Budget(Limits(requests=requests), owner="turn")
     emitter = Emitter.for_run(CollectingSink(), run_id="r", session_id="s")
-    scope = Scope(emitter=emitter, budget=budget, reducer=ScriptedModel([]))
+    scope = CallScope(emitter=emitter, budget=budget, reducer=ScriptedModel([]))
     tool = ToolSpec(name="t", description="", parameters={}, source="api", locator="GET /")
     call = DecidedCall(call_id="c", tool=tool, arguments={}, focus="")
-    sender = Sender(Away(attempts), call, scope=scope, slots=asyncio.Semaphore(1), max_attempts=USUAL)
+    sender = SourceClient(Away(attempts), call, scope=scope, slots=asyncio.Semaphore(1), max_attempts=USUAL)
     return (await sender(None)).payload, budget
 
 

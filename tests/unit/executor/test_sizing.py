@@ -4,16 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.base import Convention, Pagination
-from runax_cli.executor.strategy import UNKNOWN_CAP, Estimate, corrected, forecast, modest_size, page_size
+from adapters.base import Pagination, PaginationStyle
+from runax_cli.executor.strategy import UNKNOWN_CAP, SizeEstimate, corrected, forecast, modest_size, page_size
 
 
 def paging(**more: int) -> Pagination:
-    return Pagination(convention=Convention.OFFSET, position="offset", size="limit", **more)
+    return Pagination(convention=PaginationStyle.OFFSET, position="offset", size="limit", **more)
 
 
-def estimate(records: int | None = 261, per_record: float | None = 1000.0, per_byte: float = 0.25) -> Estimate:
-    return Estimate(records=records, bytes_per_record=per_record, tokens_per_byte=per_byte)
+def estimate(records: int | None = 261, per_record: float | None = 1000.0, per_byte: float = 0.25) -> SizeEstimate:
+    return SizeEstimate(records=records, bytes_per_record=per_record, tokens_per_byte=per_byte)
 
 
 @given(st.floats(1, 1e6), st.floats(0.1, 1.0), st.integers(100, 100_000), st.integers(1, 5000), st.integers(1, 20))
@@ -29,7 +29,7 @@ def test_a_page_is_within_the_cap_and_about_a_chunk(
 
 
 def test_a_tool_without_a_size_gets_none() -> None:
-    pagination = Pagination(convention=Convention.CURSOR, position="cursor")
+    pagination = Pagination(convention=PaginationStyle.CURSOR, position="cursor")
     assert page_size(pagination, estimate(), chunk_tokens=1000, at_most=None) is None
 
 
@@ -46,7 +46,7 @@ def test_a_lone_page_brings_as_much_as_it_can() -> None:
 
 
 def test_announced_tokens_count_until_a_page_was_measured() -> None:
-    first = Estimate(records=261, bytes_per_record=None, tokens_per_byte=0.25, announced_tokens=355_000)
+    first = SizeEstimate(records=261, bytes_per_record=None, tokens_per_byte=0.25, announced_tokens=355_000)
     assert first.tokens == 355_000
     better = corrected(first, records=20, n_bytes=40_000, tokens=12_000)
     assert better.is_corrected

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runax_cli.core.errors import StoreError
-from runax_cli.executor.fetch.deduplication import Identities, id_of, repeats_in
+from runax_cli.executor.fetch.deduplication import SeenRecords, id_of, repeats_in
 from runax_cli.executor.sql.parquet import seal
 from runax_cli.executor.store import spool as module
 from runax_cli.executor.store.dataset import Dataset, DatasetStore
@@ -128,7 +128,7 @@ def test_a_record_is_a_repetition_only_where_all_of_it_is_equal_and_it_has_an_id
     for record in held:
         expected.append(record.get("id") is not None and record in seen)
         seen.append(record)
-    identities = Identities()
+    identities = SeenRecords()
     assert [identities.is_repetition(record) for record in held] == expected
     assert repeats_in(held) == sum(expected)
 

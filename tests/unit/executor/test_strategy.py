@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runax_cli.executor.strategy import COUNTED_BY_EYE, PASSED_FOR_FIGURES, Size, Strategy, choose
+from runax_cli.executor.strategy import COUNTED_BY_EYE, PASSED_FOR_FIGURES, ResultSize, Strategy, choose
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ from runax_cli.executor.strategy import COUNTED_BY_EYE, PASSED_FOR_FIGURES, Size
     ],
 )
 def test_the_table(records: int | None, tokens: int | None, need: str, wanted: str) -> None:
-    size = Size(records=records, tokens=tokens)
+    size = ResultSize(records=records, tokens=tokens)
     choice = choose(size, need, direct_limit=1000, chunk_tokens=4000)  # type: ignore[arg-type]
     assert choice.strategy == wanted
     assert choice.why
@@ -37,19 +37,19 @@ def test_the_table(records: int | None, tokens: int | None, need: str, wanted: s
 @given(st.integers(1, 10**6), st.integers(1, 10**6), st.integers(0, 10**5), st.integers(1, 10**5))
 def test_more_never_makes_a_direct_pass_possible(records: int, tokens: int, limit: int, chunk: int) -> None:
     for need in ("read", "compute"):
-        small = choose(Size(records=records, tokens=tokens), need, direct_limit=limit, chunk_tokens=chunk)
-        large = choose(Size(records=records + 1, tokens=tokens + 1), need, direct_limit=limit, chunk_tokens=chunk)
+        small = choose(ResultSize(records=records, tokens=tokens), need, direct_limit=limit, chunk_tokens=chunk)
+        large = choose(ResultSize(records=records + 1, tokens=tokens + 1), need, direct_limit=limit, chunk_tokens=chunk)
         if large.strategy is Strategy.DIRECT_PASS:
             assert small.strategy is Strategy.DIRECT_PASS
 
 
 def test_why_names_the_figures_and_says_what_is_a_guess() -> None:
-    size = Size(records=261, tokens=355_000)
+    size = ResultSize(records=261, tokens=355_000)
     why = choose(size, "read", direct_limit=1000, chunk_tokens=27_000).why
     assert "261 records" in why
     assert "about 355,000 tokens" in why
     assert "27,000" in why
-    exact = Size(records=261, tokens=355_000, is_estimate=False)
+    exact = ResultSize(records=261, tokens=355_000, is_estimate=False)
     assert "about" not in choose(exact, "read", direct_limit=1000, chunk_tokens=27_000).why
     assert COUNTED_BY_EYE == 20
 
@@ -59,5 +59,5 @@ def test_why_names_the_figures_and_says_what_is_a_guess() -> None:
     [(12, PASSED_FOR_FIGURES, "direct_pass"), (12, PASSED_FOR_FIGURES + 1, "table"), (1, 5000, "direct_pass")],
 )
 def test_a_few_long_records_are_computed_over_and_one_alone_is_shown(records: int, tokens: int, wanted: str) -> None:
-    size = Size(records=records, tokens=tokens)
+    size = ResultSize(records=records, tokens=tokens)
     assert choose(size, "compute", direct_limit=8000, chunk_tokens=27_000).strategy == wanted

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from runax_cli.core.results import Coverage, Reason, ReasonCode
 from runax_cli.executor.data_tools.read import runs
 from runax_cli.executor.outcome import Lineage
-from runax_cli.executor.sql.engine import Engine, QueryFailed
+from runax_cli.executor.sql.engine import QueryFailed, SqlEngine
 from runax_cli.executor.sql.parquet import seal
-from runax_cli.executor.sql.tables import LabelTable, Tables
+from runax_cli.executor.sql.tables import LabelTable, TableCatalog
 from runax_cli.executor.store.dataset import Dataset, DatasetStore
 from runax_cli.models.base import ByteCounter
 
@@ -25,9 +25,9 @@ FIRST_N = WHOLE.model_copy(update={"reasons": (Reason(code=ReasonCode.FIRST_N, t
 
 
 @pytest.fixture
-def tables(tmp_path: Path) -> Tables:
+def tables(tmp_path: Path) -> TableCatalog:
     """A whole dataset `a_1`, an incomplete one `b_1`, the first three of more as `c_1`."""
-    store, made = DatasetStore(tmp_path), Tables(tmp_path, ByteCounter())
+    store, made = DatasetStore(tmp_path), TableCatalog(tmp_path, ByteCounter())
     for noun, coverage in (("a", WHOLE), ("b", SHORT), ("c", FIRST_N)):
         dataset = store.create(noun)
         dataset.add_page(0, [{"id": n, "city": "Brno", "at": {"zip": n}} for n in range(3)], position="all")
@@ -55,7 +55,7 @@ def labels(of: str, *, agreement: float | None = 1.0, n_unusable: int = 0) -> di
     ],
 )
 def test_a_figure_is_as_good_as_the_worst_of_what_it_rests_on(
-    tables: Tables, read: list[str], lineage: Lineage, datasets: tuple[str, ...]
+    tables: TableCatalog, read: list[str], lineage: Lineage, datasets: tuple[str, ...]
 ) -> None:
     for name in "abc":
         tables.labels = {**tables.labels, **labels(f"{name}_1")}
@@ -63,33 +63,33 @@ def test_a_figure_is_as_good_as_the_worst_of_what_it_rests_on(
     assert (basis.lineage, basis.datasets) == (lineage, datasets)
 
 
-def test_labels_that_are_missing_make_a_lower_bound(tables: Tables) -> None:
+def test_labels_that_are_missing_make_a_lower_bound(tables: TableCatalog) -> None:
     tables.labels = labels("a_1", n_unusable=1)
     assert tables.basis(["a_1_labels_1"]).lineage is Lineage.LOWER_BOUND
 
 
-def test_the_lowest_agreement_counts(tables: Tables) -> None:
+def test_the_lowest_agreement_counts(tables: TableCatalog) -> None:
     tables.labels = labels("a_1", agreement=0.9) | labels("b_1", agreement=0.7) | labels("c_1", agreement=None)
     assert tables.basis(["a_1_labels_1", "b_1_labels_1", "c_1_labels_1"]).agreement == 0.7
     assert tables.basis(["a_1"]).agreement is None
 
 
-async def test_a_card_says_how_much_of_the_data_it_is_about(tables: Tables) -> None:
+async def test_a_card_says_how_much_of_the_data_it_is_about(tables: TableCatalog) -> None:
     assert "complete: 3 of 3 records" in await tables.card("a_1")
     assert "INCOMPLETE: 3 of 9 records" in await tables.card("b_1")
 
 
-async def test_a_dataset_becomes_a_table_when_something_is_asked_of_it(tables: Tables) -> None:
+async def test_a_dataset_becomes_a_table_when_something_is_asked_of_it(tables: TableCatalog) -> None:
     await tables.select("SELECT count(*) FROM A_1")
     assert [entry.is_table for entry in tables.entries.values()] == [True, False, False]
 
 
-async def test_an_unknown_table_is_told_with_those_that_there_are(tables: Tables) -> None:
+async def test_an_unknown_table_is_told_with_those_that_there_are(tables: TableCatalog) -> None:
     with pytest.raises(QueryFailed, match="a_1, b_1, c_1"):
         await tables.select("SELECT count(*) FROM a_2")
 
 
-async def test_rows_are_chosen_by_condition_and_cannot_be_invented(tables: Tables) -> None:
+async def test_rows_are_chosen_by_condition_and_cannot_be_invented(tables: TableCatalog) -> None:
     assert await tables.rows("a_1", None) == [1, 2, 3]
     assert await tables.rows("a_1", "id > 0 -- but the first") == [2, 3]
     assert await tables.rows("a_1", "id > 1) UNION (SELECT 99") == [3]
@@ -97,7 +97,7 @@ async def test_rows_are_chosen_by_condition_and_cannot_be_invented(tables: Table
         await tables.rows("a_1", "true) UNION SELECT 99 -- ")
 
 
-async def test_texts_come_of_one_column_or_of_several_and_of_members(tables: Tables) -> None:
+async def test_texts_come_of_one_column_or_of_several_and_of_members(tables: TableCatalog) -> None:
     assert await tables.texts("a_1", ["city"], "row = 1") == [(1, "Brno")]
     assert await tables.texts("a_1", ["city", "at.zip"], "row = 2") == [(2, '["Brno","1"]')]
     assert await tables.texts("a_1", ["at"], "row = 3") == [(3, '{"zip":2}')]
@@ -111,7 +111,7 @@ def test_runs_are_the_rows_and_no_run_touches_the_next(rows: set[int]) -> None:
 
 
 async def test_a_dataset_that_is_not_sealed_is_no_table(tmp_path: Path) -> None:
-    made: Any = Tables(tmp_path, ByteCounter())
+    made: Any = TableCatalog(tmp_path, ByteCounter())
     made.register(DatasetStore(tmp_path).create("x"), WHOLE)
     with pytest.raises(QueryFailed, match="none yet"):
         await made.card("x_1")
@@ -125,7 +125,9 @@ def named(n: int, folder: Path) -> Dataset:
 
 
 @pytest.mark.usefixtures("often_switched")
-async def test_datasets_may_come_while_a_statement_looks_for_the_ones_it_names(tables: Tables, tmp_path: Path) -> None:
+async def test_datasets_may_come_while_a_statement_looks_for_the_ones_it_names(
+    tables: TableCatalog, tmp_path: Path
+) -> None:
     numbers = count(1)
     for _ in range(20):
         asking = asyncio.create_task(tables.select("SELECT count(*) FROM a_1"))
@@ -140,7 +142,7 @@ def test_tables_may_come_while_a_statement_that_is_over_tells_which_it_read(tmp_
     dataset = DatasetStore(tmp_path).create("a")
     dataset.add_page(0, [{"id": 1}], position="all")
     seal(dataset)
-    engine = Engine(tmp_path)
+    engine = SqlEngine(tmp_path)
     engine.add("a_1", dataset.table_path)
     with ThreadPoolExecutor(max_workers=1) as pool:
         adding = pool.submit(lambda: [engine.add(f"a_{n}", dataset.table_path) for n in range(2, 200)])
@@ -149,7 +151,7 @@ def test_tables_may_come_while_a_statement_that_is_over_tells_which_it_read(tmp_
         adding.result()
 
 
-async def test_tables_that_are_closed_stop_a_statement_that_still_runs(tables: Tables) -> None:
+async def test_tables_that_are_closed_stop_a_statement_that_still_runs(tables: TableCatalog) -> None:
     endless = "SELECT count(*) FROM a_1, range(1000000) b, range(1000000) c WHERE b.range % 7 = c.range % 5"
     await tables.select("SELECT * FROM a_1")
     asking = asyncio.create_task(tables.select(endless))

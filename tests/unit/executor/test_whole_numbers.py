@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from runax_cli.executor.sql.engine import Engine
+from runax_cli.executor.sql.engine import SqlEngine
 from runax_cli.executor.sql.parquet import seal
 from runax_cli.executor.store.dataset import DatasetStore
 
@@ -22,7 +22,7 @@ def test_a_column_with_negative_numbers_is_kept_to_the_last_digit(tmp_path: Path
     dataset = DatasetStore(tmp_path).create("orders")
     dataset.add_page(0, [{"n": value, "deep": {"n": value}} for value in values], position="all")
     seal(dataset)
-    engine = Engine(tmp_path)
+    engine = SqlEngine(tmp_path)
     engine.add(dataset.name, dataset.table_path)
     rows = engine.select("SELECT n, deep.n FROM orders_1 ORDER BY row").rows
     assert [(int(a), int(b)) for a, b in rows] == [(value, value) for value in values]

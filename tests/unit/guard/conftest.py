@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from adapters.base import Convention, Effect, Pagination, ToolSpec
+from adapters.base import Effect, Pagination, PaginationStyle, ToolSpec
 
 
 def _tool(name: str = "get_tickets", **changes: Any) -> ToolSpec:
@@ -21,7 +21,7 @@ def _tool(name: str = "get_tickets", **changes: Any) -> ToolSpec:
         "source": "crm",
         "locator": "GET /tickets",
         "effect": Effect.READ,
-        "pagination": Pagination(convention=Convention.OFFSET, position="offset", size="limit"),
+        "pagination": Pagination(convention=PaginationStyle.OFFSET, position="offset", size="limit"),
         "noun": "tickets",
     }
     return ToolSpec(**(values | changes))

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from adapters.base import Effect, Leave, ShownRequest, ToolSpec
+from adapters.base import ApprovalMode, Effect, RequestPreview, ToolSpec
 from adapters.errors import InvalidRequest
 from runax_cli.guard.approval import AlwaysAllow, AlwaysDeny, ApprovalRequest, WritePolicy
 
@@ -45,20 +45,20 @@ async def test_the_approver_sees_the_tool_and_its_arguments(make_tool: MakeTool)
 
 
 async def test_a_rule_allows_a_tool_without_asking(make_tool: MakeTool) -> None:
-    tool = make_tool(effect=Effect.WRITE, leave=Leave.ALLOW)
+    tool = make_tool(effect=Effect.WRITE, leave=ApprovalMode.ALLOW)
     assert await WritePolicy(allow_writes=False, approver=AlwaysDeny()).permits(tool, {})
 
 
 async def test_a_rule_that_denies_goes_before_everything_else(make_tool: MakeTool) -> None:
-    tool = make_tool(effect=Effect.WRITE, leave=Leave.DENY)
+    tool = make_tool(effect=Effect.WRITE, leave=ApprovalMode.DENY)
     assert not await WritePolicy(allow_writes=True, approver=AlwaysAllow()).permits(tool, {})
-    assert await WritePolicy(allow_writes=False, approver=AlwaysDeny()).permits(make_tool(leave=Leave.DENY), {})
+    assert await WritePolicy(allow_writes=False, approver=AlwaysDeny()).permits(make_tool(leave=ApprovalMode.DENY), {})
 
 
 async def test_the_approver_sees_what_would_be_sent(make_tool: MakeTool) -> None:
-    approver, shown = Recording(), ShownRequest("POST", "https://shop.test/orders", {"customer": 4})
+    approver, shown = Recording(), RequestPreview("POST", "https://shop.test/orders", {"customer": 4})
 
-    async def shows(_name: str, _arguments: object) -> ShownRequest:
+    async def shows(_name: str, _arguments: object) -> RequestPreview:
         return shown
 
     policy = WritePolicy(allow_writes=False, approver=approver, shows=shows)
@@ -67,7 +67,7 @@ async def test_the_approver_sees_what_would_be_sent(make_tool: MakeTool) -> None
 
 
 async def test_a_call_that_makes_no_request_is_asked_about_all_the_same(make_tool: MakeTool) -> None:
-    async def shows(_name: str, _arguments: object) -> ShownRequest:
+    async def shows(_name: str, _arguments: object) -> RequestPreview:
         raise InvalidRequest("no", source="shop", violations=("x",))
 
     approver = Recording()

@@ -3,21 +3,21 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runax_cli.guard.stall_detection import MOST_STEPS_WITHOUT_EVIDENCE, Progress, Stall, StepSeen
+from runax_cli.guard.stall_detection import MOST_STEPS_WITHOUT_EVIDENCE, ProgressTracker, StallReason, StepDigest
 
 
-def over(*steps: StepSeen) -> Progress:
-    progress = Progress()
+def over(*steps: StepDigest) -> ProgressTracker:
+    progress = ProgressTracker()
     for step in steps:
         progress = progress.after(step)
     return progress
 
 
-def step(calls: str, *, errors: str = "", results: str = "") -> StepSeen:
-    return StepSeen(calls=frozenset(calls), errors=frozenset(errors.split()), results=frozenset(results))
+def step(calls: str, *, errors: str = "", results: str = "") -> StepDigest:
+    return StepDigest(calls=frozenset(calls), errors=frozenset(errors.split()), results=frozenset(results))
 
 
-def kind_of(*steps: StepSeen) -> Stall | None:
+def kind_of(*steps: StepDigest) -> StallReason | None:
     stalled = over(*steps).stalled
     return None if stalled is None else stalled.kind
 
@@ -27,7 +27,7 @@ def test_the_same_error_three_times_is_a_stall_and_named() -> None:
     assert over(*failing[:2]).stalled is None
     stalled = over(*failing).stalled
     assert stalled is not None
-    assert (stalled.kind, stalled.error) == (Stall.SAME_ERROR, "timeout")
+    assert (stalled.kind, stalled.error) == (StallReason.SAME_ERROR, "timeout")
 
 
 def test_errors_between_which_something_new_came_are_no_stall() -> None:
@@ -37,23 +37,23 @@ def test_errors_between_which_something_new_came_are_no_stall() -> None:
 
 def test_the_same_call_three_times_is_a_circle() -> None:
     assert kind_of(step("a", results="x"), step("a")) is None
-    assert kind_of(step("a", results="x"), step("a"), step("a")) is Stall.CIRCLE
+    assert kind_of(step("a", results="x"), step("a"), step("a")) is StallReason.CIRCLE
 
 
 def test_a_longer_circle_is_noticed_when_it_closes_without_anything_new() -> None:
     first = [step("a", results="x"), step("b", results="y")]
     assert kind_of(*first, step("a", results="x")) is None
-    assert kind_of(step("0", results="z"), *first, step("a"), step("b"), step("a")) is Stall.CIRCLE
+    assert kind_of(step("0", results="z"), *first, step("a"), step("b"), step("a")) is StallReason.CIRCLE
 
 
 def test_different_calls_that_bring_what_is_known_are_a_stall_in_the_end() -> None:
     known = [step(f"{n}", results="x") for n in range(MOST_STEPS_WITHOUT_EVIDENCE + 1)]
     assert kind_of(*known[:-1]) is None
-    assert kind_of(*known) is Stall.NOTHING_NEW
+    assert kind_of(*known) is StallReason.NOTHING_NEW
 
 
 STEPS = st.builds(
-    lambda calls, errors, results: StepSeen(
+    lambda calls, errors, results: StepDigest(
         calls=frozenset(calls), errors=frozenset(errors), results=frozenset(results)
     ),
     st.sets(st.sampled_from("abcd"), min_size=1, max_size=2),
@@ -63,8 +63,8 @@ STEPS = st.builds(
 
 
 @given(st.lists(STEPS, max_size=12))
-def test_the_version_changes_exactly_with_new_results(steps: list[StepSeen]) -> None:
-    progress = Progress()
+def test_the_version_changes_exactly_with_new_results(steps: list[StepDigest]) -> None:
+    progress = ProgressTracker()
     for one in steps:
         after = progress.after(one)
         assert (after.version > progress.version) is bool(one.results - progress.seen)
@@ -72,12 +72,12 @@ def test_the_version_changes_exactly_with_new_results(steps: list[StepSeen]) -> 
 
 
 @given(st.lists(STEPS, max_size=12), STEPS)
-def test_a_step_that_brings_something_new_is_never_a_stall(steps: list[StepSeen], last: StepSeen) -> None:
-    news = StepSeen(calls=last.calls, errors=last.errors, results=frozenset(["news"]))
+def test_a_step_that_brings_something_new_is_never_a_stall(steps: list[StepDigest], last: StepDigest) -> None:
+    news = StepDigest(calls=last.calls, errors=last.errors, results=frozenset(["news"]))
     assert over(*steps, news).stalled is None
 
 
 @given(st.lists(STEPS, min_size=MOST_STEPS_WITHOUT_EVIDENCE + 1, max_size=14))
-def test_no_turn_goes_on_for_long_without_anything_new(steps: list[StepSeen]) -> None:
-    nothing = [StepSeen(calls=one.calls, errors=one.errors) for one in steps]
+def test_no_turn_goes_on_for_long_without_anything_new(steps: list[StepDigest]) -> None:
+    nothing = [StepDigest(calls=one.calls, errors=one.errors) for one in steps]
     assert over(*nothing).stalled is not None

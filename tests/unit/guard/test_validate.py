@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 
 from adapters.base import ToolSpec
 from runax_cli.guard.schema_errors import FORMATS
-from runax_cli.guard.validation import MAX_VIOLATIONS, Fault, Refused, arguments_of, find_tool
+from runax_cli.guard.validation import MAX_VIOLATIONS, RejectedCall, RejectionCode, arguments_of, find_tool
 from runax_cli.guard.visible_tool import visible
 
 MakeTool = Callable[..., ToolSpec]
 
 
-def refused(raw: str, spec: ToolSpec) -> Refused:
+def refused(raw: str, spec: ToolSpec) -> RejectedCall:
     value = arguments_of(raw, visible(spec))
-    assert isinstance(value, Refused), value
+    assert isinstance(value, RejectedCall), value
     return value
 
 
@@ -49,19 +49,22 @@ def test_a_null_for_a_required_argument_is_wrong(make_tool: MakeTool) -> None:
 @pytest.mark.parametrize("raw", ['{"customer_id": ', "get tickets", '{"customer_id": NaN}', "[" * 200_000])
 def test_text_that_is_no_json_is_a_parse_error(make_tool: MakeTool, raw: str) -> None:
     answer = refused(raw, make_tool())
-    assert answer.fault is Fault.NOT_JSON
+    assert answer.fault is RejectionCode.NOT_JSON
     assert "'get_tickets'" in answer.message
 
 
 def test_json_that_is_no_object_does_not_fit(make_tool: MakeTool) -> None:
     answer = refused("[4]", make_tool())
-    assert (answer.fault, answer.message) == (Fault.DOES_NOT_FIT, "the arguments must be an object and not an array")
+    assert (answer.fault, answer.message) == (
+        RejectionCode.DOES_NOT_FIT,
+        "the arguments must be an object and not an array",
+    )
 
 
 def test_every_violation_is_named_by_its_path(make_tool: MakeTool) -> None:
     answer = refused('{"status": "opened", "custmer_id": 4, "at_most": 0}', make_tool())
 
-    assert answer.fault is Fault.DOES_NOT_FIT
+    assert answer.fault is RejectionCode.DOES_NOT_FIT
     assert "custmer_id: there is no such argument; nearest: 'customer_id'" in answer.message
     assert "customer_id: is required (integer)" in answer.message
     assert "status: \"opened\" is not allowed; nearest: 'open'" in answer.message
@@ -112,7 +115,7 @@ def test_what_formats_ranges_and_patterns_forbid_is_told_with_what_is_near(
 ) -> None:
     spec = make_tool(parameters={"type": "object", "properties": {"v": schema}})
     answer = refused(json.dumps({"v": value}), spec)
-    assert answer.fault is Fault.DOES_NOT_FIT
+    assert answer.fault is RejectionCode.DOES_NOT_FIT
     assert said in answer.message
 
 
@@ -135,7 +138,7 @@ def test_what_cannot_be_judged_forbids_nothing(make_tool: MakeTool, schema: Any)
 
 
 def test_half_a_character_is_no_json(make_tool: MakeTool) -> None:
-    assert refused('{"since": "\\ud800", "customer_id": 4}', make_tool()).fault is Fault.NOT_JSON
+    assert refused('{"since": "\\ud800", "customer_id": 4}', make_tool()).fault is RejectionCode.NOT_JSON
 
 
 def test_arguments_that_are_nested_without_end_are_refused(make_tool: MakeTool) -> None:
@@ -188,10 +191,10 @@ def test_a_tool_that_does_not_exist_is_answered_with_the_nearest(make_tool: Make
 
     near, far = find_tool("get_ticket", tools), find_tool("zzz", tools)
 
-    assert isinstance(near, Refused)
-    assert near.fault is Fault.NO_SUCH_TOOL
+    assert isinstance(near, RejectedCall)
+    assert near.fault is RejectionCode.NO_SUCH_TOOL
     assert near.message == "there is no tool 'get_ticket'; the nearest are 'get_tickets', 'get_payments'"
-    assert isinstance(far, Refused)
+    assert isinstance(far, RejectedCall)
     assert "there are 'get_tickets', 'get_payments', 'list_events'" in far.message
     assert find_tool("list_events", tools) is tools["list_events"]
 
@@ -199,4 +202,4 @@ def test_a_tool_that_does_not_exist_is_answered_with_the_nearest(make_tool: Make
 @given(st.text(max_size=60))
 def test_no_text_makes_the_guard_raise(raw: str) -> None:
     spec = ToolSpec(name="t", description="", parameters={"type": "object"}, source="s", locator="t")
-    assert isinstance(arguments_of(raw, visible(spec)), dict | Refused)
+    assert isinstance(arguments_of(raw, visible(spec)), dict | RejectedCall)

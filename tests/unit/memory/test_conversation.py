@@ -1,6 +1,6 @@
 """History keeps questions and answers; working memory folds results and loses none."""
 
-from runax_cli.memory.conversation import Entity, Exchange, History, WorkingMemory
+from runax_cli.memory.conversation import Exchange, History, RecordEntity, WorkingMemory
 from runax_cli.models.base import Message
 
 
@@ -44,7 +44,7 @@ def test_results_are_folded_in_place() -> None:
 
 def test_what_a_result_named_is_kept_when_it_is_folded() -> None:
     memory = WorkingMemory()
-    seen, hidden = Entity("customers", "4", "Baláž"), Entity("tickets", "17")
+    seen, hidden = RecordEntity("customers", "4", "Baláž"), RecordEntity("tickets", "17")
     memory.add_result("a", "a long result", pointer="short", named=[seen])
     memory.add_result("b", "findings", pointer="p", named=[hidden], is_in_view=False)
 

@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runax_cli.core.errors import ModelRefused
-from runax_cli.models.endpoint_errors import Refusal, error_of, refused_parameter, refuses_schema, retry_after_s
+from runax_cli.models.endpoint_errors import HttpRefusal, error_of, refused_parameter, refuses_schema, retry_after_s
 
 KEY = "sk-0123456789"
 
 
 @given(st.integers(300, 599), st.text(max_size=200), st.text(max_size=20), st.integers(0, 3))
 def test_no_refusal_carries_the_key_into_its_message(status: int, words: str, code: str, keys: int) -> None:
-    refusal = Refusal(status=status, message=words + KEY * keys + words, code=code)
+    refusal = HttpRefusal(status=status, message=words + KEY * keys + words, code=code)
     error = error_of(refusal, model="m", base_url="http://h/v1", api_key=KEY)
     assert KEY not in str(error)
     assert error.retryable is not isinstance(error, ModelRefused)
@@ -24,7 +24,7 @@ def test_no_refusal_carries_the_key_into_its_message(status: int, words: str, co
 
 
 def test_a_placeholder_for_a_key_does_not_eat_words() -> None:
-    refusal = Refusal(status=400, message="none of the messages is valid")
+    refusal = HttpRefusal(status=400, message="none of the messages is valid")
     error = error_of(refusal, model="m", base_url="http://h/v1", api_key="none")
     assert "none of the messages is valid" in str(error)
 
@@ -41,15 +41,15 @@ def test_a_placeholder_for_a_key_does_not_eat_words() -> None:
 )
 def test_the_refused_parameter_is_one_that_was_sent(message: str, param: str, expected: str | None) -> None:
     body = {"max_tokens": 1, "temperature": 0, "top_p": 1}
-    assert refused_parameter(Refusal(status=400, message=message, param=param), body) == expected
+    assert refused_parameter(HttpRefusal(status=400, message=message, param=param), body) == expected
 
 
 def test_only_an_invalid_request_refuses_a_parameter() -> None:
-    assert refused_parameter(Refusal(status=500, message="temperature"), {"temperature": 0}) is None
+    assert refused_parameter(HttpRefusal(status=500, message="temperature"), {"temperature": 0}) is None
 
 
 def test_a_schema_is_refused_only_where_one_was_sent() -> None:
-    refusal = Refusal(status=400, message="response_format is not supported")
+    refusal = HttpRefusal(status=400, message="response_format is not supported")
     assert refuses_schema(refusal, {"response_format": {}})
     assert not refuses_schema(refusal, {"temperature": 0})
 

@@ -14,7 +14,7 @@ from runax_cli.core.events import CollectingSink, Emitter, ModelReplied, ModelRe
 from runax_cli.core.results import RoleUsage
 from runax_cli.models.base import Message, Model, ModelReply, ModelRequest, OnText, Role, ScriptedModel, ToolCall, Usage
 from runax_cli.models.metering import MeteredModel, Metering, Priority, PrioritySlots, RequestTooLarge, UsageMeter
-from runax_cli.models.pricing import Free
+from runax_cli.models.pricing import FreePrice
 from runax_cli.models.tokens import CalibratedCounter, O200kCounter, measure
 from runax_cli.models.wire import UnusableReply
 
@@ -250,7 +250,7 @@ async def test_an_unknown_price_is_none_and_never_zero() -> None:
 
 
 async def test_what_is_free_costs_nothing() -> None:
-    bench = Bench(ScriptedModel([_reply()]), price=Free())
+    bench = Bench(ScriptedModel([_reply()]), price=FreePrice())
     await bench.model.complete(_request())
     assert bench.meter.cost_usd == 0.0
 

@@ -5,7 +5,7 @@ import pytest
 from runax_cli.models.base import Role, Usage
 from runax_cli.models.pricing import ListPrice, StatedPrice
 from runax_cli.runtime.models import role_configs
-from runax_cli.settings.file_schema import PricePart, Structure
+from runax_cli.settings.file_schema import PriceSettings, SettingsFile
 from runax_cli.settings.loader import Configuration
 from runax_cli.settings.settings import Settings
 
@@ -35,7 +35,7 @@ def test_an_endpoint_in_no_price_list_has_no_price() -> None:
 
 def test_a_price_that_the_settings_state_is_that_of_every_role_with_the_model() -> None:
     settings = Settings(llm_name="mine", llm_api_base_url="http://127.0.0.1:9/v1", llm_reducer_name="small")
-    structure = Structure(prices={"mine": PricePart(input=1, output=2)})
+    structure = SettingsFile(prices={"mine": PriceSettings(input=1, output=2)})
     configs = role_configs(Configuration(settings=settings, structure=structure, origins={}))
     assert configs[Role.AGENT].price == configs[Role.PLANNER].price == StatedPrice(input=1, output=2)
     assert configs[Role.REDUCER].price is None

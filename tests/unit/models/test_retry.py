@@ -12,9 +12,9 @@ from adapters.clock import ManualClock
 from adapters.http.circuit_breaker import FAILURES_IN_A_ROW
 from runax_cli.core.budget import Amount, Budget, Limits
 from runax_cli.core.errors import ModelError, ModelRefused
-from runax_cli.core.events import CollectingSink, Emitter, RequestHeld, RetryScheduled, Stamp
+from runax_cli.core.events import CollectingSink, Emitter, RequestDelayed, RetryScheduled, Stamp
 from runax_cli.models.base import Message, ModelReply, ModelRequest, OnText, Role, ScriptedModel
-from runax_cli.models.retry import Gate, RetryModel, RetryPolicy, counting
+from runax_cli.models.retry import RequestGate, RetryModel, RetryPolicy, counting
 
 REQUEST = ModelRequest(role=Role.AGENT, messages=(Message("user", "Hello"),))
 GOOD = ModelReply(text="good", model="m")
@@ -143,7 +143,7 @@ async def test_retries_end_where_the_run_may_have_no_more() -> None:
 
 async def test_an_endpoint_that_fails_and_fails_is_left_alone_by_all_who_ask_it() -> None:
     clock = ManualClock()
-    gate = Gate(clock)
+    gate = RequestGate(clock)
     inner = ScriptedModel([_busy() for _ in range(FAILURES_IN_A_ROW)] + [GOOD])
     models = [
         RetryModel(inner, clock=clock, on_retry=lambda _: None, policy=RetryPolicy(attempts=1), gate=gate)
@@ -166,9 +166,9 @@ async def test_an_endpoint_that_is_too_busy_works_all_the_same() -> None:
 
 
 async def test_a_request_is_held_until_its_endpoint_allows_more() -> None:
-    held: list[RequestHeld] = []
+    held: list[RequestDelayed] = []
     clock = ManualClock()
-    gate = Gate(clock)
+    gate = RequestGate(clock)
     gate.pace.told({"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "4s"})
     model = RetryModel(ScriptedModel([GOOD]), clock=clock, on_retry=lambda _: None, gate=gate, on_held=held.append)
     await model.complete(REQUEST)

@@ -3,7 +3,7 @@
 import pytest
 
 from runax_cli.models.rules.reading import labelled
-from runax_cli.models.rules.sql import Figure, Sheet, figure_of, sheet_of, statement
+from runax_cli.models.rules.sql import RequestedFigure, TableSketch, figure_of, sheet_of, statement
 
 CARD = """\
 Table tickets_1: 261 rows; complete: 261 of 261 records.
@@ -14,7 +14,7 @@ status VARCHAR; closed (175), in_progress (11), open (15)
 price_num DOUBLE; "price" read as number; 1.0 … 9.5
 "Due Date" DATE; 12% null; 2024-01-01 … 2024-12-31
 Sample: {"row":1,"id":2}"""
-SHEET = Sheet(
+SHEET = TableSketch(
     "tickets_1",
     {"row": "BIGINT", "id": "BIGINT", "status": "VARCHAR", "price_num": "DOUBLE", "Due Date": "DATE"},
     {"status": ["closed", "in_progress", "open"]},
@@ -28,16 +28,16 @@ def test_a_card_is_read_back_as_columns_and_values() -> None:
 @pytest.mark.parametrize(
     ("question", "figure"),
     [
-        ("How many tickets are there?", Figure.COUNT),
-        ("How many different cities are there?", Figure.DISTINCT),
+        ("How many tickets are there?", RequestedFigure.COUNT),
+        ("How many different cities are there?", RequestedFigure.DISTINCT),
         ("What is the number of the permit?", None),
-        ("What is the average price?", Figure.AVERAGE),
-        ("How many tickets per status?", Figure.EACH),
-        ("Which status is the most common?", Figure.TOP),
+        ("What is the average price?", RequestedFigure.AVERAGE),
+        ("How many tickets per status?", RequestedFigure.EACH),
+        ("Which status is the most common?", RequestedFigure.TOP),
         ("What do they say?", None),
     ],
 )
-def test_a_figure_is_told_by_its_words(question: str, figure: Figure | None) -> None:
+def test_a_figure_is_told_by_its_words(question: str, figure: RequestedFigure | None) -> None:
     assert figure_of(question) is figure
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from runax_cli.core.errors import ConfigurationError
 from runax_cli.runtime.sources import identities_of, openapi_settings
-from runax_cli.settings.file_schema import OpenApiPart
+from runax_cli.settings.file_schema import OpenApiSourceSettings
 from runax_cli.settings.loader import Configuration, load
 
 YAML = """
@@ -31,7 +31,7 @@ def loaded(monkeypatch: pytest.MonkeyPatch) -> Configuration:
 
 def test_keys_and_clients_stand_side_by_side(loaded: Configuration) -> None:
     part = loaded.sources()["support"]
-    assert isinstance(part, OpenApiPart)
+    assert isinstance(part, OpenApiSourceSettings)
     settings = openapi_settings("support", part, loaded)
     assert {name: one.get_secret_value() for name, one in settings.credentials.items()} == {"key": "key-1"}
     client = settings.clients["sso"]
@@ -60,6 +60,6 @@ def test_a_variable_that_is_not_set_is_named(loaded: Configuration, monkeypatch:
     monkeypatch.delenv("CLIENT_SECRET")
     changed = load()
     part = changed.sources()["support"]
-    assert isinstance(part, OpenApiPart)
+    assert isinstance(part, OpenApiSourceSettings)
     with pytest.raises(ConfigurationError, match="'CLIENT_SECRET', which is not set"):
         openapi_settings("support", part, changed)

@@ -6,13 +6,13 @@ import pytest
 from pydantic import ValidationError
 
 from runax_cli.core.validation_messages import misfit, place_of
-from runax_cli.settings.file_schema import Structure
+from runax_cli.settings.file_schema import SettingsFile
 from runax_cli.settings.settings import Settings
 
 
 def fault_in(structure: dict[str, Any]) -> Any:
     with pytest.raises(ValidationError) as caught:
-        Structure.model_validate(structure)
+        SettingsFile.model_validate(structure)
     return caught.value.errors()[0]
 
 

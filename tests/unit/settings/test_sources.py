@@ -5,10 +5,10 @@ from typing import get_args
 
 import pytest
 
-from adapters.base import Convention, Pagination
+from adapters.base import Pagination, PaginationStyle
 from runax_cli.core.errors import ConfigurationError
 from runax_cli.runtime.sources import openapi_settings
-from runax_cli.settings.file_schema import McpPart, OpenApiPart, PaginationPart
+from runax_cli.settings.file_schema import McpSourceSettings, OpenApiSourceSettings, PaginationSettings
 from runax_cli.settings.loader import load
 
 YAML = """
@@ -37,10 +37,10 @@ def test_a_project_file_gives_sources_models_and_filters() -> None:
     write("runax.yaml", YAML)
     configuration = load()
     support, files = configuration.sources()["support"], configuration.sources()["files"]
-    assert isinstance(support, OpenApiPart)
+    assert isinstance(support, OpenApiSourceSettings)
     assert support.document == str(Path.cwd() / "docs/api.yaml")
     assert support.operations["search"].read is True
-    assert isinstance(files, McpPart)
+    assert isinstance(files, McpSourceSettings)
     assert files.command == ("npx", "-y", "server-files", "my folder")
     assert configuration.structure.models["reducer"].name == "small"
     assert configuration.structure.tools == ("get_*",)
@@ -64,15 +64,15 @@ def test_an_entry_named_api_adds_to_the_source_of_the_environment(monkeypatch: p
     monkeypatch.setenv("BASE_API_URL", "http://127.0.0.1:9002")
     monkeypatch.setenv("BASE_API_TOKEN", "t")
     api = load().sources()["api"]
-    assert isinstance(api, OpenApiPart)
+    assert isinstance(api, OpenApiSourceSettings)
     assert (api.base_url, api.auth) == ("http://127.0.0.1:9002", "BASE_API_TOKEN")
     assert api.operations["find"].read is True
 
 
 def test_an_mcp_setting_is_a_url_or_a_command() -> None:
     url, command = load({"mcp_url": "https://h/mcp"}).sources()["mcp"], load({"mcp_url": "uvx s --x"}).sources()["mcp"]
-    assert isinstance(url, McpPart)
-    assert isinstance(command, McpPart)
+    assert isinstance(url, McpSourceSettings)
+    assert isinstance(command, McpSourceSettings)
     assert (url.url, url.command) == ("https://h/mcp", ())
     assert (command.url, command.command) == (None, ("uvx", "s", "--x"))
 
@@ -82,7 +82,7 @@ def test_an_mcp_servers_file_is_read_as_it_is() -> None:
         "claude.json", '{"mcpServers": {"fs": {"command": "npx", "args": ["-y", "x"]}, "web": {"url": "http://h/mcp"}}}'
     )
     sources = load(config=path).sources()
-    assert isinstance(sources["fs"], McpPart)
+    assert isinstance(sources["fs"], McpSourceSettings)
     assert sources["fs"].command == ("npx", "-y", "x")
     write("runax.yaml", "mcp_servers: claude.json\n")
     assert set(load().sources()) == {"fs", "web"}
@@ -139,10 +139,10 @@ def test_a_settings_file_can_say_everything_about_how_an_operation_pages() -> No
     write("runax.yaml", PAGING)
     configuration = load()
     part = configuration.sources()["s"]
-    assert isinstance(part, OpenApiPart)
+    assert isinstance(part, OpenApiSourceSettings)
     found = openapi_settings("s", part, configuration).overrides["search"].pagination
     assert found == Pagination(
-        convention=Convention.KEYSET,
+        convention=PaginationStyle.KEYSET,
         position="page/after",
         size="page/limit",
         sizes=(10, 50),
@@ -157,5 +157,5 @@ def test_a_settings_file_can_say_everything_about_how_an_operation_pages() -> No
 
 
 def test_every_convention_can_be_named_in_a_settings_file() -> None:
-    named = PaginationPart.model_fields["convention"].annotation
-    assert set(get_args(named)) == {convention.value for convention in Convention}
+    named = PaginationSettings.model_fields["convention"].annotation
+    assert set(get_args(named)) == {convention.value for convention in PaginationStyle}

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from runax_cli.core.errors import ConfigurationError
-from runax_cli.settings.file_schema import McpPart, OpenApiPart, structure_of
+from runax_cli.settings.file_schema import McpSourceSettings, OpenApiSourceSettings, structure_of
 from runax_cli.settings.loader import written_out
 from runax_cli.settings.mcp_servers import mcp_servers, secret_variables
 
@@ -27,11 +27,11 @@ from runax_cli.settings.mcp_servers import mcp_servers, secret_variables
     ],
 )
 def test_values_of_options_named_like_keys_are_secrets(command: tuple[str, ...], secrets: list[str]) -> None:
-    assert written_out(McpPart(kind="mcp", command=command)) == secrets
+    assert written_out(McpSourceSettings(kind="mcp", command=command)) == secrets
 
 
 def test_passwords_and_keys_in_addresses_are_secrets() -> None:
-    part = OpenApiPart(
+    part = OpenApiSourceSettings(
         kind="openapi", base_url="http://u:pw-1234@h.x", document="http://h.x/doc?api_key=Abc123&page=abcdef7"
     )
     assert [secret for secret in written_out(part) if secret] == ["pw-1234", "Abc123"]
@@ -39,7 +39,7 @@ def test_passwords_and_keys_in_addresses_are_secrets() -> None:
 
 def test_variables_in_commands_and_addresses_are_secrets_by_their_names() -> None:
     command = ("server", "--key", "${MY_API_KEY}", "${WORK_FOLDER}")
-    part = McpPart(kind="mcp", command=command)
+    part = McpSourceSettings(kind="mcp", command=command)
     assert secret_variables(part) == {"MY_API_KEY"}
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runax_cli.telemetry.credential_mask import KeyMask
+from runax_cli.telemetry.credential_mask import CredentialMask
 
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl"
 KEYS = (
@@ -33,35 +33,35 @@ ORDINARY = (
 @pytest.mark.parametrize("key", KEYS)
 def test_keys_are_taken_out_of_records(key: str) -> None:
     line = json.dumps({"text": f"my key is {key}, please help"}).encode()
-    masked = KeyMask().data(line)
+    masked = CredentialMask().data(line)
     assert json.loads(masked) == {"text": "my key is ***, please help"}
-    assert KeyMask().text(f"x {key} y") == "x *** y"
+    assert CredentialMask().text(f"x {key} y") == "x *** y"
 
 
 def test_a_bearer_token_is_taken_out_with_its_word() -> None:
-    assert KeyMask().text("Authorization: Bearer abcdef0123456789xyz") == "Authorization: ***"
+    assert CredentialMask().text("Authorization: Bearer abcdef0123456789xyz") == "Authorization: ***"
 
 
 @pytest.mark.parametrize("text", ORDINARY)
 def test_ordinary_words_stay(text: str) -> None:
-    assert KeyMask().text(text) == text
+    assert CredentialMask().text(text) == text
 
 
 @pytest.mark.parametrize("secret", ['quo"ted\\secret', "příliš-tajné", "a secret/with spaces"])
 def test_values_of_the_settings_are_taken_out_as_json_spells_them(secret: str) -> None:
     for is_ascii in (True, False):
-        masked = KeyMask([secret]).data(json.dumps({"echo": f"<{secret}>"}, ensure_ascii=is_ascii).encode())
+        masked = CredentialMask([secret]).data(json.dumps({"echo": f"<{secret}>"}, ensure_ascii=is_ascii).encode())
         assert json.loads(masked) == {"echo": "<***>"}
 
 
 def test_a_short_value_does_not_eat_ordinary_words() -> None:
-    assert KeyMask(["demo"]).text("a demonstration") == "a demonstration"
+    assert CredentialMask(["demo"]).text("a demonstration") == "a demonstration"
 
 
 @given(
     st.recursive(st.text() | st.sampled_from(KEYS), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner))
 )
 def test_json_stays_json_of_the_same_shape(value: object) -> None:
-    masked = KeyMask().data(json.dumps(value).encode())
+    masked = CredentialMask().data(json.dumps(value).encode())
     assert type(json.loads(masked)) is type(value)
-    assert not KeyMask().is_touched(masked)
+    assert not CredentialMask().is_touched(masked)

@@ -5,7 +5,7 @@ from runax_cli.core import events as ev
 from runax_cli.telemetry.metrics import MetricsSink, RoleMetrics, RunMetrics, count
 
 
-def event(body: ev.AnyBody, *, role: str | None = None, run_id: str = "r") -> ev.Event:
+def event(body: ev.AnyEvent, *, role: str | None = None, run_id: str = "r") -> ev.Event:
     stamp = ev.Stamp(run_id=run_id, session_id="s", span_id="x", role=role)
     return ev.Event(1, datetime(2026, 1, 1, tzinfo=UTC), stamp, body)
 
@@ -40,7 +40,7 @@ def test_requests_tokens_and_cost_are_kept_by_role() -> None:
 
 
 def test_pages_chunks_retries_and_reductions_are_counted() -> None:
-    bodies: list[ev.AnyBody] = [
+    bodies: list[ev.AnyEvent] = [
         ev.SourceRequested(source="s", location="GET /"),
         page(from_store=False),
         page(from_store=True),

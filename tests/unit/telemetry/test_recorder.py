@@ -16,7 +16,7 @@ NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 SECRET = "s3cret-value"
 
 
-def event(body: ev.AnyBody, *, run_id: str = "7f3a", seq: int = 1) -> ev.Event:
+def event(body: ev.AnyEvent, *, run_id: str = "7f3a", seq: int = 1) -> ev.Event:
     return ev.Event(seq, NOON, ev.Stamp(run_id=run_id, session_id="s", span_id="x"), body)
 
 

@@ -106,7 +106,7 @@ def test_nothing_is_masked_for_a_value_too_short_to_be_a_secret() -> None:
     assert Redactor(["", "abc"]).text("abc") == "abc"
 
 
-def event(body: ev.AnyBody) -> ev.Event:
+def event(body: ev.AnyEvent) -> ev.Event:
     return ev.Event(1, datetime(2026, 1, 1, tzinfo=UTC), ev.Stamp(run_id="r", session_id="s", span_id="x"), body)
 
 

@@ -57,7 +57,7 @@ def world(tmp_path: Path) -> World:
 def event_of() -> Callable[..., ev.Event]:
     """Makes an event of a body."""
 
-    def make(body: ev.AnyBody, *, seq: int = 1, role: str | None = None, call_id: str | None = None) -> ev.Event:
+    def make(body: ev.AnyEvent, *, seq: int = 1, role: str | None = None, call_id: str | None = None) -> ev.Event:
         stamp = ev.Stamp(run_id="7f3a", session_id="s1", span_id="a1", role=role, call_id=call_id)
         return ev.Event(seq, NOON + timedelta(seconds=seq), stamp, body)
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from runax_cli.ui.console import ColorChoice, Environment, Outlet, one_line, strip_control
+from runax_cli.ui.console import ColorChoice, Environment, SafeStream, one_line, strip_control
 
 ESC = "\x1b"
 BIDI = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
@@ -113,7 +113,7 @@ def test_a_pipe_whose_reader_is_gone_is_written_to_quietly() -> None:
     reader, writer = os.pipe()
     os.close(reader)
     stream = os.fdopen(writer, "w")
-    outlet = Outlet(stream)
+    outlet = SafeStream(stream)
     outlet.line("nobody reads this")
     outlet.line("nor this")
     assert outlet.is_broken
@@ -124,14 +124,14 @@ def test_a_pipe_whose_reader_is_gone_is_written_to_quietly() -> None:
 def test_a_closed_stream_is_written_to_quietly() -> None:
     stream = io.StringIO()
     stream.close()
-    outlet = Outlet(stream)
+    outlet = SafeStream(stream)
     outlet.line("x")
     assert outlet.is_broken
 
 
 def test_characters_that_an_encoding_lacks_become_question_marks() -> None:
     raw = io.BytesIO()
-    outlet = Outlet(io.TextIOWrapper(raw, encoding="ascii"))
+    outlet = SafeStream(io.TextIOWrapper(raw, encoding="ascii"))
     outlet.line("Baláž")
     assert raw.getvalue() == b"Bal??\n"
     assert not outlet.is_unicode

@@ -12,7 +12,7 @@ from runax_cli.core.results import Coverage, ForecastCheck, RunResult, RunStatus
 from runax_cli.ui.console import Tone
 from runax_cli.ui.log_lines import PREVIEW_LIMIT, line_of, lines_of, stages, usd
 
-BODIES = typing.get_args(typing.get_args(ev.AnyBody)[0])
+BODIES = typing.get_args(typing.get_args(ev.AnyEvent)[0])
 COVERED = Coverage(records_read=261, records_total=261, total_is=TotalIs.EXACT)
 
 
@@ -122,7 +122,7 @@ LINES = [
         "[agent] [RETRY] GET /t attempt=2 wait=1.5 s why=429",
     ),
     (
-        ev.RequestHeld(what="GET /t", wait_s=2.5, why="'s' says that it allows no more for now"),
+        ev.RequestDelayed(what="GET /t", wait_s=2.5, why="'s' says that it allows no more for now"),
         "[agent] [HELD] GET /t wait=2.5 s why='s' says that it allows no more for now",
     ),
     (
@@ -169,7 +169,7 @@ def test_each_stage_has_its_name_and_fields(event_of, body, line) -> None:
 
 @pytest.mark.parametrize("body", BODIES, ids=lambda body: body.__name__)
 def test_every_kind_of_event_has_a_rule(body: type) -> None:
-    assert stages.dispatch(body) is not stages.dispatch(ev.Body)
+    assert stages.dispatch(body) is not stages.dispatch(ev.EventData)
 
 
 def test_a_piece_of_the_answer_is_no_line(event_of) -> None:
@@ -245,7 +245,7 @@ nasty = st.text(st.one_of(st.characters(), st.sampled_from("\x1b[]\n\r\t\x00\x9b
 def test_foreign_text_never_breaks_a_line_nor_steers_the_terminal(text: str, other: str) -> None:
     stamp = ev.Stamp(run_id="r", session_id="s", span_id="x")
     result = RunResult(run_id="r", session_id="s", status="complete", exit_code=0, question=text, answer=other)
-    bodies: list[ev.AnyBody] = [
+    bodies: list[ev.AnyEvent] = [
         ev.ToolSelected(tool=text, arguments={other: text}, focus=other),
         ev.ChunkReduced(index=1, of=1, findings=1, tokens=1, preview=text),
         ev.Warned(code=text, text=other),

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from runax_cli.core import events as ev
 from runax_cli.core.results import Coverage, TotalIs
-from runax_cli.ui.progress import CallProgress, Cell, Progress, condensed, fold, fold_call
+from runax_cli.ui.progress import CallProgress, PageState, RunProgress, condensed, fold, fold_call
 
 
 def planned(pages: int | None) -> ev.ChunkingPlanned:
@@ -37,11 +37,11 @@ def lost(index: int, *pages: int) -> ev.ChunkFailed:
     return ev.ChunkFailed(index=index, of=None, records=1, why="", pages=pages)
 
 
-def after(*bodies: ev.AnyBody) -> CallProgress:
+def after(*bodies: ev.AnyEvent) -> CallProgress:
     return reduce(fold_call, bodies, CallProgress())
 
 
-W, F, R, X = Cell.WAITING, Cell.FETCHED, Cell.REDUCED, Cell.FAILED
+W, F, R, X = PageState.WAITING, PageState.FETCHED, PageState.REDUCED, PageState.FAILED
 
 
 @pytest.mark.parametrize(
@@ -75,17 +75,17 @@ def test_records_chunks_and_total_are_counted() -> None:
     assert (call.total_items, call.items, call.chunks_done, call.chunks_of) == (20, 20, 2, 4)
 
 
-@given(st.lists(st.sampled_from(list(Cell)), max_size=300), st.integers(1, 50))
-def test_a_condensed_grid_fits_its_room_and_hides_no_failure(cells: list[Cell], room: int) -> None:
+@given(st.lists(st.sampled_from(list(PageState)), max_size=300), st.integers(1, 50))
+def test_a_condensed_grid_fits_its_room_and_hides_no_failure(cells: list[PageState], room: int) -> None:
     small = condensed(tuple(cells), room)
     assert len(small) <= room
-    assert (Cell.FAILED in small) == (Cell.FAILED in cells)
+    assert (PageState.FAILED in small) == (PageState.FAILED in cells)
     assert all(cell is R for cell in small) == all(cell is R for cell in cells)
 
 
 def test_parallel_calls_are_kept_apart(event_of) -> None:
     events = [event_of(fetched(1), call_id="a"), event_of(fetched(2), call_id="b")]
-    state = reduce(fold, events, Progress())
+    state = reduce(fold, events, RunProgress())
     assert [call.cells for call in state.calls.values()] == [(F,), (W, F)]
 
 
@@ -96,13 +96,13 @@ def replied(cost_usd: float | None) -> ev.ModelReplied:
 
 
 def test_an_unknown_price_is_not_taken_for_nothing(event_of) -> None:
-    state = reduce(fold, [event_of(replied(0.5)), event_of(replied(None))], Progress())
+    state = reduce(fold, [event_of(replied(0.5)), event_of(replied(None))], RunProgress())
     assert (state.tokens_in, state.tokens_out, state.cost_usd, state.is_cost_whole) == (20, 4, 0.5, False)
 
 
 def test_a_new_run_starts_from_nothing(event_of) -> None:
     started = ev.RunStarted(question="q", model="m", reducer_model="r", effective_tokens=100, counter="c")
-    state = reduce(fold, [event_of(fetched(1)), event_of(replied(0.5)), event_of(started)], Progress())
+    state = reduce(fold, [event_of(fetched(1)), event_of(replied(0.5)), event_of(started)], RunProgress())
     assert (state.calls, state.cost_usd, state.effective_tokens) == ({}, 0.0, 100)
 
 
@@ -110,6 +110,6 @@ def test_a_finished_call_says_so(event_of) -> None:
     body = ev.CallFinished(
         tool="t", status="success", strategy=None, dataset=None, coverage=Coverage(), tokens_to_model=0, preview=""
     )
-    state = fold(Progress(), event_of(body, call_id="a"))
+    state = fold(RunProgress(), event_of(body, call_id="a"))
     assert state.calls["a"].is_finished
     assert state.stage == "t is done"

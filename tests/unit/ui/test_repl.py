@@ -14,7 +14,7 @@ from prompt_toolkit.output import DummyOutput
 from adapters.base import ToolSpec
 from runax_cli.core.exit_codes import ExitCode
 from runax_cli.core.results import RunResult, RunStatus
-from runax_cli.ui.repl import CANCELLED, EMPTY_HINT, Ears, Repl, WordsCompleter, open_history
+from runax_cli.ui.repl import CANCELLED, EMPTY_HINT, PromptStreams, Repl, WordsCompleter, open_history
 from runax_cli.ui.view_factory import View, build_view
 
 ENTER, ALT_ENTER, CTRL_C, CTRL_D = "\r", "\x1b\r", "\x03", "\x04"
@@ -65,7 +65,7 @@ def play(world, talk, keys) -> Callable[[str], "asyncio.Future[ExitCode]"]:
         env = world.environment()
         view = build_view("text", env, certificate=lambda result: f"certificate of {result.run_id}")
         keys.send_text(typed)
-        return await Repl(talk, view, env=env, ears=Ears(keys, DummyOutput())).run()
+        return await Repl(talk, view, env=env, ears=PromptStreams(keys, DummyOutput())).run()
 
     return run
 

@@ -5,7 +5,7 @@ import pytest
 
 from adapters.base import ToolSpec
 from runax_cli.core.results import Evidence, RecordRef, RoleUsage, SqlResult, UsageReport
-from runax_cli.ui.slash_commands import COMMANDS, After, State, is_slash, respond
+from runax_cli.ui.slash_commands import COMMANDS, NextAction, SlashState, is_slash, respond
 
 TOOLS = tuple(
     ToolSpec(name=name, description=f"{name}\nreads \x1b[31mthings", parameters={}, source="api", locator="GET /")
@@ -38,40 +38,40 @@ def test_the_table_is_the_documented_one() -> None:
 
 
 def test_help_is_made_from_the_table() -> None:
-    text = respond("/help", State(Talk())).text
+    text = respond("/help", SlashState(Talk())).text
     assert [line.split()[0] for line in text.splitlines()[:-1]] == list(COMMANDS)
     assert all(command.help in text for command in COMMANDS.values())
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_no_command_fails_before_the_first_question(name: str) -> None:
-    response = respond(name, State(Talk()))
-    assert response.text or response.after is After.QUIT
+    response = respond(name, SlashState(Talk()))
+    assert response.text or response.after is NextAction.QUIT
 
 
 def test_tools_are_listed_and_filtered() -> None:
-    assert respond("/tools", State(Talk())).text.splitlines()[0] == "get_tickets [read] get_tickets reads things"
-    assert respond("/tools CUST", State(Talk())).text.startswith("get_customers")
-    assert respond("/tools xyz", State(Talk())).text == "No tool has 'xyz' in its name."
+    assert respond("/tools", SlashState(Talk())).text.splitlines()[0] == "get_tickets [read] get_tickets reads things"
+    assert respond("/tools CUST", SlashState(Talk())).text.startswith("get_customers")
+    assert respond("/tools xyz", SlashState(Talk())).text == "No tool has 'xyz' in its name."
 
 
 def test_models_are_named_by_role() -> None:
-    assert respond("/model", State(Talk())).text == "agent: gpt\nreducer: mini"
+    assert respond("/model", SlashState(Talk())).text == "agent: gpt\nreducer: mini"
 
 
 def test_usage_sums_all_turns_and_admits_unknown_prices(result_of) -> None:
     results = (result_of(usage=used(10, 20), cost_usd=0.5), result_of(usage=used(1, 2), cost_usd=None))
-    assert respond("/usage", State(Talk(), results)).text.splitlines() == [
+    assert respond("/usage", SlashState(Talk(), results)).text.splitlines() == [
         "agent: 2 requests, 11 tokens in, 0 out",
         "reducer: 4 requests, 22 tokens in, 0 out",
         "cost: $0.5 and what has no known price · 2 turns",
     ]
-    assert "cost: unknown" in respond("/usage", State(Talk(), results[1:])).text
+    assert "cost: unknown" in respond("/usage", SlashState(Talk(), results[1:])).text
 
 
 def test_trace_names_the_file(result_of) -> None:
-    assert respond("/trace", State(Talk(), (result_of(trace_path="/logs/x.jsonl"),))).text == "/logs/x.jsonl"
-    assert "no trace" in respond("/trace", State(Talk(), (result_of(),))).text
+    assert respond("/trace", SlashState(Talk(), (result_of(trace_path="/logs/x.jsonl"),))).text == "/logs/x.jsonl"
+    assert "no trace" in respond("/trace", SlashState(Talk(), (result_of(),))).text
 
 
 def test_why_lists_what_stands_behind_each_statement(result_of) -> None:
@@ -81,7 +81,7 @@ def test_why_lists_what_stands_behind_each_statement(result_of) -> None:
         Evidence(statement="Praha has 12", kind="sql", queries=(asked,), exact=True, verified=True),
         Evidence(statement="It was 47", kind="inference", unproven=("47",), note="47 stands in no evidence"),
     )
-    lines = respond("/why", State(Talk(), (result_of(evidence=evidence),))).text.splitlines()
+    lines = respond("/why", SlashState(Talk(), (result_of(evidence=evidence),))).text.splitlines()
     assert lines == [
         "Evidence: 3 statements",
         "  1. He paid (record, NOT VERIFIED)",
@@ -98,23 +98,23 @@ def test_why_lists_what_stands_behind_each_statement(result_of) -> None:
         "  3. It was 47 (inference, NOT VERIFIED)",
         "     why not: 47 stands in no evidence",
     ]
-    assert "Praha has 12" in respond("/why 2", State(Talk(), (result_of(evidence=evidence),))).text
+    assert "Praha has 12" in respond("/why 2", SlashState(Talk(), (result_of(evidence=evidence),))).text
 
 
 def test_retry_asks_the_last_question_again() -> None:
-    assert respond("/retry", State(Talk(), (), "How many?")).after is After.ASK_AGAIN
-    assert respond("/retry", State(Talk())).after is After.GO_ON
+    assert respond("/retry", SlashState(Talk(), (), "How many?")).after is NextAction.ASK_AGAIN
+    assert respond("/retry", SlashState(Talk())).after is NextAction.GO_ON
 
 
 def test_json_is_data_for_stdout(result_of) -> None:
-    response = respond("/json", State(Talk(), (result_of(),)))
+    response = respond("/json", SlashState(Talk(), (result_of(),)))
     assert response.is_data
     assert json.loads(response.text)["run_id"] == "7f3a"
 
 
 def test_an_unknown_command_names_the_nearest() -> None:
-    assert respond("/tool", State(Talk())).text == "There is no command '/tool'. Did you mean /tools?"
-    assert re.search("/help", respond("/zzz", State(Talk())).text)
+    assert respond("/tool", SlashState(Talk())).text == "There is no command '/tool'. Did you mean /tools?"
+    assert re.search("/help", respond("/zzz", SlashState(Talk())).text)
 
 
 @pytest.mark.parametrize(

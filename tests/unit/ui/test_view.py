@@ -7,21 +7,21 @@ from rich.cells import cell_len
 
 from runax_cli.core import events as ev
 from runax_cli.ui.live import LiveLog, draw
-from runax_cli.ui.progress import CallProgress, Cell, Progress
+from runax_cli.ui.progress import CallProgress, PageState, RunProgress
 
 START = datetime(2026, 11, 21, 12, tzinfo=UTC)
 NOW = START + timedelta(seconds=7)
 calls = st.builds(
     CallProgress,
     tool=st.text(max_size=40),
-    cells=st.lists(st.sampled_from(list(Cell)), max_size=400).map(tuple),
+    cells=st.lists(st.sampled_from(list(PageState)), max_size=400).map(tuple),
     items=st.integers(0, 10**9),
     total_items=st.none() | st.integers(0, 10**9),
     chunks_done=st.integers(0, 500),
     chunks_of=st.none() | st.integers(1, 500),
 )
 states = st.builds(
-    Progress,
+    RunProgress,
     started_at=st.just(START),
     stage=st.sampled_from(["fetching pages", "calling 顧客の一覧を取得する"]),
     tokens_in=st.integers(0, 10**9),
@@ -35,7 +35,7 @@ states = st.builds(
 
 
 @given(states, st.integers(10, 200), st.integers(3, 60), st.booleans())
-def test_the_region_never_outgrows_the_terminal(state: Progress, width: int, height: int, is_unicode: bool) -> None:
+def test_the_region_never_outgrows_the_terminal(state: RunProgress, width: int, height: int, is_unicode: bool) -> None:
     lines = draw(state, width, now=NOW, height=height, is_unicode=is_unicode)
     assert 1 <= len(lines) < height
     assert all(cell_len(line.text) < width for line in lines)
@@ -45,9 +45,9 @@ def test_the_region_never_outgrows_the_terminal(state: Progress, width: int, hei
 
 
 def test_at_forty_columns_pages_tokens_cost_and_time_are_there() -> None:
-    cells = (Cell.REDUCED,) * 3 + (Cell.FETCHED,) * 2 + (Cell.FAILED,) + (Cell.WAITING,) * 3
+    cells = (PageState.REDUCED,) * 3 + (PageState.FETCHED,) * 2 + (PageState.FAILED,) + (PageState.WAITING,) * 3
     call = CallProgress(tool="get_tickets", cells=cells, items=145, total_items=261, chunks_done=3, chunks_of=9)
-    state = Progress(started_at=START, stage="reading", tokens_in=12_345, cost_usd=0.004, calls={"a": call})
+    state = RunProgress(started_at=START, stage="reading", tokens_in=12_345, cost_usd=0.004, calls={"a": call})
     assert [line.text for line in draw(state, 40, now=NOW)] == [
         "7 s · 12k tok · $0.004 reading",
         "get_tickets 5/9 pages · 1 failed · 3/9 ",
@@ -56,23 +56,23 @@ def test_at_forty_columns_pages_tokens_cost_and_time_are_there() -> None:
 
 
 def test_a_thousand_pages_are_condensed_to_three_rows() -> None:
-    call = CallProgress(tool="t", cells=(Cell.FETCHED,) * 1000)
-    lines = draw(Progress(started_at=START, calls={"a": call}), 40, now=NOW)
+    call = CallProgress(tool="t", cells=(PageState.FETCHED,) * 1000)
+    lines = draw(RunProgress(started_at=START, calls={"a": call}), 40, now=NOW)
     assert len(lines) <= 2 + 3
 
 
 def test_without_unicode_the_grid_is_ascii() -> None:
-    call = CallProgress(tool="t", cells=tuple(Cell))
-    assert draw(Progress(started_at=START, calls={"a": call}), 40, now=NOW, is_unicode=False)[-1].text == ".o#x"
+    call = CallProgress(tool="t", cells=tuple(PageState))
+    assert draw(RunProgress(started_at=START, calls={"a": call}), 40, now=NOW, is_unicode=False)[-1].text == ".o#x"
 
 
 def test_nothing_is_drawn_before_and_after_a_run() -> None:
-    assert draw(Progress(), 80, now=NOW) == ()
-    assert draw(Progress(started_at=START, is_finished=True), 80, now=NOW) == ()
+    assert draw(RunProgress(), 80, now=NOW) == ()
+    assert draw(RunProgress(started_at=START, is_finished=True), 80, now=NOW) == ()
 
 
 def test_an_unknown_price_shows() -> None:
-    state = Progress(started_at=START, cost_usd=0.5, is_cost_whole=False)
+    state = RunProgress(started_at=START, cost_usd=0.5, is_cost_whole=False)
     assert "$0.5+?" in draw(state, 80, now=NOW)[0].text
 
 
