@@ -200,7 +200,7 @@ class SqlEngine:
         unknown = re.search(r'(?:column|Table with name) "?([^"!\n]+?)"? (?:not found|does not exist)', message)
         if unknown is None:
             return ""
-        if "QueryableTable" in message.split("\n", 1)[0]:
+        if "Table" in message.split("\n", 1)[0]:
             return f" Tables: {', '.join(self.tables) or 'none yet'}."
         meant = [self.tables[name] for name in self._tables_in(statement)] or list(self.tables.values())
         names = {c.name: f"{c.name} ({table.name})" for table in meant for c in table.columns}
