@@ -37,7 +37,8 @@ from runax_cli.agent.result.verdict import (
 )
 from runax_cli.core.budget import Budget, Limits
 from runax_cli.core.errors import RunaxError, StoreError, TurnTimedOut, first_cause
-from runax_cli.core.events import AnswerDelta, Emitter, EventSink, RunFinished, RunStarted
+from runax_cli.core.event_types import AnswerDelta, RunFinished, RunStarted
+from runax_cli.core.events import Emitter, EventSink
 from runax_cli.core.results import ForecastCheck, RunResult, RunStatus
 from runax_cli.executor.fetch.verify import TotalChange, changes, worth_checking
 from runax_cli.executor.outcome import CallScope

@@ -11,7 +11,8 @@ from typing import TypeVar
 from adapters.base import Json
 from adapters.json_text import compact_bytes
 from runax_cli.core.errors import StoreError
-from runax_cli.core.events import Emitter, Warned
+from runax_cli.core.event_types import Warned
+from runax_cli.core.events import Emitter
 from runax_cli.memory.journal import EntryKind, Journal
 
 _T = TypeVar("_T")

@@ -14,7 +14,8 @@ from enum import IntEnum
 
 from runax_cli.core.budget import Amount, Budget, Reservation
 from runax_cli.core.errors import ContextTooLong, ModelRefused
-from runax_cli.core.events import Emitter, ModelReplied, ModelRequested
+from runax_cli.core.event_types import ModelReplied, ModelRequested
+from runax_cli.core.events import Emitter
 from runax_cli.core.results import RoleUsage, UsageReport
 from runax_cli.models.base import Message, Model, ModelReply, ModelRequest, OnText, Role, ToolSchema, Usage
 from runax_cli.models.pricing import Price

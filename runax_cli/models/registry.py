@@ -11,7 +11,8 @@ from typing import Literal
 
 from adapters.clock import Clock, SystemClock
 from runax_cli.core.budget import Budget
-from runax_cli.core.events import Emitter, Warned
+from runax_cli.core.event_types import Warned
+from runax_cli.core.events import Emitter
 from runax_cli.models.base import Model, Role, Usage
 from runax_cli.models.metering import MaskedModel, MeteredModel, Metering, PrioritySlots, UsageMeter
 from runax_cli.models.pricing import FreePrice, ListPrice, Price, StatedPrice

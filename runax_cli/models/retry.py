@@ -13,7 +13,8 @@ from adapters.http.circuit_breaker import CircuitBreaker
 from adapters.http.rate_limit import RateLimiter
 from runax_cli.core.budget import Amount, Budget
 from runax_cli.core.errors import BudgetExhausted, ModelError
-from runax_cli.core.events import Emitter, RequestDelayed, RetryScheduled, Warned
+from runax_cli.core.event_types import RequestDelayed, RetryScheduled, Warned
+from runax_cli.core.events import Emitter
 from runax_cli.models.base import Model, ModelReply, ModelRequest, OnText
 from runax_cli.models.wire import UnusableReply
 

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from runax_cli.agent import prompts
 from runax_cli.agent.evidence.citations import cited_in
 from runax_cli.core.errors import BudgetExhausted, ModelError
-from runax_cli.core.events import Emitter, TokensChanged, Warned
+from runax_cli.core.event_types import TokensChanged, Warned
+from runax_cli.core.events import Emitter
 from runax_cli.core.untrusted_text import fenced
 from runax_cli.executor.reduce.reducer import beginning_and_end
 from runax_cli.memory.conversation import MOST_CHARS, Exchange, History, RecordEntity, WorkingMemory, ranked, told

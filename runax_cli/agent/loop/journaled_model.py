@@ -17,7 +17,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from runax_cli.core.budget import Amount, Budget
 from runax_cli.core.errors import StoreError
-from runax_cli.core.events import Emitter, Resumed
+from runax_cli.core.event_types import Resumed
+from runax_cli.core.events import Emitter
 from runax_cli.memory.journal import EntryKind, Journal, StoredRun
 from runax_cli.models.base import Model, ModelReply, ModelRequest, OnText, Role
 from runax_cli.models.metering import UsageMeter

@@ -16,7 +16,8 @@ from runax_cli.agent.result.requested_call import RequestedCall
 from runax_cli.agent.result.verdict import Stopped
 from runax_cli.core.budget import Budget, BudgetShares
 from runax_cli.core.errors import first_cause
-from runax_cli.core.events import Emitter, PlanMade, Warned
+from runax_cli.core.event_types import PlanMade, Warned
+from runax_cli.core.events import Emitter
 from runax_cli.core.untrusted_text import fenced
 from runax_cli.executor.outcome import EnvelopeStatus
 

@@ -19,7 +19,8 @@ from runax_cli.agent.result.requested_call import (
 )
 from runax_cli.core.budget import Amount, Budget
 from runax_cli.core.errors import BudgetExhausted, NoProgress, StoreError, first_cause, place_of
-from runax_cli.core.events import Emitter, GuardCode, GuardDecided, ToolSelected, Warned
+from runax_cli.core.event_types import GuardCode, GuardDecided, ToolSelected, Warned
+from runax_cli.core.events import Emitter
 from runax_cli.core.results import Reason, ReasonCode
 from runax_cli.executor.outcome import CallOutcome, CallScope, DecidedCall, EnvelopeStatus, FaultCode, ResultEnvelope
 from runax_cli.guard.approval import WritePolicy

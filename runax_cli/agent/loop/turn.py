@@ -24,7 +24,8 @@ from runax_cli.core.errors import (
     ModelReplyInvalid,
     NoProgress,
 )
-from runax_cli.core.events import AnswerDelta, BudgetNoted, ContextMeasured, Emitter, Warned
+from runax_cli.core.event_types import AnswerDelta, BudgetNoted, ContextMeasured, Warned
+from runax_cli.core.events import Emitter
 from runax_cli.core.untrusted_text import without_template_marks
 from runax_cli.memory.conversation import WorkingMemory
 from runax_cli.models.base import Message, Model, ModelReply, ModelRequest, OnText, ToolCall

@@ -27,7 +27,7 @@ from adapters.clock import Clock
 from adapters.errors import SourceError, TimedOut
 from runax_cli.core.budget import Amount, Budget, Reservation
 from runax_cli.core.errors import BudgetExhausted
-from runax_cli.core.events import RequestDelayed, RetryScheduled, SourceProgressed, SourceRequested, Warned
+from runax_cli.core.event_types import RequestDelayed, RetryScheduled, SourceProgressed, SourceRequested, Warned
 from runax_cli.executor.outcome import CallScope, DecidedCall
 from runax_cli.executor.store.dataset import Dataset
 from runax_cli.models.retry import counting

@@ -13,7 +13,7 @@ from adapters.errors import SourceError
 from adapters.pagination import address, offset_address
 from adapters.pagination.probe.probe import total_again
 from runax_cli.core.errors import BudgetExhausted, place_of
-from runax_cli.core.events import Warned
+from runax_cli.core.event_types import Warned
 from runax_cli.core.results import Reason, ReasonCode, TotalIs
 from runax_cli.executor.fetch.deduplication import id_of
 from runax_cli.executor.fetch.page import FetchedPage

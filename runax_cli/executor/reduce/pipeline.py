@@ -14,7 +14,8 @@ from typing import Any, TypeAlias
 
 from adapters.json_text import compact
 from runax_cli.core.errors import BudgetExhausted, ModelRefused, StoreError
-from runax_cli.core.events import ChunkFailed, ChunkPacked, ChunkReduced, Emitter, FindingsMerged
+from runax_cli.core.event_types import ChunkFailed, ChunkPacked, ChunkReduced, FindingsMerged
+from runax_cli.core.events import Emitter
 from runax_cli.core.results import ReasonCode
 from runax_cli.core.untrusted_text import fenced
 from runax_cli.executor import responses as conclude

@@ -12,7 +12,8 @@ from adapters.clock import ManualClock
 from adapters.http.circuit_breaker import FAILURES_IN_A_ROW
 from runax_cli.core.budget import Amount, Budget, Limits
 from runax_cli.core.errors import ModelError, ModelRefused
-from runax_cli.core.events import CollectingSink, Emitter, RequestDelayed, RetryScheduled, Stamp
+from runax_cli.core.event_types import RequestDelayed, RetryScheduled
+from runax_cli.core.events import CollectingSink, Emitter, Stamp
 from runax_cli.models.base import Message, ModelReply, ModelRequest, OnText, Role, ScriptedModel
 from runax_cli.models.retry import RequestGate, RetryModel, RetryPolicy, counting
 
