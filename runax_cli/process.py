@@ -58,7 +58,7 @@ def ended(*, is_debug: bool) -> Iterator[ExitState]:
 def _lost_output() -> OSError | None:
     """Why the standard output could not be written, if it could not. Without a view nothing was written by one."""
     console = sys.modules.get("runax_cli.ui.console")
-    return console.Outlet.lost_output if console is not None else None
+    return console.SafeStream.lost_output if console is not None else None
 
 
 def _code_of_exit(leaving: typer.Exit | SystemExit) -> int:
