@@ -161,7 +161,7 @@ class SharedLedger:
         self._pool.shutdown(wait=True)
         if self._open is not None:
             self._open.connection.close()
-            self._open.presence.leave()
+            self._open.presence.release()
             self._open = None
 
     async def _in_thread(self, action: Callable[[], _T]) -> _T:
