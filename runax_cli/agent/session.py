@@ -178,7 +178,7 @@ class Session:
         in its limits. Ends as `ask` does; raises StoreError where the journal cannot be read.
         """
         self.id = stored.session_id
-        for run in self.journal.runs_before(stored):
+        for run in self.journal.earlier_runs(stored):
             if run.result is not None and run.result.status in _REMEMBERED:
                 self.history.add(run.question, run.result.answer)
         return await self._run(self._begin(stored.question, on_text, resumed=stored))

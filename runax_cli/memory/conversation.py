@@ -67,7 +67,7 @@ def entities_in(record: Mapping[str, Any], noun: str, *, ref: str | None = None)
             yield RecordEntity(field, _short(inner), name, ref=ref)
 
 
-def ranked(
+def rank_entities(
     entities: Iterable[RecordEntity], question: str, *, most_chars: int = MOST_CHARS
 ) -> tuple[RecordEntity, ...]:
     """Those that share most with the question first, the latest of equals first, as many as `most_chars` hold."""
@@ -83,7 +83,7 @@ def ranked(
     return tuple(kept)
 
 
-def told(entities: Sequence[RecordEntity]) -> str:
+def describe_entities(entities: Sequence[RecordEntity]) -> str:
     """One entity a line."""
     return "\n".join(entity.text for entity in entities)
 

@@ -79,7 +79,7 @@ class RetryPolicy:
         return jitter if asked_s is None else asked_s + jitter
 
 
-def counting(budget: Budget, emitter: Emitter) -> Callable[[RetryScheduled], None]:
+def count_retries(budget: Budget, emitter: Emitter) -> Callable[[RetryScheduled], None]:
     """What tells of each retry and counts it. The listener raises BudgetExhausted where the run may have no more."""
 
     def tell(scheduled: RetryScheduled) -> None:

@@ -18,7 +18,7 @@ from pydantic_settings import DotEnvSettingsSource, EnvSettingsSource
 
 from runax_cli.core.errors import ConfigurationError, UsageError
 from runax_cli.core.paths import config_folder, parents_to_repo_root
-from runax_cli.core.validation_messages import misfit
+from runax_cli.core.validation_messages import describe_error
 from runax_cli.settings.file_schema import (
     FILE_ONLY_KEYS,
     STRUCTURE_KEYS,
@@ -349,8 +349,8 @@ def _told(error: ValidationError, layers: list[SettingsLayer]) -> ConfigurationE
     shown = MASK if name in SECRETS else str(first["input"])
     default = f"the default is {default_of(name)}" if default_of(name) else "it has no default"
     if origin.startswith("flag"):
-        return UsageError(f"'{FLAGS[name]} {shown}': {misfit(first)}. Correct it or leave it out; {default}.")
-    text = f"'{name_of(name)}' is '{shown}' ({origin}): {misfit(first)}. Correct it or take it away; {default}."
+        return UsageError(f"'{FLAGS[name]} {shown}': {describe_error(first)}. Correct it or leave it out; {default}.")
+    text = f"'{name_of(name)}' is '{shown}' ({origin}): {describe_error(first)}. Correct it or take it away; {default}."
     return ConfigurationError(text, setting=name_of(name))
 
 

@@ -320,7 +320,7 @@ async def test_parts_never_use_more_than_the_question_may(stage: Any) -> None:
     assert len({id(share) for share in seen}) == 2
     assert (result.status, result.exit_code) == (RunStatus.LIMIT, 6)
     assert {p.status for p in result.sub_questions} == {RunStatus.COMPLETE, RunStatus.LIMIT}
-    assert "**This part is incomplete:** the budget 'steps' of the sub-question" in result.answer
+    assert "**This part is incomplete:** budget exceeded: 'steps' of the sub-question" in result.answer
 
 
 async def test_the_time_of_a_question_is_that_of_all_its_parts(stage: Any, hours_later: Callable[[], None]) -> None:

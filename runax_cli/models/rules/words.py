@@ -111,13 +111,13 @@ _OPENERS = frozenset("which what list show find count any all many".split())
 _MOST_NOUN_WORDS = 2
 
 
-def topic_of(question: str) -> list[str]:
+def topic_stems(question: str) -> list[str]:
     """The stems of what records are to be about: without the kind of record asked for and without its owner.
 
     "Which open tickets of customer 4 mention a router?" is about routers: the words after the question word only
     name the kind, and "customer 4" is a filter.
     """
-    clues = clues_of(question)
+    clues = read_clues(question)
     owners = [clue for clue in (*clues.numbers, *clues.names) if clue.before and clue.before not in STOP_WORDS]
     dropped = {s for clue in owners for s in stems(f"{clue.before} {clue.value}")} | _kind_asked_for(words(question))
     return [word for word in content_stems(question) if word not in dropped]
@@ -134,7 +134,7 @@ def _kind_asked_for(asked: list[str]) -> set[str]:
     return set()
 
 
-def clues_of(question: str) -> Clues:
+def read_clues(question: str) -> Clues:
     """Read the clues off a question."""
     named, quoted = _quotations(question)
     bare = _QUOTED.sub(" ", question)
