@@ -403,7 +403,7 @@ class Hanging:
             raise
 
 
-async def test_the_wall_time_ends_the_turn_with_what_there_is(stage: Any, hours_later: Callable[[], None]) -> None:
+async def test_the_wall_time_ends_the_turn_with_what_there_is(stage: Any, jump_one_hour: Callable[[], None]) -> None:
     bench = await stage.start(
         [stage.calls(("get_tickets", {}), text="Let me look.")],
         {"get_tickets": tickets},
@@ -412,7 +412,7 @@ async def test_the_wall_time_ends_the_turn_with_what_there_is(stage: Any, hours_
     )
     asking = asyncio.create_task(bench.session.ask("q"))
     await bench.executor.is_running.wait()
-    hours_later()
+    jump_one_hour()
     result = await asking
 
     assert (result.status, result.exit_code) == (RunStatus.LIMIT, 124)

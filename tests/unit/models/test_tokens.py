@@ -178,7 +178,7 @@ def test_a_measured_request_is_judged_anew_after_calibration() -> None:
     assert size.bound(counter) == min(size.n_bytes, -(-size.counted * 1.5 * 1.05 // 1))
 
 
-@pytest.mark.usefixtures("often_switched")
+@pytest.mark.usefixtures("switch_threads_often")
 def test_a_thread_that_packs_records_never_meets_a_calibration_half_done() -> None:
     counter = CalibratedCounter(O200kCounter())
     with ThreadPoolExecutor(max_workers=1) as pool:
