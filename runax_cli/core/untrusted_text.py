@@ -5,6 +5,8 @@ Cheap to import: the handler of fatal errors uses it too.
 
 import re
 
+from adapters.text import truncate
+
 _SEQUENCE = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # CSI: colors, cursor
     r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d\x9e\x9f])[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\|\x9c)"  # OSC, DCS: title, links
@@ -30,7 +32,7 @@ def one_line(text: str, *, limit: int | None = None) -> str:
     """Sanitize `text` (see `strip_control`) to a single line, truncated to `limit` characters with an ellipsis."""
     # Text far beyond the limit need not be sanitized first.
     folded = " ".join(strip_control(text if limit is None else text[: limit * 20]).split())
-    return folded if limit is None or len(folded) <= limit else folded[: max(limit - 1, 0)] + "…"
+    return folded if limit is None else truncate(folded, limit)
 
 
 _CLOSING = re.compile(r"<(\s*)/(?=\s*(?:records|findings|texts|parts|known|summary|conversation)\b)", re.IGNORECASE)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from adapters.text import truncate
 from runax_cli.models.base import Message, Model, ModelReply, ModelRequest, OnText, OutputSchema, Prompt, Usage
 from runax_cli.models.endpoint_errors import SchemaUnsupported
 from runax_cli.models.wire import Quirks, UnusableReply
@@ -28,7 +29,8 @@ REPAIR_PROMPT = Prompt(
 )
 
 _FENCE = re.compile(r"```[A-Za-z0-9_-]*\s*\n(.*?)```", re.DOTALL)
-_MOST_VIOLATIONS = 5
+_MAX_ERRORS = 5
+_MAX_ERROR_CHARS = 200
 _NOTHING = object()
 
 
@@ -97,14 +99,10 @@ def _violations(value: Any, schema: dict[str, Any]) -> tuple[str, ...]:
     from jsonschema import Draft202012Validator
 
     errors = sorted(Draft202012Validator(schema).iter_errors(value), key=lambda error: list(map(str, error.path)))
-    return tuple(f"{error.json_path}: {_short(error.message)}" for error in errors[:_MOST_VIOLATIONS])
+    return tuple(f"{error.json_path}: {truncate(error.message, _MAX_ERROR_CHARS)}" for error in errors[:_MAX_ERRORS])
 
 
-def _short(message: str) -> str:
-    return message if len(message) <= 200 else f"{message[:200]}…"
-
-
-_LONGEST_ECHO = 2000
+_MAX_ECHO_CHARS = 2000
 
 
 class StructuredModel:
@@ -160,7 +158,7 @@ class StructuredModel:
             request,
             messages=(
                 *request.messages,
-                Message("assistant", reply.text[:_LONGEST_ECHO]),
+                Message("assistant", reply.text[:_MAX_ECHO_CHARS]),
                 Message("user", repair_instruction(errors)),
             ),
         )

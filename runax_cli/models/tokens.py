@@ -264,11 +264,6 @@ def measure(request: ModelRequest, counter: CalibratedCounter) -> RequestSize:
     return RequestSize(counter.counted(text) + overhead, len(text.encode("utf-8", "surrogatepass")) + overhead)
 
 
-def request_bound(request: ModelRequest, counter: CalibratedCounter) -> int:
-    """Tokens that `request` cannot exceed at the endpoint, its reply not counted."""
-    return measure(request, counter).bound(counter)
-
-
 async def measure_off_loop(request: ModelRequest, counter: CalibratedCounter) -> RequestSize:
     """`measure`; in a thread where it would hold up the event loop."""
     n_chars = sum(len(message.content) for message in request.messages)

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from runax_cli.models.rules.words import content_stems, fold, read_clues, stem, stems, topic_stems
+from adapters.text import fold
+from runax_cli.models.rules.words import content_stems, read_clues, stem, stems, topic_stems
 
 QUOTE_CHARS = 200
 MOST_FINDINGS = 12

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from runax_cli.models.rules.words import fold, stem, stems, words
+from adapters.text import fold
+from runax_cli.models.rules.words import stem, stems, words
 
 _NUMBERS = ("INT", "DOUBLE", "FLOAT", "DECIMAL", "BIGINT")
 _KEYS = frozenset("id key number no row".split())

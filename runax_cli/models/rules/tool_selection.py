@@ -8,9 +8,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from adapters.text import fold
 from runax_cli.models.base import ToolSchema
 from runax_cli.models.rules.sql import requested_figure
-from runax_cli.models.rules.words import READING_VERBS, Clue, Clues, fold, stem, stems, words
+from runax_cli.models.rules.words import READING_VERBS, Clue, Clues, stem, stems, words
 
 _PLACES = {
     "in": ("city", "town", "state", "region", "country", "location", "place", "address"),

@@ -4,8 +4,9 @@ Knows the surface of English questions. Knows nothing of tools.
 """
 
 import re
-import unicodedata
 from dataclasses import dataclass
+
+from adapters.text import fold
 
 _WORD = re.compile(r"[^\W_]+")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -30,12 +31,6 @@ STOP_WORDS = frozenset(
     concerning regarding
     """.split()
 )
-
-
-def fold(text: str) -> str:
-    """Lower case without diacritics, so that "Baláž" and "balaz" are the same word."""
-    plain = unicodedata.normalize("NFKD", text)
-    return "".join(c for c in plain if not unicodedata.combining(c)).casefold()
 
 
 def words(text: str) -> list[str]:
@@ -192,10 +187,6 @@ def _names(text: str) -> tuple[Clue, ...]:
         if parts:
             found.append(Clue(" ".join(parts), fold(before)))
     return tuple(found)
-
-
-def _is_common(word: str) -> bool:
-    return fold(word) in _NOT_NAMES or fold(word) in STOP_WORDS
 
 
 def _opens(text: str, match: re.Match[str], parts: list[str], name: str) -> bool:
