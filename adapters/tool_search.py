@@ -7,7 +7,6 @@ Knows tools as values. Knows nothing of who asks.
 
 import math
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from itertools import takewhile
 
 from adapters.base import Effect, ToolSpec
 from adapters.czech_glossary import english
+from adapters.text import fold
 
 _WORD = re.compile(r"[^\W_]+")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -209,8 +209,7 @@ def _terms(text: str) -> list[str]:
 
 def _words(text: str) -> list[str]:
     """The folded words of a text; names in snake_case and camelCase fall apart into theirs."""
-    plain = unicodedata.normalize("NFKD", _CAMEL.sub(" ", text))
-    return _WORD.findall("".join(char for char in plain if not unicodedata.combining(char)).casefold())
+    return _WORD.findall(fold(_CAMEL.sub(" ", text)))
 
 
 _ENDINGS = (

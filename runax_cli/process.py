@@ -20,7 +20,7 @@ import typer
 from runax_cli.core.errors import RunaxError, first_cause
 from runax_cli.core.exit_codes import ExitCode, exit_code_of
 from runax_cli.core.untrusted_text import one_line, strip_control
-from runax_cli.core.validation_messages import misfit
+from runax_cli.core.validation_messages import describe_error
 from runax_cli.telemetry.credential_mask import CREDENTIAL_MASK
 
 _OUTPUT_LOST = frozenset({errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EFBIG})
@@ -58,7 +58,7 @@ def ended(*, is_debug: bool) -> Iterator[ExitState]:
 def _lost_output() -> OSError | None:
     """Why the standard output could not be written, if it could not. Without a view nothing was written by one."""
     console = sys.modules.get("runax_cli.ui.console")
-    return console.Outlet.lost_output if console is not None else None
+    return console.SafeStream.lost_output if console is not None else None
 
 
 def _code_of_exit(leaving: typer.Exit | SystemExit) -> int:
@@ -89,7 +89,7 @@ def _told(error: BaseException) -> int:
 def _of_option(error: BaseException, fault: dict[str, Any]) -> str:
     """What is wrong with the value of an option, with the value; nothing where it is not known whose it is."""
     names = getattr(getattr(error, "param", None), "opts", None)
-    return f"'{names[0]} {fault['input']}': {misfit(fault)}" if names else ""
+    return f"'{names[0]} {fault['input']}': {describe_error(fault)}" if names else ""
 
 
 def _usage(error: BaseException, message: str) -> int:

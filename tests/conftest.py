@@ -1,16 +1,53 @@
-"""What every test stands on: a clean environment, its own state folders, no network but loopback, no real model."""
+"""Fixtures of all tests: a clean environment, temporary state folders, no network but loopback, no real model."""
 
+import ast
 import asyncio
+import functools
+import gc
+import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-# How long an example takes, to make or to run, is the machine's; a test that hangs ends by pytest-timeout.
-settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("untimed")
+# No deadline per example: how long one takes depends on the machine, and pytest-timeout ends a test that hangs.
+for _name, _examples in (("default", 100), ("ci", 25), ("thorough", 1000)):
+    settings.register_profile(
+        f"runax-{_name}",
+        max_examples=_examples,
+        derandomize=_name == "ci",
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow],
+    )
+settings.load_profile(f"runax-{os.environ.get('RUNAX_HYPOTHESIS') or ('ci' if os.environ.get('CI') else 'default')}")
+
+
+def _without_gc(parse: Callable[..., Any]) -> Callable[..., Any]:
+    """`ast.parse` with garbage collection off while it runs.
+
+    A finalizer that parses in the middle of another parse (formatting a traceback does, since 3.11) makes CPython
+    before 3.11.8 raise "SystemError: AST constructor recursion depth mismatch" (gh-106905). In pytest's report of a
+    failed test that is an INTERNALERROR, which ends the run and hides the name of the test.
+    """
+
+    @functools.wraps(parse)
+    def guarded(*args: Any, **kwargs: Any) -> Any:
+        was_enabled = gc.isenabled()
+        gc.disable()
+        try:
+            return parse(*args, **kwargs)
+        finally:
+            if was_enabled:
+                gc.enable()
+
+    return guarded
+
+
+if sys.version_info < (3, 11, 8):
+    ast.parse = _without_gc(ast.parse)
 
 _SETTINGS = ("BASE_API_", "OPENAPI_", "MCP_", "LLM_", "OPENAI_", "MAX_", "API_", "RUNAX_", "LOG_DIR", "TIMEOUT")
 
@@ -18,8 +55,6 @@ _SETTINGS = ("BASE_API_", "OPENAPI_", "MCP_", "LLM_", "OPENAI_", "MAX_", "API_",
 @pytest.fixture(autouse=True)
 def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No setting of the developer's machine reaches a test, and no test writes outside its own folder."""
-    import os
-
     for name in list(os.environ):
         if name.startswith(_SETTINGS) or name in {"NO_COLOR", "FORCE_COLOR", "GITHUB_ACTIONS", "CI"}:
             monkeypatch.delenv(name)
@@ -33,8 +68,8 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def often_switched() -> Iterator[None]:
-    """Threads take turns after a few instructions each: what two of them share is met in every state that it has."""
+def switch_threads_often() -> Iterator[None]:
+    """Threads switch after a few instructions, so that races on shared state show."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     yield
@@ -42,8 +77,8 @@ def often_switched() -> Iterator[None]:
 
 
 @pytest.fixture
-def hours_later() -> Callable[[], None]:
-    """Whatever the event loop was to wait for is due: a limit of time is met at the moment that a test chooses."""
+def jump_one_hour() -> Callable[[], None]:
+    """A function that moves the clock of the event loop one hour ahead, so that every pending timeout is due."""
 
     def jump() -> None:
         loop = asyncio.get_running_loop()

@@ -20,7 +20,7 @@ from benchmarks.bench.truth import Truth, shown, truth_of
 from benchmarks.questions import LABELS, LabelQuestion, World
 from benchmarks.questions.check import true_labels
 from runax_cli.core.results import EvidenceKind, RunResult
-from runax_cli.core.untrusted_text import fenced
+from runax_cli.core.untrusted_text import escape_for_prompt
 from runax_cli.executor.labels import LabelField, LabelTask
 from runax_cli.models.tokens import O200kCounter, compact_json
 from runax_cli.runtime.runtime import LABELLER_PROMPTS
@@ -130,7 +130,7 @@ def _prompt_tokens(question: LabelQuestion, counter: O200kCounter) -> int:
     """What a labeller's request costs before its texts."""
     task = LabelTask(question.instruction, (LabelField("label", "string", question.labels),))
     fields = "\n".join(map(str, task.fields))
-    user = LABELLER_PROMPTS.user.fill(instruction=fenced(task.instruction), fields=fields, texts="")
+    user = LABELLER_PROMPTS.user.fill(instruction=escape_for_prompt(task.instruction), fields=fields, texts="")
     parts = (f"system\n{LABELLER_PROMPTS.system.text}\nuser\n{user}", compact_json(task.output.schema))
     return sum(map(counter.count, parts))
 
@@ -219,7 +219,7 @@ def _tasks(questions: Sequence[LabelQuestion]) -> Iterator[LabelQuestion]:
 
 def _chance(task: LabelQuestion, result: RunResult, truth: Truth, world: World, *, seed: int) -> Chance:
     records = list(world.raw(task.fetches[0]))
-    instruction = fenced(task.instruction)
+    instruction = escape_for_prompt(task.instruction)
     weights = Counter(record[task.column] for record in records)
     true, given = Counter(map(task.truth, records)), Counter[str]()
     for text, weight in weights.items():

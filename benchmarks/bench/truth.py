@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from benchmarks.questions import LabelQuestion, World
 from benchmarks.questions.check import true_labels
-from runax_cli.core.untrusted_text import fenced
+from runax_cli.core.untrusted_text import escape_for_prompt
 
 _LINE = re.compile(r"^\[(\d+)\] (.*)$")
 _GARBAGE = "Here are the labels that you asked for:"
@@ -84,7 +84,7 @@ def truth_of(
     labels: dict[str, dict[str, str]] = {}
     allowed: dict[str, tuple[str, ...]] = {}
     for question in questions:
-        instruction = fenced(question.instruction)
+        instruction = escape_for_prompt(question.instruction)
         known = labels.setdefault(instruction, {})
         known |= {shown(text): label for text, label in true_labels(question, world).items()}
         allowed[instruction] = question.labels
@@ -94,7 +94,7 @@ def truth_of(
 def shown(text: str) -> str:
     """A text as a request for labels shows it: on one line, and fenced."""
     is_plain = "\n" not in text and "\r" not in text and not text.startswith('"')
-    return fenced(text if is_plain else json.dumps(text, ensure_ascii=False))
+    return escape_for_prompt(text if is_plain else json.dumps(text, ensure_ascii=False))
 
 
 def _between(text: str, start: str, end: str) -> str:

@@ -28,7 +28,7 @@ from runax_cli.executor.executor import Executor
 from runax_cli.executor.store.dataset import DatasetStore
 from runax_cli.memory.journal import MemoryJournal
 from runax_cli.models.base import Role, ScriptedModel
-from runax_cli.models.metering import most_chars
+from runax_cli.models.metering import max_reply_chars
 from runax_cli.models.registry import ModelRegistry, RoleConfig
 from runax_cli.models.retry import RetryPolicy
 from runax_cli.runtime.runtime import REDUCER_PROMPTS
@@ -80,7 +80,7 @@ class Ran:
         return ALLOWED[self.script.kind] | (frozenset({124}) if is_late else frozenset())
 
     def _checks(self, result: RunResult) -> Sequence[tuple[bool, str]]:
-        script, longest = self.script, most_chars(self.sent.most_out)
+        script, longest = self.script, max_reply_chars(self.sent.most_out)
         return (
             (result.exit_code not in self._allowed, f"ended with {result.exit_code}: {result.error}"),
             (result.exit_code not in _CODES[result.status], f"status {result.status} with code {result.exit_code}"),

@@ -8,7 +8,8 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from runax_cli.core.events import CallProbed, ChunkingPlanned, Event, EventSink, ModelReplied, StrategyChosen
+from runax_cli.core.event_types import CallProbed, ChunkingPlanned, ModelReplied, StrategyChosen
+from runax_cli.core.events import Event, EventSink
 from runax_cli.core.results import ForecastCheck, UsageReport
 from runax_cli.executor.strategy import Strategy
 from runax_cli.models.base import Role

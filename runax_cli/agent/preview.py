@@ -19,7 +19,8 @@ from runax_cli.agent.result.verdict import Stopped
 from runax_cli.agent.session import Session
 from runax_cli.core.budget import Budget
 from runax_cli.core.errors import TurnTimedOut
-from runax_cli.core.events import Emitter, Event, EventSink, ModelReplied
+from runax_cli.core.event_types import ModelReplied
+from runax_cli.core.events import Emitter, Event, EventSink
 from runax_cli.executor.dry_run import CallPreview, DryRunExecutor
 from runax_cli.executor.strategy import Strategy
 from runax_cli.guard.approval import AlwaysDeny, WritePolicy

@@ -37,7 +37,8 @@ from runax_cli.agent.result.verdict import (
 )
 from runax_cli.core.budget import Budget, Limits
 from runax_cli.core.errors import RunaxError, StoreError, TurnTimedOut, first_cause
-from runax_cli.core.events import AnswerDelta, Emitter, EventSink, RunFinished, RunStarted
+from runax_cli.core.event_types import AnswerDelta, RunFinished, RunStarted
+from runax_cli.core.events import Emitter, EventSink
 from runax_cli.core.results import ForecastCheck, RunResult, RunStatus
 from runax_cli.executor.fetch.verify import TotalChange, changes, worth_checking
 from runax_cli.executor.outcome import CallScope
@@ -177,7 +178,7 @@ class Session:
         in its limits. Ends as `ask` does; raises StoreError where the journal cannot be read.
         """
         self.id = stored.session_id
-        for run in self.journal.runs_before(stored):
+        for run in self.journal.earlier_runs(stored):
             if run.result is not None and run.result.status in _REMEMBERED:
                 self.history.add(run.question, run.result.answer)
         return await self._run(self._begin(stored.question, on_text, resumed=stored))

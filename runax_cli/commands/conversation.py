@@ -139,7 +139,7 @@ class SessionConversation:
         Earlier answers of its conversation are remembered; their datasets are not at hand, and no other gets a name
         by which these answers cite them.
         """
-        earlier = (run.result for run in self.runtime.journal.runs_before(stored) if run.result is not None)
+        earlier = (run.result for run in self.runtime.journal.earlier_runs(stored) if run.result is not None)
         self.runtime.store.never_again(call.dataset for result in earlier for call in result.calls if call.dataset)
         mark_session(self.runtime.store.folder, stored.session_id)
         return self.redactor.model(await self.session.resume(stored))

@@ -24,7 +24,7 @@ def list_runs(limit: int, common: CommonOptions) -> ExitCode:
     """Print the latest runs."""
     printer = Printer(environment_of(common), common.output.form)
     journal = _journal()
-    stored = () if journal is None else journal.runs(limit)
+    stored = () if journal is None else journal.latest_runs(limit)
     if journal is not None:
         journal.close()
     if not stored:
@@ -73,7 +73,7 @@ def show_run(prefix: str, common: CommonOptions) -> ExitCode:
 def stored_run(prefix: str) -> StoredRun:
     """The run whose id begins so. Raises UsageError where none or several do."""
     journal = _journal()
-    stored = None if journal is None else journal.run(prefix)
+    stored = None if journal is None else journal.find_run(prefix)
     if journal is not None:
         journal.close()
     if stored is None:

@@ -1,12 +1,11 @@
-"""Budgets: reserve the worst case, then settle what was really used.
+"""Budgets: reserve the worst case before a request, then settle with what it really used.
 
-Check-then-spend overshoots under concurrency; a reservation cannot. A budget may have a parent, and a reservation
-then counts in every ancestor; what the last of them shares with other processes is behind a seam. Knows amounts and
-limits only: no clock, no prices, no I/O.
+Checking first and spending later overshoots when requests run in parallel; a reservation does not. A budget can have a
+parent, and a reservation counts in every ancestor. Limits shared with other processes are behind `SharedLimits`.
 """
 
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, fields
 from typing import Protocol
 
@@ -15,7 +14,7 @@ from runax_cli.core.errors import BudgetExhausted
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Amount:
-    """How much of each resource. `usd` is money; requests are those to sources, retries those to anybody."""
+    """An amount of each resource. `requests` counts requests to sources, `retries` those to sources and models."""
 
     steps: int = 0
     calls: int = 0
@@ -33,7 +32,7 @@ class Amount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """The most of each resource that may be used; None is no limit."""
+    """The maximum of each resource; None means no limit."""
 
     steps: int | None = None
     calls: int | None = None
@@ -44,47 +43,47 @@ class Limits:
 
 
 class SharedReservation(Protocol):
-    """A worst case that is set aside where other processes see it."""
+    """A reservation that other processes see."""
 
     def settle(self, actual: Amount) -> None:
-        """Replace it by what was really used. Never blocks and never raises: what is not settled stays set aside."""
+        """Replace the reservation by `actual`. Never blocks and never raises; until then it stays reserved."""
 
 
 class SharedLimits(Protocol):
-    """Limits that other processes use up as well."""
+    """Limits that several processes use up together."""
 
-    def rest(self, resource: str) -> float | None:
-        """What was left of `resource` when it was last looked; None where nothing limits it. Advice only."""
+    def remaining(self, resource: str) -> float | None:
+        """What was left of `resource` at the last refresh, None if it is unlimited. An estimate, not a guarantee."""
 
     async def refresh(self) -> None:
-        """Look what is left. Raises BudgetExhausted where that cannot be learnt and a limit depends on it."""
+        """Read what is left. Raises BudgetExhausted if a limit applies and its use cannot be read."""
 
     async def reserve(self, amount: Amount) -> SharedReservation:
-        """Set `amount` aside, or raise BudgetExhausted and change nothing."""
+        """Reserve `amount`, or raise BudgetExhausted and change nothing."""
 
 
 class Reservation:
-    """A worst case that is set aside. Settle it once with what was really used; leaving it unsettled keeps it."""
+    """A reserved worst case. Settle it once with what was really used; until then it stays reserved."""
 
     def __init__(self, budget: "Budget", amount: Amount) -> None:
         self._budget = budget
         self.amount = amount
         self.is_open = True
-        self.hold: SharedReservation | None = None
+        self.shared: SharedReservation | None = None
 
     def settle(self, actual: Amount) -> None:
         """Replace the reservation by `actual`. A second call changes nothing."""
         if self.is_open:
             self.is_open = False
             self._budget._settle(self.amount, actual)
-            if self.hold is not None:
-                self.hold.settle(actual)
+            if self.shared is not None:
+                self.shared.settle(actual)
 
 
 class Budget:
-    """Limits of one owner ("turn", "session", …), with what is spent and what is reserved.
+    """The limits of one owner ("turn", "session", …), with what is spent and what is reserved.
 
-    `shared` are limits beyond this process, which `take` and `held` observe; `reserve` stays inside of it.
+    `reserve_shared` and `reservation` also apply the `shared` limits of all processes; `reserve` does not.
     """
 
     def __init__(
@@ -96,7 +95,7 @@ class Budget:
         shared: SharedLimits | None = None,
         flags: str = "--max-",
     ) -> None:
-        """`flags` is how the options begin that raise these limits."""
+        """`flags` is the prefix of the command line options that raise these limits."""
         self.limits = limits
         self.owner = owner
         self.flags = flags
@@ -106,46 +105,46 @@ class Budget:
         self._shared: SharedLimits | None = parent._shared if parent is not None else shared
 
     def child(self, limits: Limits, *, owner: str) -> "Budget":
-        """A budget whose reservations count here too."""
+        """A budget whose reservations count in this one as well."""
         return Budget(limits, owner=owner, parent=self)
 
     def remaining(self, resource: str) -> float | None:
-        """What may still be reserved of `resource` here and in every ancestor; None where nothing limits it.
+        """What can still be reserved of `resource` here and in every ancestor, None if it is unlimited.
 
-        What is left of limits that other processes use up too is as it was when last looked at.
+        For shared limits this is the state at the last refresh.
         """
-        rests = [rest for budget in self._chain() if (rest := budget._rest(resource)) is not None]
-        if self._shared is not None and (common := self._shared.rest(resource)) is not None:
-            rests.append(common)
-        return min(rests) if rests else None
+        remaining = [rest for budget in self._chain() if (rest := budget._remaining(resource)) is not None]
+        if self._shared is not None and (shared := self._shared.remaining(resource)) is not None:
+            remaining.append(shared)
+        return min(remaining, default=None)
 
     async def refresh(self) -> None:
-        """Learn what other processes have left. Raises BudgetExhausted where that is not to be learnt."""
+        """Read what is left of the shared limits. Raises BudgetExhausted if that cannot be read."""
         if self._shared is not None:
             await self._shared.refresh()
 
-    async def take(self, amount: Amount) -> Reservation:
-        """Set `amount` aside here, in all ancestors and among all processes, or raise BudgetExhausted."""
+    async def reserve_shared(self, amount: Amount) -> Reservation:
+        """Reserve `amount` here, in all ancestors and in the shared limits, or raise BudgetExhausted."""
         reservation = self.reserve(amount)
         if self._shared is not None:
             try:
-                reservation.hold = await self._shared.reserve(amount)
+                reservation.shared = await self._shared.reserve(amount)
             except BaseException:
                 reservation.settle(Amount())
                 raise
         return reservation
 
     @asynccontextmanager
-    async def held(self, amount: Amount) -> AsyncIterator[Reservation]:
-        """Take for a block. A block that leaves without settling has used the worst case."""
-        reservation = await self.take(amount)
+    async def reservation(self, amount: Amount) -> AsyncIterator[Reservation]:
+        """`reserve_shared` for a `with` block. If the block does not settle, the whole amount counts as used."""
+        reservation = await self.reserve_shared(amount)
         try:
             yield reservation
         finally:
             reservation.settle(amount)
 
     def reserve(self, amount: Amount) -> Reservation:
-        """Set `amount` aside in this budget and all its ancestors, or raise BudgetExhausted and change nothing."""
+        """Reserve `amount` in this budget and all its ancestors, or raise BudgetExhausted and change nothing."""
         for budget in self._chain():
             budget._require(amount)
         for budget in self._chain():
@@ -153,17 +152,8 @@ class Budget:
         return Reservation(self, amount)
 
     def charge(self, amount: Amount) -> None:
-        """Count what was used before this budget was made, even where that is above a limit."""
+        """Add what was used before this budget existed, even if that exceeds a limit."""
         self.spent = self.spent + amount
-
-    @contextmanager
-    def reserved_for(self, amount: Amount) -> Iterator[Reservation]:
-        """Reserve for a block. A block that leaves without settling has used the worst case."""
-        reservation = self.reserve(amount)
-        try:
-            yield reservation
-        finally:
-            reservation.settle(amount)
 
     def _chain(self) -> "Iterator[Budget]":
         budget: Budget | None = self
@@ -171,7 +161,7 @@ class Budget:
             yield budget
             budget = budget._parent
 
-    def _rest(self, resource: str) -> float | None:
+    def _remaining(self, resource: str) -> float | None:
         limit: float | None = getattr(self.limits, resource)
         if limit is None:
             return None
@@ -183,17 +173,17 @@ class Budget:
 
     def _require(self, amount: Amount) -> None:
         for field in fields(amount):
-            asked: float = getattr(amount, field.name)
-            rest = self._rest(field.name)
-            if asked > 0 and rest is not None and asked > rest:
-                given: float | None = getattr(self.limits, field.name)
-                limit = self._used(field.name) + rest if given is None else given
+            requested: float = getattr(amount, field.name)
+            remaining = self._remaining(field.name)
+            if requested > 0 and remaining is not None and requested > remaining:
+                own_limit: float | None = getattr(self.limits, field.name)
+                limit = self._used(field.name) + remaining if own_limit is None else own_limit
                 raise BudgetExhausted(
                     resource=field.name,
                     owner=self.owner,
                     limit=limit,
-                    used=limit - rest,
-                    asked=asked,
+                    used=limit - remaining,
+                    requested=requested,
                     flag=self.flags + field.name,
                 )
 
@@ -204,56 +194,55 @@ class Budget:
 
 
 class _BudgetShare(Budget):
-    """What one of several may use: everything that is left, but for what is guaranteed to the others."""
+    """The budget of one of several workers: all that is left of the whole, less what is guaranteed to the others."""
 
-    def __init__(self, whole: Budget, *, owner: str, kept_for_others: Callable[["_BudgetShare", str], float]) -> None:
+    def __init__(
+        self, whole: Budget, *, owner: str, reserved_for_others: Callable[["_BudgetShare", str], float]
+    ) -> None:
         super().__init__(Limits(), owner=owner, parent=whole)
         self._whole = whole
-        self._kept_for_others = kept_for_others
+        self._reserved_for_others = reserved_for_others
 
-    def _rest(self, resource: str) -> float | None:
-        rest = self._whole.remaining(resource)
-        return None if rest is None else max(0.0, rest - self._kept_for_others(self, resource))
+    def _remaining(self, resource: str) -> float | None:
+        remaining = self._whole.remaining(resource)
+        return None if remaining is None else max(0.0, remaining - self._reserved_for_others(self, resource))
 
 
 class BudgetShares:
-    """One budget among several who work at the same time.
+    """One budget shared by several workers that run in parallel.
 
-    Half of it is guaranteed to them in equal parts, so that none is starved; the other half, and what is left of the
-    part of one that is closed, belongs to whoever needs it first. Together they never use more than the whole.
+    Half of it is guaranteed to them in equal parts, so that none is starved. The other half, and the unused part of a
+    worker that is done, goes to whoever asks first. Together they never use more than the whole.
     """
 
     def __init__(self, whole: Budget, *, among: int) -> None:
         self._whole = whole
-        self._guaranteed = {field.name: _half(whole, field.name, among) for field in fields(Amount)}
+        self._guaranteed = {field.name: _guaranteed_share(whole, field.name, among) for field in fields(Amount)}
         self._open: list[_BudgetShare | None] = [None] * among
 
     def open(self, *, owner: str) -> Budget:
-        """The budget of the next one. Raises ValueError where all have theirs and none was closed."""
-        share = _BudgetShare(self._whole, owner=owner, kept_for_others=self._kept)
+        """The budget of the next worker. Raises ValueError if all shares are open."""
+        share = _BudgetShare(self._whole, owner=owner, reserved_for_others=self._guaranteed_to_others)
         self._open[self._open.index(None)] = share
         return share
 
     def close(self, share: Budget) -> None:
-        """Its owner is done: what it did not use is there for the others."""
+        """The worker is done: the rest of its guaranteed part is free for the others."""
         self._open = [other for other in self._open if other is not share]
 
     def reopen(self) -> None:
-        """One that was closed is worked on once more."""
+        """Add a share for a worker that runs again after it was closed."""
         self._open.append(None)
 
-    def guaranteed(self, resource: str) -> float:
-        """What each may use in any case; 0 where nothing limits the resource."""
-        return self._guaranteed[resource]
-
-    def _kept(self, mine: _BudgetShare, resource: str) -> float:
-        own = self._guaranteed[resource]
+    def _guaranteed_to_others(self, mine: _BudgetShare, resource: str) -> float:
+        share = self._guaranteed[resource]
         others = [other for other in self._open if other is not mine]
-        return sum(own if other is None else max(0.0, own - other._used(resource)) for other in others)
+        return sum(share if other is None else max(0.0, share - other._used(resource)) for other in others)
 
 
-def _half(whole: Budget, resource: str, among: int) -> float:
-    rest = whole.remaining(resource)
-    if rest is None:
+def _guaranteed_share(whole: Budget, resource: str, among: int) -> float:
+    """Half of what is left, divided equally; 0 if the resource is unlimited. Only money is divisible."""
+    remaining = whole.remaining(resource)
+    if remaining is None:
         return 0.0
-    return rest / (2 * among) if resource == "usd" else float(rest // (2 * among))
+    return remaining / (2 * among) if resource == "usd" else float(remaining // (2 * among))

@@ -1,30 +1,30 @@
-"""Errors of the runner, one tree.
+"""The errors of the runner, one tree.
 
-Each names the thing in quotes, its value and the next step. Knows nothing of exit codes (`cli` maps) and nothing
-of how a source fails (`adapters.errors`). A failed tool is no error here: it is an envelope.
+A message names what is wrong in quotes, its value and the next step. `exit_codes` maps errors to exit codes; errors of
+sources are in `adapters.errors`. A failed tool call is not an error but an envelope with `status` "error".
 """
 
 from pathlib import PurePath
 
 
 class RunaxError(Exception):
-    """Root of all errors that runax raises on purpose."""
+    """The base of all errors that runax raises on purpose."""
 
 
 def first_cause(error: BaseException) -> BaseException:
-    """The first error inside groups of errors: a group says nothing to a user."""
+    """The first error inside an exception group, whose own message does not help a user."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error
 
 
 def sentence(text: str) -> str:
-    """The text with the full stop that another sentence needs before it; a question has its own mark."""
+    """The text with a full stop at its end, unless it ends with `?` or `!`."""
     return text if text.endswith(("?", "!")) else f"{text.rstrip('.')}."
 
 
-def place_of(error: BaseException) -> str:
-    """Where an error was raised, as `module.py:line`; '' where it never was."""
+def raised_at(error: BaseException) -> str:
+    """Where an error was raised, as `module.py:line`; "" if it was not raised."""
     at = error.__traceback__
     while at is not None and at.tb_next is not None:
         at = at.tb_next
@@ -32,7 +32,7 @@ def place_of(error: BaseException) -> str:
 
 
 class UsageError(RunaxError):
-    """The command line asks for something that cannot be."""
+    """The command line is wrong: an unknown option, a bad value or options that exclude each other."""
 
 
 class ConfigurationError(RunaxError):
@@ -44,48 +44,48 @@ class ConfigurationError(RunaxError):
 
 
 class BudgetExhausted(RunaxError):
-    """A reservation would pass a limit: `resource` of `owner` has `limit`, of which `used` is spent or reserved.
+    """A reservation would exceed a limit: `resource` of `owner` has `limit`, of which `used` is spent or reserved.
 
-    `flag` is the option that raises it, where that is not the one for a turn.
+    `flag` is the option that raises the limit, if it is not that of a turn.
     """
 
     def __init__(
-        self, *, resource: str, owner: str, limit: float, used: float, asked: float, flag: str | None = None
+        self, *, resource: str, owner: str, limit: float, used: float, requested: float, flag: str | None = None
     ) -> None:
         flag = flag or f"--max-{resource.replace('_', '-')}"
         super().__init__(
-            f"the budget '{resource}' of the {owner} is {limit:g}; {used:g} is spent or reserved and {asked:g} more "
-            f"was asked for. Raise it with {flag} or ask a narrower question."
+            f"budget exceeded: '{resource}' of the {owner} is limited to {limit:g}; {used:g} is spent or reserved and "
+            f"{requested:g} more is needed. Raise the limit with {flag} or ask a narrower question."
         )
-        self.resource, self.owner, self.limit, self.used, self.asked = resource, owner, limit, used, asked
+        self.resource, self.owner, self.limit, self.used, self.requested = resource, owner, limit, used, requested
 
 
 class LedgerClosed(BudgetExhausted):
-    """What all processes have used together cannot be learnt: then nothing more may be used. `path` is the ledger."""
+    """The spend ledger at `path` cannot be read or written, so that limits of a day or tenant cannot be checked."""
 
     def __init__(self, why: str, *, path: str) -> None:
-        super().__init__(resource="ledger", owner="day", limit=0, used=0, asked=0)
+        super().__init__(resource="ledger", owner="day", limit=0, used=0, requested=0)
         text = (
-            f"the ledger '{path}' of what a day has used cannot be read or written: {why}. A limit of the day or the "
-            "tenant rests on it, so nothing more is sent. Free some space, make the folder writable, or move the file "
-            "away to begin a new one."
+            f"cannot read or write the spend ledger '{path}': {why}. Limits of the day or the tenant depend on it, so "
+            "no more requests are sent. Free disk space, make the folder writable, or move the file away to start a "
+            "new ledger."
         )
         self.args = (text,)
         self.path = path
 
 
 class NoProgress(RunaxError):
-    """The steps of a turn led nowhere: the same error, the same calls in a circle, nothing new for long."""
+    """The steps of a turn make no progress: the same error again, the same calls in a loop, or no new data."""
 
 
 class SourceUnavailable(RunaxError):
-    """A source cannot be used at all: its document cannot be read, its server cannot be reached."""
+    """A source cannot be used: its document cannot be read or its server cannot be reached."""
 
 
 class ModelError(RunaxError):
-    """A model endpoint gave no usable reply; `retryable` says whether asking again can help.
+    """A model endpoint gave no usable reply; `retryable` says whether a retry can help.
 
-    `status` is that of the refusal, None where there was no answer or it was no refusal.
+    `status` is the HTTP status of a refusal, None if there was no response or another failure.
     """
 
     def __init__(
@@ -102,31 +102,31 @@ class ModelError(RunaxError):
 
 
 class ModelRefused(ModelError):
-    """The endpoint refused for good: bad key, unknown model, invalid request. Never retried."""
+    """The endpoint rejected the request (bad key, unknown model, invalid request). Never retried."""
 
 
 class ModelKeyRefused(ModelRefused):
-    """The endpoint does not take the key: that is the user's to mend, like a missing one."""
+    """The endpoint rejected the API key: a configuration error, like a missing key."""
 
 
 class ContextTooLong(ModelRefused):
-    """The endpoint says that the request is longer than the model's context."""
+    """The request is longer than the context window of the model, as the endpoint reports it."""
 
 
 class ModelReplyInvalid(ModelError):
-    """A reply arrived and is not what was asked for (cut off, malformed, outside the schema)."""
+    """A reply arrived that cannot be used: cut off, malformed or not valid against the schema."""
 
 
 class ApprovalDenied(RunaxError):
-    """An action needs approval, and nobody gave it."""
+    """An action needs approval and was not approved."""
 
 
 class TurnTimedOut(RunaxError):
-    """The wall time of a turn is used up (`--timeout`)."""
+    """A turn took longer than `--timeout`."""
 
 
 class StoreError(RunaxError):
-    """State cannot be written or read (full disk, read-only, damaged); `path` names the place."""
+    """State at `path` cannot be read or written: disk full, read-only or file damaged."""
 
     def __init__(self, message: str, *, path: str) -> None:
         super().__init__(message)

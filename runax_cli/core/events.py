@@ -1,7 +1,7 @@
-"""Everything a user may see, as typed events in one stream.
+"""One stream of typed events: what a user may see, and what the log, metrics and traces record.
 
-The console, the JSONL stream, the log file, metrics and traces only listen. Knows what can happen and the context it
-happens in (`Stamp`); the bodies themselves are `happenings`. Knows nothing of how it is shown.
+`Emitter` stamps an event body with the run, span, part, call and role it belongs to and hands it to a sink. The bodies
+are in `event_types`.
 """
 
 import itertools
@@ -11,89 +11,7 @@ from datetime import UTC, datetime
 from typing import Any, Protocol
 from uuid import uuid4
 
-from runax_cli.core.event_types import (
-    AnswerDelta,
-    AnyEvent,
-    BudgetNoted,
-    CallFinished,
-    CallProbed,
-    ChunkFailed,
-    ChunkingPlanned,
-    ChunkPacked,
-    ChunkReduced,
-    ContextMeasured,
-    DatasetLabelled,
-    DatasetQueried,
-    DatasetSealed,
-    EventData,
-    FindingsMerged,
-    GuardCode,
-    GuardDecided,
-    ModelReplied,
-    ModelRequested,
-    PageFailed,
-    PageFetched,
-    PagingDetected,
-    PlanMade,
-    RequestDelayed,
-    Resumed,
-    RetryScheduled,
-    RunFinished,
-    RunStarted,
-    SourceProgressed,
-    SourceRequested,
-    StrategyChosen,
-    StructureSeen,
-    TokensChanged,
-    ToolSelected,
-    ToolsOffered,
-    Warned,
-)
-
-__all__ = [
-    "EVENT_VERSION",
-    "AnswerDelta",
-    "AnyEvent",
-    "BudgetNoted",
-    "CallFinished",
-    "CallProbed",
-    "ChunkFailed",
-    "ChunkPacked",
-    "ChunkReduced",
-    "ChunkingPlanned",
-    "CollectingSink",
-    "ContextMeasured",
-    "DatasetLabelled",
-    "DatasetQueried",
-    "DatasetSealed",
-    "Emitter",
-    "Event",
-    "EventData",
-    "EventSink",
-    "FindingsMerged",
-    "GuardCode",
-    "GuardDecided",
-    "ModelReplied",
-    "ModelRequested",
-    "PageFailed",
-    "PageFetched",
-    "PagingDetected",
-    "PlanMade",
-    "RequestDelayed",
-    "Resumed",
-    "RetryScheduled",
-    "RunFinished",
-    "RunStarted",
-    "SourceProgressed",
-    "SourceRequested",
-    "Stamp",
-    "StrategyChosen",
-    "StructureSeen",
-    "TokensChanged",
-    "ToolSelected",
-    "ToolsOffered",
-    "Warned",
-]
+from runax_cli.core.event_types import AnyEvent
 
 EVENT_VERSION = 1
 

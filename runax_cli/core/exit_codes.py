@@ -1,7 +1,4 @@
-"""Exit codes: the one closed list, from which the documentation is generated.
-
-Knows what each code tells a script, and which error leads to which code: the one place that maps them.
-"""
+"""The exit codes, and the only mapping from errors to them. `docs/exit-codes.md` is generated from this module."""
 
 from enum import IntEnum
 
@@ -9,12 +6,12 @@ from runax_cli.core import errors
 
 
 class ExitCode(IntEnum):
-    """What the process tells the caller; `meaning` is the line that the documentation shows."""
+    """An exit code of the process; `meaning` is its line in the documentation."""
 
     meaning: str
 
     def __new__(cls, value: int, meaning: str) -> "ExitCode":
-        """Pair a code with its meaning."""
+        """Create a member from a code and its meaning."""
         member = int.__new__(cls, value)
         member._value_ = value
         member.meaning = meaning
@@ -51,5 +48,5 @@ _BY_ERROR: tuple[tuple[type[BaseException], ExitCode], ...] = (
 
 
 def exit_code_of(error: BaseException) -> ExitCode:
-    """The code for an error that ends a run; what is not in the list is an internal error."""
+    """The exit code for an error that ends a run; an unlisted error is an internal error."""
     return next((code for kind, code in _BY_ERROR if isinstance(error, kind)), ExitCode.INTERNAL)

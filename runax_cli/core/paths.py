@@ -1,11 +1,13 @@
-"""Where files of the user live: the XDG folders, and the way from a folder up to its repository's root.
+"""The user's folders for state, settings and caches, and the search from a folder up to its repository's root.
 
-Knows names of folders and their permissions. Knows nothing of what is kept in them.
+The folders are those of the platform (`platformdirs`). On Linux and macOS, `XDG_STATE_HOME`, `XDG_CONFIG_HOME` and
+`XDG_CACHE_HOME` override them if they are absolute.
 """
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
+
+import platformdirs
 
 from runax_cli.core.errors import StoreError
 
@@ -13,42 +15,36 @@ APPLICATION = "runax"
 
 
 def state_folder() -> Path:
-    """`$XDG_STATE_HOME/runax`: the journal and the datasets."""
-    return _xdg("XDG_STATE_HOME", ".local/state")
+    """The journal and the datasets: `$XDG_STATE_HOME/runax`, by default `~/.local/state/runax` on Linux."""
+    return platformdirs.user_state_path(APPLICATION, appauthor=False)
 
 
 def config_folder() -> Path:
-    """`$XDG_CONFIG_HOME/runax`: the user's own settings file."""
-    return _xdg("XDG_CONFIG_HOME", ".config")
+    """The user's settings file: `$XDG_CONFIG_HOME/runax`, by default `~/.config/runax` on Linux."""
+    return platformdirs.user_config_path(APPLICATION, appauthor=False)
 
 
 def cache_folder() -> Path:
-    """`$XDG_CACHE_HOME/runax`: what can be made again at any time."""
-    return _xdg("XDG_CACHE_HOME", ".cache")
-
-
-def _xdg(variable: str, fallback: str) -> Path:
-    value = os.environ.get(variable, "")
-    root = Path(value) if value and Path(value).is_absolute() else Path.home() / fallback
-    return root / APPLICATION
+    """Files that can be made again: `$XDG_CACHE_HOME/runax`, by default `~/.cache/runax` on Linux."""
+    return platformdirs.user_cache_path(APPLICATION, appauthor=False)
 
 
 def ensure_private(folder: Path) -> Path:
-    """Make `folder` (mode 0700) with its parents, and return it. Raises StoreError where it cannot be made."""
+    """Create `folder` (mode 0700) with its parents and return it. Raises StoreError."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         folder.chmod(0o700)
     except OSError as error:
         raise StoreError(
-            f"the folder '{folder}' cannot be made ({error.strerror}). Free the place or set XDG_STATE_HOME to a "
-            "folder that you may write.",
+            f"cannot create the folder '{folder}': {error.strerror}. Make room for it or set "
+            "XDG_STATE_HOME to a writable folder.",
             path=str(folder),
         ) from error
     return folder
 
 
-def upward(start: Path) -> Iterator[Path]:
-    """`start` and its parents up to the repository's root; only `start` where no repository holds it."""
+def parents_to_repo_root(start: Path) -> Iterator[Path]:
+    """`start` and its parents up to the root of its git repository; only `start` outside a repository."""
     chain = (start, *start.parents)
     root = next((index for index, folder in enumerate(chain) if (folder / ".git").exists()), 0)
     yield from chain[: root + 1]

@@ -1,14 +1,16 @@
-"""Foreign text made fit for a terminal: nothing in it steers the terminal, turns the reading order or hides.
+"""Sanitizes text from sources and models, for the terminal and for prompts.
 
-Pure, and cheap to import: an error that ends the process passes through here too. Knows characters and sequences.
+Cheap to import: the handler of fatal errors uses it too.
 """
 
 import re
 
+from adapters.text import truncate
+
 _SEQUENCE = re.compile(
-    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # CSI: colors, cursor
     r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d\x9e\x9f])[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\|\x9c)"  # OSC, DCS: title, links
-    r"|\x1b[ -/]*[0-~]"  # the rest, and beginnings of sequences that never end
+    r"|\x1b[ -/]*[0-~]"  # all others, and the start of a sequence that never ends
 )
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _TAGS = re.compile("[\U000e0000-\U000e007f]")
@@ -16,21 +18,21 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def strip_control(text: str) -> str:
-    r"""`text` without anything that steers a terminal or turns the reading order.
+    r"""Remove escape sequences, control characters and bidirectional controls.
 
-    Takes out escape sequences (with the text inside them), C0 and C1 characters but `\n` and `\t`, all that turns the
-    reading order (marks, overrides, isolates), and tags, which are text that nobody sees. `\r` becomes a line end, a
-    lone surrogate U+FFFD. A sequence that never ends loses its beginning only, so that nothing can be hidden behind it.
+    Removes escape sequences with the text inside them, C0 and C1 characters except `\n` and `\t`, bidirectional marks,
+    overrides and isolates, and tag characters, which are invisible. `\r` becomes `\n`, a lone surrogate U+FFFD. Of an
+    unterminated sequence only the start is removed, so that it cannot hide the text after it.
     """
     lines = text.replace("\r\n", "\n").replace("\r", "\n")
     return _SURROGATE.sub("\ufffd", _TAGS.sub("", _CONTROL.sub("", _SEQUENCE.sub("", lines))))
 
 
 def one_line(text: str, *, limit: int | None = None) -> str:
-    """`text` disarmed, with its white space folded, and cut at `limit` characters with an ellipsis."""
-    # What is far beyond the limit need not be cleaned first.
+    """Sanitize `text` (see `strip_control`) to a single line, truncated to `limit` characters with an ellipsis."""
+    # Text far beyond the limit need not be sanitized first.
     folded = " ".join(strip_control(text if limit is None else text[: limit * 20]).split())
-    return folded if limit is None or len(folded) <= limit else folded[: max(limit - 1, 0)] + "…"
+    return folded if limit is None else truncate(folded, limit)
 
 
 _CLOSING = re.compile(r"<(\s*)/(?=\s*(?:records|findings|texts|parts|known|summary|conversation)\b)", re.IGNORECASE)
@@ -42,13 +44,13 @@ _TEMPLATE = re.compile(
 )
 
 
-def fenced(text: str) -> str:
-    """`text` that can neither close the fence nor speak as a chat template; JSON stays valid JSON."""
+def escape_for_prompt(text: str) -> str:
+    """Escape closing tags such as `</records>` and chat template tokens; valid JSON stays valid."""
     return without_template_marks(_CLOSING.sub(r"<\1\\/", text) if "<" in text else text)
 
 
 def without_template_marks(text: str) -> str:
-    """`text` in which tokens such as `<|im_start|>` and `[INST]` are broken by a space after their first character."""
+    """Break chat template tokens such as `<|im_start|>` and `[INST]` by a space after their first character."""
     if "<" not in text and "[" not in text:
         return text
     return _TEMPLATE.sub(lambda found: found.group() + " ", text)

@@ -1,70 +1,73 @@
-"""What is wrong with a value that a user gave, in words: validation speaks of inputs, types and patterns.
+"""Words pydantic's validation errors for users.
 
-Pure, and cheap to import: an error that ends the process passes through here too. Knows the kinds of faults and the
-members that an entry of a settings file may have only as they are handed in.
+Cheap to import: the handler of fatal errors uses it too.
 """
 
 import difflib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-_OF_VALUE = "Value error, "
-_OF_ADDRESS = "^https?"
-_KINDS = frozenset({"openapi", "mcp"})
-_HOLDS_KEYS = frozenset({"headers", "env", "auth"})
-_PLAIN = {
-    "int_parsing": "it is no whole number",
-    "int_type": "it is no whole number",
-    "int_from_float": "it is no whole number",
-    "float_parsing": "it is no number",
-    "float_type": "it is no number",
-    "bool_parsing": "it is neither true nor false",
-    "bool_type": "it is neither true nor false",
-    "string_type": "it is no text",
-    "dict_type": "it is no mapping of names to values",
-    "model_type": "it is no mapping of names to values",
-    "model_attributes_type": "it is no mapping of names to values",
-    "list_type": "it is no list",
-    "tuple_type": "it is no list",
-    "missing": "it is missing",
+_VALUE_ERROR_PREFIX = "Value error, "
+_URL_PATTERN_PREFIX = "^https?"
+_SOURCE_KINDS = frozenset({"openapi", "mcp"})
+_UNION_MEMBERS = frozenset({"OAuthClientSettings"})
+_SECRET_KEYS = frozenset({"headers", "env", "auth"})
+_BY_TYPE = {
+    "int_parsing": "must be an integer",
+    "int_type": "must be an integer",
+    "int_from_float": "must be an integer",
+    "float_parsing": "must be a number",
+    "float_type": "must be a number",
+    "bool_parsing": "must be true or false",
+    "bool_type": "must be true or false",
+    "string_type": "must be a string",
+    "dict_type": "must be a mapping",
+    "model_type": "must be a mapping",
+    "model_attributes_type": "must be a mapping",
+    "list_type": "must be a list",
+    "tuple_type": "must be a list",
+    "missing": "is required",
 }
-_OF_BOUND = {
-    "greater_than_equal": ("it must be at least", "ge"),
-    "greater_than": ("it must be more than", "gt"),
-    "less_than_equal": ("it must be at most", "le"),
-    "less_than": ("it must be less than", "lt"),
-    "literal_error": ("it must be", "expected"),
-    "enum": ("it must be", "expected"),
+_BY_BOUND = {
+    "greater_than_equal": ("must be at least", "ge"),
+    "greater_than": ("must be greater than", "gt"),
+    "less_than_equal": ("must be at most", "le"),
+    "less_than": ("must be less than", "lt"),
+    "literal_error": ("must be", "expected"),
+    "enum": ("must be", "expected"),
 }
 
 
-def misfit(fault: Mapping[str, Any], *, known: Iterable[str] = ()) -> str:
-    """One fault of a validation in words; of a name that is not there, the nearest of those `known`."""
-    kind, given = str(fault["type"]), fault.get("ctx") or {}
-    if kind in _PLAIN:
-        return _PLAIN[kind]
-    if kind in _OF_BOUND:
-        words, key = _OF_BOUND[kind]
-        bound = given.get(key)
+def describe_error(error: Mapping[str, Any], *, known_keys: Iterable[str] = ()) -> str:
+    """What is wrong with the value of one pydantic error, e.g. "must be an integer".
+
+    `known_keys` are the candidates for "did you mean" if a key is unknown.
+    """
+    kind, context = str(error["type"]), error.get("ctx") or {}
+    if kind in _BY_TYPE:
+        return _BY_TYPE[kind]
+    if kind in _BY_BOUND:
+        words, key = _BY_BOUND[kind]
+        bound = context.get(key)
         return f"{words} {bound:g}" if isinstance(bound, float) else f"{words} {bound}"
     if kind == "extra_forbidden":
-        near = difflib.get_close_matches(str(fault["loc"][-1]), list(known), n=1)
-        return "there is no such entry" + (f"; did you mean '{near[0]}'?" if near else "")
+        near = difflib.get_close_matches(str(error["loc"][-1]), list(known_keys), n=1)
+        return "unknown key" + (f"; did you mean '{near[0]}'?" if near else "")
     if kind.startswith("union_tag"):
-        return "its 'kind' must be 'openapi' or 'mcp'"
-    if kind == "string_pattern_mismatch" and str(given.get("pattern", "")).startswith(_OF_ADDRESS):
-        return "it is no http address, which begins with 'https://' or 'http://'"
-    return str(fault["msg"]).removeprefix(_OF_VALUE)
+        return "'kind' must be 'openapi' or 'mcp'"
+    if kind == "string_pattern_mismatch" and str(context.get("pattern", "")).startswith(_URL_PATTERN_PREFIX):
+        return "must be a URL that starts with 'https://' or 'http://'"
+    return str(error["msg"]).removeprefix(_VALUE_ERROR_PREFIX)
 
 
-def shown_at(loc: tuple[str | int, ...], value: object) -> str:
-    """A value that does not fit, as it may be shown: not where keys may stand in the open."""
-    return "'***'" if _HOLDS_KEYS & set(map(str, loc)) else repr(value)
+def masked_value(loc: tuple[str | int, ...], value: object) -> str:
+    """The invalid value for a message; masked below keys that can hold secrets in plain text."""
+    return "'***'" if _SECRET_KEYS & set(map(str, loc)) else repr(value)
 
 
-def place_of(loc: tuple[str | int, ...]) -> str:
-    """Where in a settings file a fault lies, as the file spells it: alternatives that were tried are no part of it."""
+def setting_path(loc: tuple[str | int, ...]) -> str:
+    """The dotted path of a pydantic error as the settings file spells it, without the names of union members."""
     parts = [str(part) for part in loc]
-    if parts[:1] == ["sources"] and len(parts) > 2 and parts[2] in _KINDS:
+    if parts[:1] == ["sources"] and len(parts) > 2 and parts[2] in _SOURCE_KINDS:
         del parts[2]
-    return ".".join(part for part in parts if "[" not in part and part != "ClientPart")
+    return ".".join(part for part in parts if "[" not in part and part not in _UNION_MEMBERS)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from adapters.base import Json
 from adapters.pagination.probe.probe import FirstPage, ProbeResult
-from runax_cli.core.events import (
+from runax_cli.core.event_types import (
     AnyEvent,
     CallFinished,
     CallProbed,

@@ -16,7 +16,7 @@ from adapters.errors import SourceError
 from adapters.json_text import compact
 from adapters.pagination import first_address, read_page
 from adapters.pagination.probe.probe import ProbeResult, probe
-from runax_cli.core.events import CallProbed, ChunkingPlanned, PagingDetected, StrategyChosen
+from runax_cli.core.event_types import CallProbed, ChunkingPlanned, PagingDetected, StrategyChosen
 from runax_cli.core.results import CallReport, Coverage, TotalIs
 from runax_cli.executor import responses as conclude
 from runax_cli.executor.data_tools.router import SOURCE, DataTool

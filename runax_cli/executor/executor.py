@@ -13,7 +13,7 @@ from adapters.errors import SourceError
 from adapters.pagination import Certainty
 from adapters.pagination.probe.probe import ProbeMemory, ProbeMethod, ProbeResult, probe
 from runax_cli.core.errors import BudgetExhausted, StoreError
-from runax_cli.core.events import Warned
+from runax_cli.core.event_types import Warned
 from runax_cli.core.results import Coverage, Reason, ReasonCode, TotalIs
 from runax_cli.executor import responses as conclude
 from runax_cli.executor.call_context import CallContext

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from runax_cli.core.errors import BudgetExhausted, ModelError, ModelRefused
-from runax_cli.core.untrusted_text import fenced
+from runax_cli.core.untrusted_text import escape_for_prompt
 from runax_cli.executor.run_cache import RunCache
 from runax_cli.memory.journal import EntryKind
 from runax_cli.models.base import Message, Model, ModelRequest, OutputSchema, Prompt, Role, TokenCounter
@@ -344,7 +344,7 @@ class Labeler:
     def _request(self, listed: Sequence[tuple[int, _Item]], task: LabelTask, errors: Sequence[str]) -> ModelRequest:
         texts = "\n".join(_line(ref, item) for ref, item in listed)
         said = self._prompts.user.fill(
-            instruction=fenced(task.instruction), fields="\n".join(map(str, task.fields)), texts=texts
+            instruction=escape_for_prompt(task.instruction), fields="\n".join(map(str, task.fields)), texts=texts
         )
         if errors:
             told = "\n".join(f"- {error[:ERROR_CHARS]}" for error in errors[:MOST_ERRORS])
@@ -361,7 +361,7 @@ class Labeler:
 def _line(ref: int, item: _Item) -> str:
     """A text on one line: as it is, and as a JSON string where it has line ends or begins like one."""
     is_plain = "\n" not in item.text and "\r" not in item.text and not item.text.startswith('"')
-    return f"[{ref}] {fenced(item.text if is_plain else json.dumps(item.text, ensure_ascii=False))}"
+    return f"[{ref}] {escape_for_prompt(item.text if is_plain else json.dumps(item.text, ensure_ascii=False))}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,8 @@ from typing import TypeVar
 from adapters.base import Json
 from adapters.json_text import compact_bytes
 from runax_cli.core.errors import StoreError
-from runax_cli.core.events import Emitter, Warned
+from runax_cli.core.event_types import Warned
+from runax_cli.core.events import Emitter
 from runax_cli.memory.journal import EntryKind, Journal
 
 _T = TypeVar("_T")
@@ -33,37 +34,37 @@ class RunCache:
     async def found(self, key: str, *, max_age_s: float | None = None) -> bytes | None:
         """The stored result of a unit, or None; what another run stored is too old after `max_age_s`."""
         run_id = self.run_id
-        return await self._guarded(lambda: self._journal.found(key, run_id=run_id, max_age_s=max_age_s))
+        return await self._guarded(lambda: self._journal.get(key, run_id=run_id, max_age_s=max_age_s))
 
     async def has_begun(self, key: str) -> bool:
         """Whether this run began a unit before, and its process died before the result was stored."""
         run_id = self.run_id
-        return bool(await self._guarded(lambda: self._journal.has_begun(key, run_id)))
+        return bool(await self._guarded(lambda: self._journal.was_started(key, run_id)))
 
     async def started(self, key: str, kind: EntryKind, *, reserved_tokens: int = 0) -> None:
         """Write that a unit begins."""
         run_id = self.run_id
-        await self._guarded(lambda: self._journal.started(key, kind, run_id, reserved_tokens=reserved_tokens))
+        await self._guarded(lambda: self._journal.start_entry(key, kind, run_id, reserved_tokens=reserved_tokens))
 
     async def moved(self, key: str, payload: bytes) -> None:
         """Write where a unit's result is now, which is as old as it was."""
-        await self._guarded(lambda: self._journal.moved(key, payload))
+        await self._guarded(lambda: self._journal.update_entry(key, payload))
 
     async def failed(self, key: str) -> None:
         """Write that a unit came to nothing, and is not in flight any more."""
         run_id = self.run_id
-        await self._guarded(lambda: self._journal.failed(key, run_id))
+        await self._guarded(lambda: self._journal.discard_entry(key, run_id))
 
     async def found_all(self, keys: Sequence[str]) -> dict[str, bytes]:
         """The stored results of many units, by key."""
         run_id = self.run_id
-        return await self._guarded(lambda: self._journal.found_all(keys, run_id=run_id)) or {}
+        return await self._guarded(lambda: self._journal.get_all(keys, run_id=run_id)) or {}
 
     async def store(self, kind: EntryKind, entries: Mapping[str, bytes]) -> None:
         """Write many units that are done, at once."""
         run_id = self.run_id
         if entries:
-            await self._guarded(lambda: self._journal.store(kind, run_id, entries))
+            await self._guarded(lambda: self._journal.store_entries(kind, run_id, entries))
 
     async def _guarded(self, action: Callable[[], _T]) -> _T | None:
         if self._is_broken:

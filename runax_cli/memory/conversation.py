@@ -5,11 +5,11 @@ and what each result named, which outlives it. Knows no counter and no limit: so
 """
 
 import re
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from adapters.text import fold, truncate
 from runax_cli.models.base import Message
 
 MOST_CHARS = 1600
@@ -67,7 +67,7 @@ def entities_in(record: Mapping[str, Any], noun: str, *, ref: str | None = None)
             yield RecordEntity(field, _short(inner), name, ref=ref)
 
 
-def ranked(
+def rank_entities(
     entities: Iterable[RecordEntity], question: str, *, most_chars: int = MOST_CHARS
 ) -> tuple[RecordEntity, ...]:
     """Those that share most with the question first, the latest of equals first, as many as `most_chars` hold."""
@@ -83,7 +83,7 @@ def ranked(
     return tuple(kept)
 
 
-def told(entities: Sequence[RecordEntity]) -> str:
+def describe_entities(entities: Sequence[RecordEntity]) -> str:
     """One entity a line."""
     return "\n".join(entity.text for entity in entities)
 
@@ -107,13 +107,11 @@ def _links(record: Mapping[str, Any], own: str) -> tuple[tuple[str, str], ...]:
 
 
 def _short(text: str) -> str:
-    line = " ".join(text.replace('"', "'").split())
-    return line if len(line) <= NAME_CHARS else f"{line[: NAME_CHARS - 1]}…"
+    return truncate(" ".join(text.replace('"', "'").split()), NAME_CHARS)
 
 
 def _words(text: str) -> Iterator[str]:
-    plain = unicodedata.normalize("NFKD", text.casefold())
-    yield from _WORD.findall("".join(char for char in plain if not unicodedata.combining(char)))
+    yield from _WORD.findall(fold(text))
 
 
 def _is_id(value: Any) -> bool:

@@ -126,7 +126,7 @@ class Journal:
         finds what another one stored.
         """
         name = str(path)
-        with _told_as_store_error(name):
+        with _sqlite_errors_as_store_error(name):
             if name != _IN_MEMORY:
                 _create_private(Path(name))
             connection = sqlite3.connect(
@@ -152,11 +152,11 @@ class Journal:
         row = (_now(), result.status.value, result.exit_code, self._masked(result.model_dump_json()), result.run_id)
         self._write("UPDATE runs SET finished_at=?, status=?, exit_code=?, result=? WHERE run_id=?", row)
 
-    def begin_again(self, run_id: str) -> None:
+    def reopen_run(self, run_id: str) -> None:
         """Write that a run that had ended, or whose process died, is under way again."""
         self._write("UPDATE runs SET finished_at=NULL, status=NULL, exit_code=NULL WHERE run_id=?", (run_id,))
 
-    def runs_before(self, run: StoredRun) -> tuple[StoredRun, ...]:
+    def earlier_runs(self, run: StoredRun) -> tuple[StoredRun, ...]:
         """Runs of the same session that began before it, the earliest first."""
         rows = self._read(
             "SELECT * FROM runs WHERE session_id=? AND started_at<? ORDER BY started_at, rowid",
@@ -164,12 +164,12 @@ class Journal:
         )
         return tuple(_stored_run(row) for row in rows)
 
-    def runs(self, limit: int) -> tuple[StoredRun, ...]:
+    def latest_runs(self, limit: int) -> tuple[StoredRun, ...]:
         """The latest runs, newest first, each with its result."""
         rows = self._read("SELECT * FROM runs ORDER BY started_at DESC, rowid DESC LIMIT ?", (limit,))
         return tuple(_stored_run(row) for row in rows)
 
-    def run(self, id_prefix: str) -> StoredRun | None:
+    def find_run(self, id_prefix: str) -> StoredRun | None:
         """The run whose id begins with `id_prefix`; UsageError where several do and none is equal to it."""
         rows = self._read("SELECT * FROM runs WHERE substr(run_id, 1, ?) = ?", (len(id_prefix), id_prefix))
         runs = [_stored_run(row) for row in rows]
@@ -179,7 +179,7 @@ class Journal:
             raise UsageError(f"the run id '{id_prefix}' fits {len(runs)} runs ({named}); give more of its characters.")
         return next(iter(exact or runs), None)
 
-    def started(self, key: str, kind: EntryKind, run_id: str, *, reserved_tokens: int = 0) -> None:
+    def start_entry(self, key: str, kind: EntryKind, run_id: str, *, reserved_tokens: int = 0) -> None:
         """Write that a unit of work begins. A result that is stored under the key already stays until replaced."""
         self._write(
             "INSERT INTO units (key, kind, run_id, reserved_tokens, started_at) VALUES (?, ?, ?, ?, ?) "
@@ -188,30 +188,30 @@ class Journal:
             (key, kind.value, run_id, reserved_tokens, _now()),
         )
 
-    def done(self, key: str, payload: bytes) -> None:
+    def finish_entry(self, key: str, payload: bytes) -> None:
         """Write the result of a unit that was `started`; ValueError where it was not."""
         payload = self._masked_bytes(payload)
         row = (_now(), payload, hashlib.sha256(payload).digest(), key)
         if self._write("UPDATE units SET done_at=max(?, started_at), payload=?, checksum=? WHERE key=?", row) == 0:
             raise ValueError(f"the unit '{key}' is done but was never started")
 
-    def failed(self, key: str, run_id: str) -> None:
+    def discard_entry(self, key: str, run_id: str) -> None:
         """Write that a unit which a run `started` came to nothing; an older result stays, and is nobody's own."""
         self._write("DELETE FROM units WHERE key=? AND run_id=? AND payload IS NULL", (key, run_id))
         statement = "UPDATE units SET run_id='', started_at=done_at WHERE key=? AND run_id=? AND done_at<started_at"
         self._write(statement, (key, run_id))
 
-    def has_begun(self, key: str, run_id: str) -> bool:
+    def was_started(self, key: str, run_id: str) -> bool:
         """Whether a run began this unit and never heard what came of it."""
         rows = self._read("SELECT 1 FROM units WHERE key=? AND run_id=? AND payload IS NULL", (key, run_id))
         return bool(rows)
 
-    def in_flight(self, run_id: str) -> tuple[UnfinishedEntry, ...]:
+    def unfinished_entries(self, run_id: str) -> tuple[UnfinishedEntry, ...]:
         """Units of a run that began and have no result."""
         statement = "SELECT kind, reserved_tokens FROM units WHERE run_id=? AND (payload IS NULL OR done_at<started_at)"
         return tuple(UnfinishedEntry(EntryKind(kind), tokens) for kind, tokens in self._read(statement, (run_id,)))
 
-    def spent(self, run_id: str) -> tuple[RoleSpend, ...]:
+    def spend_by_role(self, run_id: str) -> tuple[RoleSpend, ...]:
         """What a run has used so far, by role."""
         statement = (
             "SELECT role, sum(input_tokens), sum(output_tokens), count(*), "
@@ -220,13 +220,13 @@ class Journal:
         rows = self._read(statement, (run_id,))
         return tuple(RoleSpend(Role(role), Usage(into, out), n, cost) for role, into, out, n, cost in rows)
 
-    def moved(self, key: str, payload: bytes) -> None:
+    def update_entry(self, key: str, payload: bytes) -> None:
         """Write another result for a unit that is done, as old as the one before: a pointer that points elsewhere."""
         payload = self._masked_bytes(payload)
         row = (payload, hashlib.sha256(payload).digest(), key)
         self._write("UPDATE units SET payload=?, checksum=? WHERE key=? AND payload IS NOT NULL", row)
 
-    def found(self, key: str, *, run_id: str = "", max_age_s: float | None = None) -> bytes | None:
+    def get(self, key: str, *, run_id: str = "", max_age_s: float | None = None) -> bytes | None:
         """The stored result of a unit, or None: not there, not done, or damaged (its checksum does not fit).
 
         One that is older than `max_age_s` seconds counts only for the run that stored it, `run_id`; so does one from
@@ -239,7 +239,7 @@ class Journal:
                 return bytes(payload)
         return None
 
-    def found_all(self, keys: Sequence[str], *, run_id: str = "") -> dict[str, bytes]:
+    def get_all(self, keys: Sequence[str], *, run_id: str = "") -> dict[str, bytes]:
         """The stored results of many units, by key; those that are not there, not done or damaged are left out."""
         between = self._between(None)
         found: dict[str, bytes] = {}
@@ -252,7 +252,7 @@ class Journal:
                     found[key] = bytes(payload)
         return found
 
-    def store(self, kind: EntryKind, run_id: str, entries: Mapping[str, bytes]) -> None:
+    def store_entries(self, kind: EntryKind, run_id: str, entries: Mapping[str, bytes]) -> None:
         """Write many units that are done, in one transaction: all of them are there afterwards, or none."""
         now = _now()
         masked = {key: self._masked_bytes(payload) for key, payload in entries.items()}
@@ -260,7 +260,7 @@ class Journal:
             (key, kind.value, run_id, now, now, payload, hashlib.sha256(payload).digest())
             for key, payload in masked.items()
         ]
-        with self._lock, _told_as_store_error(self.path):
+        with self._lock, _sqlite_errors_as_store_error(self.path):
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 self._connection.executemany(_STORE, rows)
@@ -269,14 +269,14 @@ class Journal:
                 raise
             self._connection.execute("COMMIT")
 
-    def spend(self, run_id: str, role: Role, *, model: str, usage: Usage, cost_usd: float | None) -> None:
+    def record_spend(self, run_id: str, role: Role, *, model: str, usage: Usage, cost_usd: float | None) -> None:
         """Write what one request to a model used; `cost_usd` is None where no price is known."""
         row = (run_id, role.value, model, usage.input_tokens, usage.output_tokens, cost_usd, _now())
         self._write("INSERT INTO spend VALUES (?, ?, ?, ?, ?, ?, ?)", row)
 
     def close(self) -> None:
         """Close the file. A second call changes nothing."""
-        with self._lock, _told_as_store_error(self.path):
+        with self._lock, _sqlite_errors_as_store_error(self.path):
             self._connection.close()
 
     def _between(self, max_age_s: float | None) -> tuple[str, str]:
@@ -299,11 +299,11 @@ class Journal:
         return payload
 
     def _write(self, statement: str, row: tuple[Any, ...]) -> int:
-        with self._lock, _told_as_store_error(self.path):
+        with self._lock, _sqlite_errors_as_store_error(self.path):
             return self._connection.execute(statement, row).rowcount
 
     def _read(self, statement: str, row: tuple[Any, ...]) -> list[tuple[Any, ...]]:
-        with self._lock, _told_as_store_error(self.path):
+        with self._lock, _sqlite_errors_as_store_error(self.path):
             return self._connection.execute(statement, row).fetchall()
 
 
@@ -382,7 +382,7 @@ def _migrate(connection: sqlite3.Connection, *, path: str) -> None:
 
 
 @contextmanager
-def _told_as_store_error(path: str) -> Iterator[None]:
+def _sqlite_errors_as_store_error(path: str) -> Iterator[None]:
     try:
         yield
     except (sqlite3.Error, OSError) as error:

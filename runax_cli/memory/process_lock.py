@@ -1,68 +1,59 @@
-"""Which processes are alive: each holds a lock on a file of its own for as long as it lives.
+"""File locks that tell which processes are alive: each process holds a lock on its own file for as long as it runs.
 
-The system takes the lock away however a process ends, so that no clock, process number or heartbeat has to be trusted.
-Knows files and locks. Knows nothing of what the processes do.
+The operating system releases the lock however a process ends, so no clock, process id or heartbeat has to be trusted.
 """
 
-import fcntl
-import os
 from collections.abc import Callable
 from pathlib import Path
 from uuid import uuid4
+
+from filelock import BaseFileLock, FileLock, Timeout
 
 _SUFFIX = ".alive"
 
 
 def is_held(path: Path, *, if_free: Callable[[Path], None] = lambda _path: None) -> bool:
-    """Whether some process holds the lock on a file; one that is not there is held by none. Raises OSError.
+    """Whether a process holds the lock on a file; a missing file is not held. Raises OSError.
 
-    `if_free` is done while the lock is held here, so that nobody can take it meanwhile.
+    `if_free` runs while this process holds the lock, so that no other can take it in between.
     """
-    try:
-        descriptor = os.open(path, os.O_RDWR)
-    except FileNotFoundError:
+    if not path.exists():
         return False
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+        with _lock(path).acquire(blocking=False):
+            if_free(path)
+    except Timeout:
         return True
-    else:
-        if_free(path)
-        return False
-    finally:
-        os.close(descriptor)
+    return False
 
 
 class ProcessLock:
-    """The mark of this process in a folder, from the moment it is made until `leave`."""
+    """The lock of this process in a folder that all processes share, held until `release`."""
 
     def __init__(self, folder: Path) -> None:
-        """Make the mark. Raises OSError."""
-        self._folder = folder
+        """Create the lock file and lock it. Raises OSError."""
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self.name, self._descriptor = _marked(folder)
+        self.name = uuid4().hex
+        self._folder = folder
+        self._lock = _lock(self._path(self.name))
+        self._lock.acquire()
 
     def is_alive(self, name: str) -> bool:
-        """Whether the process of that mark still runs; the mark of one that does not is removed. Raises OSError."""
+        """Whether the process of that lock is running; the file of a dead process is removed. Raises OSError."""
         if name == self.name:
             return True
-        return is_held(self._folder / f"{name}{_SUFFIX}", if_free=lambda path: path.unlink(missing_ok=True))
+        return is_held(self._path(name), if_free=lambda path: path.unlink(missing_ok=True))
 
-    def leave(self) -> None:
-        """Take the mark away. A second call changes nothing."""
-        if self._descriptor >= 0:
-            (self._folder / f"{self.name}{_SUFFIX}").unlink(missing_ok=True)
-            os.close(self._descriptor)
-            self._descriptor = -1
+    def release(self) -> None:
+        """Remove the lock file and release the lock. A second call changes nothing."""
+        if self._lock.is_locked:
+            self._lock.release()
+            self._path(self.name).unlink(missing_ok=True)
+
+    def _path(self, name: str) -> Path:
+        return self._folder / f"{name}{_SUFFIX}"
 
 
-def _marked(folder: Path) -> tuple[str, int]:
-    """A new file with a lock on it. Another process may take it for a dead one's between the two: then once more."""
-    while True:
-        name = uuid4().hex
-        path = folder / f"{name}{_SUFFIX}"
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        if path.exists():
-            return name, descriptor
-        os.close(descriptor)
+def _lock(path: Path) -> BaseFileLock:
+    """A lock of the operating system only: a fallback to the mere existence of a file would outlive its process."""
+    return FileLock(path, mode=0o600, thread_local=False, fallback_to_soft=False)

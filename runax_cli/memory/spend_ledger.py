@@ -119,7 +119,7 @@ class SharedLedger:
     )
     _is_lost: bool = False
 
-    def rest(self, resource: str) -> float | None:
+    def remaining(self, resource: str) -> float | None:
         """See `budget.Shared.rest`. Before the first look it is the limit itself."""
         if self._rests is not None:
             return self._rests.get(resource)
@@ -161,7 +161,7 @@ class SharedLedger:
         self._pool.shutdown(wait=True)
         if self._open is not None:
             self._open.connection.close()
-            self._open.presence.leave()
+            self._open.presence.release()
             self._open = None
 
     async def _in_thread(self, action: Callable[[], _T]) -> _T:
@@ -169,7 +169,7 @@ class SharedLedger:
 
     def _submitted(self, action: Callable[[], _T]) -> Future[_T]:
         def guarded() -> _T:
-            with _told(self.path):
+            with _errors_as_ledger_closed(self.path):
                 return action()
 
         return self._pool.submit(guarded)
@@ -200,12 +200,14 @@ class SharedLedger:
     ) -> None:
         used = self._in_use(connection, scope, resource, day=day)
         limit: float = getattr(limits, resource)
-        asked: float = getattr(amount, resource)
-        if used + _units(resource, asked) > _units(resource, limit, is_limit=True):
+        requested: float = getattr(amount, resource)
+        if used + _units(resource, requested) > _units(resource, limit, is_limit=True):
             owner = "day" if scope == "day" else f"tenant '{self.limits.name}' today"
             flag = f"--max-{scope}-{resource}"
             spent = _value(resource, used)
-            raise BudgetExhausted(resource=resource, owner=owner, limit=limit, used=spent, asked=asked, flag=flag)
+            raise BudgetExhausted(
+                resource=resource, owner=owner, limit=limit, used=spent, requested=requested, flag=flag
+            )
 
     def _in_use(self, connection: sqlite3.Connection, scope: str, resource: str, *, day: str) -> int:
         statement = _OF_DAY if scope == "day" else _OF_TENANT
@@ -225,7 +227,7 @@ class SharedLedger:
 
     def _booked(self, day: str, actual: Amount, instead_of: str | None) -> None:
         try:
-            with _told(self.path), _transaction(self._opened().connection) as connection:
+            with _errors_as_ledger_closed(self.path), _transaction(self._opened().connection) as connection:
                 connection.execute("DELETE FROM reserved WHERE id=?", (instead_of,))
                 rows = [
                     (day, self.limits.name, resource, units)
@@ -335,7 +337,7 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]
 
 
 @contextmanager
-def _told(path: Path) -> Iterator[None]:
+def _errors_as_ledger_closed(path: Path) -> Iterator[None]:
     try:
         yield
     except (sqlite3.Error, OSError, ValueError, OverflowError) as error:

@@ -14,10 +14,10 @@ from runax_cli.models.wire import (
     UnusableReply,
     WireReply,
     arguments_text,
-    mapping,
-    mappings,
-    text_in,
-    usage_of,
+    as_object,
+    objects_in,
+    read_usage,
+    text_or_empty,
 )
 
 _LIMIT_NAMES = ("max_completion_tokens", "max_tokens")
@@ -54,11 +54,11 @@ class ChatWire:
 
     def read(self, payload: Payload) -> WireReply:
         """See `Wire.read`."""
-        usage = usage_of(
+        usage = read_usage(
             payload, input_name="prompt_tokens", output_name="completion_tokens", details_name="prompt_tokens_details"
         )
-        choice = next(mappings(payload.get("choices")), {})
-        message = mapping(choice.get("message"))
+        choice = next(objects_in(payload.get("choices")), {})
+        message = as_object(choice.get("message"))
         calls = tuple(_calls(message))
         fault = _fault(payload, choice, message)
         if fault is None and not calls and not isinstance(message.get("content"), str | list):
@@ -72,7 +72,9 @@ class ChatWire:
                 usage=usage,
             )
         text = _words(message.get("content"))
-        return WireReply(text=text, tool_calls=calls, usage=usage, model=text_in(payload.get("model")) or self._model)
+        return WireReply(
+            text=text, tool_calls=calls, usage=usage, model=text_or_empty(payload.get("model")) or self._model
+        )
 
 
 class ChatCollector:
@@ -93,15 +95,15 @@ class ChatCollector:
     def add(self, event: Payload) -> str:
         """See `Collector.add`."""
         self._rest |= {name: event[name] for name in ("model", "usage", "error") if event.get(name)}
-        choice = next(mappings(event.get("choices")), {})
+        choice = next(objects_in(event.get("choices")), {})
         if isinstance(choice.get("message"), dict):
             self._whole = event
             return _words(choice["message"].get("content"))
-        self._finish_reason = text_in(choice.get("finish_reason")) or self._finish_reason
-        delta = mapping(choice.get("delta"))
-        for call in mappings(delta.get("tool_calls")):
+        self._finish_reason = text_or_empty(choice.get("finish_reason")) or self._finish_reason
+        delta = as_object(choice.get("delta"))
+        for call in objects_in(delta.get("tool_calls")):
             self._add_call(call)
-        self._refusal.append(text_in(delta.get("refusal")))
+        self._refusal.append(text_or_empty(delta.get("refusal")))
         piece = _words(delta.get("content"))
         self._pieces.append(piece)
         return piece
@@ -112,9 +114,9 @@ class ChatCollector:
         if not isinstance(index, int):
             index = len(self._calls) if delta.get("id") or not self._calls else max(self._calls)
         call = self._calls.setdefault(index, {"id": "", "name": "", "arguments": ""})
-        function = mapping(delta.get("function"))
-        call["id"] = call["id"] or text_in(delta.get("id"))
-        call["name"] += text_in(function.get("name"))
+        function = as_object(delta.get("function"))
+        call["id"] = call["id"] or text_or_empty(delta.get("id"))
+        call["name"] += text_or_empty(function.get("name"))
         call["arguments"] += arguments_text(function.get("arguments"))
 
     def payload(self) -> Payload:
@@ -167,13 +169,13 @@ def _format(request: ModelRequest) -> Payload | None:
 
 def _fault(payload: Payload, choice: Payload, message: Payload) -> tuple[str, bool] | None:
     """What makes a reply unusable, and whether asking again can help."""
-    if error := mapping(payload.get("error")):
-        return f"is an error: {text_in(error.get('message')) or 'no reason was given'}"[:500], True
+    if error := as_object(payload.get("error")):
+        return f"is an error: {text_or_empty(error.get('message')) or 'no reason was given'}"[:500], True
     if choice.get("finish_reason") == "length":
         return "was cut at its limit of tokens (finish_reason 'length')", False
     if choice.get("finish_reason") == "content_filter":
         return "was stopped by a content filter", False
-    if refusal := text_in(message.get("refusal")):
+    if refusal := text_or_empty(message.get("refusal")):
         return f"is a refusal: {refusal}"[:500], False
     return None
 
@@ -181,12 +183,14 @@ def _fault(payload: Payload, choice: Payload, message: Payload) -> tuple[str, bo
 def _words(content: Any) -> str:
     """Text, or the text parts of a list."""
     if isinstance(content, list):
-        return "".join(text_in(part.get("text")) for part in mappings(content) if part.get("type") == "text")
-    return text_in(content)
+        return "".join(text_or_empty(part.get("text")) for part in objects_in(content) if part.get("type") == "text")
+    return text_or_empty(content)
 
 
 def _calls(message: Payload) -> Iterator[ToolCall]:
-    for number, call in enumerate(mappings(message.get("tool_calls"))):
-        function = mapping(call.get("function"))
-        if name := text_in(function.get("name")):
-            yield ToolCall(text_in(call.get("id")) or f"call_{number}", name, arguments_text(function.get("arguments")))
+    for number, call in enumerate(objects_in(message.get("tool_calls"))):
+        function = as_object(call.get("function"))
+        if name := text_or_empty(function.get("name")):
+            yield ToolCall(
+                text_or_empty(call.get("id")) or f"call_{number}", name, arguments_text(function.get("arguments"))
+            )

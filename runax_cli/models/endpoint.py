@@ -16,7 +16,7 @@ from adapters.clock import Clock
 from adapters.http.body_limits import BodyTooLarge, Heard, MaxSizeClient
 from runax_cli.core.errors import ModelError
 from runax_cli.models.endpoint_errors import HttpRefusal, StatusError, excerpt, retry_after_s
-from runax_cli.models.wire import Payload, UnusableReply, mapping, text_in
+from runax_cli.models.wire import Payload, UnusableReply, as_object, text_or_empty
 
 MAX_REPLY_BYTES = 32 * 1024 * 1024
 """After decompression. A stream spends some 300 bytes of framing on each token: this is room for 100,000."""
@@ -24,7 +24,7 @@ MAX_REPLY_BYTES = 32 * 1024 * 1024
 _NO_KEY = "none"
 
 
-def nobody(_headers: Mapping[str, str]) -> None:
+def _ignore_headers(_headers: Mapping[str, str]) -> None:
     """Whoever does not listen to headers."""
 
 
@@ -45,7 +45,7 @@ class Endpoint:
         timeout_s: float,
         clock: Clock,
         max_bytes: int = MAX_REPLY_BYTES,
-        heard: Heard = nobody,
+        heard: Heard = _ignore_headers,
     ) -> None:
         self.base_url = base_url
         self.api_key = api_key
@@ -59,7 +59,7 @@ class Endpoint:
 
     async def send(self, path: str, body: Payload, *, headers: Mapping[str, str]) -> Payload:
         """Post `body` and return the whole reply."""
-        model = text_in(body.get("model"))
+        model = text_or_empty(body.get("model"))
         try:
             response = await self._client.post(
                 path, cast_to=httpx2.Response, body=body, options={"headers": dict(headers)}
@@ -70,7 +70,7 @@ class Endpoint:
 
     async def stream(self, path: str, body: Payload, *, headers: Mapping[str, str]) -> AsyncGenerator[Payload, None]:
         """Post `body` and yield the events of the reply. A server that does not stream yields its reply as one."""
-        model = text_in(body.get("model"))
+        model = text_or_empty(body.get("model"))
         try:
             stream = await self._client.post(
                 path,
@@ -110,15 +110,19 @@ class Endpoint:
 
     def _refusal(self, error: openai.APIStatusError) -> HttpRefusal:
         """What the status and the body say; the error object is at the top or under `error`."""
-        outer = mapping(error.body)
-        inner = mapping(outer.get("error")) or outer
-        words = text_in(inner.get("message")) or text_in(outer.get("error")) or text_in(outer.get("detail"))
+        outer = as_object(error.body)
+        inner = as_object(outer.get("error")) or outer
+        words = (
+            text_or_empty(inner.get("message"))
+            or text_or_empty(outer.get("error"))
+            or text_or_empty(outer.get("detail"))
+        )
         code = inner.get("code")
         return HttpRefusal(
             status=error.status_code,
             message=words or (error.body if isinstance(error.body, str) else json.dumps(error.body)),
-            code=text_in(code) or text_in(inner.get("type")),
-            param=text_in(inner.get("param")),
+            code=text_or_empty(code) or text_or_empty(inner.get("type")),
+            param=text_or_empty(inner.get("param")),
             retry_after_s=retry_after_s(error.response.headers, now=self._clock.wall()),
         )
 
@@ -128,7 +132,7 @@ async def _events(stream: openai.AsyncStream[object], model: str) -> AsyncGenera
         yield _object_in(await stream.response.aread(), model)
         return
     async for event in stream:
-        yield mapping(event)
+        yield as_object(event)
 
 
 def _object_in(content: bytes, model: str) -> Payload:

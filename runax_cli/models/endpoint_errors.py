@@ -66,7 +66,7 @@ def refuses_schema(refusal: HttpRefusal, body: Payload) -> bool:
     return has_schema and refusal.status in _INVALID and _SCHEMA.search(words) is not None
 
 
-def has_no_such_api(refusal: HttpRefusal) -> bool:
+def is_unknown_api(refusal: HttpRefusal) -> bool:
     """The endpoint does not know the path, as opposed to the model."""
     return refusal.status in _NO_SUCH_API and not _is_unknown_model(refusal)
 
@@ -75,7 +75,7 @@ def _is_unknown_model(refusal: HttpRefusal) -> bool:
     return refusal.code == "model_not_found" or _UNKNOWN_MODEL.search(refusal.message) is not None
 
 
-def error_of(refusal: HttpRefusal, *, model: str, base_url: str, api_key: str) -> ModelError:
+def model_error(refusal: HttpRefusal, *, model: str, base_url: str, api_key: str) -> ModelError:
     """What the caller gets to see, naming the setting to look at."""
     said = excerpt(refusal.message, api_key=api_key)
     answered = f"the endpoint '{base_url}' answered {refusal.status} for the model '{model}': {said}"

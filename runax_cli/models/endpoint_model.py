@@ -20,9 +20,9 @@ from runax_cli.models.endpoint_errors import (
     HttpRefusal,
     SchemaUnsupported,
     StatusError,
-    error_of,
     excerpt,
-    has_no_such_api,
+    is_unknown_api,
+    model_error,
     refused_parameter,
     refuses_schema,
 )
@@ -99,7 +99,7 @@ class EndpointModel:
         try:
             read = await self._speak(first, attempt)
         except StatusError as fault:
-            if not others or not has_no_such_api(fault.refusal):
+            if not others or not is_unknown_api(fault.refusal):
                 raise self._error(fault.refusal) from fault
             _log.info("'%s' has no Responses API; Chat Completions is used", self._endpoint.base_url)
             first = others[0]
@@ -177,4 +177,4 @@ class EndpointModel:
         return UnusableReply(words, model=self.name, retryable=unusable.retryable, usage=unusable.usage)
 
     def _error(self, refusal: HttpRefusal) -> ModelError:
-        return error_of(refusal, model=self.name, base_url=self._endpoint.base_url, api_key=self._endpoint.api_key)
+        return model_error(refusal, model=self.name, base_url=self._endpoint.base_url, api_key=self._endpoint.api_key)

@@ -14,7 +14,8 @@ from enum import IntEnum
 
 from runax_cli.core.budget import Amount, Budget, Reservation
 from runax_cli.core.errors import ContextTooLong, ModelRefused
-from runax_cli.core.events import Emitter, ModelReplied, ModelRequested
+from runax_cli.core.event_types import ModelReplied, ModelRequested
+from runax_cli.core.events import Emitter
 from runax_cli.core.results import RoleUsage, UsageReport
 from runax_cli.models.base import Message, Model, ModelReply, ModelRequest, OnText, Role, ToolSchema, Usage
 from runax_cli.models.pricing import Price
@@ -143,7 +144,7 @@ class Metering:
 
 @dataclass(slots=True)
 class _StreamListener:
-    """Passes pieces of a stream on and keeps them, so that a stream that breaks can be counted, up to `most_chars`."""
+    """Passes pieces of a stream on and keeps them, so that a stream that breaks can be counted, up to `max_reply_chars`."""
 
     on_text: OnText
     most_chars: int
@@ -183,7 +184,7 @@ class MeteredModel:
         async with self._to.slots.slot(priority_of(self._to.role)):
             # Other replies may have recalibrated the counter while this request was queueing.
             self._require_fit(size)
-            reservation = await self._to.budget.take(self._worst(size, request))
+            reservation = await self._to.budget.reserve_shared(self._worst(size, request))
             self._tell_request(request, size)
             return await self._attempt(request, size, reservation, on_text)
 
@@ -194,7 +195,7 @@ class MeteredModel:
     async def _attempt(
         self, request: ModelRequest, size: RequestSize, reservation: Reservation, on_text: OnText | None
     ) -> ModelReply:
-        most, too_long = most_chars(request.max_output_tokens), self._too_long(request)
+        most, too_long = max_reply_chars(request.max_output_tokens), self._too_long(request)
         heard = None if on_text is None else _StreamListener(on_text, most, too_long)
         try:
             reply = await self._inner.complete(request, on_text=None if heard is None else heard.take)
@@ -289,7 +290,7 @@ class MeteredModel:
         )
 
 
-def most_chars(tokens: int) -> int:
+def max_reply_chars(tokens: int) -> int:
     """Where a reply is cut off that was allowed so many tokens: far above what texts have."""
     return max(_SMALLEST_CAP_CHARS, tokens * _MOST_CHARS_A_TOKEN)
 

@@ -11,11 +11,12 @@ from typing import Literal
 
 from adapters.clock import Clock, SystemClock
 from runax_cli.core.budget import Budget
-from runax_cli.core.events import Emitter, Warned
+from runax_cli.core.event_types import Warned
+from runax_cli.core.events import Emitter
 from runax_cli.models.base import Model, Role, Usage
 from runax_cli.models.metering import MaskedModel, MeteredModel, Metering, PrioritySlots, UsageMeter
 from runax_cli.models.pricing import FreePrice, ListPrice, Price, StatedPrice
-from runax_cli.models.retry import RequestGate, RetryModel, RetryPolicy, counting
+from runax_cli.models.retry import RequestGate, RetryModel, RetryPolicy, count_retries
 from runax_cli.models.structured_output import StructuredModel
 from runax_cli.models.tokens import CalibratedCounter, O200kCounter
 from runax_cli.models.wire import Quirks, Sampling
@@ -89,8 +90,8 @@ class ModelRegistry:
     def counter(self, role: Role) -> CalibratedCounter:
         """The counter of the role's model, corrected by all that its endpoint has reported so far."""
         config = self.config(role)
-        ratio = 1.0 if _counts_like_us(config) else None
-        return self._counters.setdefault(_place(config), CalibratedCounter(O200kCounter(), ratio=ratio))
+        ratio = 1.0 if _uses_o200k(config) else None
+        return self._counters.setdefault(_endpoint_key(config), CalibratedCounter(O200kCounter(), ratio=ratio))
 
     def price(self, role: Role) -> Price:
         """What the role's model costs."""
@@ -119,7 +120,7 @@ class ModelRegistry:
         retried = RetryModel(
             metered,
             clock=self._clock,
-            on_retry=counting(budget, told),
+            on_retry=count_retries(budget, told),
             policy=self._policy,
             gate=self._gate(config),
             on_held=told.emit,
@@ -145,9 +146,13 @@ class ModelRegistry:
 
     def _warn_of_price(self, config: RoleConfig, price: Price, budget: Budget, emitter: Emitter) -> None:
         """Say once for each model that a limit of money cannot hold where nobody knows the price."""
-        if budget.remaining("usd") is None or _place(config) in self._warned or price.cost_usd(Usage(1, 1)) is not None:
+        if (
+            budget.remaining("usd") is None
+            or _endpoint_key(config) in self._warned
+            or price.cost_usd(Usage(1, 1)) is not None
+        ):
             return
-        self._warned.add(_place(config))
+        self._warned.add(_endpoint_key(config))
         text = (
             f"the price of the model '{config.name}' at '{config.endpoint_url}' is not known: no limit of money "
             "holds it. State it under 'prices' in runax.yaml, or limit tokens with --max-tokens or --max-day-tokens."
@@ -155,10 +160,10 @@ class ModelRegistry:
         emitter.emit(Warned(code="price_unknown", text=text))
 
     def _quirks_of(self, config: RoleConfig) -> Quirks:
-        return self._quirks.setdefault(_place(config), Quirks())
+        return self._quirks.setdefault(_endpoint_key(config), Quirks())
 
     def _gate(self, config: RoleConfig) -> RequestGate:
-        return self._gates.setdefault(_place(config), RequestGate(self._clock))
+        return self._gates.setdefault(_endpoint_key(config), RequestGate(self._clock))
 
     def _model(self, config: RoleConfig) -> Model:
         if config not in self._models:
@@ -187,11 +192,11 @@ class ModelRegistry:
         )
 
 
-def _place(config: RoleConfig) -> tuple[str, str]:
+def _endpoint_key(config: RoleConfig) -> tuple[str, str]:
     return ("", config.name) if config.is_rules else (config.endpoint_url, config.name)
 
 
-def _counts_like_us(config: RoleConfig) -> bool:
+def _uses_o200k(config: RoleConfig) -> bool:
     """The rules model has no other tokens, and these models of OpenAI use the very vocabulary that is shipped."""
     return config.is_rules or (config.endpoint_url == OPENAI_URL and config.name.startswith(_O200K_NAMES))
 

@@ -14,10 +14,10 @@ from runax_cli.models.wire import (
     UnusableReply,
     WireReply,
     arguments_text,
-    mapping,
-    mappings,
-    text_in,
-    usage_of,
+    as_object,
+    objects_in,
+    read_usage,
+    text_or_empty,
 )
 
 _DONE = "response.completed"
@@ -58,7 +58,7 @@ class ResponsesWire:
 
     def read(self, payload: Payload) -> WireReply:
         """See `Wire.read`."""
-        usage = usage_of(
+        usage = read_usage(
             payload, input_name="input_tokens", output_name="output_tokens", details_name="input_tokens_details"
         )
         fault = _fault(payload)
@@ -74,7 +74,9 @@ class ResponsesWire:
                 retryable=is_retryable,
                 usage=usage,
             )
-        return WireReply(text=text, tool_calls=calls, usage=usage, model=text_in(payload.get("model")) or self._model)
+        return WireReply(
+            text=text, tool_calls=calls, usage=usage, model=text_or_empty(payload.get("model")) or self._model
+        )
 
 
 class ResponsesCollector:
@@ -96,15 +98,15 @@ class ResponsesCollector:
             self._last = event
             return "".join(_words(event))
         if kind == "response.output_text.delta":
-            piece = text_in(event.get("delta"))
+            piece = text_or_empty(event.get("delta"))
             self._pieces.append(piece)
             return piece
         if kind == "response.output_item.done":
-            self._items.append(mapping(event.get("item")))
+            self._items.append(as_object(event.get("item")))
         elif kind == "error":
-            self._last = {"status": "failed", "error": mapping(event.get("error")) or event}
+            self._last = {"status": "failed", "error": as_object(event.get("error")) or event}
         elif kind in _ENDED:
-            self._last = mapping(event.get("response"))
+            self._last = as_object(event.get("response"))
             self._last.setdefault("status", str(kind).removeprefix("response."))
         return ""
 
@@ -156,32 +158,32 @@ def _format(request: ModelRequest) -> Payload | None:
 
 def _fault(payload: Payload) -> tuple[str, bool] | None:
     """What makes a reply unusable, and whether asking again can help."""
-    error = mapping(payload.get("error"))
+    error = as_object(payload.get("error"))
     if error or payload.get("status") == "failed":
-        return f"is an error: {text_in(error.get('message')) or 'no reason was given'}"[:500], True
+        return f"is an error: {text_or_empty(error.get('message')) or 'no reason was given'}"[:500], True
     if payload.get("status") == "incomplete":
-        reason = text_in(mapping(payload.get("incomplete_details")).get("reason")) or "no reason was given"
+        reason = text_or_empty(as_object(payload.get("incomplete_details")).get("reason")) or "no reason was given"
         return f"is incomplete ({reason})", False
     if payload.get("status") in {"in_progress", "queued", "cancelled"}:
         return f"is not done (status '{payload['status']}')", True
     if refusals := [part for part in _parts(payload) if part.get("type") == "refusal"]:
-        return f"is a refusal: {text_in(refusals[0].get('refusal'))}"[:500], False
+        return f"is a refusal: {text_or_empty(refusals[0].get('refusal'))}"[:500], False
     return None
 
 
 def _messages(payload: Payload) -> Iterator[Payload]:
-    return (item for item in mappings(payload.get("output")) if item.get("type") == "message")
+    return (item for item in objects_in(payload.get("output")) if item.get("type") == "message")
 
 
 def _parts(payload: Payload) -> Iterator[Payload]:
-    return (part for message in _messages(payload) for part in mappings(message.get("content")))
+    return (part for message in _messages(payload) for part in objects_in(message.get("content")))
 
 
 def _words(payload: Payload) -> Iterator[str]:
     for message in _messages(payload):
-        yield text_in(message.get("content"))
-        for part in mappings(message.get("content")):
-            yield text_in(part.get("text")) if part.get("type") in {"output_text", "text"} else ""
+        yield text_or_empty(message.get("content"))
+        for part in objects_in(message.get("content")):
+            yield text_or_empty(part.get("text")) if part.get("type") in {"output_text", "text"} else ""
 
 
 def _has_message(payload: Payload) -> bool:
@@ -189,7 +191,7 @@ def _has_message(payload: Payload) -> bool:
 
 
 def _calls(payload: Payload) -> Iterator[ToolCall]:
-    for number, item in enumerate(mappings(payload.get("output"))):
-        if item.get("type") == "function_call" and (name := text_in(item.get("name"))):
-            call_id = text_in(item.get("call_id")) or text_in(item.get("id")) or f"call_{number}"
+    for number, item in enumerate(objects_in(payload.get("output"))):
+        if item.get("type") == "function_call" and (name := text_or_empty(item.get("name"))):
+            call_id = text_or_empty(item.get("call_id")) or text_or_empty(item.get("id")) or f"call_{number}"
             yield ToolCall(call_id, name, arguments_text(item.get("arguments")))

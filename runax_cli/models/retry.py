@@ -13,7 +13,8 @@ from adapters.http.circuit_breaker import CircuitBreaker
 from adapters.http.rate_limit import RateLimiter
 from runax_cli.core.budget import Amount, Budget
 from runax_cli.core.errors import BudgetExhausted, ModelError
-from runax_cli.core.events import Emitter, RequestDelayed, RetryScheduled, Warned
+from runax_cli.core.event_types import RequestDelayed, RetryScheduled, Warned
+from runax_cli.core.events import Emitter
 from runax_cli.models.base import Model, ModelReply, ModelRequest, OnText
 from runax_cli.models.wire import UnusableReply
 
@@ -78,7 +79,7 @@ class RetryPolicy:
         return jitter if asked_s is None else asked_s + jitter
 
 
-def counting(budget: Budget, emitter: Emitter) -> Callable[[RetryScheduled], None]:
+def count_retries(budget: Budget, emitter: Emitter) -> Callable[[RetryScheduled], None]:
     """What tells of each retry and counts it. The listener raises BudgetExhausted where the run may have no more."""
 
     def tell(scheduled: RetryScheduled) -> None:

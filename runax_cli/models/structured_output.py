@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from adapters.text import truncate
 from runax_cli.models.base import Message, Model, ModelReply, ModelRequest, OnText, OutputSchema, Prompt, Usage
 from runax_cli.models.endpoint_errors import SchemaUnsupported
 from runax_cli.models.wire import Quirks, UnusableReply
@@ -28,17 +29,18 @@ REPAIR_PROMPT = Prompt(
 )
 
 _FENCE = re.compile(r"```[A-Za-z0-9_-]*\s*\n(.*?)```", re.DOTALL)
-_MOST_VIOLATIONS = 5
+_MAX_ERRORS = 5
+_MAX_ERROR_CHARS = 200
 _NOTHING = object()
 
 
-def schema_note(output: OutputSchema) -> str:
+def schema_instruction(output: OutputSchema) -> str:
     """The words that ask for `output` where an endpoint takes no schema."""
     schema = json.dumps(output.schema, ensure_ascii=False, separators=(",", ":"))
     return SCHEMA_PROMPT.fill(name=output.name, schema=schema)
 
 
-def repair_note(errors: tuple[str, ...]) -> str:
+def repair_instruction(errors: tuple[str, ...]) -> str:
     """The words that ask for a corrected reply."""
     return REPAIR_PROMPT.fill(errors="\n".join(f"- {error}" for error in errors))
 
@@ -55,7 +57,7 @@ class OutsideSchema(ValueError):
         self.errors = errors
 
 
-def fitting_json(text: str, output: OutputSchema) -> str:
+def parse_structured(text: str, output: OutputSchema) -> str:
     """The JSON in `text` (bare, in a code fence, or among words) that fits `output`.
 
     Raises NotJson where there is none, and OutsideSchema where it does not fit.
@@ -97,14 +99,10 @@ def _violations(value: Any, schema: dict[str, Any]) -> tuple[str, ...]:
     from jsonschema import Draft202012Validator
 
     errors = sorted(Draft202012Validator(schema).iter_errors(value), key=lambda error: list(map(str, error.path)))
-    return tuple(f"{error.json_path}: {_short(error.message)}" for error in errors[:_MOST_VIOLATIONS])
+    return tuple(f"{error.json_path}: {truncate(error.message, _MAX_ERROR_CHARS)}" for error in errors[:_MAX_ERRORS])
 
 
-def _short(message: str) -> str:
-    return message if len(message) <= 200 else f"{message[:200]}…"
-
-
-_LONGEST_ECHO = 2000
+_MAX_ECHO_CHARS = 2000
 
 
 class StructuredModel:
@@ -130,7 +128,7 @@ class StructuredModel:
         if output is None or reply.tool_calls:
             return reply
         try:
-            return replace(reply, text=fitting_json(reply.text, output))
+            return replace(reply, text=parse_structured(reply.text, output))
         except (NotJson, OutsideSchema) as error:
             if isinstance(error, NotJson):
                 self._quirks.needs_schema_in_prompt = True
@@ -151,7 +149,7 @@ class StructuredModel:
     def _adapted(self, request: ModelRequest) -> ModelRequest:
         if request.output is None or not self._quirks.needs_schema_in_prompt:
             return request
-        return replace(request, messages=_with_note(request.messages, schema_note(request.output)), output=None)
+        return replace(request, messages=_with_note(request.messages, schema_instruction(request.output)), output=None)
 
     async def _repaired(
         self, request: ModelRequest, output: OutputSchema, reply: ModelReply, errors: tuple[str, ...]
@@ -160,13 +158,13 @@ class StructuredModel:
             request,
             messages=(
                 *request.messages,
-                Message("assistant", reply.text[:_LONGEST_ECHO]),
-                Message("user", repair_note(errors)),
+                Message("assistant", reply.text[:_MAX_ECHO_CHARS]),
+                Message("user", repair_instruction(errors)),
             ),
         )
         second = await self._ask(again)
         try:
-            text = fitting_json(second.text, output)
+            text = parse_structured(second.text, output)
         except (NotJson, OutsideSchema) as error:
             raise UnusableReply(
                 f"the reply of the model '{self.name}' does not fit the schema '{output.name}', and neither did its "

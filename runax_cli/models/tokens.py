@@ -17,7 +17,7 @@ from importlib.resources import files
 from typing import Any, Protocol
 
 from runax_cli.models.base import ByteCounter, ModelRequest, TokenCounter
-from runax_cli.models.structured_output import schema_note
+from runax_cli.models.structured_output import schema_instruction
 
 VOCABULARY_SHA256 = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
 """Of the unpacked vocabulary; the same value that tiktoken checks its download against."""
@@ -234,10 +234,10 @@ def request_text(request: ModelRequest) -> str:
     The schema counts with the words that go with it where an endpoint takes no schema, so that a request that is
     written anew for such an endpoint stays under its bound.
     """
-    return "\n".join(_parts(request))
+    return "\n".join(_text_parts(request))
 
 
-def _parts(request: ModelRequest) -> Iterator[str]:
+def _text_parts(request: ModelRequest) -> Iterator[str]:
     for message in request.messages:
         yield message.role
         yield message.content
@@ -248,7 +248,7 @@ def _parts(request: ModelRequest) -> Iterator[str]:
         yield f"{tool.name} {tool.description}"
         yield compact_json(tool.parameters)
     if request.output is not None:
-        yield f"{request.output.name} {schema_note(request.output)}"
+        yield f"{request.output.name} {schema_instruction(request.output)}"
 
 
 def compact_json(value: Any) -> str:
@@ -262,11 +262,6 @@ def measure(request: ModelRequest, counter: CalibratedCounter) -> RequestSize:
     marks = sum(1 + len(message.tool_calls) for message in request.messages) + len(request.tools) + 1
     overhead = MESSAGE_OVERHEAD * marks
     return RequestSize(counter.counted(text) + overhead, len(text.encode("utf-8", "surrogatepass")) + overhead)
-
-
-def bound_of(request: ModelRequest, counter: CalibratedCounter) -> int:
-    """Tokens that `request` cannot exceed at the endpoint, its reply not counted."""
-    return measure(request, counter).bound(counter)
 
 
 async def measure_off_loop(request: ModelRequest, counter: CalibratedCounter) -> RequestSize:

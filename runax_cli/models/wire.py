@@ -92,17 +92,17 @@ class WireFormat(Protocol):
         """Read a whole reply. Raises UnusableReply."""
 
 
-def mapping(value: Any) -> Payload:
+def as_object(value: Any) -> Payload:
     """`value` where it is an object, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
-def mappings(value: Any) -> Iterator[Payload]:
+def objects_in(value: Any) -> Iterator[Payload]:
     """The objects in a list; nothing where `value` is no list."""
     yield from (item for item in (value if isinstance(value, list) else ()) if isinstance(item, dict))
 
 
-def text_in(value: Any) -> str:
+def text_or_empty(value: Any) -> str:
     """`value` where it is text, else "". Halves of characters, which JSON can spell and nobody can write, go."""
     if not isinstance(value, str):
         return ""
@@ -115,16 +115,16 @@ def text_in(value: Any) -> str:
 
 def arguments_text(value: Any) -> str:
     """The arguments of a tool call as raw text; some endpoints send an object instead."""
-    return text_in(json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else value)
+    return text_or_empty(json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else value)
 
 
-def usage_of(payload: Payload, *, input_name: str, output_name: str, details_name: str) -> Usage | None:
+def read_usage(payload: Payload, *, input_name: str, output_name: str, details_name: str) -> Usage | None:
     """Reported usage, None where it is missing or makes no sense."""
-    usage = mapping(payload.get("usage"))
+    usage = as_object(payload.get("usage"))
     tokens_in, tokens_out = _tokens(usage.get(input_name)), _tokens(usage.get(output_name))
     if not tokens_in or tokens_out is None:
         return None
-    cached = _tokens(mapping(usage.get(details_name)).get("cached_tokens")) or 0
+    cached = _tokens(as_object(usage.get(details_name)).get("cached_tokens")) or 0
     return Usage(tokens_in, tokens_out, min(cached, tokens_in))
 
 

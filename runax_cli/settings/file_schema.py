@@ -16,7 +16,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from adapters.mcp.content.lenient_json import LenientParseError, read_nearly
 from runax_cli.core.errors import ConfigurationError, sentence
-from runax_cli.core.validation_messages import misfit, place_of, shown_at
+from runax_cli.core.validation_messages import describe_error, masked_value, setting_path
 from runax_cli.settings.settings import Count, ModelApi, Seconds, Url
 
 RoleName: TypeAlias = Literal["planner", "agent", "reducer", "labeller", "summarizer"]
@@ -240,10 +240,10 @@ def structure_of(mapping: Mapping[str, Any], *, path: Path) -> SettingsFile:
         structure = SettingsFile.model_validate({k: v for k, v in mapping.items() if k in STRUCTURE_KEYS})
     except ValidationError as error:
         first = error.errors()[0]
-        place, known = place_of(first["loc"]), [name for part in _PARTS for name in part.model_fields]
-        shown = shown_at(first["loc"], first["input"])
+        place, known = setting_path(first["loc"]), [name for part in _PARTS for name in part.model_fields]
+        shown = masked_value(first["loc"], first["input"])
         raise ConfigurationError(
-            sentence(f"'{place}' in '{path}' is {shown:.80}: {misfit(first, known=known)}")
+            sentence(f"'{place}' in '{path}' is {shown:.80}: {describe_error(first, known_keys=known)}")
             + " Correct the entry; the 'runax.yaml' of `runax config init`, in an empty folder, shows the shapes.",
             setting=place,
         ) from error

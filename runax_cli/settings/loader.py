@@ -17,8 +17,8 @@ from pydantic import SecretStr, ValidationError
 from pydantic_settings import DotEnvSettingsSource, EnvSettingsSource
 
 from runax_cli.core.errors import ConfigurationError, UsageError
-from runax_cli.core.paths import config_folder, upward
-from runax_cli.core.validation_messages import misfit
+from runax_cli.core.paths import config_folder, parents_to_repo_root
+from runax_cli.core.validation_messages import describe_error
 from runax_cli.settings.file_schema import (
     FILE_ONLY_KEYS,
     STRUCTURE_KEYS,
@@ -213,7 +213,7 @@ def load(
     here = (folder or Path.cwd()).resolve()
     given = {name: value for name, value in (flags or {}).items() if value is not None}
     named = SettingsLayer("flag", given, SettingsFile(tools=tools))
-    dotenvs = [path for parent in upward(here) if (path := parent / ".env").is_file()]
+    dotenvs = [path for parent in parents_to_repo_root(here) if (path := parent / ".env").is_file()]
     surroundings = [named, _environment_layer(), *(_dotenv_layer(path) for path in dotenvs)]
     files = _file_layers(_project_file(here, config), surroundings)
     layers = [*surroundings, *files]
@@ -264,7 +264,7 @@ def _variables(dotenvs: list[Path]) -> dict[str, str]:
 def _project_file(here: Path, config: Path | None) -> Path | None:
     if config is not None:
         return config
-    return next((path for parent in upward(here) if (path := parent / PROJECT_FILE).is_file()), None)
+    return next((path for parent in parents_to_repo_root(here) if (path := parent / PROJECT_FILE).is_file()), None)
 
 
 def _file_layers(project: Path | None, above: list[SettingsLayer]) -> list[SettingsLayer]:
@@ -349,8 +349,8 @@ def _told(error: ValidationError, layers: list[SettingsLayer]) -> ConfigurationE
     shown = MASK if name in SECRETS else str(first["input"])
     default = f"the default is {default_of(name)}" if default_of(name) else "it has no default"
     if origin.startswith("flag"):
-        return UsageError(f"'{FLAGS[name]} {shown}': {misfit(first)}. Correct it or leave it out; {default}.")
-    text = f"'{name_of(name)}' is '{shown}' ({origin}): {misfit(first)}. Correct it or take it away; {default}."
+        return UsageError(f"'{FLAGS[name]} {shown}': {describe_error(first)}. Correct it or leave it out; {default}.")
+    text = f"'{name_of(name)}' is '{shown}' ({origin}): {describe_error(first)}. Correct it or take it away; {default}."
     return ConfigurationError(text, setting=name_of(name))
 
 

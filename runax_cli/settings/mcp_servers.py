@@ -16,7 +16,7 @@ from dotenv import dotenv_values
 from pydantic import ValidationError
 
 from runax_cli.core.errors import ConfigurationError
-from runax_cli.core.validation_messages import misfit, place_of, shown_at
+from runax_cli.core.validation_messages import describe_error, masked_value, setting_path
 from runax_cli.settings.file_schema import McpSourceSettings
 
 _VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
@@ -110,8 +110,8 @@ def _part(name: str, entry: object, path: Path) -> McpSourceSettings:
         return McpSourceSettings(kind="mcp", flaw=f"{where} {error}")
     except ValidationError as error:
         first = error.errors()[0]
-        place, shown = place_of(first["loc"]), shown_at(first["loc"], first["input"])
-        return McpSourceSettings(kind="mcp", flaw=f"{where}: '{place}' is {shown:.80}: {misfit(first)}")
+        place, shown = setting_path(first["loc"]), masked_value(first["loc"], first["input"])
+        return McpSourceSettings(kind="mcp", flaw=f"{where}: '{place}' is {shown:.80}: {describe_error(first)}")
 
 
 class _MissingValue(Exception):

@@ -6,7 +6,8 @@ Knows events. Prices and token counts come from them; nothing is measured here.
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from runax_cli.core import events as ev
+from runax_cli.core import event_types as ev
+from runax_cli.core.events import Event
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +43,7 @@ class RunMetrics:
     duration_s: float | None = None
 
 
-def count(metrics: RunMetrics, event: ev.Event) -> RunMetrics:
+def count(metrics: RunMetrics, event: Event) -> RunMetrics:
     """The metrics after `event`."""
     by_type = {**metrics.by_type, event.body.type: metrics.by_type.get(event.body.type, 0) + 1}
     counted = replace(metrics, by_type=by_type)
@@ -107,7 +108,7 @@ class MetricsSink:
     def __init__(self) -> None:
         self._by_run: dict[str, RunMetrics] = {}
 
-    def emit(self, event: ev.Event) -> None:
+    def emit(self, event: Event) -> None:
         """Count one event."""
         run_id = event.stamp.run_id
         self._by_run[run_id] = count(self.of(run_id), event)

@@ -15,7 +15,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeAlias
 
-from runax_cli.core.events import AnswerDelta, Event, EventSink, RunFinished
+from runax_cli.core.event_types import AnswerDelta, RunFinished
+from runax_cli.core.events import Event, EventSink
 from runax_cli.telemetry.metrics import MetricsSink
 from runax_cli.telemetry.redaction import Redactor
 

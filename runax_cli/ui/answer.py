@@ -15,7 +15,8 @@ from markdown_it import MarkdownIt
 from rich.markdown import Markdown
 from rich.text import Text
 
-from runax_cli.core import events as ev
+from runax_cli.core import event_types as ev
+from runax_cli.core.events import Event
 from runax_cli.core.results import (
     Evidence,
     EvidenceKind,
@@ -98,7 +99,7 @@ _ROWS_SHOWN = 5
 class AnswerView(Protocol):
     """Puts the answer on stdout."""
 
-    def emit(self, event: ev.Event) -> None:
+    def emit(self, event: Event) -> None:
         """Take note of an event; never raises."""
 
     def finish(self, result: RunResult) -> None:
@@ -231,7 +232,7 @@ class WholeAnswer:
         self._outlet = SafeStream(env.stdout)
         self._notes = notes
 
-    def emit(self, event: ev.Event) -> None:
+    def emit(self, event: Event) -> None:
         """The answer is printed when it is verified, and not before."""
 
     def finish(self, result: RunResult) -> None:
@@ -253,7 +254,7 @@ class StreamedAnswer:
         self._text = ""
         self._has_printed = False
 
-    def emit(self, event: ev.Event) -> None:
+    def emit(self, event: Event) -> None:
         """Print the blocks that are finished by this event."""
         match event.body:
             case ev.AnswerDelta(text=text):

@@ -12,7 +12,8 @@ from uuid import uuid4
 
 from pydantic import TypeAdapter
 
-from runax_cli.core import events as ev
+from runax_cli.core import event_types as ev
+from runax_cli.core.events import EVENT_VERSION, Event, Stamp
 from runax_cli.core.results import RunResult
 from runax_cli.ui.console import Environment, SafeStream
 
@@ -46,9 +47,9 @@ def _finite(value: Any) -> Any:
 def line_schema() -> dict[str, Any]:
     """The JSON Schema of one line: what its kind of event says, between the context that every line has."""
     schema: dict[str, Any] = TypeAdapter(ev.AnyEvent).json_schema()
-    stamp: dict[str, Any] = TypeAdapter(ev.Stamp).json_schema()
+    stamp: dict[str, Any] = TypeAdapter(Stamp).json_schema()
     head = {
-        "v": {"const": ev.EVENT_VERSION},
+        "v": {"const": EVENT_VERSION},
         "seq": {"type": "integer", "minimum": 1},
         "ts": {"type": "string", "format": "date-time"},
     }
@@ -65,7 +66,7 @@ class JsonAnswer:
     def __init__(self, env: Environment) -> None:
         self._outlet = SafeStream(env.stdout)
 
-    def emit(self, event: ev.Event) -> None:
+    def emit(self, event: Event) -> None:
         """Events are not part of the object."""
 
     def finish(self, result: RunResult) -> None:
@@ -86,7 +87,7 @@ class JsonlAnswer:
         self._last_seq = 0
         self._is_finished = False
 
-    def emit(self, event: ev.Event) -> None:
+    def emit(self, event: Event) -> None:
         """Print one event."""
         if self._is_finished and not isinstance(event.body, ev.RunStarted):
             return
@@ -96,5 +97,5 @@ class JsonlAnswer:
 
     def finish(self, result: RunResult) -> None:
         """Print `run.finished` where the run ended without it: it could not begin, say."""
-        stamp = ev.Stamp(run_id=result.run_id, session_id=result.session_id, span_id=uuid4().hex[:16])
-        self.emit(ev.Event(self._last_seq + 1, self._now(), stamp, ev.RunFinished(result=result)))
+        stamp = Stamp(run_id=result.run_id, session_id=result.session_id, span_id=uuid4().hex[:16])
+        self.emit(Event(self._last_seq + 1, self._now(), stamp, ev.RunFinished(result=result)))

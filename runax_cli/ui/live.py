@@ -12,7 +12,8 @@ from rich.cells import cell_len, set_cell_size
 from rich.live import Live
 from rich.text import Text
 
-from runax_cli.core import events as ev
+from runax_cli.core import event_types as ev
+from runax_cli.core.events import Event
 from runax_cli.ui.console import STYLES, Environment, SafeStream, Tone, one_line
 from runax_cli.ui.log_lines import LogLine, StyledText, lines_of, usd
 from runax_cli.ui.progress import CallProgress, PageState, RunProgress, condensed, fold
@@ -120,7 +121,7 @@ class LiveLog:
         self._state = RunProgress()
         self._live: Live | None = None
 
-    def emit(self, event: ev.Event) -> None:
+    def emit(self, event: Event) -> None:
         """Take an event in, and show it above the region or in it."""
         self._state = fold(self._state, event)
         if self._state.is_finished:
@@ -167,7 +168,7 @@ class LiveLog:
         return Text("\n").join(line.rich() for line in lines) if lines else Text(" ", STYLES[Tone.ASIDE])
 
 
-def _is_in_region(event: ev.Event, state: RunProgress) -> bool:
+def _is_in_region(event: Event, state: RunProgress) -> bool:
     """Whether the region, or the answer that is being printed, shows already what the event says."""
     match event.body:
         case ev.PageFetched() | ev.ChunkPacked() | ev.RunFinished():
@@ -185,7 +186,7 @@ def _is_in_region(event: ev.Event, state: RunProgress) -> bool:
 class LogView(Protocol):
     """Shows stages on stderr."""
 
-    def emit(self, event: ev.Event) -> None:
+    def emit(self, event: Event) -> None:
         """Show one event; never raises."""
 
     def warn(self, text: str) -> None:
@@ -206,7 +207,7 @@ class PlainLog:
         self._console = env.console(self._outlet, "stderr") if env.has_color("stderr") else None
         self._is_quiet, self._is_verbose = is_quiet, is_verbose
 
-    def emit(self, event: ev.Event) -> None:
+    def emit(self, event: Event) -> None:
         """Show one event."""
         if not self._is_quiet or is_trouble(event.body):
             for line in lines_of(event, is_verbose=self._is_verbose):

@@ -11,7 +11,8 @@ from typing import Any, Literal, TypeAlias
 
 from rich.text import Text
 
-from runax_cli.core import events as ev
+from runax_cli.core import event_types as ev
+from runax_cli.core.events import Event
 from runax_cli.core.results import Coverage, TotalIs
 from runax_cli.ui.console import STYLES, Tone, one_line, strip_control
 
@@ -65,7 +66,7 @@ class LogStage:
     body: str = ""
 
 
-def lines_of(event: ev.Event, *, is_verbose: bool = False) -> tuple[LogLine, ...]:
+def lines_of(event: Event, *, is_verbose: bool = False) -> tuple[LogLine, ...]:
     """The log lines of an event, none for a piece of the streaming answer; bodies only where `is_verbose`."""
     actor = _actor(event)
     part = "" if event.stamp.sub_question is None else f" · part {event.stamp.sub_question}"
@@ -83,12 +84,12 @@ def lines_of(event: ev.Event, *, is_verbose: bool = False) -> tuple[LogLine, ...
     )
 
 
-def line_of(event: ev.Event, *, is_verbose: bool = False) -> str | None:
+def line_of(event: Event, *, is_verbose: bool = False) -> str | None:
     """The same as text without colours, or None."""
     return "\n".join(line.text for line in lines_of(event, is_verbose=is_verbose)) or None
 
 
-def _actor(event: ev.Event) -> Actor:
+def _actor(event: Event) -> Actor:
     is_reducer = event.stamp.role in _READERS or isinstance(event.body, _OF_REDUCER)
     return "reducer" if is_reducer else "agent"
 

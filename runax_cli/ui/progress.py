@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import IntEnum
 
-from runax_cli.core import events as ev
+from runax_cli.core import event_types as ev
+from runax_cli.core.events import Event
 
 
 class PageState(IntEnum):
@@ -53,7 +54,7 @@ class RunProgress:
     is_finished: bool = False
 
 
-def fold(state: RunProgress, event: ev.Event) -> RunProgress:
+def fold(state: RunProgress, event: Event) -> RunProgress:
     """The state after `event`."""
     match event.body:
         case ev.RunStarted() as body:
@@ -89,7 +90,7 @@ def _charged(state: RunProgress, body: ev.ModelReplied) -> RunProgress:
     )
 
 
-def _with_call(state: RunProgress, event: ev.Event) -> RunProgress:
+def _with_call(state: RunProgress, event: Event) -> RunProgress:
     key = event.stamp.call_id or ""
     before = state.calls.get(key, CallProgress())
     after = fold_call(before, event.body)

@@ -6,7 +6,7 @@ Knows the kinds there are. Draws and prints nothing itself.
 from contextlib import AbstractContextManager
 from typing import Literal, TypeAlias, assert_never
 
-from runax_cli.core import events as ev
+from runax_cli.core.events import Event
 from runax_cli.core.results import RunResult
 from runax_cli.ui.answer import AnswerNotes, AnswerView, Certificate, StreamedAnswer, WholeAnswer
 from runax_cli.ui.console import Environment
@@ -22,7 +22,7 @@ class View:
     def __init__(self, log: LogView, answer: AnswerView) -> None:
         self._log, self._answer = log, answer
 
-    def emit(self, event: ev.Event) -> None:
+    def emit(self, event: Event) -> None:
         """Show one event; never raises."""
         self._log.emit(event)
         self._answer.emit(event)

@@ -77,8 +77,9 @@ class StandIn:
         self.executed.append((call, direct_limit))
         name = call.tool.name
         try:
-            with scope.budget.reserved_for(Amount(requests=1)):
-                records = list(self.behaviours[name](call))
+            request = Amount(requests=1)
+            scope.budget.reserve(request).settle(request)
+            records = list(self.behaviours[name](call))
         except SourceError as error:
             return self._failed(call, error)
         dataset = self.store.create(call.tool.noun)

@@ -56,7 +56,7 @@ async def test_the_forced_answer_was_set_aside_where_other_processes_see_it(stag
 
     async def greedy() -> None:
         await other.refresh()
-        await other.take(Amount(tokens=int(other.remaining("tokens"))))
+        await other.reserve_shared(Amount(tokens=int(other.remaining("tokens"))))
 
     class Greedy:
         async def execute(self, call: Any, scope: Any, *, direct_limit: int) -> Any:
@@ -84,7 +84,7 @@ async def test_calls_that_other_processes_used_up_meanwhile_are_refused_and_forc
 
     class Busy:
         async def execute(self, call: Any, scope: Any, *, direct_limit: int) -> Any:
-            await other.take(Amount(calls=2))
+            await other.reserve_shared(Amount(calls=2))
             return await inner.execute(call, scope, direct_limit=direct_limit)
 
     bench = await stage.start(script, {"get_tickets": tickets}, budget=budget)

@@ -255,7 +255,7 @@ async def test_looking_for_tools_several_times_is_progress(stage: Any) -> None:
     assert len(result.calls) == 6
 
 
-@pytest.mark.usefixtures("often_switched")
+@pytest.mark.usefixtures("switch_threads_often")
 async def test_what_several_looks_find_at_once_is_all_on_the_list(stage: Any) -> None:
     looks = [[("find_tools", {"query": f"{one} {two} {n}"}) for one in THINGS[:4]] for n, two in enumerate(ASPECTS * 3)]
     bench = await begin(

@@ -320,10 +320,10 @@ async def test_parts_never_use_more_than_the_question_may(stage: Any) -> None:
     assert len({id(share) for share in seen}) == 2
     assert (result.status, result.exit_code) == (RunStatus.LIMIT, 6)
     assert {p.status for p in result.sub_questions} == {RunStatus.COMPLETE, RunStatus.LIMIT}
-    assert "**This part is incomplete:** the budget 'steps' of the sub-question" in result.answer
+    assert "**This part is incomplete:** budget exceeded: 'steps' of the sub-question" in result.answer
 
 
-async def test_the_time_of_a_question_is_that_of_all_its_parts(stage: Any, hours_later: Callable[[], None]) -> None:
+async def test_the_time_of_a_question_is_that_of_all_its_parts(stage: Any, jump_one_hour: Callable[[], None]) -> None:
     bench = await stage.start(
         Play(stage, [ONE_AFTER_THE_OTHER], CALLS, ANSWERS), TOOLS, limits=TurnLimits(timeout_s=60.0)
     )
@@ -331,7 +331,7 @@ async def test_the_time_of_a_question_is_that_of_all_its_parts(stage: Any, hours
 
     async def hangs(call: Any, scope: Any, **options: Any) -> Any:
         if call.tool.name == "get_payments":
-            hours_later()
+            jump_one_hour()
             await asyncio.Event().wait()
         return await execute(call, scope, **options)
 

@@ -79,7 +79,7 @@ async def test_the_run_and_its_steps_are_in_the_journal(stage: Any) -> None:
     bench = await stage.start([stage.calls(("get_tickets", {})), stage.says("done so")], {"get_tickets": tickets})
     result = await bench.session.ask("q")
 
-    stored = bench.journal.run(result.run_id)
+    stored = bench.journal.find_run(result.run_id)
     assert stored is not None
     assert stored.result == result
     rows = bench.journal._connection.execute("SELECT kind, payload IS NOT NULL FROM units").fetchall()
@@ -403,7 +403,7 @@ class Hanging:
             raise
 
 
-async def test_the_wall_time_ends_the_turn_with_what_there_is(stage: Any, hours_later: Callable[[], None]) -> None:
+async def test_the_wall_time_ends_the_turn_with_what_there_is(stage: Any, jump_one_hour: Callable[[], None]) -> None:
     bench = await stage.start(
         [stage.calls(("get_tickets", {}), text="Let me look.")],
         {"get_tickets": tickets},
@@ -412,7 +412,7 @@ async def test_the_wall_time_ends_the_turn_with_what_there_is(stage: Any, hours_
     )
     asking = asyncio.create_task(bench.session.ask("q"))
     await bench.executor.is_running.wait()
-    hours_later()
+    jump_one_hour()
     result = await asking
 
     assert (result.status, result.exit_code) == (RunStatus.LIMIT, 124)
@@ -433,7 +433,7 @@ async def test_cancellation_is_told_stored_and_raised_again(stage: Any) -> None:
     (finished,) = bench.bodies("run.finished")
     assert (finished.result.status, finished.result.exit_code) == (RunStatus.INTERRUPTED, 130)
     assert finished.result.coverage.reasons[0].code is ReasonCode.INTERRUPTED
-    stored = bench.journal.run(finished.result.run_id)
+    stored = bench.journal.find_run(finished.result.run_id)
     assert stored is not None
     assert stored.status is RunStatus.INTERRUPTED
 

@@ -13,10 +13,19 @@ from dataclasses import dataclass
 from runax_cli.agent import prompts
 from runax_cli.agent.evidence.citations import cited_in
 from runax_cli.core.errors import BudgetExhausted, ModelError
-from runax_cli.core.events import Emitter, TokensChanged, Warned
-from runax_cli.core.untrusted_text import fenced
+from runax_cli.core.event_types import TokensChanged, Warned
+from runax_cli.core.events import Emitter
+from runax_cli.core.untrusted_text import escape_for_prompt
 from runax_cli.executor.reduce.reducer import beginning_and_end
-from runax_cli.memory.conversation import MOST_CHARS, Exchange, History, RecordEntity, WorkingMemory, ranked, told
+from runax_cli.memory.conversation import (
+    MOST_CHARS,
+    Exchange,
+    History,
+    RecordEntity,
+    WorkingMemory,
+    describe_entities,
+    rank_entities,
+)
 from runax_cli.models.base import Message, Model, ModelRequest, Role, ToolSchema
 from runax_cli.models.tokens import CalibratedCounter, bound_off_loop, measure, measure_off_loop
 
@@ -80,7 +89,9 @@ def kept_of(messages: Sequence[Message]) -> MustKeep:
 
 def block_of(summary: str, kept: MustKeep) -> Message:
     """The one message that stands for the older part."""
-    text = prompts.SUMMARY_BLOCK.fill(mark=MARK, summary=fenced(summary.strip()), kept=fenced(kept.lines()))
+    text = prompts.SUMMARY_BLOCK.fill(
+        mark=MARK, summary=escape_for_prompt(summary.strip()), kept=escape_for_prompt(kept.lines())
+    )
     return Message("user", text.rstrip())
 
 
@@ -93,7 +104,7 @@ def request_for(
     each = max(_LEAST_A_MESSAGE, room // max(1, len(older)) - _LEAST_A_MESSAGE // 2)
     lines = [f"{message.role}: {beginning_and_end(_said(message), counter, most_tokens=each)}" for message in older]
     shown = beginning_and_end("\n".join(lines), counter, most_tokens=max(1, room))
-    return _request(fenced(shown), question, run_id)
+    return _request(escape_for_prompt(shown), question, run_id)
 
 
 def _request(conversation: str, question: str, run_id: str) -> ModelRequest:
@@ -269,8 +280,8 @@ class TurnContext:
 
     def _known(self, named: Sequence[RecordEntity], question: str) -> str:
         """The most relevant of what was named, in words; "" where nothing was."""
-        entities = ranked(named, question, most_chars=min(MOST_CHARS, self.effective_tokens // _KNOWN_SHARE))
-        return prompts.AGENT_KNOWN.fill(entities=fenced(told(entities))) if entities else ""
+        entities = rank_entities(named, question, most_chars=min(MOST_CHARS, self.effective_tokens // _KNOWN_SHARE))
+        return prompts.AGENT_KNOWN.fill(entities=escape_for_prompt(describe_entities(entities))) if entities else ""
 
 
 def _messages(exchanges: Sequence[Exchange]) -> tuple[Message, ...]:

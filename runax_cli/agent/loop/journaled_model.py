@@ -17,7 +17,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from runax_cli.core.budget import Amount, Budget
 from runax_cli.core.errors import StoreError
-from runax_cli.core.events import Emitter, Resumed
+from runax_cli.core.event_types import Resumed
+from runax_cli.core.events import Emitter
 from runax_cli.memory.journal import EntryKind, Journal, StoredRun
 from runax_cli.models.base import Model, ModelReply, ModelRequest, OnText, Role
 from runax_cli.models.metering import UsageMeter
@@ -80,16 +81,16 @@ class JournaledModel:
     async def _paid(self, key: str, kind: EntryKind, request: ModelRequest, on_text: OnText | None) -> ModelReply:
         """The model's own reply. While it is awaited the request is in flight, and is left so by a cancellation."""
         reserved = request.max_output_tokens
-        self._note(lambda: self._journal.started(key, kind, self._run_id, reserved_tokens=reserved))
+        self._note(lambda: self._journal.start_entry(key, kind, self._run_id, reserved_tokens=reserved))
         try:
             reply = await self._inner.complete(request, on_text=on_text)
         except Exception:
-            self._note(lambda: self._journal.failed(key, self._run_id))
+            self._note(lambda: self._journal.discard_entry(key, self._run_id))
             raise
         if self._role in _STEPS:
-            self._note(lambda: self._journal.done(key, _payload(reply)))
+            self._note(lambda: self._journal.finish_entry(key, _payload(reply)))
         else:
-            self._note(lambda: self._journal.failed(key, self._run_id))
+            self._note(lambda: self._journal.discard_entry(key, self._run_id))
         return reply
 
     def _replayed(self, request: ModelRequest, reply: ModelReply, on_text: OnText | None) -> ModelReply:
@@ -109,7 +110,7 @@ class JournaledModel:
         if self._is_lost:
             return None
         try:
-            payload = self._journal.found(key)
+            payload = self._journal.get(key)
             return None if payload is None else _REPLY.validate_json(payload)
         except StoreError as error:
             self._is_lost = True
@@ -120,7 +121,7 @@ class JournaledModel:
 
     def _spend(self, reply: ModelReply) -> None:
         usage, cost_usd = reply.usage, reply.cost_usd
-        self._journal.spend(self._run_id, self._role, model=reply.model, usage=usage, cost_usd=cost_usd)
+        self._journal.record_spend(self._run_id, self._role, model=reply.model, usage=usage, cost_usd=cost_usd)
 
     def _note(self, write: Callable[[], None]) -> None:
         if self._is_lost:
@@ -169,19 +170,19 @@ def taken_up(run: StoredRun, journal: Journal, *, emitter: Emitter, meter: Usage
     been billed, and will be sent again: that is told with the most that they may have cost.
     """
     tokens, usd = 0, 0.0
-    for spent in journal.spent(run.run_id):
+    for spent in journal.spend_by_role(run.run_id):
         meter.record(spent.role, spent.usage, requests=spent.requests, cost_usd=spent.cost_usd)
         tokens += spent.usage.input_tokens + spent.usage.output_tokens
         usd += spent.cost_usd or 0.0
     budget.charge(Amount(tokens=tokens, usd=usd))
     emitter.emit(Resumed(text=f"run {run.run_id} of {run.started_at:%Y-%m-%d %H:%M} goes on; {tokens:,} tokens used"))
-    lost = journal.in_flight(run.run_id)
+    lost = journal.unfinished_entries(run.run_id)
     if lost:
         reserved = sum(unit.reserved_tokens for unit in lost)
         kinds = ", ".join(sorted({unit.kind.value for unit in lost}))
         text = f"{len(lost)} requests ({kinds}) were in flight when it stopped: perhaps billed, repeated where needed"
         emitter.emit(Resumed(text=f"{text}; at most {reserved:,} tokens were set aside for their replies"))
-    journal.begin_again(run.run_id)
+    journal.reopen_run(run.run_id)
 
 
 def replayed(emitter: Emitter, counter: CalibratedCounter, request: ModelRequest, reply: ModelReply) -> None:

@@ -12,7 +12,7 @@ from adapters.base import Effect
 from adapters.clock import Clock
 from runax_cli.agent.loop.tool_calls import CallExecutor
 from runax_cli.agent.loop.toolbox import SOURCE, ToolRegistry, ToolSelection, about, areas_of
-from runax_cli.core.events import GuardDecided, ToolsOffered
+from runax_cli.core.event_types import GuardDecided, ToolsOffered
 from runax_cli.executor.data_tools.base import DataCall, DataCallResult, of_nothing_fetched
 from runax_cli.executor.outcome import CallOutcome, CallScope, DecidedCall, EnvelopeStatus, ResultEnvelope
 from runax_cli.guard.scheduling import data_fingerprint

@@ -16,8 +16,9 @@ from runax_cli.agent.result.requested_call import RequestedCall
 from runax_cli.agent.result.verdict import Stopped
 from runax_cli.core.budget import Budget, BudgetShares
 from runax_cli.core.errors import first_cause
-from runax_cli.core.events import Emitter, PlanMade, Warned
-from runax_cli.core.untrusted_text import fenced
+from runax_cli.core.event_types import PlanMade, Warned
+from runax_cli.core.events import Emitter
+from runax_cli.core.untrusted_text import escape_for_prompt
 from runax_cli.executor.outcome import EnvelopeStatus
 
 MOST_ANSWER_CHARS = 2000
@@ -27,7 +28,7 @@ RECORD_CHARS = 400
 
 def known_from(parts: Sequence[tuple[int, SubQuestion, SubQuestionRun]]) -> str:
     """The block for a part that waited for these, by number; "" where it waited for none."""
-    return fenced("\n".join(line for number, sub, part in parts for line in _lines(number, sub, part)))
+    return escape_for_prompt("\n".join(line for number, sub, part in parts for line in _lines(number, sub, part)))
 
 
 def _lines(number: int, sub: SubQuestion, part: SubQuestionRun) -> Iterator[str]:

@@ -22,7 +22,8 @@ from runax_cli.agent.planning.planner import Planner
 from runax_cli.agent.result.verdict import Stopped, TurnEnd
 from runax_cli.core.budget import Budget
 from runax_cli.core.errors import RunaxError, StoreError
-from runax_cli.core.events import Emitter, ToolsOffered, Warned
+from runax_cli.core.event_types import ToolsOffered, Warned
+from runax_cli.core.events import Emitter
 from runax_cli.guard.approval import WritePolicy
 from runax_cli.memory.conversation import History, RecordEntity
 from runax_cli.memory.journal import Journal

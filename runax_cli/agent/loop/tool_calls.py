@@ -18,8 +18,9 @@ from runax_cli.agent.result.requested_call import (
     step_seen,
 )
 from runax_cli.core.budget import Amount, Budget
-from runax_cli.core.errors import BudgetExhausted, NoProgress, StoreError, first_cause, place_of
-from runax_cli.core.events import Emitter, GuardCode, GuardDecided, ToolSelected, Warned
+from runax_cli.core.errors import BudgetExhausted, NoProgress, StoreError, first_cause, raised_at
+from runax_cli.core.event_types import GuardCode, GuardDecided, ToolSelected, Warned
+from runax_cli.core.events import Emitter
 from runax_cli.core.results import Reason, ReasonCode
 from runax_cli.executor.outcome import CallOutcome, CallScope, DecidedCall, EnvelopeStatus, FaultCode, ResultEnvelope
 from runax_cli.guard.approval import WritePolicy
@@ -280,7 +281,7 @@ class TurnCalls:
 
     async def _run_one(self, item: _ValidCall, done: dict[int, RequestedCall], *, direct_limit: int) -> None:
         try:
-            async with self._slots, self._parts.budget.held(Amount(calls=1)):
+            async with self._slots, self._parts.budget.reservation(Amount(calls=1)):
                 call = await self._executed(item, direct_limit=direct_limit)
         except BudgetExhausted as limit:
             # Others used the rest up between the decision and now.
@@ -321,7 +322,7 @@ class TurnCalls:
     def _trapped(self, item: _ValidCall, error: BaseException) -> RequestedCall:
         """A fault of runax itself: told to the user with its words, to the model by its kind alone."""
         name, kind = item.tool.spec.name, type(error).__name__
-        text = f"'{name}' failed inside runax: {kind}: {error} ({place_of(error)}). Ask again, and report this line."
+        text = f"'{name}' failed inside runax: {kind}: {error} ({raised_at(error)}). Ask again, and report this line."
         self._parts.emitter.child(call_id=item.call_id).emit(Warned(code="internal_error", text=text))
         code = ReasonCode.STORE_ERROR if isinstance(error, StoreError) else ReasonCode.SOURCE_ERROR
         envelope = ResultEnvelope.internal(name, f"runax failed inside ({kind})")
@@ -345,7 +346,7 @@ class TurnCalls:
     async def _meet_the_limit(self) -> None:
         """Learn which limit is in the way of one more call: that of the turn, or a wider one."""
         try:
-            (await self._parts.budget.take(Amount(calls=1))).settle(Amount())
+            (await self._parts.budget.reserve_shared(Amount(calls=1))).settle(Amount())
         except BudgetExhausted as met:
             self._met = met
 
@@ -355,7 +356,7 @@ class TurnCalls:
         budget = self._parts.budget
         used = budget.spent.calls + budget.reserved.calls
         limit = budget.limits.calls if budget.limits.calls is not None else used
-        return BudgetExhausted(resource="calls", owner=budget.owner, limit=limit, used=used, asked=1)
+        return BudgetExhausted(resource="calls", owner=budget.owner, limit=limit, used=used, requested=1)
 
     def _selected(self, call_id: str, name: str, arguments: SplitArguments) -> None:
         self._parts.emitter.child(call_id=call_id).emit(

@@ -24,7 +24,8 @@ from runax_cli.core.errors import (
     ModelReplyInvalid,
     NoProgress,
 )
-from runax_cli.core.events import AnswerDelta, BudgetNoted, ContextMeasured, Emitter, Warned
+from runax_cli.core.event_types import AnswerDelta, BudgetNoted, ContextMeasured, Warned
+from runax_cli.core.events import Emitter
 from runax_cli.core.untrusted_text import without_template_marks
 from runax_cli.memory.conversation import WorkingMemory
 from runax_cli.models.base import Message, Model, ModelReply, ModelRequest, OnText, ToolCall
@@ -178,7 +179,7 @@ class Turn:
 
     async def _step(self) -> StepOutcome:
         try:
-            async with self._parts.budget.held(Amount(steps=1)):
+            async with self._parts.budget.reservation(Amount(steps=1)):
                 reply = await self._reply(is_last=False)
         except BudgetExhausted as limit:
             return ForceAnswer(limit)
@@ -288,7 +289,7 @@ class Turn:
             tokens=0 if tokens is None else min(self._parts.context.effective_tokens, int(tokens) // share),
             usd=0.0 if usd is None else usd / share,
         )
-        return await budget.take(amount)
+        return await budget.reserve_shared(amount)
 
     def _release(self) -> None:
         if self._kept_back is not None:

@@ -12,7 +12,7 @@ from typing import Any
 from runax_cli.agent import prompts
 from runax_cli.agent.planning.plan import MOST_PARTS, Plan, SubQuestion, planned, revised, single
 from runax_cli.core.errors import BudgetExhausted, ModelError
-from runax_cli.core.untrusted_text import fenced
+from runax_cli.core.untrusted_text import escape_for_prompt
 from runax_cli.memory.conversation import History
 from runax_cli.models.base import Message, Model, ModelRequest, OutputSchema, Role, ToolSchema
 from runax_cli.models.tokens import CalibratedCounter, bound_off_loop
@@ -80,7 +80,7 @@ class Planner:
 
     async def revise(self, plan: Plan, told: Sequence[KnownFacts], *, why: str, open_parts: Collection[int]) -> Plan:
         """The plan after a result; the same one where nothing has to change or no revision can be had."""
-        shown = fenced("\n".join(f"{part.number}. {part.question}\n   {part.state}" for part in told))
+        shown = escape_for_prompt("\n".join(f"{part.number}. {part.question}\n   {part.state}" for part in told))
         numbers = ", ".join(str(number) for number in sorted(open_parts))
         user = prompts.PLANNER_REVISE.fill(question=plan.question, parts=shown, why=why, open=numbers)
         try:

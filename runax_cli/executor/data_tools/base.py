@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from adapters.clock import Clock
-from runax_cli.core.events import CallFinished, TokensChanged
+from runax_cli.core.event_types import CallFinished, TokensChanged
 from runax_cli.core.results import CallReport, Coverage, Reason, TotalIs
 from runax_cli.executor.outcome import CallOutcome, CallScope, DecidedCall, Finding, ResultEnvelope, SqlEvidence
 from runax_cli.executor.store.dataset import Dataset

@@ -15,7 +15,7 @@ from typing import Any
 import orjson
 
 from runax_cli.core.errors import StoreError
-from runax_cli.core.events import DatasetLabelled
+from runax_cli.core.event_types import DatasetLabelled
 from runax_cli.core.results import Coverage, Reason, ReasonCode
 from runax_cli.executor.data_tools.base import DataCall, DataCallResult, of_nothing_fetched
 from runax_cli.executor.data_tools.query import QueryEvidence, figures, said_of

@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import Any
 
 from adapters.json_text import compact
-from runax_cli.core.events import DatasetQueried
+from runax_cli.core.event_types import DatasetQueried
 from runax_cli.executor.data_tools.base import DataCall, DataCallResult, of_nothing_fetched
 from runax_cli.executor.outcome import CallOutcome, EnvelopeStatus, ResultEnvelope, SqlEvidence
 from runax_cli.executor.sql.engine import QueryFailed, QueryResult

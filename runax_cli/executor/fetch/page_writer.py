@@ -11,7 +11,8 @@ from adapters.base import Json, PageAddress
 from adapters.errors import SourceError
 from adapters.pagination import Certainty
 from runax_cli.core.errors import StoreError
-from runax_cli.core.events import Emitter, PageFailed, PageFetched, Warned
+from runax_cli.core.event_types import PageFailed, PageFetched, Warned
+from runax_cli.core.events import Emitter
 from runax_cli.core.results import ReasonCode
 from runax_cli.executor.coverage import CoverageNotes, TotalTracker
 from runax_cli.executor.fetch.deduplication import RepetitionDetector

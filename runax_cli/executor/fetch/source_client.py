@@ -27,10 +27,10 @@ from adapters.clock import Clock
 from adapters.errors import SourceError, TimedOut
 from runax_cli.core.budget import Amount, Budget, Reservation
 from runax_cli.core.errors import BudgetExhausted
-from runax_cli.core.events import RequestDelayed, RetryScheduled, SourceProgressed, SourceRequested, Warned
+from runax_cli.core.event_types import RequestDelayed, RetryScheduled, SourceProgressed, SourceRequested, Warned
 from runax_cli.executor.outcome import CallScope, DecidedCall
 from runax_cli.executor.store.dataset import Dataset
-from runax_cli.models.retry import counting
+from runax_cli.models.retry import count_retries
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,11 +141,11 @@ class SourceClient:
         self._scope = scope
         self._slots, self._places, self._deadline = slots, places, deadline
         self._max_attempts, self._worst = max_attempts, Amount(requests=max_attempts)
-        self._count_retry = counting(scope.budget, scope.emitter)
+        self._count_retry = count_retries(scope.budget, scope.emitter)
 
     async def __call__(self, page: PageAddress | None) -> CallResult:
         """The response to one page's request. Raises SourceError, and BudgetExhausted before anything is sent."""
-        async with self._slots, self._placed(), self._scope.budget.held(self._worst) as reservation:
+        async with self._slots, self._placed(), self._scope.budget.reservation(self._worst) as reservation:
             used, further = 0, _ExtraRequests(self._scope.budget)
             try:
                 result = await self._in_time(page, lambda notice: self._tell(notice, further))

@@ -12,8 +12,8 @@ from adapters.base import Json, JsonObject, Pagination, PaginationStyle, ToolSpe
 from adapters.errors import SourceError
 from adapters.pagination import address, offset_address
 from adapters.pagination.probe.probe import total_again
-from runax_cli.core.errors import BudgetExhausted, place_of
-from runax_cli.core.events import Warned
+from runax_cli.core.errors import BudgetExhausted, raised_at
+from runax_cli.core.event_types import Warned
 from runax_cli.core.results import Reason, ReasonCode, TotalIs
 from runax_cli.executor.fetch.deduplication import id_of
 from runax_cli.executor.fetch.page import FetchedPage
@@ -152,7 +152,7 @@ async def _change(read: CheckedCall, source: Source, scope: CallScope, slots: as
         why = str(error) or "no reply"
     except Exception as error:
         # The answer is there and paid for: a fault of runax itself in looking once more must not cost it.
-        why = f"it failed inside runax: {type(error).__name__}: {error} ({place_of(error)})"
+        why = f"it failed inside runax: {type(error).__name__}: {error} ({raised_at(error)})"
     else:
         return _compared(read, total)
     text = f"whether the data of {read.tool.name} changed meanwhile could not be asked: {why}"

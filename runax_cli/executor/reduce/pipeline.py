@@ -14,9 +14,10 @@ from typing import Any, TypeAlias
 
 from adapters.json_text import compact
 from runax_cli.core.errors import BudgetExhausted, ModelRefused, StoreError
-from runax_cli.core.events import ChunkFailed, ChunkPacked, ChunkReduced, Emitter, FindingsMerged
+from runax_cli.core.event_types import ChunkFailed, ChunkPacked, ChunkReduced, FindingsMerged
+from runax_cli.core.events import Emitter
 from runax_cli.core.results import ReasonCode
-from runax_cli.core.untrusted_text import fenced
+from runax_cli.core.untrusted_text import escape_for_prompt
 from runax_cli.executor import responses as conclude
 from runax_cli.executor.coverage import CoverageNotes
 from runax_cli.executor.outcome import CallScope, Finding
@@ -229,7 +230,7 @@ class ReductionPipeline:
         return units
 
     def _units(self, line: bytes, *, row: int, page: int) -> Sequence[ChunkUnit]:
-        text = fenced(line.decode("utf-8", "replace"))
+        text = escape_for_prompt(line.decode("utf-8", "replace"))
         if not self._reducer.has_room:
             load = weigh(text, self._reducer.measure)
             return [ChunkUnit(row=row, page=page, text=text, load=load, whole_chars=len(text))]

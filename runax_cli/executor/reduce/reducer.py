@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from runax_cli.core.errors import BudgetExhausted, ContextTooLong, ModelError, ModelRefused, ModelReplyInvalid
-from runax_cli.core.untrusted_text import fenced
+from runax_cli.core.untrusted_text import escape_for_prompt
 from runax_cli.executor.outcome import Finding
 from runax_cli.executor.reduce import replies
 from runax_cli.executor.reduce.chunks import Chunk, ChunkUnit, TextWeight, halves, laid_out
@@ -161,7 +161,7 @@ class Reducer:
         ledger: RunCache,
     ) -> None:
         self._model, self._counter, self._prompts, self._ledger = model, counter, prompts, ledger
-        self._focus = fenced(beginning_and_end(focus, counter, most_tokens=effective_tokens // FOCUS_SHARE))
+        self._focus = escape_for_prompt(beginning_and_end(focus, counter, most_tokens=effective_tokens // FOCUS_SHARE))
         self._effective = effective_tokens
         self.output_tokens = max(LEAST_OUTPUT_TOKENS, min(MOST_OUTPUT_TOKENS, effective_tokens // 8))
         self._overhead = self._measured_overhead()
@@ -228,7 +228,7 @@ class Reducer:
 
     async def _asked(self, chunk: Chunk, shown: str) -> tuple[str, tuple[Finding, ...] | None, str]:
         """The reply that is kept, and its findings; None for them where the repaired reply is no better."""
-        request = self._request(fenced(shown))
+        request = self._request(escape_for_prompt(shown))
         first = (await self._model.complete(request)).text
         checked = replies.check(first, chunk)
         if not checked.errors:
@@ -287,7 +287,7 @@ class Reducer:
         """The findings of one node of the tree. Where the model gives nothing usable, they stay as they are."""
         if len(findings) < 2:
             return findings
-        lines = fenced("\n".join(_line(finding) for finding in findings))
+        lines = escape_for_prompt("\n".join(_line(finding) for finding in findings))
         key = self._key_of("merge", lines, self._prompts.merge_system, self._prompts.merge_user)
         stored = await self._ledger.found(key)
         text = "" if stored is None else stored.decode()

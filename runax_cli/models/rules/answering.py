@@ -12,7 +12,7 @@ from typing import Any
 
 from runax_cli.models.base import Message, ModelRequest
 from runax_cli.models.rules.reading import brief, relevant
-from runax_cli.models.rules.words import Clues, clues_of, words
+from runax_cli.models.rules.words import Clues, read_clues, words
 
 QUERY = "query_dataset"
 MOST_LINES = 10
@@ -34,13 +34,13 @@ class ToolResult:
         return [(ref, record) for ref, record in data.items() if "#" in ref] if isinstance(data, dict) else []
 
 
-def answer(clues: Clues, told: Sequence[ToolResult]) -> str:
+def compose_answer(clues: Clues, told: Sequence[ToolResult]) -> str:
     """The answer over all calls; in plain words, each statement with its references."""
     parts = [part for call in told if (part := _part(clues, call))]
     return "\n\n".join(parts) if parts else NO_TOOL
 
 
-def told_of(tool: str, arguments: str, content: str) -> ToolResult:
+def read_tool_result(tool: str, arguments: str, content: str) -> ToolResult:
     """Read one tool message; what is no JSON object counts as an error of that call."""
     try:
         envelope, parsed_arguments = json.loads(content), json.loads(arguments or "{}")
@@ -143,24 +143,24 @@ _HOLE = "\ufffc"
 _MOST_ELLIPTIC_WORDS = 3
 
 
-def plan(request: ModelRequest) -> dict[str, Any]:
+def compose_plan(request: ModelRequest) -> dict[str, Any]:
     """The parts of the question in a planner's request; a plan is never revised."""
     if request.output is not None and request.output.name == REVISION:
         return {"parts": []}
-    return {"parts": [_part_planning(question) for question in parts_of(question_of(request.messages))]}
+    return {"parts": [_part_planning(question) for question in split_question(planned_question(request.messages))]}
 
 
-def question_of(messages: Sequence[Message]) -> str:
+def planned_question(messages: Sequence[Message]) -> str:
     """What stands under QUESTION in the last message."""
     return messages[-1].content.partition("QUESTION:")[2].strip() if messages else ""
 
 
-def parts_of(question: str) -> list[str]:
+def split_question(question: str) -> list[str]:
     """The parts in order, each with the name that it is about."""
     parts: list[str] = []
     named = ""
     for piece in _pieces(question):
-        clues = clues_of(piece)
+        clues = read_clues(piece)
         own = _name(clues)
         is_open = bool(named) and not own and (_PRONOUN.search(piece) or len(piece.split()) <= _MOST_ELLIPTIC_WORDS)
         parts.append(f"{piece.rstrip('?')} of {named}?" if is_open else piece)

@@ -8,11 +8,19 @@ from collections.abc import Sequence
 from typing import Any
 
 from runax_cli.models.base import Message, ModelReply, ModelRequest, OnText, Role, ToolCall, ToolSchema, Usage
-from runax_cli.models.rules.answering import QUERY, ToolResult, answer, plan, told_of
-from runax_cli.models.rules.reading import MOST_FINDINGS, brief, fenced, focus_of, labelled, records_of, relevant
-from runax_cli.models.rules.sql import sheet_of, statement
+from runax_cli.models.rules.answering import QUERY, ToolResult, compose_answer, compose_plan, read_tool_result
+from runax_cli.models.rules.reading import (
+    MOST_FINDINGS,
+    brief,
+    focus_of,
+    label_texts,
+    numbered_lines,
+    records_of,
+    relevant,
+)
+from runax_cli.models.rules.sql import read_table, select_statement
 from runax_cli.models.rules.tool_selection import KnownEntity, WantedCall, entities_of, next_calls
-from runax_cli.models.rules.words import Clues, clues_of, content_stems, topic_of
+from runax_cli.models.rules.words import Clues, content_stems, read_clues, topic_stems
 
 NAME = "rules"
 NOTICE = "The model is 'rules': offline, matching words without understanding language. Set LLM_NAME for a real one."
@@ -42,9 +50,9 @@ class RulesModel:
             case Role.SUMMARIZER:
                 return _said("\n".join(_brief_lines(request.messages)))
             case Role.PLANNER:
-                return _said(json.dumps(plan(request), ensure_ascii=False))
+                return _said(json.dumps(compose_plan(request), ensure_ascii=False))
             case Role.LABELLER:
-                return _said(json.dumps(labelled(request.messages[-1].content), ensure_ascii=False))
+                return _said(json.dumps(label_texts(request.messages[-1].content), ensure_ascii=False))
             case Role.AGENT:
                 return _agent(request)
 
@@ -58,7 +66,7 @@ def _said(text: str, calls: tuple[ToolCall, ...] = ()) -> ModelReply:
 
 def _agent(request: ModelRequest) -> ModelReply:
     question, turn = _turn(request.messages)
-    clues = clues_of(question)
+    clues = read_clues(question)
     told = [call for call in _told(turn) if call.tool not in FINDERS]
     entities = [e for call in told for e in entities_of(call.tool, [r for _, r in call.records], clues)]
     done = frozenset(WantedCall(call.tool, call.arguments).key for call in told)
@@ -72,7 +80,7 @@ def _agent(request: ModelRequest) -> ModelReply:
             for i, w in enumerate(wishes, 1)
         )
         return _said("", calls)
-    return _said(answer(clues, _that_matter(told, clues)))
+    return _said(compose_answer(clues, _that_matter(told, clues)))
 
 
 def _search(clues: Clues, told: Sequence[ToolResult], tools: Sequence[ToolSchema], *, asked: int) -> list[WantedCall]:
@@ -87,8 +95,8 @@ def _figures(clues: Clues, told: Sequence[ToolResult], tools: Sequence[ToolSchem
     if not told or not any(tool.name == QUERY for tool in tools):
         return []
     last = told[-1]
-    sheet = sheet_of(last.envelope)
-    sql = statement(clues.text, sheet, last.arguments) if sheet is not None else None
+    sheet = read_table(last.envelope)
+    sql = select_statement(clues.text, sheet, last.arguments) if sheet is not None else None
     return [WantedCall(QUERY, {"sql": sql})] if sql else []
 
 
@@ -120,7 +128,8 @@ def _told(turn: Sequence[Message]) -> list[ToolResult]:
     calls = {call.id: call for message in turn for call in message.tool_calls}
     results = [m for m in turn if m.role == "tool" and m.tool_call_id in calls]
     return [
-        told_of(calls[m.tool_call_id or ""].name, calls[m.tool_call_id or ""].arguments, m.content) for m in results
+        read_tool_result(calls[m.tool_call_id or ""].name, calls[m.tool_call_id or ""].arguments, m.content)
+        for m in results
     ]
 
 
@@ -138,13 +147,13 @@ def _reduced(request: ModelRequest) -> dict[str, Any]:
 
 
 def _is_general(focus: str) -> bool:
-    clues: Clues = clues_of(focus)
-    return clues.wants_everything or not topic_of(focus)
+    clues: Clues = read_clues(focus)
+    return clues.wants_everything or not topic_stems(focus)
 
 
 def _merged(message: str) -> dict[str, Any]:
     """The more relevant half of the findings, each with its source."""
-    findings = list(fenced(message, "findings"))
+    findings = list(numbered_lines(message, "findings"))
     best = [p.ref for p in relevant(focus_of(message), findings)] or [ref for ref, _ in findings]
     kept = set(best[: max(1, len(findings) // 2)])
     return {"findings": [{"statement": text, "sources": [ref]} for ref, text in findings if ref in kept]}

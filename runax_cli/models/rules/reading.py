@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from runax_cli.models.rules.words import clues_of, content_stems, fold, stem, stems, topic_of
+from adapters.text import fold
+from runax_cli.models.rules.words import content_stems, read_clues, stem, stems, topic_stems
 
 QUOTE_CHARS = 200
 MOST_FINDINGS = 12
@@ -47,7 +48,7 @@ class RelevantRecord:
     quote: str | None
 
 
-def fenced(message: str, fence: str) -> Iterator[tuple[str, str]]:
+def numbered_lines(message: str, fence: str) -> Iterator[tuple[str, str]]:
     """The lines of a fenced list as pairs of reference and text."""
     inside = message.partition(f"<{fence}>")[2].rpartition(f"</{fence}>")[0] or message.partition(f"<{fence}")[2]
     for line in inside.splitlines():
@@ -58,7 +59,7 @@ def fenced(message: str, fence: str) -> Iterator[tuple[str, str]]:
 
 def records_of(message: str) -> list[tuple[str, Any]]:
     """The records of a reducer's message: each its JSON, or the values of its columns, or the text of a part."""
-    found = list(fenced(message, "records"))
+    found = list(numbered_lines(message, "records"))
     if not found or found[0][0] != "columns":
         return [(ref, parsed(text)) for ref, text in found]
     columns = [str(name) for name in values_of(_EMPTY_COLUMNS.sub("", found[0][1]))]
@@ -95,7 +96,7 @@ def relevant(focus: str, records: Sequence[tuple[str, Any]]) -> list[RelevantRec
     bags = [frozenset(stem(word) for word in _WORD.findall(fold(text))) for text in texts]
     weights = _weights(focus, records, bags)
     total = sum(weights.values())
-    quoted = [fold(text) for text in clues_of(focus).quoted]
+    quoted = [fold(text) for text in read_clues(focus).quoted]
     passages = []
     for (ref, record), text, bag in zip(records, texts, bags, strict=True):
         score = sum(weight for word, weight in weights.items() if word in bag)
@@ -129,7 +130,7 @@ def _weights(focus: str, records: Sequence[tuple[str, Any]], bags: Sequence[froz
         for key in record
         for word in _WORD.findall(fold(key))
     }
-    asked = [word for word in topic_of(focus) if word not in fields]
+    asked = [word for word in topic_stems(focus) if word not in fields]
     n = len(records)
     df = Counter(word for bag in bags for word in asked if word in bag)
     return {word: math.log((n + 1) / (df[word] + 0.5)) for word in asked if n < 4 or df[word] <= 0.6 * n}
@@ -176,11 +177,11 @@ _FIELD = re.compile(r"^(\w+): (.+)$")
 _OTHERS = ("other", "none", "unknown")
 
 
-def labelled(message: str) -> dict[str, Any]:
+def label_texts(message: str) -> dict[str, Any]:
     """The labels of all texts of a message."""
     instruction = message.partition("INSTRUCTION:\n")[2].partition("\n\nFIELDS:\n")[0]
     fields = _fields(message.partition("\n\nFIELDS:\n")[2].partition("\n\n<texts>")[0])
-    texts = [(ref, parsed(text) if text.startswith('"') else text) for ref, text in fenced(message, "texts")]
+    texts = [(ref, parsed(text) if text.startswith('"') else text) for ref, text in numbered_lines(message, "texts")]
     return {"labels": [{"ref": int(ref)} | _values_labels(str(text), fields, instruction) for ref, text in texts]}
 
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from runax_cli.models.rules.words import fold, stem, stems, words
+from adapters.text import fold
+from runax_cli.models.rules.words import stem, stems, words
 
 _NUMBERS = ("INT", "DOUBLE", "FLOAT", "DECIMAL", "BIGINT")
 _KEYS = frozenset("id key number no row".split())
@@ -63,13 +64,13 @@ class TableSketch:
         ]
 
 
-def figure_of(question: str) -> RequestedFigure | None:
+def requested_figure(question: str) -> RequestedFigure | None:
     """The figure that a question asks for."""
     folded = fold(question)
     return next((figure for figure, pattern in _ASKED.items() if re.search(pattern, folded)), None)
 
 
-def sheet_of(envelope: Mapping[str, Any]) -> TableSketch | None:
+def read_table(envelope: Mapping[str, Any]) -> TableSketch | None:
     """The table that a result left: as its card tells it, or by its records."""
     data, dataset = envelope.get("data"), envelope.get("dataset")
     if not isinstance(dataset, str):
@@ -82,9 +83,9 @@ def sheet_of(envelope: Mapping[str, Any]) -> TableSketch | None:
     return None
 
 
-def statement(question: str, sheet: TableSketch, given: Mapping[str, Any]) -> str | None:
+def select_statement(question: str, sheet: TableSketch, given: Mapping[str, Any]) -> str | None:
     """One SELECT for the question; None where its words do not tell a column. `given` are filters that hold already."""
-    figure = figure_of(question)
+    figure = requested_figure(question)
     where = _where(question, sheet, given)
     match figure:
         case None:

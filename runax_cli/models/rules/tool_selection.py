@@ -8,9 +8,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from adapters.text import fold
 from runax_cli.models.base import ToolSchema
-from runax_cli.models.rules.sql import figure_of
-from runax_cli.models.rules.words import READING_VERBS, Clue, Clues, fold, stem, stems, words
+from runax_cli.models.rules.sql import requested_figure
+from runax_cli.models.rules.words import READING_VERBS, Clue, Clues, stem, stems, words
 
 _PLACES = {
     "in": ("city", "town", "state", "region", "country", "location", "place", "address"),
@@ -239,7 +240,7 @@ def _wish(chosen: ToolMatch, clues: Clues) -> WantedCall:
     if "focus" in properties:
         arguments["focus"] = clues.text
     if "need" in properties:
-        arguments["need"] = "read" if figure_of(clues.text) is None else "compute"
+        arguments["need"] = "read" if requested_figure(clues.text) is None else "compute"
     if "at_most" in properties and clues.first_n:
         arguments["at_most"] = clues.first_n
     return WantedCall(chosen.tool.name, arguments)

@@ -4,8 +4,9 @@ Knows the surface of English questions. Knows nothing of tools.
 """
 
 import re
-import unicodedata
 from dataclasses import dataclass
+
+from adapters.text import fold
 
 _WORD = re.compile(r"[^\W_]+")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -30,12 +31,6 @@ STOP_WORDS = frozenset(
     concerning regarding
     """.split()
 )
-
-
-def fold(text: str) -> str:
-    """Lower case without diacritics, so that "Baláž" and "balaz" are the same word."""
-    plain = unicodedata.normalize("NFKD", text)
-    return "".join(c for c in plain if not unicodedata.combining(c)).casefold()
 
 
 def words(text: str) -> list[str]:
@@ -111,13 +106,13 @@ _OPENERS = frozenset("which what list show find count any all many".split())
 _MOST_NOUN_WORDS = 2
 
 
-def topic_of(question: str) -> list[str]:
+def topic_stems(question: str) -> list[str]:
     """The stems of what records are to be about: without the kind of record asked for and without its owner.
 
     "Which open tickets of customer 4 mention a router?" is about routers: the words after the question word only
     name the kind, and "customer 4" is a filter.
     """
-    clues = clues_of(question)
+    clues = read_clues(question)
     owners = [clue for clue in (*clues.numbers, *clues.names) if clue.before and clue.before not in STOP_WORDS]
     dropped = {s for clue in owners for s in stems(f"{clue.before} {clue.value}")} | _kind_asked_for(words(question))
     return [word for word in content_stems(question) if word not in dropped]
@@ -134,7 +129,7 @@ def _kind_asked_for(asked: list[str]) -> set[str]:
     return set()
 
 
-def clues_of(question: str) -> Clues:
+def read_clues(question: str) -> Clues:
     """Read the clues off a question."""
     named, quoted = _quotations(question)
     bare = _QUOTED.sub(" ", question)
@@ -192,10 +187,6 @@ def _names(text: str) -> tuple[Clue, ...]:
         if parts:
             found.append(Clue(" ".join(parts), fold(before)))
     return tuple(found)
-
-
-def _is_common(word: str) -> bool:
-    return fold(word) in _NOT_NAMES or fold(word) in STOP_WORDS
 
 
 def _opens(text: str, match: re.Match[str], parts: list[str], name: str) -> bool:

@@ -83,9 +83,7 @@ def no_false_cap(plan: dict[int, list[Any]]) -> dict[int, list[Any]]:
     at_most=st.one_of(st.none(), st.integers(1, 160)),
     concurrency=st.integers(1, 5),
 )
-@settings(
-    deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_complete_means_complete(
     make: Any,
     style: str,

@@ -33,14 +33,14 @@ def with_limits(bench: Bench, folder: Path, *, source: Any = None, **limits: Any
 
 
 async def test_a_call_whose_pages_hang_ends_with_the_records_it_has(
-    make: MakeBench, tmp_path: Path, hours_later: Callable[[], None]
+    make: MakeBench, tmp_path: Path, jump_one_hour: Callable[[], None]
 ) -> None:
     clock = ManualClock()
     bench = with_limits(make(300, gate=asyncio.Event()), tmp_path, call_timeout_s=60.0, clock=clock)
     reading = asyncio.create_task(bench.read_all())
     await bench.api.waits.wait()
     clock.now += 3600.0
-    hours_later()
+    jump_one_hour()
     outcome = await reading
     assert 0 < outcome.coverage.records_read < 300
     assert not outcome.coverage.is_complete
@@ -48,14 +48,14 @@ async def test_a_call_whose_pages_hang_ends_with_the_records_it_has(
 
 
 async def test_a_call_whose_first_answer_hangs_is_an_error(
-    make: MakeBench, tmp_path: Path, hours_later: Callable[[], None]
+    make: MakeBench, tmp_path: Path, jump_one_hour: Callable[[], None]
 ) -> None:
     clock, hanging = ManualClock(), Hanging()
     bench = with_limits(make(300), tmp_path, source=hanging, call_timeout_s=60.0, clock=clock)
     reading = asyncio.create_task(bench.read_all())
     await hanging.began.wait()
     clock.now += 3600.0
-    hours_later()
+    jump_one_hour()
     outcome = await reading
     assert outcome.envelope.status.value == "error"
     assert "--call-timeout" in outcome.envelope.to_model_text()

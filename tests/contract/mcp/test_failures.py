@@ -73,14 +73,14 @@ async def test_the_time_limit_of_a_call_is_kept() -> None:
 
 
 async def test_a_server_that_never_answers_is_given_up_and_stopped(
-    tmp_path: Path, hours_later: Callable[[], None]
+    tmp_path: Path, jump_one_hour: Callable[[], None]
 ) -> None:
     os.mkfifo(told := tmp_path / "pid")
     program = f"import os, time; open({str(told)!r}, 'w').write(str(os.getpid())); time.sleep(600)"
     silent = McpSettings(name="silent", command=(sys.executable, "-c", program), timeout_s=60)
     opening = asyncio.create_task(McpSource.open(silent))
     process = os.pidfd_open(int(await asyncio.to_thread(told.read_text)))
-    hours_later()
+    jump_one_hour()
     with pytest.raises(SourceError, match="MCP server 'silent', connecting"):
         await opening
     ended, _, _ = await asyncio.to_thread(select.select, [process], [], [], 60)

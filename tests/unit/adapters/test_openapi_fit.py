@@ -31,7 +31,7 @@ tools = st.builds(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(deadline=None)
 @given(tools, st.sampled_from([400, 2_000, MAX_CHARACTERS]))
 def test_a_tool_of_optional_arguments_always_fits_and_stays_a_schema(tool, allowance):
     small, gone = ToolSizeBudget().fitted(tool, allowance)
@@ -46,7 +46,7 @@ def test_a_tool_that_fits_is_left_alone(tool):
         assert ToolSizeBudget().fitted(tool) == (tool, ())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(deadline=None)
 @given(schemas, st.sampled_from([None, 0, 1, 2, 3]), st.sampled_from([0, 20, 100]))
 def test_what_a_cut_leaves_weighs_what_it_was_weighed_before(schema, depth, words):
     fitter = ToolSizeBudget()

@@ -196,7 +196,7 @@ wild = st.recursive(
 )
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None)
 @given(schema=wild, a=wild, b=wild)
 def test_whatever_a_document_holds_becomes_json_schema_that_refers_to_nothing(schema, a, b):
     out = read(schema, A=a, B=b)
@@ -205,7 +205,7 @@ def test_whatever_a_document_holds_becomes_json_schema_that_refers_to_nothing(sc
     assert not list(references_in(out))
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None)
 @given(schema=wild, a=wild, b=wild)
 def test_a_bundle_refers_only_to_itself_and_compiles(schema, a, b):
     document = OpenApiDocument("file:///d.json", {"s": schema, "components": {"schemas": {"A": a, "B": b}}})

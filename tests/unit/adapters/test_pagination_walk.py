@@ -57,7 +57,7 @@ servers = st.builds(
 
 
 @given(server=servers, size=st.integers(1, 60))
-@settings(max_examples=300, deadline=None)
+@settings(deadline=None)
 async def test_a_walk_from_names_alone_brings_every_record_once(server: PagedServer, size: int) -> None:
     pagination = server.tool().pagination
     if server.convention in (PaginationStyle.NEXT_URL, PaginationStyle.LINK_HEADER):
@@ -83,7 +83,7 @@ async def walk_from(server: PagedServer, looked: ProbeResult, size: int) -> list
 
 
 @given(server=servers, size=st.integers(1, 60), first_page=st.integers(0, 1), refuses_one=st.booleans())
-@settings(max_examples=300, deadline=None)
+@settings(deadline=None)
 async def test_a_walk_from_the_probe_brings_every_record_once(
     server: PagedServer, size: int, first_page: int, refuses_one: bool
 ) -> None:
@@ -102,7 +102,7 @@ async def test_a_walk_from_the_probe_brings_every_record_once(
     default=st.integers(2, 30),
     size=st.integers(1, 60),
 )
-@settings(max_examples=100, deadline=None)
+@settings(deadline=None)
 async def test_a_server_that_ignores_the_size_is_walked_all_the_same(
     convention: PaginationStyle, n_records: int, default: int, size: int
 ) -> None:

@@ -3,7 +3,8 @@
 from typing import Any
 
 from runax_cli.agent.forecast import READER_OVERHEAD, ExpectedCall, ForecastTracker, TokenEstimate, of_part
-from runax_cli.core.events import CallProbed, ChunkingPlanned, CollectingSink, Emitter, ModelReplied, StrategyChosen
+from runax_cli.core.event_types import CallProbed, ChunkingPlanned, ModelReplied, StrategyChosen
+from runax_cli.core.events import CollectingSink, Emitter
 from runax_cli.core.results import TotalIs, UsageReport
 from runax_cli.executor.strategy import Strategy
 

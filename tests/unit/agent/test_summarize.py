@@ -20,7 +20,7 @@ from runax_cli.core.errors import ModelRefused
 from runax_cli.core.events import CollectingSink, Emitter
 from runax_cli.memory.conversation import History, WorkingMemory
 from runax_cli.models.base import ByteCounter, Message, ModelReply, Role, ScriptedModel, ToolCall
-from runax_cli.models.tokens import CalibratedCounter, bound_of
+from runax_cli.models.tokens import CalibratedCounter, measure
 
 EFFECTIVE = 4000
 
@@ -66,7 +66,7 @@ def test_the_request_for_a_summary_stays_within_the_effective_context(texts: lis
     used = counter()
     older = [Message("user", text) for text in texts]
     request = request_for(older, "Which?", used, effective_tokens=effective, run_id="r")
-    assert bound_of(request, used) + OUTPUT_TOKENS <= effective
+    assert measure(request, used).bound(used) + OUTPUT_TOKENS <= effective
 
 
 def test_the_threshold_is_seven_tenths_and_never_more_than_forty_thousand() -> None:

@@ -13,7 +13,7 @@ from runax_cli.core.results import Coverage, Evidence, EvidenceKind, ReasonCode,
 from runax_cli.executor.outcome import EnvelopeStatus
 
 MakeCall = Callable[..., RequestedCall]
-LIMIT = BudgetExhausted(resource="steps", owner="turn", limit=2, used=2, asked=1)
+LIMIT = BudgetExhausted(resource="steps", owner="turn", limit=2, used=2, requested=1)
 PROVEN = Evidence(statement="s", kind=EvidenceKind.RECORD, verified=True)
 DISPROVEN = Evidence(statement="s", kind=EvidenceKind.RECORD, verified=False)
 INFERENCE = Evidence(statement="s", kind=EvidenceKind.INFERENCE)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from adapters.json_text import compact, compact_bytes, parsed
-from runax_cli.core.untrusted_text import fenced, without_template_marks
+from runax_cli.core.untrusted_text import escape_for_prompt, without_template_marks
 from runax_cli.executor.outcome import EnvelopeStatus, FaultCode, ResultEnvelope, ToolFault
 
 FAULT = ToolFault(type="timeout", code=FaultCode.TRAPPED, message="late", retryable=True, retry_after_ms=2000)
@@ -69,13 +69,13 @@ def test_compact_json_is_read_back(value: Any) -> None:
 )
 def test_marks_are_broken_and_json_stays_json(mark: str) -> None:
     text = compact({"text": f"before {mark} after"})
-    shown = fenced(text)
+    shown = escape_for_prompt(text)
     assert mark not in shown
     assert json.loads(shown)["text"].startswith("before ")
-    assert fenced(shown) == shown, "breaking twice is breaking once"
+    assert escape_for_prompt(shown) == shown, "breaking twice is breaking once"
 
 
 @pytest.mark.parametrize("text", ["a < b / c", "[1] x", "<b>bold</b>", "if a<b|c", "records/findings"])
 def test_ordinary_text_stays_as_it_is(text: str) -> None:
-    assert fenced(text) == text
+    assert escape_for_prompt(text) == text
     assert without_template_marks(text) == text

@@ -193,7 +193,7 @@ CONVENTIONS = [PaginationStyle.OFFSET, PaginationStyle.PAGE, PaginationStyle.CUR
 
 
 @pytest.mark.parametrize("convention", CONVENTIONS)
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     n=st.integers(1, 90),
     cap=st.integers(1, 30),
@@ -226,7 +226,7 @@ def test_a_server_without_faults_gives_every_record_once_in_order(
 
 
 @pytest.mark.parametrize("convention", CONVENTIONS)
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     n=st.integers(1, 90),
     size=st.integers(2, 20),
@@ -263,7 +263,7 @@ def test_whatever_a_server_does_records_come_once_and_what_is_missing_is_said(
 
 
 @pytest.mark.parametrize("convention", [PaginationStyle.OFFSET, PaginationStyle.PAGE])
-@settings(max_examples=60, deadline=None)
+@settings(deadline=None)
 @given(
     n=st.integers(1, 90),
     size=st.integers(2, 20),

@@ -124,7 +124,7 @@ def named(n: int, folder: Path) -> Dataset:
     return dataset
 
 
-@pytest.mark.usefixtures("often_switched")
+@pytest.mark.usefixtures("switch_threads_often")
 async def test_datasets_may_come_while_a_statement_looks_for_the_ones_it_names(
     tables: TableCatalog, tmp_path: Path
 ) -> None:
@@ -137,7 +137,7 @@ async def test_datasets_may_come_while_a_statement_looks_for_the_ones_it_names(
         assert (await asking).rows == ((3,),)
 
 
-@pytest.mark.usefixtures("often_switched")
+@pytest.mark.usefixtures("switch_threads_often")
 def test_tables_may_come_while_a_statement_that_is_over_tells_which_it_read(tmp_path: Path) -> None:
     dataset = DatasetStore(tmp_path).create("a")
     dataset.add_page(0, [{"id": 1}], position="all")

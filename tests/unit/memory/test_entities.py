@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runax_cli.memory.conversation import RecordEntity, entities_in, ranked, told
+from runax_cli.memory.conversation import RecordEntity, describe_entities, entities_in, rank_entities
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=20),
@@ -51,13 +51,13 @@ def test_a_name_cannot_break_out_of_its_line() -> None:
 
 def test_what_the_question_is_about_comes_first_and_the_latest_of_equals() -> None:
     entities = [RecordEntity("customers", str(n), f"name {n}") for n in range(50)]
-    first, second, *_ = ranked([*entities, RecordEntity("customers", "77", "Baláž")], "Co chtěl BALAZ?")
+    first, second, *_ = rank_entities([*entities, RecordEntity("customers", "77", "Baláž")], "Co chtěl BALAZ?")
     assert (first.id, second.id) == ("77", "49")
 
 
 @given(st.lists(st.builds(RecordEntity, st.text(max_size=9), st.text(max_size=9)), max_size=30), st.integers(0, 300))
 def test_the_block_keeps_its_size(entities: list[RecordEntity], most_chars: int) -> None:
-    assert len(told(ranked(entities, "q", most_chars=most_chars))) <= most_chars
+    assert len(describe_entities(rank_entities(entities, "q", most_chars=most_chars))) <= most_chars
 
 
 @given(st.dictionaries(st.text(max_size=12), JSON, max_size=6))

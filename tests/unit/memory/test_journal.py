@@ -37,7 +37,7 @@ def test_a_run_comes_back_after_the_file_was_closed(path: Path) -> None:
     journal.finish_run(result_of("7f3a01"))
     journal.close()
 
-    stored = Journal.open(path).run("7f3a")
+    stored = Journal.open(path).find_run("7f3a")
 
     assert stored is not None
     assert stored.result == result_of("7f3a01")
@@ -50,7 +50,7 @@ def test_a_run_whose_process_died_has_no_end() -> None:
     journal = MemoryJournal()
     begin(journal, "a1")
 
-    stored = journal.run("a1")
+    stored = journal.find_run("a1")
 
     assert stored is not None
     assert (stored.finished_at, stored.status, stored.result) == (None, None, None)
@@ -61,7 +61,7 @@ def test_runs_are_listed_newest_first_and_up_to_the_limit() -> None:
     for hour, run_id in enumerate(("a", "b", "c")):
         begin(journal, run_id, at=NOON + timedelta(hours=hour))
 
-    assert [run.run_id for run in journal.runs(2)] == ["c", "b"]
+    assert [run.run_id for run in journal.latest_runs(2)] == ["c", "b"]
 
 
 def test_a_prefix_that_fits_several_runs_is_refused_and_names_them() -> None:
@@ -70,8 +70,8 @@ def test_a_prefix_that_fits_several_runs_is_refused_and_names_them() -> None:
     begin(journal, "ab2")
 
     with pytest.raises(UsageError, match=r"'ab'.*'ab"):
-        journal.run("ab")
-    assert journal.run("zz") is None
+        journal.find_run("ab")
+    assert journal.find_run("zz") is None
 
 
 def test_a_run_id_that_is_also_a_prefix_of_another_is_found() -> None:
@@ -79,7 +79,7 @@ def test_a_run_id_that_is_also_a_prefix_of_another_is_found() -> None:
     begin(journal, "ab")
     begin(journal, "ab2")
 
-    found = journal.run("ab")
+    found = journal.find_run("ab")
 
     assert found is not None
     assert found.run_id == "ab"
@@ -88,53 +88,53 @@ def test_a_run_id_that_is_also_a_prefix_of_another_is_found() -> None:
 def test_percent_signs_in_a_prefix_are_no_wildcards() -> None:
     journal = MemoryJournal()
     begin(journal, "ab1")
-    assert journal.run("%") is None
+    assert journal.find_run("%") is None
 
 
 def test_a_unit_is_found_only_when_it_is_done() -> None:
     journal = MemoryJournal()
-    journal.started("k", EntryKind.PAGE, "r1", reserved_tokens=10)
-    assert journal.found("k") is None
+    journal.start_entry("k", EntryKind.PAGE, "r1", reserved_tokens=10)
+    assert journal.get("k") is None
 
-    journal.done("k", b"payload")
+    journal.finish_entry("k", b"payload")
 
-    assert journal.found("k") == b"payload"
-    assert journal.found("other") is None
+    assert journal.get("k") == b"payload"
+    assert journal.get("other") is None
 
 
 def test_an_empty_payload_is_a_result() -> None:
     journal = MemoryJournal()
-    journal.started("k", EntryKind.REDUCTION, "r1")
-    journal.done("k", b"")
-    assert journal.found("k") == b""
+    journal.start_entry("k", EntryKind.REDUCTION, "r1")
+    journal.finish_entry("k", b"")
+    assert journal.get("k") == b""
 
 
 def test_a_unit_that_begins_again_keeps_its_old_result_until_it_is_replaced() -> None:
     journal = MemoryJournal()
-    journal.started("k", EntryKind.PAGE, "r1")
-    journal.done("k", b"one")
-    journal.started("k", EntryKind.PAGE, "r2")
-    assert journal.found("k") == b"one"
+    journal.start_entry("k", EntryKind.PAGE, "r1")
+    journal.finish_entry("k", b"one")
+    journal.start_entry("k", EntryKind.PAGE, "r2")
+    assert journal.get("k") == b"one"
 
-    journal.done("k", b"two")
+    journal.finish_entry("k", b"two")
 
-    assert journal.found("k") == b"two"
+    assert journal.get("k") == b"two"
 
 
 def test_a_unit_that_never_started_cannot_be_done() -> None:
     with pytest.raises(ValueError, match="'k'"):
-        MemoryJournal().done("k", b"x")
+        MemoryJournal().finish_entry("k", b"x")
 
 
 def test_a_damaged_payload_is_as_good_as_none(path: Path) -> None:
     journal = Journal.open(path)
-    journal.started("k", EntryKind.PAGE, "r1")
-    journal.done("k", b"payload")
+    journal.start_entry("k", EntryKind.PAGE, "r1")
+    journal.finish_entry("k", b"payload")
     with sqlite3.connect(path) as other:
         other.execute("UPDATE units SET payload = ?", (b"pay1oad",))
     other.close()
 
-    assert journal.found("k") is None
+    assert journal.get("k") is None
 
 
 def test_nobody_else_may_read_the_journal(path: Path) -> None:
@@ -176,11 +176,11 @@ def test_a_full_disk_is_a_store_error(path: Path) -> None:
     journal = Journal.open(path)
     (pages,) = journal._connection.execute("PRAGMA page_count").fetchone()
     journal._connection.execute(f"PRAGMA max_page_count={pages}")
-    journal.started("k", EntryKind.PAGE, "r1")
+    journal.start_entry("k", EntryKind.PAGE, "r1")
 
     with pytest.raises(StoreError, match="full"):
-        journal.done("k", b"x" * 1_000_000)
-    assert journal.found("k") is None
+        journal.finish_entry("k", b"x" * 1_000_000)
+    assert journal.get("k") is None
 
 
 def test_a_folder_that_cannot_be_made_is_a_store_error(tmp_path: Path) -> None:
@@ -191,9 +191,9 @@ def test_a_folder_that_cannot_be_made_is_a_store_error(tmp_path: Path) -> None:
 
 def test_two_journals_of_one_file_see_each_other(path: Path) -> None:
     one, two = Journal.open(path), Journal.open(path)
-    one.started("k", EntryKind.PAGE, "r1")
-    two.done("k", b"x")
-    assert one.found("k") == b"x"
+    one.start_entry("k", EntryKind.PAGE, "r1")
+    two.finish_entry("k", b"x")
+    assert one.get("k") == b"x"
 
 
 def test_threads_may_share_a_journal(path: Path) -> None:
@@ -201,8 +201,8 @@ def test_threads_may_share_a_journal(path: Path) -> None:
 
     def work(n: int) -> None:
         for i in range(20):
-            journal.started(f"{n}/{i}", EntryKind.REDUCTION, "r1")
-            journal.done(f"{n}/{i}", b"%d" % i)
+            journal.start_entry(f"{n}/{i}", EntryKind.REDUCTION, "r1")
+            journal.finish_entry(f"{n}/{i}", b"%d" % i)
 
     threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
     for thread in threads:
@@ -210,11 +210,11 @@ def test_threads_may_share_a_journal(path: Path) -> None:
     for thread in threads:
         thread.join()
 
-    assert [journal.found(f"3/{i}") for i in range(20)] == [b"%d" % i for i in range(20)]
+    assert [journal.get(f"3/{i}") for i in range(20)] == [b"%d" % i for i in range(20)]
 
 
 def test_spend_is_written_and_an_unknown_price_stays_unknown() -> None:
     journal = MemoryJournal()
-    journal.spend("r1", Role.REDUCER, model="m", usage=Usage(input_tokens=5, output_tokens=2), cost_usd=None)
+    journal.record_spend("r1", Role.REDUCER, model="m", usage=Usage(input_tokens=5, output_tokens=2), cost_usd=None)
     rows = journal._connection.execute("SELECT run_id, role, model, input_tokens, output_tokens, cost_usd FROM spend")
     assert rows.fetchall() == [("r1", "reducer", "m", 5, 2, None)]

@@ -28,72 +28,72 @@ def path(tmp_path: Path) -> Path:
 
 def test_an_old_result_does_not_become_a_runs_own_because_it_began_the_same_unit(path: Path) -> None:
     journal = Journal.open(path)
-    journal.store(EntryKind.PAGE, "first", {"k": b"old"})
+    journal.store_entries(EntryKind.PAGE, "first", {"k": b"old"})
     age(path, "k", timedelta(days=3))
-    assert journal.found("k", run_id="second", max_age_s=HOUR_S) is None
+    assert journal.get("k", run_id="second", max_age_s=HOUR_S) is None
 
-    journal.started("k", EntryKind.PAGE, "second")
+    journal.start_entry("k", EntryKind.PAGE, "second")
 
-    assert journal.found("k", run_id="second", max_age_s=HOUR_S) is None
-    assert len(journal.in_flight("second")) == 1
+    assert journal.get("k", run_id="second", max_age_s=HOUR_S) is None
+    assert len(journal.unfinished_entries("second")) == 1
 
 
 def test_a_unit_that_failed_leaves_the_older_result_to_nobody_in_particular(path: Path) -> None:
     journal = Journal.open(path)
-    journal.store(EntryKind.PAGE, "first", {"k": b"old"})
+    journal.store_entries(EntryKind.PAGE, "first", {"k": b"old"})
     age(path, "k", timedelta(days=3))
-    journal.started("k", EntryKind.PAGE, "second")
+    journal.start_entry("k", EntryKind.PAGE, "second")
 
-    journal.failed("k", "second")
+    journal.discard_entry("k", "second")
 
-    assert journal.in_flight("second") == ()
-    assert journal.found("k", run_id="second", max_age_s=HOUR_S) is None
-    assert journal.found("k") == b"old"
+    assert journal.unfinished_entries("second") == ()
+    assert journal.get("k", run_id="second", max_age_s=HOUR_S) is None
+    assert journal.get("k") == b"old"
 
 
 def test_a_run_that_stores_a_unit_anew_finds_it_whatever_its_age(path: Path) -> None:
     journal = Journal.open(path)
-    journal.store(EntryKind.PAGE, "first", {"k": b"old"})
-    journal.started("k", EntryKind.PAGE, "second")
-    journal.store(EntryKind.PAGE, "second", {"k": b"new"})
+    journal.store_entries(EntryKind.PAGE, "first", {"k": b"old"})
+    journal.start_entry("k", EntryKind.PAGE, "second")
+    journal.store_entries(EntryKind.PAGE, "second", {"k": b"new"})
 
-    assert journal.found("k", run_id="second", max_age_s=0.0) == b"new"
-    assert journal.found("k", run_id="third", max_age_s=0.0) is None
+    assert journal.get("k", run_id="second", max_age_s=0.0) == b"new"
+    assert journal.get("k", run_id="third", max_age_s=0.0) is None
 
 
 def test_a_run_whose_request_fails_does_not_take_the_unit_from_another_that_waits_for_it() -> None:
     journal = MemoryJournal()
-    journal.started("k", EntryKind.REDUCTION, "first")
-    journal.started("k", EntryKind.REDUCTION, "second")
+    journal.start_entry("k", EntryKind.REDUCTION, "first")
+    journal.start_entry("k", EntryKind.REDUCTION, "second")
 
-    journal.failed("k", "first")
-    assert len(journal.in_flight("second")) == 1
+    journal.discard_entry("k", "first")
+    assert len(journal.unfinished_entries("second")) == 1
 
-    journal.failed("k", "second")
-    journal.store(EntryKind.REDUCTION, "first", {"k": b"found"})
-    assert journal.found("k") == b"found"
+    journal.discard_entry("k", "second")
+    journal.store_entries(EntryKind.REDUCTION, "first", {"k": b"found"})
+    assert journal.get("k") == b"found"
 
 
 def test_a_result_from_the_future_counts_for_its_own_run_alone(path: Path) -> None:
     journal = Journal.open(path)
-    journal.store(EntryKind.PAGE, "first", {"k": b"ahead"})
+    journal.store_entries(EntryKind.PAGE, "first", {"k": b"ahead"})
     age(path, "k", -timedelta(days=30))
 
-    assert journal.found("k", run_id="second", max_age_s=HOUR_S) is None
-    assert journal.found("k", run_id="first", max_age_s=HOUR_S) == b"ahead"
+    assert journal.get("k", run_id="second", max_age_s=HOUR_S) is None
+    assert journal.get("k", run_id="first", max_age_s=HOUR_S) == b"ahead"
 
 
 def test_a_clock_that_is_put_back_between_begin_and_end_costs_the_run_nothing(path: Path) -> None:
     journal = Journal.open(path)
-    journal.started("k", EntryKind.STEP, "first")
+    journal.start_entry("k", EntryKind.STEP, "first")
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("UPDATE units SET started_at='2099-01-01T00:00:00+00:00'")
         connection.commit()
 
-    journal.done("k", b"reply")
+    journal.finish_entry("k", b"reply")
 
-    assert journal.found("k", run_id="first") == b"reply"
-    assert journal.in_flight("first") == ()
+    assert journal.get("k", run_id="first") == b"reply"
+    assert journal.unfinished_entries("first") == ()
 
 
 def test_a_journal_of_another_form_is_refused_and_stays_as_it_is(path: Path) -> None:

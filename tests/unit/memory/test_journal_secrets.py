@@ -12,15 +12,15 @@ SECRET = 'sk-canary-"7f3a9b"'
 def test_a_secret_that_a_model_or_a_source_echoes_is_masked_in_every_table(tmp_path: Path) -> None:
     journal = Journal.open(tmp_path / "journal.sqlite", secrets=[SECRET])
     journal.begin_run("r1", "s1", question=f"why {SECRET}?", settings={"k": SECRET}, started_at=datetime.now(UTC))
-    journal.started("unit", EntryKind.STEP, "r1")
-    journal.done("unit", f"the key is {SECRET}".encode())
-    journal.store(EntryKind.LABEL, "r1", {"label": SECRET.encode()})
+    journal.start_entry("unit", EntryKind.STEP, "r1")
+    journal.finish_entry("unit", f"the key is {SECRET}".encode())
+    journal.store_entries(EntryKind.LABEL, "r1", {"label": SECRET.encode()})
     answer = f"the key is {SECRET}"
     journal.finish_run(
         RunResult(run_id="r1", session_id="s1", status=RunStatus.COMPLETE, exit_code=0, question="q", answer=answer)
     )
-    assert journal.found("unit") == b"the key is ***"
-    stored = journal.run("r1")
+    assert journal.get("unit") == b"the key is ***"
+    stored = journal.find_run("r1")
     assert stored is not None
     assert stored.result is not None
     assert stored.result.answer == "the key is ***"
@@ -30,7 +30,7 @@ def test_a_secret_that_a_model_or_a_source_echoes_is_masked_in_every_table(tmp_p
 
 def test_what_is_too_short_to_be_a_secret_masks_no_words(tmp_path: Path) -> None:
     journal = Journal.open(tmp_path / "journal.sqlite", secrets=["x", ""])
-    journal.started("unit", EntryKind.STEP, "r1")
-    journal.done("unit", b"an example")
-    assert journal.found("unit") == b"an example"
+    journal.start_entry("unit", EntryKind.STEP, "r1")
+    journal.finish_entry("unit", b"an example")
+    assert journal.get("unit") == b"an example"
     journal.close()

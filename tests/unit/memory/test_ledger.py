@@ -43,7 +43,7 @@ async def make(tmp_path: Path) -> AsyncIterator[MakeLedger]:
 async def test_two_processes_share_one_limit(make: MakeLedger) -> None:
     one, other = make(day=Limits(tokens=100)), make(day=Limits(tokens=100))
     hold = await one.reserve(Amount(tokens=80))
-    with pytest.raises(BudgetExhausted, match=r"'tokens' of the day is 100; 80 .*--max-day-tokens"):
+    with pytest.raises(BudgetExhausted, match=r"'tokens' of the day is limited to 100; 80 .*--max-day-tokens"):
         await other.reserve(Amount(tokens=30))
 
     hold.settle(Amount(tokens=50))
@@ -74,19 +74,19 @@ async def test_what_is_settled_after_the_ledger_was_closed_counts_as_perhaps_use
 async def test_a_tenant_has_a_limit_of_its_own_within_the_day(make: MakeLedger) -> None:
     acme = make(day=Limits(usd=10), tenant=Limits(usd=1), name="acme")
     (await acme.reserve(Amount(usd=1))).settle(Amount(usd=1))
-    with pytest.raises(BudgetExhausted, match=r"tenant 'acme' today is 1.*--max-tenant-usd"):
+    with pytest.raises(BudgetExhausted, match=r"tenant 'acme' today is limited to 1.*--max-tenant-usd"):
         await acme.reserve(Amount(usd=0.01))
 
     other = make(day=Limits(usd=10), tenant=Limits(usd=20), name="other")
     await other.refresh()
-    assert other.rest("usd") == pytest.approx(9)
+    assert other.remaining("usd") == pytest.approx(9)
     with pytest.raises(BudgetExhausted, match="of the day"):
         await other.reserve(Amount(usd=9.5))
 
 
 async def test_a_limit_is_known_before_the_first_look(make: MakeLedger) -> None:
     ledger = make(day=Limits(usd=10), tenant=Limits(usd=4, tokens=7))
-    assert (ledger.rest("usd"), ledger.rest("tokens"), ledger.rest("steps")) == (4, 7, None)
+    assert (ledger.remaining("usd"), ledger.remaining("tokens"), ledger.remaining("steps")) == (4, 7, None)
 
 
 async def test_a_new_day_begins_with_nothing_used(make: MakeLedger) -> None:
@@ -127,7 +127,7 @@ async def test_a_ledger_that_cannot_be_read_closes_the_gate(make: MakeLedger, tm
         connection.execute("PRAGMA user_version=77")
         connection.close()
     limited = make(day=Limits(tokens=1_000_000))
-    with pytest.raises(LedgerClosed, match=r"ledger\.sqlite.*nothing more is sent"):
+    with pytest.raises(LedgerClosed, match=r"ledger\.sqlite.*no more requests are sent"):
         await limited.reserve(Amount(tokens=1))
     with pytest.raises(LedgerClosed):
         await limited.refresh()
@@ -233,7 +233,7 @@ async def spend(budget, draw):
     while refused < 3:
         worst = draw.randint(1, 400)
         try:
-            async with budget.held(Amount(tokens=worst, usd=worst / 1000)) as reservation:
+            async with budget.reservation(Amount(tokens=worst, usd=worst / 1000)) as reservation:
                 used = draw.randint(0, worst)
                 await asyncio.sleep(0)
                 reservation.settle(Amount(tokens=used, usd=used / 1000))
@@ -287,7 +287,7 @@ async def _within_both(steps: list[tuple[int, int]]) -> None:
     budget = Budget(Limits(tokens=80), owner="session", shared=ledger).child(Limits(), owner="turn")
     for worst, part in steps:
         try:
-            async with budget.held(Amount(tokens=worst)) as reservation:
+            async with budget.reservation(Amount(tokens=worst)) as reservation:
                 reservation.settle(Amount(tokens=min(part, worst)))
         except BudgetExhausted:
             assert worst > min(budget.remaining("tokens") or 0, 100)
@@ -301,16 +301,18 @@ class _InMemory:
     def __init__(self, limit: int) -> None:
         self.limit, self.used, self.reserved = limit, 0, 0
 
-    def rest(self, resource: str) -> float | None:
+    def remaining(self, resource: str) -> float | None:
         return self.limit - self.used - self.reserved if resource == "tokens" else None
 
     async def refresh(self) -> None:
         """Nothing to look up."""
 
     async def reserve(self, amount: Amount) -> "_MemoryHold":
-        rest = self.rest("tokens") or 0
+        rest = self.remaining("tokens") or 0
         if amount.tokens > rest:
-            raise BudgetExhausted(resource="tokens", owner="day", limit=self.limit, used=self.used, asked=amount.tokens)
+            raise BudgetExhausted(
+                resource="tokens", owner="day", limit=self.limit, used=self.used, requested=amount.tokens
+            )
         self.reserved += amount.tokens
         return _MemoryHold(self, amount)
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runax_cli.core.errors import ModelRefused
-from runax_cli.models.endpoint_errors import HttpRefusal, error_of, refused_parameter, refuses_schema, retry_after_s
+from runax_cli.models.endpoint_errors import HttpRefusal, model_error, refused_parameter, refuses_schema, retry_after_s
 
 KEY = "sk-0123456789"
 
@@ -16,7 +16,7 @@ KEY = "sk-0123456789"
 @given(st.integers(300, 599), st.text(max_size=200), st.text(max_size=20), st.integers(0, 3))
 def test_no_refusal_carries_the_key_into_its_message(status: int, words: str, code: str, keys: int) -> None:
     refusal = HttpRefusal(status=status, message=words + KEY * keys + words, code=code)
-    error = error_of(refusal, model="m", base_url="http://h/v1", api_key=KEY)
+    error = model_error(refusal, model="m", base_url="http://h/v1", api_key=KEY)
     assert KEY not in str(error)
     assert error.retryable is not isinstance(error, ModelRefused)
     assert "'m'" in str(error)
@@ -25,7 +25,7 @@ def test_no_refusal_carries_the_key_into_its_message(status: int, words: str, co
 
 def test_a_placeholder_for_a_key_does_not_eat_words() -> None:
     refusal = HttpRefusal(status=400, message="none of the messages is valid")
-    error = error_of(refusal, model="m", base_url="http://h/v1", api_key="none")
+    error = model_error(refusal, model="m", base_url="http://h/v1", api_key="none")
     assert "none of the messages is valid" in str(error)
 
 

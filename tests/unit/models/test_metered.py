@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from runax_cli.core.budget import Amount, Budget, Limits
 from runax_cli.core.errors import BudgetExhausted, ModelError, ModelRefused
-from runax_cli.core.events import CollectingSink, Emitter, ModelReplied, ModelRequested
+from runax_cli.core.event_types import ModelReplied, ModelRequested
+from runax_cli.core.events import CollectingSink, Emitter
 from runax_cli.core.results import RoleUsage
 from runax_cli.models.base import Message, Model, ModelReply, ModelRequest, OnText, Role, ScriptedModel, ToolCall, Usage
 from runax_cli.models.metering import MeteredModel, Metering, Priority, PrioritySlots, RequestTooLarge, UsageMeter

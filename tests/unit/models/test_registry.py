@@ -8,7 +8,8 @@ import pytest
 from adapters.clock import ManualClock
 from runax_cli.core.budget import Budget, Limits
 from runax_cli.core.errors import ModelError
-from runax_cli.core.events import CollectingSink, Emitter, RetryScheduled, Warned
+from runax_cli.core.event_types import RetryScheduled, Warned
+from runax_cli.core.events import CollectingSink, Emitter
 from runax_cli.models.base import Message, ModelReply, ModelRequest, Role, ScriptedModel, Usage
 from runax_cli.models.metering import UsageMeter
 from runax_cli.models.pricing import ListPrice

@@ -12,9 +12,10 @@ from adapters.clock import ManualClock
 from adapters.http.circuit_breaker import FAILURES_IN_A_ROW
 from runax_cli.core.budget import Amount, Budget, Limits
 from runax_cli.core.errors import ModelError, ModelRefused
-from runax_cli.core.events import CollectingSink, Emitter, RequestDelayed, RetryScheduled, Stamp
+from runax_cli.core.event_types import RequestDelayed, RetryScheduled
+from runax_cli.core.events import CollectingSink, Emitter, Stamp
 from runax_cli.models.base import Message, ModelReply, ModelRequest, OnText, Role, ScriptedModel
-from runax_cli.models.retry import RequestGate, RetryModel, RetryPolicy, counting
+from runax_cli.models.retry import RequestGate, RetryModel, RetryPolicy, count_retries
 
 REQUEST = ModelRequest(role=Role.AGENT, messages=(Message("user", "Hello"),))
 GOOD = ModelReply(text="good", model="m")
@@ -134,7 +135,7 @@ async def test_retries_end_where_the_run_may_have_no_more() -> None:
     budget, sink = Budget(Limits(retries=1), owner="turn"), CollectingSink()
     emitter = Emitter(sink=sink, stamp=Stamp(run_id="r", session_id="s", span_id="p"), numbers=itertools.count())
     inner = ScriptedModel([_busy(), _busy(), GOOD])
-    model = RetryModel(inner, clock=ManualClock(), on_retry=counting(budget, emitter), draw=lambda: 0.5)
+    model = RetryModel(inner, clock=ManualClock(), on_retry=count_retries(budget, emitter), draw=lambda: 0.5)
     with pytest.raises(ModelError, match="busy"):
         await model.complete(REQUEST)
     assert (len(inner.requests), budget.spent.retries, budget.reserved) == (2, 1, Amount())

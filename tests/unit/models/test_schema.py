@@ -8,7 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runax_cli.models.base import OutputSchema
-from runax_cli.models.structured_output import NotJson, OutsideSchema, fitting_json, repair_note, schema_note
+from runax_cli.models.structured_output import (
+    NotJson,
+    OutsideSchema,
+    parse_structured,
+    repair_instruction,
+    schema_instruction,
+)
 
 ANY_OBJECT = OutputSchema("any", {"type": "object"})
 FINDINGS = OutputSchema(
@@ -40,21 +46,21 @@ OBJECTS = st.dictionaries(
 )
 def test_an_object_is_found_bare_and_in_a_fence(value: dict[str, Any], around: str) -> None:
     text = around.replace("{}", json.dumps(value, ensure_ascii=False))
-    assert json.loads(fitting_json(text, ANY_OBJECT)) == value
+    assert json.loads(parse_structured(text, ANY_OBJECT)) == value
 
 
 def test_an_object_is_found_among_words() -> None:
-    assert fitting_json('The result is {"a": 1}, as asked.', ANY_OBJECT) == '{"a": 1}'
+    assert parse_structured('The result is {"a": 1}, as asked.', ANY_OBJECT) == '{"a": 1}'
 
 
 def test_the_last_fence_counts() -> None:
-    assert fitting_json('```json\n{"a": 1}\n```\nNo, rather:\n```json\n{"a": 2}\n```', ANY_OBJECT) == '{"a": 2}'
+    assert parse_structured('```json\n{"a": 1}\n```\nNo, rather:\n```json\n{"a": 2}\n```', ANY_OBJECT) == '{"a": 2}'
 
 
 @pytest.mark.parametrize("text", ["", "no", "{", '{"a": ', '{"a": NaN}', "[" * 100_000, "```json\n```"])
 def test_what_is_no_json_is_told(text: str) -> None:
     with pytest.raises(NotJson):
-        fitting_json(text, ANY_OBJECT)
+        parse_structured(text, ANY_OBJECT)
 
 
 @pytest.mark.parametrize(
@@ -68,17 +74,17 @@ def test_what_is_no_json_is_told(text: str) -> None:
 )
 def test_what_does_not_fit_is_named_with_its_path(text: str, error: str) -> None:
     with pytest.raises(OutsideSchema) as caught:
-        fitting_json(text, FINDINGS)
+        parse_structured(text, FINDINGS)
     assert caught.value.errors[0].startswith(error)
 
 
 def test_errors_are_few_and_short() -> None:
     with pytest.raises(OutsideSchema) as caught:
-        fitting_json(json.dumps({"records": ["x" * 10_000] * 100, "quote": 1}), FINDINGS)
+        parse_structured(json.dumps({"records": ["x" * 10_000] * 100, "quote": 1}), FINDINGS)
     assert len(caught.value.errors) == 5
     assert max(map(len, caught.value.errors)) < 260
 
 
 def test_the_notes_carry_schema_and_errors() -> None:
-    assert '"additionalProperties":false' in schema_note(FINDINGS)
-    assert repair_note(("$.a: wrong", "$.b: worse")).count("\n- ") == 2
+    assert '"additionalProperties":false' in schema_instruction(FINDINGS)
+    assert repair_instruction(("$.a: wrong", "$.b: worse")).count("\n- ") == 2

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from runax_cli.models import tokens
 from runax_cli.models.base import Message, ModelRequest, OutputSchema, Role, ToolCall, ToolSchema
-from runax_cli.models.tokens import CalibratedCounter, O200kCounter, bound_of, measure, request_text
+from runax_cli.models.tokens import CalibratedCounter, O200kCounter, measure, request_text
 
 TEXTS = st.text(max_size=300)
 
@@ -164,9 +164,9 @@ def test_the_bound_of_a_request_includes_its_tools_and_its_schema() -> None:
     counter = CalibratedCounter(O200kCounter(), ratio=1.0)
     tools = (ToolSchema("get_tickets", "All tickets of one customer.", {"type": "object"}),)
     schema = OutputSchema("findings", {"type": "object", "properties": {"statement": {"type": "string"}}})
-    plain = bound_of(_request(), counter)
-    assert bound_of(_request(tools=tools), counter) > plain
-    assert bound_of(_request(output=schema), counter) > plain
+    plain = measure(_request(), counter).bound(counter)
+    assert measure(_request(tools=tools), counter).bound(counter) > plain
+    assert measure(_request(output=schema), counter).bound(counter) > plain
 
 
 def test_a_measured_request_is_judged_anew_after_calibration() -> None:
@@ -178,7 +178,7 @@ def test_a_measured_request_is_judged_anew_after_calibration() -> None:
     assert size.bound(counter) == min(size.n_bytes, -(-size.counted * 1.5 * 1.05 // 1))
 
 
-@pytest.mark.usefixtures("often_switched")
+@pytest.mark.usefixtures("switch_threads_often")
 def test_a_thread_that_packs_records_never_meets_a_calibration_half_done() -> None:
     counter = CalibratedCounter(O200kCounter())
     with ThreadPoolExecutor(max_workers=1) as pool:

@@ -4,20 +4,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runax_cli.models.wire import arguments_text, text_in
+from runax_cli.models.wire import arguments_text, text_or_empty
 
 
 @given(st.text(alphabet=st.characters(), max_size=30))
 def test_every_text_can_be_written(text: str) -> None:
-    text_in(text).encode("utf-8")
+    text_or_empty(text).encode("utf-8")
     arguments_text({"q": text}).encode("utf-8")
 
 
 @given(st.text(max_size=30))
 def test_text_without_halves_of_characters_stays_as_it_is(text: str) -> None:
-    assert text_in(text) == text
+    assert text_or_empty(text) == text
 
 
 @pytest.mark.parametrize("value", [None, 4, ["a"], {"a": 1}])
 def test_what_is_no_text_is_none(value: object) -> None:
-    assert text_in(value) == ""
+    assert text_or_empty(value) == ""

@@ -2,8 +2,8 @@
 
 import pytest
 
-from runax_cli.models.rules.reading import labelled
-from runax_cli.models.rules.sql import RequestedFigure, TableSketch, figure_of, sheet_of, statement
+from runax_cli.models.rules.reading import label_texts
+from runax_cli.models.rules.sql import RequestedFigure, TableSketch, read_table, requested_figure, select_statement
 
 CARD = """\
 Table tickets_1: 261 rows; complete: 261 of 261 records.
@@ -22,7 +22,7 @@ SHEET = TableSketch(
 
 
 def test_a_card_is_read_back_as_columns_and_values() -> None:
-    assert sheet_of({"dataset": "tickets_1", "strategy": "table", "data": CARD}) == SHEET
+    assert read_table({"dataset": "tickets_1", "strategy": "table", "data": CARD}) == SHEET
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_a_card_is_read_back_as_columns_and_values() -> None:
     ],
 )
 def test_a_figure_is_told_by_its_words(question: str, figure: RequestedFigure | None) -> None:
-    assert figure_of(question) is figure
+    assert requested_figure(question) is figure
 
 
 @pytest.mark.parametrize(
@@ -52,13 +52,13 @@ def test_a_figure_is_told_by_its_words(question: str, figure: RequestedFigure | 
     ],
 )
 def test_one_select_says_what_the_question_asks(question: str, sql: str | None) -> None:
-    made = statement(question, SHEET, {})
+    made = select_statement(question, SHEET, {})
     assert (made is None) if sql is None else (made is not None and sql in made)
 
 
 def test_a_filter_that_the_call_was_made_with_is_not_repeated() -> None:
     question = "How many tickets have the status open?"
-    assert statement(question, SHEET, {"status": "open"}) == "SELECT count(*) AS n FROM tickets_1"
+    assert select_statement(question, SHEET, {"status": "open"}) == "SELECT count(*) AS n FROM tickets_1"
 
 
 def test_labels_are_the_values_whose_words_a_text_has() -> None:
@@ -66,4 +66,4 @@ def test_labels_are_the_values_whose_words_a_text_has() -> None:
         "INSTRUCTION:\nTopic?\n\nFIELDS:\nlabel: slow_speed | router | other\n\n<texts>\n[1] My routers are broken\n"
         '[2] "Speed\\nis slow"\n[3] Hello\n</texts>'
     )
-    assert [entry["label"] for entry in labelled(message)["labels"]] == ["router", "slow_speed", "other"]
+    assert [entry["label"] for entry in label_texts(message)["labels"]] == ["router", "slow_speed", "other"]

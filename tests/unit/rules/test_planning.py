@@ -6,7 +6,7 @@ import pytest
 
 from runax_cli.models.base import Message, ModelRequest, OutputSchema, Role
 from runax_cli.models.rules import RulesModel
-from runax_cli.models.rules.answering import parts_of
+from runax_cli.models.rules.answering import split_question
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ from runax_cli.models.rules.answering import parts_of
     ],
 )
 def test_questions_fall_apart_at_their_marks(question: str, parts: list[str]) -> None:
-    assert parts_of(question) == parts
+    assert split_question(question) == parts
 
 
 def test_a_planner_request_gets_a_plan_and_a_revision_none() -> None:

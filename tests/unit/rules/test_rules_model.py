@@ -7,7 +7,7 @@ import pytest
 
 from runax_cli.models.base import Message, ModelRequest, OutputSchema, Role, ToolCall, ToolSchema
 from runax_cli.models.rules import RulesModel
-from runax_cli.models.rules.words import clues_of
+from runax_cli.models.rules.words import read_clues
 
 
 def tool(tool_name: str, description: str, required: tuple[str, ...] = (), /, **properties: Any) -> ToolSchema:
@@ -111,7 +111,7 @@ def test_a_chunk_without_the_words_of_the_focus_has_nothing_relevant() -> None:
 
 
 def test_clues_keep_the_word_before_a_number_and_leave_dates_alone() -> None:
-    clues = clues_of("Payments of customer 4 since 2026-01-02, first 10")
+    clues = read_clues("Payments of customer 4 since 2026-01-02, first 10")
     assert [(c.before, c.value) for c in clues.numbers] == [("customer", "4"), ("first", "10")]
     assert [(c.before, c.value) for c in clues.dates] == [("since", "2026-01-02")]
     assert clues.first_n == 10

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from runax_cli.core.errors import ConfigurationError, UsageError
-from runax_cli.core.paths import config_folder, upward
+from runax_cli.core.paths import config_folder, parents_to_repo_root
 from runax_cli.settings.loader import load
 from runax_cli.settings.settings import FIELDS, MASK, SECRETS, help_of
 
@@ -91,7 +91,7 @@ def test_a_dotenv_above_the_repository_is_never_read(tmp_path: Path, repository:
 
 def test_without_a_repository_only_the_working_directory_counts(tmp_path: Path) -> None:
     (tmp_path / "a" / "b").mkdir(parents=True)
-    assert list(upward(tmp_path / "a" / "b")) == [tmp_path / "a" / "b"]
+    assert list(parents_to_repo_root(tmp_path / "a" / "b")) == [tmp_path / "a" / "b"]
 
 
 def test_an_empty_variable_counts_as_not_set(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,24 +3,25 @@ from datetime import UTC, datetime
 
 import pytest
 
-from runax_cli.core import events as ev
+from runax_cli.core import event_types as ev
+from runax_cli.core.events import CollectingSink, Event, Stamp
 from runax_cli.telemetry.recorder import FanOutSink
 
 
 class Broken:
     """A listener that fails at everything."""
 
-    def emit(self, event: ev.Event) -> None:
+    def emit(self, event: Event) -> None:
         raise RuntimeError("no")
 
 
-def event(seq: int) -> ev.Event:
-    stamp = ev.Stamp(run_id="r", session_id="s", span_id="x")
-    return ev.Event(seq, datetime(2026, 1, 1, tzinfo=UTC), stamp, ev.Resumed(text="x"))
+def event(seq: int) -> Event:
+    stamp = Stamp(run_id="r", session_id="s", span_id="x")
+    return Event(seq, datetime(2026, 1, 1, tzinfo=UTC), stamp, ev.Resumed(text="x"))
 
 
 def test_every_listener_hears_every_event_in_order() -> None:
-    first, second = ev.CollectingSink(), ev.CollectingSink()
+    first, second = CollectingSink(), CollectingSink()
     sink = FanOutSink([first, second])
     events = [event(1), event(2)]
     for each in events:
@@ -29,7 +30,7 @@ def test_every_listener_hears_every_event_in_order() -> None:
 
 
 def test_a_listener_that_fails_is_reported_once_and_costs_the_others_nothing(caplog: pytest.LogCaptureFixture) -> None:
-    kept = ev.CollectingSink()
+    kept = CollectingSink()
     sink = FanOutSink([Broken(), kept])
     with caplog.at_level(logging.ERROR):
         sink.emit(event(1))

@@ -1,13 +1,14 @@
 from datetime import UTC, datetime
 from functools import reduce
 
-from runax_cli.core import events as ev
+from runax_cli.core import event_types as ev
+from runax_cli.core.events import Event, Stamp
 from runax_cli.telemetry.metrics import MetricsSink, RoleMetrics, RunMetrics, count
 
 
-def event(body: ev.AnyEvent, *, role: str | None = None, run_id: str = "r") -> ev.Event:
-    stamp = ev.Stamp(run_id=run_id, session_id="s", span_id="x", role=role)
-    return ev.Event(1, datetime(2026, 1, 1, tzinfo=UTC), stamp, body)
+def event(body: ev.AnyEvent, *, role: str | None = None, run_id: str = "r") -> Event:
+    stamp = Stamp(run_id=run_id, session_id="s", span_id="x", role=role)
+    return Event(1, datetime(2026, 1, 1, tzinfo=UTC), stamp, body)
 
 
 def replied(cost_usd: float | None) -> ev.ModelReplied:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from runax_cli.core import events as ev
+from runax_cli.core import event_types as ev
+from runax_cli.core.events import Event, Stamp
 from runax_cli.core.results import RunResult
 from runax_cli.telemetry.recorder import Recorder, open_files
 from runax_cli.telemetry.redaction import MASK, Redactor
@@ -16,8 +17,8 @@ NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 SECRET = "s3cret-value"
 
 
-def event(body: ev.AnyEvent, *, run_id: str = "7f3a", seq: int = 1) -> ev.Event:
-    return ev.Event(seq, NOON, ev.Stamp(run_id=run_id, session_id="s", span_id="x"), body)
+def event(body: ev.AnyEvent, *, run_id: str = "7f3a", seq: int = 1) -> Event:
+    return Event(seq, NOON, Stamp(run_id=run_id, session_id="s", span_id="x"), body)
 
 
 def finished(run_id: str) -> ev.RunFinished:

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runax_cli.core import events as ev
+from runax_cli.core import event_types as ev
+from runax_cli.core.events import CollectingSink, Event, Stamp
 from runax_cli.telemetry.redaction import MASK, RedactingSink, Redactor, is_secret_name
 
 SECRET = "p@ss/wörd+1"
@@ -106,12 +107,12 @@ def test_nothing_is_masked_for_a_value_too_short_to_be_a_secret() -> None:
     assert Redactor(["", "abc"]).text("abc") == "abc"
 
 
-def event(body: ev.AnyEvent) -> ev.Event:
-    return ev.Event(1, datetime(2026, 1, 1, tzinfo=UTC), ev.Stamp(run_id="r", session_id="s", span_id="x"), body)
+def event(body: ev.AnyEvent) -> Event:
+    return Event(1, datetime(2026, 1, 1, tzinfo=UTC), Stamp(run_id="r", session_id="s", span_id="x"), body)
 
 
 def test_a_sink_behind_the_redactor_never_sees_the_secret() -> None:
-    inner = ev.CollectingSink()
+    inner = CollectingSink()
     sink = RedactingSink(inner, Redactor([SECRET]))
     sink.emit(event(ev.ToolSelected(tool="t", arguments={"q": SECRET, "password": "x"})))
     (seen,) = inner.events

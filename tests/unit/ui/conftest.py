@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from runax_cli.core import events as ev
+from runax_cli.core import event_types as ev
+from runax_cli.core.events import Event, Stamp
 from runax_cli.core.results import Coverage, Reason, ReasonCode, RunResult, RunStatus, TotalIs
 from runax_cli.ui.console import ColorChoice, Environment
 
@@ -54,12 +55,12 @@ def world(tmp_path: Path) -> World:
 
 
 @pytest.fixture
-def event_of() -> Callable[..., ev.Event]:
+def event_of() -> Callable[..., Event]:
     """Makes an event of a body."""
 
-    def make(body: ev.AnyEvent, *, seq: int = 1, role: str | None = None, call_id: str | None = None) -> ev.Event:
-        stamp = ev.Stamp(run_id="7f3a", session_id="s1", span_id="a1", role=role, call_id=call_id)
-        return ev.Event(seq, NOON + timedelta(seconds=seq), stamp, body)
+    def make(body: ev.AnyEvent, *, seq: int = 1, role: str | None = None, call_id: str | None = None) -> Event:
+        stamp = Stamp(run_id="7f3a", session_id="s1", span_id="a1", role=role, call_id=call_id)
+        return Event(seq, NOON + timedelta(seconds=seq), stamp, body)
 
     return make
 

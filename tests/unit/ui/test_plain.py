@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from runax_cli.core import events as ev
+from runax_cli.core import event_types as ev
+from runax_cli.core.events import CollectingSink, Emitter, Event, Stamp
 from runax_cli.core.results import Coverage, ForecastCheck, RunResult, RunStatus, TotalIs
 from runax_cli.ui.console import Tone
 from runax_cli.ui.log_lines import PREVIEW_LIMIT, line_of, lines_of, stages, usd
@@ -243,7 +244,7 @@ nasty = st.text(st.one_of(st.characters(), st.sampled_from("\x1b[]\n\r\t\x00\x9b
 
 @given(nasty, nasty)
 def test_foreign_text_never_breaks_a_line_nor_steers_the_terminal(text: str, other: str) -> None:
-    stamp = ev.Stamp(run_id="r", session_id="s", span_id="x")
+    stamp = Stamp(run_id="r", session_id="s", span_id="x")
     result = RunResult(run_id="r", session_id="s", status="complete", exit_code=0, question=text, answer=other)
     bodies: list[ev.AnyEvent] = [
         ev.ToolSelected(tool=text, arguments={other: text}, focus=other),
@@ -254,7 +255,7 @@ def test_foreign_text_never_breaks_a_line_nor_steers_the_terminal(text: str, oth
         page(position=text),
     ]
     for body in bodies:
-        line = line_of(ev.Event(1, ev._utc_now(), stamp, body))
+        line = line_of(Event(1, ev._utc_now(), stamp, body))
         assert line is not None
         assert not re.search("[\x00-\x1f\x7f-\x9f\u202e]", line)
 
@@ -274,8 +275,8 @@ def test_what_was_spent_is_never_shown_as_nothing(amount: float, text: str) -> N
 
 
 def test_lines_of_parts_that_run_side_by_side_say_whose_they_are() -> None:
-    sink = ev.CollectingSink()
-    root = ev.Emitter.for_run(sink, run_id="r", session_id="s")
+    sink = CollectingSink()
+    root = Emitter.for_run(sink, run_id="r", session_id="s")
     root.emit(ev.Warned(code="c", text="t"))
     root.child(sub_question=2).emit(ev.Warned(code="c", text="t"))
     assert [line_of(event) for event in sink.events] == ["[agent] [WARNING] c: t", "[agent] [WARNING] c: t · part 2"]
@@ -284,6 +285,6 @@ def test_lines_of_parts_that_run_side_by_side_say_whose_they_are() -> None:
 def test_the_end_of_a_run_tells_how_far_its_forecast_was_off() -> None:
     result = RunResult(run_id="r", session_id="s", status=RunStatus.COMPLETE, exit_code=0, question="q", answer="a")
     check = ForecastCheck(tokens_forecast=110, tokens_used=100, off_by=0.1)
-    sink = ev.CollectingSink()
-    ev.Emitter.for_run(sink, run_id="r", session_id="s").emit(ev.RunFinished(result=result, forecast=check))
+    sink = CollectingSink()
+    Emitter.for_run(sink, run_id="r", session_id="s").emit(ev.RunFinished(result=result, forecast=check))
     assert "forecast=110 (+10.0%)" in (line_of(sink.events[0]) or "")

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runax_cli.core import events as ev
+from runax_cli.core import event_types as ev
 from runax_cli.core.results import Coverage, TotalIs
 from runax_cli.ui.progress import CallProgress, PageState, RunProgress, condensed, fold, fold_call
 

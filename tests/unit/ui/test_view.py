@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from runax_cli.core import events as ev
+from runax_cli.core import event_types as ev
 from runax_cli.ui.live import LiveLog, draw
 from runax_cli.ui.progress import CallProgress, PageState, RunProgress
 

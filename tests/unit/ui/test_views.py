@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from runax_cli.core import events as ev
+from runax_cli.core import event_types as ev
 from runax_cli.core.results import Coverage, ErrorReport, Evidence, RecordRef, RunStatus
 from runax_cli.ui.console import ColorChoice
 from runax_cli.ui.view_factory import View, build_view

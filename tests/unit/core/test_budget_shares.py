@@ -1,4 +1,4 @@
-"""Shares of a budget: none is starved, all together never pass the whole, and what one leaves is there for others."""
+"""Budget shares: no worker is starved, together they never exceed the whole, and unused parts go to the others."""
 
 from contextlib import suppress
 
@@ -24,7 +24,7 @@ def budget(**limits: float) -> Budget:
 
 
 @given(st.integers(min_value=1, max_value=6), moves)
-def test_all_together_never_pass_the_whole_and_each_has_what_was_guaranteed(n: int, played: list[tuple]) -> None:
+def test_shares_never_exceed_the_whole_and_each_keeps_its_guaranteed_part(n: int, played: list[tuple]) -> None:
     whole = budget(steps=12, tokens=1000)
     shares = BudgetShares(whole, among=n)
     own = [shares.open(owner=f"part {i}") for i in range(n)]
@@ -51,10 +51,10 @@ def test_all_together_never_pass_the_whole_and_each_has_what_was_guaranteed(n: i
             mine = own[j].spent.tokens + own[j].reserved.tokens
             rest = own[j].remaining("tokens")
             assert rest is not None
-            assert mine + rest >= shares.guaranteed("tokens")
+            assert mine + rest >= 1000 // (2 * n)
 
 
-def test_the_half_that_is_not_guaranteed_is_for_whoever_needs_it_first() -> None:
+def test_the_half_that_is_not_guaranteed_goes_to_whoever_asks_first() -> None:
     shares = BudgetShares(budget(steps=12), among=3)
     first, second = shares.open(owner="first"), shares.open(owner="second")
     assert first.remaining("steps") == 8
@@ -62,7 +62,7 @@ def test_the_half_that_is_not_guaranteed_is_for_whoever_needs_it_first() -> None
     assert (first.remaining("steps"), second.remaining("steps")) == (0, 2)
 
 
-def test_what_a_closed_share_did_not_use_flows_back() -> None:
+def test_the_unused_part_of_a_closed_share_goes_to_the_others() -> None:
     shares = BudgetShares(budget(steps=12), among=2)
     first, second = shares.open(owner="first"), shares.open(owner="second")
     first.reserve(Amount(steps=1)).settle(Amount(steps=1))
@@ -71,24 +71,24 @@ def test_what_a_closed_share_did_not_use_flows_back() -> None:
     assert second.remaining("steps") == 11
 
 
-def test_a_share_that_is_not_taken_yet_is_kept() -> None:
+def test_a_share_that_is_not_open_yet_keeps_its_guaranteed_part() -> None:
     shares = BudgetShares(budget(calls=8), among=4)
     assert shares.open(owner="first").remaining("calls") == 5
 
 
-def test_where_nothing_is_limited_nothing_is_shared_out() -> None:
+def test_an_unlimited_resource_is_unlimited_in_every_share() -> None:
     share = BudgetShares(budget(), among=3).open(owner="first")
     assert share.remaining("usd") is None
     share.reserve(Amount(usd=1000.0))
 
 
-def test_a_limit_of_a_share_says_whose_it_is() -> None:
+def test_an_exceeded_share_names_its_owner() -> None:
     share = BudgetShares(budget(steps=4), among=2).open(owner="sub-question 1")
-    with pytest.raises(BudgetExhausted, match="'steps' of the sub-question 1 is 3; 0 is spent"):
+    with pytest.raises(BudgetExhausted, match="'steps' of the sub-question 1 is limited to 3; 0 is spent"):
         share.reserve(Amount(steps=4))
 
 
-def test_no_more_shares_than_there_are() -> None:
+def test_only_as_many_shares_can_be_open_as_were_made() -> None:
     shares = BudgetShares(budget(), among=1)
     first = shares.open(owner="first")
     with pytest.raises(ValueError, match="not in list"):
