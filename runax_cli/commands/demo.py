@@ -5,9 +5,9 @@ Knows the question and where its data come from. Needs no key, no network and no
 
 from mock_api.app import create_app
 from mock_api.serving import serve
+from runax_cli.commands.ask import ask_question
 from runax_cli.commands.options import CommonOptions
 from runax_cli.commands.printing import Printer, environment_of
-from runax_cli.commands.query import ask
 from runax_cli.core.exit_codes import ExitCode
 from runax_cli.settings.file_schema import SettingsFile
 from runax_cli.settings.loader import Configuration
@@ -24,7 +24,7 @@ async def run(common: CommonOptions) -> ExitCode:
         if not common.output.quiet:
             for line in _introduction(configuration.settings):
                 Printer(environment_of(common), "text").note(line)
-        return await ask(QUESTION, common, configuration)
+        return await ask_question(QUESTION, common, configuration)
 
 
 def demo_configuration(base_url: str, **settings: object) -> Configuration:

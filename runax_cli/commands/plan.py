@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 from runax_cli.agent.forecast import TokenEstimate, TokenRange, around, price, seconds
 from runax_cli.agent.preview import PartPreview, Previewer, QuestionPreview, leads_on
 from runax_cli.agent.result.certificate import short_tokens
+from runax_cli.commands.ask import question_of
 from runax_cli.commands.config import configuration_of
 from runax_cli.commands.conversation import SessionConversation, open_conversation, view_of
 from runax_cli.commands.options import CommonOptions
 from runax_cli.commands.printing import Printer, environment_of
-from runax_cli.commands.question import question_of
 from runax_cli.core.exit_codes import ExitCode, exit_code_of
 from runax_cli.core.results import (
     CallForecast,
@@ -99,15 +99,15 @@ def _counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-async def run(argument: str | None, common: CommonOptions) -> ExitCode:
+async def run_plan(argument: str | None, common: CommonOptions) -> ExitCode:
     """Forecast the question of the argument and the pipe."""
     env = environment_of(common)
     printer = Printer(env, common.output.form)
     question = question_of(argument, env.stdin, is_terminal=env.is_stdin_terminal, note=printer.note)
-    return await forecast(question, common, configuration_of(common))
+    return await print_forecast(question, common, configuration_of(common))
 
 
-async def forecast(question: str, common: CommonOptions, configuration: Configuration) -> ExitCode:
+async def print_forecast(question: str, common: CommonOptions, configuration: Configuration) -> ExitCode:
     """Print the forecast of a question."""
     view = view_of(common)
     async with open_conversation(configuration, common, view) as conversation:
@@ -145,7 +145,7 @@ def report_of(question: str, seen: QuestionPreview, runtime: Runtime) -> Questio
         question=question,
         rule=seen.plan.rule,
         exit_code=int(_exit_code(seen)),
-        parts=tuple(_part_plan(part, seen) for part in seen.parts),
+        parts=tuple(_sub_question_forecast(part, seen) for part in seen.parts),
         pages=_sum([sight.pages for sight in _sights(seen) if sight.is_open]),
         requests=_sum([sight.requests for sight in _sights(seen) if sight.error is None]),
         tokens=total,
@@ -159,20 +159,20 @@ def report_of(question: str, seen: QuestionPreview, runtime: Runtime) -> Questio
     )
 
 
-def _part_plan(part: PartPreview, seen: QuestionPreview) -> SubQuestionForecast:
+def _sub_question_forecast(part: PartPreview, seen: QuestionPreview) -> SubQuestionForecast:
     sub = seen.plan.part(part.number)
     return SubQuestionForecast(
         question=sub.question,
         need=sub.need,
         after=sub.after,
-        calls=tuple(_call_plan(sight) for sight in part.sights),
+        calls=tuple(_call_forecast(sight) for sight in part.sights),
         tokens=part.forecast.total,
         is_known=part.forecast.is_known and part.error is None,
         error=None if part.error is None else str(part.error),
     )
 
 
-def _call_plan(sight: CallPreview) -> CallForecast:
+def _call_forecast(sight: CallPreview) -> CallForecast:
     call, choice = sight.call, sight.choice
     is_read = choice is not None and choice.strategy in (Strategy.SINGLE_REDUCTION, Strategy.PAGINATED_REDUCTION)
     return CallForecast(

@@ -39,8 +39,9 @@ from runax_cli.models.tokens import CalibratedCounter, O200kCounter
 from runax_cli.runtime.runtime import REDUCER_PROMPTS, session_budgets
 from runax_cli.runtime.sources import open_catalog
 from runax_cli.runtime.state import journal_path, session_folder
+from runax_cli.settings.limits import LimitScope
 from runax_cli.settings.loader import Configuration
-from runax_cli.settings.settings import LimitScope, Settings, limits_in
+from runax_cli.settings.settings import Settings, limits_in
 from runax_cli.telemetry.credential_mask import CredentialMask
 from runax_cli.telemetry.redaction import RedactingSink, Redactor
 from runax_cli.ui.console import one_line

@@ -37,8 +37,9 @@ from runax_cli.models.rules import RulesModel
 from runax_cli.runtime.models import role_configs
 from runax_cli.runtime.sources import identities_of, open_catalog
 from runax_cli.runtime.state import journal_path, ledger_path, mark_session, session_folder
+from runax_cli.settings.limits import LimitScope
 from runax_cli.settings.loader import Configuration
-from runax_cli.settings.settings import FIELDS, LimitScope, Settings, limits_in
+from runax_cli.settings.settings import FIELDS, Settings, limits_in
 from runax_cli.telemetry.credential_mask import CredentialMask
 
 _HOUR_S = 3600.0

@@ -103,7 +103,9 @@ def _is_in_use(folder: Path) -> bool:
         return False
 
 
-def to_remove(sessions: Iterable[SessionFolder], *, max_bytes: float, max_age_s: float) -> tuple[SessionFolder, ...]:
+def sessions_to_remove(
+    sessions: Iterable[SessionFolder], *, max_bytes: float, max_age_s: float
+) -> tuple[SessionFolder, ...]:
     """Those older than the limit, and then the oldest until what is left is no larger than `max_bytes`."""
     newest_first = sorted(sessions, key=lambda session: session.age_s)
     removed: list[SessionFolder] = []

@@ -31,8 +31,9 @@ from runax_cli.settings.file_schema import (
     secret_variables_of,
     structure_of,
 )
+from runax_cli.settings.limits import LIMIT_SETTINGS, TENANT
 from runax_cli.settings.mcp_servers import is_of_servers, mcp_servers, secret_variables
-from runax_cli.settings.settings import FIELDS, LIMIT_SETTINGS, MASK, SECRETS, TENANT, Settings, default_of, name_of
+from runax_cli.settings.settings import FIELDS, MASK, SECRETS, Settings, default_of, name_of
 
 _NAME = re.compile("auth|token|secret|passw|cookie|api.?key|credential", re.IGNORECASE)
 _KEY_NAME = re.compile(r"(?:.*[-_])?(?:token|secret|passwd|password|key|apikey)", re.IGNORECASE)
