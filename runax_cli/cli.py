@@ -186,7 +186,7 @@ def call_tool(
     """Call a tool without a model and read all its records."""
     from runax_cli.commands import tools_call
 
-    return _wait(tools_call.run(name, arguments or [], common))
+    return _wait(tools_call.run_call(name, arguments or [], common))
 
 
 @runs_app.command("list", cls=HelpCommand)
