@@ -1,9 +1,8 @@
-"""The Typer app: every command's name, arguments and help, and the one place that ends the process.
+"""The command line: the commands with their arguments and help, and the entry point of the process.
 
-Knows the command line. What a command does is in `commands/`, imported when it runs: `--help` stays fast.
+Each command imports its module from `commands` when it runs, so that `--help` stays fast.
 """
 
-import asyncio
 import sys
 from collections.abc import Coroutine
 from contextlib import redirect_stdout
@@ -15,212 +14,236 @@ import typer
 from runax_cli import __version__
 from runax_cli.commands.options import BenchOptions, CommonOptions, MockOptions, with_options
 from runax_cli.core.exit_codes import ExitCode
-from runax_cli.process import ended, prepare_process
+from runax_cli.process import exit_guard, prepare_process
+from runax_cli.ui.help import CommandPanel, HelpCommand, HelpGroup
+
+_ROOT_EXAMPLES = """\
+runax demo
+runax query "Which tickets of customer 4 mention an outage?"
+runax tools call list_tickets customer_id=4 -o jsonl"""
+_QUERY_EXAMPLES = """\
+runax query --base-url https://api.example.com "How many orders are open?"
+runax query --mcp "npx -y some-mcp-server" --limit usd=0.50 "Who is on call?"
+cat users.txt | runax query -o json "Which of these users have open tickets?"
+"""
 
 
-def _explain(context: typer.Context) -> ExitCode:
-    """Help where a command is missing: on stderr, since nobody asked for it."""
+def _print_help(context: typer.Context) -> ExitCode:
+    """Print help to stderr, since it was not asked for: a command is missing."""
     with redirect_stdout(sys.stderr):
         typer.echo(context.get_help())
     return ExitCode.USAGE
 
 
-def _group(context: typer.Context) -> ExitCode:
-    return ExitCode.COMPLETE if context.invoked_subcommand else _explain(context)
+def _group_callback(context: typer.Context) -> ExitCode:
+    return ExitCode.COMPLETE if context.invoked_subcommand else _print_help(context)
 
 
-_SETTINGS = {"pretty_exceptions_enable": False, "context_settings": {"help_option_names": ["-h", "--help"]}}
-app = typer.Typer(name="runax", **_SETTINGS)  # type: ignore[arg-type]
-tools_app = typer.Typer(
-    name="tools", invoke_without_command=True, callback=_group, help="The tools of the sources: list, show, call."
+def _group(name: str, *, help_text: str) -> typer.Typer:
+    """A group of commands that prints its help if no command is given."""
+    return typer.Typer(
+        name=name,
+        cls=HelpGroup,
+        callback=_group_callback,
+        invoke_without_command=True,
+        help=help_text,
+        rich_markup_mode=None,
+    )
+
+
+app = typer.Typer(
+    name="runax",
+    cls=HelpGroup,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
-runs_app = typer.Typer(
-    name="runs",
-    invoke_without_command=True,
-    callback=_group,
-    help="Past runs: list, show, resume, export, prune; the schema of results.",
-)
-config_app = typer.Typer(
-    name="config", invoke_without_command=True, callback=_group, help="The settings: show, check, init."
-)
+tools_app = _group("tools", help_text="List, show and call the tools of the sources.")
+runs_app = _group("runs", help_text="List, show, resume, export and prune past runs.")
+config_app = _group("config", help_text="Show and check the settings; write example files.")
 
 
 def main() -> None:
-    """Run the command line of this process and leave with its exit code."""
+    """Run the command line of this process and exit with its exit code."""
     prepare_process()
     sys.exit(run(sys.argv[1:]))
 
 
 def run(arguments: list[str]) -> int:
-    """Run one command line and return its exit code; every error becomes one line on stderr."""
-    with ended(is_debug="--debug" in arguments) as ending:
-        # Typer's own prints would go to stdout or wrap at 80 columns: errors come here as exceptions.
-        ending.code = app(arguments, prog_name="runax", standalone_mode=False) or ExitCode.COMPLETE
-    return int(ending.code)
+    """Run a command line and return its exit code; an error is printed as one line on stderr."""
+    with exit_guard(is_debug="--debug" in arguments) as state:
+        # Not standalone: Typer raises its errors instead of printing them.
+        state.code = app(arguments, prog_name="runax", standalone_mode=False) or ExitCode.COMPLETE
+    return int(state.code)
 
 
 def _wait(command: Coroutine[Any, Any, ExitCode]) -> ExitCode:
-    """Run a command's coroutine to its end; Typer would leave a coroutine function unawaited."""
+    """Run a command's coroutine to its end, which Typer would not await."""
+    import asyncio
+
     return asyncio.run(command)
 
 
-def _show_version(is_asked: bool) -> None:  # noqa: FBT001  Typer calls it with the value of the flag
-    if is_asked:
+def _print_version(is_requested: bool) -> None:  # noqa: FBT001  Typer passes the flag's value
+    if is_requested:
         typer.echo(f"runax {__version__}")
         raise typer.Exit
 
 
-@app.callback(invoke_without_command=True)
+@app.callback(invoke_without_command=True, epilog=_ROOT_EXAMPLES)
 @with_options("source", "answer", "limits", "call", "output")
 def root(
     context: typer.Context,
     *,
     common: CommonOptions,
     version: Annotated[
-        bool, typer.Option("--version", metavar="", help="Print the version.", callback=_show_version, is_eager=True)
+        bool, typer.Option("--version", metavar="", help="Print the version.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> ExitCode:
-    """Ask questions of APIs larger than a model's context window, and get answers with a certificate.
+    """Ask questions about APIs larger than a model's context window, and get answers with a certificate.
 
-    Without a command: a conversation on a terminal, or one question from a pipe.
+    Without a command, runax starts a chat on a terminal, or answers the question it reads from a pipe.
     """
-    del version  # its callback has printed it
+    del version  # printed by the callback
     context.obj = common
     if context.invoked_subcommand is not None:
         return ExitCode.COMPLETE
-    from runax_cli.commands import bare
+    from runax_cli.commands import ask
 
-    return _wait(bare.run(common, explain=lambda: _explain(context)))
+    return _wait(ask.run_without_command(common, print_help=lambda: _print_help(context)))
 
 
-@app.command()
+@app.command(cls=HelpCommand, rich_help_panel=CommandPanel.ASK, epilog=_QUERY_EXAMPLES)
 @with_options("source", "answer", "limits", "call", "output")
 def query(
     question: Annotated[
-        str | None, typer.Argument(help="The question; '-' reads standard input.", metavar="QUESTION")
+        str | None, typer.Argument(help="The question; '-' reads it from standard input.", metavar="QUESTION")
     ] = None,
     *,
     common: CommonOptions,
 ) -> ExitCode:
-    """Ask one question. Text from a pipe comes first, then the argument."""
-    from runax_cli.commands import query as command
+    """Ask one question. Text from a pipe is put before the argument."""
+    from runax_cli.commands import ask
 
-    return _wait(command.run(question, common))
+    return _wait(ask.run_query(question, common))
 
 
-@app.command()
+@app.command(cls=HelpCommand, rich_help_panel=CommandPanel.ASK)
 @with_options("source", "answer", "limits", "call", "output")
 def chat(*, common: CommonOptions) -> ExitCode:
-    """Ask one question after another: history, completion, slash commands."""
-    from runax_cli.commands import chat as command
+    """Start a chat, with history, completion and slash commands."""
+    from runax_cli.commands import ask
 
-    return _wait(command.run(common))
+    return _wait(ask.run_chat(common))
 
 
-@app.command()
+@app.command(cls=HelpCommand, rich_help_panel=CommandPanel.ASK)
 @with_options("source", "answer", "limits", "call", "output")
 def plan(
     question: Annotated[
-        str | None, typer.Argument(help="The question; '-' reads standard input.", metavar="QUESTION")
+        str | None, typer.Argument(help="The question; '-' reads it from standard input.", metavar="QUESTION")
     ] = None,
     *,
     common: CommonOptions,
 ) -> ExitCode:
-    """Show what a question will take: parts, calls, pages, requests, tokens, price and time. Only lookups are run."""
+    """Forecast the calls, pages, tokens, price and time of a question.
+
+    Only lookups that later probes depend on are executed.
+    """
     from runax_cli.commands import plan as command
 
-    return _wait(command.run(question, common))
+    return _wait(command.run_plan(question, common))
 
 
-@tools_app.command("list")
+@tools_app.command("list", cls=HelpCommand)
 @with_options("source", "output")
 def list_tools(*, common: CommonOptions) -> ExitCode:
-    """List the tools with their price in tokens and the parameters that the model does not see."""
+    """List the tools with their size in tokens and their hidden parameters."""
     from runax_cli.commands import tools
 
     return _wait(tools.list_tools(common))
 
 
-@tools_app.command("show")
+@tools_app.command("show", cls=HelpCommand)
 @with_options("source", "output")
 def show_tool(name: Annotated[str, typer.Argument(help="Name of the tool.")], *, common: CommonOptions) -> ExitCode:
-    """Show one tool as the model sees it, and how it pages."""
+    """Show a tool as the model sees it, and its pagination."""
     from runax_cli.commands import tools
 
     return _wait(tools.show_tool(name, common))
 
 
-@tools_app.command("call")
+@tools_app.command("call", cls=HelpCommand)
 @with_options("source", "call", "output")
 def call_tool(
     name: Annotated[str, typer.Argument(help="Name of the tool.")],
     arguments: Annotated[
-        list[str] | None, typer.Argument(help="Arguments; a value may be JSON.", metavar="KEY=VALUE…")
+        list[str] | None, typer.Argument(help="Arguments of the tool; a value may be JSON.", metavar="KEY=VALUE…")
     ] = None,
     *,
     common: CommonOptions,
 ) -> ExitCode:
-    """Read all of one tool without any model: a preview, one JSON object, or one record a line."""
+    """Call a tool without a model and read all its records."""
     from runax_cli.commands import tools_call
 
-    return _wait(tools_call.run(name, arguments or [], common))
+    return _wait(tools_call.run_call(name, arguments or [], common))
 
 
-@runs_app.command("list")
+@runs_app.command("list", cls=HelpCommand)
 @with_options("output")
 def list_runs(
-    limit: Annotated[int, typer.Option("--limit", min=1, help="How many, from the newest.")] = 20,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="Maximum number of runs to list.")] = 20,
     *,
     common: CommonOptions,
 ) -> ExitCode:
-    """List past runs, the newest first."""
+    """List past runs, newest first."""
     from runax_cli.commands import runs
 
     return runs.list_runs(limit, common)
 
 
-@runs_app.command("show")
+@runs_app.command("show", cls=HelpCommand)
 @with_options("answer", "limits", "output")
 def show_run(
-    run: Annotated[str, typer.Argument(help="Beginning of the run's id.")], *, common: CommonOptions
+    run: Annotated[str, typer.Argument(help="Run id, or its first characters.")], *, common: CommonOptions
 ) -> ExitCode:
-    """Show one run again: answer, certificate, evidence."""
+    """Show the answer, certificate and evidence of a past run."""
     from runax_cli.commands import runs
 
     return runs.show_run(run, common)
 
 
-@runs_app.command("resume")
+@runs_app.command("resume", cls=HelpCommand)
 @with_options("source", "answer", "limits", "call", "output")
 def resume_run(
-    run: Annotated[str, typer.Argument(help="Beginning of the run's id.")], *, common: CommonOptions
+    run: Annotated[str, typer.Argument(help="Run id, or its first characters.")], *, common: CommonOptions
 ) -> ExitCode:
-    """Go on with a run that was cut off or stopped: what is stored is neither fetched nor paid for again."""
-    from runax_cli.commands import runs_resume
+    """Resume an interrupted or stopped run without fetching or paying for stored data again."""
+    from runax_cli.commands import runs
 
-    return _wait(runs_resume.run(run, common))
+    return _wait(runs.run_resume(run, common))
 
 
-@runs_app.command("export")
+@runs_app.command("export", cls=HelpCommand)
 @with_options("output")
 def export_run(
-    run: Annotated[str, typer.Argument(help="Beginning of the run's id.")],
+    run: Annotated[str, typer.Argument(help="Run id, or its first characters.")],
     *,
     form: Annotated[
         Literal["parquet", "ndjson", "csv"],
-        typer.Option("--format", help="Form of the files.", metavar="parquet|ndjson|csv"),
+        typer.Option("--format", help="File format.", metavar="parquet|ndjson|csv"),
     ] = "parquet",
     out: Annotated[Path, typer.Option("--out", help="Folder to write to.", metavar="DIR")] = Path(),
     common: CommonOptions,
 ) -> ExitCode:
-    """Write the datasets of a past run as Parquet, NDJSON or CSV files."""
-    from runax_cli.commands import runs_export
+    """Export the datasets of a past run as Parquet, NDJSON or CSV files."""
+    from runax_cli.commands import runs
     from runax_cli.executor.sql.parquet import ExportFormat
 
-    return runs_export.run(run, common, form=ExportFormat(form), out=out)
+    return runs.run_export(run, common, form=ExportFormat(form), out=out)
 
 
-@runs_app.command("schema")
+@runs_app.command("schema", cls=HelpCommand)
 @with_options("output")
 def show_schema(*, common: CommonOptions) -> ExitCode:
     """Print the JSON Schema of results (-o json) or events (-o jsonl)."""
@@ -229,78 +252,81 @@ def show_schema(*, common: CommonOptions) -> ExitCode:
     return runs.show_schema(common)
 
 
-@runs_app.command("prune")
+@runs_app.command("prune", cls=HelpCommand)
 @with_options("source", "output")
 def prune_runs(
     *,
     is_all: Annotated[bool, typer.Option("--all", metavar="", help="Remove every stored dataset.")] = False,
     common: CommonOptions,
 ) -> ExitCode:
-    """Remove stored datasets that are too old or too many by the settings; runs stay listed."""
+    """Remove stored datasets over the age or size limit of the settings; runs stay listed."""
     from runax_cli.commands import runs
 
     return runs.prune(common, is_all=is_all)
 
 
-@config_app.command("show")
+@config_app.command("show", cls=HelpCommand)
 @with_options("source", "answer", "limits", "call", "output")
 def show_config(
     *,
-    has_origin: Annotated[bool, typer.Option("--origin", metavar="", help="Say where each value came from.")] = False,
+    has_origin: Annotated[bool, typer.Option("--origin", metavar="", help="Show the origin of each value.")] = False,
     common: CommonOptions,
 ) -> ExitCode:
-    """Show the settings in force; secrets are masked."""
+    """Show the effective settings; secrets are masked."""
     from runax_cli.commands import config
 
     return config.show(common, has_origin=has_origin)
 
 
-@config_app.command("check")
+@config_app.command("check", cls=HelpCommand)
 @with_options("source", "answer", "limits", "call", "output")
 def check_config(*, common: CommonOptions) -> ExitCode:
-    """Check the settings without any connection."""
+    """Check the settings without opening a connection."""
     from runax_cli.commands import config
 
     return config.check(common)
 
 
-@config_app.command("init")
+@config_app.command("init", cls=HelpCommand)
 @with_options("output")
 def init_config(*, common: CommonOptions) -> ExitCode:
-    """Write '.env' and 'runax.yaml' with every setting in comments; existing files stay as they are."""
+    """Write '.env' and 'runax.yaml' with every setting commented out; existing files are kept."""
     from runax_cli.commands import config
 
     return config.init(common)
 
 
-@app.command()
+@app.command(cls=HelpCommand, rich_help_panel=CommandPanel.MANAGE)
 @with_options("source", "answer", "limits", "output")
 def doctor(*, common: CommonOptions) -> ExitCode:
-    """Check that everything is reachable and usable; the model gets one tiny request."""
+    """Check that the sources and the models are reachable and usable.
+
+    Sends each model one short request.
+    """
     from runax_cli.commands import doctor as command
 
     return _wait(command.run(common))
 
 
-@app.command()
+@app.command(cls=HelpCommand, rich_help_panel=CommandPanel.TRY)
 @with_options("output")
 def mock(options: MockOptions, *, common: CommonOptions) -> ExitCode:
-    """Serve made-up data, or files, as an API on port 9001; --mcp and --llm serve the other two."""
+    """Serve mock data or your files as an API, MCP server or model endpoint."""
     from runax_cli.commands import mock as command
 
     return _wait(command.run(options, common))
 
 
-@app.command()
+@app.command(cls=HelpCommand, rich_help_panel=CommandPanel.TRY)
 @with_options("output")
 def demo(*, common: CommonOptions) -> ExitCode:
-    """See the main job at once: a question over a dataset ten times the context. No key, no network."""
+    """Answer a sample question over mock data; needs no key and no network."""
     from runax_cli.commands import demo as command
 
     return _wait(command.run(common))
 
 
-@app.command()
+@app.command(cls=HelpCommand, rich_help_panel=CommandPanel.TRY)
 @with_options("output")
 def smoke(
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the results as JSON.", metavar="FILE")] = None,
@@ -308,26 +334,29 @@ def smoke(
         Path | None, typer.Option("--junit", help="Write the results as JUnit XML.", metavar="FILE")
     ] = None,
     only: Annotated[
-        list[str] | None, typer.Option("--only", help="Only questions whose ids match; repeatable.", metavar="GLOB")
+        list[str] | None, typer.Option("--only", help="Ask only questions whose ids match; repeatable.", metavar="GLOB")
     ] = None,
     *,
     common: CommonOptions,
 ) -> ExitCode:
-    """Ask questions with known answers against the mock API and the rules model, over real HTTP."""
+    """Ask questions with known answers against the mock API; for CI."""
     from runax_cli.commands import smoke as command
 
     return _wait(command.run(common, json_file=json_file, junit_file=junit_file, only=only or ()))
 
 
-@app.command()
+@app.command(cls=HelpCommand, rich_help_panel=CommandPanel.TRY)
 @with_options("answer", "limits", "output")
 def bench(options: BenchOptions, *, common: CommonOptions) -> ExitCode:
-    """Ask the question bench from a checkout, by a model that knows the answers; --model takes a real one."""
+    """Run the benchmark from a source checkout.
+
+    An oracle model answers the questions, or with --model a real one.
+    """
     from runax_cli.commands import bench as command
 
     return _wait(command.run(options, common))
 
 
-app.add_typer(tools_app)
-app.add_typer(runs_app)
-app.add_typer(config_app)
+app.add_typer(tools_app, rich_help_panel=CommandPanel.INSPECT)
+app.add_typer(runs_app, rich_help_panel=CommandPanel.INSPECT)
+app.add_typer(config_app, rich_help_panel=CommandPanel.MANAGE)

@@ -1,9 +1,5 @@
-"""How the process ends: every error becomes one line on stderr and one exit code.
+"""How the process starts and ends: streams and signals, and one line on stderr and one exit code per error."""
 
-Knows errors and streams. The table of codes is `exits`; no other place maps an error.
-"""
-
-import asyncio
 import errno
 import os
 import signal
@@ -28,100 +24,109 @@ _OUTPUT_LOST = frozenset({errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EFBIG})
 
 @dataclass(slots=True)
 class ExitState:
-    """The exit code that the process will leave with."""
+    """The exit code of the process."""
 
     code: int = ExitCode.COMPLETE
 
 
 @contextmanager
-def ended(*, is_debug: bool) -> Iterator[ExitState]:
-    """Run a block and turn whatever ends it into `code` and, where there is something to say, one line."""
-    ending = ExitState()
+def exit_guard(*, is_debug: bool) -> Iterator[ExitState]:
+    """Run a block; turn any exception into an exit code, and an error into one line on stderr."""
+    state = ExitState()
     try:
-        yield ending
+        yield state
         sys.stdout.flush()
-        if ending.code == ExitCode.COMPLETE and (failure := _lost_output()) is not None:
+        if state.code == ExitCode.COMPLETE and (failure := _lost_output()) is not None:
             raise failure
     except BrokenPipeError:
-        # The reader has what it wanted. Python would complain when it flushes the stream at exit.
-        _point_to_nowhere(sys.stdout)
-        ending.code = ExitCode.COMPLETE
-    except (typer.Exit, SystemExit) as leaving:
-        ending.code = _code_of_exit(leaving)
+        # The reader closed the pipe. Python would report an error when it flushes the stream at exit.
+        _redirect_to_null(sys.stdout)
+        state.code = ExitCode.COMPLETE
+    except (typer.Exit, SystemExit) as error:
+        state.code = _code_of_exit(error)
     except BaseException as error:
-        # The last handler: what passed it would be a traceback for the user.
+        # The last handler: anything else would reach the user as a traceback.
         if is_debug:
             sys.stderr.write(CREDENTIAL_MASK.text(strip_control("".join(traceback.format_exception(error)))))
-        ending.code = _told(first_cause(error))
+        state.code = _report(first_cause(error))
+
+
+def _is_cancellation(error: BaseException) -> bool:
+    """Whether asyncio cancelled the command. Help runs without asyncio, which is slow to import."""
+    asyncio = sys.modules.get("asyncio")
+    return asyncio is not None and isinstance(error, asyncio.CancelledError)
 
 
 def _lost_output() -> OSError | None:
-    """Why the standard output could not be written, if it could not. Without a view nothing was written by one."""
+    """The error that writing to standard output failed with, if any; only views write there."""
     console = sys.modules.get("runax_cli.ui.console")
     return console.SafeStream.lost_output if console is not None else None
 
 
-def _code_of_exit(leaving: typer.Exit | SystemExit) -> int:
-    if isinstance(leaving.__context__, BrokenPipeError):
+def _code_of_exit(error: typer.Exit | SystemExit) -> int:
+    if isinstance(error.__context__, BrokenPipeError):
         return ExitCode.COMPLETE
-    code = leaving.exit_code if isinstance(leaving, typer.Exit) else leaving.code
+    code = error.exit_code if isinstance(error, typer.Exit) else error.code
     return code if isinstance(code, int) else ExitCode.COMPLETE
 
 
-def _told(error: BaseException) -> int:
-    if isinstance(error, KeyboardInterrupt | asyncio.CancelledError | typer.Abort):
-        _say("interrupted")
-        return ExitCode.INTERRUPTED
+def _report(error: BaseException) -> int:
+    """Print an error; its exit code."""
     if (format_message := getattr(error, "format_message", None)) is not None:
-        return _usage(error, format_message())
+        return _report_usage(error, format_message())
+    if isinstance(error, KeyboardInterrupt | typer.Abort) or _is_cancellation(error):
+        _print_line("interrupted")
+        return ExitCode.INTERRUPTED
     if isinstance(error, RunaxError):
-        _say(f"error: {error}")
+        _print_line(f"error: {error}")
     elif isinstance(error, OSError) and error.errno in _OUTPUT_LOST:
-        _say(
-            f"error: the standard output cannot be written: {error.strerror}. Point it elsewhere; `runax runs show` "
-            "prints an answer again."
+        _print_line(
+            f"error: cannot write to standard output: {error.strerror}. Redirect it elsewhere; `runax runs show` "
+            "prints the answer again."
         )
     else:
-        _say(f"internal error: {type(error).__name__}: {error}. Run it again with --debug and report the traceback.")
+        _print_line(
+            f"internal error: {type(error).__name__}: {error}. Run the command with --debug and report the traceback."
+        )
     return exit_code_of(error)
 
 
-def _of_option(error: BaseException, fault: dict[str, Any]) -> str:
+def _describe_option_error(error: BaseException, fault: dict[str, Any]) -> str:
     """What is wrong with the value of an option, with the value; nothing where it is not known whose it is."""
     names = getattr(getattr(error, "param", None), "opts", None)
     return f"'{names[0]} {fault['input']}': {describe_error(fault)}" if names else ""
 
 
-def _usage(error: BaseException, message: str) -> int:
+def _report_usage(error: BaseException, message: str) -> int:
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "runax"
     if not message:
         return ExitCode.USAGE
     if faults := getattr(error.__cause__, "errors", None):
-        message = _of_option(error, faults()[0]) or message
-    _say(f"error: {message.rstrip('.')}. '{path} --help' shows what is possible.")
+        message = _describe_option_error(error, faults()[0]) or message
+    _print_line(f"error: {message.rstrip('.')}. See '{path} --help'.")
     return ExitCode.USAGE
 
 
-def _say(text: str) -> None:
+def _print_line(text: str) -> None:
     line = CREDENTIAL_MASK.text(one_line(text))
     try:
         sys.stderr.write(f"runax: {line}\n")
         sys.stderr.flush()
     except (OSError, ValueError):
-        _point_to_nowhere(sys.stderr)
+        _redirect_to_null(sys.stderr)
 
 
-def _point_to_nowhere(stream: object) -> None:
+def _redirect_to_null(stream: object) -> None:
     descriptor = getattr(stream, "fileno", lambda: -1)()
-    nowhere = os.open(os.devnull, os.O_WRONLY)
+    null = os.open(os.devnull, os.O_WRONLY)
     if descriptor >= 0:
-        os.dup2(nowhere, descriptor)
-    os.close(nowhere)
+        os.dup2(null, descriptor)
+    os.close(null)
 
 
 def abort() -> NoReturn:
-    """End the process at once: what is stored was written through, and for the rest the user does not want to wait."""
+    """Exit at once, without closing connections. Stored data is already on disk."""
     os._exit(ExitCode.INTERRUPTED)
 
 
@@ -131,31 +136,28 @@ def _reconfigure(stream: TextIO, *, errors: str, encoding: str | None = None) ->
 
 
 def prepare_process() -> None:
-    """Make streams and signals fit: open what was closed, let no character break them, stop as interrupted."""
+    """Prepare streams and signals: reopen closed streams, set encodings, treat SIGTERM as Ctrl-C."""
     for descriptor in range(3):
         try:
             os.fstat(descriptor)
         except OSError:
-            # The lowest free descriptor is taken: without this a database could become the standard output.
+            # The next file opened, a database for example, would otherwise become a standard stream.
             os.open(os.devnull, os.O_RDWR)
-    # Whatever is written belongs to this user alone: logs, exports, and what libraries spill to disk.
+    # All files are private to the user: logs, exports, and temporary files of libraries.
     os.umask(0o077)
     sys.stdin = sys.stdin or open(0, encoding="utf-8")  # noqa: SIM115  lives as long as the process
     sys.stdout = sys.stdout or open(1, "w", encoding="utf-8")  # noqa: SIM115
     sys.stderr = sys.stderr or open(2, "w", encoding="utf-8")  # noqa: SIM115
-    # Where no locale is set, Python would read bytes that are no text as if they were.
+    # Without a locale, Python would accept bytes that are not valid text.
     _reconfigure(sys.stdin, encoding="utf-8", errors="strict")
     _reconfigure(sys.stdout, errors="backslashreplace")
     _reconfigure(sys.stderr, errors="backslashreplace")
-    if not (os.environ.get("FORCE_COLOR") or sys.stdout.isatty()):
-        # Typer would colour help in a pipe wherever GITHUB_ACTIONS is set.
-        os.environ["_TYPER_FORCE_DISABLE_TERMINAL"] = "1"
-    # A container is stopped by SIGTERM: it ends a turn as Ctrl-C does.
+    # Containers are stopped by SIGTERM.
     signal.signal(signal.SIGTERM, lambda *_: _interrupt())
 
 
 def _interrupt() -> None:
-    """As Ctrl-C. A job in the background of a script inherits SIGINT as ignored: raising it alone would do nothing."""
+    """Raise SIGINT. Background jobs of a script inherit it as ignored, so its handler is restored first."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.raise_signal(signal.SIGINT)

@@ -53,7 +53,7 @@ class Stage:
 
     def anew(self) -> "Stage":
         """The same with a conversation that has no datasets and no history."""
-        return replace(self, conversation=self.conversation.anew())
+        return replace(self, conversation=self.conversation.new_session())
 
     def tool_list_tokens(self, result: RunResult) -> int:
         """What the list of the sources' tools cost in a run."""

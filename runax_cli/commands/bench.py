@@ -1,7 +1,6 @@
-"""`runax bench`: questions with known answers, by a model that knows or a real one; tokens, time and the plain way.
+"""`runax bench`: run the benchmark and print its results.
 
-Knows how the bench is started, printed and written. What it asks and what it has to reach is in the checkout's
-`benchmarks`, which no wheel ships.
+The benchmark itself is in the folder `benchmarks` of a source checkout; wheels do not contain it.
 """
 
 import importlib
@@ -20,10 +19,10 @@ _LONGEST_CELL = 100
 
 
 async def run(options: BenchOptions, common: CommonOptions) -> ExitCode:
-    """Run the sections, print each as it ends, write the figures, and say by the exit code whether targets were met."""
-    bench = _bench()
+    """Run the sections, print each when it ends, and write the results. The exit code says if the targets were met."""
+    bench = _load_benchmark()
     if unknown := sorted(set(options.sections) - set(bench.SECTIONS)):
-        raise UsageError(f"there is no section '{unknown[0]}'. There are {', '.join(bench.SECTIONS)}.")
+        raise UsageError(f"unknown section '{unknown[0]}'. Known sections: {', '.join(bench.SECTIONS)}.")
     printer = Printer(environment_of(common), common.output.form)
     course = bench.Course(
         common=common,
@@ -35,44 +34,44 @@ async def run(options: BenchOptions, common: CommonOptions) -> ExitCode:
         latency_s=options.latency,
     )
     sections = []
-    async for section in bench.run(course, _teller(printer, common)):
+    async for section in bench.run(course, _progress_printer(printer, common)):
         _print(section, printer, common)
         sections.append(section)
     code = exit_code([claim.holds for section in sections for claim in section.claims])
-    _finish(sections, code, options.json_file, printer, common)
+    _write_report(sections, code, options.json_file, printer, common)
     return code
 
 
 def exit_code(held: Sequence[bool | None]) -> ExitCode:
-    """SMOKE_FAILED where a claim did not hold, SMOKE_INCONCLUSIVE where none could be judged."""
+    """SMOKE_FAILED if a claim failed, SMOKE_INCONCLUSIVE if none could be judged."""
     if False in held:
         return ExitCode.SMOKE_FAILED
     return ExitCode.COMPLETE if True in held else ExitCode.SMOKE_INCONCLUSIVE
 
 
-def _bench() -> Any:
-    """The package of the bench. Raises UsageError where it is not at hand."""
+def _load_benchmark() -> Any:
+    """Import the benchmark package. Raises UsageError if it is not available."""
     try:
         return importlib.import_module(_PACKAGE)
     except ModuleNotFoundError as error:
         if not (error.name or "").startswith("benchmarks"):
             raise
         raise UsageError(
-            "`runax bench` runs from a checkout of runax: the folder 'benchmarks' with its questions is not installed. "
-            "Run it in the root of a checkout; `runax smoke` needs none."
+            "`runax bench` needs the folder 'benchmarks' of a source checkout, which is not installed. Run it in the "
+            "root of a checkout, or use `runax smoke`."
         ) from error
 
 
-def _teller(printer: Printer, common: CommonOptions) -> Any:
-    def tell(line: str) -> None:
+def _progress_printer(printer: Printer, common: CommonOptions) -> Any:
+    def print_progress(line: str) -> None:
         if not common.output.quiet:
             printer.note(f"bench: {line}")
 
-    return tell
+    return print_progress
 
 
 def _print(section: Any, printer: Printer, common: CommonOptions) -> None:
-    """A table in the text form; in the others the figures come at the end."""
+    """Print a section as a table; the JSON formats print all sections at the end."""
     if common.output.form != "text":
         return
     printer.text(f"\n{section.name}")
@@ -95,7 +94,7 @@ def _cell(value: Any) -> str:
             return text if len(text) <= _LONGEST_CELL else f"{text[: _LONGEST_CELL - 1]}…"
 
 
-def _finish(
+def _write_report(
     sections: Sequence[Any], code: ExitCode, path: Path | None, printer: Printer, common: CommonOptions
 ) -> None:
     report = {"exit_code": int(code), "sections": [section.as_json() for section in sections]}
@@ -106,12 +105,10 @@ def _finish(
             printer.text(f"{claim.mark}: {claim.text}")
     else:
         printer.json(report)
-    printer.note(f"bench: {sum(c.holds is True for c in claims)} of {len(claims)} targets reached; {code.meaning}")
+    printer.note(f"bench: {sum(c.holds is True for c in claims)} of {len(claims)} targets met; {code.meaning}")
     if path is None:
         return
     try:
         path.write_text(to_json(report) + "\n", encoding="utf-8")
     except OSError as error:
-        raise UsageError(
-            f"'{path}' cannot be written ({error.strerror}). Name a file in a folder that exists."
-        ) from error
+        raise UsageError(f"cannot write '{path}' ({error.strerror}). Choose a file in an existing folder.") from error

@@ -1,7 +1,4 @@
-"""`runax config`: show the settings and their origins, check them, write files to begin with.
-
-Knows settings. Opens no connection.
-"""
+"""`runax config`: show the settings and their origins, check them, write example files."""
 
 from pathlib import Path
 
@@ -17,7 +14,7 @@ from runax_cli.settings.settings import FIELDS, default_of, help_of, name_of
 from runax_cli.telemetry.redaction import Redactor
 
 YAML_EXAMPLE = """\
-# Settings of this project. Any setting of '.env' may stand here too, by its lower-case name, secrets excepted:
+# Settings of this project. All settings of '.env' are allowed here by their lower-case names, except secrets:
 # `auth` and `key_variable` name a variable of the environment or of '.env'.
 #
 # limits: {max_steps: 12, max_usd: 0.50}
@@ -26,15 +23,15 @@ YAML_EXAMPLE = """\
 #   support:
 #     kind: openapi
 #     document: http://127.0.0.1:9001/openapi.json
-#     auth: SUPPORT_TOKEN              # or, by the document's security schemes:
+#     auth: SUPPORT_TOKEN              # or one entry per security scheme of the document:
 #     # auth: {api_key: SUPPORT_KEY, my_oauth: {client_id: CLIENT_ID, client_secret: CLIENT_SECRET, scope: read}}
-#     # auth: {header X-Api-Key: SUPPORT_KEY}   where the document names no scheme; so do query and cookie
+#     # auth: {header X-Api-Key: SUPPORT_KEY}   if the document has no scheme; `query` and `cookie` work too
 #     operations:
 #       search_tickets: {read: true, page_size: 100}
 #   files: {kind: mcp, command: "npx -y @modelcontextprotocol/server-filesystem ."}
 # models:
 #   reducer: {name: a-cheaper-model, base_url: http://127.0.0.1:11434/v1, key_variable: OLLAMA_KEY}
-# prices:                              # of models that no price list has, in US dollars a million tokens
+# prices:                              # of models missing in the price list, in US dollars per million tokens
 #   a-cheaper-model: {input: 0.10, output: 0.40}
 # profiles:
 #   careful: {llm_name: a-better-model, limits: {max_usd: 5}}
@@ -42,30 +39,30 @@ YAML_EXAMPLE = """\
 
 
 def configuration_of(common: CommonOptions) -> Configuration:
-    """The configuration that the options, the environment and the files make. Raises ConfigurationError."""
+    """The configuration from options, environment and files. Raises ConfigurationError."""
     return load(common.flags(), config=common.source.config, tools=tuple(common.source.tools))
 
 
 def show(common: CommonOptions, *, has_origin: bool) -> ExitCode:
-    """Print every setting in force; in the text form its origin only where asked for."""
+    """Print every effective setting; the text format shows origins only with `has_origin`."""
     configuration = configuration_of(common)
     columns = ("name", "value", "origin") if has_origin else ("name", "value")
     printer = Printer(environment_of(common), common.output.form)
     rows = [*_setting_rows(configuration), *_source_rows(configuration)]
     redactor = Redactor(configuration.secrets())
     printer.rows("settings", [_masked(row, redactor) for row in rows], columns=columns)
-    _note_remarks(configuration, printer)
+    _print_warnings(configuration, printer)
     return ExitCode.COMPLETE
 
 
 def _masked(row: Row, redactor: Redactor) -> Row:
-    """Addresses and commands may hold keys as well."""
+    """The row with secrets masked: URLs and commands may contain keys."""
     return {**row, "value": redactor.text(row["value"])}
 
 
-def _note_remarks(configuration: Configuration, printer: Printer) -> None:
-    for remark in configuration.remarks:
-        printer.note(remark)
+def _print_warnings(configuration: Configuration, printer: Printer) -> None:
+    for warning in configuration.warnings:
+        printer.note(warning)
 
 
 def _setting_rows(configuration: Configuration) -> list[Row]:
@@ -86,21 +83,24 @@ def _address(source: Row) -> str:
 
 
 def check(common: CommonOptions) -> ExitCode:
-    """Say that the settings can be used, or raise ConfigurationError with the first that cannot."""
+    """Print that the settings are valid, or raise ConfigurationError for the first invalid one."""
     configuration = configuration_of(common)
-    left_out = [flaw for name, part in configuration.sources().items() if (flaw := _flaw(name, part, configuration))]
-    missing = [name for name, is_there in _needs(configuration, n_left_out=len(left_out)).items() if not is_there]
+    sources = configuration.sources()
+    skipped = [error for name, part in sources.items() if (error := _source_error(name, part, configuration))]
+    missing = [name for name, is_set in _required(configuration, n_skipped=len(skipped)).items() if not is_set]
     printer = Printer(environment_of(common), common.output.form)
-    words = f"The settings fit. Not set, and needed for a question: {', '.join(missing) or 'nothing'}."
-    printer.one({"is_valid": True, "missing": missing, "left_out": left_out}, text=words)
-    for flaw in left_out:
-        printer.note(f"left out: {flaw}")
-    _note_remarks(configuration, printer)
+    text = "Configuration is valid." + (f" Set before asking a question: {', '.join(missing)}." if missing else "")
+    printer.one({"is_valid": True, "missing": missing, "left_out": skipped}, text=text)
+    for error in skipped:
+        printer.note(f"skipped source: {error}")
+    _print_warnings(configuration, printer)
     return ExitCode.COMPLETE
 
 
-def _flaw(name: str, part: OpenApiSourceSettings | McpSourceSettings, configuration: Configuration) -> str | None:
-    """Why a server is left out, which harms no other. Raises ConfigurationError for what no command gets past."""
+def _source_error(
+    name: str, part: OpenApiSourceSettings | McpSourceSettings, configuration: Configuration
+) -> str | None:
+    """Why a source is skipped while others are used. Raises ConfigurationError for errors that stop every command."""
     for variable in variables_of(part.auth):
         configuration.credential(variable, owner=f"source {name}")
     try:
@@ -113,27 +113,28 @@ def _flaw(name: str, part: OpenApiSourceSettings | McpSourceSettings, configurat
     return None
 
 
-def _needs(configuration: Configuration, *, n_left_out: int) -> dict[str, bool]:
+def _required(configuration: Configuration, *, n_skipped: int) -> dict[str, bool]:
+    """The settings that a question needs, and whether each is set."""
     return {
         "LLM_NAME": configuration.settings.llm_name is not None,
-        "a source (OPENAPI_SPEC, BASE_API_URL, MCP_URL or runax.yaml)": len(configuration.sources()) > n_left_out,
+        "a source (OPENAPI_SPEC, BASE_API_URL, MCP_URL or runax.yaml)": len(configuration.sources()) > n_skipped,
     }
 
 
 def init(common: CommonOptions) -> ExitCode:
-    """Write `.env` and `runax.yaml` into the working directory where they are not there yet."""
+    """Write `.env` and `runax.yaml` to the working directory, keeping existing files."""
     printer = Printer(environment_of(common), common.output.form)
     written = [
-        _written(Path(".env"), env_example(), mode=0o600),
-        _written(Path(PROJECT_FILE), YAML_EXAMPLE, mode=0o644),
+        _write_new(Path(".env"), env_example(), mode=0o600),
+        _write_new(Path(PROJECT_FILE), YAML_EXAMPLE, mode=0o644),
     ]
     rows = [{"file": path, "state": "written" if is_new else "there already"} for path, is_new in written]
     printer.rows("files", rows, columns=("file", "state"))
-    printer.note(f"The user's own file is {config_folder() / USER_FILE}; runs are kept in {state_folder()}.")
+    printer.note(f"User settings: {config_folder() / USER_FILE}. Stored runs: {state_folder()}.")
     return ExitCode.COMPLETE
 
 
-def _written(path: Path, text: str, *, mode: int) -> tuple[str, bool]:
+def _write_new(path: Path, text: str, *, mode: int) -> tuple[str, bool]:
     try:
         with path.open("x", encoding="utf-8") as file:
             path.chmod(mode)
@@ -144,7 +145,10 @@ def _written(path: Path, text: str, *, mode: int) -> tuple[str, bool]:
 
 
 def env_example() -> str:
-    """Every setting in comments: what it means, its default."""
-    head = "# Settings of runax. The environment wins over this file: see `runax config show --origin`.\n"
+    """A `.env` file with every setting commented out, with its help text and default."""
+    head = (
+        "# Settings of runax. Environment variables take precedence over this file; `runax config show --origin`\n"
+        "# shows the origin of each value.\n"
+    )
     blocks = [f"# {help_of(name)}\n# {name_of(name)}={default_of(name)}\n" for name in FIELDS]
     return "\n".join([head, *blocks])

@@ -1,7 +1,4 @@
-"""A conversation as every asking command needs it: the running parts, the view, the files of the log, the approver.
-
-Knows how a command's options become a conversation. Knows nothing of what is asked.
-"""
+"""Opens a conversation for a command: runtime, view, log files, approval and Ctrl-C."""
 
 import asyncio
 import json
@@ -38,28 +35,28 @@ BODY_SHOWN = 4_000
 
 @dataclass(frozen=True, slots=True)
 class TerminalApprover:
-    """Asks on the terminal, one call after another; only `y` and `yes` allow."""
+    """Asks for approval on the terminal, one call at a time; only `y` and `yes` approve."""
 
     env: Environment
     view: View
     turn: asyncio.Lock
 
     async def approve(self, request: ApprovalRequest) -> bool:
-        """Whether the person said yes."""
+        """Whether the user approved the call."""
         async with self.turn:
             with self.view.paused():
-                self.env.stderr.write("\n".join([*lines_about(request), "Allow it? [y/N] "]))
+                self.env.stderr.write("\n".join([*approval_prompt(request), "Allow it? [y/N] "]))
                 self.env.stderr.flush()
-                await self._typed()
+                await self._wait_for_line()
                 return self.env.stdin.readline().strip().lower() in ("y", "yes")
 
-    async def _typed(self) -> None:
-        """Wait for a line without reading it: a thread that reads would hold up Ctrl-C until somebody presses Enter."""
+    async def _wait_for_line(self) -> None:
+        """Wait until a line is typed without reading it: a reading thread would block Ctrl-C."""
         loop = asyncio.get_running_loop()
-        is_there, descriptor = asyncio.Event(), self.env.stdin.fileno()
-        loop.add_reader(descriptor, is_there.set)
+        has_input, descriptor = asyncio.Event(), self.env.stdin.fileno()
+        loop.add_reader(descriptor, has_input.set)
         try:
-            await is_there.wait()
+            await has_input.wait()
         except asyncio.CancelledError:
             self.env.stderr.write("\n")
             raise
@@ -67,10 +64,10 @@ class TerminalApprover:
             loop.remove_reader(descriptor)
 
 
-def lines_about(request: ApprovalRequest) -> list[str]:
-    """What would be sent, line by line and disarmed; of a very long body the beginning, and how much more there is.
+def approval_prompt(request: ApprovalRequest) -> list[str]:
+    """The lines that show what a call would send, without control characters; a very long body is truncated.
 
-    Every line of what the model chose is indented, so that none can pass for the question.
+    Lines with text chosen by the model are indented, so that none can imitate the prompt.
     """
     tool, shown = request.tool, request.request
     body = dict(request.arguments) if shown is None else shown.body
@@ -79,7 +76,7 @@ def lines_about(request: ApprovalRequest) -> list[str]:
     sent = one_line(tool.locator if shown is None else f"{shown.method} {shown.place}")
     lines = [f"'{one_line(tool.name)}' of '{one_line(tool.source)}' changes data:", f"  {sent}"]
     lines += [f"  {line}" for line in strip_control(text[:BODY_SHOWN]).splitlines()]
-    return [*lines, f"  … and {rest:,} more characters that are not shown"] if rest > 0 else lines
+    return [*lines, f"  … and {rest:,} more characters not shown"] if rest > 0 else lines
 
 
 def approver_of(common: CommonOptions, view: View) -> Approver:
@@ -94,17 +91,17 @@ _Result = TypeVar("_Result")
 
 
 async def run_turn(turn: Coroutine[Any, Any, _Result], *, before_abort: Callable[[], None]) -> _Result:
-    """What the turn returns. Raises CancelledError where it was cancelled; does not return where it was aborted."""
+    """Run a turn that Ctrl-C cancels, raising CancelledError; a second Ctrl-C exits the process."""
     try:
         return await run_interruptible(turn)
     except KeyboardInterrupt:
-        # Closing connections may hang, which is why somebody pressed twice.
+        # Closing connections may hang.
         before_abort()
         abort()
 
 
 def view_of(common: CommonOptions) -> View:
-    """The view that the options ask for."""
+    """The view for the output options."""
     output = common.output
     return build_view(
         output.form,
@@ -118,26 +115,26 @@ def view_of(common: CommonOptions) -> View:
 
 @dataclass(frozen=True, slots=True)
 class SessionConversation:
-    """One session over the running parts; what leaves it has its secrets masked."""
+    """One session of a runtime; secrets in its results are masked."""
 
     session: Session
     runtime: Runtime
     redactor: Redactor
-    begin: Callable[[], Session]
+    start_session: Callable[[], Session]
 
-    def anew(self) -> "SessionConversation":
-        """Another conversation over the same parts, with no memory of this one."""
-        return replace(self, session=self.begin())
+    def new_session(self) -> "SessionConversation":
+        """Another conversation with the same runtime and an empty history."""
+        return replace(self, session=self.start_session())
 
     async def ask(self, question: str) -> RunResult:
-        """Answer one question. When it is cancelled, `last_result` holds what there was."""
+        """Answer one question. If it is cancelled, `last_result` has the partial result."""
         return self.redactor.model(await self.session.ask(question))
 
     async def resume(self, stored: StoredRun) -> RunResult:
-        """Go on with a stored run, as the first turn of this conversation.
+        """Resume a stored run, as the first turn of this conversation.
 
-        Earlier answers of its conversation are remembered; their datasets are not at hand, and no other gets a name
-        by which these answers cite them.
+        Earlier answers of its conversation are remembered, but their datasets are not open; no new dataset reuses a
+        name that these answers cite.
         """
         earlier = (run.result for run in self.runtime.journal.earlier_runs(stored) if run.result is not None)
         self.runtime.store.never_again(call.dataset for result in earlier for call in result.calls if call.dataset)
@@ -146,7 +143,7 @@ class SessionConversation:
 
     @property
     def last_result(self) -> RunResult | None:
-        """The result of the turn before, interrupted ones included."""
+        """The result of the previous turn, including an interrupted one."""
         result = self.session.last_result
         return None if result is None else self.redactor.model(result)
 
@@ -157,14 +154,14 @@ class SessionConversation:
 
     @property
     def models(self) -> Mapping[str, str]:
-        """The model's name for each role."""
+        """The model name of each role."""
         return {role.value: self.runtime.registry.config(role).name for role in Role}
 
 
 async def until_interrupted(
     turn: Coroutine[Any, Any, RunResult], conversation: SessionConversation, view: View
 ) -> RunResult:
-    """The result of a turn; that of the interrupted one where Ctrl-C cancelled it."""
+    """The result of a turn; the partial result if Ctrl-C cancelled it."""
     try:
         return await run_turn(turn, before_abort=view.close)
     except asyncio.CancelledError:
@@ -177,12 +174,12 @@ async def until_interrupted(
 async def open_conversation(
     configuration: Configuration, common: CommonOptions, view: View, *, state: Path | None = None
 ) -> AsyncIterator[SessionConversation]:
-    """Open the running parts and a session over them; leaving the block closes everything, the view too."""
+    """Open a runtime and a session; leaving the block closes everything, including the view."""
     redactor = Redactor(configuration.secrets())
     recorder = Recorder(configuration.settings.log_dir, line_of=line_of, redactor=redactor, on_failure=view.warn)
     try:
         async with open_runtime(configuration, state=state, warn=view.warn) as runtime:
-            begin = partial(
+            new_session = partial(
                 runtime.session,
                 sink=FanOutSink([RedactingSink(view, redactor), recorder]),
                 approver=approver_of(common, view),
@@ -190,14 +187,14 @@ async def open_conversation(
                 notices=_notices(runtime),
                 trace_of=recorder.trace_path,
             )
-            yield SessionConversation(begin(), runtime, redactor, begin)
+            yield SessionConversation(new_session(), runtime, redactor, new_session)
     finally:
         recorder.close()
         view.close()
 
 
 def _notices(runtime: Runtime) -> tuple[str, ...]:
-    left_out = len(runtime.catalog.left_out)
-    missing = f"left out of the sources: {counted(left_out, 'part')}; `runax tools list` says why" if left_out else ""
+    n_skipped = len(runtime.catalog.left_out)
+    skipped = f"skipped {counted(n_skipped, 'part')} of the sources; `runax tools list` shows why" if n_skipped else ""
     model = NOTICE if runtime.registry.config(Role.AGENT).is_rules else ""
-    return tuple(notice for notice in (model, missing, *runtime.configuration.remarks) if notice)
+    return tuple(notice for notice in (model, skipped, *runtime.configuration.warnings) if notice)

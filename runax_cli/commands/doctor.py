@@ -1,7 +1,4 @@
-"""`runax doctor`: is everything reachable and usable.
-
-Knows the checks and their order. Each check is one line; the first that failed decides the exit code.
-"""
+"""`runax doctor`: check the installation, the sources and the models, one line per check."""
 
 import asyncio
 import sys
@@ -18,7 +15,7 @@ from runax_cli.agent.loop.toolbox import sent_as
 from runax_cli.commands.config import configuration_of
 from runax_cli.commands.options import CommonOptions
 from runax_cli.commands.printing import Printer, environment_of
-from runax_cli.commands.tools import price
+from runax_cli.commands.tools import size_summary
 from runax_cli.core.budget import Budget, Limits
 from runax_cli.core.errors import ConfigurationError, RunaxError
 from runax_cli.core.events import CollectingSink, Emitter
@@ -42,7 +39,7 @@ _OUTPUT_TOKENS = 64
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """What one check found; `error` is None where all is well."""
+    """The result of one check; `error` is None if it passed."""
 
     check: str
     detail: str
@@ -54,42 +51,42 @@ Check = Callable[[], Awaitable[str]]
 
 
 async def run(common: CommonOptions) -> ExitCode:
-    """Run every check, print what each found; the first failure decides the exit code."""
+    """Run every check and print the results; the first failure decides the exit code."""
     configuration = configuration_of(common)
-    findings = [await _found(name, check) for name, check in _checks(configuration).items()]
+    results = [await _run_check(name, check) for name, check in _checks(configuration).items()]
     mask = CredentialMask(configuration.secrets())
     rows = [
         {
-            "check": finding.check,
-            "state": "failed" if finding.error else "ok",
-            "seconds": round(finding.seconds, 2),
-            "detail": mask.text(finding.detail),
+            "check": result.check,
+            "state": "failed" if result.error else "ok",
+            "seconds": round(result.seconds, 2),
+            "detail": mask.text(result.detail),
         }
-        for finding in findings
+        for result in results
     ]
     Printer(environment_of(common), common.output.form).rows(
         "checks", rows, columns=("check", "state", "seconds", "detail")
     )
-    return next((exit_code_of(finding.error) for finding in findings if finding.error), ExitCode.COMPLETE)
+    return next((exit_code_of(result.error) for result in results if result.error), ExitCode.COMPLETE)
 
 
-async def _found(name: str, check: Check) -> CheckResult:
-    began = time.monotonic()
+async def _run_check(name: str, check: Check) -> CheckResult:
+    started = time.monotonic()
     try:
-        return CheckResult(name, await check(), seconds=time.monotonic() - began)
+        return CheckResult(name, await check(), seconds=time.monotonic() - started)
     except RunaxError as error:
-        return CheckResult(name, str(error), error, time.monotonic() - began)
+        return CheckResult(name, str(error), error, time.monotonic() - started)
 
 
 def _checks(configuration: Configuration) -> dict[str, Check]:
     checks: dict[str, Check] = {"runax": _version, "state": _state, "vocabulary": _vocabulary}
-    parts, found = configuration.sources(), list[ToolSpec]()
+    parts, tools = configuration.sources(), list[ToolSpec]()
     for name, part in parts.items():
-        checks[f"source {name}"] = lambda name=name, part=part: _source(name, part, configuration, found=found)  # type: ignore[misc]
+        checks[f"source {name}"] = lambda name=name, part=part: _source(name, part, configuration, tools=tools)  # type: ignore[misc]
     if not parts:
         checks["sources"] = _no_source
     if len(parts) > 1:
-        checks["tools"] = lambda: _priced(found, configuration, is_all=True)
+        checks["tools"] = lambda: _tools_summary(tools, configuration, is_all=True)
     checks["models"] = lambda: _models(configuration)
     return checks
 
@@ -109,36 +106,39 @@ async def _vocabulary() -> str:
 
 async def _no_source() -> str:
     raise ConfigurationError(
-        "no source is configured. Set BASE_API_URL or OPENAPI_SPEC, or give --openapi or --mcp.", setting="BASE_API_URL"
+        "no source is configured. Set BASE_API_URL or OPENAPI_SPEC, or use --openapi or --mcp.", setting="BASE_API_URL"
     )
 
 
 async def _source(
-    name: str, part: OpenApiSourceSettings | McpSourceSettings, configuration: Configuration, *, found: list[ToolSpec]
+    name: str, part: OpenApiSourceSettings | McpSourceSettings, configuration: Configuration, *, tools: list[ToolSpec]
 ) -> str:
-    """What one source offers; its tools are added to `found`."""
+    """Open a source and summarize its tools, which are added to `tools`."""
     source = await open_source(name, part, configuration)
     globs = {name: part.tools}
     try:
         catalog = await ToolCatalog.load([source], only=configuration.structure.tools, of_source=globs)
-        unmet = await _unmet(source)
+        n_without_credential = await _count_without_credential(source)
     except SourceError as error:
         raise as_runax_error(error) from error
     finally:
         await source.aclose()
-    found += catalog.tools
-    told = [await _priced(catalog.tools, configuration, is_all=len(configuration.sources()) == 1)]
+    tools += catalog.tools
+    summary = [await _tools_summary(catalog.tools, configuration, is_all=len(configuration.sources()) == 1)]
     if catalog.left_out:
-        told.append(f"{counted(len(catalog.left_out), 'part')} left out: `runax tools list` says why")
-    if unmet:
-        told.append(f"no credential for {unmet} of all: set BASE_API_TOKEN, or `auth` of the source, if they need it")
+        summary.append(f"skipped {counted(len(catalog.left_out), 'part')}: `runax tools list` shows why")
+    if n_without_credential:
+        summary.append(
+            f"{counted(n_without_credential, 'tool')} without a credential: if required, set BASE_API_TOKEN or `auth` "
+            "of the source"
+        )
     elif part.auth is not None and isinstance(part, OpenApiSourceSettings):
-        told.append("whether its credential is right shows with a call: `runax tools call NAME`")
-    return "; ".join(told)
+        summary.append("to test the credential, use `runax tools call NAME`")
+    return "; ".join(summary)
 
 
-async def _unmet(source: ToolSource) -> int:
-    """How many tools no credential lets in; finds out as well that somebody answers where they are served."""
+async def _count_without_credential(source: ToolSource) -> int:
+    """The number of tools that no configured credential authorizes. Also checks that the API server is reachable."""
     from adapters.openapi.adapter import OpenApiSource
 
     if not isinstance(source, OpenApiSource):
@@ -147,13 +147,15 @@ async def _unmet(source: ToolSource) -> int:
     return len(await source.unmet())
 
 
-async def _priced(specs: Sequence[ToolSpec], configuration: Configuration, *, is_all: bool) -> str:
-    """How many tools and tokens; of all tools whether the main model gets them at once. Raises where there is none."""
+async def _tools_summary(specs: Sequence[ToolSpec], configuration: Configuration, *, is_all: bool) -> str:
+    """The number of tools and their size in tokens. With `is_all`, raises ConfigurationError if there is no tool."""
     if is_all and not specs:
-        raise ConfigurationError("no tool can be used. `runax tools list` says what was left out.", setting="tools")
+        raise ConfigurationError(
+            "there are no usable tools. `runax tools list` shows what was skipped.", setting="tools"
+        )
     tokens = await asyncio.to_thread(_tokens, specs)
     if is_all:
-        return price(len(specs), tokens, configuration.settings)
+        return size_summary(len(specs), tokens, configuration.settings)
     return f"{counted(len(specs), 'tool')}, {counted(tokens, 'token')}"
 
 
@@ -163,14 +165,14 @@ def _tokens(specs: Sequence[ToolSpec]) -> int:
 
 
 async def _models(configuration: Configuration) -> str:
-    """Ask the main model and the reducer for one word each: the only way to know that name and key are right."""
+    """Send a one-word request to the main model and to the reducer, which checks their names and keys."""
     settings = configuration.settings
     registry = ModelRegistry(role_configs(configuration), concurrency=settings.llm_concurrency, rules=RulesModel)
     try:
-        said = [await _one_word(registry, role) for role in (Role.AGENT, Role.REDUCER)]
+        replies = [await _one_word(registry, role) for role in (Role.AGENT, Role.REDUCER)]
     finally:
         await registry.aclose()
-    return "; ".join(dict.fromkeys(said))
+    return "; ".join(dict.fromkeys(replies))
 
 
 async def _one_word(registry: ModelRegistry, role: Role) -> str:
@@ -181,4 +183,4 @@ async def _one_word(registry: ModelRegistry, role: Role) -> str:
     model = registry.bind(role, budget=Budget(Limits(), owner="doctor"), emitter=emitter, meter=UsageMeter())
     question = Message("user", "Reply with the single word OK.")
     reply = await model.complete(ModelRequest(role=role, messages=(question,), max_output_tokens=_OUTPUT_TOKENS))
-    return f"'{name}' answers in {reply.duration_s:.1f} s"
+    return f"'{name}' replied in {reply.duration_s:.1f} s"

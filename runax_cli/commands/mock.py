@@ -1,7 +1,4 @@
-"""`runax mock`: serve made-up data, or files, as an API, an MCP server, or a model endpoint.
-
-Knows the command. What is served, and how it fails on purpose, is in `mock_api`.
-"""
+"""`runax mock`: serve mock data or files as an API, an MCP server or a model endpoint."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -30,22 +27,22 @@ _COUNTER = O200kCounter()
 
 
 async def answer(wire: WireRequest) -> WireReply:
-    """What the rules model replies, with its tokens counted as an endpoint would report them."""
-    return await asyncio.to_thread(_answered, wire)
+    """The reply of the rules model, with token counts as an endpoint would report them."""
+    return await asyncio.to_thread(_answer, wire)
 
 
-def _answered(wire: WireRequest) -> WireReply:
+def _answer(wire: WireRequest) -> WireReply:
     request = _request(wire)
     reply = _MODEL.reply(request)
     return WireReply(
         text=reply.text,
         tool_calls=tuple(WireToolCall(call.name, call.arguments, call.id) for call in reply.tool_calls),
         input_tokens=_COUNTER.count(request_text(request)),
-        output_tokens=_COUNTER.count(_said(reply)),
+        output_tokens=_COUNTER.count(_reply_text(reply)),
     )
 
 
-def _said(reply: ModelReply) -> str:
+def _reply_text(reply: ModelReply) -> str:
     return reply.text + "".join(compact_json([call.name, call.arguments]) for call in reply.tool_calls)
 
 
@@ -78,9 +75,9 @@ LLM_MODEL = "mock"
 
 
 async def run(options: MockOptions, common: CommonOptions) -> ExitCode:
-    """Serve until interrupted. Raises UsageError for what cannot be served."""
+    """Serve until interrupted. Raises UsageError for options that cannot be served."""
     if options.is_mcp and options.is_llm:
-        raise UsageError("'--mcp' and '--llm' cannot be served on one port. Start two of them, with --port.")
+        raise UsageError("'--mcp' and '--llm' cannot be used together. Start two servers, with different --port.")
     with _resources(options) as resources:
         if options.is_stdio:
             await serve_stdio(resources, collections=_collections(options))
@@ -97,7 +94,9 @@ async def _serve(app: ASGIApp, options: MockOptions, printer: Printer, *, is_qui
                 printer.note(line)
             await asyncio.Event().wait()
     except OSError as error:
-        raise UsageError(f"{error.strerror}. Port 9001 is the default; '--port 0' takes any free one.") from error
+        raise UsageError(
+            f"cannot listen on port {options.port}: {error.strerror}. Use '--port 0' for a free port."
+        ) from error
 
 
 @contextmanager
@@ -110,7 +109,7 @@ def _resources(options: MockOptions) -> Iterator[Sequence[Resource]]:
         with open_files(options.files) as resources:
             yield resources
     except DataFileInvalid as error:
-        raise UsageError(f"{error}. Give JSON (a list of objects), NDJSON or CSV.") from error
+        raise UsageError(f"{error}. Use JSON (a list of objects), NDJSON or CSV.") from error
     except FileNotFoundError as error:
         raise UsageError(f"the file '{error.filename}' does not exist.") from error
 
@@ -141,7 +140,7 @@ def _collections(options: MockOptions) -> Sequence[Collection]:
 def _style(text: str) -> tuple[str, str]:
     resource, _, style = text.partition("=")
     if not style:
-        raise UsageError(f"'--style {text}' is not RESOURCE=STYLE, as in '--style tickets=cursor'.")
+        raise UsageError(f"'--style {text}' must be RESOURCE=STYLE, for example '--style tickets=cursor'.")
     return resource, style
 
 
@@ -150,11 +149,11 @@ def _introduction(options: MockOptions, base_url: str) -> list[str]:
     if options.is_llm:
         key = f" LLM_API_KEY={options.token}" if options.token else ""
         settings = f"LLM_API_BASE_URL={base_url}/v1 LLM_NAME={LLM_MODEL}{key}"
-        return [f"mock: a model endpoint runs at {base_url}/v1; it matches words without understanding", settings]
+        return [f"mock: the rules model is served at {base_url}/v1; it only matches words", settings]
     if options.is_mcp:
         token = f" MCP_TOKEN={options.token}" if options.token else ""
-        return [f"mock: an MCP server runs at {base_url}/mcp", f"MCP_URL={base_url}/mcp{token}"]
+        return [f"mock: MCP server at {base_url}/mcp", f"MCP_URL={base_url}/mcp{token}"]
     return [
-        f"mock: an API runs at {base_url}; its document is {base_url}/openapi.json",
+        f"mock: API at {base_url}, OpenAPI document at {base_url}/openapi.json",
         f"BASE_API_URL={base_url}{token}",
     ]

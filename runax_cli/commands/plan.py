@@ -1,18 +1,15 @@
-"""`runax plan`: what a question will take, before it is asked.
-
-Knows the command: it puts a lookout before the executor, makes the report of what was seen, and prints it.
-"""
+"""`runax plan`: forecast the calls, pages, tokens, price and time of a question without answering it."""
 
 from collections.abc import Callable, Iterator
 
 from runax_cli.agent.forecast import TokenEstimate, TokenRange, around, price, seconds
 from runax_cli.agent.preview import PartPreview, Previewer, QuestionPreview, leads_on
 from runax_cli.agent.result.certificate import short_tokens
+from runax_cli.commands.ask import question_of
 from runax_cli.commands.config import configuration_of
 from runax_cli.commands.conversation import SessionConversation, open_conversation, view_of
 from runax_cli.commands.options import CommonOptions
 from runax_cli.commands.printing import Printer, environment_of
-from runax_cli.commands.question import question_of
 from runax_cli.core.exit_codes import ExitCode, exit_code_of
 from runax_cli.core.results import (
     CallForecast,
@@ -21,6 +18,7 @@ from runax_cli.core.results import (
     RoleForecast,
     SubQuestionForecast,
     TotalIs,
+    counted,
 )
 from runax_cli.executor.dry_run import CallPreview, DryRunExecutor
 from runax_cli.executor.strategy import Strategy
@@ -33,7 +31,7 @@ from runax_cli.ui.log_lines import usd
 
 
 def text_of(report: QuestionForecast) -> str:
-    """The whole forecast, a few lines a part."""
+    """The forecast as text, a few lines per sub-question."""
     lines = [report.rule, ""]
     for number, part in enumerate(report.parts, 1):
         lines += [*_part(number, part), ""]
@@ -48,7 +46,7 @@ def _part(number: int, part: SubQuestionForecast) -> Iterator[str]:
     if part.error is not None:
         yield f"   failed: {part.error}"
     elif not part.calls:
-        yield "   no call: the model answers by itself"
+        yield "   no call: the model answers without data"
     yield f"   {'about' if part.is_known else 'at least'} {part.tokens:,} tokens"
 
 
@@ -57,21 +55,21 @@ def _call(call: CallForecast) -> Iterator[str]:
     if call.error is not None:
         yield f"{head}: failed: {call.error}"
         return
-    yield f"{head}: {_records(call)}{' (was run)' if call.is_lookup else ''}"
+    yield f"{head}: {_records(call)}{' (executed)' if call.is_lookup else ''}"
     if not call.is_lookup:
         yield f"   {'':<8}{call.strategy}: {call.why}"
-        pages = "pages unknown" if call.pages is None else _counted(call.pages, "page")
-        requests = "" if call.requests is None else f", {_counted(call.requests, 'request')} to the source"
-        readers = f", {_counted(call.model_requests, 'request')} to readers" if call.model_requests else ""
-        yield f"   {'':<8}{pages}{requests}{readers}"
+        pages = "pages unknown" if call.pages is None else counted(call.pages, "page")
+        requests = "" if call.requests is None else f", {counted(call.requests, 'request')} to the source"
+        reducers = f", {counted(call.model_requests, 'request')} to reducers" if call.model_requests else ""
+        yield f"   {'':<8}{pages}{requests}{reducers}"
 
 
 def _records(call: CallForecast) -> str:
     if call.records_total is None:
-        return "records of unknown number"
+        return "unknown number of records"
     least = "at least " if call.total_is is not TotalIs.EXACT else ""
     tokens = "" if call.tokens_raw is None else f", {short_tokens(call.tokens_raw)} tokens"
-    return f"{least}{_counted(call.records_total, 'record')}{tokens}"
+    return f"{least}{counted(call.records_total, 'record')}{tokens}"
 
 
 def _figures(report: QuestionForecast) -> Iterator[str]:
@@ -82,46 +80,42 @@ def _figures(report: QuestionForecast) -> Iterator[str]:
     yield f"pages     {'unknown' if report.pages is None else f'{report.pages:,}'}"
     yield f"requests  {'to sources unknown' if report.requests is None else f'{report.requests:,} to sources'}"
     yield f"tokens    {_range(report.tokens_range, lambda value: f'{value:,.0f}')} ({roles})"
-    unknown = "unknown: no price list has this model and endpoint; state it under 'prices' in runax.yaml"
+    unknown = "unknown: this model and endpoint are not in the price list; set 'prices' in runax.yaml"
     yield f"price     {unknown if report.price_usd is None else _range(report.price_usd, usd)}"
     yield f"time      {_range(report.duration_s, lambda value: f'{value:.1f} s')}"
     cost = "price unknown" if report.spent_usd is None else usd(report.spent_usd)
     spent = report.spent.input_tokens + report.spent.output_tokens
-    asked = _counted(report.spent.requests, "request")
-    yield f"spent     {asked} to models, {spent:,} tokens, {cost}, on this forecast"
+    requests = counted(report.spent.requests, "request")
+    yield f"spent     {requests} to models, {spent:,} tokens, {cost}, on this forecast"
 
 
 def _range(span: ForecastRange, shown: Callable[[float], str]) -> str:
     return f"at least {shown(span.low)}" if span.high is None else f"{shown(span.low)} to {shown(span.high)}"
 
 
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
-async def run(argument: str | None, common: CommonOptions) -> ExitCode:
-    """Forecast the question of the argument and the pipe."""
+async def run_plan(argument: str | None, common: CommonOptions) -> ExitCode:
+    """Print the forecast of the question given by the argument and the pipe."""
     env = environment_of(common)
     printer = Printer(env, common.output.form)
     question = question_of(argument, env.stdin, is_terminal=env.is_stdin_terminal, note=printer.note)
-    return await forecast(question, common, configuration_of(common))
+    return await print_forecast(question, common, configuration_of(common))
 
 
-async def forecast(question: str, common: CommonOptions, configuration: Configuration) -> ExitCode:
+async def print_forecast(question: str, common: CommonOptions, configuration: Configuration) -> ExitCode:
     """Print the forecast of a question."""
     view = view_of(common)
     async with open_conversation(configuration, common, view) as conversation:
-        seen = await run_interruptible(looked(question, conversation))
-        report = conversation.redactor.model(report_of(question, seen, conversation.runtime))
+        preview = await run_interruptible(preview_of(question, conversation))
+        report = conversation.redactor.model(forecast_of(question, preview, conversation.runtime))
     printer = Printer(environment_of(common), common.output.form)
     printer.one(report.model_dump(mode="json"), text=text_of(report))
-    return ExitCode(report.exit_code)  # type: ignore[call-arg]  # a lookup, and not the making of a member
+    return ExitCode(report.exit_code)  # type: ignore[call-arg]  # looks up a member
 
 
-async def looked(question: str, conversation: SessionConversation) -> QuestionPreview:
-    """What a question will take, as far as lookups and probes tell."""
+async def preview_of(question: str, conversation: SessionConversation) -> QuestionPreview:
+    """Plan a question and probe its calls; only lookups are executed."""
     session, runtime = conversation.session, conversation.runtime
-    lookout = DryRunExecutor(
+    dry_run = DryRunExecutor(
         session.executor,
         runtime.catalog,
         counter=runtime.registry.counter(Role.REDUCER),
@@ -131,48 +125,48 @@ async def looked(question: str, conversation: SessionConversation) -> QuestionPr
         clock=runtime.clock,
         concurrency=runtime.configuration.settings.api_concurrency,
     )
-    return await Previewer(session=session, lookout=lookout).of(question)
+    return await Previewer(session=session, lookout=dry_run).of(question)
 
 
-def report_of(question: str, seen: QuestionPreview, runtime: Runtime) -> QuestionForecast:
-    """The report: figures of the parts together, with ranges."""
-    by_role = {Role.PLANNER: seen.planner, Role.AGENT: seen.agent, Role.REDUCER: seen.reducer}
+def forecast_of(question: str, preview: QuestionPreview, runtime: Runtime) -> QuestionForecast:
+    """The forecast of a question: the totals of its parts, with ranges."""
+    by_role = {Role.PLANNER: preview.planner, Role.AGENT: preview.agent, Role.REDUCER: preview.reducer}
     used = {role: tokens for role, tokens in by_role.items() if tokens.requests}
-    is_known = all(part.forecast.is_known and part.error is None for part in seen.parts)
+    is_known = all(part.forecast.is_known and part.error is None for part in preview.parts)
     expected = price([(tokens, _cost(runtime, role)) for role, tokens in used.items()])
     total = sum(tokens.total for tokens in used.values())
     return QuestionForecast(
         question=question,
-        rule=seen.plan.rule,
-        exit_code=int(_exit_code(seen)),
-        parts=tuple(_part_plan(part, seen) for part in seen.parts),
-        pages=_sum([sight.pages for sight in _sights(seen) if sight.is_open]),
-        requests=_sum([sight.requests for sight in _sights(seen) if sight.error is None]),
+        rule=preview.plan.rule,
+        exit_code=int(_exit_code(preview)),
+        parts=tuple(_sub_question_forecast(part, preview) for part in preview.parts),
+        pages=_sum([sight.pages for sight in _calls(preview) if sight.is_open]),
+        requests=_sum([sight.requests for sight in _calls(preview) if sight.error is None]),
         tokens=total,
         tokens_range=_span(around(total, is_known=is_known)),
         by_role={role.value: _role(tokens) for role, tokens in used.items()},
         price_usd=None if expected is None else _span(around(expected, is_known=is_known)),
-        duration_s=_span(_duration(seen, runtime), is_known=is_known),
+        duration_s=_span(_duration(preview, runtime), is_known=is_known),
         is_known=is_known,
-        spent=seen.meter.report(),
-        spent_usd=seen.meter.cost_usd,
+        spent=preview.meter.report(),
+        spent_usd=preview.meter.cost_usd,
     )
 
 
-def _part_plan(part: PartPreview, seen: QuestionPreview) -> SubQuestionForecast:
-    sub = seen.plan.part(part.number)
+def _sub_question_forecast(part: PartPreview, preview: QuestionPreview) -> SubQuestionForecast:
+    sub = preview.plan.part(part.number)
     return SubQuestionForecast(
         question=sub.question,
         need=sub.need,
         after=sub.after,
-        calls=tuple(_call_plan(sight) for sight in part.sights),
+        calls=tuple(_call_forecast(sight) for sight in part.sights),
         tokens=part.forecast.total,
         is_known=part.forecast.is_known and part.error is None,
         error=None if part.error is None else str(part.error),
     )
 
 
-def _call_plan(sight: CallPreview) -> CallForecast:
+def _call_forecast(sight: CallPreview) -> CallForecast:
     call, choice = sight.call, sight.choice
     is_read = choice is not None and choice.strategy in (Strategy.SINGLE_REDUCTION, Strategy.PAGINATED_REDUCTION)
     return CallForecast(
@@ -198,39 +192,39 @@ def _call_plan(sight: CallPreview) -> CallForecast:
     )
 
 
-def _sights(seen: QuestionPreview) -> Iterator[CallPreview]:
-    for part in seen.parts:
+def _calls(preview: QuestionPreview) -> Iterator[CallPreview]:
+    for part in preview.parts:
         yield from part.sights
 
 
-def _exit_code(seen: QuestionPreview) -> ExitCode:
-    """What could not be foreseen tells by the code of its failure; a part of it by that of incomplete data."""
-    errors = [part.error for part in seen.parts if part.error is not None]
-    failed = [sight for sight in _sights(seen) if sight.error is not None]
+def _exit_code(preview: QuestionPreview) -> ExitCode:
+    """The exit code of a failed sub-question; SOURCE_FAILED if all calls failed, INCOMPLETE if some did."""
+    errors = [part.error for part in preview.parts if part.error is not None]
+    failed = [sight for sight in _calls(preview) if sight.error is not None]
     if errors:
         return exit_code_of(errors[0])
     if failed:
-        is_all = all(sight.error is not None for sight in _sights(seen))
+        is_all = all(sight.error is not None for sight in _calls(preview))
         return ExitCode.SOURCE_FAILED if is_all else ExitCode.INCOMPLETE
     return ExitCode.COMPLETE
 
 
-def _duration(seen: QuestionPreview, runtime: Runtime) -> TokenRange:
-    settings, sights = runtime.configuration.settings, [*_sights(seen)]
-    took = [sight.request_s for sight in sights if sight.request_s]
+def _duration(preview: QuestionPreview, runtime: Runtime) -> TokenRange:
+    settings, calls = runtime.configuration.settings, [*_calls(preview)]
+    durations = [call.request_s for call in calls if call.request_s]
     return seconds(
-        [part.forecast for part in seen.parts],
-        requests=sum(sight.requests or 1 for sight in sights),
-        request_s=sum(took) / len(took) if took else 0.0,
-        model_s=seen.step_s,
+        [part.forecast for part in preview.parts],
+        requests=sum(call.requests or 1 for call in calls),
+        request_s=sum(durations) / len(durations) if durations else 0.0,
+        model_s=preview.step_s,
         api_concurrency=settings.api_concurrency,
         model_concurrency=settings.llm_concurrency,
     )
 
 
 def _cost(runtime: Runtime, role: Role) -> Callable[[TokenEstimate], float | None]:
-    listed = runtime.registry.price(role)
-    return lambda tokens: listed.cost_usd(Usage(tokens.input, tokens.output))
+    prices = runtime.registry.price(role)
+    return lambda tokens: prices.cost_usd(Usage(tokens.input, tokens.output))
 
 
 def _role(tokens: TokenEstimate) -> RoleForecast:

@@ -1,7 +1,4 @@
-"""`runax smoke`: questions with known answers, over the mock API and a model server, both over real HTTP.
-
-Knows the order of things. Whether an answer is right is decided in `judging`.
-"""
+"""`runax smoke`: ask questions with known answers, with the mock API and the rules model over HTTP."""
 
 import tempfile
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -25,16 +22,16 @@ from runax_cli.commands.options import CommonOptions
 from runax_cli.commands.printing import Printer, environment_of
 from runax_cli.core.errors import UsageError
 from runax_cli.core.exit_codes import ExitCode
-from runax_cli.core.results import EvidenceKind, RunResult, RunStatus
+from runax_cli.core.results import EvidenceKind, RunResult, RunStatus, counted
 from runax_cli.settings.loader import Configuration
-from runax_cli.settings.loader import load as settings_in_force
+from runax_cli.settings.loader import load as load_configuration
 from runax_cli.ui.console import strip_control
 from runax_cli.ui.json_output import to_json
 from runax_cli.ui.view_factory import build_view
 
 
 class QuestionOutcome(StrEnum):
-    """What came of one question."""
+    """The outcome of one question."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -43,7 +40,7 @@ class QuestionOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionVerdict:
-    """One question, its outcome, and why it is not PASSED."""
+    """One question, its outcome, and the reasons if it did not pass."""
 
     question: Question
     outcome: QuestionOutcome
@@ -52,7 +49,7 @@ class QuestionVerdict:
     duration_s: float
 
     def as_row(self) -> dict[str, Any]:
-        """The verdict as it is listed and written."""
+        """The verdict as a row of the output and of the report."""
         return {
             "id": self.question.id,
             "kind": self.question.kind.value,
@@ -66,7 +63,7 @@ class QuestionVerdict:
 
 
 def judge(question: Question, result: RunResult) -> QuestionVerdict:
-    """Hold a result against what the question expects. A run that failed as a whole proves nothing."""
+    """Compare a result with the expectation of its question; a failed run is inconclusive."""
     if result.status is RunStatus.FAILED:
         why = result.error.message if result.error else "the run failed"
         return _verdict(question, QuestionOutcome.INCONCLUSIVE, (why,), result)
@@ -84,36 +81,40 @@ def _verdict(
 
 def _differences(expect: Expectation, result: RunResult) -> Iterator[str]:
     answer = result.answer.casefold()
-    yield from (f"the answer lacks '{text}'" for text in expect.must_contain if text.casefold() not in answer)
-    yield from (f"the answer has '{text}'" for text in expect.must_not_contain if text.casefold() in answer)
-    yield from _differing_call(expect, result)
+    yield from (
+        f"the answer does not contain '{text}'" for text in expect.must_contain if text.casefold() not in answer
+    )
+    yield from (f"the answer contains '{text}'" for text in expect.must_not_contain if text.casefold() in answer)
+    yield from _call_differences(expect, result)
     cited = {(ref.dataset, ref.row) for item in result.evidence for ref in item.records if item.verified}
-    unproved = [item for item in result.evidence if item.kind is EvidenceKind.RECORD and not item.verified]
+    unverified = [item for item in result.evidence if item.kind is EvidenceKind.RECORD and not item.verified]
     if len(cited) < expect.min_citations:
-        yield f"{len(cited)} records are cited, at least {expect.min_citations} were expected"
+        yield f"{counted(len(cited), 'record')} cited, expected at least {expect.min_citations}"
     figures = sum(item.kind is EvidenceKind.SQL and item.verified and bool(item.exact) for item in result.evidence)
     if figures < expect.min_figures:
-        yield f"{figures} figures rest on exact SQL, at least {expect.min_figures} were expected"
-    if unproved:
-        yield f"{len(unproved)} citations failed verification"
+        yield f"{counted(figures, 'figure')} backed by exact SQL, expected at least {expect.min_figures}"
+    if unverified:
+        yield f"{counted(len(unverified), 'citation')} failed verification"
 
 
-def _differing_call(expect: Expectation, result: RunResult) -> Iterator[str]:
+def _call_differences(expect: Expectation, result: RunResult) -> Iterator[str]:
     call = next((call for call in reversed(result.calls) if call.tool == expect.tool), None)
     if call is None:
         yield f"'{expect.tool}' was not called"
         return
-    wanted = {"records_read": expect.records_read, "records_total": expect.records_total}
-    found = {"records_read": call.records_read, "records_total": call.records_total}
+    expected = {"records_read": expect.records_read, "records_total": expect.records_total}
+    actual = {"records_read": call.records_read, "records_total": call.records_total}
     if expect.strategy is not None:
-        wanted["strategy"], found["strategy"] = expect.strategy, call.strategy  # type: ignore[assignment]
-    yield from (f"{name} is {found[name]} and not {value}" for name, value in wanted.items() if found[name] != value)
+        expected["strategy"], actual["strategy"] = expect.strategy, call.strategy  # type: ignore[assignment]
+    yield from (
+        f"{name} is {actual[name]}, expected {value}" for name, value in expected.items() if actual[name] != value
+    )
     if result.coverage.is_complete is not expect.is_complete:
-        yield f"is_complete is {result.coverage.is_complete} and not {expect.is_complete}"
+        yield f"is_complete is {result.coverage.is_complete}, expected {expect.is_complete}"
 
 
 def exit_code(verdicts: Sequence[QuestionVerdict]) -> ExitCode:
-    """COMPLETE where all passed, SMOKE_INCONCLUSIVE where nothing could be judged, else SMOKE_FAILED."""
+    """COMPLETE if all passed, SMOKE_INCONCLUSIVE if all are inconclusive, else SMOKE_FAILED."""
     outcomes = {verdict.outcome for verdict in verdicts}
     if outcomes <= {QuestionOutcome.INCONCLUSIVE}:
         return ExitCode.SMOKE_INCONCLUSIVE
@@ -121,7 +122,7 @@ def exit_code(verdicts: Sequence[QuestionVerdict]) -> ExitCode:
 
 
 def junit(verdicts: Sequence[QuestionVerdict]) -> str:
-    """The verdicts as JUnit XML: a test case a question, inconclusive ones as errors."""
+    """The verdicts as JUnit XML: one test case per question, inconclusive ones as errors."""
     count = {outcome: sum(verdict.outcome is outcome for verdict in verdicts) for outcome in QuestionOutcome}
     suite = Element(
         "testsuite",
@@ -152,29 +153,29 @@ _COLUMNS = ("id", "kind", "outcome", "seconds", "reasons")
 async def run(
     common: CommonOptions, *, json_file: Path | None, junit_file: Path | None, only: Sequence[str]
 ) -> ExitCode:
-    """Ask every question, print and write the verdicts."""
-    chosen = [question for question in load().questions if _is_wanted(question, only)]
-    if not chosen:
-        raise UsageError(f"no question has an id like {', '.join(map(repr, only))}. `runax smoke` asks all of them.")
+    """Ask the questions, print the verdicts and write the reports."""
+    questions = [question for question in load().questions if _is_selected(question, only)]
+    if not questions:
+        raise UsageError(f"no question id matches {', '.join(map(repr, only))}. Without --only, all are asked.")
     printer = Printer(environment_of(common), common.output.form)
     async with _conversation(common) as conversation:
-        verdicts = [await _asked(question, conversation, common, printer) for question in chosen]
+        verdicts = [await _ask(question, conversation, common, printer) for question in questions]
     code = exit_code(verdicts)
-    printer.rows("questions", [_shown(verdict, common) for verdict in verdicts], columns=_COLUMNS)
+    printer.rows("questions", [_output_row(verdict, common) for verdict in verdicts], columns=_COLUMNS)
     passed = sum(verdict.outcome is QuestionOutcome.PASSED for verdict in verdicts)
-    printer.note(f"smoke: {passed} of {len(verdicts)} passed; {code.meaning if code else 'all is as expected'}")
+    printer.note(f"smoke: {passed} of {len(verdicts)} passed; {code.meaning if code else 'all as expected'}")
     _write(json_file, to_json(_report(verdicts, code)) + "\n")
     _write(junit_file, junit(verdicts))
     return code
 
 
-def _is_wanted(question: Question, only: Sequence[str]) -> bool:
+def _is_selected(question: Question, only: Sequence[str]) -> bool:
     return not only or any(fnmatchcase(question.id, glob) for glob in only)
 
 
 @asynccontextmanager
 async def _conversation(common: CommonOptions) -> AsyncIterator[SessionConversation]:
-    """A conversation over both servers; its state is thrown away, so that nothing is answered from an earlier run."""
+    """A conversation with both servers; its state is temporary, so that no cache of an earlier run is used."""
     quiet = not common.output.verbose
     view = build_view("text", environment_of(common), certificate=certificate_line, quiet=quiet, verbose=False)
     with tempfile.TemporaryDirectory(prefix="runax-smoke-") as folder:
@@ -187,21 +188,21 @@ async def _conversation(common: CommonOptions) -> AsyncIterator[SessionConversat
 
 
 def _configuration(api_url: str, model_url: str) -> Configuration:
-    log_dir = settings_in_force().settings.log_dir
+    log_dir = load_configuration().settings.log_dir
     return demo_configuration(api_url, llm_name=MODEL, llm_api_base_url=f"{model_url}/v1", log_dir=log_dir)
 
 
-async def _asked(
+async def _ask(
     question: Question, conversation: SessionConversation, common: CommonOptions, printer: Printer
 ) -> QuestionVerdict:
-    answering = conversation.anew().ask(question.question)
-    verdict = judge(question, await run_turn(answering, before_abort=lambda: None))
+    turn = conversation.new_session().ask(question.question)
+    verdict = judge(question, await run_turn(turn, before_abort=lambda: None))
     if not common.output.quiet:
         printer.note(f"smoke: {verdict.outcome.value:<12} {verdict.duration_s:5.1f} s  {question.id}")
     return verdict
 
 
-def _shown(verdict: QuestionVerdict, common: CommonOptions) -> dict[str, object]:
+def _output_row(verdict: QuestionVerdict, common: CommonOptions) -> dict[str, object]:
     row = verdict.as_row()
     return row | {"reasons": "; ".join(verdict.reasons)} if common.output.form == "text" else row
 
@@ -216,6 +217,4 @@ def _write(path: Path | None, text: str) -> None:
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise UsageError(
-            f"'{path}' cannot be written ({error.strerror}). Name a file in a folder that exists."
-        ) from error
+        raise UsageError(f"cannot write '{path}' ({error.strerror}). Choose a file in an existing folder.") from error

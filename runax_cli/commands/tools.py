@@ -1,7 +1,4 @@
-"""`runax tools list` and `show`: the tools as the model sees them, what they cost, how they page.
-
-Knows tools. Needs no model; tokens are counted with the shipped vocabulary.
-"""
+"""`runax tools list` and `show`: the tools as the model sees them, their size in tokens and their pagination."""
 
 import json
 from difflib import get_close_matches
@@ -29,31 +26,31 @@ _DESCRIPTION_SHOWN = 60
 
 
 async def list_tools(common: CommonOptions) -> ExitCode:
-    """Print every tool; what was left out of a source goes to standard error, with the reason."""
+    """Print every tool; skipped parts of the sources are listed on standard error with the reason."""
     printer = Printer(environment_of(common), common.output.form)
     configuration = configuration_of(common)
     async with open_catalog(configuration) as catalog:
         counter = O200kCounter()
         rows = [_row(spec, counter) for spec in catalog.tools]
-        rows = _without_secrets(rows, configuration)
+        rows = _mask_secrets(rows, configuration)
         if common.output.form == "text":
-            rows = [row | _for_text(row) for row in rows]
+            rows = [row | _text_columns(row) for row in rows]
         printer.rows("tools", rows, columns=_COLUMNS)
         if not common.output.quiet:
             for part in catalog.left_out:
-                printer.note(f"left out: {part.path}: {part.why}")
+                printer.note(f"skipped: {part.path}: {part.why}")
             if configuration.structure.tools and not rows:
                 printer.note(f"no tool matches {', '.join(map(repr, configuration.structure.tools))}")
-            printer.note(price(len(rows), sum(row["tokens"] for row in rows), configuration.settings))
+            printer.note(size_summary(len(rows), sum(row["tokens"] for row in rows), configuration.settings))
     return ExitCode.COMPLETE
 
 
-def price(n_tools: int, tokens: int, settings: Settings) -> str:
-    """How many tools there are and what they take, in words; and whether the main model gets all of them at once."""
-    told = f"{counted(n_tools, 'tool')}, {counted(tokens, 'token')}"
+def size_summary(n_tools: int, tokens: int, settings: Settings) -> str:
+    """The number of tools, their size in tokens, and whether the main model gets all of them in each request."""
+    size = f"{counted(n_tools, 'tool')}, {counted(tokens, 'token')}"
     if tool_limits_of(settings).within(_effective(settings)).holds(n_tools, tokens) or n_tools <= 1:
-        return f"{told} in every request of the main model"
-    return f"{told}: too much for one list, so the main model gets the most relevant of them and `find_tools`"
+        return f"{size} in every request to the main model"
+    return f"{size}: more than fits into one list, so the main model gets the most relevant tools and `find_tools`"
 
 
 def _effective(settings: Settings) -> int:
@@ -72,44 +69,44 @@ def _row(spec: ToolSpec, counter: O200kCounter) -> dict[str, Any]:
     }
 
 
-def _without_secrets(rows: list[dict[str, Any]], configuration: Configuration) -> list[dict[str, Any]]:
-    """Documents are foreign text as well, and some servers write into them who asked."""
+def _mask_secrets(rows: list[dict[str, Any]], configuration: Configuration) -> list[dict[str, Any]]:
+    """The rows with secrets masked: a server may echo credentials in its document."""
     masked: list[dict[str, Any]] = json.loads(
         CredentialMask(configuration.secrets()).text(json.dumps(rows, default=str))
     )
     return masked
 
 
-def _for_text(row: dict[str, Any]) -> dict[str, Any]:
+def _text_columns(row: dict[str, Any]) -> dict[str, Any]:
     return {"hidden": ",".join(row["hidden"]) or "-", "description": brief(row["description"], _DESCRIPTION_SHOWN)}
 
 
 async def show_tool(name: str, common: CommonOptions) -> ExitCode:
-    """Print one tool: description, schema, how it pages."""
+    """Print one tool: description, pagination and schema."""
     printer = Printer(environment_of(common), common.output.form)
     configuration = configuration_of(common)
     async with open_catalog(configuration) as catalog:
         spec = tool_of(catalog, name)
-        (shown,) = _without_secrets([_row(spec, O200kCounter()) | _details(spec)], configuration)
+        (shown,) = _mask_secrets([_row(spec, O200kCounter()) | _details(spec)], configuration)
         printer.one(shown, text=_text(shown))
     return ExitCode.COMPLETE
 
 
 def tool_of(catalog: ToolCatalog, name: str) -> ToolSpec:
-    """The tool of that name. Raises UsageError, which names the nearest."""
+    """The tool of that name. Raises UsageError with a suggestion."""
     spec = catalog.find(name)
     if spec is None:
-        raise UsageError(f"there is no tool '{name}'. {_nearest(catalog, name)}")
+        raise UsageError(f"unknown tool '{name}'. {_suggestion(catalog, name)}")
     return spec
 
 
-def _nearest(catalog: ToolCatalog, name: str) -> str:
-    """What else was meant: the tools of that name that several sources have, else the most similar one."""
+def _suggestion(catalog: ToolCatalog, name: str) -> str:
+    """The tools of that name if several sources have one, else the most similar name."""
     names = [tool.name for tool in catalog.tools]
-    if shared := [known for known in names if known.endswith(f"__{name}")]:
-        return f"Several sources have one: {', '.join(map(repr, shared))}."
+    if shared := [each for each in names if each.endswith(f"__{name}")]:
+        return f"Several sources have a tool of that name: {', '.join(map(repr, shared))}."
     near = get_close_matches(name, names, n=1)
-    return f"Did you mean '{near[0]}'?" if near else "`runax tools list` shows the names."
+    return f"Did you mean '{near[0]}'?" if near else "`runax tools list` lists the tools."
 
 
 def _details(spec: ToolSpec) -> dict[str, Any]:
@@ -130,15 +127,15 @@ def _details(spec: ToolSpec) -> dict[str, Any]:
 
 
 def _text(shown: dict[str, Any]) -> str:
-    paging = ", ".join(f"{key} {value}" for key, value in shown["paging"].items() if value not in (None, False))
+    pagination = ", ".join(f"{key} {value}" for key, value in shown["paging"].items() if value not in (None, False))
     return "\n".join(
         [
             f"{shown['name']}  ({shown['locator']}, source '{shown['source']}', {shown['effect']})",
             shown["description"],
             "",
-            f"tokens       {shown['tokens']} in every request of the main model",
+            f"tokens       {shown['tokens']} in every request to the main model",
             f"hidden       {', '.join(shown['hidden']) or '-'}",
-            f"paging       {paging}",
+            f"pagination   {pagination}",
             f"dataset      {shown['dataset']}_<n>",
             "",
             json.dumps(shown["parameters"], indent=2, ensure_ascii=False),

@@ -1,7 +1,4 @@
-"""`runax tools call`: read all of one tool without any model.
-
-Knows what one call needs to run. How its records are printed is in `records`.
-"""
+"""`runax tools call`: call a tool without a model, read all its records and print them."""
 
 import asyncio
 import json
@@ -39,8 +36,9 @@ from runax_cli.models.tokens import CalibratedCounter, O200kCounter
 from runax_cli.runtime.runtime import REDUCER_PROMPTS, session_budgets
 from runax_cli.runtime.sources import open_catalog
 from runax_cli.runtime.state import journal_path, session_folder
+from runax_cli.settings.limits import LimitScope
 from runax_cli.settings.loader import Configuration
-from runax_cli.settings.settings import LimitScope, Settings, limits_in
+from runax_cli.settings.settings import Settings, limits_in
 from runax_cli.telemetry.credential_mask import CredentialMask
 from runax_cli.telemetry.redaction import RedactingSink, Redactor
 from runax_cli.ui.console import one_line
@@ -51,7 +49,7 @@ _CHARS_SHOWN = 200
 
 
 def print_outcome(outcome: CallOutcome, printer: Printer, output: OutputOptions) -> ExitCode:
-    """Print the records, and what was read of how many to standard error. Raises what the call failed of."""
+    """Print the records, and a coverage line to standard error. Raises the error of a failed call."""
     match output.form:
         case "text":
             _preview(outcome.dataset, printer)
@@ -74,7 +72,7 @@ def _preview(dataset: Dataset | None, printer: Printer) -> None:
     for line in dataset.lines(1, 1 + _RECORDS_SHOWN):
         printer.text(one_line(line.decode("utf-8", "replace"), limit=_CHARS_SHOWN))
     if dataset.n_records > _RECORDS_SHOWN:
-        printer.note(f"… and {dataset.n_records - _RECORDS_SHOWN:,} more; -o jsonl prints them all")
+        printer.note(f"… and {dataset.n_records - _RECORDS_SHOWN:,} more; use -o jsonl to print all")
 
 
 def _records(dataset: Dataset | None, printer: Printer, *, separator: str = "") -> None:
@@ -87,7 +85,7 @@ def _records(dataset: Dataset | None, printer: Printer, *, separator: str = "") 
 
 
 def _envelope(outcome: CallOutcome, printer: Printer) -> None:
-    """The envelope as one object on one line, its `data` written record by record."""
+    """Print the envelope as one JSON object on one line; its `data` is streamed record by record."""
     fields = outcome.envelope.model_dump(mode="json", exclude_none=True, exclude={"data"})
     printer.json_line(compact_bytes(fields)[:-1], end=',"data":[')
     _records(outcome.dataset, printer, separator=",")
@@ -96,15 +94,15 @@ def _envelope(outcome: CallOutcome, printer: Printer) -> None:
 
 
 def _error(fault: ToolFault, outcome: CallOutcome) -> RunaxError:
-    text = f"'{outcome.report.tool}' gave no data: {fault.message.rstrip('.')}"
+    text = f"'{outcome.report.tool}' failed: {fault.message.rstrip('.')}"
     if fault.code is FaultCode.INVALID_ARGUMENTS:
-        return UsageError(f"{text}. `runax tools show {outcome.report.tool}` tells its arguments.")
-    where = f"`runax doctor` checks the source, `runax tools show {outcome.report.tool}` tells the tool's arguments."
-    return SourceUnavailable(f"{text}. {'Try it again later.' if fault.retryable else where}")
+        return UsageError(f"{text}. `runax tools show {outcome.report.tool}` lists its arguments.")
+    hint = f"`runax doctor` checks the source, `runax tools show {outcome.report.tool}` lists the tool's arguments."
+    return SourceUnavailable(f"{text}. {'Try again later.' if fault.retryable else hint}")
 
 
 def certificate_of(outcome: CallOutcome) -> str:
-    """What was read of how many, in one line."""
+    """The coverage of the call in one line."""
     coverage, report = outcome.coverage, outcome.report
     least = "≥" if coverage.total_is is TotalIs.AT_LEAST else ""
     total = "?" if coverage.records_total is None else f"{least}{coverage.records_total:,}"
@@ -121,14 +119,14 @@ def certificate_of(outcome: CallOutcome) -> str:
 
 
 def typed_arguments(typed: Sequence[str], tool: VisibleTool) -> dict[str, Any]:
-    """The arguments, virtual ones included. Raises UsageError, which says what to correct."""
+    """The arguments of the command line, validated against the tool, virtual arguments included. Raises UsageError."""
     properties = tool.schema.parameters.get("properties", {})
     given = dict(_pair(text, properties) for text in typed)
     checked = arguments_of(json.dumps(given), tool)
     if isinstance(checked, RejectedCall):
         name = tool.spec.name
         raise UsageError(
-            f"'{name}' cannot be called so: {checked.message}. `runax tools show {name}` tells its arguments."
+            f"invalid arguments of '{name}': {checked.message}. `runax tools show {name}` lists its arguments."
         )
     return checked
 
@@ -136,12 +134,12 @@ def typed_arguments(typed: Sequence[str], tool: VisibleTool) -> dict[str, Any]:
 def _pair(text: str, properties: dict[str, Any]) -> tuple[str, Any]:
     key, separator, value = text.partition("=")
     if not separator or not key:
-        raise UsageError(f"'{text}' is not KEY=VALUE, as in 'customer_id=4'.")
+        raise UsageError(f"'{text}' must be KEY=VALUE, for example 'customer_id=4'.")
     return key, _value(value, properties.get(key) or {})
 
 
 def _value(text: str, schema: dict[str, Any]) -> Any:
-    """The value as JSON where it is JSON, else the text; a text where the schema takes nothing else."""
+    """The parsed value if the text is JSON, else the text itself; always the text if the schema allows only strings."""
     kinds = schema.get("type")
     if kinds == "string" or kinds == ["string"]:
         return text
@@ -153,7 +151,7 @@ def _value(text: str, schema: dict[str, Any]) -> Any:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _CallSetup:
-    """What one call needs."""
+    """The parts that one call needs."""
 
     catalog: ToolCatalog
     executor: Executor
@@ -161,33 +159,33 @@ class _CallSetup:
     redactor: Redactor
 
 
-async def run(name: str, typed: Sequence[str], common: CommonOptions) -> ExitCode:
-    """Read all records of a tool and print them in the form asked for."""
+async def run_call(name: str, typed: Sequence[str], common: CommonOptions) -> ExitCode:
+    """Read all records of a tool and print them in the output format."""
     env = environment_of(common)
     configuration = configuration_of(common)
     view = build_view(
         "text", env, certificate=certificate_line, quiet=common.output.quiet, verbose=common.output.verbose
     )
-    async with _opened(configuration, view) as parts:
-        spec = tool_of(parts.catalog, name)
+    async with _open_call(configuration, view) as setup:
+        spec = tool_of(setup.catalog, name)
         tool = visible(spec)
         arguments = split(tool, typed_arguments(typed, tool))
         approver = approver_of(common, view)
-        policy = WritePolicy(allow_writes=common.call.allow_writes, approver=approver, shows=parts.catalog.shown)
-        await _require_leave(spec, arguments, policy)
-        reading = _read(spec, arguments, parts, timeout_s=configuration.settings.timeout)
-        outcome = await run_turn(reading, before_abort=view.close)
+        policy = WritePolicy(allow_writes=common.call.allow_writes, approver=approver, shows=setup.catalog.shown)
+        await _require_approval(spec, arguments, policy)
+        call = _read_all(spec, arguments, setup, timeout_s=configuration.settings.timeout)
+        outcome = await run_turn(call, before_abort=view.close)
         view.close()
-        return print_outcome(_masked(outcome, parts.redactor), Printer(env, common.output.form), common.output)
+        return print_outcome(_masked(outcome, setup.redactor), Printer(env, common.output.form), common.output)
 
 
 def _masked(outcome: CallOutcome, redactor: Redactor) -> CallOutcome:
-    """The outcome as it may be printed: a refusal, in the server's own words, may repeat what it was sent."""
+    """The outcome with secrets masked: the error message of a server may repeat the request."""
     return replace(outcome, envelope=redactor.model(outcome.envelope), coverage=redactor.model(outcome.coverage))
 
 
 @asynccontextmanager
-async def _opened(configuration: Configuration, view: View) -> AsyncIterator[_CallSetup]:
+async def _open_call(configuration: Configuration, view: View) -> AsyncIterator[_CallSetup]:
     run_id, redactor = token_hex(6), Redactor(configuration.secrets())
     emitter = Emitter.for_run(RedactingSink(view, redactor), run_id=run_id, session_id=run_id)
     root = state_folder()
@@ -198,7 +196,7 @@ async def _opened(configuration: Configuration, view: View) -> AsyncIterator[_Ca
             session_budgets(configuration.settings, root, clock=SystemClock(), warn=view.warn) as budget,
         ):
             async with open_catalog(configuration) as catalog:
-                # No request goes to a model, so any model will do.
+                # No request is sent to a model; the rules model only fills the parameter.
                 limits = limits_in(LimitScope.TURN, configuration.settings)
                 scope = CallScope(emitter=emitter, budget=budget().child(limits, owner="call"), reducer=RulesModel())
                 executor = _executor(
@@ -226,19 +224,19 @@ def _executor(catalog: ToolCatalog, store: DatasetStore, journal: Journal, *, se
     )
 
 
-async def _require_leave(spec: ToolSpec, arguments: SplitArguments, policy: WritePolicy) -> None:
+async def _require_approval(spec: ToolSpec, arguments: SplitArguments, policy: WritePolicy) -> None:
     if not await policy.permits(spec, arguments.api):
         raise ApprovalDenied(
-            f"'{spec.name}' changes data ({spec.locator}), and nobody allowed it. Give --allow-writes. {ONLY_READS}"
+            f"'{spec.name}' changes data ({spec.locator}) and was not approved. Use --allow-writes. {ONLY_READS}"
         )
 
 
-async def _read(
-    spec: ToolSpec, arguments: SplitArguments, parts: _CallSetup, *, timeout_s: float | None
+async def _read_all(
+    spec: ToolSpec, arguments: SplitArguments, setup: _CallSetup, *, timeout_s: float | None
 ) -> CallOutcome:
     call = DecidedCall(call_id="1", tool=spec, arguments=arguments.api, focus="", at_most=arguments.at_most)
     try:
         async with asyncio.timeout(timeout_s):
-            return await parts.executor.read_all(call, parts.scope)
+            return await setup.executor.read_all(call, setup.scope)
     except TimeoutError as error:
-        raise TurnTimedOut(f"the wall time of {timeout_s:g} s is used up. Raise it with --timeout.") from error
+        raise TurnTimedOut(f"timed out after {timeout_s:g} s (--timeout)") from error

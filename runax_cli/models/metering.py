@@ -144,7 +144,7 @@ class Metering:
 
 @dataclass(slots=True)
 class _StreamListener:
-    """Passes pieces of a stream on and keeps them, so that a stream that breaks can be counted, up to `max_reply_chars`."""
+    """Passes pieces of a stream on and keeps them, up to `most_chars`, so that a broken stream can be counted."""
 
     on_text: OnText
     most_chars: int

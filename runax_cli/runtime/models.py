@@ -1,7 +1,4 @@
-"""Which model works in which role, from the settings.
-
-Knows settings and role configurations. Makes no client.
-"""
+"""The model configuration of each role, from the settings."""
 
 from pydantic import SecretStr
 
@@ -13,23 +10,23 @@ from runax_cli.settings.file_schema import ModelSettings
 from runax_cli.settings.loader import Configuration
 from runax_cli.settings.settings import RULES_MODEL
 
-# An endpoint of one's own needs no key, and the SDK refuses an empty one.
+# A custom endpoint may need no key, but the SDK rejects an empty one.
 _NO_KEY = "none"
 
 
 def role_configs(configuration: Configuration) -> dict[Role, RoleConfig]:
-    """The model of every role. Raises ConfigurationError where no model, or no key for it, is configured."""
+    """The model of every role. Raises ConfigurationError if a model or its key is not configured."""
     return {role: _role_config(role, configuration) for role in Role}
 
 
 def _role_config(role: Role, configuration: Configuration) -> RoleConfig:
     settings = configuration.settings
     part = configuration.structure.models.get(role.value, ModelSettings())
-    name = part.name or _short_name(role, configuration) or settings.llm_name
+    name = part.name or _role_name_setting(role, configuration) or settings.llm_name
     if name is None:
         raise ConfigurationError(
-            "'LLM_NAME' is not set: no model is configured. Set LLM_NAME, and LLM_API_KEY or LLM_API_BASE_URL; "
-            "`runax demo` needs no key, and LLM_NAME=rules uses the offline rules model.",
+            "no model is configured: 'LLM_NAME' is not set. Set LLM_NAME and LLM_API_KEY or LLM_API_BASE_URL. "
+            "To try runax without a key, use `runax demo` or LLM_NAME=rules.",
             setting="LLM_NAME",
         )
     base_url = part.base_url or settings.llm_api_base_url
@@ -54,7 +51,7 @@ def _price(name: str, configuration: Configuration) -> StatedPrice | None:
     return None if stated is None else StatedPrice(input=stated.input, output=stated.output, cached=stated.cached)
 
 
-def _short_name(role: Role, configuration: Configuration) -> str | None:
+def _role_name_setting(role: Role, configuration: Configuration) -> str | None:
     settings = configuration.settings
     match role:
         case Role.REDUCER | Role.LABELLER:
@@ -73,7 +70,7 @@ def _key(part: ModelSettings, configuration: Configuration, *, role: Role, base_
         return key.get_secret_value()
     if base_url is None:
         raise ConfigurationError(
-            "'LLM_API_KEY' is not set, and the endpoint is OpenAI's own. Set LLM_API_KEY (or OPENAI_API_KEY), or "
+            "'LLM_API_KEY' is not set, and the OpenAI API needs it. Set LLM_API_KEY (or OPENAI_API_KEY), or "
             "LLM_API_BASE_URL for another endpoint.",
             setting="LLM_API_KEY",
         )

@@ -1,8 +1,4 @@
-"""The composition root: settings in, running parts out.
-
-Owns every lifetime: sources, model connections, journal, the folder of the datasets. Knows how the parts fit together
-and nothing of what they do.
-"""
+"""The composition root: builds the parts of a process from the configuration and closes them."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -35,10 +31,11 @@ from runax_cli.models.base import Role
 from runax_cli.models.registry import ModelRegistry
 from runax_cli.models.rules import RulesModel
 from runax_cli.runtime.models import role_configs
-from runax_cli.runtime.sources import identities_of, open_catalog
+from runax_cli.runtime.sources import open_catalog, source_fingerprints
 from runax_cli.runtime.state import journal_path, ledger_path, mark_session, session_folder
+from runax_cli.settings.limits import LimitScope
 from runax_cli.settings.loader import Configuration
-from runax_cli.settings.settings import FIELDS, LimitScope, Settings, limits_in
+from runax_cli.settings.settings import FIELDS, Settings, limits_in
 from runax_cli.telemetry.credential_mask import CredentialMask
 
 _HOUR_S = 3600.0
@@ -51,14 +48,14 @@ REDUCER_PROMPTS = ReducerPrompts(
 )
 
 
-LABELLER_PROMPTS = LabelerPrompts(
+LABELER_PROMPTS = LabelerPrompts(
     system=prompts.LABELLER_SYSTEM, user=prompts.LABELLER_USER, repair=prompts.LABELLER_REPAIR
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Runtime:
-    """The running parts of one process. `budget` makes that of a session."""
+    """The parts of one process. `budget` creates the budget of a session."""
 
     configuration: Configuration
     catalog: ToolCatalog
@@ -68,7 +65,7 @@ class Runtime:
     store: DatasetStore
     clock: Clock
     budget: Callable[[], Budget]
-    lifetimes: ExitStack
+    exit_stack: ExitStack
 
     def session(
         self,
@@ -79,13 +76,13 @@ class Runtime:
         allow_writes: bool = False,
         notices: tuple[str, ...] = (),
     ) -> Session:
-        """A conversation over these parts."""
+        """Create a session that uses these parts."""
         settings = self.configuration.settings
-        workbench = self._workbench()
+        router = self._dataset_tool_router()
         session = Session(
             registry=self.registry,
-            executor=workbench,
-            workbench=workbench,
+            executor=router,
+            workbench=router,
             catalog=self.catalog,
             journal=self.journal,
             sink=sink,
@@ -103,11 +100,10 @@ class Runtime:
         mark_session(self.store.folder, session.id)
         return session
 
-    def _workbench(self) -> DatasetToolRouter:
-        """Where one session keeps its datasets; closed with the runtime."""
+    def _dataset_tool_router(self) -> DatasetToolRouter:
+        """The datasets of one session; closed with the runtime."""
         concurrency = self.configuration.settings.llm_concurrency
-        labeller = self.registry.config(Role.LABELLER)
-        workbench = DatasetToolRouter(
+        router = DatasetToolRouter(
             self.executor,
             self.store.folder,
             self.journal,
@@ -119,23 +115,23 @@ class Runtime:
             ),
             labels=LabelerDependencies(
                 counter=self.registry.counter(Role.LABELLER),
-                prompts=LABELLER_PROMPTS,
-                effective_tokens=labeller.effective_tokens,
+                prompts=LABELER_PROMPTS,
+                effective_tokens=self.registry.config(Role.LABELLER).effective_tokens,
                 concurrency=concurrency,
             ),
             clock=self.clock,
         )
-        self.lifetimes.callback(workbench.close)
-        return workbench
+        self.exit_stack.callback(router.close)
+        return router
 
 
 def tool_limits_of(settings: Settings) -> ToolLimits:
-    """What the list of tools may have."""
+    """The limits of the list of tools given to the main model."""
     return ToolLimits(tools=settings.max_tools, tokens=settings.max_tool_tokens)
 
 
 def limits_of(settings: Settings) -> TurnLimits:
-    """What one turn may use."""
+    """The limits of one turn."""
     return TurnLimits(
         steps=settings.max_steps,
         calls=settings.max_calls,
@@ -153,7 +149,7 @@ def limits_of(settings: Settings) -> TurnLimits:
 def session_budgets(
     settings: Settings, root: Path, *, clock: Clock, warn: Callable[[str], None]
 ) -> Iterator[Callable[[], Budget]]:
-    """What makes the budget of a session, within that of the day. `warn` is told where use can't be booked."""
+    """A factory of session budgets within the budget of the day. `warn` is called if the ledger cannot be written."""
     loop = asyncio.get_running_loop()
     limits = LedgerLimits(
         day=limits_in(LimitScope.DAY, settings),
@@ -161,17 +157,15 @@ def session_budgets(
         name=settings.tenant or "",
     )
     if limits.tenant != Limits() and not limits.name:
-        raise ConfigurationError(
-            "a limit of a tenant is set, and no tenant is named. Give --tenant, or set TENANT.", setting="TENANT"
-        )
-    of_session = limits_in(LimitScope.SESSION, settings)
+        raise ConfigurationError("a tenant limit is set, but no tenant. Set TENANT or use --tenant.", setting="TENANT")
+    session_limits = limits_in(LimitScope.SESSION, settings)
 
-    def lost(why: str) -> None:
+    def on_lost(why: str) -> None:
         loop.call_soon_threadsafe(warn, why)
 
-    ledger = SharedLedger(ledger_path(root), limits, clock, on_lost=lost)
+    ledger = SharedLedger(ledger_path(root), limits, clock, on_lost=on_lost)
     with closing(ledger):
-        yield lambda: Budget(of_session, owner="session", shared=ledger, flags="--max-session-")
+        yield lambda: Budget(session_limits, owner="session", shared=ledger, flags="--limit session.")
 
 
 @asynccontextmanager
@@ -184,8 +178,8 @@ async def open_runtime(
 ) -> AsyncIterator[Runtime]:
     """Open everything that a conversation needs; leaving the block closes it.
 
-    `state` takes the place of the user's state folder; `warn` is told what is amiss and stops nothing. Raises
-    ConfigurationError, SourceUnavailable, StoreError.
+    `state` replaces the user's state folder; `warn` is called with problems that stop nothing. Raises
+    ConfigurationError, SourceUnavailable and StoreError.
     """
     clock, root = clock or SystemClock(), state or state_folder()
     roles = role_configs(configuration)
@@ -193,10 +187,10 @@ async def open_runtime(
     registry = ModelRegistry(roles, concurrency=settings.llm_concurrency, clock=clock, rules=RulesModel, mask=mask)
     try:
         with (
-            closing(_journal(configuration, root)) as journal,
+            closing(_open_journal(configuration, root)) as journal,
             session_folder(root, token_hex(8)) as folder,
             session_budgets(settings, root, clock=clock, warn=warn) as budget,
-            ExitStack() as lifetimes,
+            ExitStack() as exit_stack,
         ):
             async with open_catalog(configuration, clock=clock) as catalog:
                 _require_tools(catalog, configuration)
@@ -210,27 +204,27 @@ async def open_runtime(
                     store=store,
                     clock=clock,
                     budget=budget,
-                    lifetimes=lifetimes,
+                    exit_stack=exit_stack,
                 )
     finally:
         await registry.aclose()
 
 
-def _journal(configuration: Configuration, root: Path) -> Journal:
+def _open_journal(configuration: Configuration, root: Path) -> Journal:
     is_isolated = configuration.settings.cache_max_age_hours == 0
     return Journal.open(journal_path(root), secrets=configuration.secrets(), is_isolated=is_isolated)
 
 
 def _require_tools(catalog: ToolCatalog, configuration: Configuration) -> None:
-    """A question over no tool at all could only be answered by making something up."""
+    """Raise ConfigurationError if there is no tool: an answer without any data would be made up."""
     if catalog.tools:
         return
     if globs := configuration.structure.tools:
         named = ", ".join(f"'{glob}'" for glob in globs)
-        raise ConfigurationError(f"no tool matches {named}. `runax tools list` shows all of them.", setting="tools")
+        raise ConfigurationError(f"no tool matches {named}. `runax tools list` lists the tools.", setting="tools")
     why = f" ({catalog.left_out[0].path}: {catalog.left_out[0].why})" if catalog.left_out else ""
     raise ConfigurationError(
-        f"the sources have no tool that can be used{why}. `runax tools list` says what was left out.",
+        f"the sources have no usable tools{why}. `runax tools list` shows what was skipped.",
         setting="OPENAPI_SPEC",
     )
 
@@ -255,5 +249,5 @@ def _executor(
         reducer_concurrency=settings.llm_concurrency,
         places=ConcurrencyLimiter(settings.total_concurrency),
         call_timeout_s=settings.call_timeout,
-        reuse=Reuse(identities_of(configuration), max_age_s=settings.cache_max_age_hours * _HOUR_S),
+        reuse=Reuse(source_fingerprints(configuration), max_age_s=settings.cache_max_age_hours * _HOUR_S),
     )

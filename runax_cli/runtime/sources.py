@@ -1,6 +1,6 @@
-"""From the settings of sources to open sources in one catalog.
+"""Opens the configured sources and combines their tools in one catalog.
 
-Knows which settings an adapter takes. Knows no document and no protocol; an adapter is imported when it is needed.
+Adapters are imported when they are needed, since their libraries are slow to import.
 """
 
 import hashlib
@@ -45,13 +45,13 @@ from runax_cli.settings.mcp_servers import expanded
 
 @dataclass(frozen=True, slots=True)
 class UnopenedSource:
-    """A source that could not be opened: it stands in the catalog's list of what is missing."""
+    """A source that failed to open; the catalog lists it as skipped."""
 
     name: str
     error: SourceError
 
     async def list_tools(self) -> ToolList:
-        """Raises what opening raised."""
+        """Raises the error of opening."""
         raise self.error
 
     async def call(
@@ -62,24 +62,24 @@ class UnopenedSource:
         *,
         observer: OnEvent = nobody,  # noqa: ARG002
     ) -> CallResult:
-        """Raises what opening raised."""
+        """Raises the error of opening."""
         raise self.error
 
     async def aclose(self) -> None:
-        """Nothing is open."""
+        """Nothing to close."""
 
 
 @asynccontextmanager
 async def open_catalog(configuration: Configuration, *, clock: Clock | None = None) -> AsyncIterator[ToolCatalog]:
-    """Open every source and list its tools; leaving the block closes them. Sources wait by `clock`.
+    """Open every source and list its tools; leaving the block closes them.
 
-    Raises ConfigurationError where no source is configured or a document is of no use, SourceUnavailable where no
+    Raises ConfigurationError if no source is configured or its document is invalid, and SourceUnavailable if no
     source can be reached.
     """
     parts = configuration.sources()
     if not parts:
         raise ConfigurationError(
-            "no source is configured. Set BASE_API_URL or OPENAPI_SPEC, give --openapi or --mcp, or see `runax demo`.",
+            "no source is configured. Set BASE_API_URL or OPENAPI_SPEC, use --openapi or --mcp, or try `runax demo`.",
             setting="BASE_API_URL",
         )
     async with AsyncExitStack() as opened:
@@ -87,7 +87,7 @@ async def open_catalog(configuration: Configuration, *, clock: Clock | None = No
         for name, part in parts.items():
             sources.append(await open_source(name, part, configuration, clock=clock))
             opened.push_async_callback(sources[-1].aclose)
-        with told():
+        with source_errors_as_runax():
             catalog = await ToolCatalog.load(
                 sources,
                 only=configuration.structure.tools,
@@ -97,8 +97,8 @@ async def open_catalog(configuration: Configuration, *, clock: Clock | None = No
 
 
 @contextmanager
-def told() -> Iterator[None]:
-    """Turn the failure of a source into the error that has an exit code."""
+def source_errors_as_runax() -> Iterator[None]:
+    """Convert the SourceError of a block to a RunaxError, which has an exit code."""
     try:
         yield
     except SourceError as error:
@@ -106,13 +106,13 @@ def told() -> Iterator[None]:
 
 
 def as_runax_error(error: SourceError) -> RunaxError:
-    """A document or credential that is of no use is the configuration's fault; all else is the source's."""
+    """A ConfigurationError for an invalid document or a missing credential, else SourceUnavailable."""
     where = f" ({error.location})" if error.location and error.location not in str(error) else ""
-    text = sentence(f"the source '{error.source}' cannot be used{where}: {error}")
-    is_away = any(isinstance(cause, ConnectionFailed | TimedOut) for cause in (error, error.__cause__))
-    if isinstance(error, DocumentError | MissingCredential) and not is_away:
-        return ConfigurationError(f"{text} `runax config show --origin` says what is set.", setting=error.source)
-    return SourceUnavailable(f"{text} Check its address and that it runs; `runax doctor` tells more.")
+    text = sentence(f"source '{error.source}' failed{where}: {error}")
+    is_unreachable = any(isinstance(cause, ConnectionFailed | TimedOut) for cause in (error, error.__cause__))
+    if isinstance(error, DocumentError | MissingCredential) and not is_unreachable:
+        return ConfigurationError(f"{text} `runax config show --origin` shows the settings.", setting=error.source)
+    return SourceUnavailable(f"{text} Check its address and that it is running; `runax doctor` shows details.")
 
 
 async def open_source(
@@ -122,7 +122,7 @@ async def open_source(
     *,
     clock: Clock | None = None,
 ) -> ToolSource:
-    """Open one source; one that fails is returned as an UnopenedSource."""
+    """Open one source; a failure returns an UnopenedSource."""
     try:
         if isinstance(part, OpenApiSourceSettings):
             from adapters.openapi.adapter import OpenApiSource
@@ -136,10 +136,10 @@ async def open_source(
 
 
 def openapi_settings(name: str, part: OpenApiSourceSettings, configuration: Configuration) -> OpenApiSettings:
-    """The adapter's settings of an OpenAPI source."""
+    """The adapter settings of an OpenAPI source."""
     if part.document is None and part.base_url is None:
         raise ConfigurationError(
-            f"the source '{name}' has neither 'document' nor 'base_url'. Give it one of them.",
+            f"source '{name}' has neither 'document' nor 'base_url'. Set one of them.",
             setting=f"sources.{name}",
         )
     document = part.document or f"{(part.base_url or '').rstrip('/')}/openapi.json"
@@ -227,14 +227,14 @@ def mcp_settings(name: str, part: McpSourceSettings, configuration: Configuratio
     if part.flaw is not None:
         raise DocumentError(part.flaw, source=name)
 
-    filled, owner = _filling(name, configuration), f"source {name}"
+    expand, owner = _variable_expander(name, configuration), f"source {name}"
     return McpSettings(
         name=name,
-        url=None if part.url is None else filled(part.url),
-        command=tuple(map(filled, part.command)) or None,
-        env={key: filled(value) for key, value in part.env.items()},
-        headers={key: filled(value) for key, value in part.headers.items()},
-        cwd=None if part.cwd is None else filled(part.cwd),
+        url=None if part.url is None else expand(part.url),
+        command=tuple(map(expand, part.command)) or None,
+        env={key: expand(value) for key, value in part.env.items()},
+        headers={key: expand(value) for key, value in part.headers.items()},
+        cwd=None if part.cwd is None else expand(part.cwd),
         log_folder=configuration.settings.log_dir,
         token=None if part.auth is None else configuration.credential(part.auth, owner=owner).get_secret_value(),
         timeout_s=configuration.settings.api_timeout,
@@ -246,46 +246,46 @@ def mcp_settings(name: str, part: McpSourceSettings, configuration: Configuratio
     )
 
 
-def _filling(name: str, configuration: Configuration) -> Callable[[str], str]:
-    """What puts the values of variables into the texts of an entry. Raises DocumentError for one that is not set."""
+def _variable_expander(name: str, configuration: Configuration) -> Callable[[str], str]:
+    """A function that replaces the variables in a text. It raises DocumentError for a variable that is not set."""
 
     def value_of(variable: str) -> str | None:
         with suppress(ConfigurationError):
             return configuration.credential(variable, owner=f"source {name}").get_secret_value()
         return None
 
-    def filled(text: str) -> str:
+    def expand(text: str) -> str:
         try:
             return expanded(text, value_of)
         except KeyError as error:
-            why = f"it names the variable '{error.args[0]}', which is not set. Set it in the environment or in '.env'"
+            why = f"the variable '{error.args[0]}' is not set. Set it in the environment or in '.env'"
             raise DocumentError(why, source=name) from None
 
-    return filled
+    return expand
 
 
 _INHERITED = ("HOME", "USER", "LOGNAME")
-"""Variables of a person that every command is started with."""
+"""Variables of the user that are passed to every command."""
 
 
-def identities_of(configuration: Configuration) -> dict[str, str]:
-    """The identity of every source, by its name."""
-    return {name: _identity(part, configuration) for name, part in configuration.sources().items()}
+def source_fingerprints(configuration: Configuration) -> dict[str, str]:
+    """A cache key of every source, by its name: settings, credentials and environment."""
+    return {name: _fingerprint(part, configuration) for name, part in configuration.sources().items()}
 
 
-def _identity(part: OpenApiSourceSettings | McpSourceSettings, configuration: Configuration) -> str:
-    said = part.model_dump_json()
-    digest = hashlib.sha256(said.encode())
-    # An MCP server's environment and headers may name any variable, as may a file of such servers.
-    inside = [name for name in configuration.variables if f"{{{name}" in said]
-    for variable in sorted({*variables_of(part.auth), *inside}):
+def _fingerprint(part: OpenApiSourceSettings | McpSourceSettings, configuration: Configuration) -> str:
+    settings = part.model_dump_json()
+    digest = hashlib.sha256(settings.encode())
+    # The environment and the headers of an MCP server may refer to any variable.
+    referenced = [name for name in configuration.variables if f"{{{name}" in settings]
+    for variable in sorted({*variables_of(part.auth), *referenced}):
         digest.update(f"\0{variable}\0{_value(variable, configuration)}".encode())
-    digest.update(_surroundings(part))
+    digest.update(_environment_fingerprint(part))
     return digest.hexdigest()
 
 
-def _surroundings(part: OpenApiSourceSettings | McpSourceSettings) -> bytes:
-    """What decides besides the settings: where a command runs and as whom, or the document that names the server."""
+def _environment_fingerprint(part: OpenApiSourceSettings | McpSourceSettings) -> bytes:
+    """What else identifies a source: folder and user of a command, or the content of a local document."""
     if isinstance(part, McpSourceSettings):
         return repr((Path.cwd(), *map(os.environ.get, _INHERITED))).encode() if part.command else b""
     if part.base_url is not None or part.document is None or "://" in part.document:
@@ -298,6 +298,6 @@ def _surroundings(part: OpenApiSourceSettings | McpSourceSettings) -> bytes:
 
 def _value(variable: str, configuration: Configuration) -> str:
     try:
-        return configuration.credential(variable, owner="identity").get_secret_value()
+        return configuration.credential(variable, owner="fingerprint").get_secret_value()
     except ConfigurationError:
         return ""

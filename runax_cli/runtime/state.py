@@ -1,9 +1,5 @@
-"""The state folder: where journal and datasets stand, which session is in use, and what may be removed.
+"""The state folder: its files, which sessions are in use, and which datasets to remove."""
 
-Knows files, ages and sizes. Knows nothing of what is in a dataset.
-"""
-
-import fcntl
 import os
 import shutil
 import time
@@ -12,9 +8,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from filelock import FileLock, Timeout
+
 from runax_cli.core.errors import StoreError
 from runax_cli.core.paths import ensure_private
-from runax_cli.memory.process_lock import is_held
 
 _DATASETS = "datasets"
 _JOURNAL = "journal.sqlite"
@@ -24,59 +21,58 @@ _MARK = ".session_"
 
 
 def journal_path(root: Path) -> Path:
-    """The journal's file under the state folder `root`, which is made where it is missing."""
+    """The journal file in the state folder `root`, which is created if it is missing."""
     return ensure_private(root) / _JOURNAL
 
 
 def ledger_path(root: Path) -> Path:
-    """The file of what all processes use in a day, under the state folder `root`, which is made where it is missing."""
+    """The ledger of the daily use of all processes, in the state folder `root`, which is created if it is missing."""
     return ensure_private(root) / _LEDGER
 
 
 def has_journal(root: Path) -> bool:
-    """Whether anything was ever stored."""
+    """Whether a journal exists."""
     return (root / _JOURNAL).exists()
 
 
 @contextmanager
 def session_folder(root: Path, session_id: str) -> Iterator[Path]:
-    """A folder for the datasets of one session, marked as in use for as long as the block lasts."""
+    """A folder for the datasets of one session, locked as in use for the duration of the block."""
     folder = ensure_private(ensure_private(root / _DATASETS) / session_id)
-    descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    with _lock(folder):
         yield folder
-    finally:
-        os.close(descriptor)
+
+
+def _lock(folder: Path) -> FileLock:
+    return FileLock(folder / _LOCK, blocking=False, mode=0o600, thread_local=False)
 
 
 def mark_session(folder: Path, session_id: str) -> None:
-    """Note that the datasets of a conversation stand in this folder. Raises StoreError."""
+    """Mark the folder as holding datasets of the conversation `session_id`. Raises StoreError."""
     path = folder / f"{_MARK}{session_id}"
     try:
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
     except OSError as error:
         raise StoreError(
-            f"'{path}' cannot be written: {error.strerror or error}. Free some space or point XDG_STATE_HOME to "
-            "another disk.",
+            f"cannot write '{path}': {error.strerror or error}. Free some space or set XDG_STATE_HOME to another disk.",
             path=str(path),
         ) from error
 
 
 def datasets_of(root: Path, session_id: str) -> tuple[Path, ...]:
-    """The folders with the datasets of a conversation, the latest first: a run that goes on has one of its own."""
+    """The folders with datasets of a conversation, newest first; a resumed run has a folder of its own."""
     marks = sorted((root / _DATASETS).glob(f"*/{_MARK}{session_id}"), key=lambda mark: -mark.stat().st_mtime_ns)
     return tuple(mark.parent for mark in marks)
 
 
 def is_in_use(root: Path, session_id: str) -> bool:
-    """Whether a process that lives has this conversation open."""
+    """Whether a running process has this conversation open."""
     return any(_is_in_use(folder) for folder in datasets_of(root, session_id))
 
 
 @dataclass(frozen=True, slots=True)
 class SessionFolder:
-    """The datasets of one session on disk: how large, and how long ago they were written."""
+    """The datasets of one session on disk: their size, and their age since the last write."""
 
     folder: Path
     n_bytes: int
@@ -87,24 +83,31 @@ def stored_sessions(root: Path) -> tuple[SessionFolder, ...]:
     """Every session that has a folder and is not in use."""
     datasets = root / _DATASETS
     folders = [folder for folder in datasets.iterdir() if folder.is_dir()] if datasets.is_dir() else []
-    return tuple(_measured(folder) for folder in folders if not _is_in_use(folder))
+    return tuple(_measure(folder) for folder in folders if not _is_in_use(folder))
 
 
-def _measured(folder: Path) -> SessionFolder:
+def _measure(folder: Path) -> SessionFolder:
     files = [path.stat() for path in folder.rglob("*") if path.is_file()]
     written_at = max((file.st_mtime for file in files), default=folder.stat().st_mtime)
     return SessionFolder(folder, sum(file.st_size for file in files), max(0.0, time.time() - written_at))
 
 
 def _is_in_use(folder: Path) -> bool:
+    if not (folder / _LOCK).exists():
+        return False
     try:
-        return is_held(folder / _LOCK)
+        with _lock(folder):
+            return False
+    except Timeout:
+        return True
     except OSError:
         return False
 
 
-def to_remove(sessions: Iterable[SessionFolder], *, max_bytes: float, max_age_s: float) -> tuple[SessionFolder, ...]:
-    """Those older than the limit, and then the oldest until what is left is no larger than `max_bytes`."""
+def sessions_to_remove(
+    sessions: Iterable[SessionFolder], *, max_bytes: float, max_age_s: float
+) -> tuple[SessionFolder, ...]:
+    """The sessions over the age limit, and then the oldest ones until the rest fits into `max_bytes`."""
     newest_first = sorted(sessions, key=lambda session: session.age_s)
     removed: list[SessionFolder] = []
     kept_bytes = 0

@@ -1,8 +1,4 @@
-"""What stands in a settings file: sources, models by role, profiles, tool filters, overrides of single operations.
-
-Knows the shape of `runax.yaml` and of the user's file, and reads them. Knows nothing of the
-order in which files and environment count, and opens no connection.
-"""
+"""The schema of `runax.yaml` and of the user's settings file: sources, models, prices, tools, operations."""
 
 import re
 import shlex
@@ -26,20 +22,20 @@ Templated: TypeAlias = Annotated[str, Field(pattern=r"\$\{")]
 
 
 class SettingsModel(BaseModel):
-    """A part of a settings file: frozen, and without unknown keys."""
+    """An entry of a settings file; unknown keys are errors."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class PaginationSettings(SettingsModel):
-    """How one operation pages, where the document does not tell or is wrong.
+    """The pagination of one operation, if the document does not declare it or is wrong.
 
-    Names are those of the operation's parameters as the document spells them; `page/limit` is the member `limit` of
-    the object `page`. `totals` are parameters and the values by which a page tells the total as well. `count` and
-    `next` name other operations: one that tells the total, one that gives the further pages. `next_path`,
-    `total_path` and `key` are dotted paths, the last one inside a record. `window` is the number of records that can
-    be reached at most. `first` is the first position: 1 of pages, else 0. `hidden` are further parameters that the
-    model is not to see.
+    Names are those of the operation's parameters in the document; `page/limit` is the member `limit` of the object
+    `page`. `totals` are parameters, with their values, that add the total to a page. `count` and `next` name other
+    operations: one returns the total, the other the further pages. `next_path`, `total_path` and `key` are dotted
+    paths; `key` is relative to a record. `window` is the maximum number of records that can be reached. `first` is
+    the first position, by default 1 for page numbers and 0 otherwise. `hidden` are further parameters to hide from
+    the model.
     """
 
     convention: Literal["single", "offset", "page", "cursor", "next_url", "link_header", "keyset", "range"]
@@ -66,8 +62,8 @@ class PaginationSettings(SettingsModel):
 class OperationSettings(SettingsModel):
     """Overrides of one operation. `read: true` marks a POST that only reads.
 
-    `timeout` is how long one request may take, in seconds. `write` says of an operation that changes data whether it
-    may: after asking, always, or never (whatever the command line says).
+    `timeout` is the timeout of one request, in seconds. `write` says if an operation that changes data needs
+    approval (`ask`), is allowed, or is denied, which also overrides `--allow-writes`.
     """
 
     pagination: PaginationSettings | None = None
@@ -80,9 +76,9 @@ class OperationSettings(SettingsModel):
 
 
 class OAuthClientSettings(SettingsModel):
-    """A client of OAuth 2.0: `client_id` and `client_secret` name the variables that hold them.
+    """An OAuth 2.0 client: `client_id` and `client_secret` name the variables that hold them.
 
-    `token_url` is needed where the document has none; `scope` and `audience` are sent where they are given.
+    `token_url` is required if the document has none; `scope` and `audience` are sent if they are set.
     """
 
     client_id: str
@@ -96,9 +92,9 @@ Auth: TypeAlias = str | dict[str, str | OAuthClientSettings] | None
 
 
 class OpenApiSourceSettings(SettingsModel):
-    """An OpenAPI source. `auth` names an environment variable, or for each security scheme a variable or a client.
+    """An OpenAPI source. `auth` names an environment variable, or a variable or a client per security scheme.
 
-    An entry named `api` adds to the source that `BASE_API_URL` and `OPENAPI_SPEC` describe.
+    An entry named `api` extends the source of `BASE_API_URL` and `OPENAPI_SPEC`.
     """
 
     kind: Literal["openapi"]
@@ -116,9 +112,9 @@ def _split_command(value: Any) -> Any:
 class McpSourceSettings(SettingsModel):
     """An MCP server: its `url`, or the `command` that starts it.
 
-    `url`, `command`, `env` and `headers` may name variables as `${NAME}` or `${NAME:-default}`; `auth` names the
-    variable that holds a bearer token, `cwd` is where the command is started. `flaw` says why an entry of an
-    `mcpServers` file is of no use.
+    `url`, `command`, `env` and `headers` may refer to variables as `${NAME}` or `${NAME:-default}`; `auth` names the
+    variable of a bearer token, `cwd` is the working directory of the command. `flaw` is the error of an invalid
+    entry of an `mcpServers` file.
     """
 
     kind: Literal["mcp"]
@@ -137,7 +133,7 @@ SourcePart: TypeAlias = Annotated[OpenApiSourceSettings | McpSourceSettings, Fie
 
 
 class ModelSettings(SettingsModel):
-    """One role's own model; what is not given is as for the main model. `key_variable` names a variable."""
+    """The model of one role; unset members default to those of the main model. `key_variable` names a variable."""
 
     name: str | None = None
     base_url: Url | None = None
@@ -151,7 +147,7 @@ class ModelSettings(SettingsModel):
 
 
 class PriceSettings(SettingsModel):
-    """What a model costs, in US dollars a million tokens: input, output, and input that the endpoint had cached."""
+    """The price of a model in US dollars per million tokens: input, output, and cached input."""
 
     input: Annotated[float, Field(ge=0)]
     output: Annotated[float, Field(ge=0)]
@@ -159,7 +155,7 @@ class PriceSettings(SettingsModel):
 
 
 class SettingsFile(SettingsModel):
-    """The parts of a settings file that have no name in the environment."""
+    """The entries of a settings file that have no environment variable."""
 
     sources: dict[str, SourcePart] = Field(default_factory=dict)
     models: dict[RoleName, ModelSettings] = Field(default_factory=dict)
@@ -189,16 +185,16 @@ def variables_of(auth: Auth) -> tuple[str, ...]:
 
 
 def secret_variables_of(auth: Auth) -> tuple[str, ...]:
-    """Those of the variables whose values must never be shown: a client's name is no secret (RFC 6749, 2.2)."""
+    """The variables of an `auth` entry that hold secrets; a client id is none (RFC 6749, 2.2)."""
     if not isinstance(auth, dict):
         return variables_of(auth)
     return tuple(one.client_secret if isinstance(one, OAuthClientSettings) else one for one in auth.values())
 
 
 def read_mapping(path: Path) -> dict[str, Any]:
-    """The mapping in a YAML or JSON file. Raises ConfigurationError naming file, place and next step."""
+    """Read a mapping from a YAML or JSON file. Raises ConfigurationError."""
     try:
-        loaded = _loaded(path.read_text(encoding="utf-8-sig"))
+        content = _parse(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise _unreadable(path, error.strerror or str(error)) from error
     except UnicodeDecodeError as error:
@@ -207,17 +203,17 @@ def read_mapping(path: Path) -> dict[str, Any]:
         raise _unreadable(path, " ".join(str(error).split())) from error
     except RecursionError as error:
         raise _unreadable(path, "it is nested too deeply") from error
-    if loaded is None:
+    if content is None:
         return {}
-    if not isinstance(loaded, dict) or not all(isinstance(key, str) for key in loaded):
-        raise _unreadable(path, "it is no mapping of names to values")
-    return loaded
+    if not isinstance(content, dict) or not all(isinstance(key, str) for key in content):
+        raise _unreadable(path, "it must be a mapping of names to values")
+    return content
 
 
-def _loaded(text: str) -> Any:
-    """The value of a text of YAML or JSON; the latter with comments and commas as editors leave them in it.
+def _parse(text: str) -> Any:
+    """Parse YAML or JSON; JSON may have comments and trailing commas.
 
-    YAML knows neither its comments nor its tabs, and would take `true // why` for a text.
+    A YAML parser would reject the comments and tabs of JSON, and read `true // why` as a string.
     """
     if text.lstrip().startswith(("{", "//", "/*")):
         with suppress(LenientParseError):
@@ -229,28 +225,30 @@ def _loaded(text: str) -> Any:
 
 def _unreadable(path: Path, why: str) -> ConfigurationError:
     return ConfigurationError(
-        f"the settings file '{path}' cannot be used: {why}. Mend it, or name another one with --config.",
+        f"invalid settings file '{path}': {why}. Fix it, or use another one with --config.",
         setting=str(path),
     )
 
 
 def structure_of(mapping: Mapping[str, Any], *, path: Path) -> SettingsFile:
-    """Sources, models and filters of a settings file. Documents with relative paths are looked for beside it."""
+    """Sources, models and tool filters of a settings file. Document paths are relative to its folder."""
     try:
         structure = SettingsFile.model_validate({k: v for k, v in mapping.items() if k in STRUCTURE_KEYS})
     except ValidationError as error:
         first = error.errors()[0]
         place, known = setting_path(first["loc"]), [name for part in _PARTS for name in part.model_fields]
-        shown = masked_value(first["loc"], first["input"])
+        value = masked_value(first["loc"], first["input"])
         raise ConfigurationError(
-            sentence(f"'{place}' in '{path}' is {shown:.80}: {describe_error(first, known_keys=known)}")
-            + " Correct the entry; the 'runax.yaml' of `runax config init`, in an empty folder, shows the shapes.",
+            sentence(f"'{place}' in '{path}' is {value:.80}: {describe_error(first, known_keys=known)}")
+            + " `runax config init` in an empty folder writes an example 'runax.yaml'.",
             setting=place,
         ) from error
-    return structure.model_copy(update={"sources": {k: _placed(v, path.parent) for k, v in structure.sources.items()}})
+    return structure.model_copy(
+        update={"sources": {k: _resolve_document(v, path.parent) for k, v in structure.sources.items()}}
+    )
 
 
-def _placed(
+def _resolve_document(
     source: OpenApiSourceSettings | McpSourceSettings, folder: Path
 ) -> OpenApiSourceSettings | McpSourceSettings:
     if isinstance(source, McpSourceSettings) or source.document is None or "://" in source.document:

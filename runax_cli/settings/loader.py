@@ -1,6 +1,6 @@
-"""Where each setting comes from: flag, environment, `.env`, `runax.yaml`, the user's file, default; in this order.
+"""Loads the configuration and records the origin of each value.
 
-Knows the layers and which one gave a value. Knows nothing of what the settings are used for.
+Order of precedence: command line, environment, `.env`, `runax.yaml`, the user's settings file, default.
 """
 
 import os
@@ -31,38 +31,39 @@ from runax_cli.settings.file_schema import (
     secret_variables_of,
     structure_of,
 )
-from runax_cli.settings.mcp_servers import is_of_servers, mcp_servers, secret_variables
-from runax_cli.settings.settings import FIELDS, LIMIT_SETTINGS, MASK, SECRETS, TENANT, Settings, default_of, name_of
+from runax_cli.settings.limits import LIMIT_SETTINGS, TENANT
+from runax_cli.settings.mcp_servers import has_mcp_servers, mcp_servers, secret_variables
+from runax_cli.settings.settings import FIELDS, MASK, SECRETS, Settings, default_of, name_of
 
-_NAME = re.compile("auth|token|secret|passw|cookie|api.?key|credential", re.IGNORECASE)
+_SECRET_NAME = re.compile("auth|token|secret|passw|cookie|api.?key|credential", re.IGNORECASE)
 _KEY_NAME = re.compile(r"(?:.*[-_])?(?:token|secret|passwd|password|key|apikey)", re.IGNORECASE)
-"""What an option or a parameter that takes a key is called to the end: `--token-limit` takes none."""
+"""The full name of an option or query parameter that holds a credential; `--token-limit` does not."""
 _PLAIN = re.compile(r"[a-z]+|\d+")
-"""A word or a number: to mask it would eat ordinary text."""
+"""A plain word or number, which is not masked because it appears in ordinary text."""
 _OPTION = re.compile(r"-{1,2}([A-Za-z][\w-]*)(?:=(.*))?", re.DOTALL)
 _ASSIGNED = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _SCHEMES = ("bearer ", "basic ")
-_VARIABLE = "${"
-_SHORTEST = 6
+_REFERENCE = "${"
+_MIN_SECRET_LENGTH = 6
 
 
-def written_out(part: OpenApiSourceSettings | McpSourceSettings) -> list[str]:
-    """The secrets of one entry. What names a variable is none."""
-    found = [secret for url in _urls(part) for secret in _of_url(url)]
+def literal_secrets(part: OpenApiSourceSettings | McpSourceSettings) -> list[str]:
+    """The secrets written literally into a source entry, as opposed to references to variables."""
+    found = [secret for url in _urls(part) for secret in _secrets_in_url(url)]
     if isinstance(part, McpSourceSettings):
-        found += _of_command(part.command)
+        found += _secrets_in_command(part.command)
         found += [value for name, value in (*part.env.items(), *part.headers.items()) if _is_secret(name, value)]
         found += [value.partition(" ")[2] for value in found if value.lower().startswith(_SCHEMES)]
     return found
 
 
 def _is_secret(name: str, value: str) -> bool:
-    return _NAME.search(name) is not None and _VARIABLE not in value
+    return _SECRET_NAME.search(name) is not None and _REFERENCE not in value
 
 
 def _is_key(name: str, value: str) -> bool:
-    is_named = _KEY_NAME.fullmatch(name) is not None and _VARIABLE not in value
-    return is_named and len(value) >= _SHORTEST and _PLAIN.fullmatch(value) is None
+    is_named = _KEY_NAME.fullmatch(name) is not None and _REFERENCE not in value
+    return is_named and len(value) >= _MIN_SECRET_LENGTH and _PLAIN.fullmatch(value) is None
 
 
 def _urls(part: OpenApiSourceSettings | McpSourceSettings) -> Iterator[str]:
@@ -74,14 +75,14 @@ def _urls(part: OpenApiSourceSettings | McpSourceSettings) -> Iterator[str]:
     return (url for url in urls if url and "://" in url)
 
 
-def _of_url(url: str) -> Iterator[str]:
+def _secrets_in_url(url: str) -> Iterator[str]:
     parts = urlsplit(url)
     yield parts.password or ""
     yield from (value for name, value in parse_qsl(parts.query) if _is_key(name, value))
 
 
-def _of_command(command: tuple[str, ...]) -> Iterator[str]:
-    """Values of options that are named like secrets, and of variables that an argument sets: `--token x`, `KEY=x`."""
+def _secrets_in_command(command: tuple[str, ...]) -> Iterator[str]:
+    """The values of arguments that are named like credentials: `--token x`, `KEY=x`."""
     for argument, after in zip(command, (*command[1:], ""), strict=False):
         option = _OPTION.fullmatch(argument)
         assigned = option if option and option[2] is not None else _ASSIGNED.fullmatch(argument)
@@ -101,13 +102,13 @@ FLAGS = {
     TENANT: "--tenant",
     "cache_max_age_hours": "--no-cache",
 } | {setting.field: setting.flag for setting in LIMIT_SETTINGS.values()}
-_NEARLY = 0.85
+_TYPO_CUTOFF = 0.85
 OPENAPI_FIELDS = ("openapi_spec", "base_api_url")
 
 
 @dataclass(frozen=True, slots=True)
 class SettingsLayer:
-    """Values of one origin, by field."""
+    """The values of one origin, by field."""
 
     origin: str
     values: Mapping[str, Any] = field(repr=False)
@@ -116,9 +117,9 @@ class SettingsLayer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Invocation:
-    """What a configuration was made from besides files and environment; enough to make it again.
+    """The command line that a configuration was loaded for, from which it can be loaded again.
 
-    `flags` are values by field, `folder` is where the files were looked for.
+    `flags` are values by field, `folder` is where the search for settings files starts.
     """
 
     flags: Mapping[str, Any] = field(default_factory=dict, repr=False)
@@ -127,7 +128,7 @@ class Invocation:
     folder: Path = Path()
 
     def stored(self) -> dict[str, Any]:
-        """As it may be written down: without secrets."""
+        """The invocation as it is stored with a run, without secrets."""
         flags = {name: value for name, value in self.flags.items() if name not in SECRETS}
         config = None if self.config is None else str(self.config.resolve())
         return {"flags": flags, "config": config, "tools": list(self.tools), "folder": str(self.folder)}
@@ -135,10 +136,10 @@ class Invocation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Configuration:
-    """The settings in force, where each came from, and the variables that `auth` entries may name.
+    """The effective settings, their origins, and the variables that `auth` entries may name.
 
-    `flags` are the fields that the command line gave; a source named there is the only one. `remarks` are what looks
-    like a mistake and harms nothing.
+    `flags` are the fields set on the command line; a source given there is the only one. `warnings` are probable
+    mistakes that stop nothing.
     """
 
     settings: Settings
@@ -147,10 +148,10 @@ class Configuration:
     flags: frozenset[str] = frozenset()
     variables: Mapping[str, str] = field(default_factory=dict, repr=False)
     invocation: Invocation = field(default_factory=Invocation)
-    remarks: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     def sources(self) -> dict[str, OpenApiSourceSettings | McpSourceSettings]:
-        """Every source by name: those of the files, and `api` and `mcp` from the settings of these names."""
+        """Every source by name: those of the files, `api` of BASE_API_URL and OPENAPI_SPEC, and `mcp` of MCP_URL."""
         is_openapi_flagged = bool(self.flags & set(OPENAPI_FIELDS))
         is_mcp_flagged = "mcp_url" in self.flags
         is_any_flagged = is_openapi_flagged or is_mcp_flagged
@@ -181,77 +182,75 @@ class Configuration:
         return McpSourceSettings.model_validate({"kind": "mcp", "command": address, "auth": auth})
 
     def credential(self, variable: str, *, owner: str) -> SecretStr:
-        """The value of the variable that `owner` names. Raises ConfigurationError where it is not set."""
+        """The value of a variable that `owner` refers to. Raises ConfigurationError if it is not set."""
         field_name = variable.lower()
         value = getattr(self.settings, field_name) if field_name in SECRETS else None
         if isinstance(value, SecretStr):
             return value
         if not self.variables.get(variable):
             raise ConfigurationError(
-                f"'{owner}' takes its credential from the variable '{variable}', which is not set. Set it in the "
-                "environment or in '.env'.",
+                f"'{owner}' needs the variable '{variable}', which is not set. Set it in the environment or in '.env'.",
                 setting=variable,
             )
         return SecretStr(self.variables[variable])
 
     def secrets(self) -> frozenset[str]:
-        """Every value that must never be shown: of the settings, and of the variables that entries name."""
+        """Every secret value: of the settings, of the variables that entries refer to, and literal ones."""
         named = [getattr(self.settings, name) for name in SECRETS]
         sources = self.structure.sources.values()
         auths = [name for part in sources for name in secret_variables_of(part.auth)]
         inside = [name for part in sources if isinstance(part, McpSourceSettings) for name in secret_variables(part)]
         keys = [model.key_variable for model in self.structure.models.values() if model.key_variable]
         values = [self.variables.get(name, "") for name in (*auths, *keys, *inside)]
-        values += [secret for part in self.sources().values() for secret in written_out(part)]
+        values += [secret for part in self.sources().values() for secret in literal_secrets(part)]
         return frozenset(filter(None, [*(value.get_secret_value() for value in named if value), *values]))
 
 
 def load(
     flags: Mapping[str, Any] | None = None, *, config: Path | None = None, tools: Globs = (), folder: Path | None = None
 ) -> Configuration:
-    """Read every layer as seen from `folder` (the working directory). Raises ConfigurationError."""
+    """Load every layer, searching files from `folder` (by default the working directory). Raises ConfigurationError."""
     here = (folder or Path.cwd()).resolve()
     given = {name: value for name, value in (flags or {}).items() if value is not None}
     named = SettingsLayer("flag", given, SettingsFile(tools=tools))
     dotenvs = [path for parent in parents_to_repo_root(here) if (path := parent / ".env").is_file()]
-    surroundings = [named, _environment_layer(), *(_dotenv_layer(path) for path in dotenvs)]
-    files = _file_layers(_project_file(here, config), surroundings)
-    layers = [*surroundings, *files]
+    overrides = [named, _environment_layer(), *(_dotenv_layer(path) for path in dotenvs)]
+    layers = [*overrides, *_file_layers(_project_file(here, config), overrides)]
     return Configuration(
-        settings=_settings_of(layers),
-        structure=_merged(layers),
+        settings=_merge_settings(layers),
+        structure=_merge_structures(layers),
         origins={name: _origin(layers, name) for name in FIELDS},
         flags=frozenset(given),
         variables=_variables(dotenvs),
         invocation=Invocation(flags=given, config=config, tools=tools, folder=here),
-        remarks=tuple(remark for path in dotenvs for remark in _remarks(path)),
+        warnings=tuple(warning for path in dotenvs for warning in _misspelled_names(path)),
     )
 
 
 def _environment_layer() -> SettingsLayer:
-    return SettingsLayer("environment", _known(EnvSettingsSource(Settings)()))
+    return SettingsLayer("environment", _only_settings(EnvSettingsSource(Settings)()))
 
 
 def _dotenv_layer(path: Path) -> SettingsLayer:
     try:
-        return SettingsLayer(str(path), _known(DotEnvSettingsSource(Settings, env_file=path)()))
+        return SettingsLayer(str(path), _only_settings(DotEnvSettingsSource(Settings, env_file=path)()))
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigurationError(
-            f"the file '{path}' cannot be read: {error}. Mend it or take it away.", setting=str(path)
+            f"cannot read '{path}': {error}. Fix or remove the file.", setting=str(path)
         ) from error
 
 
-def _known(values: Mapping[str, Any]) -> dict[str, Any]:
+def _only_settings(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if name in FIELDS}
 
 
-def _remarks(path: Path) -> Iterator[str]:
-    """Names in a `.env` that are nearly those of settings. Other names are other programs' or those of credentials."""
+def _misspelled_names(path: Path) -> Iterator[str]:
+    """Warnings about names in a `.env` that resemble a setting. Others may belong to other programs."""
     names = {name_of(field) for field in FIELDS}
     for name in dotenv_values(path):
-        near = get_close_matches(name.upper(), names, n=1, cutoff=_NEARLY)
+        near = get_close_matches(name.upper(), names, n=1, cutoff=_TYPO_CUTOFF)
         if name.upper() not in names and near and near[0][0] == name[0].upper():
-            yield f"'{name}' in '{path}' is no setting; did you mean '{near[0]}'?"
+            yield f"unknown setting '{name}' in '{path}'; did you mean '{near[0]}'?"
 
 
 def _variables(dotenvs: list[Path]) -> dict[str, str]:
@@ -285,22 +284,22 @@ def _require_profile(profile: Any, mappings: list[tuple[Path, dict[str, Any]]]) 
     known = sorted({name for _, mapping in mappings for name in mapping.get("profiles") or {}})
     if profile and profile not in known:
         raise ConfigurationError(
-            f"'RUNAX_PROFILE' is '{profile}', and no settings file has such a profile. "
-            + (f"Choose one of {', '.join(known)}, or write it." if known else "Write one under 'profiles'."),
+            f"unknown profile '{profile}' (RUNAX_PROFILE). "
+            + (f"Known profiles: {', '.join(known)}." if known else "Define it under 'profiles' in runax.yaml."),
             setting="RUNAX_PROFILE",
         )
 
 
 def _file_layer(mapping: Mapping[str, Any], path: Path, *, origin: str, has_secrets: bool) -> SettingsLayer:
-    if is_of_servers(mapping):
+    if has_mcp_servers(mapping):
         return SettingsLayer(origin, {}, SettingsFile(sources=dict(mcp_servers(mapping, path=path))))
     values = {key.lower(): value for key, value in mapping.items() if key not in STRUCTURE_KEYS | FILE_ONLY_KEYS}
     values |= {key.lower(): value for key, value in (mapping.get("limits") or {}).items()}
     for key in values:
-        _require_known(key, path)
+        _require_only_settings(key, path)
         if key in SECRETS and not has_secrets:
             raise ConfigurationError(
-                f"'{path}' holds the secret '{key}'. Put it into '.env' or the environment and take it out of here.",
+                f"'{path}' contains the secret '{key}'. Move it to '.env' or to the environment.",
                 setting=name_of(key),
             )
     if "profile" in mapping:
@@ -318,12 +317,12 @@ def _file_structure(mapping: Mapping[str, Any], path: Path) -> SettingsFile:
     )
 
 
-def _require_known(key: str, path: Path) -> None:
+def _require_only_settings(key: str, path: Path) -> None:
     if key in FIELDS:
         return
     near = get_close_matches(key, [*FIELDS, *STRUCTURE_KEYS, *FILE_ONLY_KEYS], n=1)
-    hint = f" Did you mean '{near[0]}'?" if near else " `runax config show` lists the names."
-    raise ConfigurationError(f"'{path}' has the unknown setting '{key}'.{hint}", setting=key)
+    hint = f"did you mean '{near[0]}'?" if near else "`runax config show` lists the settings."
+    raise ConfigurationError(f"unknown setting '{key}' in '{path}'; {hint}", setting=key)
 
 
 def _first(layers: list[SettingsLayer], name: str) -> Any:
@@ -335,26 +334,27 @@ def _origin(layers: list[SettingsLayer], name: str) -> str:
     return f"flag {FLAGS[name]}" if origin == "flag" else origin
 
 
-def _settings_of(layers: list[SettingsLayer]) -> Settings:
+def _merge_settings(layers: list[SettingsLayer]) -> Settings:
     values = {name: _first(layers, name) for name in FIELDS if any(name in layer.values for layer in layers)}
     try:
         return Settings(**values)
     except ValidationError as error:
-        raise _told(error, layers) from error
+        raise _settings_error(error, layers) from error
 
 
-def _told(error: ValidationError, layers: list[SettingsLayer]) -> ConfigurationError | UsageError:
+def _settings_error(error: ValidationError, layers: list[SettingsLayer]) -> ConfigurationError | UsageError:
     first = error.errors()[0]
     name, origin = str(first["loc"][0]), _origin(layers, str(first["loc"][0]))
     shown = MASK if name in SECRETS else str(first["input"])
-    default = f"the default is {default_of(name)}" if default_of(name) else "it has no default"
+    default = f"the default is {default_of(name)}" if default_of(name) else "there is no default"
     if origin.startswith("flag"):
-        return UsageError(f"'{FLAGS[name]} {shown}': {describe_error(first)}. Correct it or leave it out; {default}.")
-    text = f"'{name_of(name)}' is '{shown}' ({origin}): {describe_error(first)}. Correct it or take it away; {default}."
+        separator = "=" if " " in FLAGS[name] else " "
+        return UsageError(f"'{FLAGS[name]}{separator}{shown}': {describe_error(first)}; {default}.")
+    text = f"'{name_of(name)}' is '{shown}' ({origin}): {describe_error(first)}; {default}."
     return ConfigurationError(text, setting=name_of(name))
 
 
-def _merged(layers: list[SettingsLayer]) -> SettingsFile:
+def _merge_structures(layers: list[SettingsLayer]) -> SettingsFile:
     sources: dict[str, Any] = {}
     models: dict[Any, Any] = {}
     prices: dict[str, Any] = {}

@@ -1,7 +1,6 @@
-"""`mcpServers` files as the clients of MCP write them, and the variables that their entries name.
+"""Reads `mcpServers` files of other MCP clients, in the spellings that are in use.
 
-Knows the spellings that are in use. Knows nothing of how a server is reached. A flawed entry becomes a source that says
-what is wrong with it, so that the other servers of the file can be used.
+An invalid entry becomes a source with an error, so that the other servers of the file can be used.
 """
 
 import os
@@ -21,105 +20,99 @@ from runax_cli.settings.file_schema import McpSourceSettings
 
 _VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 _SECRET = re.compile(r"key|token|secret|pass|auth|credential", re.IGNORECASE)
-_ASKED = re.compile(r"\$\{(?!env:)([A-Za-z]+):(?!-)([^}]*)\}")
-_TOP = ("mcpServers", "servers", "context_servers")
+_CLIENT_INPUT = re.compile(r"\$\{(?!env:)([A-Za-z]+):(?!-)([^}]*)\}")
+_SERVER_KEYS = ("mcpServers", "servers", "context_servers")
 _SHELLS = frozenset({"cmd", "cmd.exe"})
-_URLS = ("url", "serverUrl", "httpUrl")
+_URL_KEYS = ("url", "serverUrl", "httpUrl")
 
 
-def is_of_servers(mapping: Mapping[str, Any]) -> bool:
-    """Whether a file is one of servers, by the names under which clients keep them."""
-    return _listed(mapping) is not None
+def has_mcp_servers(mapping: Mapping[str, Any]) -> bool:
+    """Whether a file lists MCP servers, under one of the keys that clients use."""
+    return _server_entries(mapping) is not None
 
 
 def mcp_servers(mapping: Mapping[str, Any], *, path: Path) -> dict[str, McpSourceSettings]:
-    """The sources of such a file: `command`, `args`, `env` and `cwd`, or `url` and `headers`; disabled ones are none.
-
-    Raises ConfigurationError where the file has no servers at all.
-    """
-    servers = _listed(mapping)
+    """The sources of an `mcpServers` file, without disabled entries. Raises ConfigurationError if it has no servers."""
+    servers = _server_entries(mapping)
     if isinstance(servers, list) and servers:
         servers = {str(entry.get("name", n)): entry for n, entry in enumerate(servers) if isinstance(entry, dict)}
     if not isinstance(servers, dict):
         raise ConfigurationError(
-            f"the settings file '{path}' cannot be used: it has no mapping 'mcpServers' of names to servers. "
-            "Mend it, or name another one.",
+            f"invalid settings file '{path}': 'mcpServers' must be a mapping of names to servers.",
             setting=str(path),
         )
-    return {str(name): _part(str(name), entry, path) for name, entry in servers.items() if not _is_disabled(entry)}
+    return {str(name): _source(str(name), entry, path) for name, entry in servers.items() if not _is_disabled(entry)}
 
 
-def _listed(mapping: Mapping[str, Any]) -> Any:
+def _server_entries(mapping: Mapping[str, Any]) -> Any:
     inner = mapping.get("mcp")
     places = (mapping, inner) if isinstance(inner, dict) else (mapping,)
-    return next((place[name] for place in places for name in _TOP if name in place), None)
+    return next((place[name] for place in places for name in _SERVER_KEYS if name in place), None)
 
 
 def expanded(text: str, value_of: Callable[[str], str | None]) -> str:
-    """The text with `${NAME}` and `${NAME:-default}` replaced; a variable that is empty counts as not set.
+    """The text with `${NAME}` and `${NAME:-default}` replaced; an empty variable counts as unset.
 
-    Raises KeyError naming the variable where it is not set and there is no default.
+    Raises KeyError with the name of an unset variable that has no default.
     """
 
     def value(match: re.Match[str]) -> str:
-        found = value_of(match[1]) or match[2]
-        if found is None:
+        replacement = value_of(match[1]) or match[2]
+        if replacement is None:
             raise KeyError(match[1])
-        return found
+        return replacement
 
     return _VARIABLE.sub(value, text)
 
 
 def secret_variables(part: McpSourceSettings) -> frozenset[str]:
-    """The variables that hold secrets: those in headers, and those anywhere else that are named like secrets."""
-    named = [value for key, value in part.env.items() if _SECRET.search(f"{key} {value}")]
-    told = [match[1] for text in (*named, *part.headers.values()) for match in _VARIABLE.finditer(text)]
-    open_texts = (*part.command, part.url or "")
-    told += [match[1] for text in open_texts for match in _VARIABLE.finditer(text) if _SECRET.search(match[1])]
-    return frozenset(told)
+    """The variables that hold secrets: those in headers, and elsewhere those named like secrets."""
+    secret_texts = [value for key, value in part.env.items() if _SECRET.search(f"{key} {value}")]
+    names = [match[1] for text in (*secret_texts, *part.headers.values()) for match in _VARIABLE.finditer(text)]
+    other_texts = (*part.command, part.url or "")
+    names += [match[1] for text in other_texts for match in _VARIABLE.finditer(text) if _SECRET.search(match[1])]
+    return frozenset(names)
 
 
 def _is_disabled(entry: object) -> bool:
     return isinstance(entry, dict) and (entry.get("disabled") is True or entry.get("enabled") is False)
 
 
-def _part(name: str, entry: object, path: Path) -> McpSourceSettings:
+def _source(name: str, entry: object, path: Path) -> McpSourceSettings:
     where = f"the server '{name}' in '{path}'"
     if not isinstance(entry, dict):
-        return McpSourceSettings(kind="mcp", flaw=f"{where} is no mapping; give it a 'command' or a 'url'")
-    entry = _unfolded(entry)
-    url = next((entry[key] for key in _URLS if entry.get(key)), None)
+        return McpSourceSettings(kind="mcp", flaw=f"{where} must be a mapping with a 'command' or a 'url'")
+    entry = _flatten_command(entry)
+    url = next((entry[key] for key in _URL_KEYS if entry.get(key)), None)
     command, arguments = entry.get("command"), entry.get("args") or []
     if (url is None) == (not command):
-        return McpSourceSettings(kind="mcp", flaw=f"{where} needs either a 'command' or a 'url'; give it one of them")
+        return McpSourceSettings(kind="mcp", flaw=f"{where} must have either a 'command' or a 'url'")
     if not isinstance(arguments, list) or not isinstance(command, str | None):
-        return McpSourceSettings(
-            kind="mcp", flaw=f"{where} has a 'command' that is no text, or 'args' that are no list"
-        )
+        return McpSourceSettings(kind="mcp", flaw=f"{where}: 'command' must be a string and 'args' a list")
     given = {
         "kind": "mcp",
         "url": url,
-        "command": _command(command, [*map(_text, arguments)]) if command else (),
-        "cwd": _at_home(entry.get("cwd")),
-        "env": _texts(entry.get("env")),
-        "headers": _texts(entry.get("headers")),
+        "command": _command(command, [*map(_as_text, arguments)]) if command else (),
+        "cwd": _expand_home(entry.get("cwd")),
+        "env": _as_texts(entry.get("env")),
+        "headers": _as_texts(entry.get("headers")),
     }
     try:
-        return McpSourceSettings.model_validate(_with_file(_placed(given, path), entry, path))
+        return McpSourceSettings.model_validate(_with_env_file(_resolve_variables(given, path), entry, path))
     except _MissingValue as error:
         return McpSourceSettings(kind="mcp", flaw=f"{where} {error}")
     except ValidationError as error:
         first = error.errors()[0]
-        place, shown = setting_path(first["loc"]), masked_value(first["loc"], first["input"])
-        return McpSourceSettings(kind="mcp", flaw=f"{where}: '{place}' is {shown:.80}: {describe_error(first)}")
+        place, value = setting_path(first["loc"]), masked_value(first["loc"], first["input"])
+        return McpSourceSettings(kind="mcp", flaw=f"{where}: '{place}' is {value:.80}: {describe_error(first)}")
 
 
 class _MissingValue(Exception):
-    """What an entry names is not to be had here."""
+    """An entry refers to a value that is not available."""
 
 
-def _unfolded(entry: dict[str, Any]) -> dict[str, Any]:
-    """An entry whose `command` holds what others write beside it."""
+def _flatten_command(entry: dict[str, Any]) -> dict[str, Any]:
+    """The entry with the members of a `command` object moved to the top level, where other clients put them."""
     command = entry.get("command")
     if not isinstance(command, dict):
         return entry
@@ -127,8 +120,8 @@ def _unfolded(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def _command(command: str, arguments: list[object]) -> list[object]:
-    """The command: a whole line where nothing of that name exists, and without the shell of another system."""
-    command = str(_at_home(command))
+    """The command as a list: a whole command line is split, and `cmd /c` of Windows is dropped elsewhere."""
+    command = str(_expand_home(command))
     if not arguments and " " in command and not Path(command).exists() and "${" not in command:
         with suppress(ValueError):
             return list(shlex.split(command))
@@ -136,24 +129,24 @@ def _command(command: str, arguments: list[object]) -> list[object]:
     return arguments[1:] if is_shell and len(arguments) > 1 else [command, *arguments]
 
 
-def _at_home(value: object) -> object:
-    """The value, with `~` as a shell would read it."""
+def _expand_home(value: object) -> object:
+    """The value with a leading `~` replaced by the home folder."""
     return str(Path(value).expanduser()) if isinstance(value, str) and value.startswith("~/") else value
 
 
-def _placed(value: Any, path: Path) -> Any:
-    """The entry with the names of places filled in that editors know; `inputs` are asked of nobody here."""
+def _resolve_variables(value: Any, path: Path) -> Any:
+    """The entry with editor variables such as `${workspaceFolder}` replaced. Raises _MissingValue for `${input:…}`."""
     if isinstance(value, dict):
-        return {key: _placed(inner, path) for key, inner in value.items()}
+        return {key: _resolve_variables(inner, path) for key, inner in value.items()}
     if isinstance(value, list):
-        return [_placed(inner, path) for inner in value]
+        return [_resolve_variables(inner, path) for inner in value]
     if not isinstance(value, str):
         return value
-    if (asked := _ASKED.search(value)) is not None:
-        name = re.sub(r"[^A-Za-z0-9]+", "_", asked[2]).upper() or "NAME"
+    if (requested := _CLIENT_INPUT.search(value)) is not None:
+        name = re.sub(r"[^A-Za-z0-9]+", "_", requested[2]).upper() or "NAME"
         raise _MissingValue(
-            f"asks for '{asked[0]}', which only the client that wrote the file can give. "
-            f"Name a variable of the environment in its place, such as '${{{name}}}'."
+            f"needs '{requested[0]}', which only the client that wrote the file can provide. "
+            f"Use an environment variable instead, such as '${{{name}}}'."
         )
     folder = path.absolute().parent
     folder = folder.parent if folder.name in (".vscode", ".cursor") else folder
@@ -163,28 +156,30 @@ def _placed(value: Any, path: Path) -> Any:
     return value
 
 
-def _with_file(given: dict[str, Any], entry: dict[str, Any], path: Path) -> dict[str, Any]:
-    """The entry with the variables of its `envFile`; those written in the entry itself go first."""
+def _with_env_file(given: dict[str, Any], entry: dict[str, Any], path: Path) -> dict[str, Any]:
+    """The entry with the variables of its `envFile`; those in the entry itself take precedence."""
     named = entry.get("envFile")
     if not isinstance(named, str) or not isinstance(given["env"], dict):
         return given
-    file = path.absolute().parent / str(_at_home(_placed(named, path)))
+    file = path.absolute().parent / str(_expand_home(_resolve_variables(named, path)))
     if not file.is_file():
-        raise _MissingValue(f"names the file '{named}' in 'envFile', which is not there. Write it, or take it out.")
+        raise _MissingValue(
+            f"refers to the file '{named}' in 'envFile', which does not exist. Create it, or remove 'envFile'."
+        )
     values = {key: value or "" for key, value in dotenv_values(file, interpolate=False).items()}
     return {**given, "env": {**values, **given["env"]}}
 
 
-def _texts(values: object) -> object:
-    """Numbers and truth values as the texts that a process would get."""
+def _as_texts(values: object) -> object:
+    """The values as strings for an environment or for headers."""
     if values is None:
         return {}
     if not isinstance(values, dict):
         return values
-    return {key: _text(value) for key, value in values.items() if value is not None}
+    return {key: _as_text(value) for key, value in values.items() if value is not None}
 
 
-def _text(value: object) -> object:
+def _as_text(value: object) -> object:
     if isinstance(value, bool):
         return str(value).lower()
     return str(value) if isinstance(value, int | float) else value

@@ -23,10 +23,10 @@ _UNSAFE = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 def to_json(value: Any, *, is_ascii: bool = False) -> str:
     r"""`value` as compact JSON on one line. What could steer a terminal, or cannot be encoded, is written `\uXXXX`."""
     text = json.dumps(_finite(value), ensure_ascii=is_ascii, separators=(",", ":"), default=str, allow_nan=False)
-    return disarmed(text)
+    return escape_controls(text)
 
 
-def disarmed(json_text: str) -> str:
+def escape_controls(json_text: str) -> str:
     r"""JSON that was made elsewhere, with everything in it that could steer a terminal written `\uXXXX`."""
     return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", json_text)
 

@@ -8,7 +8,7 @@ from fastapi import FastAPI, Response
 
 from mock_api.app import create_app
 from mock_api.serving import serve
-from runax_cli.commands import plan, query
+from runax_cli.commands import ask, plan
 from runax_cli.commands.demo import TOKEN, demo_configuration
 from runax_cli.commands.options import CommonOptions, OutputOptions
 from runax_cli.core.results import QuestionForecast, RunResult
@@ -24,7 +24,7 @@ def common(form: Any) -> CommonOptions:
 
 async def forecast_of(question: str, capsys: Any, **settings: Any) -> QuestionForecast:
     async with serve(create_app(token=TOKEN), port=0) as url:
-        code = await plan.forecast(question, common("json"), demo_configuration(url, **settings))
+        code = await plan.print_forecast(question, common("json"), demo_configuration(url, **settings))
     report = QuestionForecast.model_validate_json(capsys.readouterr().out)
     assert report.exit_code == code
     return report
@@ -34,9 +34,9 @@ async def forecast_of(question: str, capsys: Any, **settings: Any) -> QuestionFo
 async def test_the_forecast_is_within_a_quarter_of_what_is_used(question: str, capsys: Any) -> None:
     async with serve(create_app(token=TOKEN), port=0) as url:
         configuration = demo_configuration(url)
-        assert await plan.forecast(question, common("json"), configuration) == 0
+        assert await plan.print_forecast(question, common("json"), configuration) == 0
         told = QuestionForecast.model_validate_json(capsys.readouterr().out)
-        assert await query.ask(question, common("json"), configuration) == 0
+        assert await ask.ask_question(question, common("json"), configuration) == 0
         result = RunResult.model_validate_json(capsys.readouterr().out)
     used = result.usage.input_tokens + result.usage.output_tokens
     assert told.tokens_range.low <= used <= (told.tokens_range.high or 0)
@@ -87,7 +87,9 @@ async def test_pages_whose_number_nobody_tells_are_not_made_up(capsys: Any) -> N
         return [{"id": 30 * p + n} for n in range(30)]
 
     async with serve(app, port=0) as url:
-        assert await plan.forecast("How many books are there per id?", common("json"), demo_configuration(url)) == 0
+        assert (
+            await plan.print_forecast("How many books are there per id?", common("json"), demo_configuration(url)) == 0
+        )
     (part,) = QuestionForecast.model_validate_json(capsys.readouterr().out).parts
     (call,) = part.calls
     assert (call.is_lookup, call.records_total, call.pages, call.requests) == (False, None, None, None)
@@ -97,7 +99,7 @@ async def test_pages_whose_number_nobody_tells_are_not_made_up(capsys: Any) -> N
 
 async def test_text_has_a_few_lines_for_each_part(capsys: Any) -> None:
     async with serve(create_app(token=TOKEN), port=0) as url:
-        assert await plan.forecast(MARTEN, common("text"), demo_configuration(url)) == 0
+        assert await plan.print_forecast(MARTEN, common("text"), demo_configuration(url)) == 0
     out = capsys.readouterr().out
     assert 'lookup  list_customers {"name":"Baláž"}: 1 record' in out
     assert "paginated_reduction: 261 records" in out
@@ -113,7 +115,7 @@ async def test_text_has_a_few_lines_for_each_part(capsys: Any) -> None:
 
 async def test_a_source_that_fails_is_told_by_the_exit_code(capsys: Any) -> None:
     async with serve(create_app(token="another"), port=0) as url:
-        code = await plan.forecast(COUNT, common("json"), demo_configuration(url))
+        code = await plan.print_forecast(COUNT, common("json"), demo_configuration(url))
     told = QuestionForecast.model_validate_json(capsys.readouterr().out)
     assert (code, told.exit_code) == (4, 4)
     assert told.parts[0].calls[0].error

@@ -12,7 +12,7 @@ from adapters.clock import SystemClock
 from runax_cli.executor.executor import Executor
 from runax_cli.executor.fetch.snapshot import Reuse
 from runax_cli.executor.store.dataset import DatasetStore
-from runax_cli.runtime.sources import identities_of
+from runax_cli.runtime.sources import source_fingerprints
 from runax_cli.settings.loader import load
 from tests.contract.executor.conftest import BY_OFFSET, PROMPTS, Bench, ticket
 
@@ -88,7 +88,7 @@ def test_a_token_a_server_and_a_folder_are_each_part_of_an_identity(
     monkeypatch.chdir(tmp_path)
 
     def identities() -> dict[str, str]:
-        return identities_of(load(config=settings))
+        return source_fingerprints(load(config=settings))
 
     seen: list[dict[str, Any]] = [identities()]
     assert identities() == seen[0]

@@ -3,7 +3,7 @@
 import json
 
 from adapters.base import Effect, RequestPreview, ToolSpec
-from runax_cli.commands.conversation import BODY_SHOWN, lines_about
+from runax_cli.commands.conversation import BODY_SHOWN, approval_prompt
 from runax_cli.guard.approval import ApprovalRequest
 
 
@@ -15,7 +15,7 @@ def request(body: object, *, place: str = "https://shop.test/orders", locator: s
 
 
 def test_method_url_and_body_are_shown() -> None:
-    text = "\n".join(lines_about(request({"customer": 4, "note": "příliš"})))
+    text = "\n".join(approval_prompt(request({"customer": 4, "note": "příliš"})))
     assert "POST https://shop.test/orders" in text
     assert '"customer": 4' in text
     assert "příliš" in text
@@ -23,14 +23,14 @@ def test_method_url_and_body_are_shown() -> None:
 
 def test_the_end_of_a_long_body_is_not_left_out_silently() -> None:
     body = {"note": "x" * BODY_SHOWN, "admin": True}
-    lines = lines_about(request(body))
+    lines = approval_prompt(request(body))
     hidden = len(json.dumps(body, indent=2)) - BODY_SHOWN
     assert f"{hidden:,} more characters" in lines[-1]
 
 
 def test_nothing_in_a_request_steers_the_terminal_or_forges_a_line_of_its_own() -> None:
     evil = "\x1b[2K\x1b]52;c;ZWNobw==\x07\u202e\x9b31m"
-    told = lines_about(
+    told = approval_prompt(
         request("Allow it? [y/N] y\n'harmless' changes nothing" + evil, place=f"https://shop.test/{evil}", locator=evil)
     )
     text = "\n".join(told)
@@ -41,5 +41,5 @@ def test_nothing_in_a_request_steers_the_terminal_or_forges_a_line_of_its_own() 
 def test_without_a_request_the_arguments_are_shown() -> None:
     asked = request(None)
     bare = ApprovalRequest(asked.tool, {"customer": 4})
-    assert '"customer": 4' in "\n".join(lines_about(bare))
-    assert "POST /orders" in "\n".join(lines_about(bare))
+    assert '"customer": 4' in "\n".join(approval_prompt(bare))
+    assert "POST /orders" in "\n".join(approval_prompt(bare))

@@ -4,8 +4,9 @@ import pytest
 from typer.testing import CliRunner
 
 from runax_cli.commands.options import AnswerOptions, CommonOptions, LimitOptions, OutputOptions, SourceOptions
+from runax_cli.settings.limits import LIMIT_SETTINGS
 from runax_cli.settings.loader import FLAGS
-from runax_cli.settings.settings import FIELDS, LIMIT_SETTINGS, Settings
+from runax_cli.settings.settings import FIELDS, Settings
 
 
 def test_every_flag_overrides_a_setting() -> None:
@@ -23,7 +24,7 @@ def test_options_after_the_command_win_over_those_before() -> None:
 def test_every_limit_has_a_setting_a_flag_and_a_meaning_from_the_one_table() -> None:
     for setting in LIMIT_SETTINGS.values():
         field = Settings.model_fields[setting.field]
-        assert (field.default, field.description) == (setting.default, setting.text)
+        assert (field.default, field.description) == (setting.default, setting.help)
         assert FLAGS[setting.field] == setting.flag
 
 

@@ -8,7 +8,7 @@ from typing import TextIO
 
 import pytest
 
-from runax_cli.commands.question import question_of
+from runax_cli.commands.ask import question_of
 from runax_cli.core.errors import UsageError
 
 

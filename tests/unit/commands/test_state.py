@@ -6,7 +6,14 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runax_cli.runtime.state import SessionFolder, journal_path, remove, session_folder, stored_sessions, to_remove
+from runax_cli.runtime.state import (
+    SessionFolder,
+    journal_path,
+    remove,
+    session_folder,
+    sessions_to_remove,
+    stored_sessions,
+)
 
 SESSIONS = st.lists(
     st.builds(SessionFolder, st.just(Path("x")), st.integers(0, 1000), st.floats(0, 100, allow_nan=False)), max_size=20
@@ -15,7 +22,7 @@ SESSIONS = st.lists(
 
 @given(SESSIONS, st.integers(0, 5000), st.floats(0, 100))
 def test_what_is_kept_is_young_enough_and_fits(sessions: list[SessionFolder], cap: int, max_age_s: float) -> None:
-    removed = list(to_remove(sessions, max_bytes=cap, max_age_s=max_age_s))
+    removed = list(sessions_to_remove(sessions, max_bytes=cap, max_age_s=max_age_s))
     kept = list(sessions)
     for session in removed:
         kept.remove(session)
@@ -25,12 +32,12 @@ def test_what_is_kept_is_young_enough_and_fits(sessions: list[SessionFolder], ca
 
 @given(SESSIONS)
 def test_nothing_is_removed_without_need(sessions: list[SessionFolder]) -> None:
-    assert to_remove(sessions, max_bytes=20_000, max_age_s=100) == ()
+    assert sessions_to_remove(sessions, max_bytes=20_000, max_age_s=100) == ()
 
 
 def test_the_oldest_go_first() -> None:
     old, young = SessionFolder(Path("old"), 10, 50.0), SessionFolder(Path("young"), 10, 1.0)
-    assert to_remove([old, young], max_bytes=10, max_age_s=100) == (old,)
+    assert sessions_to_remove([old, young], max_bytes=10, max_age_s=100) == (old,)
 
 
 def test_a_session_in_use_is_not_listed_and_one_that_ended_is(tmp_path: Path) -> None:

@@ -210,7 +210,7 @@ def test_every_setting_has_a_meaning() -> None:
 
 def test_a_name_in_a_dotenv_that_is_nearly_a_setting_is_remarked(repository: Path) -> None:
     path = write(repository / ".env", "LLM_NAMES=x\nMAX_STEP=3\nMAX_CALLS=3\nOTHER_PROGRAM=1\nOLLAMA_API_KEY=k\n")
-    assert load().remarks == (
+    assert load().warnings == (
         f"'LLM_NAMES' in '{path}' is no setting; did you mean 'LLM_NAME'?",
         f"'MAX_STEP' in '{path}' is no setting; did you mean 'MAX_STEPS'?",
     )
@@ -218,4 +218,4 @@ def test_a_name_in_a_dotenv_that_is_nearly_a_setting_is_remarked(repository: Pat
 
 def test_a_dotenv_without_mistakes_needs_no_remark(repository: Path) -> None:
     write(repository / ".env", "LLM_NAME=x\nllm_api=chat\n")
-    assert load().remarks == ()
+    assert load().warnings == ()

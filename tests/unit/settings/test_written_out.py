@@ -6,7 +6,7 @@ import pytest
 
 from runax_cli.core.errors import ConfigurationError
 from runax_cli.settings.file_schema import McpSourceSettings, OpenApiSourceSettings, structure_of
-from runax_cli.settings.loader import written_out
+from runax_cli.settings.loader import literal_secrets
 from runax_cli.settings.mcp_servers import mcp_servers, secret_variables
 
 
@@ -27,14 +27,14 @@ from runax_cli.settings.mcp_servers import mcp_servers, secret_variables
     ],
 )
 def test_values_of_options_named_like_keys_are_secrets(command: tuple[str, ...], secrets: list[str]) -> None:
-    assert written_out(McpSourceSettings(kind="mcp", command=command)) == secrets
+    assert literal_secrets(McpSourceSettings(kind="mcp", command=command)) == secrets
 
 
 def test_passwords_and_keys_in_addresses_are_secrets() -> None:
     part = OpenApiSourceSettings(
         kind="openapi", base_url="http://u:pw-1234@h.x", document="http://h.x/doc?api_key=Abc123&page=abcdef7"
     )
-    assert [secret for secret in written_out(part) if secret] == ["pw-1234", "Abc123"]
+    assert [secret for secret in literal_secrets(part) if secret] == ["pw-1234", "Abc123"]
 
 
 def test_variables_in_commands_and_addresses_are_secrets_by_their_names() -> None:
