@@ -19,7 +19,7 @@ Json: TypeAlias = Any
 JsonObject: TypeAlias = dict[str, Any]
 
 
-def _nothing() -> Mapping[str, Any]:
+def _empty_mapping() -> Mapping[str, Any]:
     return MappingProxyType({})
 
 
@@ -129,9 +129,9 @@ class PageAddress:
     answer has headers and no payload.
     """
 
-    arguments: Mapping[str, Json] = field(default_factory=_nothing)
+    arguments: Mapping[str, Json] = field(default_factory=_empty_mapping)
     url: str | None = None
-    headers: Mapping[str, str] = field(default_factory=_nothing)
+    headers: Mapping[str, str] = field(default_factory=_empty_mapping)
     operation: str | None = None
     is_head: bool = False
 
@@ -190,7 +190,7 @@ class CallResult:
 
     payload: Json
     location: str
-    headers: Mapping[str, str] = field(default_factory=_nothing)
+    headers: Mapping[str, str] = field(default_factory=_empty_mapping)
     n_bytes: int = 0
     duration_s: float = 0.0
     requests: int = 1
@@ -257,7 +257,7 @@ OnEvent: TypeAlias = Callable[[SourceEvent], None]
 """Hears of everything. Of all notices it may refuse a `RetryPlanned`, by RetryRefused."""
 
 
-def nobody(_notice: SourceEvent) -> None:
+def ignore_events(_notice: SourceEvent) -> None:
     """An observer that does not listen."""
 
 
@@ -277,7 +277,7 @@ class ToolSource(Protocol):
         arguments: Mapping[str, Json],
         page: PageAddress | None = None,
         *,
-        observer: OnEvent = nobody,
+        observer: OnEvent = ignore_events,
     ) -> CallResult:
         """Send one request (and its retries) and return the response. Raises SourceError; never returns half."""
 
@@ -308,7 +308,7 @@ class MemorySource:
         arguments: Mapping[str, Json],
         page: PageAddress | None = None,
         *,
-        observer: OnEvent = nobody,
+        observer: OnEvent = ignore_events,
     ) -> CallResult:
         """What the tool's function returns; its SourceError passes through."""
         if tool not in self.tools:
@@ -339,18 +339,18 @@ class PreviewsRequests(Protocol):
         """The request of a call, which is not sent. Raises SourceError where there is none."""
 
 
-MAX_NAME = 64
+MAX_TOOL_NAME = 64
 _FORBIDDEN = re.compile(r"[^A-Za-z0-9_-]+")
 
 
 def tool_name(text: str, *, taken: Collection[str] = ()) -> str:
     """A legal name for `text`; one that is too long or taken already is told apart by a digest of `text`."""
     name = _FORBIDDEN.sub("_", text).strip("_") or "tool"
-    if len(name) <= MAX_NAME and name not in taken:
+    if len(name) <= MAX_TOOL_NAME and name not in taken:
         return name
     for salt in itertools.count():
         digest = hashlib.sha256(f"{text}{salt or ''}".encode()).hexdigest()[:8]
-        told_apart = f"{name[: MAX_NAME - len(digest) - 1]}_{digest}"
+        told_apart = f"{name[: MAX_TOOL_NAME - len(digest) - 1]}_{digest}"
         if told_apart not in taken:
             break
     return told_apart

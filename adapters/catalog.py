@@ -23,7 +23,7 @@ from adapters.base import (
     ToolList,
     ToolSource,
     ToolSpec,
-    nobody,
+    ignore_events,
     tool_name,
 )
 from adapters.errors import SourceError, UnknownTool
@@ -61,27 +61,27 @@ class ToolCatalog:
         source fails, the first failure is raised.
         """
         async with asyncio.TaskGroup() as group:
-            listings = [group.create_task(_listed(source)) for source in sources]
+            listings = [group.create_task(_list_tools(source)) for source in sources]
         outcomes = [listing.result() for listing in listings]
         failures = [outcome for outcome in outcomes if isinstance(outcome, Exception)]
         if failures and len(failures) == len(sources):
             raise failures[0]
         listed = list(zip(sources, outcomes, strict=True))
-        left_out = [part for source, outcome in listed for part in _left_out(source, outcome)]
+        left_out = [part for source, outcome in listed for part in _skipped_of(source, outcome)]
         tools: list[_CatalogEntry] = []
         for source, outcome in listed:
             if isinstance(outcome, ToolList):
                 globs = of_source.get(source.name, ())
-                kept = [tool for tool in _owned(source, outcome) if _is_wanted(tool, globs)]
+                kept = [tool for tool in _entries_of(source, outcome) if _matches(tool, globs)]
                 tools += kept
                 if globs and not kept:
                     wanted = ", ".join(f"'{glob}'" for glob in globs)
                     left_out.append(
                         SkippedTool(source.name, f"none of its {len(outcome.tools)} tools matches {wanted}")
                     )
-        named = _named(tools)
+        named = _by_unique_name(tools)
         return cls(
-            tuple(sources), {name: tool for name, tool in named.items() if _is_wanted(tool, only)}, tuple(left_out)
+            tuple(sources), {name: tool for name, tool in named.items() if _matches(tool, only)}, tuple(left_out)
         )
 
     @property
@@ -100,7 +100,7 @@ class ToolCatalog:
         arguments: Mapping[str, Json],
         page: PageAddress | None = None,
         *,
-        observer: OnEvent = nobody,
+        observer: OnEvent = ignore_events,
     ) -> CallResult:
         """Send one request to the tool's owner. Raises SourceError; UnknownTool names the nearest tool."""
         tool = self.owned.get(tool_name)
@@ -125,18 +125,18 @@ class ToolCatalog:
                 raise outcome
 
 
-async def _listed(source: ToolSource) -> ToolList | Exception:
+async def _list_tools(source: ToolSource) -> ToolList | Exception:
     try:
         return await source.list_tools()
     except Exception as error:
         return error
 
 
-def _owned(source: ToolSource, listed: ToolList) -> list[_CatalogEntry]:
+def _entries_of(source: ToolSource, listed: ToolList) -> list[_CatalogEntry]:
     return [_CatalogEntry(spec, source, spec.name) for spec in listed.tools]
 
 
-def _left_out(source: ToolSource, outcome: ToolList | Exception) -> tuple[SkippedTool, ...]:
+def _skipped_of(source: ToolSource, outcome: ToolList | Exception) -> tuple[SkippedTool, ...]:
     match outcome:
         case ToolList():
             return outcome.left_out
@@ -146,7 +146,7 @@ def _left_out(source: ToolSource, outcome: ToolList | Exception) -> tuple[Skippe
             return (SkippedTool(source.name, f"it failed inside runax: {type(outcome).__name__}: {outcome}"),)
 
 
-def _named(tools: Sequence[_CatalogEntry]) -> dict[str, _CatalogEntry]:
+def _by_unique_name(tools: Sequence[_CatalogEntry]) -> dict[str, _CatalogEntry]:
     """Names that are legal and unique, and the same whatever the order of the sources."""
     counts = Counter(tool.spec.name for tool in tools)
     named: dict[str, _CatalogEntry] = {}
@@ -158,6 +158,6 @@ def _named(tools: Sequence[_CatalogEntry]) -> dict[str, _CatalogEntry]:
     return named
 
 
-def _is_wanted(tool: _CatalogEntry, only: Sequence[str]) -> bool:
+def _matches(tool: _CatalogEntry, only: Sequence[str]) -> bool:
     candidates = (tool.spec.name, tool.inner_name, f"{tool.source.name}/{tool.inner_name}", tool.spec.locator)
     return not only or any(fnmatchcase(name, glob) for glob in only for name in candidates)

@@ -161,7 +161,7 @@ _LONGEST = max(map(len, _BEGINNINGS))
 _SHORTEST = min(map(len, _BEGINNINGS))
 
 
-def english(word: str) -> tuple[str, ...]:
+def translate_czech(word: str) -> tuple[str, ...]:
     """What a Czech word may be in English; `word` is in lower case and without diacritics. () where it is not known.
 
     The longest beginning that fits decides.

@@ -10,12 +10,12 @@ import orjson
 from adapters.base import Json
 
 
-def compact(value: Json) -> str:
+def compact_json(value: Json) -> str:
     """`value` as compact JSON text; integers of any length are kept."""
-    return compact_bytes(value).decode("utf-8")
+    return compact_json_bytes(value).decode("utf-8")
 
 
-def compact_bytes(value: Json) -> bytes:
+def compact_json_bytes(value: Json) -> bytes:
     """`value` as one line of compact UTF-8 JSON; what is no valid Unicode becomes U+FFFD."""
     try:
         return orjson.dumps(value)
@@ -24,28 +24,28 @@ def compact_bytes(value: Json) -> bytes:
         return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace").encode("utf-8")
 
 
-def parsed(line: bytes) -> Json:
-    """The value that `compact_bytes` wrote. Not orjson: it reads integers beyond 64 bits as floats."""
+def parse_json(line: bytes) -> Json:
+    """The value that `compact_json_bytes` wrote. Not orjson: it reads integers beyond 64 bits as floats."""
     return json.loads(line)
 
 
 _FIRST, _LAST = "\ud800", "\udfff"
 
 
-def sound(value: Json) -> Json:
+def fix_surrogates(value: Json) -> Json:
     """The value with sound texts and names."""
     match value:
         case str():
-            return sound_text(value)
+            return fix_surrogates_in_text(value)
         case list():
-            return [sound(item) for item in value]
+            return [fix_surrogates(item) for item in value]
         case dict():
-            return {sound_text(name): sound(item) for name, item in value.items()}
+            return {fix_surrogates_in_text(name): fix_surrogates(item) for name, item in value.items()}
         case _:
             return value
 
 
-def sound_text(text: str) -> str:
+def fix_surrogates_in_text(text: str) -> str:
     """Halves of surrogate pairs joined; one without its other half becomes a replacement character."""
     if text.isascii() or not any(_FIRST <= char <= _LAST for char in text):
         return text

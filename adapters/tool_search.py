@@ -15,7 +15,7 @@ from functools import lru_cache
 from itertools import takewhile
 
 from adapters.base import Effect, ToolSpec
-from adapters.czech_glossary import english
+from adapters.czech_glossary import translate_czech
 
 _WORD = re.compile(r"[^\W_]+")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -40,12 +40,12 @@ _NAME, _PATH, _LEAD, _REST, _ARGUMENTS = 3.0, 2.0, 1.5, 0.7, 0.6
 _SATURATION, _LENGTH_SHARE = 1.5, 0.6
 _TRANSLATED, _SOUNDED = 0.9, 0.6
 _LEAST_SOUND, _SOUND_SHARE = 4, 0.6
-_WRITE_SHARE = 0.6
-_WHOSE = 0.4
+_UNREQUESTED_WRITE_FACTOR = 0.6
+_QUALIFIER_WEIGHT = 0.4
 """Of the "customer" in "orders of customer 4", and of the words in "octo/app": they say whose, and not what."""
-_PROPER = re.compile(r"[^\s/]+(?:/[^\s/]+)+|[^\s@]+@[^\s@]+")
-_WELL_NAMED = 0.5
-_MOST_AREA_CHARS = 40
+_IDENTIFIER = re.compile(r"[^\s/]+(?:/[^\s/]+)+|[^\s@]+@[^\s@]+")
+_NAME_COVERAGE_BONUS = 0.5
+_MAX_AREA_CHARS = 40
 _AREA_SHARE, _LEAST_SPLIT = 0.34, 8
 
 
@@ -63,7 +63,7 @@ class ToolIndex:
     def __init__(self, tools: Sequence[ToolSpec]) -> None:
         self._tools = sorted(tools, key=lambda spec: spec.name)
         self._names = [frozenset(_terms(spec.name)) for spec in self._tools]
-        self._weights = _weighted([_fields(spec) for spec in self._tools])
+        self._weights = _weigh_terms([_fields(spec) for spec in self._tools])
         self._holders: dict[str, list[int]] = {}
         for at, weights in enumerate(self._weights):
             for term in weights:
@@ -82,7 +82,7 @@ class ToolIndex:
                 held = self._weights[at][term]
                 scores[at] = scores.get(at, 0.0) + weight * rarity * held / (_SATURATION + held)
         words = _words(query)
-        is_writing = asks_for_change(query)
+        is_writing = requests_change(query)
         found = [
             RankedTool(self._tools[at], score * self._favour(at, asked, is_writing=is_writing))
             for at, score in scores.items()
@@ -93,9 +93,9 @@ class ToolIndex:
         """Terms of the index that the query means, with the weight of each; in the order of its words."""
         asked: dict[str, float] = {}
         words = _words(query)
-        named = frozenset(word for name in _PROPER.findall(query) for word in _words(name))
+        named = frozenset(word for name in _IDENTIFIER.findall(query) for word in _words(name))
         for word, following in zip(words, [*words[1:], ""], strict=False):
-            share = _WHOSE if following.isdigit() or word in named else 1.0
+            share = _QUALIFIER_WEIGHT if following.isdigit() or word in named else 1.0
             for term, weight in self._meant(word):
                 asked[term] = max(weight * share, asked.get(term, 0.0))
         return asked
@@ -106,7 +106,7 @@ class ToolIndex:
             if word not in _STOP:
                 yield term, 1.0
             return
-        translated = [_stem(other) for other in english(word) if _stem(other) in self._holders]
+        translated = [_stem(other) for other in translate_czech(word) if _stem(other) in self._holders]
         if translated:
             yield from ((other, _TRANSLATED) for other in translated)
         elif word not in _STOP:
@@ -131,30 +131,30 @@ class ToolIndex:
         names = self._names[at]
         well_named = sum(1 for term in names if term in asked) / len(names) if names else 0.0
         is_unasked_change = self._tools[at].effect is not Effect.READ and not is_writing
-        return (1 + _WELL_NAMED * well_named) * (_WRITE_SHARE if is_unasked_change else 1.0)
+        return (1 + _NAME_COVERAGE_BONUS * well_named) * (_UNREQUESTED_WRITE_FACTOR if is_unasked_change else 1.0)
 
 
-def asks_for_change(query: str) -> bool:
+def requests_change(query: str) -> bool:
     """Whether the words ask for a change and not only for what there is."""
-    return any(_WRITING & {word, *english(word)} for word in _words(query))
+    return any(_WRITING & {word, *translate_czech(word)} for word in _words(query))
 
 
-def areas(tools: Iterable[ToolSpec]) -> dict[str, int]:
+def count_areas(tools: Iterable[ToolSpec]) -> dict[str, int]:
     """What the tools are about: the first part of the path, or of the name, and how many tools each; the largest first.
 
     A part that too many share (`/rest`, `/api`) says nothing: the parts behind it stand in its place.
     """
     by_source: dict[str, list[tuple[str, ...]]] = {}
     for spec in tools:
-        by_source.setdefault(spec.source, []).append(_place(spec))
+        by_source.setdefault(spec.source, []).append(_path_parts(spec))
     counted: Counter[str] = Counter()
     for places in by_source.values():
         most = max(_LEAST_SPLIT, len(places) * _AREA_SHARE)
-        counted.update(_parts(places, depth=0, most=most))
+        counted.update(_count_parts(places, depth=0, most=most))
     return dict(sorted(counted.items(), key=lambda one: (-one[1], one[0])))
 
 
-def _parts(places: Sequence[tuple[str, ...]], *, depth: int, most: float) -> Counter[str]:
+def _count_parts(places: Sequence[tuple[str, ...]], *, depth: int, most: float) -> Counter[str]:
     inside: dict[str, list[tuple[str, ...]]] = {}
     for place in places:
         if place:
@@ -162,13 +162,13 @@ def _parts(places: Sequence[tuple[str, ...]], *, depth: int, most: float) -> Cou
     counted: Counter[str] = Counter()
     for part, those in inside.items():
         if len(those) > most and any(len(place) > depth + 1 for place in those):
-            counted += _parts(those, depth=depth + 1, most=most)
+            counted += _count_parts(those, depth=depth + 1, most=most)
         else:
-            counted[part[:_MOST_AREA_CHARS]] += len(those)
+            counted[part[:_MAX_AREA_CHARS]] += len(those)
     return counted
 
 
-def _place(spec: ToolSpec) -> tuple[str, ...]:
+def _path_parts(spec: ToolSpec) -> tuple[str, ...]:
     """The fixed segments of a tool's path; without a path the words of its name."""
     path = spec.locator.partition(" ")[2]
     segments = tuple(part for part in _VARIABLE.sub("", path).split("/") if _WORD.search(part))
@@ -188,7 +188,7 @@ def _fields(spec: ToolSpec) -> tuple[tuple[float, list[str]], ...]:
     )
 
 
-def _weighted(tools: Sequence[tuple[tuple[float, list[str]], ...]]) -> list[dict[str, float]]:
+def _weigh_terms(tools: Sequence[tuple[tuple[float, list[str]], ...]]) -> list[dict[str, float]]:
     """For each tool its terms: how often in each field, against the field's usual length, times the field's weight."""
     columns = zip(*([terms for _, terms in fields] for fields in tools), strict=True)
     usual = [max(1.0, sum(map(len, column)) / len(tools)) for column in columns]

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import orjson
 
-from adapters.base import CallResult, Json, OnEvent, PageAddress, Pagination, PaginationStyle, ToolSpec, nobody
+from adapters.base import CallResult, Json, OnEvent, PageAddress, Pagination, PaginationStyle, ToolSpec, ignore_events
 from adapters.clock import ManualClock
 from benchmarks.setting import MISSED, Deaf, call_of, executor_over, scope
 from mock_api.llm_server import WireReply, WireRequest, create_llm_app
@@ -105,7 +105,7 @@ class Pages:
         _arguments: Mapping[str, Json],
         page: PageAddress | None = None,
         *,
-        observer: OnEvent = nobody,  # noqa: ARG002 - the seam's signature
+        observer: OnEvent = ignore_events,  # noqa: ARG002 - the seam's signature
     ) -> CallResult:
         """A page."""
         given = page.arguments if page else {}

@@ -18,7 +18,7 @@ from adapters.base import PaginationStyle, SkippedTool, ToolList
 from adapters.openapi.adapter import OpenApiSettings, OpenApiSource
 from adapters.openapi.document.document import BrokenReference, OpenApiDocument
 from adapters.openapi.document.loader import parse_document
-from adapters.openapi.operation.model import entries
+from adapters.openapi.operation.model import find_operations
 from runax_cli.agent.loop.toolbox import sent_as
 from runax_cli.guard.visible_tool import visible
 from runax_cli.models.tokens import O200kCounter
@@ -104,7 +104,7 @@ def operations(document: OpenApiDocument) -> int:
     for path, item in document.root.child("paths").members():
         if path.startswith("/"):
             try:
-                count += len(list(entries(document, item, path, [])))
+                count += len(list(find_operations(document, item, path, [])))
             except BrokenReference:
                 continue
     return count

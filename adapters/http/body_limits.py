@@ -8,10 +8,10 @@ from typing import Any, TypeAlias
 
 import httpx2
 
-Heard: TypeAlias = Callable[[Mapping[str, str]], object]
+OnHeaders: TypeAlias = Callable[[Mapping[str, str]], object]
 
-_EVENTS = "text/event-stream"
-_DECODED = frozenset({"content-encoding", "content-length"})
+_EVENT_STREAM = "text/event-stream"
+_DROPPED_HEADERS = frozenset({"content-encoding", "content-length"})
 
 
 class BodyTooLarge(httpx2.StreamError):
@@ -51,7 +51,7 @@ class MaxSizeClient(httpx2.AsyncClient):
         self,
         *,
         max_bytes: int,
-        heard: Heard = lambda _headers: None,
+        heard: OnHeaders = lambda _headers: None,
         has_endless_events: bool = False,
         **options: Any,
     ) -> None:
@@ -64,7 +64,7 @@ class MaxSizeClient(httpx2.AsyncClient):
         self._heard(response.headers)
         capped = httpx2.Response(
             response.status_code,
-            headers=[(name, value) for name, value in response.headers.multi_items() if name not in _DECODED],
+            headers=[(name, value) for name, value in response.headers.multi_items() if name not in _DROPPED_HEADERS],
             stream=_LimitedBody(response, self._cap(response)),
             request=response.request,
             extensions=response.extensions,
@@ -78,14 +78,14 @@ class MaxSizeClient(httpx2.AsyncClient):
         return capped
 
     def _cap(self, response: httpx2.Response) -> int | None:
-        is_stream = response.headers.get("content-type", "").lower().startswith(_EVENTS)
+        is_stream = response.headers.get("content-type", "").lower().startswith(_EVENT_STREAM)
         return None if self._has_endless_events and is_stream else self._max_bytes
 
 
 _GZIP = ("gzip", "x-gzip")
-_TRAILER = 8
-_SIZE = 4
-_NO_BODY = frozenset({204, 205, 304})
+_TRAILER_BYTES = 8
+_SIZE_OFFSET = 4
+_BODILESS_STATUSES = frozenset({204, 205, 304})
 
 
 class TruncationDetector(httpx2.AsyncByteStream):
@@ -106,7 +106,7 @@ class TruncationDetector(httpx2.AsyncByteStream):
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         async for piece in self._inner:
-            self.last = (self.last + piece)[-_TRAILER:]
+            self.last = (self.last + piece)[-_TRAILER_BYTES:]
             yield piece
 
     async def aclose(self) -> None:
@@ -114,7 +114,7 @@ class TruncationDetector(httpx2.AsyncByteStream):
         await self._inner.aclose()
 
 
-def is_perhaps_cut(response: httpx2.Response, tail: TruncationDetector, n_bytes: int) -> bool:
+def is_truncated(response: httpx2.Response, tail: TruncationDetector, n_bytes: int) -> bool:
     """Whether a body of `n_bytes` after decompression ends too early.
 
     The last bytes of gzip are the length of what was packed (RFC 1952, section 2.3.1). Nothing at all where JSON is
@@ -122,7 +122,7 @@ def is_perhaps_cut(response: httpx2.Response, tail: TruncationDetector, n_bytes:
     """
     headers = response.headers
     if n_bytes and headers.get("content-encoding", "").strip().lower() in _GZIP:
-        return int.from_bytes(tail.last[_SIZE:], "little") != n_bytes % 2**32
+        return int.from_bytes(tail.last[_SIZE_OFFSET:], "little") != n_bytes % 2**32
     is_told = "content-length" in headers or "transfer-encoding" in headers
-    is_expected = response.request.method != "HEAD" and response.status_code not in _NO_BODY
+    is_expected = response.request.method != "HEAD" and response.status_code not in _BODILESS_STATUSES
     return not n_bytes and not is_told and is_expected and "json" in headers.get("content-type", "").lower()

@@ -8,26 +8,28 @@ server says while it is up (a 500, a refusal) is an answer, and no outage, whate
 from adapters.clock import Clock
 from adapters.errors import ConnectError, HttpStatusError, MalformedResponse, SourceError
 
-PATIENCE_S = 30.0
+OUTAGE_WAIT_S = 30.0
 """A restart takes some seconds, with its health checks perhaps twenty. Who waits for longer wants to be told."""
-MOST_WAITS = 20
-_MOST_WAITS_IN_A_RUSH = 9
+MAX_OUTAGE_RETRIES = 20
+_MAX_RATE_LIMIT_RETRIES = 9
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 1.0, 4.0
-_AWAY = frozenset({502, 503, 504})
-_TOO_MANY = 429
+_UNAVAILABLE_STATUSES = frozenset({502, 503, 504})
+_TOO_MANY_REQUESTS = 429
 
 
-def is_away(error: SourceError) -> bool:
+def is_unavailable(error: SourceError) -> bool:
     """Whether nobody was there: no connection, or a gateway that says that it reached nobody behind it."""
-    return isinstance(error, ConnectError) or (isinstance(error, HttpStatusError) and error.status in _AWAY)
+    return isinstance(error, ConnectError) or (
+        isinstance(error, HttpStatusError) and error.status in _UNAVAILABLE_STATUSES
+    )
 
 
-def is_busy(error: SourceError) -> bool:
+def is_rate_limited(error: SourceError) -> bool:
     """Whether a server only says that it was asked too often."""
-    return isinstance(error, HttpStatusError) and error.status == _TOO_MANY
+    return isinstance(error, HttpStatusError) and error.status == _TOO_MANY_REQUESTS
 
 
-class Outage:
+class OutageTimer:
     """Shared by all requests to one server, so that they wait for one outage together and not one after the other.
 
     `answers` counts what came. A request that sees the number grow between two failures of its own learns that the
@@ -54,7 +56,7 @@ class Outage:
         """For how long an outage that is under way is still waited out; 0 where the server never answered."""
         if self._began_at is None or not self.answers:
             return 0.0
-        return max(0.0, self._began_at + PATIENCE_S - self._clock.monotonic())
+        return max(0.0, self._began_at + OUTAGE_WAIT_S - self._clock.monotonic())
 
     def wait_s(self, n_waits: int, *, asked_s: float, draw: float) -> float | None:
         """Seconds until the next look, after `n_waits` of such waits, or None where there is none. `draw`: in [0, 1).
@@ -70,7 +72,7 @@ class OutageWait:
     """The outages of one server, and its times of too many requests. A rush that lets some through is none to end."""
 
     def __init__(self, clock: Clock) -> None:
-        self._away, self._rush = Outage(clock), Outage(clock)
+        self._away, self._rush = OutageTimer(clock), OutageTimer(clock)
 
     @property
     def answers(self) -> int:
@@ -84,28 +86,28 @@ class OutageWait:
 
     def failed(self, error: SourceError) -> None:
         """A request was not; what else than absence the server tells is an answer."""
-        if is_busy(error):
+        if is_rate_limited(error):
             self._rush.failed()
-        if is_away(error):
+        if is_unavailable(error):
             self._away.failed()
         elif isinstance(error, HttpStatusError | MalformedResponse):
             self._away.answered()
 
     def outlasts(self, error: SourceError) -> bool:
         """Whether a failure belongs to an outage that is waited out."""
-        return is_away(error) and self._away.left_s > 0
+        return is_unavailable(error) and self._away.left_s > 0
 
     def wait_s(self, error: SourceError, n_waits: int, *, is_alone: bool, draw: float) -> float | None:
         """Seconds until the next look after `n_waits` of them, or None. `is_alone`: nobody else was answered since."""
         asked_s = error.retry_after_s or 0.0
-        if is_busy(error) and n_waits < _MOST_WAITS_IN_A_RUSH:
+        if is_rate_limited(error) and n_waits < _MAX_RATE_LIMIT_RETRIES:
             return self._rush.wait_s(n_waits, asked_s=asked_s, draw=draw)
-        if is_away(error) and is_alone and n_waits < MOST_WAITS:
+        if is_unavailable(error) and is_alone and n_waits < MAX_OUTAGE_RETRIES:
             return self._away.wait_s(n_waits, asked_s=asked_s, draw=draw)
         return None
 
 
-FAILURES_IN_A_ROW = 12
+MAX_CONSECUTIVE_FAILURES = 12
 COOLDOWN_S = 20.0
 
 
@@ -115,7 +117,9 @@ class CircuitBreaker:
     Ask `open_for_s` before each request, and tell afterwards what came of it, also where nothing did (`left`).
     """
 
-    def __init__(self, clock: Clock, *, failures: int = FAILURES_IN_A_ROW, cooldown_s: float = COOLDOWN_S) -> None:
+    def __init__(
+        self, clock: Clock, *, failures: int = MAX_CONSECUTIVE_FAILURES, cooldown_s: float = COOLDOWN_S
+    ) -> None:
         self._clock, self._limit, self._cooldown_s = clock, failures, cooldown_s
         self._failures = 0
         self._opened_at = 0.0

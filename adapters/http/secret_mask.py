@@ -11,8 +11,8 @@ from urllib.parse import quote, quote_plus, unquote_plus
 import httpx2
 
 MASKED = "***"
-_SHORTEST = 4  # a shorter value would blank out half of an ordinary sentence; by name it is masked all the same
-_NAMES = frozenset(
+_MIN_LENGTH = 4  # a shorter value would blank out half of an ordinary sentence; by name it is masked all the same
+_SECRET_NAMES = frozenset(
     {
         "access_token", "api-key", "api_key", "apikey", "auth", "auth_token", "authorization", "client_secret", "key",
         "passwd", "password", "secret", "sig", "signature", "token", "x-amz-credential", "x-amz-security-token",
@@ -26,12 +26,12 @@ class SecretMask:
 
     def __init__(self, secrets: Iterable[str] = (), *, names: Iterable[str] = ()) -> None:
         self._forms: list[str] = []
-        self._names = _NAMES | {name.lower() for name in names}
+        self._names = _SECRET_NAMES | {name.lower() for name in names}
         self.add(secrets)
 
     def add(self, secrets: Iterable[str]) -> None:
         """Hide more values from now on: those that were learnt while others were in use."""
-        forms = {form for secret in secrets for form in _forms(secret) if len(form) >= _SHORTEST}
+        forms = {form for secret in secrets for form in _encodings_of(secret) if len(form) >= _MIN_LENGTH}
         self._forms = sorted({*self._forms, *forms}, key=lambda form: (-len(form), form))
 
     def text(self, text: str) -> str:
@@ -52,30 +52,30 @@ class SecretMask:
         return f"{name}={MASKED}" if equals and unquote_plus(name).lower() in self._names else pair
 
 
-def _forms(secret: str) -> set[str]:
+def _encodings_of(secret: str) -> set[str]:
     """How a secret may be written: as it is, percent-encoded, as a form value, inside a JSON string."""
     plain = secret.strip()
     return {plain, quote(plain, safe=""), quote(plain), quote_plus(plain), json.dumps(plain)[1:-1]}
 
 
-class _BareUrls(logging.Filter):
+class _UrlLogFilter(logging.Filter):
     """Takes the query and the user information off every URL that the HTTP library logs."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Always let the record pass, with its URLs bare."""
         if isinstance(record.args, tuple):
-            record.args = tuple(_bare(argument) for argument in record.args)
+            record.args = tuple(_strip_url(argument) for argument in record.args)
         return True
 
 
-def _bare(argument: object) -> object:
+def _strip_url(argument: object) -> object:
     if isinstance(argument, httpx2.URL):
         return argument.copy_with(query=None, fragment=None, userinfo=b"")
     return argument
 
 
-def quiet_http_logs() -> None:
+def hide_secrets_in_http_logs() -> None:
     """Keep query secrets out of the HTTP library's own log, whatever level anybody sets on it."""
     logger = logging.getLogger("httpx2")
-    if not any(isinstance(known, _BareUrls) for known in logger.filters):
-        logger.addFilter(_BareUrls())
+    if not any(isinstance(known, _UrlLogFilter) for known in logger.filters):
+        logger.addFilter(_UrlLogFilter())

@@ -19,7 +19,7 @@ from typing import TypeAlias
 
 import httpx2
 
-from adapters.base import CallResult, OnEvent, RequestSent, RequestThrottled, RetryPlanned, RetryRefused, nobody
+from adapters.base import CallResult, OnEvent, RequestSent, RequestThrottled, RetryPlanned, RetryRefused, ignore_events
 from adapters.clock import Clock, SystemClock
 from adapters.errors import (
     CircuitOpen,
@@ -32,16 +32,16 @@ from adapters.errors import (
     SourceError,
     TimedOut,
 )
-from adapters.http.body_limits import TruncationDetector, is_perhaps_cut
+from adapters.http.body_limits import TruncationDetector, is_truncated
 from adapters.http.body_parser import MalformedBody, parse_body
-from adapters.http.circuit_breaker import MOST_WAITS, CircuitBreaker, OutageWait, is_busy
+from adapters.http.circuit_breaker import MAX_OUTAGE_RETRIES, CircuitBreaker, OutageWait, is_rate_limited
 from adapters.http.rate_limit import RateLimiter, RateLimitStatus
-from adapters.http.secret_mask import MASKED, SecretMask, quiet_http_logs
-from adapters.http.url_safety import Origin, guard, joined
+from adapters.http.secret_mask import MASKED, SecretMask, hide_secrets_in_http_logs
+from adapters.http.url_safety import Origin, block_metadata_addresses, resolve_url
 
-_RETRYABLE = frozenset({408, 425, 429, 500, 502, 503, 504})
-_TOO_MANY = 429
-_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_RETRYABLE_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
+_TOO_MANY_REQUESTS = 429
+_REDIRECT_STATUSES = frozenset({301, 302, 303, 307, 308})
 _MAX_REDIRECTS = 5
 _ENCODINGS = frozenset({"", "identity", "gzip", "x-gzip", "deflate"})
 _EXCERPT_BYTES = 2_000
@@ -81,18 +81,18 @@ def new_client(configured: Iterable[str | None] = ()) -> httpx2.AsyncClient:
 
     Addresses that no data may lead to are reached only where the `configured` URLs name them.
     """
-    quiet_http_logs()
-    tls = _tls(*(os.environ.get(name) for name in _CERTIFICATES))
+    hide_secrets_in_http_logs()
+    tls = _tls_context(*(os.environ.get(name) for name in _CERTIFICATE_VARIABLES))
     client = httpx2.AsyncClient(timeout=None, follow_redirects=False, verify=tls)
     client.cookies.jar.set_policy(DefaultCookiePolicy(allowed_domains=[]))
-    return guard(client, configured)
+    return block_metadata_addresses(client, configured)
 
 
-_CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
+_CERTIFICATE_VARIABLES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 
 
 @lru_cache(maxsize=4)
-def _tls(*_certificates: str | None) -> ssl.SSLContext:
+def _tls_context(*_certificates: str | None) -> ssl.SSLContext:
     """What connections are secured with, read once for all sources: it is a file of many certificates."""
     return httpx2.create_ssl_context()
 
@@ -120,26 +120,26 @@ class HttpTransport:
             CircuitBreaker(self._clock),
             OutageWait(self._clock),
         )
-        quiet_http_logs()
+        hide_secrets_in_http_logs()
 
-    async def send(self, request: HttpRequest, *, observer: OnEvent = nobody) -> CallResult:
+    async def send(self, request: HttpRequest, *, observer: OnEvent = ignore_events) -> CallResult:
         """The response, parsed, after as many attempts as the limits allow. Raises SourceError; never half a body."""
         return await self._repeated(request, self._result, observer)
 
-    async def fetch(self, request: HttpRequest, *, observer: OnEvent = nobody) -> bytes:
+    async def fetch(self, request: HttpRequest, *, observer: OnEvent = ignore_events) -> bytes:
         """The body of a success, as it is. Raises SourceError."""
-        result = await self._repeated(request, _unparsed, observer)
+        result = await self._repeated(request, _raw_result, observer)
         return bytes(result.payload)
 
-    async def _repeated(self, request: HttpRequest, read: "_Read", observer: OnEvent) -> CallResult:
+    async def _repeated(self, request: HttpRequest, read: "_ReadResponse", observer: OnEvent) -> CallResult:
         started = self._clock.monotonic()
         location = f"{request.method} {self._mask.url(request.url)}"
         sent, answers = itertools.count(1), self._patience.answers
-        for attempt in range(2, self._limits.max_attempts + MOST_WAITS + 2):
+        for attempt in range(2, self._limits.max_attempts + MAX_OUTAGE_RETRIES + 2):
             try:
                 await self._in_turn(location, observer)
-                head, body = await self._watched(request, location, _Hops(self._source, sent, observer))
-                result = read(head, without(body, request.hidden), location)
+                head, body = await self._watched(request, location, _Exchange(self._source, sent, observer))
+                result = read(head, mask_in_body(body, request.hidden), location)
             except SourceError as error:
                 wait_s = self._wait(request, error, attempt, is_alone=self._patience.answers == answers)
                 answers = self._patience.answers
@@ -166,7 +166,7 @@ class HttpTransport:
             observer(RequestThrottled(self._source, location, wait_s, why))
             await self._clock.sleep(wait_s)
 
-    async def _watched(self, request: HttpRequest, location: str, hops: "_Hops") -> tuple[httpx2.Response, bytes]:
+    async def _watched(self, request: HttpRequest, location: str, hops: "_Exchange") -> tuple[httpx2.Response, bytes]:
         """One exchange, unless the source is to be left alone; what comes of it decides whether it is from now on."""
         left_s = self._breaker.open_for_s()
         if left_s is not None:
@@ -216,11 +216,11 @@ class HttpTransport:
 
     def _held(self, error: SourceError, wait_s: float | None) -> float | None:
         """A wait that all requests keep where one was told that there are too many, and not for how long."""
-        if wait_s is not None and is_busy(error) and error.retry_after_s is None:
+        if wait_s is not None and is_rate_limited(error) and error.retry_after_s is None:
             self._pace.refused(wait_s)
         return wait_s
 
-    async def _attempt(self, request: HttpRequest, location: str, hops: "_Hops") -> tuple[httpx2.Response, bytes]:
+    async def _attempt(self, request: HttpRequest, location: str, hops: "_Exchange") -> tuple[httpx2.Response, bytes]:
         """One exchange under one deadline, its failures in the words of this package."""
         timeout_s = request.timeout_s or self._limits.timeout_s
         try:
@@ -244,15 +244,15 @@ class HttpTransport:
         """The library's words, masked. Its exception is not chained: it holds the request with its secrets."""
         return self._mask.text(str(error) or type(error).__name__)
 
-    async def _follow(self, request: HttpRequest, hops: "_Hops") -> tuple[httpx2.Response, bytes]:
+    async def _follow(self, request: HttpRequest, hops: "_Exchange") -> tuple[httpx2.Response, bytes]:
         for _ in range(_MAX_REDIRECTS + 1):
             location = f"{request.method} {self._mask.url(request.url)}"
             hops.sent(location)
-            response = await self._client.send(_wire(request), stream=True, auth=None, follow_redirects=False)
+            response = await self._client.send(_httpx_request(request), stream=True, auth=None, follow_redirects=False)
             hops.is_answered = True
             try:
                 allowance = self._pace.told(response.headers)
-                target = response.headers.get("location") if response.status_code in _REDIRECTS else None
+                target = response.headers.get("location") if response.status_code in _REDIRECT_STATUSES else None
                 if target is None:
                     return response, await self._read(response, location, allowance)
             finally:
@@ -261,7 +261,7 @@ class HttpTransport:
         raise MalformedResponse(f"more than {_MAX_REDIRECTS} redirects", source=self._source, location=location)
 
     def _redirected(self, request: HttpRequest, status: int, target: str, location: str) -> HttpRequest:
-        url = joined(request.url, target)
+        url = resolve_url(request.url, target)
         if url is None or Origin.of(url) != Origin.of(request.url):
             shown = self._mask.text(target.partition("?")[0])
             text = f"a redirect leads to '{shown}', another origin than '{Origin.of(request.url)}'; it was not followed"
@@ -282,11 +282,11 @@ class HttpTransport:
         if not 200 <= response.status_code < 300:
             raise await self._refusal(response, location, allowance)
         body, tail = bytearray(), TruncationDetector.of(response)
-        self._require_size(_announced(response), location)
+        self._require_size(_content_length(response), location)
         async for piece in response.aiter_bytes():
             body += piece
             self._require_size(len(body), location)
-        if is_perhaps_cut(response, tail, len(body)):
+        if is_truncated(response, tail, len(body)):
             text = f"the body ends after {len(body):,} bytes, before its own end"
             raise MalformedResponse(text, source=self._source, location=location, is_retryable=True)
         return bytes(body)
@@ -305,8 +305,8 @@ class HttpTransport:
             if len(body) >= _EXCERPT_BYTES:
                 break
         status = response.status_code
-        asked_s = retry_after_s(response.headers.get("retry-after"), now=self._clock.wall())
-        if asked_s is None and status == _TOO_MANY and allowance is not None and allowance.remaining < 1:
+        asked_s = parse_retry_after(response.headers.get("retry-after"), now=self._clock.wall())
+        if asked_s is None and status == _TOO_MANY_REQUESTS and allowance is not None and allowance.remaining < 1:
             asked_s = allowance.reset_s
         excerpt = self._mask.text(bytes(body).decode("utf-8", "replace"))[: _EXCERPT_BYTES // 2]
         hint = "; check the credential of this source" if status in (401, 403) else ""
@@ -316,7 +316,7 @@ class HttpTransport:
             location=location,
             status=status,
             body=excerpt,
-            is_retryable=status in _RETRYABLE,
+            is_retryable=status in _RETRYABLE_STATUSES,
             retry_after_s=asked_s,
         )
 
@@ -340,7 +340,7 @@ def is_outage(error: SourceError) -> bool:
     return error.is_retryable and isinstance(error, ConnectionFailed | TimedOut)
 
 
-def without(body: bytes, hidden: tuple[str, ...]) -> bytes:
+def mask_in_body(body: bytes, hidden: tuple[str, ...]) -> bytes:
     """A body without some values, as they are and as JSON may spell them."""
     for value in hidden:
         for form in (value, value.replace("/", "\\/")):
@@ -348,15 +348,15 @@ def without(body: bytes, hidden: tuple[str, ...]) -> bytes:
     return body
 
 
-_Read: TypeAlias = Callable[[httpx2.Response, bytes, str], CallResult]
+_ReadResponse: TypeAlias = Callable[[httpx2.Response, bytes, str], CallResult]
 
 
-def _unparsed(head: httpx2.Response, body: bytes, location: str) -> CallResult:
+def _raw_result(head: httpx2.Response, body: bytes, location: str) -> CallResult:
     return CallResult(payload=body, location=location, n_bytes=len(body), status=head.status_code)
 
 
 @dataclass(slots=True)
-class _Hops:
+class _Exchange:
     """Counts the requests of one logical send and tells who listens. `is_answered`: one of an exchange was, if cut."""
 
     source: str
@@ -369,7 +369,7 @@ class _Hops:
         self.observer(RequestSent(self.source, location))
 
 
-def _wire(request: HttpRequest) -> httpx2.Request:
+def _httpx_request(request: HttpRequest) -> httpx2.Request:
     headers = [("user-agent", _USER_AGENT), ("accept-encoding", "gzip"), *request.headers]
     return httpx2.Request(
         request.method, request.url, headers=[(n.encode("ascii"), v.encode("utf-8")) for n, v in headers],
@@ -377,7 +377,7 @@ def _wire(request: HttpRequest) -> httpx2.Request:
     )  # fmt: skip
 
 
-def retry_after_s(value: str | None, *, now: float) -> float | None:
+def parse_retry_after(value: str | None, *, now: float) -> float | None:
     """Seconds that a Retry-After header asks for: seconds or an HTTP date, seen from `now`; None for nonsense."""
     if not value:
         return None
@@ -388,7 +388,7 @@ def retry_after_s(value: str | None, *, now: float) -> float | None:
     return max(seconds, 0.0) if seconds < float("inf") else None
 
 
-def _announced(response: httpx2.Response) -> int:
+def _content_length(response: httpx2.Response) -> int:
     """The size that a body is announced with, 0 where there is no body or nothing is said."""
     told = response.headers.get("content-length", "")
     return int(told) if response.request.method != "HEAD" and told.isascii() and told.isdigit() else 0

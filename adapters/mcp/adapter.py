@@ -33,7 +33,7 @@ from adapters.base import (
     SourceWarning,
     ToolList,
     ToolSpec,
-    nobody,
+    ignore_events,
 )
 from adapters.clock import Clock, SystemClock
 from adapters.errors import (
@@ -117,7 +117,7 @@ class McpSource:
         arguments: Mapping[str, Json],
         page: PageAddress | None = None,
         *,
-        observer: OnEvent = nobody,
+        observer: OnEvent = ignore_events,
     ) -> CallResult:
         """Call a tool once, or, where it only reads, until it answers or the attempts are used up."""
         spec = await self._spec(tool)

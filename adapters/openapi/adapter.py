@@ -24,7 +24,7 @@ from adapters.base import (
     RequestPreview,
     SourceWarning,
     ToolList,
-    nobody,
+    ignore_events,
 )
 from adapters.clock import Clock, SystemClock
 from adapters.errors import (
@@ -38,24 +38,24 @@ from adapters.errors import (
 )
 from adapters.http.secret_mask import SecretMask
 from adapters.http.transport import HttpLimits, HttpRequest, HttpTransport, new_client
-from adapters.http.url_safety import Origin, is_other_scheme, joined
+from adapters.http.url_safety import Origin, differs_only_in_scheme, resolve_url
 from adapters.openapi.auth.schemes import Credential
 from adapters.openapi.document.document import DocumentNotLoaded, OpenApiDocument
 from adapters.openapi.document.loader import MAX_DOCUMENT_BYTES, DocumentFetcher
-from adapters.openapi.document.servers import configured_url
+from adapters.openapi.document.servers import parse_base_url
 from adapters.openapi.request.authorization import RequestAuthorizer
 from adapters.openapi.request.builder import (
     BuiltRequest,
     InvalidArguments,
     build_request,
-    undeclared,
+    undeclared_page_arguments,
     with_credentials,
-    with_undeclared,
+    with_page_query,
 )
 from adapters.openapi.request.validation import CallValidator, ValidationNote
 from adapters.openapi.settings import ANY_SCHEME, OpenApiSettings, ToolOverride
 from adapters.openapi.tools import cache as kept
-from adapters.openapi.tools.arguments import NotAnObject, with_members
+from adapters.openapi.tools.arguments import NotAnObject, set_arguments
 from adapters.openapi.tools.builder import OpenApiToolBuilder
 from adapters.openapi.tools.cache import DiskCache
 from adapters.openapi.tools.response_shape import declares_html
@@ -65,9 +65,9 @@ from adapters.pagination import as_written
 __all__ = ["OpenApiSettings", "OpenApiSource", "ToolOverride"]
 
 _DOCUMENT_TIMEOUT_S = 60.0
-_SAFE = frozenset({"GET", "HEAD"})
-_NOT_LET_IN = frozenset({401, 403})
-_KEYS = frozenset({"idempotency-key", "x-idempotency-key"})
+_SAFE_METHODS = frozenset({"GET", "HEAD"})
+_UNAUTHORIZED_STATUSES = frozenset({401, 403})
+_IDEMPOTENCY_HEADERS = frozenset({"idempotency-key", "x-idempotency-key"})
 """Headers by which a server knows a write again, so that sending it twice does it once."""
 _T = TypeVar("_T")
 
@@ -108,15 +108,15 @@ class OpenApiSource:
         *,
         client: httpx2.AsyncClient | None = None,
         clock: Clock | None = None,
-        observer: OnEvent = nobody,
+        observer: OnEvent = ignore_events,
     ) -> "OpenApiSource":
         """Read the document. Raises DocumentError where it is none at all; a flaw inside costs only its operation."""
         clock, http = clock or SystemClock(), client or new_client((settings.base_url, settings.document))
         try:
-            fetcher = _fetcher(settings, http, clock, observer)
+            fetcher = _new_fetcher(settings, http, clock, observer)
             document = await fetcher.open(settings.document)
-            _refuse_foreign_versions(document, settings)
-            builder = await _loaded(fetcher, document, lambda: OpenApiToolBuilder(document, settings))
+            _require_known_version(document, settings)
+            builder = await _run_loading_files(fetcher, document, lambda: OpenApiToolBuilder(document, settings))
         except BaseException:
             if client is None:
                 await http.aclose()
@@ -138,21 +138,21 @@ class OpenApiSource:
         return self._listed
 
     async def _built_tools(self) -> ToolList:
-        await _loaded(self._fetcher, self._document, self._builder.build)
+        await _run_loading_files(self._fetcher, self._document, self._builder.build)
         tools = sorted(self._builder.tools.values(), key=lambda tool: tool.spec.name)
         listed = ToolList(tuple(tool.spec for tool in tools), tuple(dict.fromkeys(self._builder.left_out)))
         if self._shelf is not None:
             found = kept.CachedTools(self._other_files(), listed)
-            await asyncio.to_thread(kept.keep, self._shelf, self._key(), found, mask=self._mask)
+            await asyncio.to_thread(kept.store_tools, self._shelf, self._key(), found, mask=self._mask)
         return listed
 
     async def _kept(self) -> ToolList | None:
         """What an earlier run built of the same files, if it was kept."""
-        found = None if self._shelf is None else await asyncio.to_thread(kept.find, self._shelf, self._key())
+        found = None if self._shelf is None else await asyncio.to_thread(kept.load_tools, self._shelf, self._key())
         if found is None:
             return None
         for uri in found.files:
-            await _load(self._fetcher, self._document, uri)
+            await _load_file(self._fetcher, self._document, uri)
         if self._other_files() != found.files:
             return None
         self._builder.restore(found.listed.tools)
@@ -163,7 +163,7 @@ class OpenApiSource:
 
     def _key(self) -> str:
         digest = self._fetcher.digests[self._document.uri] or ""
-        return kept.key_of(self._document.uri, digest, self._settings, self._builder.security.provided)
+        return kept.cache_key(self._document.uri, digest, self._settings, self._builder.security.provided)
 
     async def call(
         self,
@@ -171,7 +171,7 @@ class OpenApiSource:
         arguments: Mapping[str, Json],
         page: PageAddress | None = None,
         *,
-        observer: OnEvent = nobody,
+        observer: OnEvent = ignore_events,
     ) -> CallResult:
         """Send one request of a tool. `page.arguments` go over the call's own; `page.url` replaces the URL.
 
@@ -185,7 +185,11 @@ class OpenApiSource:
         try:
             return await self._exchanged(known, own, place, credentials, observer)
         except HttpStatusError as error:
-            if not credentials and error.status in _NOT_LET_IN and (missing := self._access.missing(known)) is not None:
+            if (
+                not credentials
+                and error.status in _UNAUTHORIZED_STATUSES
+                and (missing := self._access.missing(known)) is not None
+            ):
                 missing.requests = error.requests
                 raise missing from error
             if error.status != 401 or not self._access.forgets(credentials):
@@ -210,12 +214,12 @@ class OpenApiSource:
         """One request with some credentials, and its response."""
         built = self._built(known, arguments, credentials)
         if place.url is None:
-            url = with_undeclared(built.url, undeclared(known, place))
+            url = with_page_query(built.url, undeclared_page_arguments(known, place))
             await self._check_request(known, built, observer)
         else:
             url = self._page_url(known, built, place.url, credentials)
         tokens = tuple(one.token for one in credentials if one.token)
-        request = replace(_request(known, built, url, place), hidden=tokens)
+        request = replace(_http_request(known, built, url, place), hidden=tokens)
         result = await self._transport.send(request, observer=observer)
         if not place.is_head:
             await self._check_response(known, result, observer)
@@ -234,10 +238,10 @@ class OpenApiSource:
         if place.operation is not None:
             own = {name: value for name, value in own.items() if name in tool.binding.arguments}
         try:
-            foreign = undeclared(tool, place)
+            foreign = undeclared_page_arguments(tool, place)
             declared = {name: value for name, value in place.arguments.items() if name not in foreign}
             of_page = as_written(declared, tool.spec.pagination)
-            return with_members(own, of_page, known=tool.binding.arguments)
+            return set_arguments(own, of_page, known=tool.binding.arguments)
         except NotAnObject as error:
             raise self._invalid(tool, (f"{error}: it must be an object, since the page is said inside it",)) from None
 
@@ -265,7 +269,7 @@ class OpenApiSource:
         found = self._builder.tools.get(name)
         if found is None:
             async with self._building:
-                found = await _loaded(self._fetcher, self._document, lambda: self._builder.tool(name))
+                found = await _run_loading_files(self._fetcher, self._document, lambda: self._builder.tool(name))
         if found is None:
             near = difflib.get_close_matches(name, self._builder.names, n=1)
             hint = f"; did you mean '{near[0]}'?" if near else ""
@@ -295,12 +299,12 @@ class OpenApiSource:
         A service behind a proxy that ends TLS writes the wrong scheme: the page is asked for by the request's own.
         What is sent by another method than GET goes to its own path only: data must not choose what a POST does.
         """
-        url = joined(built.url, text)
-        if url is not None and is_other_scheme(url, built.url):
+        url = resolve_url(built.url, text)
+        if url is not None and differs_only_in_scheme(url, built.url):
             url = url.copy_with(scheme=built.url.scheme, port=built.url.port)
         if url is None or Origin.of(url) != Origin.of(built.url):
             raise self._foreign(tool, text, f"another origin than '{Origin.of(built.url)}'")
-        if built.method not in _SAFE and url.path != built.url.path:
+        if built.method not in _SAFE_METHODS and url.path != built.url.path:
             raise self._foreign(tool, text, f"another path than that of '{tool.spec.locator}', and no GET")
         return with_credentials(url, credentials)
 
@@ -310,19 +314,23 @@ class OpenApiSource:
         return ForeignOrigin(why, source=self.name, location=tool.spec.locator, requests=0)
 
     async def _check_request(self, tool: OpenApiTool, built: BuiltRequest, observer: OnEvent) -> None:
-        faults, remark = await _loaded(self._fetcher, self._document, lambda: self._verifier.request(tool, built))
+        faults, remark = await _run_loading_files(
+            self._fetcher, self._document, lambda: self._verifier.request(tool, built)
+        )
         if faults:
             raise self._invalid(tool, faults)
         self._tell(tool, remark, observer)
 
     async def _check_response(self, tool: OpenApiTool, result: CallResult, observer: OnEvent) -> None:
-        if is_web_page(result) and not declares_html(self._builder.reader, tool.operation.entry):
+        if is_html(result) and not declares_html(self._builder.reader, tool.operation.entry):
             text = (
                 "the server answered with a web page where the document has none; check the base URL and the credential"
             )
             raise MalformedResponse(text, source=self.name, location=result.location, requests=result.requests)
         if self._verifier.is_worth_a_look(tool, result):
-            remark = await _loaded(self._fetcher, self._document, lambda: self._verifier.response(tool, result))
+            remark = await _run_loading_files(
+                self._fetcher, self._document, lambda: self._verifier.response(tool, result)
+            )
             self._tell(tool, remark, observer)
 
     def _tell(self, tool: OpenApiTool, remark: ValidationNote | None, observer: OnEvent) -> None:
@@ -330,7 +338,7 @@ class OpenApiSource:
             observer(SourceWarning(self.name, tool.spec.name, remark.code, self._mask.text(remark.text)))
 
 
-def _request(tool: OpenApiTool, built: BuiltRequest, url: httpx2.URL, place: PageAddress) -> HttpRequest:
+def _http_request(tool: OpenApiTool, built: BuiltRequest, url: httpx2.URL, place: PageAddress) -> HttpRequest:
     """The request of one page: by HEAD it has no body, and its own headers go before those of the arguments."""
     own = {name.lower() for name in place.headers}
     headers = tuple(header for header in built.headers if header[0].lower() not in own)
@@ -339,19 +347,22 @@ def _request(tool: OpenApiTool, built: BuiltRequest, url: httpx2.URL, place: Pag
         url=url,
         headers=(*headers, *place.headers.items()),
         body=None if place.is_head else built.body,
-        is_repeatable=tool.spec.effect is Effect.READ or any(name.lower() in _KEYS for name, _ in headers),
+        is_repeatable=tool.spec.effect is Effect.READ
+        or any(name.lower() in _IDEMPOTENCY_HEADERS for name, _ in headers),
         timeout_s=tool.spec.timeout_s,
     )
 
 
-def is_web_page(result: CallResult) -> bool:
+def is_html(result: CallResult) -> bool:
     """Whether the response is HTML; JSON that calls itself HTML is JSON."""
     if not isinstance(result.payload, str):
         return False
     return result.headers.get("content-type", "").lower().lstrip().startswith(("text/html", "application/xhtml"))
 
 
-def _fetcher(settings: OpenApiSettings, client: httpx2.AsyncClient, clock: Clock, observer: OnEvent) -> DocumentFetcher:
+def _new_fetcher(
+    settings: OpenApiSettings, client: httpx2.AsyncClient, clock: Clock, observer: OnEvent
+) -> DocumentFetcher:
     """What reads the document: its own limits, and the token only for the configured origin."""
     values = {name: secret.get_secret_value() for name, secret in settings.credentials.items()}
     limits = HttpLimits(
@@ -360,7 +371,7 @@ def _fetcher(settings: OpenApiSettings, client: httpx2.AsyncClient, clock: Clock
         max_bytes=MAX_DOCUMENT_BYTES,
     )
     transport = HttpTransport(settings.name, client, mask=SecretMask(values.values()), limits=limits, clock=clock)
-    own = None if settings.base_url is None else configured_url(settings.base_url)
+    own = None if settings.base_url is None else parse_base_url(settings.base_url)
     return DocumentFetcher(
         settings.name,
         transport,
@@ -370,7 +381,7 @@ def _fetcher(settings: OpenApiSettings, client: httpx2.AsyncClient, clock: Clock
     )
 
 
-def _refuse_foreign_versions(document: OpenApiDocument, settings: OpenApiSettings) -> None:
+def _require_known_version(document: OpenApiDocument, settings: OpenApiSettings) -> None:
     fields = document.root.fields
     version = fields.get("openapi", fields.get("swagger"))
     if str(version).split(".")[0] not in ("2", "3"):
@@ -378,17 +389,17 @@ def _refuse_foreign_versions(document: OpenApiDocument, settings: OpenApiSetting
         raise DocumentError(text, source=settings.name)
 
 
-async def _loaded(fetcher: DocumentFetcher, document: OpenApiDocument, step: Callable[[], _T]) -> _T:
+async def _run_loading_files(fetcher: DocumentFetcher, document: OpenApiDocument, step: Callable[[], _T]) -> _T:
     """The value of a step, taken off the event loop, again after each file that it turned out to need."""
     while True:
         try:
             return await asyncio.to_thread(step)
         except DocumentNotLoaded as needed:
             uri = needed.uri
-        await _load(fetcher, document, uri)
+        await _load_file(fetcher, document, uri)
 
 
-async def _load(fetcher: DocumentFetcher, document: OpenApiDocument, uri: str) -> None:
+async def _load_file(fetcher: DocumentFetcher, document: OpenApiDocument, uri: str) -> None:
     """Add one more file to a document, or take note that it cannot be had."""
     try:
         document.add(uri, await fetcher.read(uri, root_uri=document.uri))

@@ -14,7 +14,7 @@ from typing import Any, assert_never
 from adapters.base import ToolSpec
 from adapters.catalog import ToolCatalog
 from adapters.clock import SystemClock
-from adapters.json_text import compact_bytes
+from adapters.json_text import compact_json_bytes
 from runax_cli.agent.result.certificate import certificate_line
 from runax_cli.commands.config import configuration_of
 from runax_cli.commands.conversation import approver_of, run_turn
@@ -89,7 +89,7 @@ def _records(dataset: Dataset | None, printer: Printer, *, separator: str = "") 
 def _envelope(outcome: CallOutcome, printer: Printer) -> None:
     """The envelope as one object on one line, its `data` written record by record."""
     fields = outcome.envelope.model_dump(mode="json", exclude_none=True, exclude={"data"})
-    printer.json_line(compact_bytes(fields)[:-1], end=',"data":[')
+    printer.json_line(compact_json_bytes(fields)[:-1], end=',"data":[')
     _records(outcome.dataset, printer, separator=",")
     printer.json_line(b"", end="]}\n")
     printer.flush()

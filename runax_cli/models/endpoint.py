@@ -13,7 +13,7 @@ import httpx2
 import openai
 
 from adapters.clock import Clock
-from adapters.http.body_limits import BodyTooLarge, Heard, MaxSizeClient
+from adapters.http.body_limits import BodyTooLarge, MaxSizeClient, OnHeaders
 from runax_cli.core.errors import ModelError
 from runax_cli.models.endpoint_errors import HttpRefusal, StatusError, excerpt, retry_after_s
 from runax_cli.models.wire import Payload, UnusableReply, mapping, text_in
@@ -45,7 +45,7 @@ class Endpoint:
         timeout_s: float,
         clock: Clock,
         max_bytes: int = MAX_REPLY_BYTES,
-        heard: Heard = nobody,
+        heard: OnHeaders = nobody,
     ) -> None:
         self.base_url = base_url
         self.api_key = api_key

@@ -22,7 +22,7 @@ from adapters.base import (
     PaginationStyle,
     ToolList,
     ToolSource,
-    nobody,
+    ignore_events,
 )
 from adapters.catalog import ToolCatalog
 from adapters.clock import Clock
@@ -60,7 +60,7 @@ class UnopenedSource:
         arguments: Mapping[str, Json],  # noqa: ARG002
         page: PageAddress | None = None,  # noqa: ARG002
         *,
-        observer: OnEvent = nobody,  # noqa: ARG002
+        observer: OnEvent = ignore_events,  # noqa: ARG002
     ) -> CallResult:
         """Raises what opening raised."""
         raise self.error

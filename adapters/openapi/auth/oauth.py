@@ -21,12 +21,12 @@ from adapters.http.transport import HttpLimits, HttpRequest, HttpTransport
 from adapters.openapi.settings import OAuthClient
 
 _MAX_BYTES = 2**20
-_MARGIN_S = 30.0
-_ERROR = re.compile(r'"error"\s*:\s*"(\w+)"')
-_CODES = frozenset(
+_EXPIRY_MARGIN_S = 30.0
+_ERROR_FIELD = re.compile(r'"error"\s*:\s*"(\w+)"')
+_STANDARD_CODES = frozenset(
     {"invalid_request", "invalid_client", "invalid_grant", "unauthorized_client", "unsupported_grant_type"}
 ) | {"invalid_scope"}
-_OTHER_WAY = frozenset({"invalid_client", "invalid_request"})
+_RETRY_IN_BODY_CODES = frozenset({"invalid_client", "invalid_request"})
 """Error codes of a 400 after which the credentials are tried in the body: the server did not see them in the header."""
 _TOKEN = re.compile(r"[\x21-\x7e]+")
 
@@ -98,8 +98,8 @@ class TokenCache:
         except TimeoutError:
             raise self._refused(f"it did not answer within {self._timeout_s:g} s", is_retryable=True) from None
         except HttpStatusError as error:
-            code = _code(error)
-            why = f"it answered {error.status}" + (f" '{code}'" if code else "") + _hint(code)
+            code = _error_code(error)
+            why = f"it answered {error.status}" + (f" '{code}'" if code else "") + _hint_for(code)
             raise self._refused(why, code=code, is_retryable=error.is_retryable, requests=error.requests) from None
         except SourceError as error:
             raise self._refused(str(error), is_retryable=error.is_retryable, requests=error.requests) from None
@@ -110,7 +110,7 @@ class TokenCache:
         try:
             body = await self._asked(observer)
         except HttpStatusError as error:
-            is_other_way = error.status == 401 or (error.status == 400 and _code(error) in _OTHER_WAY)
+            is_other_way = error.status == 401 or (error.status == 400 and _error_code(error) in _RETRY_IN_BODY_CODES)
             if self._is_in_body or not is_other_way:
                 raise
             self._is_in_body = True
@@ -155,10 +155,10 @@ class TokenCache:
         self._mask.add((token,))
         if isinstance(kind, str) and kind.strip().lower() != "bearer":
             raise self._refused("its token is of another type than 'Bearer'")
-        lifetime_s = _seconds(fields.get("expires_in"))
+        lifetime_s = _lifetime_s(fields.get("expires_in"))
         if lifetime_s is None:
             return _CachedToken(token, None)
-        return _CachedToken(token, started_s + lifetime_s - min(_MARGIN_S, lifetime_s / 2))
+        return _CachedToken(token, started_s + lifetime_s - min(_EXPIRY_MARGIN_S, lifetime_s / 2))
 
     def _refused(
         self, why: str, *, code: str = "", is_retryable: bool = False, requests: int = 1
@@ -176,13 +176,13 @@ class TokenCache:
         return error
 
 
-def _code(error: HttpStatusError) -> str:
+def _error_code(error: HttpStatusError) -> str:
     """The error code of RFC 6749, section 5.2; empty for any other."""
-    found = _ERROR.search(error.body)
-    return found.group(1) if found and found.group(1) in _CODES else ""
+    found = _ERROR_FIELD.search(error.body)
+    return found.group(1) if found and found.group(1) in _STANDARD_CODES else ""
 
 
-def _hint(code: str) -> str:
+def _hint_for(code: str) -> str:
     match code:
         case "invalid_client":
             return "; check the values of the variables that 'client_id' and 'client_secret' name"
@@ -192,7 +192,7 @@ def _hint(code: str) -> str:
             return ""
 
 
-def _seconds(value: Json) -> float | None:
+def _lifetime_s(value: Json) -> float | None:
     """A lifetime, as a number or its text; None where nothing usable is said."""
     try:
         seconds = float(value) if isinstance(value, int | float | str) and not isinstance(value, bool) else -1.0

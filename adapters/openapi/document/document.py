@@ -14,10 +14,10 @@ from urllib.request import url2pathname
 import httpx2
 
 from adapters.base import Json
-from adapters.http.url_safety import Origin, joined
+from adapters.http.url_safety import Origin, resolve_url
 
 _MAX_HOPS = 50
-_OWN = ("#/$defs/", "#/definitions/")
+_SCHEMA_LOCAL = ("#/$defs/", "#/definitions/")
 """Where a schema that was written by itself keeps its parts; a reference to them means those of the schema around."""
 
 
@@ -55,7 +55,7 @@ class DocumentNode(NamedTuple):
             value = self.value.get(key)
         else:
             value = _member(self.value, key)
-        return DocumentNode(value, self.uri, f"{self.pointer}/{_token(key)}")
+        return DocumentNode(value, self.uri, f"{self.pointer}/{_escape_token(key)}")
 
     def children(self) -> Iterator["DocumentNode"]:
         """The items of an array, in order."""
@@ -67,25 +67,25 @@ class DocumentNode(NamedTuple):
         """The members of an object, by name."""
         uri, pointer = self.uri, self.pointer
         for key, value in self.fields.items():
-            yield key, DocumentNode(value, uri, f"{pointer}/{_token(key)}")
+            yield key, DocumentNode(value, uri, f"{pointer}/{_escape_token(key)}")
 
     def replaced(self, value: Json) -> "DocumentNode":
         """Another value in the same place."""
         return DocumentNode(value, self.uri, self.pointer)
 
 
-def _token(key: str | int) -> str:
+def _escape_token(key: str | int) -> str:
     """A name as a part of a JSON pointer."""
     token = str(key)
     return token.replace("~", "~0").replace("/", "~1") if "~" in token or "/" in token else token
 
 
-def _tokens(pointer: str) -> list[str]:
+def _split_pointer(pointer: str) -> list[str]:
     """The names in a JSON pointer."""
     return [token.replace("~1", "/").replace("~0", "~") for token in pointer.split("/")[1:]]
 
 
-def _straight(node: DocumentNode, tokens: list[str]) -> DocumentNode:
+def _descend(node: DocumentNode, tokens: list[str]) -> DocumentNode:
     """What the tokens of a pointer lead to, its value None where that is nothing."""
     for token in tokens:
         node = node.child(token)
@@ -153,7 +153,7 @@ class OpenApiDocument:
     def _is_of_its_own(self, node: DocumentNode, reference: str) -> bool:
         """Whether a reference means something else in another place."""
         root = DocumentNode(self._files[node.uri], node.uri)
-        return reference.startswith(_OWN) and self._inside(root, _tokens(reference)) is None
+        return reference.startswith(_SCHEMA_LOCAL) and self._inside(root, _split_pointer(reference)) is None
 
     def _end(self, node: DocumentNode) -> DocumentNode:
         """Where a chain of references ends."""
@@ -176,10 +176,10 @@ class OpenApiDocument:
         pointer = unquote(fragment)
         if pointer and not pointer.startswith("/"):
             return self._anchor(node, target, pointer)
-        tokens = _tokens(pointer)
+        tokens = _split_pointer(pointer)
         found = self._inside(target, tokens)
-        if found is None and reference.startswith(_OWN):
-            inside = (_straight(holder, tokens) for holder in self._around(node))
+        if found is None and reference.startswith(_SCHEMA_LOCAL):
+            inside = (_descend(holder, tokens) for holder in self._around(node))
             found = next((part for part in inside if part.value is not None), None)
         if found is not None:
             return found
@@ -210,7 +210,7 @@ class OpenApiDocument:
     def _around(self, node: DocumentNode) -> list[DocumentNode]:
         """What is around a node, from the inside out."""
         around = [DocumentNode(self._files[node.uri], node.uri)]
-        for token in _tokens(node.pointer):
+        for token in _split_pointer(node.pointer):
             around.append(around[-1].child(token))
         return around[::-1]
 
@@ -228,7 +228,7 @@ class OpenApiDocument:
             is_allowed = uri.startswith("file:") and is_inside_folder(uri, self.uri)
             wanted = "in the document's folder"
         else:
-            url, own = joined(httpx2.URL(node.uri), file), httpx2.URL(self.uri)
+            url, own = resolve_url(httpx2.URL(node.uri), file), httpx2.URL(self.uri)
             is_allowed = url is not None and Origin.of(url) == Origin.of(own)
             uri = str(url)
             wanted = "of the document's origin"

@@ -13,11 +13,11 @@ from functools import lru_cache
 import httpx2
 
 from adapters.base import JsonObject, SkippedTool
-from adapters.http.url_safety import Origin, is_http, joined
+from adapters.http.url_safety import Origin, is_http_url, resolve_url
 from adapters.openapi.document import swagger2 as swagger
 from adapters.openapi.document.document import DocumentNode, OpenApiDocument
 
-_HOST = re.compile(r"[\w-]+(?:\.[\w-]+)*\.[a-z]{2,}(?::\d+)?(?:/|$)")
+_BARE_HOST = re.compile(r"[\w-]+(?:\.[\w-]+)*\.[a-z]{2,}(?::\d+)?(?:/|$)")
 """A host without a scheme, which is a slip: read as it stands it would be a path."""
 
 
@@ -34,9 +34,9 @@ class Servers:
 
     def __init__(self, document: OpenApiDocument, configured: str | None, left_out: list[SkippedTool]) -> None:
         self._here = document.uri
-        servers = _server_nodes(document.root)
+        servers = _server_objects(document.root)
         self._stated = self._urls(servers)
-        self._paths = [text for one in servers if (text := _filled(one)) is not None and text.strip("/")]
+        self._paths = [text for one in servers if (text := _expand_variables(one)) is not None and text.strip("/")]
         self.root = self._root(configured)
         self.own = Origin.of(self.root.url) if self.root.url is not None else None
         if self.root.url is None:
@@ -44,7 +44,7 @@ class Servers:
 
     def _root(self, configured: str | None) -> BaseUrl:
         if configured is not None:
-            url = configured_url(configured)
+            url = parse_base_url(configured)
             return BaseUrl(url) if url else BaseUrl(None, f"the base URL '{configured}' is no http URL")
         if not self._stated:
             where = f" to the URL that '{self._paths[0]}' stands for" if self._paths else ""
@@ -52,7 +52,7 @@ class Servers:
         if self._here.startswith("file:"):
             return BaseUrl(self._stated[0])
         here = httpx2.URL(self._here)
-        own = next((url for stated in self._stated if (url := _at(stated, here)) is not None), None)
+        own = next((url for stated in self._stated if (url := _at_origin(stated, here)) is not None), None)
         why = f"the document comes from another origin than its server '{self._stated[0]}'; set BASE_API_URL to that "
         return BaseUrl(own, "" if own else f"{why}URL if you trust it")
 
@@ -65,7 +65,7 @@ class Servers:
             return self.root
         origins = [Origin.of(url) for url in self._stated]
         for url in urls:
-            at_home = _at(url, self.root.url)
+            at_home = _at_origin(url, self.root.url)
             if at_home is not None:
                 return BaseUrl(at_home)
             if Origin.of(url) in origins:
@@ -89,32 +89,32 @@ class Servers:
 
     def _url(self, server: JsonObject, seen_from: httpx2.URL | None) -> httpx2.URL | None:
         """The URL of a server; what is relative in a local document is seen from `seen_from`."""
-        text = _filled(server)
+        text = _expand_variables(server)
         if text is None:
             return None
         if not self._here.startswith("file:"):
-            return joined(httpx2.URL(self._here), text)
+            return resolve_url(httpx2.URL(self._here), text)
         if seen_from is not None and text.startswith("/") and not text.startswith("//"):
-            return joined(seen_from, text)
-        if _HOST.match(text):
+            return resolve_url(seen_from, text)
+        if _BARE_HOST.match(text):
             text = f"//{text}"
-        return configured_url(f"https:{text}" if text.startswith("//") else text)
+        return parse_base_url(f"https:{text}" if text.startswith("//") else text)
 
 
-def _filled(server: JsonObject) -> str | None:
+def _expand_variables(server: JsonObject) -> str | None:
     """The text of a server's URL with its variables filled in; None where one has no value."""
     text = server.get("url")
     if not isinstance(text, str):
         return None
     variables = server.get("variables")
     for name, variable in variables.items() if isinstance(variables, dict) else ():
-        value, place = _value(variable), "{" + str(name) + "}"
+        value, place = _variable_value(variable), "{" + str(name) + "}"
         if value is not None:
             text = text.replace(f"/{place}", f"/{value.lstrip('/')}").replace(place, value)
     return None if "{" in text else text
 
 
-def _at(url: httpx2.URL, home: httpx2.URL) -> httpx2.URL | None:
+def _at_origin(url: httpx2.URL, home: httpx2.URL) -> httpx2.URL | None:
     """A URL of the same origin as another one; where that is secure, its host's insecure spelling is taken for it."""
     for known in (url, url.copy_with(scheme="https")):
         if Origin.of(known) == Origin.of(home):
@@ -122,7 +122,7 @@ def _at(url: httpx2.URL, home: httpx2.URL) -> httpx2.URL | None:
     return None
 
 
-def _value(variable: object) -> str | None:
+def _variable_value(variable: object) -> str | None:
     """The default of a server variable, else the first of its values."""
     if not isinstance(variable, dict):
         return None
@@ -133,16 +133,16 @@ def _value(variable: object) -> str | None:
 
 
 @lru_cache(maxsize=256)
-def configured_url(text: str) -> httpx2.URL | None:
+def parse_base_url(text: str) -> httpx2.URL | None:
     """A base URL as it was written by the user or in a local document; None where it is no http URL."""
     try:
         url = httpx2.URL(text.strip()).copy_with(fragment=None, query=None, userinfo=b"")
     except (httpx2.InvalidURL, UnicodeError):
         return None
-    return url if is_http(url) else None
+    return url if is_http_url(url) else None
 
 
-def _server_nodes(root: DocumentNode) -> list[JsonObject]:
-    if swagger.is_swagger(root):
-        return swagger.servers(root)
+def _server_objects(root: DocumentNode) -> list[JsonObject]:
+    if swagger.is_swagger2(root):
+        return swagger.convert_servers(root)
     return [node.fields for node in root.child("servers").children()] or [{"url": "/"}]

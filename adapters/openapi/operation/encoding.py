@@ -21,8 +21,8 @@ from adapters.openapi.operation.model import ParameterEncoding, ParameterStyle
 
 Pairs = list[tuple[str, str]]
 _UNRESERVED = "-._~"
-_RESERVED_KEPT = "-._~:/?@!$'()*,;="  # not `#` `[` `]`, illegal there, nor `&` and `+`, which servers read as syntax
-_PATH_KEPT = "-._~:@!$&'()*+"  # a `/`, `?` or `#` would lead to another path, and `,` `;` `=` delimit
+_ALLOWED_RESERVED = "-._~:/?@!$'()*,;="  # not `#` `[` `]`, illegal there, nor `&` and `+`, which servers read as syntax
+_ALLOWED_IN_PATH = "-._~:@!$&'()*+"  # a `/`, `?` or `#` would lead to another path, and `,` `;` `=` delimit
 _DELIMITERS = {
     ParameterStyle.FORM: ",",
     ParameterStyle.SPACE: "%20",
@@ -32,7 +32,7 @@ _DELIMITERS = {
 }
 
 
-def text_of(value: Json) -> str:
+def to_text(value: Json) -> str:
     """One value as text: JSON's spelling of numbers and truth, strings as they are, structures as JSON."""
     if isinstance(value, str):
         return value
@@ -49,10 +49,10 @@ def compact(value: Json) -> str:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def media_text(value: Json, media_type: str) -> str:
+def to_media_text(value: Json, media_type: str) -> str:
     """A value as its media type has it: JSON where that is JSON or anything, else the text itself."""
     kind = media_type.lower()
-    return compact(value) if "json" in kind or "*" in kind else text_of(value)
+    return compact(value) if "json" in kind or "*" in kind else to_text(value)
 
 
 def is_undefined(value: Json) -> bool:
@@ -61,68 +61,68 @@ def is_undefined(value: Json) -> bool:
     return all(item is None for item in items)
 
 
-def query_pairs(name: str, value: Json, encoding: ParameterEncoding) -> Pairs:
+def encode_query(name: str, value: Json, encoding: ParameterEncoding) -> Pairs:
     """The encoded pairs of one query parameter or form member; none where there is nothing to say."""
-    escape = _escape(encoding)
+    escape = _escaper(encoding)
     if encoding.media_type is not None:
-        return [(_whole(name), escape(media_text(value, encoding.media_type)))]
-    key = _whole(name)
+        return [(_quote_name(name), escape(to_media_text(value, encoding.media_type)))]
+    key = _quote_name(name)
     if encoding.style is ParameterStyle.DEEP and isinstance(value, dict | list):
-        return [(_whole(path), escape(text)) for path, text in _deep(name, value)]
+        return [(_quote_name(path), escape(text)) for path, text in _deep_object(name, value)]
     if isinstance(value, dict):
         return _query_object(key, value, encoding, escape)
     if isinstance(value, list):
-        items = [escape(text_of(item)) for item in value if item is not None]
+        items = [escape(to_text(item)) for item in value if item is not None]
         if encoding.is_exploded or encoding.style is ParameterStyle.DEEP:
             return [(key, item) for item in items]
         joined = [item.replace(",", "%2C") for item in items]
         return [(key, _DELIMITERS[encoding.style].join(joined))] if items else []
-    return [] if value is None else [(key, escape(text_of(value)))]
+    return [] if value is None else [(key, escape(to_text(value)))]
 
 
 def _query_object(key: str, value: dict[str, Json], encoding: ParameterEncoding, escape: Callable[[str], str]) -> Pairs:
-    members = [(_whole(name), escape(text_of(item))) for name, item in value.items() if item is not None]
+    members = [(_quote_name(name), escape(to_text(item))) for name, item in value.items() if item is not None]
     if encoding.is_exploded:
         return members
     flat = [part.replace(",", "%2C") for member in members for part in member]
     return [(key, _DELIMITERS[encoding.style].join(flat))] if flat else []
 
 
-def _deep(path: str, value: Json) -> list[tuple[str, str]]:
+def _deep_object(path: str, value: Json) -> list[tuple[str, str]]:
     """`name[member][inner]`; arrays of plain values repeat their name, others are numbered."""
     if isinstance(value, dict):
-        return [pair for name, item in value.items() for pair in _deep(f"{path}[{name}]", item)]
+        return [pair for name, item in value.items() for pair in _deep_object(f"{path}[{name}]", item)]
     if isinstance(value, list):
         if any(isinstance(item, dict | list) for item in value):
-            return [pair for index, item in enumerate(value) for pair in _deep(f"{path}[{index}]", item)]
-        return [(path, text_of(item)) for item in value if item is not None]
-    return [] if value is None else [(path, text_of(value))]
+            return [pair for index, item in enumerate(value) for pair in _deep_object(f"{path}[{index}]", item)]
+        return [(path, to_text(item)) for item in value if item is not None]
+    return [] if value is None else [(path, to_text(value))]
 
 
-def path_text(name: str, value: Json, encoding: ParameterEncoding) -> str:
+def encode_path(name: str, value: Json, encoding: ParameterEncoding) -> str:
     """What stands in a path in place of `{name}`; of several segments, without slashes at their ends."""
-    escape = _escape(encoding, kept=_PATH_KEPT)
+    escape = _escaper(encoding, kept=_ALLOWED_IN_PATH)
     if encoding.keeps_slashes and isinstance(value, str):
         return "/".join(escape(part) for part in value.strip("/").split("/"))
     if encoding.media_type is not None:
-        return escape(media_text(value, encoding.media_type))
+        return escape(to_media_text(value, encoding.media_type))
     match encoding.style:
         case ParameterStyle.LABEL:
             return _label(value, encoding, escape)
         case ParameterStyle.MATRIX:
-            return _matrix(_whole(name), value, encoding, escape)
+            return _matrix(_quote_name(name), value, encoding, escape)
         case _:
             delimiter = _DELIMITERS.get(encoding.style, ",")
-            return delimiter.join(_parts(value, escape, is_exploded=encoding.is_exploded))
+            return delimiter.join(_simple_parts(value, escape, is_exploded=encoding.is_exploded))
 
 
 def _label(value: Json, encoding: ParameterEncoding, escape: Callable[[str], str]) -> str:
-    parts = _parts(value, escape, is_exploded=encoding.is_exploded)
+    parts = _simple_parts(value, escape, is_exploded=encoding.is_exploded)
     return "." + ("." if encoding.is_exploded else ",").join(parts) if parts else ""
 
 
 def _matrix(name: str, value: Json, encoding: ParameterEncoding, escape: Callable[[str], str]) -> str:
-    parts = _parts(value, escape, is_exploded=encoding.is_exploded)
+    parts = _simple_parts(value, escape, is_exploded=encoding.is_exploded)
     if not parts:
         return ""
     if encoding.is_exploded and isinstance(value, dict):
@@ -131,49 +131,49 @@ def _matrix(name: str, value: Json, encoding: ParameterEncoding, escape: Callabl
     return "".join(f";{name}={part}" if part else f";{name}" for part in named)
 
 
-def _parts(value: Json, escape: Callable[[str], str], *, is_exploded: bool) -> list[str]:
+def _simple_parts(value: Json, escape: Callable[[str], str], *, is_exploded: bool) -> list[str]:
     """Encoded pieces: the items of an array; names and values of an object, as `name=value` where it is exploded."""
     if isinstance(value, list):
-        return [escape(text_of(item)) for item in value if item is not None]
+        return [escape(to_text(item)) for item in value if item is not None]
     if isinstance(value, dict):
-        pairs = [(escape(name), escape(text_of(item))) for name, item in value.items() if item is not None]
+        pairs = [(escape(name), escape(to_text(item))) for name, item in value.items() if item is not None]
         return [f"{name}={item}" for name, item in pairs] if is_exploded else [part for pair in pairs for part in pair]
-    return [] if value is None else [escape(text_of(value))]
+    return [] if value is None else [escape(to_text(value))]
 
 
-def header_text(value: Json, encoding: ParameterEncoding) -> str:
+def encode_header(value: Json, encoding: ParameterEncoding) -> str:
     """The value of a header, not encoded: simple style, or ASCII JSON where the parameter has JSON as its content."""
     if encoding.media_type is not None:
         import json
 
-        is_text = isinstance(value, str) and media_text(value, encoding.media_type) == value
+        is_text = isinstance(value, str) and to_media_text(value, encoding.media_type) == value
         return str(value) if is_text else json.dumps(value, separators=(",", ":"))
     delimiter = unquote(_DELIMITERS.get(encoding.style, ","))
-    return delimiter.join(_parts(value, str, is_exploded=encoding.is_exploded))
+    return delimiter.join(_simple_parts(value, str, is_exploded=encoding.is_exploded))
 
 
-def cookie_pairs(name: str, value: Json, encoding: ParameterEncoding) -> Pairs:
+def encode_cookie(name: str, value: Json, encoding: ParameterEncoding) -> Pairs:
     """The pairs of one cookie parameter; `cookie` style leaves its values as they are."""
     if encoding.style is ParameterStyle.COOKIE and encoding.media_type is None:
         if isinstance(value, list):
-            return [(name, text_of(item)) for item in value if item is not None]
+            return [(name, to_text(item)) for item in value if item is not None]
         if isinstance(value, dict):
-            return [(key, text_of(item)) for key, item in value.items() if item is not None]
-        return [] if value is None else [(name, text_of(value))]
-    return query_pairs(name, value, replace(encoding, allows_reserved=False))
+            return [(key, to_text(item)) for key, item in value.items() if item is not None]
+        return [] if value is None else [(name, to_text(value))]
+    return encode_query(name, value, replace(encoding, allows_reserved=False))
 
 
-def joined_pairs(pairs: Pairs) -> str:
+def join_pairs(pairs: Pairs) -> str:
     """A query or a form body."""
     return "&".join(f"{name}={value}" for name, value in pairs)
 
 
-def _whole(name: str) -> str:
+def _quote_name(name: str) -> str:
     """A name with everything encoded that could end it."""
     return quote(name, safe=_UNRESERVED, errors="replace")
 
 
-def _escape(encoding: ParameterEncoding, *, kept: str = _RESERVED_KEPT) -> Callable[[str], str]:
+def _escaper(encoding: ParameterEncoding, *, kept: str = _ALLOWED_RESERVED) -> Callable[[str], str]:
     safe = kept if encoding.allows_reserved else _UNRESERVED
     return lambda text: quote(text, safe=safe, errors="replace")
 
@@ -185,7 +185,7 @@ _MARKUP = re.compile(
     r"[a-z]+/(?:[\w.+-]*[+-])?(?:xml|yaml|yml|toml|jwt|jose|sql|graphql|csv|[a-z]*script|sparql-\w+)|message/.+"
 )
 _ANYTHING = ("*/*", "application/*")
-_SLIPS = {
+_MISSPELLED = {
     "": "application/json",
     "json": "application/json",
     "applicationjson": "application/json",
@@ -217,7 +217,7 @@ class BodyFormat(IntEnum):
     MARKUP = 7
 
 
-_KNOWN = {
+_EXACT = {
     "application/json": BodyFormat.JSON,
     "application/x-www-form-urlencoded": BodyFormat.FORM,
     "multipart/form-data": BodyFormat.PARTS,
@@ -225,22 +225,22 @@ _KNOWN = {
 }
 
 
-def usual(media_type: str) -> str:
+def normalize_media_type(media_type: str) -> str:
     """The media type without slips; its parameters stay where there is none."""
-    kind = essence(media_type)
-    return _SLIPS.get(kind, media_type.strip())
+    kind = bare_media_type(media_type)
+    return _MISSPELLED.get(kind, media_type.strip())
 
 
-def essence(media_type: str) -> str:
+def bare_media_type(media_type: str) -> str:
     """The media type without its parameters, in lower case."""
     return media_type.split(";")[0].strip().lower()
 
 
-def writing_of(media_type: str) -> BodyFormat | None:
+def body_format(media_type: str) -> BodyFormat | None:
     """How a body of a media type is written; None where that cannot be done."""
-    kind = essence(usual(media_type))
-    if kind in _KNOWN:
-        return _KNOWN[kind]
+    kind = bare_media_type(normalize_media_type(media_type))
+    if kind in _EXACT:
+        return _EXACT[kind]
     if _LINES.fullmatch(kind):
         return BodyFormat.LINES
     if _JSON.fullmatch(kind) or kind in _ANYTHING:
@@ -252,21 +252,21 @@ def writing_of(media_type: str) -> BodyFormat | None:
 
 _NO_ENCODINGS: Mapping[str, ParameterEncoding] = MappingProxyType({})
 _Part = tuple[str | None, bytes, str | None]
-_DEFAULT = ParameterEncoding(style=ParameterStyle.FORM, is_exploded=True)
-_FILE = "application/octet-stream"
-_JSON_form = ParameterEncoding(style=ParameterStyle.FORM, is_exploded=True, media_type="application/json")
+_FORM_MEMBER = ParameterEncoding(style=ParameterStyle.FORM, is_exploded=True)
+_FILE_TYPE = "application/octet-stream"
+_JSON_MEMBER = ParameterEncoding(style=ParameterStyle.FORM, is_exploded=True, media_type="application/json")
 
 
-def urlencoded(value: JsonObject, encodings: Mapping[str, ParameterEncoding]) -> str:
+def encode_urlencoded(value: JsonObject, encodings: Mapping[str, ParameterEncoding]) -> str:
     """The members as encoded pairs; an object without an encoding of its own is written as JSON."""
     pairs = []
     for name, member in value.items():
-        default = _JSON_form if isinstance(member, dict) else _DEFAULT
-        pairs += query_pairs(name, member, encodings.get(name, default))
-    return joined_pairs(pairs)
+        default = _JSON_MEMBER if isinstance(member, dict) else _FORM_MEMBER
+        pairs += encode_query(name, member, encodings.get(name, default))
+    return join_pairs(pairs)
 
 
-def multipart(
+def encode_multipart(
     value: JsonObject, files: frozenset[str], encodings: Mapping[str, ParameterEncoding] = _NO_ENCODINGS
 ) -> tuple[bytes, str]:
     """The members as parts, and the content type with its boundary. Items of an array are parts of their own.
@@ -277,27 +277,27 @@ def multipart(
     parts = [
         part
         for name, member in value.items()
-        for part in _parts_form(name, member, encodings.get(name), is_file=name in files)
+        for part in _multipart_parts(name, member, encodings.get(name), is_file=name in files)
     ]
     request = httpx2.Request("POST", "http://form.invalid", files=parts or {"": (None, b"")})
     return request.read(), request.headers["content-type"]
 
 
-def _parts_form(
+def _multipart_parts(
     name: str, member: Json, encoding: ParameterEncoding | None, *, is_file: bool
 ) -> list[tuple[str, _Part]]:
     if encoding is not None and encoding.media_type is None and not is_file:
-        pairs = query_pairs(name, member, encoding)
+        pairs = encode_query(name, member, encoding)
         return [(unquote(key), (None, unquote(text).encode("utf-8", "replace"), None)) for key, text in pairs]
     items = member if isinstance(member, list) else [member]
     kind = None if encoding is None or "*" in (encoding.media_type or "") else encoding.media_type
-    return [(name, _part(name, item, kind, is_file=is_file)) for item in items if item is not None]
+    return [(name, _multipart_part(name, item, kind, is_file=is_file)) for item in items if item is not None]
 
 
-def _part(name: str, value: Json, kind: str | None, *, is_file: bool) -> _Part:
+def _multipart_part(name: str, value: Json, kind: str | None, *, is_file: bool) -> _Part:
     if is_file and isinstance(value, str):
-        return name, value.encode("utf-8", "replace"), kind or _FILE
+        return name, value.encode("utf-8", "replace"), kind or _FILE_TYPE
     if kind is None and isinstance(value, dict | list):
         kind = "application/json"
-    text = text_of(value) if kind is None else media_text(value, kind)
+    text = to_text(value) if kind is None else to_media_text(value, kind)
     return (name if is_file else None), text.encode("utf-8", "replace"), kind

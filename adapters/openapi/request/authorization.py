@@ -12,7 +12,7 @@ from adapters.base import OnEvent
 from adapters.clock import Clock
 from adapters.errors import MissingCredential
 from adapters.http.secret_mask import SecretMask
-from adapters.http.url_safety import Origin, is_http, joined
+from adapters.http.url_safety import Origin, is_http_url, resolve_url
 from adapters.openapi.auth.oauth import TokenCache
 from adapters.openapi.auth.schemes import Credential, MissingScheme, Security, SecurityScheme
 from adapters.openapi.settings import OAuthClient, OpenApiSettings
@@ -94,7 +94,7 @@ class RequestAuthorizer:
         if stated is None:
             text = f"neither the document nor `auth` says where the scheme '{scheme.name}' gets its tokens"
             raise self._missing(f"{text}; set 'token_url'")
-        url = joined(self._base, stated) if self._base is not None else _absolute(stated)
+        url = resolve_url(self._base, stated) if self._base is not None else _absolute_url(stated)
         if url is None:
             raise self._missing(
                 f"the token URL of the scheme '{scheme.name}' is no http URL; set 'token_url' in `auth`"
@@ -107,7 +107,7 @@ class RequestAuthorizer:
     def _configured(self) -> frozenset[Origin]:
         """The origins that the user named: of the base URL, and of the document."""
         places = (self._settings.base_url, self._settings.document)
-        urls = [_absolute(place) for place in places if place and "://" in place]
+        urls = [_absolute_url(place) for place in places if place and "://" in place]
         return frozenset(Origin.of(url) for url in urls if url is not None)
 
     def _missing(self, text: str) -> MissingCredential:
@@ -123,9 +123,9 @@ def is_loopback(host: str) -> bool:
         return plain == "localhost" or plain.endswith(".localhost")
 
 
-def _absolute(text: str) -> httpx2.URL | None:
+def _absolute_url(text: str) -> httpx2.URL | None:
     try:
         url = httpx2.URL(text.strip()).copy_with(fragment=None, userinfo=b"")
     except (httpx2.InvalidURL, UnicodeError):
         return None
-    return url if is_http(url) else None
+    return url if is_http_url(url) else None

@@ -14,8 +14,8 @@ from adapters.openapi.operation.reader import OperationReader
 from adapters.openapi.request.builder import BuiltRequest
 from adapters.openapi.tools.tool import OpenApiTool
 
-_MOST_BYTES = 2**20
-_MOST_TEXT = 600
+_MAX_CHECKED_BYTES = 2**20
+_MAX_NOTE_CHARS = 600
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class CallValidator:
 
     def is_worth_a_look(self, tool: OpenApiTool, result: CallResult) -> bool:
         """Whether this is the first response of a tool, and one of at most 1 MiB."""
-        return tool.spec.name not in self._seen and result.payload is not None and result.n_bytes <= _MOST_BYTES
+        return tool.spec.name not in self._seen and result.payload is not None and result.n_bytes <= _MAX_CHECKED_BYTES
 
     def response(self, tool: OpenApiTool, result: CallResult) -> ValidationNote | None:
         """A remark where a response does not fit."""
@@ -71,14 +71,14 @@ class CallValidator:
         if not faults:
             return None
         text = f"the response does not fit the document and is used all the same: {'; '.join(faults)}"
-        return self._once(tool, ValidationNote("response_mismatch", text[:_MOST_TEXT]))
+        return self._once(tool, ValidationNote("response_mismatch", text[:_MAX_NOTE_CHARS]))
 
     def _check(self, tool: OpenApiTool) -> OperationValidator:
         if tool.spec.name not in self._checks:
-            from adapters.openapi.request.openapi_core import operation_check
+            from adapters.openapi.request.openapi_core import build_operation_check
 
             names = {(one.location.value, one.name): name for name, one in tool.binding.parameters.items()}
-            self._checks[tool.spec.name] = operation_check(self._document, self._reader, tool.operation, names)
+            self._checks[tool.spec.name] = build_operation_check(self._document, self._reader, tool.operation, names)
         return self._checks[tool.spec.name]
 
     def _once(self, tool: OpenApiTool, remark: ValidationNote) -> ValidationNote | None:

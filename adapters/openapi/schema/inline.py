@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 from adapters.base import JsonObject
 from adapters.openapi.document.document import BrokenReference, DocumentNode, OpenApiDocument
-from adapters.openapi.schema.normalize import Direction, plain
+from adapters.openapi.schema.normalize import Direction, normalize_schema
 
 _DEPTHS = (8, 5, 3, 2, 1)
 _MAX_NODES = 600
-_NAMED_MEMBERS = 12
-_NOWHERE = 10**6
+_MAX_NAMED_MEMBERS = 12
+_INFINITE_DEPTH = 10**6
 _MERGEABLE = frozenset({"type", "properties", "required", "description", "additionalProperties", "default", "format"})
 
 
@@ -120,7 +120,7 @@ class _InlineWalk:
     ) -> None:
         self._document, self._direction, self._memory, self._has_limit = document, direction, memory, has_limit
         self._nodes = self._faults = self._references = 0
-        self._highest_cut = self._lowest = _NOWHERE
+        self._highest_cut = self._lowest = _INFINITE_DEPTH
         self._places = self._around = 0
         self._trail: list[int] = []
         self.broken: dict[str, BrokenReference] = {}
@@ -176,7 +176,7 @@ class _InlineWalk:
         """What a reference comes to, kept for the next time where it is the same everywhere."""
         around, cut_around, lowest_around = self._places, self._highest_cut, self._lowest
         nodes, faults, level = self._nodes, self._faults, len(self._trail)
-        self._places, self._highest_cut, self._lowest = 1 << place, _NOWHERE, _NOWHERE
+        self._places, self._highest_cut, self._lowest = 1 << place, _INFINITE_DEPTH, _INFINITE_DEPTH
         try:
             out = self._entered(target, depth, place)
         except _NodeLimitReached:
@@ -186,7 +186,7 @@ class _InlineWalk:
             self._highest_cut = min(self._highest_cut, cut_around)
             raise
         if self._highest_cut >= level:
-            self._highest_cut = _NOWHERE
+            self._highest_cut = _INFINITE_DEPTH
             if self._faults == faults:
                 written = _InlinedReference(out, self._nodes - nodes, self._places, reach=depth - self._lowest + 1)
                 self._memory.keep(place, depth, written)
@@ -204,7 +204,7 @@ class _InlineWalk:
             self._lowest = min(self._lowest, depth - known.reach + 1)
             return known.schema
         nodes, references, lowest_around = self._nodes, self._references, self._lowest
-        self._lowest = _NOWHERE
+        self._lowest = _INFINITE_DEPTH
         out = self._made(target, depth)
         if self._references == references and self._lowest > 0:
             self._memory.plain[key] = _PlainNode(target, out, self._nodes - nodes, reach=depth - self._lowest + 1)
@@ -212,25 +212,25 @@ class _InlineWalk:
         return out
 
     def _made(self, target: DocumentNode, depth: int) -> JsonObject:
-        if not _INNER.isdisjoint(target.fields):
-            if depth <= 0 and any(isinstance(target.fields.get(key), (dict, list)) for key in _INNER):
+        if not _SUBSCHEMA_KEYWORDS.isdisjoint(target.fields):
+            if depth <= 0 and any(isinstance(target.fields.get(key), (dict, list)) for key in _SUBSCHEMA_KEYWORDS):
                 self._lowest = min(self._lowest, 0)
                 return self.cut(target)
             self._lowest = min(self._lowest, max(depth, 1))
-        return merged(plain(target, self._direction, lambda inner: self.schema(inner, depth - 1)))
+        return merge_all_of(normalize_schema(target, self._direction, lambda inner: self.schema(inner, depth - 1)))
 
     def cut(self, node: DocumentNode) -> JsonObject:
         """What stands for a structure that is not shown: its type, and the names of its members in words."""
         target = self._target(node)
         if target is None:
             return {}
-        shallow = plain(target.replaced(_without_inner(target.fields)), self._direction, lambda _: {})
+        shallow = normalize_schema(target.replaced(_own_keywords(target.fields)), self._direction, lambda _: {})
         shallow.pop("required", None)
         names = list(target.child("properties").fields)
         if names:
             shallow.setdefault("type", "object")
-            more = ", …" if len(names) > _NAMED_MEMBERS else ""
-            words = f"Members: {', '.join(names[:_NAMED_MEMBERS])}{more}."
+            more = ", …" if len(names) > _MAX_NAMED_MEMBERS else ""
+            words = f"Members: {', '.join(names[:_MAX_NAMED_MEMBERS])}{more}."
             shallow["description"] = f"{shallow['description']} {words}" if "description" in shallow else words
         return shallow
 
@@ -249,17 +249,17 @@ class _InlineWalk:
         return target.replaced(target.fields | {key: value for key, value in node.fields.items() if key != "$ref"})
 
 
-_INNER = frozenset(
+_SUBSCHEMA_KEYWORDS = frozenset(
     ("properties", "items", "allOf", "anyOf", "oneOf", "additionalProperties", "patternProperties", "prefixItems")
 )
 
 
-def _without_inner(fields: JsonObject) -> JsonObject:
+def _own_keywords(fields: JsonObject) -> JsonObject:
     kept = ("type", "description", "nullable", "format", "enum", "default")
     return {key: fields[key] for key in kept if key in fields}
 
 
-def merged(schema: JsonObject) -> JsonObject:
+def merge_all_of(schema: JsonObject) -> JsonObject:
     """The schema with those parts of `allOf` that say nothing contradictory written into it."""
     parts = schema.get("allOf")
     if not parts:
@@ -267,8 +267,8 @@ def merged(schema: JsonObject) -> JsonObject:
     out = {key: value for key, value in schema.items() if key != "allOf"}
     left = []
     for part in parts:
-        if _fits(out, part):
-            out = _joined(out, part)
+        if _can_merge(out, part):
+            out = _merge(out, part)
         else:
             left.append(part)
     if len(left) == 1 and not out:
@@ -276,7 +276,7 @@ def merged(schema: JsonObject) -> JsonObject:
     return out | {"allOf": left} if left else out
 
 
-def _fits(out: JsonObject, part: JsonObject) -> bool:
+def _can_merge(out: JsonObject, part: JsonObject) -> bool:
     if set(out) <= {"description", "default"}:
         return True
     if not set(part) <= _MERGEABLE or not set(out) <= _MERGEABLE | {"allOf"}:
@@ -292,7 +292,7 @@ def _agree(one: JsonObject, other: JsonObject) -> bool:
     return not one or not other or one == other
 
 
-def _joined(out: JsonObject, part: JsonObject) -> JsonObject:
+def _merge(out: JsonObject, part: JsonObject) -> JsonObject:
     both = part | out
     if "properties" in part or "properties" in out:
         own, added = out.get("properties", {}), part.get("properties", {})

@@ -12,18 +12,18 @@ from adapters.base import Effect, SkippedTool, ToolSpec
 from adapters.openapi.auth.schemes import Security, read_security
 from adapters.openapi.document.document import BrokenReference, DocumentNode, DocumentNotLoaded, OpenApiDocument
 from adapters.openapi.document.servers import BaseUrl, Servers
-from adapters.openapi.gc_tuning import seldom_collected
-from adapters.openapi.operation.model import Operation, OperationEntry, entries
+from adapters.openapi.gc_tuning import relaxed_gc
+from adapters.openapi.operation.model import Operation, OperationEntry, find_operations
 from adapters.openapi.operation.reader import OperationReader, UnusableOperation
 from adapters.openapi.schema.inline import Inliner
 from adapters.openapi.schema.normalize import Direction
 from adapters.openapi.settings import OpenApiSettings, ToolOverride
 from adapters.openapi.tools.arguments import ArgumentReader, tool_names
-from adapters.openapi.tools.response_shape import ResponseReader, shape_of
+from adapters.openapi.tools.response_shape import ResponseReader, read_record_shape
 from adapters.openapi.tools.tool import OpenApiTool, ToolContext, build_tool
 from adapters.pagination import continuing, counting
 
-_READS = frozenset({"GET", "HEAD"})
+_READ_METHODS = frozenset({"GET", "HEAD"})
 _NO_OVERRIDE = ToolOverride()
 
 
@@ -62,7 +62,7 @@ class OpenApiToolBuilder:
             self.left_out.append(SkippedTool(error.path, error.why))
             return self._document.root.replaced(None)
 
-    @seldom_collected()
+    @relaxed_gc()
     def build(self) -> None:
         """Build what is not built yet. Raises DocumentNotLoaded; call again when that file is there."""
         while self._items:
@@ -94,7 +94,7 @@ class OpenApiToolBuilder:
         spec = self._restored.get(name)
         if spec is not None and name not in self.tools:
             path = spec.locator.partition(" ")[2]
-            for entry in entries(self._document, self._paths().child(path), path, self.left_out):
+            for entry in find_operations(self._document, self._paths().child(path), path, self.left_out):
                 if entry.locator == spec.locator:
                     self._add(name, entry)
             if name in self.tools:
@@ -105,7 +105,7 @@ class OpenApiToolBuilder:
         """Name the tools that count what others list, or give their further pages; the user's word goes first."""
         specs = [tool.spec for tool in self.tools.values()]
         counts, continued = counting(specs), continuing(specs)
-        keys = {key: name for name, tool in self.tools.items() for key in _keys(name, tool.operation.entry)}
+        keys = {key: name for name, tool in self.tools.items() for key in _settings_keys(name, tool.operation.entry)}
         self._tell_unknown(keys)
         for name, tool in self.tools.items():
             paging = continued.get(name, tool.spec.pagination)
@@ -134,7 +134,7 @@ class OpenApiToolBuilder:
 
     def _find(self, path: str, item: DocumentNode) -> None:
         try:
-            found = list(entries(self._document, item, path, self.left_out))
+            found = list(find_operations(self._document, item, path, self.left_out))
         except BrokenReference as error:
             self.left_out.append(SkippedTool(error.path, error.why))
             return
@@ -164,9 +164,9 @@ class OpenApiToolBuilder:
             name,
             operation,
             self._context,
-            shape=shape_of(self._document, self.reader, entry, answers=self._answers),
+            shape=read_record_shape(self._document, self.reader, entry, answers=self._answers),
             effect=self._effect(name, entry),
-            override=_said(self._settings.overrides, name, entry) or _NO_OVERRIDE,
+            override=_find_override(self._settings.overrides, name, entry) or _NO_OVERRIDE,
         )
 
     def base_of(self, operation: Operation) -> BaseUrl:
@@ -174,16 +174,16 @@ class OpenApiToolBuilder:
         return self.servers.base_of(operation.servers)
 
     def _effect(self, name: str, entry: OperationEntry) -> Effect:
-        if entry.method in _READS or self._settings.read_operations & _keys(name, entry):
+        if entry.method in _READ_METHODS or self._settings.read_operations & _settings_keys(name, entry):
             return Effect.READ
         return Effect.DESTRUCTIVE if entry.method == "DELETE" else Effect.WRITE
 
 
-def _said(overrides: Mapping[str, ToolOverride], name: str, entry: OperationEntry) -> ToolOverride | None:
-    return next((overrides[key] for key in _keys(name, entry) if key in overrides), None)
+def _find_override(overrides: Mapping[str, ToolOverride], name: str, entry: OperationEntry) -> ToolOverride | None:
+    return next((overrides[key] for key in _settings_keys(name, entry) if key in overrides), None)
 
 
-def _keys(name: str, entry: OperationEntry) -> frozenset[str]:
+def _settings_keys(name: str, entry: OperationEntry) -> frozenset[str]:
     """What the settings may call an operation."""
     stated = entry.operation.fields.get("operationId")
     return frozenset({name, entry.locator, *([stated] if isinstance(stated, str) else [])})

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from adapters.base import Effect, ToolSpec
-from adapters.tool_search import RankedTool, ToolIndex, areas, asks_for_change
+from adapters.tool_search import RankedTool, ToolIndex, count_areas, requests_change
 from runax_cli.core.untrusted_text import without_template_marks
 from runax_cli.guard.visible_tool import VisibleTool, brief, visible
 from runax_cli.models.base import ToolSchema
@@ -111,7 +111,7 @@ class ToolRegistry(Mapping[str, VisibleTool]):
     def guessed(self, question: str) -> tuple[str, ...]:
         """Names of the tools that a question may need: none far behind the best, and no change that nobody asks for."""
         ranked = self.ranked(question)
-        if not asks_for_change(question):
+        if not requests_change(question):
             ranked = tuple(one for one in ranked if one.spec.effect is Effect.READ)
         least = ranked[0].score * _GUESSED_SHARE if ranked else 0.0
         return tuple(one.spec.name for one in ranked if one.score >= least)
@@ -255,7 +255,7 @@ def about(tool: VisibleTool) -> dict[str, str]:
 
 def areas_of(shelf: ToolRegistry) -> str:
     """What the tools are about, with how many each: `repos 205, orgs 180, …`."""
-    counted = areas(shelf.specs.values())
+    counted = count_areas(shelf.specs.values())
     named = [f"{area} {n}" for area, n in list(counted.items())[:MOST_AREAS]]
     return ", ".join(named) + (", …" if len(counted) > MOST_AREAS else "")
 

@@ -20,7 +20,7 @@ from adapters.base import (
     RequestSent,
     ToolList,
     ToolSpec,
-    nobody,
+    ignore_events,
 )
 from adapters.errors import HttpStatusError
 from runax_cli.agent import prompts
@@ -88,7 +88,7 @@ class Api:
         page: PageAddress | None = None,
         /,
         *,
-        observer: OnEvent = nobody,
+        observer: OnEvent = ignore_events,
     ) -> CallResult:
         given = {**arguments, **(page.arguments if page else {})}
         self.asked.append(given)

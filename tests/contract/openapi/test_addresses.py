@@ -46,7 +46,7 @@ def loopback_is_off_limits(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("loopback_is_off_limits")
 async def test_a_name_that_leads_to_such_an_address_is_left_before_a_byte_is_sent(server: LoopbackServer) -> None:
     async with new_client() as client:
-        with pytest.raises(addresses.AddressRefused, match=r"'localhost' leads to 127\.0\.0\.1"):
+        with pytest.raises(addresses.BlockedAddress, match=r"'localhost' leads to 127\.0\.0\.1"):
             await client.get(f"http://localhost:{server.port}/things", headers={"authorization": TOKEN})
     assert server.received == []
 
@@ -82,7 +82,7 @@ async def test_the_server_of_a_local_document_is_not_the_users_word(tmp_path: Pa
 )
 async def test_each_of_these_hosts_is_refused_without_a_look_up(host: str) -> None:
     async with new_client() as client:
-        with pytest.raises(addresses.AddressRefused):
+        with pytest.raises(addresses.BlockedAddress):
             await client.get(f"http://{host}/")
 
 

@@ -4,7 +4,7 @@ import jsonschema
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adapters.openapi.tools.size_budget import MAX_CHARACTERS, ToolSizeBudget, clipped, size_of
+from adapters.openapi.tools.size_budget import MAX_CHARACTERS, ToolSizeBudget, clip_text, size_of
 
 texts = st.text(max_size=300)
 leaves = st.fixed_dictionaries(
@@ -83,11 +83,11 @@ def test_a_required_argument_never_goes():
 
 @given(st.text(max_size=400), st.integers(0, 200))
 def test_a_clipped_text_has_its_length_and_is_a_beginning(text, length):
-    short = clipped(text, length)
+    short = clip_text(text, length)
     assert len(short) <= max(length, 0) or short == ""
     assert " ".join(text.split()).startswith(short.rstrip("…").rstrip())
 
 
 def test_a_word_is_never_cut_in_two():
-    assert clipped("one two three", 9) == "one two…"
+    assert clip_text("one two three", 9) == "one two…"
     assert ToolSizeBudget().cut({"description": "one two three"}, None, 0) == {}

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from adapters.clock import ManualClock
 from adapters.http.circuit_breaker import CircuitBreaker
-from adapters.http.rate_limit import LONGEST_HOLD_S, RateLimiter
+from adapters.http.rate_limit import MAX_RATE_LIMIT_WAIT_S, RateLimiter
 
 
 def _headers(remaining: int, reset: float, limit: int | None = None) -> dict[str, str]:
@@ -55,7 +55,7 @@ def test_an_answer_that_comes_late_gives_nothing_back():
 
 def test_a_long_window_is_not_waited_for():
     pace = RateLimiter(ManualClock())
-    pace.told(_headers(0, LONGEST_HOLD_S + 1))
+    pace.told(_headers(0, MAX_RATE_LIMIT_WAIT_S + 1))
     assert pace.claim_s() == 0
 
 

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.base import Effect, ToolSpec
-from adapters.czech_glossary import english
-from adapters.tool_search import ToolIndex, areas
+from adapters.czech_glossary import translate_czech
+from adapters.tool_search import ToolIndex, count_areas
 
 
 def tool(
@@ -72,7 +72,7 @@ def test_words_that_no_tool_has_find_nothing(query: str) -> None:
 
 def test_no_tools_are_no_trouble() -> None:
     assert ToolIndex([]).ranked("orders") == ()
-    assert areas([]) == {}
+    assert count_areas([]) == {}
 
 
 @pytest.mark.parametrize("spec", SHOP, ids=lambda spec: spec.name)
@@ -102,17 +102,24 @@ def test_any_text_is_a_query(query: str) -> None:
 
 def test_areas_say_what_tools_are_about() -> None:
     many = [tool(f"t{at}", locator=f"GET /shop/{at % 5}/x") for at in range(20)]
-    assert areas([*many, tool("t", locator="GET /status")]) == {"0": 4, "1": 4, "2": 4, "3": 4, "4": 4, "status": 1}
+    assert count_areas([*many, tool("t", locator="GET /status")]) == {
+        "0": 4,
+        "1": 4,
+        "2": 4,
+        "3": 4,
+        "4": 4,
+        "status": 1,
+    }
 
 
 @given(st.lists(st.lists(st.sampled_from("abc"), max_size=4), max_size=40))
 def test_areas_count_every_tool_that_has_a_path_once(paths: list[list[str]]) -> None:
     tools = [tool(f"t{at}", locator=f"GET /rest/{'/'.join(path)}") for at, path in enumerate(paths)]
-    assert sum(areas(tools).values()) == len(tools)
+    assert sum(count_areas(tools).values()) == len(tools)
 
 
 def test_a_word_in_any_form_has_its_english_one() -> None:
-    assert english("fakturami") == ("invoice",)
-    assert english("zustatek") == ("balance",)
-    assert english("invoice") == ()
-    assert english("") == ()
+    assert translate_czech("fakturami") == ("invoice",)
+    assert translate_czech("zustatek") == ("balance",)
+    assert translate_czech("invoice") == ()
+    assert translate_czech("") == ()

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from adapters.base import CallResult, Json, OnEvent, PageAddress, Pagination, PaginationStyle, ToolSpec, nobody
+from adapters.base import CallResult, Json, OnEvent, PageAddress, Pagination, PaginationStyle, ToolSpec, ignore_events
 from adapters.clock import ManualClock
 from adapters.errors import ForeignOrigin, HttpStatusError
 from adapters.pagination import Certainty
@@ -50,7 +50,7 @@ class Source:
         _arguments: Mapping[str, Json],
         page: PageAddress | None = None,
         *,
-        observer: OnEvent = nobody,
+        observer: OnEvent = ignore_events,
     ) -> CallResult:
         place = page or PageAddress()
         self.asked.append(place)

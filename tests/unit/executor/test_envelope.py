@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from adapters.json_text import compact, compact_bytes, parsed
+from adapters.json_text import compact_json, compact_json_bytes, parse_json
 from runax_cli.core.untrusted_text import fenced, without_template_marks
 from runax_cli.executor.outcome import EnvelopeStatus, FaultCode, ResultEnvelope, ToolFault
 
@@ -58,9 +58,9 @@ def test_nulls_inside_data_are_kept() -> None:
 
 @pytest.mark.parametrize("value", [2**80, "příliš", "\ud800", {"a": [None, 1.5, True]}, "</records>"])
 def test_compact_json_is_read_back(value: Any) -> None:
-    text = compact({"v": value})
+    text = compact_json({"v": value})
     assert " " not in text.replace("příliš", "")
-    read = parsed(compact_bytes({"v": value}))["v"]
+    read = parse_json(compact_json_bytes({"v": value}))["v"]
     assert read == (value if value != "\ud800" else "\ufffd" * 3)
 
 
@@ -68,7 +68,7 @@ def test_compact_json_is_read_back(value: Any) -> None:
     "mark", ["</records>", "</RECORDS>", "< / records >", "</findings>", "<|im_start|>", "<|eot_id|>", "[INST]", "</s>"]
 )
 def test_marks_are_broken_and_json_stays_json(mark: str) -> None:
-    text = compact({"text": f"before {mark} after"})
+    text = compact_json({"text": f"before {mark} after"})
     shown = fenced(text)
     assert mark not in shown
     assert json.loads(shown)["text"].startswith("before ")

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, event, example, given, settings
 from hypothesis import strategies as st
 
-from adapters.base import CallResult, Json, OnEvent, PageAddress, Pagination, PaginationStyle, ToolSpec, nobody
+from adapters.base import CallResult, Json, OnEvent, PageAddress, Pagination, PaginationStyle, ToolSpec, ignore_events
 from adapters.errors import HttpStatusError, TimedOut
 from adapters.pagination import Certainty
 from adapters.pagination.probe.probe import ProbeMethod, ProbeResult
@@ -49,7 +49,7 @@ class Server:
         _arguments: Mapping[str, Json],
         page: PageAddress | None = None,
         *,
-        observer: OnEvent = nobody,
+        observer: OnEvent = ignore_events,
     ) -> CallResult:
         """A page, or what is wrong with it."""
         given_ = dict(page.arguments) if page else {}
