@@ -1,7 +1,4 @@
-"""JSON in as few tokens as it can be had: UTF-8, no spaces, no escapes that need not be.
-
-Knows text and values. Knows no model, no fence, no budget.
-"""
+"""Compact JSON text: UTF-8, without spaces and needless escapes, which takes the fewest tokens."""
 
 import json
 
@@ -11,12 +8,12 @@ from adapters.base import Json
 
 
 def compact_json(value: Json) -> str:
-    """`value` as compact JSON text; integers of any length are kept."""
+    """Return `value` as compact JSON text. Integers may have any length."""
     return compact_json_bytes(value).decode("utf-8")
 
 
 def compact_json_bytes(value: Json) -> bytes:
-    """`value` as one line of compact UTF-8 JSON; what is no valid Unicode becomes U+FFFD."""
+    """Return `value` as one line of compact UTF-8 JSON; lone surrogates become U+FFFD."""
     try:
         return orjson.dumps(value)
     except TypeError:
@@ -25,7 +22,7 @@ def compact_json_bytes(value: Json) -> bytes:
 
 
 def parse_json(line: bytes) -> Json:
-    """The value that `compact_json_bytes` wrote. Not orjson: it reads integers beyond 64 bits as floats."""
+    """Parse one line of `compact_json_bytes`. Not with orjson, which reads integers beyond 64 bits as floats."""
     return json.loads(line)
 
 
@@ -33,7 +30,7 @@ _FIRST, _LAST = "\ud800", "\udfff"
 
 
 def fix_surrogates(value: Json) -> Json:
-    """The value with sound texts and names."""
+    """Return a value with `fix_surrogates_in_text` applied to all its strings and keys."""
     match value:
         case str():
             return fix_surrogates_in_text(value)
@@ -46,7 +43,7 @@ def fix_surrogates(value: Json) -> Json:
 
 
 def fix_surrogates_in_text(text: str) -> str:
-    """Halves of surrogate pairs joined; one without its other half becomes a replacement character."""
+    """Join surrogate pairs; a lone surrogate becomes U+FFFD."""
     if text.isascii() or not any(_FIRST <= char <= _LAST for char in text):
         return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

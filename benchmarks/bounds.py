@@ -16,8 +16,9 @@ from typing import Any, Literal
 
 import orjson
 
-from adapters.base import CallResult, Json, OnEvent, PageAddress, Pagination, PaginationStyle, ToolSpec, ignore_events
+from adapters.base import CallResult, Json, PageAddress, Pagination, PaginationStyle, ToolSpec
 from adapters.clock import ManualClock
+from adapters.source_events import OnEvent, ignore_events
 from benchmarks.setting import MISSED, Deaf, call_of, executor_over, scope
 from mock_api.llm_server import WireReply, WireRequest, create_llm_app
 from mock_api.serving import serve

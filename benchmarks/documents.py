@@ -42,13 +42,13 @@ class Row:
     paginated: int
     seconds: float
     tokens: int
-    left_out: str
+    skipped: str
 
     @property
     def text(self) -> str:
         """The row of the table."""
         cells = (self.file, self.version, f"{self.operations:,}", f"{self.tools:,}", f"{self.paginated:,}")
-        return f"| {' | '.join(cells)} | {self.seconds:.2f} | {self.tokens:,} | {self.left_out.replace('|', '/')} |"
+        return f"| {' | '.join(cells)} | {self.seconds:.2f} | {self.tokens:,} | {self.skipped.replace('|', '/')} |"
 
 
 def documents(folder: Path = SPECS) -> list[str]:
@@ -64,11 +64,11 @@ def paginated(found: ToolList) -> int:
     return sum(tool.pagination.convention is not PaginationStyle.SINGLE for tool in found.tools)
 
 
-def reasons(left_out: Iterable[SkippedTool]) -> str:
+def reasons(skipped: Iterable[SkippedTool]) -> str:
     """What was left out, alike reasons together: how often, and the first of each in its own words."""
     first: dict[str, str] = {}
     counts: Counter[str] = Counter()
-    for part in left_out:
+    for part in skipped:
         kind = _QUOTED.sub("''", part.why)
         first.setdefault(kind, part.why)
         counts[kind] += 1
@@ -94,7 +94,7 @@ async def measured(file: str, folder: Path, counter: O200kCounter) -> Row:
         paginated=paginated(found),
         seconds=seconds,
         tokens=sum(counter.count(sent_as(visible(tool).schema)) for tool in found.tools),
-        left_out=reasons(found.left_out),
+        skipped=reasons(found.skipped),
     )
 
 

@@ -14,7 +14,8 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from adapters.base import CallResult, Json, OnEvent, PageAddress, Pagination, PaginationStyle, ToolSpec, ignore_events
+from adapters.base import CallResult, Json, PageAddress, Pagination, PaginationStyle, ToolSpec
+from adapters.source_events import OnEvent, ignore_events
 from benchmarks.setting import MISSED, Instant, call_of, executor_over, scope
 from runax_cli.executor.executor import CallOutcome
 from runax_cli.models.base import ModelReply, ModelRequest, OnText

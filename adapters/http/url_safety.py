@@ -1,8 +1,8 @@
-"""Addresses that no data may lead to: link-local ones, and those under which clouds hand out credentials.
+"""SSRF protection and URL origins.
 
-Knows addresses, their spellings and the names that stand for them. A client that is guarded looks at the peer that it
-really reached, before a byte is sent: what a name means, or comes to mean between two look-ups, does not matter. Knows
-no document: which hosts the user configured is told to it.
+Blocks link-local addresses and the metadata services of clouds, which hand out credentials. A protected client checks
+the peer that it actually connected to, before a byte is sent, so DNS rebinding does not get around it. Only hosts that
+the user configured are exempt.
 """
 
 import ipaddress
@@ -38,16 +38,16 @@ _CONNECT_EVENT = "connection.connect_tcp.complete"
 
 
 class BlockedAddress(httpx2.TransportError):
-    """A request would have gone to an address that only the user may name."""
+    """A request was blocked: its address is link-local or a metadata service."""
 
 
 def is_metadata_address(host: str) -> bool:
-    """Whether a host, as an address or a name, is one that only the user may name."""
-    plain = _normalize_host(host)
-    if plain in _METADATA_HOSTS:
+    """Whether a host (address or name) is link-local or a metadata service of a cloud."""
+    name = _normalize_host(host)
+    if name in _METADATA_HOSTS:
         return True
     try:
-        address = ipaddress.ip_address(plain.partition("%")[0])
+        address = ipaddress.ip_address(name.partition("%")[0])
     except ValueError:
         return False
     return any(
@@ -59,13 +59,13 @@ def is_metadata_address(host: str) -> bool:
 
 
 def block_metadata_addresses(client: httpx2.AsyncClient, configured: Iterable[str | None] = ()) -> httpx2.AsyncClient:
-    """Let a client reach no such address, but for those that a `configured` URL has as its host. Returns the client.
+    """Make a client raise BlockedAddress for such addresses, except hosts of `configured` URLs. Returns the client.
 
-    A request that would is refused by BlockedAddress. Another host that leads there is no leave, configured or not.
+    An allowed host is allowed by name only: another host that resolves to the same address is blocked.
     """
     allowed = frozenset(host for url in configured if url and is_metadata_address(host := _host_of(url)))
 
-    async def look(request: httpx2.Request) -> None:
+    async def check(request: httpx2.Request) -> None:
         host = request.url.host
         if _normalize_host(host) in allowed:
             return
@@ -73,24 +73,24 @@ def block_metadata_addresses(client: httpx2.AsyncClient, configured: Iterable[st
             raise BlockedAddress(f"'{host}' is {_BLOCKED_WHY}")
         request.extensions = {**request.extensions, "trace": _PeerCheck(host)}
 
-    client.event_hooks = {**client.event_hooks, "request": [*client.event_hooks["request"], look]}
+    client.event_hooks = {**client.event_hooks, "request": [*client.event_hooks["request"], check]}
     return client
 
 
 _BLOCKED_WHY = (
-    "a link-local or metadata address, which data may not lead to; nothing was sent. If you mean it, configure that "
-    "very address as the source"
+    "a link-local or cloud metadata address, which is blocked (SSRF protection); nothing was sent. To allow it, "
+    "configure this address as the source"
 )
 
 
 class _PeerCheck:
-    """Looks at the peer of each new connection of one request."""
+    """Checks the peer of each new connection of one request."""
 
     def __init__(self, host: str) -> None:
         self._host = host
 
     async def __call__(self, event: str, info: dict[str, Any]) -> None:
-        """What the HTTP library calls at each of its steps."""
+        """Handle a trace event of the HTTP library."""
         if event != _CONNECT_EVENT:
             return
         stream = info["return_value"]
@@ -98,7 +98,7 @@ class _PeerCheck:
         address = str(peer[0]) if isinstance(peer, tuple) and peer else ""
         if is_metadata_address(address):
             await stream.aclose()
-            raise BlockedAddress(f"'{self._host}' leads to {address}, {_BLOCKED_WHY}")
+            raise BlockedAddress(f"'{self._host}' resolves to {address}, {_BLOCKED_WHY}")
 
 
 def _normalize_host(host: str) -> str:
@@ -113,7 +113,7 @@ def _host_of(url: str) -> str:
 
 
 def _address_forms(address: IpAddress) -> Iterable[IpAddress]:
-    """An address, and the IPv4 address that may be written inside of an IPv6 one."""
+    """Yield an address and the IPv4 addresses embedded in it, if it is IPv6."""
     yield address
     if isinstance(address, ipaddress.IPv6Address):
         inner = (address.ipv4_mapped, address.sixtofour, *(address.teredo or ()))
@@ -135,7 +135,7 @@ class Origin:
 
     @classmethod
     def of(cls, url: httpx2.URL) -> "Origin":
-        """The origin of an absolute URL."""
+        """Return the origin of an absolute URL."""
         return cls(url.scheme, url.host.lower().rstrip("."), url.port or _DEFAULT_PORTS.get(url.scheme))
 
     def __str__(self) -> str:
@@ -144,12 +144,12 @@ class Origin:
 
 
 def is_http_url(url: httpx2.URL) -> bool:
-    """Whether it is an absolute http or https URL with a host."""
+    """Whether a URL is absolute, with scheme http or https and a host."""
     return url.scheme in _DEFAULT_PORTS and bool(url.host)
 
 
 def differs_only_in_scheme(url: httpx2.URL, own: httpx2.URL) -> bool:
-    """Whether a URL differs from one's own origin by nothing but http for https, or the reverse."""
+    """Whether a URL has the origin of `own` but for http in place of https, or the reverse."""
     mine, other = Origin.of(own), Origin.of(url)
     has_own_port = (url.port or _DEFAULT_PORTS.get(url.scheme)) == mine.port
     is_default = url.port is None and mine.port == _DEFAULT_PORTS.get(mine.scheme)
@@ -157,7 +157,7 @@ def differs_only_in_scheme(url: httpx2.URL, own: httpx2.URL) -> bool:
 
 
 def resolve_url(base: httpx2.URL, reference: str) -> httpx2.URL | None:
-    """The reference seen from the base, without user information and fragment; None where it is no http URL."""
+    """Resolve a reference against a base URL, without user information and fragment; None if it is no http URL."""
     try:
         url = base.join(reference.strip()).copy_with(fragment=None, userinfo=b"")
     except (httpx2.InvalidURL, ValueError, UnicodeError):

@@ -14,18 +14,7 @@ from typing import TypeVar
 
 import httpx2
 
-from adapters.base import (
-    CallResult,
-    Effect,
-    Json,
-    JsonObject,
-    OnEvent,
-    PageAddress,
-    RequestPreview,
-    SourceWarning,
-    ToolList,
-    ignore_events,
-)
+from adapters.base import CallResult, Effect, Json, JsonObject, PageAddress, RequestPreview, ToolList
 from adapters.clock import Clock, SystemClock
 from adapters.errors import (
     DocumentError,
@@ -61,6 +50,7 @@ from adapters.openapi.tools.cache import DiskCache
 from adapters.openapi.tools.response_shape import declares_html
 from adapters.openapi.tools.tool import OpenApiTool
 from adapters.pagination import as_written
+from adapters.source_events import OnEvent, SourceWarning, ignore_events
 
 __all__ = ["OpenApiSettings", "OpenApiSource", "ToolOverride"]
 
@@ -88,10 +78,10 @@ class OpenApiSource:
     ) -> None:
         self._settings, self._builder, self._fetcher, self._document = settings, builder, fetcher, document
         self._client, self._owns_client = client, owns_client
-        self._verifier = CallValidator(document, builder.reader)
-        self._building = asyncio.Lock()
-        self._listed: ToolList | None = None
-        self._shelf = None if settings.cache_folder is None else DiskCache(settings.cache_folder)
+        self._validator = CallValidator(document, builder.reader)
+        self._lock = asyncio.Lock()
+        self._tools: ToolList | None = None
+        self._cache = None if settings.cache_folder is None else DiskCache(settings.cache_folder)
         mask = SecretMask(builder.security.secrets, names=builder.security.secret_names)
         self._mask = mask
         limits = HttpLimits(
@@ -99,7 +89,7 @@ class OpenApiSource:
         )
         self._transport = HttpTransport(settings.name, client, mask=mask, limits=limits, clock=clock)
         base = builder.servers.root.url
-        self._access = RequestAuthorizer(settings, builder.security, base=base, http=client, clock=clock, mask=mask)
+        self._authorizer = RequestAuthorizer(settings, builder.security, base=base, http=client, clock=clock, mask=mask)
 
     @classmethod
     async def open(
@@ -132,23 +122,25 @@ class OpenApiSource:
 
     async def list_tools(self) -> ToolList:
         """All usable tools, and what was left out with its JSON pointer. Raises DocumentError, ConnectionFailed."""
-        async with self._building:
-            if self._listed is None:
-                self._listed = await self._kept() or await self._built_tools()
-        return self._listed
+        async with self._lock:
+            if self._tools is None:
+                self._tools = await self._load_cached_tools() or await self._build_tools()
+        return self._tools
 
-    async def _built_tools(self) -> ToolList:
+    async def _build_tools(self) -> ToolList:
         await _run_loading_files(self._fetcher, self._document, self._builder.build)
         tools = sorted(self._builder.tools.values(), key=lambda tool: tool.spec.name)
-        listed = ToolList(tuple(tool.spec for tool in tools), tuple(dict.fromkeys(self._builder.left_out)))
-        if self._shelf is not None:
+        listed = ToolList(tuple(tool.spec for tool in tools), tuple(dict.fromkeys(self._builder.skipped)))
+        if self._cache is not None:
             found = kept.CachedTools(self._other_files(), listed)
-            await asyncio.to_thread(kept.store_tools, self._shelf, self._key(), found, mask=self._mask)
+            await asyncio.to_thread(kept.store_tools, self._cache, self._cache_key(), found, mask=self._mask)
         return listed
 
-    async def _kept(self) -> ToolList | None:
+    async def _load_cached_tools(self) -> ToolList | None:
         """What an earlier run built of the same files, if it was kept."""
-        found = None if self._shelf is None else await asyncio.to_thread(kept.load_tools, self._shelf, self._key())
+        found = (
+            None if self._cache is None else await asyncio.to_thread(kept.load_tools, self._cache, self._cache_key())
+        )
         if found is None:
             return None
         for uri in found.files:
@@ -161,9 +153,9 @@ class OpenApiSource:
     def _other_files(self) -> dict[str, str | None]:
         return {uri: digest for uri, digest in self._fetcher.digests.items() if uri != self._document.uri}
 
-    def _key(self) -> str:
+    def _cache_key(self) -> str:
         digest = self._fetcher.digests[self._document.uri] or ""
-        return kept.cache_key(self._document.uri, digest, self._settings, self._builder.security.provided)
+        return kept.cache_key(self._document.uri, digest, self._settings, self._builder.security.credential_parameters)
 
     async def call(
         self,
@@ -180,30 +172,30 @@ class OpenApiSource:
         """
         place = page or PageAddress()
         known = await self._tool(place.operation or tool)
-        own = self._placed(known, arguments, place)
-        credentials = await self._access.credentials(known, observer)
+        own = self._with_page_arguments(known, arguments, place)
+        credentials = await self._authorizer.credentials(known, observer)
         try:
-            return await self._exchanged(known, own, place, credentials, observer)
+            return await self._send(known, own, place, credentials, observer)
         except HttpStatusError as error:
             if (
                 not credentials
                 and error.status in _UNAUTHORIZED_STATUSES
-                and (missing := self._access.missing(known)) is not None
+                and (missing := self._authorizer.missing_credential(known)) is not None
             ):
                 missing.requests = error.requests
                 raise missing from error
-            if error.status != 401 or not self._access.forgets(credentials):
+            if error.status != 401 or not self._authorizer.invalidate_tokens(credentials):
                 raise
             n_sent = error.requests
-        credentials = await self._access.credentials(known, observer)
+        credentials = await self._authorizer.credentials(known, observer)
         try:
-            result = await self._exchanged(known, own, place, credentials, observer)
+            result = await self._send(known, own, place, credentials, observer)
         except SourceError as error:
             error.requests += n_sent
             raise
         return replace(result, requests=result.requests + n_sent)
 
-    async def _exchanged(
+    async def _send(
         self,
         known: OpenApiTool,
         arguments: JsonObject,
@@ -212,27 +204,27 @@ class OpenApiSource:
         observer: OnEvent,
     ) -> CallResult:
         """One request with some credentials, and its response."""
-        built = self._built(known, arguments, credentials)
+        built = self._build_request(known, arguments, credentials)
         if place.url is None:
             url = with_page_query(built.url, undeclared_page_arguments(known, place))
             await self._check_request(known, built, observer)
         else:
             url = self._page_url(known, built, place.url, credentials)
         tokens = tuple(one.token for one in credentials if one.token)
-        request = replace(_http_request(known, built, url, place), hidden=tokens)
+        request = replace(_http_request(known, built, url, place), secrets=tokens)
         result = await self._transport.send(request, observer=observer)
         if not place.is_head:
             await self._check_response(known, result, observer)
         return result
 
-    async def shown(self, tool: str, arguments: Mapping[str, Json]) -> RequestPreview:
+    async def preview_request(self, tool: str, arguments: Mapping[str, Json]) -> RequestPreview:
         """The request that a call would send, its secrets masked. Raises SourceError where it would send none."""
         known = await self._tool(tool)
-        built = self._built(known, dict(arguments), ())
+        built = self._build_request(known, dict(arguments), ())
         body = built.body_value if built.body_value is not None else (built.body or b"").decode("utf-8", "replace")
         return RequestPreview(built.method, self._mask.url(built.url), body or None)
 
-    def _placed(self, tool: OpenApiTool, arguments: Mapping[str, Json], place: PageAddress) -> JsonObject:
+    def _with_page_arguments(self, tool: OpenApiTool, arguments: Mapping[str, Json], place: PageAddress) -> JsonObject:
         """The call's arguments with those of the page; another operation gets the ones that it knows."""
         own = dict(arguments)
         if place.operation is not None:
@@ -243,20 +235,24 @@ class OpenApiSource:
             of_page = as_written(declared, tool.spec.pagination)
             return set_arguments(own, of_page, known=tool.binding.arguments)
         except NotAnObject as error:
-            raise self._invalid(tool, (f"{error}: it must be an object, since the page is said inside it",)) from None
+            raise self._invalid_request(
+                tool, (f"{error}: it must be an object, since the page is said inside it",)
+            ) from None
 
-    async def reach(self) -> None:
+    async def check_reachable(self) -> None:
         """Find out whether anybody answers at the base URL, whatever the answer. Raises ConnectionFailed, TimedOut."""
         url = self._builder.servers.root.url
         if url is None:
             return
         with contextlib.suppress(HttpStatusError, MalformedResponse, ForeignOrigin):
-            await self._transport.send(HttpRequest(method="HEAD", url=url, is_followed=False))
+            await self._transport.send(HttpRequest(method="HEAD", url=url, follows_redirects=False))
 
-    async def unmet(self) -> tuple[str, ...]:
+    async def tools_missing_credentials(self) -> tuple[str, ...]:
         """The tools that no configured credential lets in, although the document requires one."""
         names = [spec.name for spec in (await self.list_tools()).tools]
-        return tuple([name for name in names if self._access.missing(await self._tool(name)) is not None])
+        return tuple(
+            [name for name in names if self._authorizer.missing_credential(await self._tool(name)) is not None]
+        )
 
     async def aclose(self) -> None:
         """Close the connections that were opened here."""
@@ -264,11 +260,11 @@ class OpenApiSource:
             await self._client.aclose()
 
     async def _tool(self, name: str) -> OpenApiTool:
-        if self._listed is None:
+        if self._tools is None:
             await self.list_tools()
         found = self._builder.tools.get(name)
         if found is None:
-            async with self._building:
+            async with self._lock:
                 found = await _run_loading_files(self._fetcher, self._document, lambda: self._builder.tool(name))
         if found is None:
             near = difflib.get_close_matches(name, self._builder.names, n=1)
@@ -276,7 +272,7 @@ class OpenApiSource:
             raise UnknownTool(f"there is no tool '{name}' in '{self.name}'{hint}", source=self.name)
         return found
 
-    def _built(
+    def _build_request(
         self, tool: OpenApiTool, arguments: Mapping[str, Json], credentials: tuple[Credential, ...]
     ) -> BuiltRequest:
         base = self._builder.base_of(tool.operation)
@@ -285,9 +281,9 @@ class OpenApiSource:
         try:
             return build_request(tool, arguments, base=base.url, credentials=credentials)
         except InvalidArguments as error:
-            raise self._invalid(tool, error.violations) from None
+            raise self._invalid_request(tool, error.violations) from None
 
-    def _invalid(self, tool: OpenApiTool, violations: tuple[str, ...]) -> InvalidRequest:
+    def _invalid_request(self, tool: OpenApiTool, violations: tuple[str, ...]) -> InvalidRequest:
         text = f"the arguments do not fit '{tool.spec.name}': {'; '.join(violations)}"
         return InvalidRequest(text, source=self.name, location=tool.spec.locator, violations=violations)
 
@@ -303,23 +299,23 @@ class OpenApiSource:
         if url is not None and differs_only_in_scheme(url, built.url):
             url = url.copy_with(scheme=built.url.scheme, port=built.url.port)
         if url is None or Origin.of(url) != Origin.of(built.url):
-            raise self._foreign(tool, text, f"another origin than '{Origin.of(built.url)}'")
+            raise self._foreign_origin(tool, text, f"another origin than '{Origin.of(built.url)}'")
         if built.method not in _SAFE_METHODS and url.path != built.url.path:
-            raise self._foreign(tool, text, f"another path than that of '{tool.spec.locator}', and no GET")
+            raise self._foreign_origin(tool, text, f"another path than that of '{tool.spec.locator}', and no GET")
         return with_credentials(url, credentials)
 
-    def _foreign(self, tool: OpenApiTool, text: str, where: str) -> ForeignOrigin:
+    def _foreign_origin(self, tool: OpenApiTool, text: str, where: str) -> ForeignOrigin:
         shown = self._mask.text(text.partition("?")[0])[:200]
         why = f"the next page is at '{shown}', {where}; it was not followed"
         return ForeignOrigin(why, source=self.name, location=tool.spec.locator, requests=0)
 
     async def _check_request(self, tool: OpenApiTool, built: BuiltRequest, observer: OnEvent) -> None:
         faults, remark = await _run_loading_files(
-            self._fetcher, self._document, lambda: self._verifier.request(tool, built)
+            self._fetcher, self._document, lambda: self._validator.check_request(tool, built)
         )
         if faults:
-            raise self._invalid(tool, faults)
-        self._tell(tool, remark, observer)
+            raise self._invalid_request(tool, faults)
+        self._warn(tool, remark, observer)
 
     async def _check_response(self, tool: OpenApiTool, result: CallResult, observer: OnEvent) -> None:
         if is_html(result) and not declares_html(self._builder.reader, tool.operation.entry):
@@ -327,13 +323,13 @@ class OpenApiSource:
                 "the server answered with a web page where the document has none; check the base URL and the credential"
             )
             raise MalformedResponse(text, source=self.name, location=result.location, requests=result.requests)
-        if self._verifier.is_worth_a_look(tool, result):
+        if self._validator.should_check_response(tool, result):
             remark = await _run_loading_files(
-                self._fetcher, self._document, lambda: self._verifier.response(tool, result)
+                self._fetcher, self._document, lambda: self._validator.check_response(tool, result)
             )
-            self._tell(tool, remark, observer)
+            self._warn(tool, remark, observer)
 
-    def _tell(self, tool: OpenApiTool, remark: ValidationNote | None, observer: OnEvent) -> None:
+    def _warn(self, tool: OpenApiTool, remark: ValidationNote | None, observer: OnEvent) -> None:
         if remark is not None:
             observer(SourceWarning(self.name, tool.spec.name, remark.code, self._mask.text(remark.text)))
 
@@ -404,4 +400,4 @@ async def _load_file(fetcher: DocumentFetcher, document: OpenApiDocument, uri: s
     try:
         document.add(uri, await fetcher.read(uri, root_uri=document.uri))
     except DocumentError as error:
-        document.refuse(uri, str(error))
+        document.mark_unavailable(uri, str(error))

@@ -18,27 +18,27 @@ class _GcThreshold:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._users = 0
-        self._before: tuple[int, int, int] | None = None
+        self._depth = 0
+        self._original: tuple[int, int, int] | None = None
 
-    def begin(self) -> None:
+    def enter(self) -> None:
         """Raise the threshold, unless it is higher already or the collector is off."""
         with self._lock:
-            self._users += 1
+            self._depth += 1
             own = gc.get_threshold()
-            if self._users == 1 and gc.isenabled() and 0 < own[0] < RELAXED_THRESHOLD:
-                self._before = own
+            if self._depth == 1 and gc.isenabled() and 0 < own[0] < RELAXED_THRESHOLD:
+                self._original = own
                 gc.set_threshold(RELAXED_THRESHOLD, *own[1:])
 
-    def end(self) -> None:
+    def exit(self) -> None:
         """Put the threshold back, unless somebody else has changed it meanwhile."""
         with self._lock:
-            self._users -= 1
-            if self._users == 0 and self._before is not None:
+            self._depth -= 1
+            if self._depth == 0 and self._original is not None:
                 if gc.get_threshold()[0] == RELAXED_THRESHOLD:
                     _promote_to_oldest_generation()
-                    gc.set_threshold(*self._before)
-                self._before = None
+                    gc.set_threshold(*self._original)
+                self._original = None
 
 
 def _promote_to_oldest_generation() -> None:
@@ -57,8 +57,8 @@ _threshold = _GcThreshold()
 @contextmanager
 def relaxed_gc() -> Iterator[None]:
     """While this is open in any thread, cycles are looked for once in `RELAXED_THRESHOLD` new containers."""
-    _threshold.begin()
+    _threshold.enter()
     try:
         yield
     finally:
-        _threshold.end()
+        _threshold.exit()

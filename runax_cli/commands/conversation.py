@@ -76,7 +76,7 @@ def lines_about(request: ApprovalRequest) -> list[str]:
     body = dict(request.arguments) if shown is None else shown.body
     text = "" if body is None else body if isinstance(body, str) else json.dumps(body, indent=2, ensure_ascii=False)
     rest = len(text) - BODY_SHOWN
-    sent = one_line(tool.locator if shown is None else f"{shown.method} {shown.place}")
+    sent = one_line(tool.locator if shown is None else f"{shown.method} {shown.target}")
     lines = [f"'{one_line(tool.name)}' of '{one_line(tool.source)}' changes data:", f"  {sent}"]
     lines += [f"  {line}" for line in strip_control(text[:BODY_SHOWN]).splitlines()]
     return [*lines, f"  … and {rest:,} more characters that are not shown"] if rest > 0 else lines
@@ -197,7 +197,7 @@ async def open_conversation(
 
 
 def _notices(runtime: Runtime) -> tuple[str, ...]:
-    left_out = len(runtime.catalog.left_out)
+    left_out = len(runtime.catalog.skipped)
     missing = f"left out of the sources: {counted(left_out, 'part')}; `runax tools list` says why" if left_out else ""
     model = NOTICE if runtime.registry.config(Role.AGENT).is_rules else ""
     return tuple(notice for notice in (model, missing, *runtime.configuration.remarks) if notice)

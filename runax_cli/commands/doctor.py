@@ -120,7 +120,7 @@ async def _source(
     source = await open_source(name, part, configuration)
     globs = {name: part.tools}
     try:
-        catalog = await ToolCatalog.load([source], only=configuration.structure.tools, of_source=globs)
+        catalog = await ToolCatalog.load([source], only=configuration.structure.tools, source_globs=globs)
         unmet = await _unmet(source)
     except SourceError as error:
         raise as_runax_error(error) from error
@@ -128,8 +128,8 @@ async def _source(
         await source.aclose()
     found += catalog.tools
     told = [await _priced(catalog.tools, configuration, is_all=len(configuration.sources()) == 1)]
-    if catalog.left_out:
-        told.append(f"{counted(len(catalog.left_out), 'part')} left out: `runax tools list` says why")
+    if catalog.skipped:
+        told.append(f"{counted(len(catalog.skipped), 'part')} left out: `runax tools list` says why")
     if unmet:
         told.append(f"no credential for {unmet} of all: set BASE_API_TOKEN, or `auth` of the source, if they need it")
     elif part.auth is not None and isinstance(part, OpenApiSourceSettings):
@@ -143,8 +143,8 @@ async def _unmet(source: ToolSource) -> int:
 
     if not isinstance(source, OpenApiSource):
         return 0
-    await source.reach()
-    return len(await source.unmet())
+    await source.check_reachable()
+    return len(await source.tools_missing_credentials())
 
 
 async def _priced(specs: Sequence[ToolSpec], configuration: Configuration, *, is_all: bool) -> str:

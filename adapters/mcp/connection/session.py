@@ -34,7 +34,7 @@ from mcp.types import (
 
 from adapters.base import JsonObject
 from adapters.errors import ConnectionFailed, HttpStatusError, SourceError
-from adapters.http.transport import parse_retry_after
+from adapters.http.retry import parse_retry_after
 from adapters.mcp.connection.errors import FailureContext, connection_failed, failure_of, mask_of, timed_out
 from adapters.mcp.connection.sdk_bridge import SdkBridge, raw_of
 from adapters.mcp.connection.transports import StderrTail, TransportOption, transport_to, ways_to

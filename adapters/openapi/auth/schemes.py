@@ -120,7 +120,7 @@ class MissingScheme(Exception):
 class Security:
     """The schemes of one document, and the credentials and clients of one source.
 
-    `always` are schemes that no document states: they go along with every request.
+    `extra` are schemes that no document states: they go along with every request.
     """
 
     def __init__(
@@ -129,54 +129,54 @@ class Security:
         default: Json,
         settings: OpenApiSettings,
         *,
-        always: tuple[SecurityScheme, ...] = (),
+        extra: tuple[SecurityScheme, ...] = (),
     ) -> None:
-        self._schemes, self._default, self._always = schemes, default, always
+        self._schemes, self._default, self._extra = schemes, default, extra
         values = {name: secret.get_secret_value().strip() for name, secret in settings.credentials.items()}
         self._values = {name: value for name, value in values.items() if value}
         self._clients = settings.clients
 
-    def chosen(self, stated: DocumentNode | None) -> tuple[SecurityScheme, ...]:
+    def select(self, stated: DocumentNode | None) -> tuple[SecurityScheme, ...]:
         """The schemes that a request of an operation meets; `stated` is its own requirement, else the document's holds.
 
         They are those of the first alternative that can be met whole. Where the document requires nothing anywhere,
         what is configured goes along all the same. Raises MissingScheme.
         """
         try:
-            return _without_conflicts((*self._always, *self._required(stated)))
+            return _without_conflicts((*self._extra, *self._required(stated)))
         except MissingScheme:
-            if self._always:
-                return self._always
+            if self._extra:
+                return self._extra
             raise
 
     def _required(self, stated: DocumentNode | None) -> tuple[SecurityScheme, ...]:
         requirement = self._default if stated is None else stated.value
         if requirement is None:
-            return self._unasked()
+            return self._configured_schemes()
         alternatives = (
             [_scheme_names(alternative) for alternative in requirement] if isinstance(requirement, list) else []
         )
-        met = [names for names in alternatives if names and all(self._is_met(name) for name in names)]
+        met = [names for names in alternatives if names and all(self._has_credential(name) for name in names)]
         if met:
             return _without_conflicts(self._schemes[name] for name in met[0])
         if not alternatives or () in alternatives:
             return ()
         raise MissingScheme(alternatives[0])
 
-    def _unasked(self) -> tuple[SecurityScheme, ...]:
+    def _configured_schemes(self) -> tuple[SecurityScheme, ...]:
         """All schemes that the settings name, else the first that any credential will do for."""
         named = [one for one in self._schemes.values() if one.name in self._values or self._is_client(one.name)]
-        usable = named or [one for one in self._schemes.values() if self._is_met(one.name)][:1]
-        if usable or self._schemes or self._always:
+        usable = named or [one for one in self._schemes.values() if self._has_credential(one.name)][:1]
+        if usable or self._schemes or self._extra:
             return _without_conflicts(usable)
         return (_BEARER,) if ANY_SCHEME in self._values or ANY_SCHEME in self._clients else ()
 
     @property
-    def is_bare(self) -> bool:
+    def has_no_credentials(self) -> bool:
         """Whether nothing is configured to be let in by."""
         return not self._values and not self._clients
 
-    def client(self, scheme: SecurityScheme) -> OAuthClient | None:
+    def oauth_client(self, scheme: SecurityScheme) -> OAuthClient | None:
         """The client that gets the tokens of a scheme; None where its credential is at hand."""
         if scheme.kind is not CredentialKind.BEARER or scheme.name in self._values:
             return None
@@ -186,11 +186,11 @@ class Security:
     def _is_client(self, name: str) -> bool:
         return name in self._clients and self._schemes[name].kind is CredentialKind.BEARER
 
-    def _is_met(self, name: str) -> bool:
+    def _has_credential(self, name: str) -> bool:
         if name not in self._schemes:
             return False
         has_value = name in self._values or ANY_SCHEME in self._values
-        return has_value or self.client(self._schemes[name]) is not None
+        return has_value or self.oauth_client(self._schemes[name]) is not None
 
     def credential(self, scheme: SecurityScheme, token: str | None = None) -> Credential:
         """A credential as it is sent; `token` is the one that was fetched for it."""
@@ -205,9 +205,9 @@ class Security:
         return Credential(scheme.location, scheme.field, sent, token)
 
     @property
-    def provided(self) -> frozenset[tuple[ParameterLocation, str]]:
+    def credential_parameters(self) -> frozenset[tuple[ParameterLocation, str]]:
         """Where credentials stand that are configured: parameters of these names are no arguments. Lower case."""
-        met = [*self._always, *(scheme for scheme in self._schemes.values() if self._is_met(scheme.name))]
+        met = [*self._extra, *(scheme for scheme in self._schemes.values() if self._has_credential(scheme.name))]
         return frozenset((scheme.location, scheme.field.lower()) for scheme in met)
 
     @property
@@ -222,7 +222,7 @@ class Security:
     @property
     def secret_names(self) -> frozenset[str]:
         """Names of query parameters and fields that carry a credential."""
-        return frozenset(scheme.field for scheme in (*self._schemes.values(), *self._always))
+        return frozenset(scheme.field for scheme in (*self._schemes.values(), *self._extra))
 
 
 def _basic_credentials(value: str) -> str:
@@ -239,26 +239,26 @@ def _scheme_names(alternative: Json) -> tuple[str, ...]:
     return tuple(alternative) if isinstance(alternative, dict) else ()
 
 
-def read_security(document: OpenApiDocument, settings: OpenApiSettings, left_out: list[SkippedTool]) -> Security:
+def read_security(document: OpenApiDocument, settings: OpenApiSettings, skipped: list[SkippedTool]) -> Security:
     """The security of a document; schemes that cannot be met are left out by name, and so are clients of no scheme."""
     root = document.root
     is_swagger = swagger.is_swagger2(root)
     try:
         holder = document.at("securityDefinitions") if is_swagger else document.at("components", "securitySchemes")
     except BrokenReference as error:
-        left_out.append(SkippedTool(error.path, error.why))
-        holder = root.replaced(None)
+        skipped.append(SkippedTool(error.path, error.why))
+        holder = root.with_value(None)
     schemes: dict[str, SecurityScheme] = {}
     for name, node in holder.members():
         try:
             scheme = _read_scheme(name, document.resolve(node).fields, is_swagger=is_swagger)
         except BrokenReference as error:
-            left_out.append(SkippedTool(error.path, error.why))
+            skipped.append(SkippedTool(error.path, error.why))
             continue
         if scheme is None:
-            left_out.append(
+            skipped.append(
                 SkippedTool(
-                    document.path_of(node),
+                    document.display_path(node),
                     f"the security scheme '{name}' is of a kind or under a name that cannot be sent",
                 )
             )
@@ -269,12 +269,12 @@ def read_security(document: OpenApiDocument, settings: OpenApiSettings, left_out
     known = {*schemes, *(scheme.name for scheme in always), ANY_SCHEME}
     for name in sorted(set(settings.credentials) - known):
         why = f"'auth' has a credential for '{name}', and the document has no such scheme"
-        left_out.append(SkippedTool(document.path_of(holder), f"{why}; a place is written as 'header {name}'"))
+        skipped.append(SkippedTool(document.display_path(holder), f"{why}; a place is written as 'header {name}'"))
     for name in settings.clients:
         if name != ANY_SCHEME and (name not in schemes or schemes[name].kind is not CredentialKind.BEARER):
             why = f"'auth' has a client for '{name}', and the document has no such scheme that takes a bearer token"
-            left_out.append(SkippedTool(document.path_of(holder), why))
-    return Security(schemes, default if isinstance(default, list) else None, settings, always=always)
+            skipped.append(SkippedTool(document.display_path(holder), why))
+    return Security(schemes, default if isinstance(default, list) else None, settings, extra=always)
 
 
 def _extra_schemes(

@@ -15,7 +15,7 @@ import httpx2
 import orjson
 import yaml
 
-from adapters.base import Json, OnEvent, ignore_events
+from adapters.base import Json
 from adapters.errors import (
     DocumentError,
     ForeignOrigin,
@@ -29,6 +29,7 @@ from adapters.http.transport import HttpRequest, HttpTransport
 from adapters.http.url_safety import Origin, is_http_url
 from adapters.openapi.document.document import OpenApiDocument, file_path, is_inside_folder
 from adapters.openapi.gc_tuning import relaxed_gc
+from adapters.source_events import OnEvent, ignore_events
 
 _MARKUP_ERROR = (
     "it is a web page or other markup, neither JSON nor YAML; a page that shows an API names the URL of the document "
@@ -239,15 +240,15 @@ class DocumentFetcher:
         """The value of one file."""
         self.digests[uri] = None
         if len(self.digests) > _MAX_FILES:
-            raise self._failed(uri, f"the document refers to more than {_MAX_FILES} files")
-        data = await self._from_disk(uri, root_uri) if uri.startswith("file:") else await self._from_web(uri)
+            raise self._error(uri, f"the document refers to more than {_MAX_FILES} files")
+        data = await self._read_file(uri, root_uri) if uri.startswith("file:") else await self._download(uri)
         try:
             self.digests[uri], value = await asyncio.to_thread(_digest_and_parse, data)
         except DocumentSyntaxError as error:
-            raise self._failed(uri, str(error)) from None
+            raise self._error(uri, str(error)) from None
         return value
 
-    def _failed(self, uri: str, why: str) -> DocumentError:
+    def _error(self, uri: str, why: str) -> DocumentError:
         shown = SecretMask().url(httpx2.URL(uri)) if uri.startswith(("http:", "https:")) else uri
         return DocumentError(f"the document '{shown}' cannot be read: {why}", source=self._source, location=shown)
 
@@ -257,30 +258,30 @@ class DocumentFetcher:
         except (httpx2.InvalidURL, UnicodeError):
             raise DocumentError(f"the document '{place}' cannot be read: it is no URL", source=self._source) from None
         if not is_http_url(url):
-            raise self._failed(place, "it is no http URL")
+            raise self._error(place, "it is no http URL")
         return url
 
-    async def _from_disk(self, uri: str, root_uri: str) -> bytes:
+    async def _read_file(self, uri: str, root_uri: str) -> bytes:
         if not is_inside_folder(uri, root_uri):
-            raise self._failed(uri, "it lies outside of the document's folder")
+            raise self._error(uri, "it lies outside of the document's folder")
         try:
             return await asyncio.to_thread(_read_limited, file_path(uri))
         except OSError as error:
-            raise self._failed(uri, error.strerror or str(error)) from None
+            raise self._error(uri, error.strerror or str(error)) from None
         except ValueError as error:
-            raise self._failed(uri, str(error)) from None
+            raise self._error(uri, str(error)) from None
 
-    async def _from_web(self, uri: str) -> bytes:
+    async def _download(self, uri: str) -> bytes:
         url = httpx2.URL(uri)
         try:
             return await self._get(url, ())
         except HttpStatusError as error:
             if error.status not in (401, 403) or self._bearer is None or Origin.of(url) != self._own:
-                raise self._unreachable(error) from error
+                raise self._download_error(error) from error
         try:
             return await self._get(url, (("authorization", f"Bearer {self._bearer}"),))
         except SourceError as error:
-            raise self._unreachable(error) from error
+            raise self._download_error(error) from error
 
     async def _get(self, url: httpx2.URL, headers: tuple[tuple[str, str], ...]) -> bytes:
         accept = ("accept", "application/json, application/yaml, */*")
@@ -288,11 +289,11 @@ class DocumentFetcher:
         try:
             return await self._transport.fetch(request, observer=self._observer)
         except (ForeignOrigin, MalformedResponse) as error:
-            raise self._unreachable(error) from error
+            raise self._download_error(error) from error
         except ResponseTooLarge as error:
-            raise self._failed(str(url), f"it is larger than {MAX_DOCUMENT_BYTES:,} bytes") from error
+            raise self._error(str(url), f"it is larger than {MAX_DOCUMENT_BYTES:,} bytes") from error
 
-    def _unreachable(self, error: SourceError) -> DocumentError:
+    def _download_error(self, error: SourceError) -> DocumentError:
         return DocumentError(
             f"the document cannot be fetched: {error}; set OPENAPI_SPEC to its path or URL",
             source=self._source,

@@ -32,68 +32,68 @@ class BaseUrl:
 class Servers:
     """The addresses of one document. `stated` are its own servers, `root` the base of operations that name none."""
 
-    def __init__(self, document: OpenApiDocument, configured: str | None, left_out: list[SkippedTool]) -> None:
-        self._here = document.uri
+    def __init__(self, document: OpenApiDocument, configured: str | None, skipped: list[SkippedTool]) -> None:
+        self._document_uri = document.uri
         servers = _server_objects(document.root)
-        self._stated = self._urls(servers)
-        self._paths = [text for one in servers if (text := _expand_variables(one)) is not None and text.strip("/")]
-        self.root = self._root(configured)
-        self.own = Origin.of(self.root.url) if self.root.url is not None else None
+        self._declared = self._resolve_all(servers)
+        self._relative_paths = [
+            text for one in servers if (text := _expand_variables(one)) is not None and text.strip("/")
+        ]
+        self.root = self._choose_root(configured)
+        self.origin = Origin.of(self.root.url) if self.root.url is not None else None
         if self.root.url is None:
-            left_out.append(SkippedTool("#/servers", self.root.why))
+            skipped.append(SkippedTool("#/servers", self.root.why))
 
-    def _root(self, configured: str | None) -> BaseUrl:
+    def _choose_root(self, configured: str | None) -> BaseUrl:
         if configured is not None:
             url = parse_base_url(configured)
             return BaseUrl(url) if url else BaseUrl(None, f"the base URL '{configured}' is no http URL")
-        if not self._stated:
-            where = f" to the URL that '{self._paths[0]}' stands for" if self._paths else ""
+        if not self._declared:
+            where = f" to the URL that '{self._relative_paths[0]}' stands for" if self._relative_paths else ""
             return BaseUrl(None, f"the document names no server with a host; set BASE_API_URL or --base-url{where}")
-        if self._here.startswith("file:"):
-            return BaseUrl(self._stated[0])
-        here = httpx2.URL(self._here)
-        own = next((url for stated in self._stated if (url := _at_origin(stated, here)) is not None), None)
-        why = f"the document comes from another origin than its server '{self._stated[0]}'; set BASE_API_URL to that "
+        if self._document_uri.startswith("file:"):
+            return BaseUrl(self._declared[0])
+        here = httpx2.URL(self._document_uri)
+        own = next((url for stated in self._declared if (url := _at_origin(stated, here)) is not None), None)
+        why = f"the document comes from another origin than its server '{self._declared[0]}'; set BASE_API_URL to that "
         return BaseUrl(own, "" if own else f"{why}URL if you trust it")
 
     def base_of(self, stated: DocumentNode | None) -> BaseUrl:
         """The base of an operation; `stated` are its own servers or those of its path."""
         if stated is None or self.root.url is None:
             return self.root
-        urls = self._urls([node.fields for node in stated.children()], seen_from=self.root.url)
+        urls = self._resolve_all([node.fields for node in stated.children()], seen_from=self.root.url)
         if not urls:
             return self.root
-        origins = [Origin.of(url) for url in self._stated]
+        origins = [Origin.of(url) for url in self._declared]
         for url in urls:
             at_home = _at_origin(url, self.root.url)
             if at_home is not None:
                 return BaseUrl(at_home)
             if Origin.of(url) in origins:
-                return BaseUrl(self._moved(url))
-        why = (
-            f"its own server '{urls[0]}' is of another origin than '{self.own}'; a source with that base URL reaches it"
-        )
+                return BaseUrl(self._rebase(url))
+        why = f"its own server '{urls[0]}' is of another origin than '{self.origin}'; a source with that base URL reaches it"
         return BaseUrl(None, why)
 
-    def _moved(self, url: httpx2.URL) -> httpx2.URL:
+    def _rebase(self, url: httpx2.URL) -> httpx2.URL:
         """A URL of the document's usual server, seen from the base URL that is configured in its place."""
         assert self.root.url is not None  # noqa: S101  the caller has looked
-        usual = next(known for known in self._stated if Origin.of(known) == Origin.of(url))
+        usual = next(known for known in self._declared if Origin.of(known) == Origin.of(url))
         if url == usual:
             return self.root.url
         return self.root.url.copy_with(path=url.path)
 
-    def _urls(self, servers: Iterable[JsonObject], *, seen_from: httpx2.URL | None = None) -> list[httpx2.URL]:
-        found = (self._url(server, seen_from) for server in servers)
+    def _resolve_all(self, servers: Iterable[JsonObject], *, seen_from: httpx2.URL | None = None) -> list[httpx2.URL]:
+        found = (self._resolve(server, seen_from) for server in servers)
         return [url for url in found if url is not None]
 
-    def _url(self, server: JsonObject, seen_from: httpx2.URL | None) -> httpx2.URL | None:
+    def _resolve(self, server: JsonObject, seen_from: httpx2.URL | None) -> httpx2.URL | None:
         """The URL of a server; what is relative in a local document is seen from `seen_from`."""
         text = _expand_variables(server)
         if text is None:
             return None
-        if not self._here.startswith("file:"):
-            return resolve_url(httpx2.URL(self._here), text)
+        if not self._document_uri.startswith("file:"):
+            return resolve_url(httpx2.URL(self._document_uri), text)
         if seen_from is not None and text.startswith("/") and not text.startswith("//"):
             return resolve_url(seen_from, text)
         if _BARE_HOST.match(text):

@@ -38,7 +38,7 @@ def convert_parameter(node: DocumentNode) -> DocumentNode:
     style, is_exploded = _style_of(fields)
     if schema.get("type") == "array":
         out |= {"explode": is_exploded} | ({"style": style} if style else {})
-    return node.replaced(out | {"schema": schema})
+    return node.with_value(out | {"schema": schema})
 
 
 def convert_body(operation: DocumentNode, found: list[DocumentNode], media_types: list[str]) -> DocumentNode:
@@ -48,16 +48,16 @@ def convert_body(operation: DocumentNode, found: list[DocumentNode], media_types
         kinds = media_types or ["application/json"]
         content = {kind: {"schema": whole.fields.get("schema", {})} for kind in kinds}
         stated = {"required": whole.fields["required"] is True} if "required" in whole.fields else {}
-        return whole.replaced(stated | {"content": content})
+        return whole.with_value(stated | {"content": content})
     form = [node.fields for node in found if _is_in(node, "formdata")]
     if not form:
-        return operation.replaced(None)
+        return operation.with_value(None)
     has_file = any(fields.get("type") == "file" for fields in form)
     kind = _PARTS if has_file or (_PARTS in media_types and _FORM not in media_types) else _FORM
     required = [fields["name"] for fields in form if fields.get("required") is True]
     schema = {"type": "object", "properties": {f["name"]: _form_member(f) for f in form}, "required": required}
     content = {kind: {"schema": schema, "encoding": _encodings(form)}}
-    return operation.replaced({"required": bool(required), "content": content})
+    return operation.with_value({"required": bool(required), "content": content})
 
 
 def _is_in(node: DocumentNode, place: str) -> bool:
@@ -87,7 +87,7 @@ def convert_response(node: DocumentNode, media_types: list[str]) -> DocumentNode
     if "schema" not in fields:
         return node
     content = {kind: {"schema": fields["schema"]} for kind in media_types or ["application/json"]}
-    return node.replaced({key: value for key, value in fields.items() if key != "schema"} | {"content": content})
+    return node.with_value({key: value for key, value in fields.items() if key != "schema"} | {"content": content})
 
 
 def convert_security_scheme(fields: JsonObject) -> JsonObject:

@@ -26,21 +26,21 @@ _NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
 class PathTemplate:
     """The template of one path.
 
-    `path` has each variable as `{name}`. `open` are those variables that several segments may stand for. `asked` are
-    the names in the query of the variables that stand there, `fixed` is the rest of that query. `unsent` are the
+    `path` has each variable as `{name}`. `multi_segment` are those variables that several segments may stand for. `query_variables` are
+    the names in the query of the variables that stand there, `fixed_query` is the rest of that query. `fragment_variables` are the
     variables behind a `#`.
     """
 
     path: str
     variables: tuple[str, ...]
-    open: frozenset[str] = frozenset()
-    asked: Mapping[str, str] = field(default_factory=lambda: _NO_VARIABLES)
-    fixed: str = ""
-    unsent: tuple[str, ...] = ()
+    multi_segment: frozenset[str] = frozenset()
+    query_variables: Mapping[str, str] = field(default_factory=lambda: _NO_VARIABLES)
+    fixed_query: str = ""
+    fragment_variables: tuple[str, ...] = ()
 
-    def spelled(self, name: str) -> str:
+    def match_variable(self, name: str) -> str:
         """The variable that a parameter means: its own name, that name without decoration, or in another case."""
-        known = {**dict.fromkeys(self.variables), **dict.fromkeys(self.asked)}
+        known = {**dict.fromkeys(self.variables), **dict.fromkeys(self.query_variables)}
         if name in known:
             return name
         bare = bare_name(name)
@@ -65,10 +65,10 @@ def parse_path_template(path: str) -> PathTemplate:
     return PathTemplate(
         path=_VARIABLE.sub(lambda found: "{" + bare_name(found[1]) + "}", sent),
         variables=tuple(dict.fromkeys(bare_name(text) for text in spelled)),
-        open=frozenset(bare_name(text) for text in spelled if _spans_segments(text)),
-        asked=asked,
-        fixed="&".join("".join(pair) for pair in pairs if not _VARIABLE.fullmatch(pair[2])),
-        unsent=tuple(_VARIABLE.findall(unsent)),
+        multi_segment=frozenset(bare_name(text) for text in spelled if _spans_segments(text)),
+        query_variables=asked,
+        fixed_query="&".join("".join(pair) for pair in pairs if not _VARIABLE.fullmatch(pair[2])),
+        fragment_variables=tuple(_VARIABLE.findall(unsent)),
     )
 
 
@@ -210,31 +210,31 @@ class Operation:
 
 
 def find_operations(
-    document: OpenApiDocument, item: DocumentNode, path: str, left_out: list[SkippedTool]
+    document: OpenApiDocument, item: DocumentNode, path: str, skipped: list[SkippedTool]
 ) -> Iterator[OperationEntry]:
     """The operations of one path item. Raises BrokenReference or NotLoaded where the item is kept elsewhere."""
     target = document.resolve(item)
     if target is not item:
-        target = target.replaced(target.fields | {key: value for key, value in item.fields.items() if key != "$ref"})
+        target = target.with_value(target.fields | {key: value for key, value in item.fields.items() if key != "$ref"})
     for method in _METHODS:
         if method in target.fields:
             yield from _usable_entry(
-                document, OperationEntry(method.upper(), path, target, target.child(method)), left_out
+                document, OperationEntry(method.upper(), path, target, target.child(method)), skipped
             )
     for method, operation in target.child("additionalOperations").members():
         if method.isascii() and method.isalpha():
-            yield from _usable_entry(document, OperationEntry(method, path, target, operation), left_out)
+            yield from _usable_entry(document, OperationEntry(method, path, target, operation), skipped)
         else:
-            left_out.append(SkippedTool(document.path_of(operation), f"'{method}' is no method"))
+            skipped.append(SkippedTool(document.display_path(operation), f"'{method}' is no method"))
 
 
 def _usable_entry(
-    document: OpenApiDocument, entry: OperationEntry, left_out: list[SkippedTool]
+    document: OpenApiDocument, entry: OperationEntry, skipped: list[SkippedTool]
 ) -> Iterator[OperationEntry]:
     if isinstance(entry.operation.value, dict):
         yield entry
     else:
-        left_out.append(SkippedTool(document.path_of(entry.operation), "the operation is no object"))
+        skipped.append(SkippedTool(document.display_path(entry.operation), "the operation is no object"))
 
 
 def join_texts(fields: JsonObject, *keys: str) -> str:

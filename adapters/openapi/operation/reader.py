@@ -9,9 +9,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from adapters.base import Json, JsonObject, SkippedTool
+from adapters.json_text import compact_json
 from adapters.openapi.document import swagger2 as swagger
 from adapters.openapi.document.document import BrokenReference, DocumentNode, OpenApiDocument
-from adapters.openapi.operation.encoding import BodyFormat, bare_media_type, body_format, compact, normalize_media_type
+from adapters.openapi.operation.media_types import BodyFormat, bare_media_type, body_format, normalize_media_type
 from adapters.openapi.operation.model import (
     STYLES,
     Operation,
@@ -37,19 +38,19 @@ class PathVariables:
 
     def __init__(self, document: OpenApiDocument) -> None:
         self._document = document
-        self._known: frozenset[str] | None = None
+        self._cache: frozenset[str] | None = None
 
-    def may_hold(self, template: PathTemplate, name: str, fields: JsonObject) -> bool:
+    def spans_segments(self, template: PathTemplate, name: str, fields: JsonObject) -> bool:
         """Whether a variable's value may be several segments; `fields` are its parameter's. Raises NotLoaded."""
-        if name in template.open or _declares_path_value(fields):
+        if name in template.multi_segment or _declares_path_value(fields):
             return True
         if "encode" in join_texts(fields, "description").lower():
             return False
-        if self._known is None:
-            self._known = frozenset(self._places())
-        return _prefix_before(template, name) in self._known
+        if self._cache is None:
+            self._cache = frozenset(self._prefixes())
+        return _prefix_before(template, name) in self._cache
 
-    def _places(self) -> Iterator[str]:
+    def _prefixes(self) -> Iterator[str]:
         """The beginnings of paths behind which several segments stand, by the parameters that say so."""
         try:
             paths = list(self._document.at("paths").members())
@@ -59,7 +60,7 @@ class PathVariables:
             template = parse_path_template(path)
             for fields in self._parameters(item) if template.variables else ():
                 if fields.get("in") == "path" and isinstance(fields.get("name"), str) and _declares_path_value(fields):
-                    yield _prefix_before(template, template.spelled(fields["name"]))
+                    yield _prefix_before(template, template.match_variable(fields["name"]))
 
     def _parameters(self, item: DocumentNode) -> Iterator[JsonObject]:
         try:
@@ -105,13 +106,13 @@ class UnusableOperation(Exception):
 
 
 class OperationReader:
-    """Reads operations of one document; what is left out is added to `left_out`."""
+    """Reads operations of one document; what is left out is added to `skipped`."""
 
-    def __init__(self, document: OpenApiDocument, left_out: list[SkippedTool]) -> None:
-        self._document, self._left_out = document, left_out
+    def __init__(self, document: OpenApiDocument, skipped: list[SkippedTool]) -> None:
+        self._document, self._left_out = document, skipped
         self._is_swagger = swagger.is_swagger2(document.root)
-        self._segments = PathVariables(document)
-        self._known: dict[tuple[str, ParameterLocation, str, bool], OperationParameter] = {}
+        self._path_variables = PathVariables(document)
+        self._cache: dict[tuple[str, ParameterLocation, str, bool], OperationParameter] = {}
 
     def read(self, entry: OperationEntry) -> Operation:
         """The operation. Raises UnusableOperation, BrokenReference or NotLoaded."""
@@ -124,40 +125,40 @@ class OperationReader:
             parameters=parameters,
             body=self._body(entry, found),
             responses=entry.operation.child("responses"),
-            security=self._stated(entry.operation, "security"),
-            servers=self._stated(entry.operation, "servers") or self._stated(entry.item, "servers"),
+            security=self._list_at(entry.operation, "security"),
+            servers=self._list_at(entry.operation, "servers") or self._list_at(entry.item, "servers"),
             is_deprecated=fields.get("deprecated") is True,
         )
 
-    def _stated(self, node: DocumentNode, key: str) -> DocumentNode | None:
+    def _list_at(self, node: DocumentNode, key: str) -> DocumentNode | None:
         return node.child(key) if isinstance(node.fields.get(key), list) else None
 
-    def _leave(self, node: DocumentNode, why: str) -> None:
-        self._left_out.append(SkippedTool(self._document.path_of(node), why))
+    def _skip(self, node: DocumentNode, why: str) -> None:
+        self._left_out.append(SkippedTool(self._document.display_path(node), why))
 
     def _parameter_nodes(self, entry: OperationEntry) -> Iterator[DocumentNode]:
         """Resolved parameters, the operation's before those of its path; the first of a name and place counts."""
         seen: set[tuple[Json, Json]] = set()
         for holder in (entry.operation, entry.item):
-            for child in self._listed(holder.child("parameters")):
-                node = self._resolved(child)
+            for child in self._list_items(holder.child("parameters")):
+                node = self._try_resolve(child)
                 if node is None:
                     continue
                 name, place = node.fields.get("name"), node.fields.get("in")
                 if not isinstance(name, str) or not isinstance(place, str):
-                    self._leave(child, "the parameter has no name or no place")
+                    self._skip(child, "the parameter has no name or no place")
                 elif (name, place) not in seen:
                     seen.add((name, place))
                     yield node
 
-    def _listed(self, node: DocumentNode) -> list[DocumentNode]:
+    def _list_items(self, node: DocumentNode) -> list[DocumentNode]:
         """The items of a list, which may be kept elsewhere, or be an object that gives each of them a name."""
-        resolved = self._resolved(node) if "$ref" in node.fields else node
+        resolved = self._try_resolve(node) if "$ref" in node.fields else node
         if resolved is None:
             return []
         return [child for _, child in resolved.members()] or list(resolved.children())
 
-    def _resolved(self, node: DocumentNode) -> DocumentNode | None:
+    def _try_resolve(self, node: DocumentNode) -> DocumentNode | None:
         """The node that a reference ends at; one that leads nowhere is left out."""
         try:
             return self._document.resolve(node)
@@ -167,19 +168,19 @@ class OperationReader:
 
     def _parameters(self, entry: OperationEntry, found: list[DocumentNode]) -> tuple[OperationParameter, ...]:
         template = entry.template
-        if template.unsent:
-            why = f"the path has the variable '{template.unsent[0]}' behind a '#', and nothing behind that is sent"
-            raise UnusableOperation(self._document.path_of(entry.operation), why)
+        if template.fragment_variables:
+            why = f"the path has the variable '{template.fragment_variables[0]}' behind a '#', and nothing behind that is sent"
+            raise UnusableOperation(self._document.display_path(entry.operation), why)
         read: dict[tuple[ParameterLocation, str], OperationParameter] = {}
         for node in found:
             parameter = self._parameter(node, template)
             if parameter is not None:
                 read.setdefault((parameter.location, parameter.name), parameter)
         wanted = [(ParameterLocation.PATH, name) for name in template.variables]
-        wanted += [(ParameterLocation.QUERY, name) for name in template.asked.values()]
+        wanted += [(ParameterLocation.QUERY, name) for name in template.query_variables.values()]
         for location, name in wanted:
             if (location, name) not in read:
-                self._leave(entry.operation, f"the path variable '{name}' is not declared; it is taken as a string")
+                self._skip(entry.operation, f"the path variable '{name}' is not declared; it is taken as a string")
                 read[location, name] = _undeclared_variable(name, location, entry)
         return tuple(read.values())
 
@@ -189,30 +190,36 @@ class OperationReader:
             return None
         if place not in _KNOWN_LOCATIONS:
             where = node.fields["in"]
-            self._leave(node, f"the parameter '{node.fields['name']}' stands in '{where}', which is no place")
+            self._skip(node, f"the parameter '{node.fields['name']}' stands in '{where}', which is no place")
             return None
         location, name = _effective_location(ParameterLocation(place), node.fields["name"], template)
         if location is ParameterLocation.HEADER and name.lower() in _IGNORED_HEADERS:
             return None
         if location in (ParameterLocation.HEADER, ParameterLocation.COOKIE) and not _HTTP_TOKEN.match(name):
-            self._leave(node, f"'{name}' is no name for a {place}")
+            self._skip(node, f"'{name}' is no name for a {place}")
             return None
         if location is ParameterLocation.PATH and name not in template.variables:
-            self._leave(node, f"the path has no variable '{name}'")
+            self._skip(node, f"the path has no variable '{name}'")
             return None
-        is_open = location is ParameterLocation.PATH and self._segments.may_hold(template, name, node.fields)
-        return self._told(node, location, name, is_open=is_open)
+        is_open = location is ParameterLocation.PATH and self._path_variables.spans_segments(
+            template, name, node.fields
+        )
+        return self._cached_parameter(node, location, name, is_open=is_open)
 
-    def _told(self, node: DocumentNode, location: ParameterLocation, name: str, *, is_open: bool) -> OperationParameter:
+    def _cached_parameter(
+        self, node: DocumentNode, location: ParameterLocation, name: str, *, is_open: bool
+    ) -> OperationParameter:
         """What a document tells of a parameter, read once where it tells the same word for word."""
-        text = compact(node.value)
+        text = compact_json(node.value)
         key = (f"{node.uri}#{node.pointer}" if '"$ref"' in text else text, location, name, is_open)
-        known = self._known.get(key)
+        known = self._cache.get(key)
         if known is None:
-            known = self._known[key] = self._made(node, location, name, is_open=is_open)
+            known = self._cache[key] = self._read_parameter(node, location, name, is_open=is_open)
         return known
 
-    def _made(self, node: DocumentNode, location: ParameterLocation, name: str, *, is_open: bool) -> OperationParameter:
+    def _read_parameter(
+        self, node: DocumentNode, location: ParameterLocation, name: str, *, is_open: bool
+    ) -> OperationParameter:
         if self._is_swagger or swagger.is_swagger2_parameter(node.fields):
             node = swagger.convert_parameter(node)
         media_type, schema = self._schema(node)
@@ -241,22 +248,22 @@ class OperationReader:
         if node.value is None:
             return None
         resolved = self._document.resolve(node)
-        media = dict(resolved.child("content").members()) or {"application/json": resolved.replaced({})}
+        media = dict(resolved.child("content").members()) or {"application/json": resolved.with_value({})}
         ranked = sorted((rank, kind) for kind in media if (rank := body_format(kind)) is not None)
         if ranked:
-            return self._chosen_body(ranked[0][1], self._document.resolve(media[ranked[0][1]]), entry, resolved)
-        why, path = f"no body can be written as {_quote_all(media)}", self._document.path_of(node)
+            return self._read_body(ranked[0][1], self._document.resolve(media[ranked[0][1]]), entry, resolved)
+        why, path = f"no body can be written as {_quote_all(media)}", self._document.display_path(node)
         if resolved.fields.get("required") is True:
             raise UnusableOperation(path, why)
         self._left_out.append(SkippedTool(path, f"{why}; it is sent without"))
         return None
 
-    def _chosen_body(
+    def _read_body(
         self, media_type: str, media: DocumentNode, entry: OperationEntry, holder: DocumentNode
     ) -> RequestBody:
         schema = media.child("schema") if isinstance(media.fields.get("schema"), dict | bool) else None
         if body_format(media_type) is BodyFormat.MARKUP:
-            schema = media.replaced({"type": "string", "description": self._markup(media_type, schema)})
+            schema = media.with_value({"type": "string", "description": self._describe_markup(media_type, schema)})
         encodings = {
             name: read_encoding(node.fields, ParameterLocation.QUERY, _content_type(node.fields))
             for name, node in media.child("encoding").members()
@@ -271,16 +278,16 @@ class OperationReader:
             encodings=encodings,
         )
 
-    def _fields(self, schema: DocumentNode | None) -> JsonObject:
+    def _schema_fields(self, schema: DocumentNode | None) -> JsonObject:
         """The members of a schema's object, its references followed; none where that leads nowhere."""
         try:
             return self._document.resolve(schema).fields if schema is not None else {}
         except BrokenReference:
             return {}
 
-    def _markup(self, media_type: str, schema: DocumentNode | None) -> str:
+    def _describe_markup(self, media_type: str, schema: DocumentNode | None) -> str:
         """What a body is about that is written by whoever fills it in."""
-        fields = self._fields(schema)
+        fields = self._schema_fields(schema)
         said = join_texts(fields, "title", "description")
         members = fields.get("properties")
         names = ", ".join(list(members)[:_MAX_NAMED_MEMBERS]) if isinstance(members, dict) else ""
@@ -327,20 +334,24 @@ def _effective_location(
 ) -> tuple[ParameterLocation, str]:
     """Where a parameter stands and under which name, by the path's own word: its query is no path."""
     if location is ParameterLocation.QUERY:
-        return location, template.asked.get(name, name)
+        return location, template.query_variables.get(name, name)
     if location is not ParameterLocation.PATH:
         return location, name
-    spelled = template.spelled(name)
-    return (ParameterLocation.QUERY, template.asked[spelled]) if spelled in template.asked else (location, spelled)
+    spelled = template.match_variable(name)
+    return (
+        (ParameterLocation.QUERY, template.query_variables[spelled])
+        if spelled in template.query_variables
+        else (location, spelled)
+    )
 
 
 def _undeclared_variable(name: str, location: ParameterLocation, entry: OperationEntry) -> OperationParameter:
-    keeps_slashes = location is ParameterLocation.PATH and name in entry.template.open
+    keeps_slashes = location is ParameterLocation.PATH and name in entry.template.multi_segment
     return OperationParameter(
         name=name,
         location=location,
         encoding=replace(read_encoding({}, location), keeps_slashes=keeps_slashes),
-        schema=entry.operation.replaced({"type": "string"}),
+        schema=entry.operation.with_value({"type": "string"}),
         is_required=True,
     )
 

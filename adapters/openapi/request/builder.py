@@ -13,13 +13,12 @@ from urllib.parse import quote, unquote
 import httpx2
 
 from adapters.base import Json, JsonObject, PageAddress
+from adapters.json_text import compact_json
 from adapters.openapi.auth.schemes import Credential, credential_headers
-from adapters.openapi.operation.encoding import (
-    BodyFormat,
+from adapters.openapi.operation.media_types import BodyFormat, bare_media_type, body_format
+from adapters.openapi.operation.model import OperationParameter, ParameterLocation
+from adapters.openapi.operation.serialization import (
     Pairs,
-    bare_media_type,
-    body_format,
-    compact,
     encode_cookie,
     encode_header,
     encode_multipart,
@@ -30,7 +29,6 @@ from adapters.openapi.operation.encoding import (
     join_pairs,
     to_text,
 )
-from adapters.openapi.operation.model import OperationParameter, ParameterLocation
 from adapters.openapi.tools.tool import OpenApiTool
 
 _VARIABLE = re.compile(r"\{([^{}/]+)\}")
@@ -145,7 +143,7 @@ def _build_query(
     parameters: Mapping[tuple[ParameterLocation, str], OperationParameter],
     credentials: tuple[Credential, ...],
 ) -> str:
-    fixed = tool.operation.entry.template.fixed
+    fixed = tool.operation.entry.template.fixed_query
     parts = [quote(fixed, safe=_PATH_SAFE + "?")] if fixed else []
     for (location, name), value in values.items():
         if location is ParameterLocation.QUERY:
@@ -243,9 +241,9 @@ def _encode_body(tool: OpenApiTool, value: Json) -> tuple[bytes, str]:
         case BodyFormat.MARKUP:
             return _to_bytes(to_text(value)), body.media_type
         case BodyFormat.LINES if isinstance(value, list):
-            return _to_bytes("".join(f"{compact(item)}\n" for item in value)), kind
+            return _to_bytes("".join(f"{compact_json(item)}\n" for item in value)), kind
         case _:
-            return _to_bytes(compact(value)), "application/json" if "*" in kind else body.media_type
+            return _to_bytes(compact_json(value)), "application/json" if "*" in kind else body.media_type
 
 
 def _to_bytes(text: str) -> bytes:

@@ -19,8 +19,8 @@ from openapi_core.validation.schemas.exceptions import InvalidSchemaValue
 
 from adapters.base import Json, JsonObject
 from adapters.errors import ValidationUnavailable
+from adapters.json_text import compact_json
 from adapters.openapi.document.document import BrokenReference, DocumentNode, OpenApiDocument
-from adapters.openapi.operation.encoding import compact
 from adapters.openapi.operation.model import Operation, OperationParameter, ParameterLocation, ParameterStyle
 from adapters.openapi.operation.reader import OperationReader
 from adapters.openapi.request.builder import BuiltRequest
@@ -91,10 +91,10 @@ _MAX_FAULTS = 8
 
 @dataclass(frozen=True, slots=True)
 class OperationCheck:
-    """What one operation is held against. `on_wire` are the parameters that are read back from the request."""
+    """What one operation is held against. `from_request` are the parameters that are read back from the request."""
 
     spec: SchemaPath
-    on_wire: frozenset[tuple[ParameterLocation, str]]
+    from_request: frozenset[tuple[ParameterLocation, str]]
     names: dict[tuple[str, str], str]
     has_responses: bool
 
@@ -112,7 +112,7 @@ class OperationCheck:
         if not self.has_responses:
             return ()
         request = MockRequest(_HOST, "post", _PATH, path_pattern=_PATH)
-        response = MockResponse(compact(payload).encode("utf-8", "replace"), status_code=status)
+        response = MockResponse(compact_json(payload).encode("utf-8", "replace"), status_code=status)
         try:
             errors = list(V31ResponseValidator(self.spec).iter_errors(request, response))
             faults = [fault for error in errors for fault in _faults_in(error, "response")]
@@ -125,16 +125,16 @@ class OperationCheck:
         headers = {name: value for name, value in built.headers if name != "cookie"}
         cookies: dict[str, Json] = {}
         for (location, name), value in built.values.items():
-            if (location, name) not in self.on_wire:
+            if (location, name) not in self.from_request:
                 place = {
                     ParameterLocation.PATH: path,
                     ParameterLocation.HEADER: headers,
                     ParameterLocation.COOKIE: cookies,
                 }.get(location, query)
-                place[name] = compact(value)
+                place[name] = compact_json(value)
         return MockRequest(
             _HOST, "post", _PATH, path_pattern=_PATH, args=query, view_args=path, headers=headers, cookies=cookies,
-            data=compact(built.body_value).encode("utf-8", "replace") if built.has_body else None,
+            data=compact_json(built.body_value).encode("utf-8", "replace") if built.has_body else None,
         )  # fmt: skip
 
     def _request_fault(self, error: Exception) -> Iterator[str]:
@@ -179,8 +179,10 @@ def build_operation_check(
 ) -> OperationCheck:
     """The check of one operation. Raises NotLoaded where another file is needed."""
     request, response = SchemaBundle(document, Direction.REQUEST), SchemaBundle(document, Direction.RESPONSE)
-    on_wire: set[tuple[ParameterLocation, str]] = set()
-    described: JsonObject = {"parameters": [_describe_parameter(one, request, on_wire) for one in operation.parameters]}
+    from_request: set[tuple[ParameterLocation, str]] = set()
+    described: JsonObject = {
+        "parameters": [_describe_parameter(one, request, from_request) for one in operation.parameters]
+    }
     if operation.body is not None:
         schema = request.schema(operation.body.schema) if operation.body.schema else {}
         content = {"application/json": {"schema": schema}}
@@ -194,18 +196,18 @@ def build_operation_check(
         "paths": {_PATH: {"post": described}},
         "components": {"schemas": request.components() | response.components()},
     }
-    return OperationCheck(SchemaPath.from_dict(spec), frozenset(on_wire), names, bool(responses))
+    return OperationCheck(SchemaPath.from_dict(spec), frozenset(from_request), names, bool(responses))
 
 
 def _describe_parameter(
-    parameter: OperationParameter, bundle: SchemaBundle, on_wire: set[tuple[ParameterLocation, str]]
+    parameter: OperationParameter, bundle: SchemaBundle, from_request: set[tuple[ParameterLocation, str]]
 ) -> JsonObject:
     schema = bundle.schema(parameter.schema) if parameter.schema is not None else {}
     location = ParameterLocation.QUERY if parameter.location is ParameterLocation.QUERYSTRING else parameter.location
     described: JsonObject = {"name": parameter.name, "in": location.value, "required": parameter.is_required}
     kinds = [kind for kind in _as_list(schema.get("type")) if kind != "null"]
     if _is_simple(parameter) and len(kinds) == 1 and kinds[0] in _SCALAR_TYPES:
-        on_wire.add((parameter.location, parameter.name))
+        from_request.add((parameter.location, parameter.name))
         return described | {"schema": schema | {"type": kinds[0]}}
     return described | {"content": {"application/json": {"schema": schema}}}
 

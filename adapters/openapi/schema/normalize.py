@@ -11,8 +11,9 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from adapters.base import Json, JsonObject
+from adapters.json_text import compact_json
 from adapters.openapi.document.document import DocumentNode
-from adapters.openapi.operation.encoding import BodyFormat, body_format, compact
+from adapters.openapi.operation.media_types import BodyFormat, body_format
 
 _BOOLEAN_TEXTS = {"true": True, "false": False}
 _MAX_LISTED_VALUES = 20
@@ -43,15 +44,15 @@ def item_values(fields: JsonObject) -> list[Json]:
     listed = fields.get("enum")
     if not isinstance(listed, list) or any(isinstance(value, list) for value in listed):
         return []
-    return list({compact(value): value for value in listed}.values())
+    return list({compact_json(value): value for value in listed}.values())
 
 
 def _copy_enum(listed: list[Json], kinds: list[str], out: JsonObject) -> None:
     fitting = _convert_all(listed, kinds)
     if fitting:
-        out["enum"] = list({compact(value): value for value in fitting}.values())
+        out["enum"] = list({compact_json(value): value for value in fitting}.values())
     elif kinds != ["array"]:
-        told = f"Values: {', '.join(compact(value) for value in listed[:_MAX_LISTED_VALUES])}"
+        told = f"Values: {', '.join(compact_json(value) for value in listed[:_MAX_LISTED_VALUES])}"
         out["description"] = f"{out['description']} {told}" if "description" in out else told
 
 
@@ -104,7 +105,7 @@ def _is_type(value: Json, kind: str) -> bool:
 def _convert_to(value: Json, kind: str) -> Json:
     """The value read as a type. Raises NotConvertible."""
     if kind == "string" and isinstance(value, int | float):
-        return compact(value)
+        return compact_json(value)
     if kind == "boolean" and isinstance(value, str) and value.lower() in _BOOLEAN_TEXTS:
         return _BOOLEAN_TEXTS[value.lower()]
     if kind in ("integer", "number") and isinstance(value, str):

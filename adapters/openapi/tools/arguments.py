@@ -121,22 +121,22 @@ class Arguments:
 class ArgumentReader:
     """Reads the arguments of the operations of one document, without those that credentials fill.
 
-    Those are `provided`, in lower case. What is left out is added to `left_out`. Arguments that operations share are
+    Those are `credential_parameters`, in lower case. What is left out is added to `skipped`. Arguments that operations share are
     made once, and none may be changed.
     """
 
     def __init__(
-        self, inliner: Inliner, left_out: list[SkippedTool], provided: frozenset[tuple[ParameterLocation, str]]
+        self, inliner: Inliner, skipped: list[SkippedTool], provided: frozenset[tuple[ParameterLocation, str]]
     ) -> None:
-        self._inliner, self._left_out, self._provided = inliner, left_out, provided
-        self._known: dict[int, tuple[JsonObject, Argument]] = {}
+        self._inliner, self._left_out, self._provided = inliner, skipped, provided
+        self._tool_name_of: dict[int, tuple[JsonObject, Argument]] = {}
 
     def read(self, operation: Operation) -> Arguments:
         """The arguments. Raises NotLoaded."""
         parameters = [one for one in operation.parameters if (one.location, one.name.lower()) not in self._provided]
         body = operation.body
         nodes = [_schema_node(one, operation.entry.operation) for one in parameters]
-        nodes += [body.schema or operation.entry.operation.replaced({})] if body else []
+        nodes += [body.schema or operation.entry.operation.with_value({})] if body else []
         schemas, broken = self._inliner.inline(nodes)
         self._left_out.extend(SkippedTool(error.path, f"{error.why}; any value is allowed") for error in broken)
         found = [self._of_parameter(one, schema) for one, schema in zip(parameters, schemas, strict=False)]
@@ -147,9 +147,9 @@ class ArgumentReader:
         return Arguments((*found, *_member_arguments(body, schemas[-1])), is_flat=True)
 
     def _of_parameter(self, parameter: OperationParameter, schema: JsonObject) -> Argument:
-        known = self._known.get(id(parameter))
+        known = self._tool_name_of.get(id(parameter))
         if known is None or known[0] is not schema:
-            known = self._known[id(parameter)] = schema, _parameter_argument(parameter, schema)
+            known = self._tool_name_of[id(parameter)] = schema, _parameter_argument(parameter, schema)
         return known[1]
 
 
@@ -175,7 +175,7 @@ def _undeclared_argument(name: str, arguments: Arguments) -> Argument:
 
 
 def _schema_node(parameter: OperationParameter, place: DocumentNode) -> DocumentNode:
-    return parameter.schema if parameter.schema is not None else place.replaced({})
+    return parameter.schema if parameter.schema is not None else place.with_value({})
 
 
 def _parameter_argument(parameter: OperationParameter, schema: JsonObject) -> Argument:

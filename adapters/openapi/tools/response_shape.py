@@ -25,8 +25,8 @@ class ResponseReader:
 
     def __init__(self, document: OpenApiDocument, reader: OperationReader) -> None:
         self._document, self._reader = document, reader
-        self._known: dict[tuple[str, str], ResponseShape] = {}
-        self._with_headers: dict[tuple[str, str, frozenset[str]], ResponseShape] = {}
+        self._tool_name_of: dict[tuple[str, str], ResponseShape] = {}
+        self._shapes_with_headers: dict[tuple[str, str, frozenset[str]], ResponseShape] = {}
 
     def shape(self, entry: OperationEntry, schema: DocumentNode | None) -> ResponseShape:
         """The described answer: `schema` is that of the success. Raises NotLoaded where another file is needed."""
@@ -34,15 +34,15 @@ class ResponseReader:
         if schema is None:
             return ResponseShape({}, headers)
         place = (schema.uri, schema.pointer)
-        if place not in self._known:
-            self._known[place] = self._read(schema)
-        known = self._known[place]
+        if place not in self._tool_name_of:
+            self._tool_name_of[place] = self._read(schema)
+        known = self._tool_name_of[place]
         if not headers:
             return known
         key = (*place, headers)
-        if key not in self._with_headers:
-            self._with_headers[key] = replace(known, headers=headers)
-        return self._with_headers[key]
+        if key not in self._shapes_with_headers:
+            self._shapes_with_headers[key] = replace(known, headers=headers)
+        return self._shapes_with_headers[key]
 
     def _headers(self, entry: OperationEntry) -> frozenset[str]:
         found: set[str] = set()
@@ -61,11 +61,11 @@ class ResponseReader:
             items = self._members(target.child("items"))
             return ResponseShape({}, is_list=True, item_members=frozenset(items))
         members: dict[str, str] = {}
-        lists = self._open(self._members(target), "", members, depth=1)
+        lists = self._collect_members(self._members(target), "", members, depth=1)
         items = self._members(lists[0]) if len(lists) == 1 else {}
         return ResponseShape(members, item_members=frozenset(items))
 
-    def _open(
+    def _collect_members(
         self, inside: dict[str, DocumentNode], path: str, members: dict[str, str], *, depth: int
     ) -> list[DocumentNode]:
         """Add the members of an object under their paths; the items of the lists among them are returned."""
@@ -78,7 +78,7 @@ class ResponseReader:
             if kind == "array":
                 lists.append(target.child("items"))
             elif kind == "object" and depth < _DEPTH and len(further := self._members(target)) <= _MAX_NESTED_MEMBERS:
-                lists += self._open(further, f"{path}{name}.", members, depth=depth + 1)
+                lists += self._collect_members(further, f"{path}{name}.", members, depth=depth + 1)
         return lists
 
     def _members(self, node: DocumentNode, *, depth: int = 0) -> dict[str, DocumentNode]:
@@ -94,7 +94,7 @@ class ResponseReader:
         try:
             return self._document.resolve(node)
         except BrokenReference:
-            return node.replaced({})
+            return node.with_value({})
 
 
 def _json_type(node: DocumentNode) -> str:
@@ -213,7 +213,7 @@ def _followed_or_empty(document: OpenApiDocument, node: DocumentNode) -> Documen
     try:
         return _followed(document, node)
     except BrokenReference:
-        return node.replaced({})
+        return node.with_value({})
 
 
 def _records_path(

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from adapters.base import Json, JsonObject
-from adapters.openapi.operation.encoding import compact
+from adapters.json_text import compact_json
 
 MAX_CHARACTERS = 8_000
 MAX_DESCRIPTION = 1_000
@@ -29,18 +29,18 @@ _SUBSCHEMA_KEYWORDS = frozenset((*_SCHEMA_LISTS, *_SCHEMA_MAPS, *_SINGLE_SCHEMAS
 
 def size_of(schema: JsonObject) -> int:
     """Characters of a schema as it is sent."""
-    return len(compact(schema))
+    return len(compact_json(schema))
 
 
 class _SchemaParts(NamedTuple):
     """A schema taken apart: itself, what it takes without descriptions and inner schemas, and both of these.
 
-    Inner schemas that hold no others are part of `bare` and `texts`. Of a text is known whether it has company, from
+    Inner schemas that hold no others are part of `fixed_size` and `texts`. Of a text is known whether it has company, from
     which a comma parts it.
     """
 
     schema: JsonObject
-    bare: int
+    fixed_size: int
     texts: tuple[tuple[str, bool], ...]
     inner: tuple[JsonObject, ...]
 
@@ -52,12 +52,12 @@ class ToolSizeBudget:
     """
 
     def __init__(self) -> None:
-        self._frames: dict[int, _SchemaParts] = {}
-        self._named: dict[int, tuple[JsonObject, JsonObject]] = {}
-        self._weights: dict[tuple[int, int | None, int], int] = {}
-        self._cut: dict[tuple[int, int | None, int], tuple[JsonObject, JsonObject]] = {}
+        self._parts: dict[int, _SchemaParts] = {}
+        self._outlines: dict[int, tuple[JsonObject, JsonObject]] = {}
+        self._sizes: dict[tuple[int, int | None, int], int] = {}
+        self._shrunk: dict[tuple[int, int | None, int], tuple[JsonObject, JsonObject]] = {}
 
-    def fitted(self, schema: JsonObject, allowance: int = MAX_CHARACTERS) -> tuple[JsonObject, tuple[str, ...]]:
+    def fit(self, schema: JsonObject, allowance: int = MAX_CHARACTERS) -> tuple[JsonObject, tuple[str, ...]]:
         """A tool's schema (an object with properties) under the allowance, and the arguments that had to go.
 
         Only with required arguments that are too large even without words does the result stay above the allowance.
@@ -65,27 +65,27 @@ class ToolSizeBudget:
         if size_of(schema) <= allowance:
             return schema, ()
         for depth, words in _LEVELS:
-            if self.weight(schema, depth, words[-1]) <= allowance:
-                most = next(length for length in words if self.weight(schema, depth, length) <= allowance)
-                return self.cut(schema, depth, most), ()
-        least = _without_long_enums(self.cut(schema, 1, 0))
+            if self.shrunk_size(schema, depth, words[-1]) <= allowance:
+                most = next(length for length in words if self.shrunk_size(schema, depth, length) <= allowance)
+                return self.shrink(schema, depth, most), ()
+        least = _without_long_enums(self.shrink(schema, 1, 0))
         return (least, ()) if size_of(least) <= allowance else _drop_arguments(least, allowance)
 
-    def cut(self, schema: JsonObject, depth: int | None, words: int) -> JsonObject:
+    def shrink(self, schema: JsonObject, depth: int | None, words: int) -> JsonObject:
         """The schema with each description cut to `words` characters, at a word's end; 0 takes them all off.
 
         Structures more than `depth` levels down are replaced by their type and the names of their members.
         """
-        known = self._cut.get((id(schema), depth, words))
+        known = self._shrunk.get((id(schema), depth, words))
         if known is None:
-            known = self._cut[id(schema), depth, words] = schema, self._made(schema, depth, words)
+            known = self._shrunk[id(schema), depth, words] = schema, self._shrink(schema, depth, words)
         return known[1]
 
-    def _made(self, schema: JsonObject, depth: int | None, words: int) -> JsonObject:
+    def _shrink(self, schema: JsonObject, depth: int | None, words: int) -> JsonObject:
         if depth == 0:
-            return self.cut(self._names_of(schema), None, words)
+            return self.shrink(self._outline_of(schema), None, words)
         below = None if depth is None else depth - 1
-        out = _map_subschemas(schema, lambda inner: self.cut(inner, below, words))
+        out = _map_subschemas(schema, lambda inner: self.shrink(inner, below, words))
         if isinstance(out.get("description"), str):
             text = clip_text(out["description"], words)
             if text:
@@ -94,49 +94,49 @@ class ToolSizeBudget:
                 del out["description"]
         return out
 
-    def weight(self, schema: JsonObject, depth: int | None, words: int) -> int:
-        """The characters of what `cut` would make of a schema."""
+    def shrunk_size(self, schema: JsonObject, depth: int | None, words: int) -> int:
+        """The characters of what `shrink` would make of a schema."""
         key = (id(schema), depth, words)
-        known = self._weights.get(key)
+        known = self._sizes.get(key)
         if known is None:
             if depth == 0:
-                known = self.weight(self._names_of(schema), None, words)
+                known = self.shrunk_size(self._outline_of(schema), None, words)
             else:
-                known = self._weighed(self._frame(schema), None if depth is None else depth - 1, words)
-            self._weights[key] = known
+                known = self._sum_parts(self._parts_of(schema), None if depth is None else depth - 1, words)
+            self._sizes[key] = known
         return known
 
-    def _weighed(self, frame: _SchemaParts, below: int | None, words: int) -> int:
-        weight = frame.bare
+    def _sum_parts(self, frame: _SchemaParts, below: int | None, words: int) -> int:
+        weight = frame.fixed_size
         for text, has_company in frame.texts:
             n_text = _description_size(text, words)
             weight += n_text + has_company if n_text else 0
         for inner in frame.inner:
-            weight += self.weight(inner, below, words)
+            weight += self.shrunk_size(inner, below, words)
         return weight
 
-    def _frame(self, schema: JsonObject) -> _SchemaParts:
-        known = self._frames.get(id(schema))
+    def _parts_of(self, schema: JsonObject) -> _SchemaParts:
+        known = self._parts.get(id(schema))
         if known is None:
-            known = self._frames[id(schema)] = self._taken_apart(schema)
+            known = self._parts[id(schema)] = self._split(schema)
         return known
 
-    def _taken_apart(self, schema: JsonObject) -> _SchemaParts:
+    def _split(self, schema: JsonObject) -> _SchemaParts:
         inner: list[JsonObject] = []
         rest = _map_subschemas(schema, lambda one: _collect(one, inner))
         text = rest.pop("description") if isinstance(rest.get("description"), str) else ""
-        leaves = [self._frame(one) for one in inner if _SUBSCHEMA_KEYWORDS.isdisjoint(one)]
+        leaves = [self._parts_of(one) for one in inner if _SUBSCHEMA_KEYWORDS.isdisjoint(one)]
         return _SchemaParts(
             schema,
-            bare=size_of(rest) - len(inner) + sum(leaf.bare for leaf in leaves),
+            fixed_size=size_of(rest) - len(inner) + sum(leaf.fixed_size for leaf in leaves),
             texts=(*(((text, bool(rest)),) if text else ()), *(one for leaf in leaves for one in leaf.texts)),
             inner=tuple(one for one in inner if not _SUBSCHEMA_KEYWORDS.isdisjoint(one)),
         )
 
-    def _names_of(self, schema: JsonObject) -> JsonObject:
-        known = self._named.get(id(schema))
+    def _outline_of(self, schema: JsonObject) -> JsonObject:
+        known = self._outlines.get(id(schema))
         if known is None:
-            known = self._named[id(schema)] = schema, _outline(schema)
+            known = self._outlines[id(schema)] = schema, _outline(schema)
         return known[1]
 
 
@@ -162,7 +162,7 @@ def _drop_arguments(schema: JsonObject, allowance: int) -> tuple[JsonObject, tup
         if size <= allowance:
             break
         if name not in required:
-            size -= len(compact({name: kept.pop(name)})) - 1
+            size -= len(compact_json({name: kept.pop(name)})) - 1
             gone.append(name)
     return schema | {"properties": kept}, tuple(reversed(gone))
 

@@ -65,8 +65,8 @@ class ToolContext:
     source: str
     document: OpenApiDocument
     arguments: ArgumentReader
-    left_out: list[SkippedTool]
-    fitter: ToolSizeBudget = field(default_factory=ToolSizeBudget)
+    skipped: list[SkippedTool]
+    size_budget: ToolSizeBudget = field(default_factory=ToolSizeBudget)
 
 
 def build_tool(
@@ -95,7 +95,7 @@ def build_tool(
         parallel_safe=override.parallel_safe if override.parallel_safe is not None else True,
         requires_fresh_input=bool(override.requires_fresh_input),
         timeout_s=override.timeout_s,
-        leave=override.leave,
+        approval=override.approval,
     )
     return OpenApiTool(spec, operation, _binding(arguments, named, pagination))
 
@@ -120,10 +120,10 @@ def _parameters(
     required = [named[one.wire] for one in arguments.all if one.is_required and named[one.wire] in seen]
     schema: JsonObject = {"type": "object", "properties": seen}
     schema |= {"required": required} if required else {}
-    schema, dropped = context.fitter.fitted(schema | {"additionalProperties": False}, room)
+    schema, dropped = context.size_budget.fit(schema | {"additionalProperties": False}, room)
     if dropped:
         words = f"the tool would be too large with its optional arguments {', '.join(dropped[:20])}; they cannot be set"
-        context.left_out.append(SkippedTool(context.document.path_of(operation.entry.operation), words))
+        context.skipped.append(SkippedTool(context.document.display_path(operation.entry.operation), words))
     return schema
 
 

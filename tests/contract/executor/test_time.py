@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from adapters.base import CallResult, Json, OnEvent, PageAddress, ignore_events
+from adapters.base import CallResult, Json, PageAddress
 from adapters.clock import ManualClock
+from adapters.source_events import OnEvent, ignore_events
 from runax_cli.executor.executor import Executor
 from runax_cli.executor.fetch.source_client import ConcurrencyLimiter
 from runax_cli.executor.store.dataset import DatasetStore

@@ -5,12 +5,13 @@ from collections.abc import AsyncIterator, Callable
 import httpx2
 import pytest
 
-from adapters.base import CallResult, RequestThrottled, RetryPlanned, RetryRefused
+from adapters.base import CallResult
 from adapters.clock import ManualClock
 from adapters.errors import ConnectError, ConnectionFailed, HttpStatusError
-from adapters.http.circuit_breaker import OUTAGE_WAIT_S
+from adapters.http.retry import OUTAGE_WAIT_S
 from adapters.http.secret_mask import SecretMask
 from adapters.http.transport import HttpLimits, HttpRequest, HttpTransport, new_client
+from adapters.source_events import RequestThrottled, RetryPlanned, RetryRefused
 
 USUAL = 3
 AWAY = [502, 503, 504]

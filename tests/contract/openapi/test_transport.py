@@ -10,7 +10,6 @@ from typing import Any
 import httpx2
 import pytest
 
-from adapters.base import RequestSent, RequestThrottled, RetryPlanned, RetryRefused
 from adapters.clock import ManualClock
 from adapters.errors import (
     CircuitOpen,
@@ -22,8 +21,10 @@ from adapters.errors import (
     TimedOut,
 )
 from adapters.http.circuit_breaker import MAX_CONSECUTIVE_FAILURES
+from adapters.http.retry import parse_retry_after
 from adapters.http.secret_mask import SecretMask
-from adapters.http.transport import HttpLimits, HttpRequest, HttpTransport, new_client, parse_retry_after
+from adapters.http.transport import HttpLimits, HttpRequest, HttpTransport, new_client
+from adapters.source_events import RequestSent, RequestThrottled, RetryPlanned, RetryRefused
 
 SECRET = "s3cr3t-token-value"
 
@@ -223,8 +224,8 @@ async def test_a_circle_of_redirects_ends(server, tools, transport):
         (b"[" * 100_000 + b"]" * 100_000, "deep"),
         (b'{"n": ' + b"9" * 10_000 + b"}", "digits"),
         (b"\xff\xfe[]", "UTF-8"),
-        (b"{'id': 1}", "no JSON"),
-        (b"<html>", "no JSON"),
+        (b"{'id': 1}", "invalid JSON"),
+        (b"<html>", "invalid JSON"),
     ],
 )
 async def test_a_body_beyond_json_is_malformed(server, tools, transport, body, why):
@@ -348,7 +349,7 @@ async def test_a_server_that_fails_and_fails_is_left_alone_and_tried_again_later
     for _ in range(MAX_CONSECUTIVE_FAILURES):
         with pytest.raises(HttpStatusError):
             await sending.send(get(server))
-    with pytest.raises(CircuitOpen, match=r"left alone for 20 s more: 12 requests failed in a row, .*503") as left:
+    with pytest.raises(CircuitOpen, match=r"paused for 20 s: 12 requests failed in a row; .*503") as left:
         await sending.send(get(server))
     assert (left.value.requests, left.value.is_retryable) == (0, False)
     assert len(server.received) == MAX_CONSECUTIVE_FAILURES

@@ -11,8 +11,8 @@ from jsonschema_path import SchemaPath
 from openapi_core import V31RequestUnmarshaller
 from openapi_core.testing import MockRequest
 
-from adapters.openapi.operation.encoding import encode_cookie, encode_header, encode_path, encode_query, join_pairs
 from adapters.openapi.operation.model import STYLES, ParameterEncoding, ParameterLocation, ParameterStyle
+from adapters.openapi.operation.serialization import encode_cookie, encode_header, encode_path, encode_query, join_pairs
 
 words = st.text(min_size=1, max_size=12).filter(lambda text: text.isprintable())
 plain = st.text(alphabet="abcXYZ019_", min_size=1, max_size=8)

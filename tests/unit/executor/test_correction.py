@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from adapters.base import CallResult, Json, OnEvent, PageAddress, Pagination, PaginationStyle, ToolSpec, ignore_events
+from adapters.base import CallResult, Json, PageAddress, Pagination, PaginationStyle, ToolSpec
 from adapters.clock import ManualClock
 from adapters.errors import ForeignOrigin, HttpStatusError
 from adapters.pagination import Certainty
 from adapters.pagination.probe.probe import ProbeMethod, ProbeResult
+from adapters.source_events import OnEvent, ignore_events
 from runax_cli.core.budget import Budget, Limits
 from runax_cli.core.events import CollectingSink, Emitter
 from runax_cli.core.results import Coverage

@@ -3,7 +3,8 @@
 import asyncio
 from collections.abc import Mapping
 
-from adapters.base import CallResult, Json, OnEvent, PageAddress, RetryPlanned, RetryRefused, ToolSpec, ignore_events
+from adapters.base import CallResult, Json, PageAddress, ToolSpec
+from adapters.source_events import OnEvent, RetryPlanned, RetryRefused, ignore_events
 from runax_cli.core.budget import Budget, Limits
 from runax_cli.core.events import CollectingSink, Emitter
 from runax_cli.executor.fetch.source_client import SourceClient

@@ -169,7 +169,7 @@ async def test_a_request_is_held_until_its_endpoint_allows_more() -> None:
     held: list[RequestDelayed] = []
     clock = ManualClock()
     gate = RequestGate(clock)
-    gate.pace.told({"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "4s"})
+    gate.pace.update({"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "4s"})
     model = RetryModel(ScriptedModel([GOOD]), clock=clock, on_retry=lambda _: None, gate=gate, on_held=held.append)
     await model.complete(REQUEST)
     assert clock.slept == [4]

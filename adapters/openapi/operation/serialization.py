@@ -6,17 +6,16 @@ is undefined. What the styles do not define (arrays in arrays) is written as JSO
 stay as they are but for those that would be read as a delimiter.
 """
 
-import re
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from enum import IntEnum
 from types import MappingProxyType
 from urllib.parse import quote, unquote
 
 import httpx2
-import orjson
 
 from adapters.base import Json, JsonObject
+from adapters.json_text import compact_json
 from adapters.openapi.operation.model import ParameterEncoding, ParameterStyle
 
 Pairs = list[tuple[str, str]]
@@ -34,25 +33,13 @@ _DELIMITERS = {
 
 def to_text(value: Json) -> str:
     """One value as text: JSON's spelling of numbers and truth, strings as they are, structures as JSON."""
-    if isinstance(value, str):
-        return value
-    return compact(value)
-
-
-def compact(value: Json) -> str:
-    """Compact JSON; integers beyond 64 bits included."""
-    try:
-        return orjson.dumps(value).decode()
-    except TypeError:
-        import json
-
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return value if isinstance(value, str) else compact_json(value)
 
 
 def to_media_text(value: Json, media_type: str) -> str:
     """A value as its media type has it: JSON where that is JSON or anything, else the text itself."""
     kind = media_type.lower()
-    return compact(value) if "json" in kind or "*" in kind else to_text(value)
+    return compact_json(value) if "json" in kind or "*" in kind else to_text(value)
 
 
 def is_undefined(value: Json) -> bool:
@@ -144,8 +131,6 @@ def _simple_parts(value: Json, escape: Callable[[str], str], *, is_exploded: boo
 def encode_header(value: Json, encoding: ParameterEncoding) -> str:
     """The value of a header, not encoded: simple style, or ASCII JSON where the parameter has JSON as its content."""
     if encoding.media_type is not None:
-        import json
-
         is_text = isinstance(value, str) and to_media_text(value, encoding.media_type) == value
         return str(value) if is_text else json.dumps(value, separators=(",", ":"))
     delimiter = unquote(_DELIMITERS.get(encoding.style, ","))
@@ -176,78 +161,6 @@ def _quote_name(name: str) -> str:
 def _escaper(encoding: ParameterEncoding, *, kept: str = _ALLOWED_RESERVED) -> Callable[[str], str]:
     safe = kept if encoding.allows_reserved else _UNRESERVED
     return lambda text: quote(text, safe=safe, errors="replace")
-
-
-_JSON = re.compile(r"[a-z]+/(?:[\w.+-]*[+-])?json(?:-\d[\d.]*)?")
-"""JSON by its suffix, or with a version as in `application/x-amz-json-1.1`."""
-_LINES = re.compile(r"application/(?:x-)?(?:nd-?json|jsonl|json-?lines|json-seq|stream\+json)")
-_MARKUP = re.compile(
-    r"[a-z]+/(?:[\w.+-]*[+-])?(?:xml|yaml|yml|toml|jwt|jose|sql|graphql|csv|[a-z]*script|sparql-\w+)|message/.+"
-)
-_ANYTHING = ("*/*", "application/*")
-_MISSPELLED = {
-    "": "application/json",
-    "json": "application/json",
-    "applicationjson": "application/json",
-    "application/form-data": "multipart/form-data",
-    "form-data": "multipart/form-data",
-    "multipart/form": "multipart/form-data",
-    "x-www-form-urlencoded": "application/x-www-form-urlencoded",
-    "application/x-www-form-urlencode": "application/x-www-form-urlencoded",
-    "application/x-www-urlencoded": "application/x-www-form-urlencoded",
-    "application/text": "text/plain",
-    "plain/text": "text/plain",
-    "text": "text/plain",
-}  # fmt: skip
-
-
-class BodyFormat(IntEnum):
-    """How a body is written; of several the lowest is preferred.
-
-    `MARKUP` is text in a language of its own, which whoever fills it in has to write.
-    """
-
-    JSON = 0
-    LIKE_JSON = 1
-    FORM = 2
-    PARTS = 3
-    TEXT = 4
-    BYTES = 5
-    LINES = 6
-    MARKUP = 7
-
-
-_EXACT = {
-    "application/json": BodyFormat.JSON,
-    "application/x-www-form-urlencoded": BodyFormat.FORM,
-    "multipart/form-data": BodyFormat.PARTS,
-    "application/octet-stream": BodyFormat.BYTES,
-}
-
-
-def normalize_media_type(media_type: str) -> str:
-    """The media type without slips; its parameters stay where there is none."""
-    kind = bare_media_type(media_type)
-    return _MISSPELLED.get(kind, media_type.strip())
-
-
-def bare_media_type(media_type: str) -> str:
-    """The media type without its parameters, in lower case."""
-    return media_type.split(";")[0].strip().lower()
-
-
-def body_format(media_type: str) -> BodyFormat | None:
-    """How a body of a media type is written; None where that cannot be done."""
-    kind = bare_media_type(normalize_media_type(media_type))
-    if kind in _EXACT:
-        return _EXACT[kind]
-    if _LINES.fullmatch(kind):
-        return BodyFormat.LINES
-    if _JSON.fullmatch(kind) or kind in _ANYTHING:
-        return BodyFormat.LIKE_JSON
-    if _MARKUP.fullmatch(kind) and kind != "text/csv":
-        return BodyFormat.MARKUP
-    return BodyFormat.TEXT if kind.startswith("text/") else None
 
 
 _NO_ENCODINGS: Mapping[str, ParameterEncoding] = MappingProxyType({})
