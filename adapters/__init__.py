@@ -1,5 +1,4 @@
-"""Sources of tools and records: OpenAPI documents and MCP servers behind one seam.
+"""Sources of tools and records: OpenAPI services and MCP servers behind one interface.
 
-Knows the wire, documents and pagination conventions. Knows nothing of models, budgets, prompts or terminals:
-what it needs of those (observers, gates, clocks) is handed in.
+Adapters import nothing of `runax_cli`: observers and clocks are passed in.
 """

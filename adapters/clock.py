@@ -1,7 +1,4 @@
-"""Time as a seam: what is now, and wait until later.
-
-Knows seconds. Nothing that decides by time reads another clock.
-"""
+"""Clocks: reading the time and sleeping, with a manual clock for tests. Nothing that depends on time uses another."""
 
 import asyncio
 import time
@@ -9,20 +6,20 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Monotonic seconds, wall seconds since the epoch, and a way to wait."""
+    """Reads the time and sleeps."""
 
     def monotonic(self) -> float:
-        """Seconds that never go back."""
+        """Return seconds of a clock that never goes back."""
 
     def wall(self) -> float:
-        """Seconds since 1970-01-01 UTC."""
+        """Return seconds since 1970-01-01 UTC."""
 
     async def sleep(self, seconds: float) -> None:
-        """Wait."""
+        """Sleep for some seconds."""
 
 
 class SystemClock:
-    """The machine's clock."""
+    """The system's clock."""
 
     def monotonic(self) -> float:
         """See `time.monotonic`."""
@@ -38,22 +35,22 @@ class SystemClock:
 
 
 class ManualClock:
-    """A clock that moves only when somebody sleeps on it; sleeping yields once to the loop and takes no time."""
+    """A clock that only `sleep` advances; sleeping takes no time, but yields once to the event loop."""
 
     def __init__(self, start: float = 0.0) -> None:
         self.now = start
         self.slept: list[float] = []
 
     def monotonic(self) -> float:
-        """The hand of this clock."""
+        """Return the current time of this clock."""
         return self.now
 
     def wall(self) -> float:
-        """The hand of this clock, read as wall time."""
+        """Return the current time of this clock as wall time."""
         return self.now
 
     async def sleep(self, seconds: float) -> None:
-        """Move the hand on."""
+        """Advance the clock and record the wait in `slept`."""
         self.slept.append(seconds)
         self.now += seconds
         await asyncio.sleep(0)

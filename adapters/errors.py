@@ -1,16 +1,13 @@
-"""How a source fails: one tree, each error with the source and the request it belongs to.
-
-Locations are already free of secrets. Knows nothing of what the caller does about a failure.
-"""
+"""Errors of sources: one tree, each error with its source and its request. Secrets in locations are masked."""
 
 from collections.abc import Sequence
 
 
 class SourceError(Exception):
-    """Root of all failures of a source.
+    """Base of all errors of a source.
 
     `location` is the method and URL (secrets masked) or the MCP tool; `is_retryable` says whether the same request
-    may succeed later; `retry_after_s` is what the server asked for; `requests` is how many were sent, retries included.
+    may succeed later; `retry_after_s` is the wait that the server asked for; `requests` counts retries too.
     """
 
     kind = "source_error"
@@ -31,19 +28,19 @@ class SourceError(Exception):
 
 
 class DocumentError(SourceError):
-    """The document that describes a source cannot be read at all."""
+    """The OpenAPI document of a source cannot be loaded."""
 
     kind = "document"
 
 
 class UnknownTool(SourceError):
-    """There is no tool of that name; the message names the nearest."""
+    """There is no tool of that name; the message suggests the closest one."""
 
     kind = "unknown_tool"
 
 
 class InvalidRequest(SourceError):
-    """The arguments do not fit the document; nothing was sent. `violations` are `path: what is wrong`."""
+    """The arguments do not match the schema; nothing was sent. `violations` are `path: problem`."""
 
     kind = "invalid_request"
 
@@ -59,36 +56,36 @@ class MissingCredential(SourceError):
 
 
 class TokenRequestFailed(SourceError):
-    """A token server gave no token; `code` is its error code of RFC 6749, section 5.2, where it gave one."""
+    """A token server returned no token; `code` is its error code (RFC 6749, section 5.2), if any."""
 
     kind = "token_refused"
     code = ""
 
 
 class ConnectionFailed(SourceError):
-    """No connection, or it was cut before the response was whole."""
+    """The connection failed, or closed before the response was complete."""
 
     kind = "connection"
 
 
 class ConnectError(ConnectionFailed):
-    """Nobody answered: no connection, or one that was closed before the first byte of an answer."""
+    """No response: the connection failed, or closed before the first byte of a response."""
 
 
 class CircuitOpen(SourceError):
-    """The source failed so often in a row that nothing is sent to it for a while; `retry_after_s` is how long."""
+    """Requests are paused for `retry_after_s`, because too many failed in a row."""
 
     kind = "left_alone"
 
 
 class TimedOut(SourceError):
-    """The deadline of a request passed."""
+    """A request timed out."""
 
     kind = "timeout"
 
 
 class HttpStatusError(SourceError):
-    """The server answered with a status that is no success; `body` is an excerpt."""
+    """The server responded with an error status; `body` is an excerpt."""
 
     kind = "http_status"
 
@@ -110,28 +107,28 @@ class HttpStatusError(SourceError):
 
 
 class MalformedResponse(SourceError):
-    """The body is not what its content type says, or is nested or sized beyond all reason."""
+    """The response cannot be parsed as its content type."""
 
     kind = "malformed_response"
 
 
 class ResponseTooLarge(SourceError):
-    """The body passed the cap while it was streamed, and was cut off."""
+    """The response body exceeds the size limit."""
 
     kind = "response_too_large"
 
 
 class ForeignOrigin(SourceError):
-    """A redirect or a `next` link leads to another origin; it was not followed."""
+    """A redirect or a `next` link to another origin was not followed."""
 
     kind = "foreign_origin"
 
 
 class ToolFailed(SourceError):
-    """An MCP server answered `isError`; the message is the server's."""
+    """An MCP tool returned `isError`; the message is the server's."""
 
     kind = "tool_failed"
 
 
 class ValidationUnavailable(Exception):
-    """The validator cannot read what it was given; nothing is known about the request."""
+    """The validator failed, so a request or response could not be checked."""

@@ -1,7 +1,4 @@
-"""JSON in as few tokens as it can be had: UTF-8, no spaces, no escapes that need not be.
-
-Knows text and values. Knows no model, no fence, no budget.
-"""
+"""Compact JSON text: UTF-8, without spaces and needless escapes, which takes the fewest tokens."""
 
 import json
 
@@ -10,13 +7,13 @@ import orjson
 from adapters.base import Json
 
 
-def compact(value: Json) -> str:
-    """`value` as compact JSON text; integers of any length are kept."""
-    return compact_bytes(value).decode("utf-8")
+def compact_json(value: Json) -> str:
+    """Return `value` as compact JSON text. Integers may have any length."""
+    return compact_json_bytes(value).decode("utf-8")
 
 
-def compact_bytes(value: Json) -> bytes:
-    """`value` as one line of compact UTF-8 JSON; what is no valid Unicode becomes U+FFFD."""
+def compact_json_bytes(value: Json) -> bytes:
+    """Return `value` as one line of compact UTF-8 JSON; lone surrogates become U+FFFD."""
     try:
         return orjson.dumps(value)
     except TypeError:
@@ -24,29 +21,29 @@ def compact_bytes(value: Json) -> bytes:
         return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace").encode("utf-8")
 
 
-def parsed(line: bytes) -> Json:
-    """The value that `compact_bytes` wrote. Not orjson: it reads integers beyond 64 bits as floats."""
+def parse_json(line: bytes) -> Json:
+    """Parse one line of `compact_json_bytes`. Not with orjson, which reads integers beyond 64 bits as floats."""
     return json.loads(line)
 
 
 _FIRST, _LAST = "\ud800", "\udfff"
 
 
-def sound(value: Json) -> Json:
-    """The value with sound texts and names."""
+def fix_surrogates(value: Json) -> Json:
+    """Return a value with `fix_surrogates_in_text` applied to all its strings and keys."""
     match value:
         case str():
-            return sound_text(value)
+            return fix_surrogates_in_text(value)
         case list():
-            return [sound(item) for item in value]
+            return [fix_surrogates(item) for item in value]
         case dict():
-            return {sound_text(name): sound(item) for name, item in value.items()}
+            return {fix_surrogates_in_text(name): fix_surrogates(item) for name, item in value.items()}
         case _:
             return value
 
 
-def sound_text(text: str) -> str:
-    """Halves of surrogate pairs joined; one without its other half becomes a replacement character."""
+def fix_surrogates_in_text(text: str) -> str:
+    """Join surrogate pairs; a lone surrogate becomes U+FFFD."""
     if text.isascii() or not any(_FIRST <= char <= _LAST for char in text):
         return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

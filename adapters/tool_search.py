@@ -1,8 +1,7 @@
-"""Which tools fit some words: by what their names, paths, descriptions and arguments have in common with them.
+"""Tool search: ranks tools by the words of a query, with BM25 over names, paths, descriptions and arguments.
 
-Pure and deterministic: BM25 over weighted fields, no model and no network. Words are compared by their stems; a word
-that no tool has is tried in English (`adapters.glossary`), then by its sound, so that "repozitáře" finds repositories.
-Knows tools as values. Knows nothing of who asks.
+Deterministic, without a model or network. Words are compared by their stems. A word that no tool has is translated to
+English (`adapters.locales`), then compared by its sound, so that "repozitáře" finds repositories.
 """
 
 import math
@@ -14,25 +13,13 @@ from functools import lru_cache
 from itertools import takewhile
 
 from adapters.base import Effect, ToolSpec
-from adapters.czech_glossary import english
+from adapters.locales import translate
+from adapters.locales.en import STOP_WORDS, WRITE_VERBS, stem
 from adapters.text import fold
 
 _WORD = re.compile(r"[^\W_]+")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _VARIABLE = re.compile(r"\{[^{}]*\}")
-_STOP = frozenset(
-    """
-    a about all also am an and any are as at be been being but by can could data did do does each every for from get
-    give had has have having he her here him his how i if in into is it its just let list many me more most much my no
-    not of on one only or our out over please record records see she should show so some such tell than that the their
-    them then there these they this those through to too under up us via want was we were what when where which while
-    who whom whose why will with within would you your return returns retrieve fetch find lists gets api endpoint use
-    used using given specified
-    """.split()
-)
-_WRITING = frozenset(
-    "create add delete remove update set edit change assign close open merge cancel replace post put patch".split()
-)
 _SOUNDS = str.maketrans({"z": "s", "k": "c", "y": "i", "w": "v", "q": "c"})
 _DOUBLE = re.compile(r"(.)\1+")
 
@@ -40,30 +27,30 @@ _NAME, _PATH, _LEAD, _REST, _ARGUMENTS = 3.0, 2.0, 1.5, 0.7, 0.6
 _SATURATION, _LENGTH_SHARE = 1.5, 0.6
 _TRANSLATED, _SOUNDED = 0.9, 0.6
 _LEAST_SOUND, _SOUND_SHARE = 4, 0.6
-_WRITE_SHARE = 0.6
-_WHOSE = 0.4
-"""Of the "customer" in "orders of customer 4", and of the words in "octo/app": they say whose, and not what."""
-_PROPER = re.compile(r"[^\s/]+(?:/[^\s/]+)+|[^\s@]+@[^\s@]+")
-_WELL_NAMED = 0.5
-_MOST_AREA_CHARS = 40
+_UNREQUESTED_WRITE_FACTOR = 0.6
+_QUALIFIER_WEIGHT = 0.4
+"""For "customer" in "orders of customer 4" and the words of "octo/app": they qualify the thing that is wanted."""
+_IDENTIFIER = re.compile(r"[^\s/]+(?:/[^\s/]+)+|[^\s@]+@[^\s@]+")
+_NAME_COVERAGE_BONUS = 0.5
+_MAX_AREA_CHARS = 40
 _AREA_SHARE, _LEAST_SPLIT = 0.34, 8
 
 
 @dataclass(frozen=True, slots=True)
 class RankedTool:
-    """A tool and how well it fits; scores of one query can be compared with each other and with nothing else."""
+    """A tool and its score; only scores of the same query are comparable."""
 
     spec: ToolSpec
     score: float
 
 
 class ToolIndex:
-    """The words of some tools, ready to be asked. The order of the tools does not matter."""
+    """A search index over tools. Their order does not matter."""
 
     def __init__(self, tools: Sequence[ToolSpec]) -> None:
         self._tools = sorted(tools, key=lambda spec: spec.name)
         self._names = [frozenset(_terms(spec.name)) for spec in self._tools]
-        self._weights = _weighted([_fields(spec) for spec in self._tools])
+        self._weights = _weigh_terms([_fields(spec) for spec in self._tools])
         self._holders: dict[str, list[int]] = {}
         for at, weights in enumerate(self._weights):
             for term in weights:
@@ -72,44 +59,44 @@ class ToolIndex:
         for term in sorted(self._holders):
             self._by_sound.setdefault(_sound(term)[:_LEAST_SOUND], []).append(term)
 
-    def ranked(self, query: str) -> tuple[RankedTool, ...]:
-        """The tools that share a word with the query: one whose name it is, then the best, equals by their names."""
-        asked = self._asked(query)
+    def search(self, query: str) -> tuple[RankedTool, ...]:
+        """Return the tools that share a word with the query: an exact name first, then by score, ties by name."""
+        query_terms = self._query_terms(query)
         scores: dict[int, float] = {}
-        for term, weight in asked.items():
-            rarity = self._rarity(term)
+        for term, weight in query_terms.items():
+            rarity = self._idf(term)
             for at in self._holders[term]:
-                held = self._weights[at][term]
-                scores[at] = scores.get(at, 0.0) + weight * rarity * held / (_SATURATION + held)
+                frequency = self._weights[at][term]
+                scores[at] = scores.get(at, 0.0) + weight * rarity * frequency / (_SATURATION + frequency)
         words = _words(query)
-        is_writing = asks_for_change(query)
-        found = [
-            RankedTool(self._tools[at], score * self._favour(at, asked, is_writing=is_writing))
+        is_write_query = requests_change(query)
+        ranked = [
+            RankedTool(self._tools[at], score * self._boost(at, query_terms, is_write_query=is_write_query))
             for at, score in scores.items()
         ]
-        return tuple(sorted(found, key=lambda one: (_words(one.spec.name) != words, -one.score, one.spec.name)))
+        return tuple(sorted(ranked, key=lambda one: (_words(one.spec.name) != words, -one.score, one.spec.name)))
 
-    def _asked(self, query: str) -> dict[str, float]:
-        """Terms of the index that the query means, with the weight of each; in the order of its words."""
-        asked: dict[str, float] = {}
+    def _query_terms(self, query: str) -> dict[str, float]:
+        """Return the terms of the index that match the query, with their weights, in the order of its words."""
+        terms: dict[str, float] = {}
         words = _words(query)
-        named = frozenset(word for name in _PROPER.findall(query) for word in _words(name))
+        in_identifiers = frozenset(word for name in _IDENTIFIER.findall(query) for word in _words(name))
         for word, following in zip(words, [*words[1:], ""], strict=False):
-            share = _WHOSE if following.isdigit() or word in named else 1.0
-            for term, weight in self._meant(word):
-                asked[term] = max(weight * share, asked.get(term, 0.0))
-        return asked
+            share = _QUALIFIER_WEIGHT if following.isdigit() or word in in_identifiers else 1.0
+            for term, weight in self._matching_terms(word):
+                terms[term] = max(weight * share, terms.get(term, 0.0))
+        return terms
 
-    def _meant(self, word: str) -> Iterator[tuple[str, float]]:
-        term = _stem(word)
+    def _matching_terms(self, word: str) -> Iterator[tuple[str, float]]:
+        term = _cached_stem(word)
         if term in self._holders:
-            if word not in _STOP:
+            if word not in STOP_WORDS:
                 yield term, 1.0
             return
-        translated = [_stem(other) for other in english(word) if _stem(other) in self._holders]
+        translated = [other for other in map(_cached_stem, translate(word)) if other in self._holders]
         if translated:
             yield from ((other, _TRANSLATED) for other in translated)
-        elif word not in _STOP:
+        elif word not in STOP_WORDS:
             yield from ((other, _SOUNDED) for other in self._sounding_like(term))
 
     def _sounding_like(self, term: str) -> Iterator[str]:
@@ -122,39 +109,39 @@ class ToolIndex:
             if shared >= _SOUND_SHARE * max(len(sound), len(theirs)):
                 yield other
 
-    def _rarity(self, term: str) -> float:
+    def _idf(self, term: str) -> float:
         n_holders = len(self._holders[term])
         return math.log(1 + (len(self._tools) - n_holders + 0.5) / (n_holders + 0.5))
 
-    def _favour(self, at: int, asked: Mapping[str, float], *, is_writing: bool) -> float:
-        """More for a name that says nothing else than the query; less for a change where none is asked for."""
+    def _boost(self, at: int, query_terms: Mapping[str, float], *, is_write_query: bool) -> float:
+        """Return the factor of a tool: more if the query covers its name, less for an unrequested change of data."""
         names = self._names[at]
-        well_named = sum(1 for term in names if term in asked) / len(names) if names else 0.0
-        is_unasked_change = self._tools[at].effect is not Effect.READ and not is_writing
-        return (1 + _WELL_NAMED * well_named) * (_WRITE_SHARE if is_unasked_change else 1.0)
+        coverage = sum(1 for term in names if term in query_terms) / len(names) if names else 0.0
+        is_unrequested_write = self._tools[at].effect is not Effect.READ and not is_write_query
+        return (1 + _NAME_COVERAGE_BONUS * coverage) * (_UNREQUESTED_WRITE_FACTOR if is_unrequested_write else 1.0)
 
 
-def asks_for_change(query: str) -> bool:
-    """Whether the words ask for a change and not only for what there is."""
-    return any(_WRITING & {word, *english(word)} for word in _words(query))
+def requests_change(query: str) -> bool:
+    """Whether a query contains a verb that changes data."""
+    return any(WRITE_VERBS & {word, *translate(word)} for word in _words(query))
 
 
-def areas(tools: Iterable[ToolSpec]) -> dict[str, int]:
-    """What the tools are about: the first part of the path, or of the name, and how many tools each; the largest first.
+def count_areas(tools: Iterable[ToolSpec]) -> dict[str, int]:
+    """Count tools by area: the first segment of the path, or word of the name. The largest area comes first.
 
-    A part that too many share (`/rest`, `/api`) says nothing: the parts behind it stand in its place.
+    A segment that too many share (`/rest`, `/api`) is replaced by the segments after it.
     """
     by_source: dict[str, list[tuple[str, ...]]] = {}
     for spec in tools:
-        by_source.setdefault(spec.source, []).append(_place(spec))
+        by_source.setdefault(spec.source, []).append(_path_parts(spec))
     counted: Counter[str] = Counter()
     for places in by_source.values():
         most = max(_LEAST_SPLIT, len(places) * _AREA_SHARE)
-        counted.update(_parts(places, depth=0, most=most))
+        counted.update(_count_parts(places, depth=0, most=most))
     return dict(sorted(counted.items(), key=lambda one: (-one[1], one[0])))
 
 
-def _parts(places: Sequence[tuple[str, ...]], *, depth: int, most: float) -> Counter[str]:
+def _count_parts(places: Sequence[tuple[str, ...]], *, depth: int, most: float) -> Counter[str]:
     inside: dict[str, list[tuple[str, ...]]] = {}
     for place in places:
         if place:
@@ -162,14 +149,14 @@ def _parts(places: Sequence[tuple[str, ...]], *, depth: int, most: float) -> Cou
     counted: Counter[str] = Counter()
     for part, those in inside.items():
         if len(those) > most and any(len(place) > depth + 1 for place in those):
-            counted += _parts(those, depth=depth + 1, most=most)
+            counted += _count_parts(those, depth=depth + 1, most=most)
         else:
-            counted[part[:_MOST_AREA_CHARS]] += len(those)
+            counted[part[:_MAX_AREA_CHARS]] += len(those)
     return counted
 
 
-def _place(spec: ToolSpec) -> tuple[str, ...]:
-    """The fixed segments of a tool's path; without a path the words of its name."""
+def _path_parts(spec: ToolSpec) -> tuple[str, ...]:
+    """Return the fixed segments of a tool's path, or the words of its name if it has no path."""
     path = spec.locator.partition(" ")[2]
     segments = tuple(part for part in _VARIABLE.sub("", path).split("/") if _WORD.search(part))
     return segments or tuple(_words(spec.name))
@@ -188,81 +175,34 @@ def _fields(spec: ToolSpec) -> tuple[tuple[float, list[str]], ...]:
     )
 
 
-def _weighted(tools: Sequence[tuple[tuple[float, list[str]], ...]]) -> list[dict[str, float]]:
-    """For each tool its terms: how often in each field, against the field's usual length, times the field's weight."""
+def _weigh_terms(tools: Sequence[tuple[tuple[float, list[str]], ...]]) -> list[dict[str, float]]:
+    """Return the weighted term frequencies of each tool: per field, normalized by the field's average length."""
     columns = zip(*([terms for _, terms in fields] for fields in tools), strict=True)
-    usual = [max(1.0, sum(map(len, column)) / len(tools)) for column in columns]
+    averages = [max(1.0, sum(map(len, column)) / len(tools)) for column in columns]
     weighted = []
     for fields in tools:
-        held: dict[str, float] = {}
-        for (weight, terms), length in zip(fields, usual, strict=True):
-            norm = 1 - _LENGTH_SHARE + _LENGTH_SHARE * len(terms) / length
+        frequencies: dict[str, float] = {}
+        for (weight, terms), average in zip(fields, averages, strict=True):
+            norm = 1 - _LENGTH_SHARE + _LENGTH_SHARE * len(terms) / average
             for term in terms:
-                held[term] = held.get(term, 0.0) + weight / norm
-        weighted.append(held)
+                frequencies[term] = frequencies.get(term, 0.0) + weight / norm
+        weighted.append(frequencies)
     return weighted
 
 
 def _terms(text: str) -> list[str]:
-    return [_stem(word) for word in _words(text) if word not in _STOP]
+    return [_cached_stem(word) for word in _words(text) if word not in STOP_WORDS]
 
 
 def _words(text: str) -> list[str]:
-    """The folded words of a text; names in snake_case and camelCase fall apart into theirs."""
+    """Split a text into words in lower case and without diacritics; snake_case and camelCase are split too."""
     return _WORD.findall(fold(_CAMEL.sub(" ", text)))
 
 
-_ENDINGS = (
-    ("ies", "y"),
-    ("sses", "ss"),
-    ("ches", "ch"),
-    ("shes", "sh"),
-    ("xes", "x"),
-    ("ing", ""),
-    ("ed", ""),
-    ("s", ""),
-    ("er", ""),
-)
-_LEAST_STEM = {ending: 5 if ending == "er" else 2 if ending == "xes" else 3 for ending, _ in _ENDINGS}
-
-
-_SHORT_FORMS = {
-    "admin": "administrator",
-    "app": "application",
-    "auth": "authentication",
-    "config": "configuration",
-    "db": "database",
-    "dir": "directory",
-    "doc": "document",
-    "env": "environment",
-    "img": "image",
-    "info": "information",
-    "msg": "message",
-    "org": "organization",
-    "param": "parameter",
-    "pic": "picture",
-    "ref": "reference",
-    "repo": "repository",
-    "spec": "specification",
-    "sub": "subscription",
-    "temp": "temperature",
-    "vuln": "vulnerability",
-}
-
-
-@lru_cache(maxsize=8192)
-def _stem(word: str) -> str:
-    whole = _SHORT_FORMS.get(word) or _SHORT_FORMS.get(word.removesuffix("s"))
-    if whole is not None:
-        return _stem(whole)
-    if len(word) <= 3:
-        return word
-    for ending, instead in _ENDINGS:
-        if word.endswith(ending) and not word.endswith("ss") and len(word) - len(ending) >= _LEAST_STEM[ending]:
-            return _stem(word[: len(word) - len(ending)] + instead) if ending == "s" else word[: -len(ending)] + instead
-    return word
+_cached_stem = lru_cache(maxsize=8192)(stem)
 
 
 @lru_cache(maxsize=8192)
 def _sound(term: str) -> str:
+    """Return a term with letters of the same sound written alike."""
     return _DOUBLE.sub(r"\1", term.translate(_SOUNDS).replace("ph", "f").replace("ck", "c"))

@@ -16,8 +16,9 @@ from typing import Any, Literal
 
 import orjson
 
-from adapters.base import CallResult, Json, OnEvent, PageAddress, Pagination, PaginationStyle, ToolSpec, nobody
+from adapters.base import CallResult, Json, PageAddress, Pagination, PaginationStyle, ToolSpec
 from adapters.clock import ManualClock
+from adapters.source_events import OnEvent, ignore_events
 from benchmarks.setting import MISSED, Deaf, call_of, executor_over, scope
 from mock_api.llm_server import WireReply, WireRequest, create_llm_app
 from mock_api.serving import serve
@@ -105,7 +106,7 @@ class Pages:
         _arguments: Mapping[str, Json],
         page: PageAddress | None = None,
         *,
-        observer: OnEvent = nobody,  # noqa: ARG002 - the seam's signature
+        observer: OnEvent = ignore_events,  # noqa: ARG002 - the seam's signature
     ) -> CallResult:
         """A page."""
         given = page.arguments if page else {}

@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from adapters.json_text import compact
+from adapters.json_text import compact_json
 from mockdata.tables import tables
 from runax_cli.executor.reduce.chunks import Chunk, ChunkUnit, TextWeight, laid_out
 from runax_cli.models.tokens import O200kCounter
@@ -33,7 +33,7 @@ def main(paths: Sequence[str]) -> None:
 def chunk_of(records: Sequence[dict[str, Any]]) -> Chunk:
     """The records as one chunk, whatever its size."""
     units = (
-        ChunkUnit(row=row, page=0, text=compact(record), load=TextWeight(), whole_chars=0)
+        ChunkUnit(row=row, page=0, text=compact_json(record), load=TextWeight(), whole_chars=0)
         for row, record in enumerate(records, 1)
     )
     return Chunk(index=1, units=tuple(units))

@@ -18,7 +18,7 @@ from adapters.base import PaginationStyle, SkippedTool, ToolList
 from adapters.openapi.adapter import OpenApiSettings, OpenApiSource
 from adapters.openapi.document.document import BrokenReference, OpenApiDocument
 from adapters.openapi.document.loader import parse_document
-from adapters.openapi.operation.model import entries
+from adapters.openapi.operation.model import find_operations
 from runax_cli.agent.loop.toolbox import sent_as
 from runax_cli.guard.visible_tool import visible
 from runax_cli.models.tokens import O200kCounter
@@ -42,13 +42,13 @@ class Row:
     paginated: int
     seconds: float
     tokens: int
-    left_out: str
+    skipped: str
 
     @property
     def text(self) -> str:
         """The row of the table."""
         cells = (self.file, self.version, f"{self.operations:,}", f"{self.tools:,}", f"{self.paginated:,}")
-        return f"| {' | '.join(cells)} | {self.seconds:.2f} | {self.tokens:,} | {self.left_out.replace('|', '/')} |"
+        return f"| {' | '.join(cells)} | {self.seconds:.2f} | {self.tokens:,} | {self.skipped.replace('|', '/')} |"
 
 
 def documents(folder: Path = SPECS) -> list[str]:
@@ -64,11 +64,11 @@ def paginated(found: ToolList) -> int:
     return sum(tool.pagination.convention is not PaginationStyle.SINGLE for tool in found.tools)
 
 
-def reasons(left_out: Iterable[SkippedTool]) -> str:
+def reasons(skipped: Iterable[SkippedTool]) -> str:
     """What was left out, alike reasons together: how often, and the first of each in its own words."""
     first: dict[str, str] = {}
     counts: Counter[str] = Counter()
-    for part in left_out:
+    for part in skipped:
         kind = _QUOTED.sub("''", part.why)
         first.setdefault(kind, part.why)
         counts[kind] += 1
@@ -94,7 +94,7 @@ async def measured(file: str, folder: Path, counter: O200kCounter) -> Row:
         paginated=paginated(found),
         seconds=seconds,
         tokens=sum(counter.count(sent_as(visible(tool).schema)) for tool in found.tools),
-        left_out=reasons(found.left_out),
+        skipped=reasons(found.skipped),
     )
 
 
@@ -104,7 +104,7 @@ def operations(document: OpenApiDocument) -> int:
     for path, item in document.root.child("paths").members():
         if path.startswith("/"):
             try:
-                count += len(list(entries(document, item, path, [])))
+                count += len(list(find_operations(document, item, path, [])))
             except BrokenReference:
                 continue
     return count

@@ -14,7 +14,8 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from adapters.base import CallResult, Json, OnEvent, PageAddress, Pagination, PaginationStyle, ToolSpec, nobody
+from adapters.base import CallResult, Json, PageAddress, Pagination, PaginationStyle, ToolSpec
+from adapters.source_events import OnEvent, ignore_events
 from benchmarks.setting import MISSED, Instant, call_of, executor_over, scope
 from runax_cli.executor.executor import CallOutcome
 from runax_cli.models.base import ModelReply, ModelRequest, OnText
@@ -49,7 +50,7 @@ class SlowApi:
         _arguments: Mapping[str, Json],
         page: PageAddress | None = None,
         *,
-        observer: OnEvent = nobody,  # noqa: ARG002 - the seam's signature
+        observer: OnEvent = ignore_events,  # noqa: ARG002 - the seam's signature
     ) -> CallResult:
         """A page."""
         self.requests += 1

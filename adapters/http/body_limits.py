@@ -1,6 +1,7 @@
-"""An HTTP client that caps every body while it streams, after decompression: 194 kB of gzip can be 200 MB.
+"""Limits on response bodies: a client that caps their size while they stream, and detection of truncated bodies.
 
-Knows bodies and their size. Knows nothing of what is in them. For SDKs, which read bodies in their own way.
+Sizes are those after decompression: 194 kB of gzip can be 200 MB. `MaxSizeClient` is for SDKs, which read bodies
+themselves.
 """
 
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -8,121 +9,121 @@ from typing import Any, TypeAlias
 
 import httpx2
 
-Heard: TypeAlias = Callable[[Mapping[str, str]], object]
+OnHeaders: TypeAlias = Callable[[Mapping[str, str]], object]
 
-_EVENTS = "text/event-stream"
-_DECODED = frozenset({"content-encoding", "content-length"})
+_EVENT_STREAM = "text/event-stream"
+_DROPPED_HEADERS = frozenset({"content-encoding", "content-length"})
 
 
 class BodyTooLarge(httpx2.StreamError):
-    """A body passed the cap while it was received."""
+    """A body exceeds the size limit."""
 
 
 class _LimitedBody(httpx2.AsyncByteStream):
-    """The decoded body of a response, up to a number of bytes. Iterating again goes on where it was left."""
+    """The decoded body of a response, up to a number of bytes. A second iteration continues where the first stopped."""
 
     def __init__(self, response: httpx2.Response, max_bytes: int | None) -> None:
         self._response = response
-        self._pieces = self._read(max_bytes)
+        self._chunks = self._read(max_bytes)
 
     def __aiter__(self) -> AsyncIterator[bytes]:
-        return self._pieces
+        return self._chunks
 
     async def _read(self, max_bytes: int | None) -> AsyncIterator[bytes]:
         received = 0
-        async for piece in self._response.aiter_bytes():
-            received += len(piece)
+        async for chunk in self._response.aiter_bytes():
+            received += len(chunk)
             if max_bytes is not None and received > max_bytes:
                 raise BodyTooLarge(f"is larger than {max_bytes:,} bytes")
-            yield piece
+            yield chunk
 
     async def aclose(self) -> None:
         await self._response.aclose()
 
 
 class MaxSizeClient(httpx2.AsyncClient):
-    """Every body is at most `max_bytes` long, after decompression; whoever reads on gets BodyTooLarge.
+    """A client whose response bodies have at most `max_bytes`; reading on raises BodyTooLarge.
 
-    `has_endless_events` lets streams of events be as long as they like: then each event needs a cap of its own.
-    `heard` is told the headers of every answer.
+    `has_endless_events` exempts event streams, whose events then need a limit of their own. `on_headers` receives the
+    headers of every response.
     """
 
     def __init__(
         self,
         *,
         max_bytes: int,
-        heard: Heard = lambda _headers: None,
+        on_headers: OnHeaders = lambda _headers: None,
         has_endless_events: bool = False,
         **options: Any,
     ) -> None:
         super().__init__(**options)
-        self._max_bytes, self._heard, self._has_endless_events = max_bytes, heard, has_endless_events
+        self._max_bytes, self._on_headers, self._has_endless_events = max_bytes, on_headers, has_endless_events
 
     async def send(self, request: httpx2.Request, *, stream: bool = False, **options: Any) -> httpx2.Response:
         """See `httpx2.AsyncClient.send`."""
         response = await super().send(request, stream=True, **options)
-        self._heard(response.headers)
-        capped = httpx2.Response(
+        self._on_headers(response.headers)
+        limited = httpx2.Response(
             response.status_code,
-            headers=[(name, value) for name, value in response.headers.multi_items() if name not in _DECODED],
-            stream=_LimitedBody(response, self._cap(response)),
+            headers=[(name, value) for name, value in response.headers.multi_items() if name not in _DROPPED_HEADERS],
+            stream=_LimitedBody(response, self._limit_of(response)),
             request=response.request,
             extensions=response.extensions,
         )
-        capped.next_request, capped.history = response.next_request, response.history
+        limited.next_request, limited.history = response.next_request, response.history
         if not stream:
             try:
-                await capped.aread()
+                await limited.aread()
             finally:
-                await capped.aclose()
-        return capped
+                await limited.aclose()
+        return limited
 
-    def _cap(self, response: httpx2.Response) -> int | None:
-        is_stream = response.headers.get("content-type", "").lower().startswith(_EVENTS)
+    def _limit_of(self, response: httpx2.Response) -> int | None:
+        is_stream = response.headers.get("content-type", "").lower().startswith(_EVENT_STREAM)
         return None if self._has_endless_events and is_stream else self._max_bytes
 
 
 _GZIP = ("gzip", "x-gzip")
-_TRAILER = 8
-_SIZE = 4
-_NO_BODY = frozenset({204, 205, 304})
+_TRAILER_BYTES = 8
+_SIZE_OFFSET = 4
+_BODILESS_STATUSES = frozenset({204, 205, 304})
 
 
 class TruncationDetector(httpx2.AsyncByteStream):
-    """The stream of a response as it comes over the wire, whose last bytes are kept."""
+    """The raw stream of a response; `tail` holds its last bytes."""
 
     def __init__(self, inner: httpx2.AsyncByteStream) -> None:
         self._inner = inner
-        self.last = b""
+        self.tail = b""
 
     @classmethod
-    def of(cls, response: httpx2.Response) -> "TruncationDetector":
-        """The tail of a response that is not read yet."""
+    def attach(cls, response: httpx2.Response) -> "TruncationDetector":
+        """Observe a response that has not been read yet."""
         stream = response.stream
         if not isinstance(stream, httpx2.AsyncByteStream):
-            raise TypeError(f"the body of a response is a {type(stream).__name__}, which cannot be awaited")
-        response.stream = tail = cls(stream)
-        return tail
+            raise TypeError(f"the body of a response is a {type(stream).__name__} and not an async stream")
+        response.stream = detector = cls(stream)
+        return detector
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        async for piece in self._inner:
-            self.last = (self.last + piece)[-_TRAILER:]
-            yield piece
+        async for chunk in self._inner:
+            self.tail = (self.tail + chunk)[-_TRAILER_BYTES:]
+            yield chunk
 
     async def aclose(self) -> None:
-        """Close the stream behind."""
+        """Close the observed stream."""
         await self._inner.aclose()
 
 
-def is_perhaps_cut(response: httpx2.Response, tail: TruncationDetector, n_bytes: int) -> bool:
-    """Whether a body of `n_bytes` after decompression ends too early.
+def is_truncated(response: httpx2.Response, detector: TruncationDetector, n_bytes: int) -> bool:
+    """Whether a body of `n_bytes` after decompression seems to be cut off.
 
-    The last bytes of gzip are the length of what was packed (RFC 1952, section 2.3.1). Nothing at all where JSON is
-    announced is an end as well, unless the server itself says that the body is empty.
+    The last bytes of gzip are the size of the original (RFC 1952, section 2.3.1). An empty body of type JSON counts
+    as cut off too, unless the headers say that it is empty.
     """
     headers = response.headers
     if n_bytes and headers.get("content-encoding", "").strip().lower() in _GZIP:
-        return int.from_bytes(tail.last[_SIZE:], "little") != n_bytes % 2**32
-    is_told = "content-length" in headers or "transfer-encoding" in headers
-    is_expected = response.request.method != "HEAD" and response.status_code not in _NO_BODY
-    return not n_bytes and not is_told and is_expected and "json" in headers.get("content-type", "").lower()
+        return int.from_bytes(detector.tail[_SIZE_OFFSET:], "little") != n_bytes % 2**32
+    has_length = "content-length" in headers or "transfer-encoding" in headers
+    expects_body = response.request.method != "HEAD" and response.status_code not in _BODILESS_STATUSES
+    return not n_bytes and not has_length and expects_body and "json" in headers.get("content-type", "").lower()

@@ -1,7 +1,6 @@
-"""The pace of requests to one server: how long the next one waits, so that it need not be refused.
+"""Client-side rate limiting: reads rate limit headers, and spaces requests so that the server need not refuse any.
 
-Knows what the server told last and what has left since. Sends nothing and waits for nothing: whoever sends asks
-first. Shared by all who talk to the server.
+`RateLimiter` is shared by all requests to one server. It neither sends nor waits: the caller reserves a slot first.
 """
 
 import math
@@ -13,8 +12,10 @@ from email.utils import parsedate_to_datetime
 
 from adapters.clock import Clock
 
-_REMAINING = re.compile(r"(?P<stem>[a-z-]*?rate-?limit)(?P<before>(?:-[a-z]+)*?)-remaining(?P<after>(?:-[a-z]+)*)")
-_ITEM = re.compile(r"(?:^|[,;])\s*(r|t|q|limit|remaining|reset)\s*=\s*\"?(\d{1,12})")
+_REMAINING_HEADER = re.compile(
+    r"(?P<stem>[a-z-]*?rate-?limit)(?P<before>(?:-[a-z]+)*?)-remaining(?P<after>(?:-[a-z]+)*)"
+)
+_HEADER_ITEM = re.compile(r"(?:^|[,;])\s*(r|t|q|limit|remaining|reset)\s*=\s*\"?(\d{1,12})")
 _DURATION = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)ms)?")
 _UNITS_S = (86_400.0, 3_600.0, 60.0, 1.0, 0.001)
 _NUMBER = re.compile(r"\d{1,15}(\.\d+)?")
@@ -25,7 +26,7 @@ _EPOCH_S, _EPOCH_MS = 1e9, 1e12
 class RateLimitStatus:
     """`remaining` requests until `reset_s` seconds from now; `limit` is that of a whole window, None if unknown.
 
-    Where a server counts something else (tokens), `remaining` is infinite as long as any of it is left.
+    If the server counts something else (tokens), `remaining` is infinite as long as any of it is left.
     """
 
     remaining: float
@@ -33,47 +34,50 @@ class RateLimitStatus:
     limit: float | None = None
 
 
-def allowance_in(headers: Mapping[str, str], *, now: float) -> RateLimitStatus | None:
-    """The tightest of what the headers tell, seen from the wall time `now`; None where they tell nothing usable."""
+def parse_rate_limit(headers: Mapping[str, str], *, now: float) -> RateLimitStatus | None:
+    """Return the strictest rate limit in the headers, or None. `now` is the wall time of the response."""
     lower = {name.lower(): value for name, value in headers.items()}
-    found = [*_of_items(lower.get("ratelimit", "")), *_of_names(lower, now)]
+    found = [*_from_structured_header(lower.get("ratelimit", "")), *_from_named_headers(lower, now)]
     return min(found, key=lambda each: (each.remaining, -each.reset_s), default=None)
 
 
-def _of_items(value: str) -> Iterator[RateLimitStatus]:
-    """The one header `RateLimit`: `"default";r=5;t=30`, one for each policy, or `limit=100, remaining=5, reset=30`."""
+def _from_structured_header(value: str) -> Iterator[RateLimitStatus]:
+    """Read the header `RateLimit`: `"default";r=5;t=30` per policy, or `limit=100, remaining=5, reset=30`."""
     parts = value.split(",") if re.search(r";\s*r\s*=", value) else [value]
     for part in parts:
-        figures = {name: float(figure) for name, figure in _ITEM.findall(part)}
+        figures = {name: float(figure) for name, figure in _HEADER_ITEM.findall(part)}
         remaining, reset = figures.get("r", figures.get("remaining")), figures.get("t", figures.get("reset"))
         if remaining is not None and reset is not None:
             yield RateLimitStatus(remaining, reset, figures.get("q", figures.get("limit")))
 
 
-def _of_names(headers: Mapping[str, str], now: float) -> Iterator[RateLimitStatus]:
+def _from_named_headers(headers: Mapping[str, str], now: float) -> Iterator[RateLimitStatus]:
+    """Read `X-RateLimit-Remaining`, `-Reset` and `-Limit` in all their spellings."""
     for name, value in headers.items():
-        matched = _REMAINING.fullmatch(name)
-        remaining = _number(value)
+        matched = _REMAINING_HEADER.fullmatch(name)
+        remaining = _leading_number(value)
         if matched is None or remaining is None:
             continue
         stem, before, after = matched.group("stem", "before", "after")
         names = (f"{stem}{before}-reset{after}", f"{stem}{before}-reset-after{after}")
-        resets = [reset for reset in (reset_s(headers.get(each, ""), now=now) for each in names) if reset is not None]
+        resets = [
+            reset for reset in (parse_reset_s(headers.get(each, ""), now=now) for each in names) if reset is not None
+        ]
         if resets:
-            limit = _number(headers.get(f"{stem}{before}-limit{after}", ""))
-            yield _counted(RateLimitStatus(remaining, resets[0], limit), what=before + after)
+            limit = _leading_number(headers.get(f"{stem}{before}-limit{after}", ""))
+            yield _in_requests(RateLimitStatus(remaining, resets[0], limit), what=before + after)
 
 
-def _counted(allowance: RateLimitStatus, *, what: str) -> RateLimitStatus:
-    """The allowance in requests: of tokens nobody knows how many a request takes, so that only none is too few."""
+def _in_requests(status: RateLimitStatus, *, what: str) -> RateLimitStatus:
+    """Express a limit in requests. How many tokens a request takes is unknown, so any that are left suffice."""
     is_requests = "token" not in what
-    return allowance if is_requests or not allowance.remaining else RateLimitStatus(math.inf, allowance.reset_s)
+    return status if is_requests or not status.remaining else RateLimitStatus(math.inf, status.reset_s)
 
 
-def reset_s(value: str, *, now: float) -> float | None:
-    """Seconds until a reset, in any of the forms that servers use; None for nonsense, 0 for what is over."""
+def parse_reset_s(value: str, *, now: float) -> float | None:
+    """Return the seconds until a reset: seconds, epoch, duration (`1m30s`) or date; None if invalid, 0 if past."""
     text = value.strip()
-    seconds = _number(text)
+    seconds = _leading_number(text)
     if seconds is not None:
         if seconds >= _EPOCH_S:
             seconds = (seconds / 1000 if seconds >= _EPOCH_MS else seconds) - now
@@ -81,11 +85,11 @@ def reset_s(value: str, *, now: float) -> float | None:
     matched = _DURATION.fullmatch(text) if text else None
     if matched is not None:
         return sum(float(part) * unit for part, unit in zip(matched.groups(), _UNITS_S, strict=True) if part)
-    moment = _moment(text)
+    moment = _parse_datetime(text)
     return None if moment is None else max(0.0, moment - now)
 
 
-def _moment(text: str) -> float | None:
+def _parse_datetime(text: str) -> float | None:
     for read in (datetime.fromisoformat, parsedate_to_datetime):
         try:
             moment = read(text)
@@ -95,25 +99,25 @@ def _moment(text: str) -> float | None:
     return None
 
 
-def _number(value: str) -> float | None:
-    """A figure at the beginning of a list of them, as `100, 100;w=60` tells the limit."""
+def _leading_number(value: str) -> float | None:
+    """Return the first number of a list: 100 for `100, 100;w=60`."""
     text = value.partition(",")[0].partition(";")[0].strip()
     return float(text) if _NUMBER.fullmatch(text) else None
 
 
-LONGEST_HOLD_S = 60.0
-"""A window that is open for longer is not waited for: the server says then that it is used up, and the user knows."""
-_SAME_WINDOW_S = 1.5
-"""Resets in whole seconds of the same window differ by no more than this."""
-_SCARCE = 0.1
-_FEW = 2.0
+MAX_RATE_LIMIT_WAIT_S = 60.0
+"""Longer windows are not waited for: the server's 429 then reaches the user."""
+_SAME_WINDOW_TOLERANCE_S = 1.5
+"""Resets of one window, rounded to whole seconds, differ by at most this."""
+_SCARCE_SHARE = 0.1
+_SCARCE_REQUESTS = 2.0
 
 
 class RateLimiter:
-    """When the next request may leave.
+    """Spaces the requests to one server.
 
-    While plenty is left, nobody waits. Of the last tenth of a window's requests (or the last two, where the size of
-    the window is unknown) each waits for its share of the time that is left, and once none is left, for the reset.
+    While plenty of requests remain, none waits. The last tenth of a window (or the last two requests, if the size of
+    the window is unknown) are spread over the time until the reset; once none remains, requests wait for the reset.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -122,50 +126,53 @@ class RateLimiter:
         self._limit: float | None = None
         self._resets_at = 0.0
         self._next_at = 0.0
-        self._held_until = 0.0
+        self._paused_until = 0.0
 
-    def claim_s(self) -> float:
-        """A place in the line: seconds until the request may leave, 0 where it may leave now.
+    def reserve_s(self) -> float:
+        """Reserve the next request and return the seconds to wait before sending it.
 
-        It counts as sent, since others may leave before its answer says so.
+        It counts as sent at once, since others may be sent before its response arrives.
         """
         now = self._clock.monotonic()
-        held_s = max(0.0, self._held_until - now)
-        left_s = self._resets_at - now
-        if self._remaining is None or left_s <= 0:
+        pause_s = max(0.0, self._paused_until - now)
+        window_s = self._resets_at - now
+        if self._remaining is None or window_s <= 0:
             self._remaining = None
-            return held_s
+            return pause_s
         remaining, self._remaining = self._remaining, max(0.0, self._remaining - 1)
-        if left_s > LONGEST_HOLD_S:
-            return held_s
+        if window_s > MAX_RATE_LIMIT_WAIT_S:
+            return pause_s
         if remaining < 1:
-            return max(held_s, left_s)
-        return max(held_s, self._share_s(remaining, now) if self._is_scarce(remaining) else 0.0)
+            return max(pause_s, window_s)
+        return max(pause_s, self._share_s(remaining, now) if self._is_scarce(remaining) else 0.0)
 
     def _share_s(self, remaining: float, now: float) -> float:
-        """The wait for the next of `remaining` places, which are spread over the time until the reset."""
-        place = max(self._next_at, now)
-        self._next_at = place + (self._resets_at - place) / (remaining + 1)
-        return place - now
+        """Return the wait for the next of `remaining` requests, spread over the time until the reset."""
+        slot = max(self._next_at, now)
+        self._next_at = slot + (self._resets_at - slot) / (remaining + 1)
+        return slot - now
 
-    def told(self, headers: Mapping[str, str]) -> RateLimitStatus | None:
-        """An answer came, with what it says is left. Answers of one window may come in any order: the least counts."""
-        allowance = allowance_in(headers, now=self._clock.wall())
-        if allowance is None:
+    def update(self, headers: Mapping[str, str]) -> RateLimitStatus | None:
+        """Take over the rate limit of a response and return it, or None.
+
+        Responses of one window may arrive in any order: the lowest `remaining` counts.
+        """
+        status = parse_rate_limit(headers, now=self._clock.wall())
+        if status is None:
             return None
         now = self._clock.monotonic()
-        resets_at = now + allowance.reset_s
-        is_same = self._remaining is not None and abs(resets_at - self._resets_at) <= _SAME_WINDOW_S
-        least = min(self._remaining or 0.0, allowance.remaining) if is_same else allowance.remaining
-        if not is_same:
+        resets_at = now + status.reset_s
+        is_same_window = self._remaining is not None and abs(resets_at - self._resets_at) <= _SAME_WINDOW_TOLERANCE_S
+        remaining = min(self._remaining or 0.0, status.remaining) if is_same_window else status.remaining
+        if not is_same_window:
             self._next_at = 0.0
-        self._remaining, self._limit, self._resets_at = least, allowance.limit, resets_at
-        return allowance
+        self._remaining, self._limit, self._resets_at = remaining, status.limit, resets_at
+        return status
 
-    def refused(self, wait_s: float) -> None:
-        """The server refused a request and asked to wait: that holds for all who talk to it."""
-        if wait_s <= LONGEST_HOLD_S:
-            self._held_until = max(self._held_until, self._clock.monotonic() + wait_s)
+    def pause_for(self, wait_s: float) -> None:
+        """Hold back all requests after the server refused one and asked to wait."""
+        if wait_s <= MAX_RATE_LIMIT_WAIT_S:
+            self._paused_until = max(self._paused_until, self._clock.monotonic() + wait_s)
 
     def _is_scarce(self, remaining: float) -> bool:
-        return remaining <= (_FEW if self._limit is None else _SCARCE * self._limit)
+        return remaining <= (_SCARCE_REQUESTS if self._limit is None else _SCARCE_SHARE * self._limit)

@@ -1,7 +1,4 @@
-"""Secrets kept out of everything that a person, a log or a model reads.
-
-Knows the values of the secrets in use and the names under which secrets travel. Knows nothing of how they are sent.
-"""
+"""Masking of secrets in text, URLs and logs: by value, and by name in the query of a URL."""
 
 import json
 import logging
@@ -11,8 +8,8 @@ from urllib.parse import quote, quote_plus, unquote_plus
 import httpx2
 
 MASKED = "***"
-_SHORTEST = 4  # a shorter value would blank out half of an ordinary sentence; by name it is masked all the same
-_NAMES = frozenset(
+_MIN_LENGTH = 4  # shorter values would mask parts of ordinary words; by name they are masked all the same
+_SECRET_NAMES = frozenset(
     {
         "access_token", "api-key", "api_key", "apikey", "auth", "auth_token", "authorization", "client_secret", "key",
         "passwd", "password", "secret", "sig", "signature", "token", "x-amz-credential", "x-amz-security-token",
@@ -22,26 +19,26 @@ _NAMES = frozenset(
 
 
 class SecretMask:
-    """Replaces secrets by `***`: by value in any text, by name in the query of a URL."""
+    """Replaces secrets with `***`: by value in any text, by parameter name in the query of a URL."""
 
     def __init__(self, secrets: Iterable[str] = (), *, names: Iterable[str] = ()) -> None:
-        self._forms: list[str] = []
-        self._names = _NAMES | {name.lower() for name in names}
+        self._values: list[str] = []
+        self._names = _SECRET_NAMES | {name.lower() for name in names}
         self.add(secrets)
 
     def add(self, secrets: Iterable[str]) -> None:
-        """Hide more values from now on: those that were learnt while others were in use."""
-        forms = {form for secret in secrets for form in _forms(secret) if len(form) >= _SHORTEST}
-        self._forms = sorted({*self._forms, *forms}, key=lambda form: (-len(form), form))
+        """Mask further values from now on, such as fetched tokens."""
+        found = {form for secret in secrets for form in _encodings_of(secret) if len(form) >= _MIN_LENGTH}
+        self._values = sorted({*self._values, *found}, key=lambda form: (-len(form), form))
 
     def text(self, text: str) -> str:
-        """The text with every form of every secret replaced."""
-        for form in self._forms:
-            text = text.replace(form, MASKED)
+        """Mask every secret in a text."""
+        for value in self._values:
+            text = text.replace(value, MASKED)
         return text
 
     def url(self, url: httpx2.URL) -> str:
-        """The URL without user information, fragment and secret query values."""
+        """Return a URL without user information and fragment, with secret query values masked."""
         bare = url.copy_with(query=None, fragment=None, userinfo=b"")
         query = url.query.decode("ascii", "replace")
         pairs = "&".join(self._pair(pair) for pair in query.split("&"))
@@ -52,30 +49,30 @@ class SecretMask:
         return f"{name}={MASKED}" if equals and unquote_plus(name).lower() in self._names else pair
 
 
-def _forms(secret: str) -> set[str]:
-    """How a secret may be written: as it is, percent-encoded, as a form value, inside a JSON string."""
+def _encodings_of(secret: str) -> set[str]:
+    """Return a secret as it is, percent-encoded, as a form value and inside a JSON string."""
     plain = secret.strip()
     return {plain, quote(plain, safe=""), quote(plain), quote_plus(plain), json.dumps(plain)[1:-1]}
 
 
-class _BareUrls(logging.Filter):
-    """Takes the query and the user information off every URL that the HTTP library logs."""
+class _UrlLogFilter(logging.Filter):
+    """Removes the query and the user information from URLs in the log of the HTTP library."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Always let the record pass, with its URLs bare."""
+        """Strip the URLs of a record and let it pass."""
         if isinstance(record.args, tuple):
-            record.args = tuple(_bare(argument) for argument in record.args)
+            record.args = tuple(_strip_url(argument) for argument in record.args)
         return True
 
 
-def _bare(argument: object) -> object:
+def _strip_url(argument: object) -> object:
     if isinstance(argument, httpx2.URL):
         return argument.copy_with(query=None, fragment=None, userinfo=b"")
     return argument
 
 
-def quiet_http_logs() -> None:
-    """Keep query secrets out of the HTTP library's own log, whatever level anybody sets on it."""
+def hide_secrets_in_http_logs() -> None:
+    """Keep secrets in URLs out of the HTTP library's own log, at any log level."""
     logger = logging.getLogger("httpx2")
-    if not any(isinstance(known, _BareUrls) for known in logger.filters):
-        logger.addFilter(_BareUrls())
+    if not any(isinstance(one, _UrlLogFilter) for one in logger.filters):
+        logger.addFilter(_UrlLogFilter())

@@ -1,8 +1,8 @@
-"""Addresses that no data may lead to: link-local ones, and those under which clouds hand out credentials.
+"""SSRF protection and URL origins.
 
-Knows addresses, their spellings and the names that stand for them. A client that is guarded looks at the peer that it
-really reached, before a byte is sent: what a name means, or comes to mean between two look-ups, does not matter. Knows
-no document: which hosts the user configured is told to it.
+Blocks link-local addresses and the metadata services of clouds, which hand out credentials. A protected client checks
+the peer that it actually connected to, before a byte is sent, so DNS rebinding does not get around it. Only hosts that
+the user configured are exempt.
 """
 
 import ipaddress
@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import httpx2
 
 IpAddress: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
-_NETWORKS = tuple(
+_METADATA_NETWORKS = tuple(
     map(
         ipaddress.ip_network,
         (
@@ -27,97 +27,102 @@ _NETWORKS = tuple(
         ),
     )
 )
-_TRANSLATED = ipaddress.ip_network("64:ff9b::/96")
-_NAMES = frozenset(
+_NAT64_PREFIX = ipaddress.ip_network("64:ff9b::/96")
+_METADATA_HOSTS = frozenset(
     {
         "metadata", "metadata.google.internal", "metadata.goog", "instance-data", "instance-data.ec2.internal",
         "metadata.azure.internal", "metadata.tencentyun.com",
     }
 )  # fmt: skip
-_CONNECTED = "connection.connect_tcp.complete"
+_CONNECT_EVENT = "connection.connect_tcp.complete"
 
 
-class AddressRefused(httpx2.TransportError):
-    """A request would have gone to an address that only the user may name."""
+class BlockedAddress(httpx2.TransportError):
+    """A request was blocked: its address is link-local or a metadata service."""
 
 
-def is_off_limits(host: str) -> bool:
-    """Whether a host, as an address or a name, is one that only the user may name."""
-    plain = _plain(host)
-    if plain in _NAMES:
+def is_metadata_address(host: str) -> bool:
+    """Whether a host (address or name) is link-local or a metadata service of a cloud."""
+    name = _normalize_host(host)
+    if name in _METADATA_HOSTS:
         return True
     try:
-        address = ipaddress.ip_address(plain.partition("%")[0])
+        address = ipaddress.ip_address(name.partition("%")[0])
     except ValueError:
         return False
-    return any(form in network for form in _forms(address) for network in _NETWORKS if form.version == network.version)
+    return any(
+        form in network
+        for form in _address_forms(address)
+        for network in _METADATA_NETWORKS
+        if form.version == network.version
+    )
 
 
-def guard(client: httpx2.AsyncClient, configured: Iterable[str | None] = ()) -> httpx2.AsyncClient:
-    """Let a client reach no such address, but for those that a `configured` URL has as its host. Returns the client.
+def block_metadata_addresses(client: httpx2.AsyncClient, configured: Iterable[str | None] = ()) -> httpx2.AsyncClient:
+    """Make a client raise BlockedAddress for such addresses, except hosts of `configured` URLs. Returns the client.
 
-    A request that would is refused by AddressRefused. Another host that leads there is no leave, configured or not.
+    An allowed host is allowed by name only: another host that resolves to the same address is blocked.
     """
-    allowed = frozenset(host for url in configured if url and is_off_limits(host := _host(url)))
+    allowed = frozenset(host for url in configured if url and is_metadata_address(host := _host_of(url)))
 
-    async def look(request: httpx2.Request) -> None:
+    async def check(request: httpx2.Request) -> None:
         host = request.url.host
-        if _plain(host) in allowed:
+        if _normalize_host(host) in allowed:
             return
-        if is_off_limits(host):
-            raise AddressRefused(f"'{host}' is {_WHAT}")
-        request.extensions = {**request.extensions, "trace": _PeerSeen(host)}
+        if is_metadata_address(host):
+            raise BlockedAddress(f"'{host}' is {_BLOCKED_WHY}")
+        request.extensions = {**request.extensions, "trace": _PeerCheck(host)}
 
-    client.event_hooks = {**client.event_hooks, "request": [*client.event_hooks["request"], look]}
+    client.event_hooks = {**client.event_hooks, "request": [*client.event_hooks["request"], check]}
     return client
 
 
-_WHAT = (
-    "a link-local or metadata address, which data may not lead to; nothing was sent. If you mean it, configure that "
-    "very address as the source"
+_BLOCKED_WHY = (
+    "a link-local or cloud metadata address, which is blocked (SSRF protection); nothing was sent. To allow it, "
+    "configure this address as the source"
 )
 
 
-class _PeerSeen:
-    """Looks at the peer of each new connection of one request."""
+class _PeerCheck:
+    """Checks the peer of each new connection of one request."""
 
     def __init__(self, host: str) -> None:
         self._host = host
 
     async def __call__(self, event: str, info: dict[str, Any]) -> None:
-        """What the HTTP library calls at each of its steps."""
-        if event != _CONNECTED:
+        """Handle a trace event of the HTTP library."""
+        if event != _CONNECT_EVENT:
             return
         stream = info["return_value"]
         peer = stream.get_extra_info("server_addr")
         address = str(peer[0]) if isinstance(peer, tuple) and peer else ""
-        if is_off_limits(address):
+        if is_metadata_address(address):
             await stream.aclose()
-            raise AddressRefused(f"'{self._host}' leads to {address}, {_WHAT}")
+            raise BlockedAddress(f"'{self._host}' resolves to {address}, {_BLOCKED_WHY}")
 
 
-def _plain(host: str) -> str:
+def _normalize_host(host: str) -> str:
     return host.lower().strip("[]").rstrip(".")
 
 
-def _host(url: str) -> str:
+def _host_of(url: str) -> str:
     try:
-        return _plain(httpx2.URL(url.strip()).host)
+        return _normalize_host(httpx2.URL(url.strip()).host)
     except (httpx2.InvalidURL, UnicodeError):
         return ""
 
 
-def _forms(address: IpAddress) -> Iterable[IpAddress]:
-    """An address, and the IPv4 address that may be written inside of an IPv6 one."""
+def _address_forms(address: IpAddress) -> Iterable[IpAddress]:
+    """Yield an address and the IPv4 addresses embedded in it, if it is IPv6."""
     yield address
     if isinstance(address, ipaddress.IPv6Address):
         inner = (address.ipv4_mapped, address.sixtofour, *(address.teredo or ()))
         yield from (form for form in inner if form is not None)
-        if address in _TRANSLATED or int(address) >> 32 == 0:
+        if address in _NAT64_PREFIX or int(address) >> 32 == 0:
             yield ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
 
 
-_PORTS = {"http": 80, "https": 443}
+_DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,31 +135,31 @@ class Origin:
 
     @classmethod
     def of(cls, url: httpx2.URL) -> "Origin":
-        """The origin of an absolute URL."""
-        return cls(url.scheme, url.host.lower().rstrip("."), url.port or _PORTS.get(url.scheme))
+        """Return the origin of an absolute URL."""
+        return cls(url.scheme, url.host.lower().rstrip("."), url.port or _DEFAULT_PORTS.get(url.scheme))
 
     def __str__(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{self.scheme}://{host}" + ("" if self.port == _PORTS.get(self.scheme) else f":{self.port}")
+        return f"{self.scheme}://{host}" + ("" if self.port == _DEFAULT_PORTS.get(self.scheme) else f":{self.port}")
 
 
-def is_http(url: httpx2.URL) -> bool:
-    """Whether it is an absolute http or https URL with a host."""
-    return url.scheme in _PORTS and bool(url.host)
+def is_http_url(url: httpx2.URL) -> bool:
+    """Whether a URL is absolute, with scheme http or https and a host."""
+    return url.scheme in _DEFAULT_PORTS and bool(url.host)
 
 
-def is_other_scheme(url: httpx2.URL, own: httpx2.URL) -> bool:
-    """Whether a URL differs from one's own origin by nothing but http for https, or the reverse."""
+def differs_only_in_scheme(url: httpx2.URL, own: httpx2.URL) -> bool:
+    """Whether a URL has the origin of `own` but for http in place of https, or the reverse."""
     mine, other = Origin.of(own), Origin.of(url)
-    has_own_port = (url.port or _PORTS.get(url.scheme)) == mine.port
-    is_default = url.port is None and mine.port == _PORTS.get(mine.scheme)
+    has_own_port = (url.port or _DEFAULT_PORTS.get(url.scheme)) == mine.port
+    is_default = url.port is None and mine.port == _DEFAULT_PORTS.get(mine.scheme)
     return other.host == mine.host and other.scheme != mine.scheme and (has_own_port or is_default)
 
 
-def joined(base: httpx2.URL, reference: str) -> httpx2.URL | None:
-    """The reference seen from the base, without user information and fragment; None where it is no http URL."""
+def resolve_url(base: httpx2.URL, reference: str) -> httpx2.URL | None:
+    """Resolve a reference against a base URL, without user information and fragment; None if it is no http URL."""
     try:
         url = base.join(reference.strip()).copy_with(fragment=None, userinfo=b"")
     except (httpx2.InvalidURL, ValueError, UnicodeError):
         return None
-    return url if is_http(url) else None
+    return url if is_http_url(url) else None

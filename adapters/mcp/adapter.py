@@ -21,19 +21,11 @@ from adapters.base import (
     Effect,
     Json,
     JsonObject,
-    OnEvent,
     PageAddress,
-    ProgressReported,
     RequestPreview,
-    RequestSent,
-    RequestThrottled,
-    RetryPlanned,
-    RetryRefused,
     SkippedTool,
-    SourceWarning,
     ToolList,
     ToolSpec,
-    nobody,
 )
 from adapters.clock import Clock, SystemClock
 from adapters.errors import (
@@ -63,6 +55,16 @@ from adapters.mcp.content.results import (
 from adapters.mcp.settings import McpSettings
 from adapters.mcp.tools import LIST_RESOURCES, READ_RESOURCE, placed, resource_specs, specs_of
 from adapters.pagination import as_written
+from adapters.source_events import (
+    OnEvent,
+    ProgressReported,
+    RequestSent,
+    RequestThrottled,
+    RetryPlanned,
+    RetryRefused,
+    SourceWarning,
+    ignore_events,
+)
 
 _MAX_LIST_PAGES = 1000
 _MOST_BARREN = 3
@@ -104,7 +106,7 @@ class McpSource:
     async def list_tools(self) -> ToolList:
         """All tools, page by page, anew where the server says that they changed.
 
-        A list that does not end is cut where it brings nothing new, which is told in `left_out`.
+        A list that does not end is cut where it brings nothing new, which is told in `skipped`.
         """
         connection = self._connection
         if self._listed is None or (connection is not None and connection.is_list_stale):
@@ -117,7 +119,7 @@ class McpSource:
         arguments: Mapping[str, Json],
         page: PageAddress | None = None,
         *,
-        observer: OnEvent = nobody,
+        observer: OnEvent = ignore_events,
     ) -> CallResult:
         """Call a tool once, or, where it only reads, until it answers or the attempts are used up."""
         spec = await self._spec(tool)
@@ -140,7 +142,7 @@ class McpSource:
             flaw=read.flaw,
         )
 
-    async def shown(self, tool: str, arguments: Mapping[str, Json]) -> RequestPreview:
+    async def preview_request(self, tool: str, arguments: Mapping[str, Json]) -> RequestPreview:
         """What a call would send: the tool and its arguments, to the server as the settings name it."""
         spec, settings = await self._spec(tool), self._settings
         mask = mask_of(settings)
@@ -161,7 +163,7 @@ class McpSource:
                 await self._connection.aclose()
                 self._connection = None
             if self._connection is None:
-                self._connection = await McpConnection.open(self._settings, heard=self._pace.told)
+                self._connection = await McpConnection.open(self._settings, heard=self._pace.update)
             return self._connection
 
     def _refuse_foreign(self, spec: ToolSpec, page: PageAddress) -> None:
@@ -193,11 +195,11 @@ class McpSource:
             page_sizes=settings.page_sizes,
         )
         leaves = settings.leaves
-        specs = [replace(spec, leave=leaves.get(spec.locator, ApprovalMode.ASK)) for spec in usable.tools]
+        specs = [replace(spec, approval=leaves.get(spec.locator, ApprovalMode.ASK)) for spec in usable.tools]
         if await self._has_resources(connection):
             specs += resource_specs(source=self.name, taken={spec.name for spec in specs})
         flawed = [part for page in pages for part in _flawed(page)]
-        return ToolList(tuple(specs), (*usable.left_out, *flawed, *cut))
+        return ToolList(tuple(specs), (*usable.skipped, *flawed, *cut))
 
     async def _has_resources(self, connection: McpConnection) -> bool:
         """Whether there is any resource to read; many servers say that they have some and have none."""
@@ -274,7 +276,7 @@ class McpSource:
 
     async def _watched(self, spec: ToolSpec, arguments: JsonObject, observer: OnEvent) -> JsonObject:
         """One request at the server's pace, unless the server is to be left alone for a while."""
-        held_s = self._pace.claim_s()
+        held_s = self._pace.reserve_s()
         if held_s > 0:
             why = f"'{self.name}' says that it allows no more for now"
             observer(RequestThrottled(self.name, _location(spec), held_s, why))
@@ -284,15 +286,15 @@ class McpSource:
         try:
             raw = await self._once(spec, arguments, observer)
         except (ConnectionFailed, TimedOut) as error:
-            self._breaker.failed(str(error))
+            self._breaker.record_failure(str(error))
             raise
         except SourceError:
-            self._breaker.answered()
+            self._breaker.record_success()
             raise
         except BaseException:
-            self._breaker.left()
+            self._breaker.release()
             raise
-        self._breaker.answered()
+        self._breaker.record_success()
         return raw
 
     def _require_open(self, spec: ToolSpec) -> None:

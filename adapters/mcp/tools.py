@@ -195,15 +195,15 @@ def specs_of(
     `paging` is how tools page by what the user says, `page_sizes` the longest page to ask for, both by their own names.
     """
     specs: dict[str, ToolSpec] = {}
-    left_out: list[SkippedTool] = []
+    skipped: list[SkippedTool] = []
     for tool in tools:
         if any(spec.locator == tool.name for spec in specs.values()):
-            left_out.append(SkippedTool(tool.name, "the server lists two tools of this name; the first is used"))
+            skipped.append(SkippedTool(tool.name, "the server lists two tools of this name; the first is used"))
             continue
         pagination = _capped(paging.get(tool.name) or _detected(tool), page_sizes.get(tool.name))
         spec = _spec_of(tool, pagination, source=source, taken=specs, is_vouched=tool.name in read_tools)
         specs[spec.name] = spec
-    return ToolList(_with_counts(tuple(specs.values())), tuple(left_out))
+    return ToolList(_with_counts(tuple(specs.values())), tuple(skipped))
 
 
 def effect_of(tool: Tool) -> Effect:

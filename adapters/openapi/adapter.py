@@ -14,18 +14,7 @@ from typing import TypeVar
 
 import httpx2
 
-from adapters.base import (
-    CallResult,
-    Effect,
-    Json,
-    JsonObject,
-    OnEvent,
-    PageAddress,
-    RequestPreview,
-    SourceWarning,
-    ToolList,
-    nobody,
-)
+from adapters.base import CallResult, Effect, Json, JsonObject, PageAddress, RequestPreview, ToolList
 from adapters.clock import Clock, SystemClock
 from adapters.errors import (
     DocumentError,
@@ -38,36 +27,37 @@ from adapters.errors import (
 )
 from adapters.http.secret_mask import SecretMask
 from adapters.http.transport import HttpLimits, HttpRequest, HttpTransport, new_client
-from adapters.http.url_safety import Origin, is_other_scheme, joined
+from adapters.http.url_safety import Origin, differs_only_in_scheme, resolve_url
 from adapters.openapi.auth.schemes import Credential
 from adapters.openapi.document.document import DocumentNotLoaded, OpenApiDocument
 from adapters.openapi.document.loader import MAX_DOCUMENT_BYTES, DocumentFetcher
-from adapters.openapi.document.servers import configured_url
+from adapters.openapi.document.servers import parse_base_url
 from adapters.openapi.request.authorization import RequestAuthorizer
 from adapters.openapi.request.builder import (
     BuiltRequest,
     InvalidArguments,
     build_request,
-    undeclared,
+    undeclared_page_arguments,
     with_credentials,
-    with_undeclared,
+    with_page_query,
 )
 from adapters.openapi.request.validation import CallValidator, ValidationNote
 from adapters.openapi.settings import ANY_SCHEME, OpenApiSettings, ToolOverride
 from adapters.openapi.tools import cache as kept
-from adapters.openapi.tools.arguments import NotAnObject, with_members
+from adapters.openapi.tools.arguments import NotAnObject, set_arguments
 from adapters.openapi.tools.builder import OpenApiToolBuilder
 from adapters.openapi.tools.cache import DiskCache
 from adapters.openapi.tools.response_shape import declares_html
 from adapters.openapi.tools.tool import OpenApiTool
 from adapters.pagination import as_written
+from adapters.source_events import OnEvent, SourceWarning, ignore_events
 
 __all__ = ["OpenApiSettings", "OpenApiSource", "ToolOverride"]
 
 _DOCUMENT_TIMEOUT_S = 60.0
-_SAFE = frozenset({"GET", "HEAD"})
-_NOT_LET_IN = frozenset({401, 403})
-_KEYS = frozenset({"idempotency-key", "x-idempotency-key"})
+_SAFE_METHODS = frozenset({"GET", "HEAD"})
+_UNAUTHORIZED_STATUSES = frozenset({401, 403})
+_IDEMPOTENCY_HEADERS = frozenset({"idempotency-key", "x-idempotency-key"})
 """Headers by which a server knows a write again, so that sending it twice does it once."""
 _T = TypeVar("_T")
 
@@ -88,10 +78,10 @@ class OpenApiSource:
     ) -> None:
         self._settings, self._builder, self._fetcher, self._document = settings, builder, fetcher, document
         self._client, self._owns_client = client, owns_client
-        self._verifier = CallValidator(document, builder.reader)
-        self._building = asyncio.Lock()
-        self._listed: ToolList | None = None
-        self._shelf = None if settings.cache_folder is None else DiskCache(settings.cache_folder)
+        self._validator = CallValidator(document, builder.reader)
+        self._lock = asyncio.Lock()
+        self._tools: ToolList | None = None
+        self._cache = None if settings.cache_folder is None else DiskCache(settings.cache_folder)
         mask = SecretMask(builder.security.secrets, names=builder.security.secret_names)
         self._mask = mask
         limits = HttpLimits(
@@ -99,7 +89,7 @@ class OpenApiSource:
         )
         self._transport = HttpTransport(settings.name, client, mask=mask, limits=limits, clock=clock)
         base = builder.servers.root.url
-        self._access = RequestAuthorizer(settings, builder.security, base=base, http=client, clock=clock, mask=mask)
+        self._authorizer = RequestAuthorizer(settings, builder.security, base=base, http=client, clock=clock, mask=mask)
 
     @classmethod
     async def open(
@@ -108,15 +98,15 @@ class OpenApiSource:
         *,
         client: httpx2.AsyncClient | None = None,
         clock: Clock | None = None,
-        observer: OnEvent = nobody,
+        observer: OnEvent = ignore_events,
     ) -> "OpenApiSource":
         """Read the document. Raises DocumentError where it is none at all; a flaw inside costs only its operation."""
         clock, http = clock or SystemClock(), client or new_client((settings.base_url, settings.document))
         try:
-            fetcher = _fetcher(settings, http, clock, observer)
+            fetcher = _new_fetcher(settings, http, clock, observer)
             document = await fetcher.open(settings.document)
-            _refuse_foreign_versions(document, settings)
-            builder = await _loaded(fetcher, document, lambda: OpenApiToolBuilder(document, settings))
+            _require_known_version(document, settings)
+            builder = await _run_loading_files(fetcher, document, lambda: OpenApiToolBuilder(document, settings))
         except BaseException:
             if client is None:
                 await http.aclose()
@@ -132,27 +122,29 @@ class OpenApiSource:
 
     async def list_tools(self) -> ToolList:
         """All usable tools, and what was left out with its JSON pointer. Raises DocumentError, ConnectionFailed."""
-        async with self._building:
-            if self._listed is None:
-                self._listed = await self._kept() or await self._built_tools()
-        return self._listed
+        async with self._lock:
+            if self._tools is None:
+                self._tools = await self._load_cached_tools() or await self._build_tools()
+        return self._tools
 
-    async def _built_tools(self) -> ToolList:
-        await _loaded(self._fetcher, self._document, self._builder.build)
+    async def _build_tools(self) -> ToolList:
+        await _run_loading_files(self._fetcher, self._document, self._builder.build)
         tools = sorted(self._builder.tools.values(), key=lambda tool: tool.spec.name)
-        listed = ToolList(tuple(tool.spec for tool in tools), tuple(dict.fromkeys(self._builder.left_out)))
-        if self._shelf is not None:
+        listed = ToolList(tuple(tool.spec for tool in tools), tuple(dict.fromkeys(self._builder.skipped)))
+        if self._cache is not None:
             found = kept.CachedTools(self._other_files(), listed)
-            await asyncio.to_thread(kept.keep, self._shelf, self._key(), found, mask=self._mask)
+            await asyncio.to_thread(kept.store_tools, self._cache, self._cache_key(), found, mask=self._mask)
         return listed
 
-    async def _kept(self) -> ToolList | None:
+    async def _load_cached_tools(self) -> ToolList | None:
         """What an earlier run built of the same files, if it was kept."""
-        found = None if self._shelf is None else await asyncio.to_thread(kept.find, self._shelf, self._key())
+        found = (
+            None if self._cache is None else await asyncio.to_thread(kept.load_tools, self._cache, self._cache_key())
+        )
         if found is None:
             return None
         for uri in found.files:
-            await _load(self._fetcher, self._document, uri)
+            await _load_file(self._fetcher, self._document, uri)
         if self._other_files() != found.files:
             return None
         self._builder.restore(found.listed.tools)
@@ -161,9 +153,9 @@ class OpenApiSource:
     def _other_files(self) -> dict[str, str | None]:
         return {uri: digest for uri, digest in self._fetcher.digests.items() if uri != self._document.uri}
 
-    def _key(self) -> str:
+    def _cache_key(self) -> str:
         digest = self._fetcher.digests[self._document.uri] or ""
-        return kept.key_of(self._document.uri, digest, self._settings, self._builder.security.provided)
+        return kept.cache_key(self._document.uri, digest, self._settings, self._builder.security.credential_parameters)
 
     async def call(
         self,
@@ -171,7 +163,7 @@ class OpenApiSource:
         arguments: Mapping[str, Json],
         page: PageAddress | None = None,
         *,
-        observer: OnEvent = nobody,
+        observer: OnEvent = ignore_events,
     ) -> CallResult:
         """Send one request of a tool. `page.arguments` go over the call's own; `page.url` replaces the URL.
 
@@ -180,26 +172,30 @@ class OpenApiSource:
         """
         place = page or PageAddress()
         known = await self._tool(place.operation or tool)
-        own = self._placed(known, arguments, place)
-        credentials = await self._access.credentials(known, observer)
+        own = self._with_page_arguments(known, arguments, place)
+        credentials = await self._authorizer.credentials(known, observer)
         try:
-            return await self._exchanged(known, own, place, credentials, observer)
+            return await self._send(known, own, place, credentials, observer)
         except HttpStatusError as error:
-            if not credentials and error.status in _NOT_LET_IN and (missing := self._access.missing(known)) is not None:
+            if (
+                not credentials
+                and error.status in _UNAUTHORIZED_STATUSES
+                and (missing := self._authorizer.missing_credential(known)) is not None
+            ):
                 missing.requests = error.requests
                 raise missing from error
-            if error.status != 401 or not self._access.forgets(credentials):
+            if error.status != 401 or not self._authorizer.invalidate_tokens(credentials):
                 raise
             n_sent = error.requests
-        credentials = await self._access.credentials(known, observer)
+        credentials = await self._authorizer.credentials(known, observer)
         try:
-            result = await self._exchanged(known, own, place, credentials, observer)
+            result = await self._send(known, own, place, credentials, observer)
         except SourceError as error:
             error.requests += n_sent
             raise
         return replace(result, requests=result.requests + n_sent)
 
-    async def _exchanged(
+    async def _send(
         self,
         known: OpenApiTool,
         arguments: JsonObject,
@@ -208,51 +204,55 @@ class OpenApiSource:
         observer: OnEvent,
     ) -> CallResult:
         """One request with some credentials, and its response."""
-        built = self._built(known, arguments, credentials)
+        built = self._build_request(known, arguments, credentials)
         if place.url is None:
-            url = with_undeclared(built.url, undeclared(known, place))
+            url = with_page_query(built.url, undeclared_page_arguments(known, place))
             await self._check_request(known, built, observer)
         else:
             url = self._page_url(known, built, place.url, credentials)
         tokens = tuple(one.token for one in credentials if one.token)
-        request = replace(_request(known, built, url, place), hidden=tokens)
+        request = replace(_http_request(known, built, url, place), secrets=tokens)
         result = await self._transport.send(request, observer=observer)
         if not place.is_head:
             await self._check_response(known, result, observer)
         return result
 
-    async def shown(self, tool: str, arguments: Mapping[str, Json]) -> RequestPreview:
+    async def preview_request(self, tool: str, arguments: Mapping[str, Json]) -> RequestPreview:
         """The request that a call would send, its secrets masked. Raises SourceError where it would send none."""
         known = await self._tool(tool)
-        built = self._built(known, dict(arguments), ())
+        built = self._build_request(known, dict(arguments), ())
         body = built.body_value if built.body_value is not None else (built.body or b"").decode("utf-8", "replace")
         return RequestPreview(built.method, self._mask.url(built.url), body or None)
 
-    def _placed(self, tool: OpenApiTool, arguments: Mapping[str, Json], place: PageAddress) -> JsonObject:
+    def _with_page_arguments(self, tool: OpenApiTool, arguments: Mapping[str, Json], place: PageAddress) -> JsonObject:
         """The call's arguments with those of the page; another operation gets the ones that it knows."""
         own = dict(arguments)
         if place.operation is not None:
             own = {name: value for name, value in own.items() if name in tool.binding.arguments}
         try:
-            foreign = undeclared(tool, place)
+            foreign = undeclared_page_arguments(tool, place)
             declared = {name: value for name, value in place.arguments.items() if name not in foreign}
             of_page = as_written(declared, tool.spec.pagination)
-            return with_members(own, of_page, known=tool.binding.arguments)
+            return set_arguments(own, of_page, known=tool.binding.arguments)
         except NotAnObject as error:
-            raise self._invalid(tool, (f"{error}: it must be an object, since the page is said inside it",)) from None
+            raise self._invalid_request(
+                tool, (f"{error}: it must be an object, since the page is said inside it",)
+            ) from None
 
-    async def reach(self) -> None:
+    async def check_reachable(self) -> None:
         """Find out whether anybody answers at the base URL, whatever the answer. Raises ConnectionFailed, TimedOut."""
         url = self._builder.servers.root.url
         if url is None:
             return
         with contextlib.suppress(HttpStatusError, MalformedResponse, ForeignOrigin):
-            await self._transport.send(HttpRequest(method="HEAD", url=url, is_followed=False))
+            await self._transport.send(HttpRequest(method="HEAD", url=url, follows_redirects=False))
 
-    async def unmet(self) -> tuple[str, ...]:
+    async def tools_missing_credentials(self) -> tuple[str, ...]:
         """The tools that no configured credential lets in, although the document requires one."""
         names = [spec.name for spec in (await self.list_tools()).tools]
-        return tuple([name for name in names if self._access.missing(await self._tool(name)) is not None])
+        return tuple(
+            [name for name in names if self._authorizer.missing_credential(await self._tool(name)) is not None]
+        )
 
     async def aclose(self) -> None:
         """Close the connections that were opened here."""
@@ -260,19 +260,19 @@ class OpenApiSource:
             await self._client.aclose()
 
     async def _tool(self, name: str) -> OpenApiTool:
-        if self._listed is None:
+        if self._tools is None:
             await self.list_tools()
         found = self._builder.tools.get(name)
         if found is None:
-            async with self._building:
-                found = await _loaded(self._fetcher, self._document, lambda: self._builder.tool(name))
+            async with self._lock:
+                found = await _run_loading_files(self._fetcher, self._document, lambda: self._builder.tool(name))
         if found is None:
             near = difflib.get_close_matches(name, self._builder.names, n=1)
             hint = f"; did you mean '{near[0]}'?" if near else ""
             raise UnknownTool(f"there is no tool '{name}' in '{self.name}'{hint}", source=self.name)
         return found
 
-    def _built(
+    def _build_request(
         self, tool: OpenApiTool, arguments: Mapping[str, Json], credentials: tuple[Credential, ...]
     ) -> BuiltRequest:
         base = self._builder.base_of(tool.operation)
@@ -281,9 +281,9 @@ class OpenApiSource:
         try:
             return build_request(tool, arguments, base=base.url, credentials=credentials)
         except InvalidArguments as error:
-            raise self._invalid(tool, error.violations) from None
+            raise self._invalid_request(tool, error.violations) from None
 
-    def _invalid(self, tool: OpenApiTool, violations: tuple[str, ...]) -> InvalidRequest:
+    def _invalid_request(self, tool: OpenApiTool, violations: tuple[str, ...]) -> InvalidRequest:
         text = f"the arguments do not fit '{tool.spec.name}': {'; '.join(violations)}"
         return InvalidRequest(text, source=self.name, location=tool.spec.locator, violations=violations)
 
@@ -295,42 +295,46 @@ class OpenApiSource:
         A service behind a proxy that ends TLS writes the wrong scheme: the page is asked for by the request's own.
         What is sent by another method than GET goes to its own path only: data must not choose what a POST does.
         """
-        url = joined(built.url, text)
-        if url is not None and is_other_scheme(url, built.url):
+        url = resolve_url(built.url, text)
+        if url is not None and differs_only_in_scheme(url, built.url):
             url = url.copy_with(scheme=built.url.scheme, port=built.url.port)
         if url is None or Origin.of(url) != Origin.of(built.url):
-            raise self._foreign(tool, text, f"another origin than '{Origin.of(built.url)}'")
-        if built.method not in _SAFE and url.path != built.url.path:
-            raise self._foreign(tool, text, f"another path than that of '{tool.spec.locator}', and no GET")
+            raise self._foreign_origin(tool, text, f"another origin than '{Origin.of(built.url)}'")
+        if built.method not in _SAFE_METHODS and url.path != built.url.path:
+            raise self._foreign_origin(tool, text, f"another path than that of '{tool.spec.locator}', and no GET")
         return with_credentials(url, credentials)
 
-    def _foreign(self, tool: OpenApiTool, text: str, where: str) -> ForeignOrigin:
+    def _foreign_origin(self, tool: OpenApiTool, text: str, where: str) -> ForeignOrigin:
         shown = self._mask.text(text.partition("?")[0])[:200]
         why = f"the next page is at '{shown}', {where}; it was not followed"
         return ForeignOrigin(why, source=self.name, location=tool.spec.locator, requests=0)
 
     async def _check_request(self, tool: OpenApiTool, built: BuiltRequest, observer: OnEvent) -> None:
-        faults, remark = await _loaded(self._fetcher, self._document, lambda: self._verifier.request(tool, built))
+        faults, remark = await _run_loading_files(
+            self._fetcher, self._document, lambda: self._validator.check_request(tool, built)
+        )
         if faults:
-            raise self._invalid(tool, faults)
-        self._tell(tool, remark, observer)
+            raise self._invalid_request(tool, faults)
+        self._warn(tool, remark, observer)
 
     async def _check_response(self, tool: OpenApiTool, result: CallResult, observer: OnEvent) -> None:
-        if is_web_page(result) and not declares_html(self._builder.reader, tool.operation.entry):
+        if is_html(result) and not declares_html(self._builder.reader, tool.operation.entry):
             text = (
                 "the server answered with a web page where the document has none; check the base URL and the credential"
             )
             raise MalformedResponse(text, source=self.name, location=result.location, requests=result.requests)
-        if self._verifier.is_worth_a_look(tool, result):
-            remark = await _loaded(self._fetcher, self._document, lambda: self._verifier.response(tool, result))
-            self._tell(tool, remark, observer)
+        if self._validator.should_check_response(tool, result):
+            remark = await _run_loading_files(
+                self._fetcher, self._document, lambda: self._validator.check_response(tool, result)
+            )
+            self._warn(tool, remark, observer)
 
-    def _tell(self, tool: OpenApiTool, remark: ValidationNote | None, observer: OnEvent) -> None:
+    def _warn(self, tool: OpenApiTool, remark: ValidationNote | None, observer: OnEvent) -> None:
         if remark is not None:
             observer(SourceWarning(self.name, tool.spec.name, remark.code, self._mask.text(remark.text)))
 
 
-def _request(tool: OpenApiTool, built: BuiltRequest, url: httpx2.URL, place: PageAddress) -> HttpRequest:
+def _http_request(tool: OpenApiTool, built: BuiltRequest, url: httpx2.URL, place: PageAddress) -> HttpRequest:
     """The request of one page: by HEAD it has no body, and its own headers go before those of the arguments."""
     own = {name.lower() for name in place.headers}
     headers = tuple(header for header in built.headers if header[0].lower() not in own)
@@ -339,19 +343,22 @@ def _request(tool: OpenApiTool, built: BuiltRequest, url: httpx2.URL, place: Pag
         url=url,
         headers=(*headers, *place.headers.items()),
         body=None if place.is_head else built.body,
-        is_repeatable=tool.spec.effect is Effect.READ or any(name.lower() in _KEYS for name, _ in headers),
+        is_repeatable=tool.spec.effect is Effect.READ
+        or any(name.lower() in _IDEMPOTENCY_HEADERS for name, _ in headers),
         timeout_s=tool.spec.timeout_s,
     )
 
 
-def is_web_page(result: CallResult) -> bool:
+def is_html(result: CallResult) -> bool:
     """Whether the response is HTML; JSON that calls itself HTML is JSON."""
     if not isinstance(result.payload, str):
         return False
     return result.headers.get("content-type", "").lower().lstrip().startswith(("text/html", "application/xhtml"))
 
 
-def _fetcher(settings: OpenApiSettings, client: httpx2.AsyncClient, clock: Clock, observer: OnEvent) -> DocumentFetcher:
+def _new_fetcher(
+    settings: OpenApiSettings, client: httpx2.AsyncClient, clock: Clock, observer: OnEvent
+) -> DocumentFetcher:
     """What reads the document: its own limits, and the token only for the configured origin."""
     values = {name: secret.get_secret_value() for name, secret in settings.credentials.items()}
     limits = HttpLimits(
@@ -360,7 +367,7 @@ def _fetcher(settings: OpenApiSettings, client: httpx2.AsyncClient, clock: Clock
         max_bytes=MAX_DOCUMENT_BYTES,
     )
     transport = HttpTransport(settings.name, client, mask=SecretMask(values.values()), limits=limits, clock=clock)
-    own = None if settings.base_url is None else configured_url(settings.base_url)
+    own = None if settings.base_url is None else parse_base_url(settings.base_url)
     return DocumentFetcher(
         settings.name,
         transport,
@@ -370,7 +377,7 @@ def _fetcher(settings: OpenApiSettings, client: httpx2.AsyncClient, clock: Clock
     )
 
 
-def _refuse_foreign_versions(document: OpenApiDocument, settings: OpenApiSettings) -> None:
+def _require_known_version(document: OpenApiDocument, settings: OpenApiSettings) -> None:
     fields = document.root.fields
     version = fields.get("openapi", fields.get("swagger"))
     if str(version).split(".")[0] not in ("2", "3"):
@@ -378,19 +385,19 @@ def _refuse_foreign_versions(document: OpenApiDocument, settings: OpenApiSetting
         raise DocumentError(text, source=settings.name)
 
 
-async def _loaded(fetcher: DocumentFetcher, document: OpenApiDocument, step: Callable[[], _T]) -> _T:
+async def _run_loading_files(fetcher: DocumentFetcher, document: OpenApiDocument, step: Callable[[], _T]) -> _T:
     """The value of a step, taken off the event loop, again after each file that it turned out to need."""
     while True:
         try:
             return await asyncio.to_thread(step)
         except DocumentNotLoaded as needed:
             uri = needed.uri
-        await _load(fetcher, document, uri)
+        await _load_file(fetcher, document, uri)
 
 
-async def _load(fetcher: DocumentFetcher, document: OpenApiDocument, uri: str) -> None:
+async def _load_file(fetcher: DocumentFetcher, document: OpenApiDocument, uri: str) -> None:
     """Add one more file to a document, or take note that it cannot be had."""
     try:
         document.add(uri, await fetcher.read(uri, root_uri=document.uri))
     except DocumentError as error:
-        document.refuse(uri, str(error))
+        document.mark_unavailable(uri, str(error))

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-NEW_CONTAINERS = 200_000
+RELAXED_THRESHOLD = 200_000
 """How many may come before the collector looks: some 40 MB, if all of them were garbage in cycles."""
 
 
@@ -18,30 +18,30 @@ class _GcThreshold:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._users = 0
-        self._before: tuple[int, int, int] | None = None
+        self._depth = 0
+        self._original: tuple[int, int, int] | None = None
 
-    def begin(self) -> None:
+    def enter(self) -> None:
         """Raise the threshold, unless it is higher already or the collector is off."""
         with self._lock:
-            self._users += 1
+            self._depth += 1
             own = gc.get_threshold()
-            if self._users == 1 and gc.isenabled() and 0 < own[0] < NEW_CONTAINERS:
-                self._before = own
-                gc.set_threshold(NEW_CONTAINERS, *own[1:])
+            if self._depth == 1 and gc.isenabled() and 0 < own[0] < RELAXED_THRESHOLD:
+                self._original = own
+                gc.set_threshold(RELAXED_THRESHOLD, *own[1:])
 
-    def end(self) -> None:
+    def exit(self) -> None:
         """Put the threshold back, unless somebody else has changed it meanwhile."""
         with self._lock:
-            self._users -= 1
-            if self._users == 0 and self._before is not None:
-                if gc.get_threshold()[0] == NEW_CONTAINERS:
-                    _let_all_be_old()
-                    gc.set_threshold(*self._before)
-                self._before = None
+            self._depth -= 1
+            if self._depth == 0 and self._original is not None:
+                if gc.get_threshold()[0] == RELAXED_THRESHOLD:
+                    _promote_to_oldest_generation()
+                    gc.set_threshold(*self._original)
+                self._original = None
 
 
-def _let_all_be_old() -> None:
+def _promote_to_oldest_generation() -> None:
     """Count what is new among the old, which are looked at in a full collection: else all of it would be at once.
 
     What somebody has frozen must stay so; then nothing is done.
@@ -51,14 +51,14 @@ def _let_all_be_old() -> None:
         gc.unfreeze()
 
 
-_PATIENCE = _GcThreshold()
+_threshold = _GcThreshold()
 
 
 @contextmanager
-def seldom_collected() -> Iterator[None]:
-    """While this is open in any thread, cycles are looked for once in `NEW_CONTAINERS` new containers."""
-    _PATIENCE.begin()
+def relaxed_gc() -> Iterator[None]:
+    """While this is open in any thread, cycles are looked for once in `RELAXED_THRESHOLD` new containers."""
+    _threshold.enter()
     try:
         yield
     finally:
-        _PATIENCE.end()
+        _threshold.exit()

@@ -51,7 +51,7 @@ class ToolOverride:
     parallel_safe: bool | None = None
     requires_fresh_input: bool | None = None
     timeout_s: float | None = None
-    leave: ApprovalMode = ApprovalMode.ASK
+    approval: ApprovalMode = ApprovalMode.ASK
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

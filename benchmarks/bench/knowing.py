@@ -8,11 +8,12 @@ import asyncio
 import json
 from dataclasses import dataclass, field
 
+from adapters.json_text import compact_json
 from benchmarks.bench.moves import move_of
 from benchmarks.bench.script import Scripts, folded
 from benchmarks.bench.truth import Truth
 from mock_api.llm_server import WireReply, WireRequest
-from runax_cli.models.tokens import O200kCounter, compact_json
+from runax_cli.models.tokens import O200kCounter
 
 _NOTHING = '{"findings":[],"nothing_relevant":true}'
 _PROSE_CHARS = 600

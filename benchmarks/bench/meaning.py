@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from adapters.json_text import compact_json
 from benchmarks.bench.claims import Claim, Section, all_right
 from benchmarks.bench.judged import Asked
 from benchmarks.bench.script import scripts_of
@@ -22,7 +23,7 @@ from benchmarks.questions.check import true_labels
 from runax_cli.core.results import EvidenceKind, RunResult
 from runax_cli.core.untrusted_text import escape_for_prompt
 from runax_cli.executor.labels import LabelField, LabelTask
-from runax_cli.models.tokens import O200kCounter, compact_json
+from runax_cli.models.tokens import O200kCounter
 from runax_cli.runtime.runtime import LABELLER_PROMPTS
 
 MOST_SHARE, TOKENS_A_LABEL = 1.2, 12

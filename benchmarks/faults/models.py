@@ -15,8 +15,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from adapters.base import CallResult, Effect, MemorySource, PageAddress, Pagination, PaginationStyle, ToolSpec
+from adapters.base import CallResult, Effect, PageAddress, Pagination, PaginationStyle, ToolSpec
 from adapters.catalog import ToolCatalog
+from adapters.memory_source import MemorySource
 from benchmarks.faults.misbehaviour import ALLOWED, TOOL, WRITE, Misbehaviour, Script, script_of
 from benchmarks.faults.wild_server import WildServer, serving
 from benchmarks.setting import MISSED

@@ -263,7 +263,9 @@ class Session:
             datasets=self._fetched,
             journal=self.journal,
             history=self.history,
-            policy=WritePolicy(allow_writes=self.allow_writes, approver=self.approver, shows=self.catalog.shown),
+            policy=WritePolicy(
+                allow_writes=self.allow_writes, approver=self.approver, shows=self.catalog.preview_request
+            ),
             meter=meter,
             emitter=emitter,
             budget=budget,

@@ -73,7 +73,7 @@ def approval_prompt(request: ApprovalRequest) -> list[str]:
     body = dict(request.arguments) if shown is None else shown.body
     text = "" if body is None else body if isinstance(body, str) else json.dumps(body, indent=2, ensure_ascii=False)
     rest = len(text) - BODY_SHOWN
-    sent = one_line(tool.locator if shown is None else f"{shown.method} {shown.place}")
+    sent = one_line(tool.locator if shown is None else f"{shown.method} {shown.target}")
     lines = [f"'{one_line(tool.name)}' of '{one_line(tool.source)}' changes data:", f"  {sent}"]
     lines += [f"  {line}" for line in strip_control(text[:BODY_SHOWN]).splitlines()]
     return [*lines, f"  … and {rest:,} more characters not shown"] if rest > 0 else lines
@@ -194,7 +194,7 @@ async def open_conversation(
 
 
 def _notices(runtime: Runtime) -> tuple[str, ...]:
-    n_skipped = len(runtime.catalog.left_out)
+    n_skipped = len(runtime.catalog.skipped)
     skipped = f"skipped {counted(n_skipped, 'part')} of the sources; `runax tools list` shows why" if n_skipped else ""
     model = NOTICE if runtime.registry.config(Role.AGENT).is_rules else ""
     return tuple(notice for notice in (model, skipped, *runtime.configuration.warnings) if notice)

@@ -117,7 +117,7 @@ async def _source(
     source = await open_source(name, part, configuration)
     globs = {name: part.tools}
     try:
-        catalog = await ToolCatalog.load([source], only=configuration.structure.tools, of_source=globs)
+        catalog = await ToolCatalog.load([source], only=configuration.structure.tools, source_globs=globs)
         n_without_credential = await _count_without_credential(source)
     except SourceError as error:
         raise as_runax_error(error) from error
@@ -125,8 +125,8 @@ async def _source(
         await source.aclose()
     tools += catalog.tools
     summary = [await _tools_summary(catalog.tools, configuration, is_all=len(configuration.sources()) == 1)]
-    if catalog.left_out:
-        summary.append(f"skipped {counted(len(catalog.left_out), 'part')}: `runax tools list` shows why")
+    if catalog.skipped:
+        summary.append(f"skipped {counted(len(catalog.skipped), 'part')}: `runax tools list` shows why")
     if n_without_credential:
         summary.append(
             f"{counted(n_without_credential, 'tool')} without a credential: if required, set BASE_API_TOKEN or `auth` "
@@ -143,8 +143,8 @@ async def _count_without_credential(source: ToolSource) -> int:
 
     if not isinstance(source, OpenApiSource):
         return 0
-    await source.reach()
-    return len(await source.unmet())
+    await source.check_reachable()
+    return len(await source.tools_missing_credentials())
 
 
 async def _tools_summary(specs: Sequence[ToolSpec], configuration: Configuration, *, is_all: bool) -> str:

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 
 from starlette.types import ASGIApp
 
+from adapters.json_text import compact_json
 from mock_api.app import create_app, default_resources
 from mock_api.conventions import Collection, every_style
 from mock_api.data import Resource
@@ -20,7 +21,7 @@ from runax_cli.core.errors import UsageError
 from runax_cli.core.exit_codes import ExitCode
 from runax_cli.models.base import Message, ModelReply, ModelRequest, OutputSchema, Role, ToolCall, ToolSchema
 from runax_cli.models.rules import RulesModel
-from runax_cli.models.tokens import O200kCounter, compact_json, request_text
+from runax_cli.models.tokens import O200kCounter, request_text
 
 _MODEL = RulesModel()
 _COUNTER = O200kCounter()

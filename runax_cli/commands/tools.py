@@ -37,7 +37,7 @@ async def list_tools(common: CommonOptions) -> ExitCode:
             rows = [row | _text_columns(row) for row in rows]
         printer.rows("tools", rows, columns=_COLUMNS)
         if not common.output.quiet:
-            for part in catalog.left_out:
+            for part in catalog.skipped:
                 printer.note(f"skipped: {part.path}: {part.why}")
             if configuration.structure.tools and not rows:
                 printer.note(f"no tool matches {', '.join(map(repr, configuration.structure.tools))}")

@@ -11,7 +11,7 @@ from typing import Any, assert_never
 from adapters.base import ToolSpec
 from adapters.catalog import ToolCatalog
 from adapters.clock import SystemClock
-from adapters.json_text import compact_bytes
+from adapters.json_text import compact_json_bytes
 from runax_cli.agent.result.certificate import certificate_line
 from runax_cli.commands.config import configuration_of
 from runax_cli.commands.conversation import approver_of, run_turn
@@ -87,7 +87,7 @@ def _records(dataset: Dataset | None, printer: Printer, *, separator: str = "") 
 def _envelope(outcome: CallOutcome, printer: Printer) -> None:
     """Print the envelope as one JSON object on one line; its `data` is streamed record by record."""
     fields = outcome.envelope.model_dump(mode="json", exclude_none=True, exclude={"data"})
-    printer.json_line(compact_bytes(fields)[:-1], end=',"data":[')
+    printer.json_line(compact_json_bytes(fields)[:-1], end=',"data":[')
     _records(outcome.dataset, printer, separator=",")
     printer.json_line(b"", end="]}\n")
     printer.flush()
@@ -171,7 +171,9 @@ async def run_call(name: str, typed: Sequence[str], common: CommonOptions) -> Ex
         tool = visible(spec)
         arguments = split(tool, typed_arguments(typed, tool))
         approver = approver_of(common, view)
-        policy = WritePolicy(allow_writes=common.call.allow_writes, approver=approver, shows=setup.catalog.shown)
+        policy = WritePolicy(
+            allow_writes=common.call.allow_writes, approver=approver, shows=setup.catalog.preview_request
+        )
         await _require_approval(spec, arguments, policy)
         call = _read_all(spec, arguments, setup, timeout_s=configuration.settings.timeout)
         outcome = await run_turn(call, before_abort=view.close)

@@ -13,7 +13,7 @@ from typing import Protocol
 from adapters.base import Json, PaginationStyle, ToolSpec
 from adapters.clock import Clock
 from adapters.errors import SourceError
-from adapters.json_text import compact
+from adapters.json_text import compact_json
 from adapters.pagination import first_address, read_page
 from adapters.pagination.probe.probe import ProbeResult, probe
 from runax_cli.core.event_types import CallProbed, ChunkingPlanned, PagingDetected, StrategyChosen
@@ -197,7 +197,7 @@ class DryRunExecutor:
     def _measured(self, found: ProbeResult, sample: tuple[Json, ...], call: DecidedCall) -> tuple[SizeEstimate, int]:
         """Blocking: the first measurement loads the vocabulary."""
         is_all = found.total is not None and len(sample) >= found.total
-        text = "\n".join(compact(record) for record in sample)
+        text = "\n".join(compact_json(record) for record in sample)
         n_bytes = len(text.encode("utf-8", "replace"))
         counted = self._counter.count(text) if sample else 0
         estimate = SizeEstimate(
@@ -211,7 +211,8 @@ class DryRunExecutor:
     def _read_share(self, sample: tuple[Json, ...]) -> float:
         """Blocking. Long texts stay what they are, and short fields cost little more than their values."""
         units = (
-            ChunkUnit(row=n, page=0, text=compact(r), load=TextWeight(), whole_chars=0) for n, r in enumerate(sample, 1)
+            ChunkUnit(row=n, page=0, text=compact_json(r), load=TextWeight(), whole_chars=0)
+            for n, r in enumerate(sample, 1)
         )
         chunk = Chunk(index=1, units=tuple(units))
         return self._counter.count(laid_out(chunk)) / max(1, self._counter.count(chunk.text()))

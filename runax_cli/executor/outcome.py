@@ -10,7 +10,7 @@ from enum import IntEnum, StrEnum
 from typing import Any, Literal, Protocol, TypeAlias
 
 from adapters.base import Effect, JsonObject, Pagination, PaginationStyle, ToolSpec
-from adapters.json_text import compact
+from adapters.json_text import compact_json
 from runax_cli.core.budget import Budget
 from runax_cli.core.events import Emitter
 from runax_cli.core.results import CallReport, Coverage, StoredModel
@@ -76,7 +76,7 @@ class ResultEnvelope(StoredModel):
         fields = {name: getattr(self, name) for name in type(self).model_fields}
         if self.error is not None:
             fields["error"] = self.error.model_dump(mode="json", exclude_none=True)
-        return compact({name: value for name, value in fields.items() if value is not None})
+        return compact_json({name: value for name, value in fields.items() if value is not None})
 
     @classmethod
     def failed(cls, tool: str, fault: ToolFault, *, hint: str | None = None) -> "ResultEnvelope":
@@ -179,7 +179,7 @@ class DecidedCall:
     @property
     def words(self) -> str:
         """Tool and arguments in short, as lists of datasets tell where each came from."""
-        return f"{self.tool.name} {compact(self.arguments)}"[:_WORDS_CHARS]
+        return f"{self.tool.name} {compact_json(self.arguments)}"[:_WORDS_CHARS]
 
     @property
     def is_repeatable(self) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from adapters.base import Json
-from adapters.json_text import compact_bytes
+from adapters.json_text import compact_json_bytes
 from runax_cli.core.errors import StoreError
 from runax_cli.core.event_types import Warned
 from runax_cli.core.events import Emitter
@@ -79,4 +79,4 @@ class RunCache:
 
 def key_of(*parts: Json) -> str:
     """The key of a unit: a digest of everything that its result depends on."""
-    return hashlib.sha256(compact_bytes(list(parts))).hexdigest()
+    return hashlib.sha256(compact_json_bytes(list(parts))).hexdigest()

@@ -63,9 +63,9 @@ class WritePolicy:
         """Whether this call may be made."""
         if tool.effect is Effect.READ:
             return True
-        if tool.leave is ApprovalMode.DENY:
+        if tool.approval is ApprovalMode.DENY:
             return False
-        if self.allow_writes or tool.leave is ApprovalMode.ALLOW:
+        if self.allow_writes or tool.approval is ApprovalMode.ALLOW:
             return True
         return await self.approver.approve(ApprovalRequest(tool, arguments, await self._shown(tool, arguments)))
 

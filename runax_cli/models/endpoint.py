@@ -13,7 +13,7 @@ import httpx2
 import openai
 
 from adapters.clock import Clock
-from adapters.http.body_limits import BodyTooLarge, Heard, MaxSizeClient
+from adapters.http.body_limits import BodyTooLarge, MaxSizeClient, OnHeaders
 from runax_cli.core.errors import ModelError
 from runax_cli.models.endpoint_errors import HttpRefusal, StatusError, excerpt, retry_after_s
 from runax_cli.models.wire import Payload, UnusableReply, as_object, text_or_empty
@@ -45,7 +45,7 @@ class Endpoint:
         timeout_s: float,
         clock: Clock,
         max_bytes: int = MAX_REPLY_BYTES,
-        heard: Heard = _ignore_headers,
+        heard: OnHeaders = _ignore_headers,
     ) -> None:
         self.base_url = base_url
         self.api_key = api_key
@@ -54,7 +54,7 @@ class Endpoint:
             base_url=base_url,
             api_key=api_key or _NO_KEY,
             max_retries=0,
-            http_client=MaxSizeClient(max_bytes=max_bytes, heard=heard, timeout=timeout_s, follow_redirects=False),
+            http_client=MaxSizeClient(max_bytes=max_bytes, on_headers=heard, timeout=timeout_s, follow_redirects=False),
         )
 
     async def send(self, path: str, body: Payload, *, headers: Mapping[str, str]) -> Payload:

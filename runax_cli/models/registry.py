@@ -179,7 +179,7 @@ class ModelRegistry:
             api_key=config.api_key,
             timeout_s=config.timeout_s,
             clock=self._clock,
-            heard=self._gate(config).pace.told,
+            heard=self._gate(config).pace.update,
         )
         return EndpointModel(
             config.name,

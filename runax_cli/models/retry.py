@@ -30,7 +30,7 @@ class RequestGate:
 
     def claim_s(self) -> float:
         """Seconds until the next request may leave; it counts as sent."""
-        return self.pace.claim_s()
+        return self.pace.reserve_s()
 
     def require_open(self, model: str) -> None:
         """Raise ModelError where the endpoint is to be left alone."""
@@ -42,21 +42,21 @@ class RequestGate:
 
     def answered(self) -> None:
         """A reply came."""
-        self._breaker.answered()
+        self._breaker.record_success()
 
     def failed(self, error: ModelError) -> None:
         """No reply came: a refusal or a reply of no use comes from an endpoint that works."""
         if error.retry_after_s is not None:
-            self.pace.refused(error.retry_after_s)
+            self.pace.pause_for(error.retry_after_s)
         is_outage = error.retryable and not isinstance(error, UnusableReply)
         if is_outage and (error.status is None or error.status >= _BROKEN):
-            self._breaker.failed(str(error))
+            self._breaker.record_failure(str(error))
         else:
-            self._breaker.answered()
+            self._breaker.record_success()
 
     def left(self) -> None:
         """Whoever asked went away before the reply."""
-        self._breaker.left()
+        self._breaker.release()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,14 +8,14 @@ import asyncio
 import base64
 import gzip
 import hashlib
-import json
 import math
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import Any, Protocol
+from typing import Protocol
 
+from adapters.json_text import compact_json
 from runax_cli.models.base import ByteCounter, ModelRequest, TokenCounter
 from runax_cli.models.structured_output import schema_instruction
 
@@ -249,11 +249,6 @@ def _text_parts(request: ModelRequest) -> Iterator[str]:
         yield compact_json(tool.parameters)
     if request.output is not None:
         yield f"{request.output.name} {schema_instruction(request.output)}"
-
-
-def compact_json(value: Any) -> str:
-    """JSON without white space and with its letters as they are: the cheapest form in tokens."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def measure(request: ModelRequest, counter: CalibratedCounter) -> RequestSize:

@@ -12,23 +12,13 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
-from adapters.base import (
-    ApprovalMode,
-    CallResult,
-    Json,
-    OnEvent,
-    PageAddress,
-    Pagination,
-    PaginationStyle,
-    ToolList,
-    ToolSource,
-    nobody,
-)
+from adapters.base import ApprovalMode, CallResult, Json, PageAddress, Pagination, PaginationStyle, ToolList, ToolSource
 from adapters.catalog import ToolCatalog
 from adapters.clock import Clock
 from adapters.errors import ConnectionFailed, DocumentError, MissingCredential, SourceError, TimedOut
 from adapters.mcp.settings import McpSettings
 from adapters.openapi.settings import ANY_SCHEME, OAuthClient, OpenApiSettings, ToolOverride
+from adapters.source_events import OnEvent, ignore_events
 from runax_cli.core.errors import ConfigurationError, RunaxError, SourceUnavailable, sentence
 from runax_cli.core.paths import cache_folder
 from runax_cli.settings.file_schema import (
@@ -60,7 +50,7 @@ class UnopenedSource:
         arguments: Mapping[str, Json],  # noqa: ARG002
         page: PageAddress | None = None,  # noqa: ARG002
         *,
-        observer: OnEvent = nobody,  # noqa: ARG002
+        observer: OnEvent = ignore_events,  # noqa: ARG002
     ) -> CallResult:
         """Raises the error of opening."""
         raise self.error
@@ -91,7 +81,7 @@ async def open_catalog(configuration: Configuration, *, clock: Clock | None = No
             catalog = await ToolCatalog.load(
                 sources,
                 only=configuration.structure.tools,
-                of_source={name: part.tools for name, part in parts.items()},
+                source_globs={name: part.tools for name, part in parts.items()},
             )
         yield catalog
 
@@ -190,7 +180,7 @@ def _override(operation: OperationSettings) -> ToolOverride:
         parallel_safe=operation.parallel_safe,
         requires_fresh_input=operation.requires_fresh_input,
         timeout_s=operation.timeout,
-        leave=ApprovalMode(operation.write),
+        approval=ApprovalMode(operation.write),
     )
 
 

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from adapters.base import CallResult, Effect, MemorySource, PageAddress, Pagination, PaginationStyle, ToolSpec
+from adapters.base import CallResult, Effect, PageAddress, Pagination, PaginationStyle, ToolSpec
 from adapters.catalog import ToolCatalog
 from adapters.errors import SourceError
+from adapters.memory_source import MemorySource
 from runax_cli.agent.session import Session, TurnLimits
 from runax_cli.core.budget import Amount, Budget, Limits
 from runax_cli.core.events import CollectingSink

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from adapters.base import CallResult, MemorySource, PageAddress, Pagination, PaginationStyle, ToolSpec
+from adapters.base import CallResult, PageAddress, Pagination, PaginationStyle, ToolSpec
 from adapters.catalog import ToolCatalog
 from adapters.clock import SystemClock
+from adapters.memory_source import MemorySource
 from runax_cli.agent.session import Session, TurnLimits
 from runax_cli.core.events import CollectingSink
 from runax_cli.core.results import RunResult, RunStatus

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from adapters.base import MemorySource, ToolSpec
+from adapters.base import ToolSpec
 from adapters.catalog import ToolCatalog
+from adapters.memory_source import MemorySource
 from adapters.openapi.adapter import OpenApiSource
 from adapters.openapi.settings import OpenApiSettings
 from runax_cli.agent.loop.toolbox import FOUND_AT_ONCE, ToolLimits, ToolRegistry, ToolSelection

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from adapters.base import CallResult, MemorySource, PageAddress, Pagination, PaginationStyle, ToolSpec
+from adapters.base import CallResult, PageAddress, Pagination, PaginationStyle, ToolSpec
 from adapters.catalog import ToolCatalog
 from adapters.errors import TimedOut
+from adapters.memory_source import MemorySource
 from runax_cli.agent import prompts
 from runax_cli.agent.session import Session, TurnLimits
 from runax_cli.core.events import CollectingSink

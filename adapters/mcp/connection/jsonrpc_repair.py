@@ -8,7 +8,7 @@ reply does not say so, is told to it.
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from adapters.base import Json, JsonObject
-from adapters.json_text import sound
+from adapters.json_text import fix_surrogates
 from adapters.mcp.content.lenient_json import value_at
 
 _NOISE = " \t\r\n\f\v\ufeff\x00"
@@ -61,7 +61,7 @@ def _values(text: str) -> Iterator[Json]:
             end = start + 1
             continue
         if isinstance(value, dict | list):
-            yield sound(value)
+            yield fix_surrogates(value)
 
 
 def _message(value: JsonObject, pending: Mapping[RequestId, str]) -> JsonObject | None:

@@ -34,7 +34,7 @@ from mcp.types import (
 
 from adapters.base import JsonObject
 from adapters.errors import ConnectionFailed, HttpStatusError, SourceError
-from adapters.http.transport import retry_after_s
+from adapters.http.retry import parse_retry_after
 from adapters.mcp.connection.errors import FailureContext, connection_failed, failure_of, mask_of, timed_out
 from adapters.mcp.connection.sdk_bridge import SdkBridge, raw_of
 from adapters.mcp.connection.transports import StderrTail, TransportOption, transport_to, ways_to
@@ -242,7 +242,7 @@ class McpConnection:
         self.heard(response.headers)
         if response.status_code >= httpx2.codes.BAD_REQUEST:
             self._status = response.status_code
-            self._retry_after_s = retry_after_s(response.headers.get("retry-after"), now=time.time())
+            self._retry_after_s = parse_retry_after(response.headers.get("retry-after"), now=time.time())
 
     def _sdk_client(self, wire: SdkBridge, way: TransportOption) -> Client:
         return Client(

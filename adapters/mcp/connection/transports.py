@@ -19,8 +19,8 @@ from mcp.client import Transport
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
-from adapters.http.secret_mask import SecretMask, quiet_http_logs
-from adapters.http.url_safety import guard
+from adapters.http.secret_mask import SecretMask, hide_secrets_in_http_logs
+from adapters.http.url_safety import block_metadata_addresses
 from adapters.mcp.connection.http_repair import RepairingClient
 from adapters.mcp.connection.stdio import process_client
 from adapters.mcp.settings import McpSettings
@@ -167,7 +167,7 @@ def _http(settings: McpSettings, heard: Heard) -> httpx2.AsyncClient:
 
     Reading may take long because a session keeps a stream open; every request has its own limit.
     """
-    quiet_http_logs()
+    hide_secrets_in_http_logs()
     limits = httpx2.Timeout(settings.timeout_s, read=max(_READ_S, settings.timeout_s))
     client = RepairingClient(
         max_bytes=settings.max_bytes,
@@ -176,7 +176,7 @@ def _http(settings: McpSettings, heard: Heard) -> httpx2.AsyncClient:
         timeout=limits,
         event_hooks={"response": [heard]},
     )
-    return guard(client, (settings.url,))
+    return block_metadata_addresses(client, (settings.url,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,9 +195,9 @@ class _GuardedClientFactory:
         auth: httpx2.Auth | None = None,
     ) -> httpx2.AsyncClient:
         """A client."""
-        quiet_http_logs()
+        hide_secrets_in_http_logs()
         client = httpx2.AsyncClient(headers=headers, timeout=timeout or httpx2.Timeout(_READ_S), auth=auth)
-        return guard(client, (self.url,))
+        return block_metadata_addresses(client, (self.url,))
 
 
 def _headers(settings: McpSettings) -> dict[str, str]:

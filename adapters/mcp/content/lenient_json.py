@@ -15,7 +15,7 @@ from itertools import combinations
 from typing import NoReturn
 
 from adapters.base import Json, JsonObject
-from adapters.json_text import sound, sound_text
+from adapters.json_text import fix_surrogates, fix_surrogates_in_text
 
 _DEPTH = 100
 _MARK = re.compile(
@@ -187,7 +187,7 @@ def _text(mark: str) -> str:
     body = mark.lstrip("bBuU")[1:-1]
     if "\\" not in body:
         return body
-    return sound_text(_ESCAPE.sub(_unescaped, body))
+    return fix_surrogates_in_text(_ESCAPE.sub(_unescaped, body))
 
 
 def _unescaped(match: re.Match[str]) -> str:
@@ -299,7 +299,7 @@ def value_at(text: str, start: int) -> tuple[Json, int]:
         value, end = _DECODER.raw_decode(text, start)
     except ValueError:
         return read_nearly(text, start)
-    return (sound(value) if text.find("\\u", start, end) >= 0 else value), end
+    return (fix_surrogates(value) if text.find("\\u", start, end) >= 0 else value), end
 
 
 def integer(digits: str) -> int | str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import orjson
 
 from adapters.base import Json, JsonObject
-from adapters.json_text import sound
+from adapters.json_text import fix_surrogates
 from adapters.mcp.content.lenient_json import LenientParseError, integer, read_nearly, read_sequence, together, value_at
 from adapters.mcp.content.prose_signals import facts_in
 from adapters.mcp.content.text_tables import (
@@ -154,7 +154,7 @@ def _value(text: str) -> Json:
 def _lenient_json(text: str) -> Json:
     """JSON with line breaks inside of texts, and with numbers that the fast parser refuses."""
     value = json.loads(text, strict=False, parse_int=integer, parse_constant=lambda _: None)
-    return sound(value) if "\\u" in text else value
+    return fix_surrogates(value) if "\\u" in text else value
 
 
 def _whole_nearly(text: str) -> Json:

@@ -13,20 +13,21 @@ from urllib.parse import quote_plus, urlencode
 
 import httpx2
 
-from adapters.base import Json, OnEvent
+from adapters.base import Json
 from adapters.clock import Clock
 from adapters.errors import HttpStatusError, SourceError, TokenRequestFailed
 from adapters.http.secret_mask import SecretMask
 from adapters.http.transport import HttpLimits, HttpRequest, HttpTransport
 from adapters.openapi.settings import OAuthClient
+from adapters.source_events import OnEvent
 
 _MAX_BYTES = 2**20
-_MARGIN_S = 30.0
-_ERROR = re.compile(r'"error"\s*:\s*"(\w+)"')
-_CODES = frozenset(
+_EXPIRY_MARGIN_S = 30.0
+_ERROR_FIELD = re.compile(r'"error"\s*:\s*"(\w+)"')
+_STANDARD_CODES = frozenset(
     {"invalid_request", "invalid_client", "invalid_grant", "unauthorized_client", "unsupported_grant_type"}
 ) | {"invalid_scope"}
-_OTHER_WAY = frozenset({"invalid_client", "invalid_request"})
+_RETRY_IN_BODY_CODES = frozenset({"invalid_client", "invalid_request"})
 """Error codes of a 400 after which the credentials are tried in the body: the server did not see them in the header."""
 _TOKEN = re.compile(r"[\x21-\x7e]+")
 
@@ -36,10 +37,10 @@ class _CachedToken:
     """A token and the monotonic second from which it is no longer used; None where only a refusal ends it."""
 
     value: str
-    until_s: float | None
+    expires_at: float | None
 
-    def is_good(self, now_s: float) -> bool:
-        return self.until_s is None or now_s < self.until_s
+    def is_valid(self, now_s: float) -> bool:
+        return self.expires_at is None or now_s < self.expires_at
 
 
 class TokenCache:
@@ -62,73 +63,73 @@ class TokenCache:
         self._clock, self._mask, self._timeout_s = clock, mask, timeout_s
         limits = HttpLimits(timeout_s=timeout_s, max_attempts=max_attempts, max_bytes=_MAX_BYTES)
         self._transport = HttpTransport(source, http, mask=mask, limits=limits, clock=clock)
-        self._kept: _CachedToken | None = None
-        self._fetching, self._n_fetches = asyncio.Lock(), 0
-        self._failure: TokenRequestFailed | None = None
-        self._is_in_body = False
+        self._cached: _CachedToken | None = None
+        self._lock, self._n_fetches = asyncio.Lock(), 0
+        self._last_error: TokenRequestFailed | None = None
+        self._sends_id_in_body = False
 
     async def token(self, observer: OnEvent) -> str:
         """The token in force. Raises TokenRequestFailed."""
         n_before = self._n_fetches
-        async with self._fetching:
-            if self._kept is not None and self._kept.is_good(self._clock.monotonic()):
-                return self._kept.value
-            failure = self._failure
+        async with self._lock:
+            if self._cached is not None and self._cached.is_valid(self._clock.monotonic()):
+                return self._cached.value
+            failure = self._last_error
             if self._n_fetches != n_before and failure is not None:
                 text, code = str(failure), failure.code
-                raise self._refused(text, code=code, is_retryable=failure.is_retryable, requests=0)
+                raise self._error(text, code=code, is_retryable=failure.is_retryable, requests=0)
             try:
-                return await self._renewed(observer)
+                return await self._refresh(observer)
             except TokenRequestFailed as error:
-                self._failure = error
+                self._last_error = error
                 raise
             finally:
                 self._n_fetches += 1
 
-    def drop(self, token: str) -> None:
+    def invalidate(self, token: str) -> None:
         """Use a token no more; one that took its place stays."""
-        if self._kept is not None and self._kept.value == token:
-            self._kept = None
+        if self._cached is not None and self._cached.value == token:
+            self._cached = None
 
-    async def _renewed(self, observer: OnEvent) -> str:
-        self._failure = None
+    async def _refresh(self, observer: OnEvent) -> str:
+        self._last_error = None
         try:
             async with asyncio.timeout(self._timeout_s):
-                self._kept = await self._fetched(observer)
+                self._cached = await self._fetch(observer)
         except TimeoutError:
-            raise self._refused(f"it did not answer within {self._timeout_s:g} s", is_retryable=True) from None
+            raise self._error(f"it did not answer within {self._timeout_s:g} s", is_retryable=True) from None
         except HttpStatusError as error:
-            code = _code(error)
-            why = f"it answered {error.status}" + (f" '{code}'" if code else "") + _hint(code)
-            raise self._refused(why, code=code, is_retryable=error.is_retryable, requests=error.requests) from None
+            code = _error_code(error)
+            why = f"it answered {error.status}" + (f" '{code}'" if code else "") + _hint_for(code)
+            raise self._error(why, code=code, is_retryable=error.is_retryable, requests=error.requests) from None
         except SourceError as error:
-            raise self._refused(str(error), is_retryable=error.is_retryable, requests=error.requests) from None
-        return self._kept.value
+            raise self._error(str(error), is_retryable=error.is_retryable, requests=error.requests) from None
+        return self._cached.value
 
-    async def _fetched(self, observer: OnEvent) -> _CachedToken:
+    async def _fetch(self, observer: OnEvent) -> _CachedToken:
         started_s = self._clock.monotonic()
         try:
-            body = await self._asked(observer)
+            body = await self._request(observer)
         except HttpStatusError as error:
-            is_other_way = error.status == 401 or (error.status == 400 and _code(error) in _OTHER_WAY)
-            if self._is_in_body or not is_other_way:
+            is_other_way = error.status == 401 or (error.status == 400 and _error_code(error) in _RETRY_IN_BODY_CODES)
+            if self._sends_id_in_body or not is_other_way:
                 raise
-            self._is_in_body = True
+            self._sends_id_in_body = True
             try:
-                body = await self._asked(observer)
+                body = await self._request(observer)
             except BaseException:
-                self._is_in_body = False
+                self._sends_id_in_body = False
                 raise
-        return self._read(body, started_s)
+        return self._parse(body, started_s)
 
-    async def _asked(self, observer: OnEvent) -> bytes:
+    async def _request(self, observer: OnEvent) -> bytes:
         """The body of the token server's answer; the client says who it is in the header, or in the body."""
         client, headers = self._client, [("accept", "application/json")]
         name, secret = client.client_id.get_secret_value().strip(), client.client_secret.get_secret_value().strip()
         form = {"grant_type": "client_credentials", "scope": client.scope, "audience": client.audience}
         basic = base64.b64encode(f"{quote_plus(name)}:{quote_plus(secret)}".encode()).decode()
         self._mask.add((secret, basic))
-        if self._is_in_body:
+        if self._sends_id_in_body:
             form |= {"client_id": name, "client_secret": secret}
         else:
             headers.append(("authorization", f"Basic {basic}"))
@@ -138,11 +139,11 @@ class TokenCache:
             headers=(*headers, ("content-type", "application/x-www-form-urlencoded")),
             body=urlencode({key: value for key, value in form.items() if value}).encode(),
             is_repeatable=True,
-            is_followed=False,
+            follows_redirects=False,
         )
         return await self._transport.fetch(request, observer=observer)
 
-    def _read(self, body: bytes, started_s: float) -> _CachedToken:
+    def _parse(self, body: bytes, started_s: float) -> _CachedToken:
         """The token of an answer. What is no token is not repeated in the error."""
         try:
             answer: Json = json.loads(body)
@@ -151,18 +152,16 @@ class TokenCache:
         fields = answer if isinstance(answer, dict) else {}
         token, kind = fields.get("access_token"), fields.get("token_type")
         if not isinstance(token, str) or not _TOKEN.fullmatch(token):
-            raise self._refused("its answer has no usable 'access_token'")
+            raise self._error("its answer has no usable 'access_token'")
         self._mask.add((token,))
         if isinstance(kind, str) and kind.strip().lower() != "bearer":
-            raise self._refused("its token is of another type than 'Bearer'")
-        lifetime_s = _seconds(fields.get("expires_in"))
+            raise self._error("its token is of another type than 'Bearer'")
+        lifetime_s = _lifetime_s(fields.get("expires_in"))
         if lifetime_s is None:
             return _CachedToken(token, None)
-        return _CachedToken(token, started_s + lifetime_s - min(_MARGIN_S, lifetime_s / 2))
+        return _CachedToken(token, started_s + lifetime_s - min(_EXPIRY_MARGIN_S, lifetime_s / 2))
 
-    def _refused(
-        self, why: str, *, code: str = "", is_retryable: bool = False, requests: int = 1
-    ) -> TokenRequestFailed:
+    def _error(self, why: str, *, code: str = "", is_retryable: bool = False, requests: int = 1) -> TokenRequestFailed:
         place = str(self._url.copy_with(query=None, fragment=None, userinfo=b""))
         prefix = f"no token for the scheme '{self._scheme}' from '{place}': "
         error = TokenRequestFailed(
@@ -176,13 +175,13 @@ class TokenCache:
         return error
 
 
-def _code(error: HttpStatusError) -> str:
+def _error_code(error: HttpStatusError) -> str:
     """The error code of RFC 6749, section 5.2; empty for any other."""
-    found = _ERROR.search(error.body)
-    return found.group(1) if found and found.group(1) in _CODES else ""
+    found = _ERROR_FIELD.search(error.body)
+    return found.group(1) if found and found.group(1) in _STANDARD_CODES else ""
 
 
-def _hint(code: str) -> str:
+def _hint_for(code: str) -> str:
     match code:
         case "invalid_client":
             return "; check the values of the variables that 'client_id' and 'client_secret' name"
@@ -192,7 +191,7 @@ def _hint(code: str) -> str:
             return ""
 
 
-def _seconds(value: Json) -> float | None:
+def _lifetime_s(value: Json) -> float | None:
     """A lifetime, as a number or its text; None where nothing usable is said."""
     try:
         seconds = float(value) if isinstance(value, int | float | str) and not isinstance(value, bool) else -1.0

@@ -14,59 +14,61 @@ from enum import StrEnum
 from adapters.base import Json, SkippedTool
 from adapters.openapi.document import swagger2 as swagger
 from adapters.openapi.document.document import BrokenReference, DocumentNode, DocumentNotLoaded, OpenApiDocument
-from adapters.openapi.operation.model import ParameterLocation, entries
+from adapters.openapi.operation.model import ParameterLocation, find_operations
 from adapters.openapi.settings import ANY_SCHEME, OAuthClient, OpenApiSettings
 
-Place = tuple[ParameterLocation, str]
+CredentialPlace = tuple[ParameterLocation, str]
 
-_STATED = re.compile(r"(header|query|cookie)\s+(\S(?:.*\S)?)", re.IGNORECASE)
-_HOLDERS = frozenset({ParameterLocation.HEADER.value, ParameterLocation.QUERY.value})
-_BREAKS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+")
-_SURE = re.compile(r"(?:.* )?(?:api ?key|(?:app|application|subscription|developer) key|(?:access|auth|api) ?token)")
-_LIKELY = re.compile(r"(?:.* )?(?:key|token|appid)")
-_OTHER = re.compile(r"\b(?:page|next|continuation|sync|cursor|idempotency|idempotent|csrf|xsrf)\b")
-_ABOUT_ACCESS = re.compile(r"\bapi\b|\bauth|\bcredential|\bsecret|\baccount\b|\baccess\b", re.IGNORECASE)
-_LEAST_SHARE = 0.5
+_PLACE_SETTING = re.compile(r"(header|query|cookie)\s+(\S(?:.*\S)?)", re.IGNORECASE)
+_CREDENTIAL_LOCATIONS = frozenset({ParameterLocation.HEADER.value, ParameterLocation.QUERY.value})
+_WORD_BREAK = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+")
+_CERTAIN_NAME = re.compile(
+    r"(?:.* )?(?:api ?key|(?:app|application|subscription|developer) key|(?:access|auth|api) ?token)"
+)
+_LIKELY_NAME = re.compile(r"(?:.* )?(?:key|token|appid)")
+_OTHER_TOKEN = re.compile(r"\b(?:page|next|continuation|sync|cursor|idempotency|idempotent|csrf|xsrf)\b")
+_ACCESS_WORDS = re.compile(r"\bapi\b|\bauth|\bcredential|\bsecret|\baccount\b|\baccess\b", re.IGNORECASE)
+_MIN_OPERATION_SHARE = 0.5
 """Of the operations: a parameter that fewer have is a filter and not what lets a caller in."""
 
 
-def stated_place(name: str) -> Place | None:
+def parse_credential_place(name: str) -> CredentialPlace | None:
     """The place that a name in `auth` says, as in `header X-Api-Key`; None where it is the name of a scheme."""
-    match = _STATED.fullmatch(name.strip())
+    match = _PLACE_SETTING.fullmatch(name.strip())
     return (ParameterLocation(match[1].lower()), match[2]) if match else None
 
 
-def shown_place(document: OpenApiDocument) -> Place | None:
+def find_credential_parameter(document: OpenApiDocument) -> CredentialPlace | None:
     """The parameter that holds the credential of a document without schemes; None where none or several could."""
-    found: Counter[Place] = Counter()
+    found: Counter[CredentialPlace] = Counter()
     operations = 0
-    for parameters in _operations(document):
+    for parameters in _parameters_by_operation(document):
         operations += 1
-        found.update({place for one in parameters if (place := _credential_in(one)) is not None})
-    common = [place for place, count in found.items() if count >= operations * _LEAST_SHARE]
+        found.update({place for one in parameters if (place := _as_credential_place(one)) is not None})
+    common = [place for place, count in found.items() if count >= operations * _MIN_OPERATION_SHARE]
     return common[0] if len({(location, name.lower()) for location, name in common}) == 1 else None
 
 
-def _operations(document: OpenApiDocument) -> Iterator[list[DocumentNode]]:
+def _parameters_by_operation(document: OpenApiDocument) -> Iterator[list[DocumentNode]]:
     """The parameters of each operation, those of its path included; what another file holds is passed over."""
     for path, item in document.root.child("paths").members():
         try:
-            for entry in entries(document, item, path, []):
+            for entry in find_operations(document, item, path, []):
                 nodes = [*entry.item.child("parameters").children(), *entry.operation.child("parameters").children()]
                 yield [document.resolve(node) for node in nodes]
         except (BrokenReference, DocumentNotLoaded):
             continue
 
 
-def _credential_in(parameter: DocumentNode) -> Place | None:
+def _as_credential_place(parameter: DocumentNode) -> CredentialPlace | None:
     location, name = parameter.fields.get("in"), parameter.fields.get("name")
-    if location not in _HOLDERS or not isinstance(name, str):
+    if location not in _CREDENTIAL_LOCATIONS or not isinstance(name, str):
         return None
-    words = _BREAKS.sub(" ", name).strip().lower()
+    words = _WORD_BREAK.sub(" ", name).strip().lower()
     about = str(parameter.fields.get("description") or "")
-    is_certain = location == ParameterLocation.HEADER or _ABOUT_ACCESS.search(about)
-    is_it = _SURE.fullmatch(words) or (_LIKELY.fullmatch(words) and is_certain)
-    return (ParameterLocation(location), name) if is_it and not _OTHER.search(words) else None
+    is_certain = location == ParameterLocation.HEADER or _ACCESS_WORDS.search(about)
+    is_it = _CERTAIN_NAME.fullmatch(words) or (_LIKELY_NAME.fullmatch(words) and is_certain)
+    return (ParameterLocation(location), name) if is_it and not _OTHER_TOKEN.search(words) else None
 
 
 class CredentialKind(StrEnum):
@@ -101,9 +103,9 @@ class Credential:
     token: str | None = None
 
 
-_TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+\Z")
+_HTTP_TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+\Z")
 """What a header or a cookie may be called."""
-_PLACES = {"header": ParameterLocation.HEADER, "query": ParameterLocation.QUERY, "cookie": ParameterLocation.COOKIE}
+_LOCATIONS = {"header": ParameterLocation.HEADER, "query": ParameterLocation.QUERY, "cookie": ParameterLocation.COOKIE}
 _BEARER = SecurityScheme(ANY_SCHEME, CredentialKind.BEARER)
 
 
@@ -118,7 +120,7 @@ class MissingScheme(Exception):
 class Security:
     """The schemes of one document, and the credentials and clients of one source.
 
-    `always` are schemes that no document states: they go along with every request.
+    `extra` are schemes that no document states: they go along with every request.
     """
 
     def __init__(
@@ -127,52 +129,54 @@ class Security:
         default: Json,
         settings: OpenApiSettings,
         *,
-        always: tuple[SecurityScheme, ...] = (),
+        extra: tuple[SecurityScheme, ...] = (),
     ) -> None:
-        self._schemes, self._default, self._always = schemes, default, always
+        self._schemes, self._default, self._extra = schemes, default, extra
         values = {name: secret.get_secret_value().strip() for name, secret in settings.credentials.items()}
         self._values = {name: value for name, value in values.items() if value}
         self._clients = settings.clients
 
-    def chosen(self, stated: DocumentNode | None) -> tuple[SecurityScheme, ...]:
+    def select(self, stated: DocumentNode | None) -> tuple[SecurityScheme, ...]:
         """The schemes that a request of an operation meets; `stated` is its own requirement, else the document's holds.
 
         They are those of the first alternative that can be met whole. Where the document requires nothing anywhere,
         what is configured goes along all the same. Raises MissingScheme.
         """
         try:
-            return _apart((*self._always, *self._required(stated)))
+            return _without_conflicts((*self._extra, *self._required(stated)))
         except MissingScheme:
-            if self._always:
-                return self._always
+            if self._extra:
+                return self._extra
             raise
 
     def _required(self, stated: DocumentNode | None) -> tuple[SecurityScheme, ...]:
         requirement = self._default if stated is None else stated.value
         if requirement is None:
-            return self._unasked()
-        alternatives = [_names(alternative) for alternative in requirement] if isinstance(requirement, list) else []
-        met = [names for names in alternatives if names and all(self._is_met(name) for name in names)]
+            return self._configured_schemes()
+        alternatives = (
+            [_scheme_names(alternative) for alternative in requirement] if isinstance(requirement, list) else []
+        )
+        met = [names for names in alternatives if names and all(self._has_credential(name) for name in names)]
         if met:
-            return _apart(self._schemes[name] for name in met[0])
+            return _without_conflicts(self._schemes[name] for name in met[0])
         if not alternatives or () in alternatives:
             return ()
         raise MissingScheme(alternatives[0])
 
-    def _unasked(self) -> tuple[SecurityScheme, ...]:
+    def _configured_schemes(self) -> tuple[SecurityScheme, ...]:
         """All schemes that the settings name, else the first that any credential will do for."""
         named = [one for one in self._schemes.values() if one.name in self._values or self._is_client(one.name)]
-        usable = named or [one for one in self._schemes.values() if self._is_met(one.name)][:1]
-        if usable or self._schemes or self._always:
-            return _apart(usable)
+        usable = named or [one for one in self._schemes.values() if self._has_credential(one.name)][:1]
+        if usable or self._schemes or self._extra:
+            return _without_conflicts(usable)
         return (_BEARER,) if ANY_SCHEME in self._values or ANY_SCHEME in self._clients else ()
 
     @property
-    def is_bare(self) -> bool:
+    def has_no_credentials(self) -> bool:
         """Whether nothing is configured to be let in by."""
         return not self._values and not self._clients
 
-    def client(self, scheme: SecurityScheme) -> OAuthClient | None:
+    def oauth_client(self, scheme: SecurityScheme) -> OAuthClient | None:
         """The client that gets the tokens of a scheme; None where its credential is at hand."""
         if scheme.kind is not CredentialKind.BEARER or scheme.name in self._values:
             return None
@@ -182,11 +186,11 @@ class Security:
     def _is_client(self, name: str) -> bool:
         return name in self._clients and self._schemes[name].kind is CredentialKind.BEARER
 
-    def _is_met(self, name: str) -> bool:
+    def _has_credential(self, name: str) -> bool:
         if name not in self._schemes:
             return False
         has_value = name in self._values or ANY_SCHEME in self._values
-        return has_value or self.client(self._schemes[name]) is not None
+        return has_value or self.oauth_client(self._schemes[name]) is not None
 
     def credential(self, scheme: SecurityScheme, token: str | None = None) -> Credential:
         """A credential as it is sent; `token` is the one that was fetched for it."""
@@ -195,103 +199,105 @@ class Security:
             case CredentialKind.BEARER:
                 sent = value if value.lower().startswith("bearer ") else f"Bearer {value}"
             case CredentialKind.BASIC:
-                sent = f"Basic {_basic(value)}"
+                sent = f"Basic {_basic_credentials(value)}"
             case CredentialKind.API_KEY:
                 sent = value
         return Credential(scheme.location, scheme.field, sent, token)
 
     @property
-    def provided(self) -> frozenset[tuple[ParameterLocation, str]]:
+    def credential_parameters(self) -> frozenset[tuple[ParameterLocation, str]]:
         """Where credentials stand that are configured: parameters of these names are no arguments. Lower case."""
-        met = [*self._always, *(scheme for scheme in self._schemes.values() if self._is_met(scheme.name))]
+        met = [*self._extra, *(scheme for scheme in self._schemes.values() if self._has_credential(scheme.name))]
         return frozenset((scheme.location, scheme.field.lower()) for scheme in met)
 
     @property
     def secrets(self) -> frozenset[str]:
         """Everything that must be masked: the credentials and the forms in which they are sent."""
-        parts = {part for value in self._values.values() for part in (value, *value.split(":", 1), _basic(value))}
+        parts = {
+            part for value in self._values.values() for part in (value, *value.split(":", 1), _basic_credentials(value))
+        }
         parts |= {client.client_secret.get_secret_value().strip() for client in self._clients.values()}
         return frozenset(parts - {""})
 
     @property
     def secret_names(self) -> frozenset[str]:
         """Names of query parameters and fields that carry a credential."""
-        return frozenset(scheme.field for scheme in (*self._schemes.values(), *self._always))
+        return frozenset(scheme.field for scheme in (*self._schemes.values(), *self._extra))
 
 
-def _basic(value: str) -> str:
+def _basic_credentials(value: str) -> str:
     """`user:password`; a token without a colon is the user of an empty password."""
     return base64.b64encode((value if ":" in value else f"{value}:").encode()).decode()
 
 
-def _apart(schemes: Iterable[SecurityScheme]) -> tuple[SecurityScheme, ...]:
+def _without_conflicts(schemes: Iterable[SecurityScheme]) -> tuple[SecurityScheme, ...]:
     """Schemes that can be met at once: of two that stand in one place, the first."""
     return tuple({(one.location, one.field.lower()): one for one in reversed(tuple(schemes))}.values())[::-1]
 
 
-def _names(alternative: Json) -> tuple[str, ...]:
+def _scheme_names(alternative: Json) -> tuple[str, ...]:
     return tuple(alternative) if isinstance(alternative, dict) else ()
 
 
-def read_security(document: OpenApiDocument, settings: OpenApiSettings, left_out: list[SkippedTool]) -> Security:
+def read_security(document: OpenApiDocument, settings: OpenApiSettings, skipped: list[SkippedTool]) -> Security:
     """The security of a document; schemes that cannot be met are left out by name, and so are clients of no scheme."""
     root = document.root
-    is_swagger = swagger.is_swagger(root)
+    is_swagger = swagger.is_swagger2(root)
     try:
         holder = document.at("securityDefinitions") if is_swagger else document.at("components", "securitySchemes")
     except BrokenReference as error:
-        left_out.append(SkippedTool(error.path, error.why))
-        holder = root.replaced(None)
+        skipped.append(SkippedTool(error.path, error.why))
+        holder = root.with_value(None)
     schemes: dict[str, SecurityScheme] = {}
     for name, node in holder.members():
         try:
-            scheme = _scheme(name, document.resolve(node).fields, is_swagger=is_swagger)
+            scheme = _read_scheme(name, document.resolve(node).fields, is_swagger=is_swagger)
         except BrokenReference as error:
-            left_out.append(SkippedTool(error.path, error.why))
+            skipped.append(SkippedTool(error.path, error.why))
             continue
         if scheme is None:
-            left_out.append(
+            skipped.append(
                 SkippedTool(
-                    document.path_of(node),
+                    document.display_path(node),
                     f"the security scheme '{name}' is of a kind or under a name that cannot be sent",
                 )
             )
         else:
             schemes[name] = scheme
     default = root.fields.get("security")
-    always = _always(document, settings, schemes)
+    always = _extra_schemes(document, settings, schemes)
     known = {*schemes, *(scheme.name for scheme in always), ANY_SCHEME}
     for name in sorted(set(settings.credentials) - known):
         why = f"'auth' has a credential for '{name}', and the document has no such scheme"
-        left_out.append(SkippedTool(document.path_of(holder), f"{why}; a place is written as 'header {name}'"))
+        skipped.append(SkippedTool(document.display_path(holder), f"{why}; a place is written as 'header {name}'"))
     for name in settings.clients:
         if name != ANY_SCHEME and (name not in schemes or schemes[name].kind is not CredentialKind.BEARER):
             why = f"'auth' has a client for '{name}', and the document has no such scheme that takes a bearer token"
-            left_out.append(SkippedTool(document.path_of(holder), why))
-    return Security(schemes, default if isinstance(default, list) else None, settings, always=always)
+            skipped.append(SkippedTool(document.display_path(holder), why))
+    return Security(schemes, default if isinstance(default, list) else None, settings, extra=always)
 
 
-def _always(
+def _extra_schemes(
     document: OpenApiDocument, settings: OpenApiSettings, schemes: Mapping[str, SecurityScheme]
 ) -> tuple[SecurityScheme, ...]:
     """What goes along with every request: the places that the user says, else the parameter that shows itself."""
-    stated = [(name, stated_place(name)) for name in settings.credentials if name not in schemes]
+    stated = [(name, parse_credential_place(name)) for name in settings.credentials if name not in schemes]
     said = tuple(SecurityScheme(name, CredentialKind.API_KEY, *place) for name, place in stated if place is not None)
     if said or schemes or ANY_SCHEME not in settings.credentials:
         return said
-    shown = shown_place(document)
+    shown = find_credential_parameter(document)
     return () if shown is None else (SecurityScheme(ANY_SCHEME, CredentialKind.API_KEY, *shown),)
 
 
-def _scheme(name: str, fields: Mapping[str, Json], *, is_swagger: bool) -> SecurityScheme | None:
-    stated = swagger.scheme(dict(fields)) if is_swagger else fields
+def _read_scheme(name: str, fields: Mapping[str, Json], *, is_swagger: bool) -> SecurityScheme | None:
+    stated = swagger.convert_security_scheme(dict(fields)) if is_swagger else fields
     kind, scheme = str(stated.get("type", "")).lower(), str(stated.get("scheme", "")).lower()
     if kind in ("oauth2", "openidconnect") or (kind == "http" and scheme == "bearer"):
         return SecurityScheme(name, CredentialKind.BEARER, token_url=_token_url(stated.get("flows")))
     if kind == "http" and scheme == "basic":
         return SecurityScheme(name, CredentialKind.BASIC)
-    place, field = _PLACES.get(str(stated.get("in")).lower()), str(stated.get("name") or "").strip()
-    is_legal = place is ParameterLocation.QUERY or _TOKEN.match(field) is not None
+    place, field = _LOCATIONS.get(str(stated.get("in")).lower()), str(stated.get("name") or "").strip()
+    is_legal = place is ParameterLocation.QUERY or _HTTP_TOKEN.match(field) is not None
     if kind == "apikey" and place is not None and field and is_legal:
         return SecurityScheme(name, CredentialKind.API_KEY, place, field)
     return None
@@ -304,6 +310,6 @@ def _token_url(flows: Json) -> str | None:
     return url if isinstance(url, str) and url.strip() else None
 
 
-def headers_of(credentials: Iterable[Credential]) -> tuple[tuple[str, str], ...]:
+def credential_headers(credentials: Iterable[Credential]) -> tuple[tuple[str, str], ...]:
     """The header credentials."""
     return tuple((one.field, one.value) for one in credentials if one.location is ParameterLocation.HEADER)

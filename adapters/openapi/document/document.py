@@ -14,10 +14,10 @@ from urllib.request import url2pathname
 import httpx2
 
 from adapters.base import Json
-from adapters.http.url_safety import Origin, joined
+from adapters.http.url_safety import Origin, resolve_url
 
 _MAX_HOPS = 50
-_OWN = ("#/$defs/", "#/definitions/")
+_SCHEMA_LOCAL = ("#/$defs/", "#/definitions/")
 """Where a schema that was written by itself keeps its parts; a reference to them means those of the schema around."""
 
 
@@ -55,7 +55,7 @@ class DocumentNode(NamedTuple):
             value = self.value.get(key)
         else:
             value = _member(self.value, key)
-        return DocumentNode(value, self.uri, f"{self.pointer}/{_token(key)}")
+        return DocumentNode(value, self.uri, f"{self.pointer}/{_escape_token(key)}")
 
     def children(self) -> Iterator["DocumentNode"]:
         """The items of an array, in order."""
@@ -67,25 +67,25 @@ class DocumentNode(NamedTuple):
         """The members of an object, by name."""
         uri, pointer = self.uri, self.pointer
         for key, value in self.fields.items():
-            yield key, DocumentNode(value, uri, f"{pointer}/{_token(key)}")
+            yield key, DocumentNode(value, uri, f"{pointer}/{_escape_token(key)}")
 
-    def replaced(self, value: Json) -> "DocumentNode":
+    def with_value(self, value: Json) -> "DocumentNode":
         """Another value in the same place."""
         return DocumentNode(value, self.uri, self.pointer)
 
 
-def _token(key: str | int) -> str:
+def _escape_token(key: str | int) -> str:
     """A name as a part of a JSON pointer."""
     token = str(key)
     return token.replace("~", "~0").replace("/", "~1") if "~" in token or "/" in token else token
 
 
-def _tokens(pointer: str) -> list[str]:
+def _split_pointer(pointer: str) -> list[str]:
     """The names in a JSON pointer."""
     return [token.replace("~1", "/").replace("~0", "~") for token in pointer.split("/")[1:]]
 
 
-def _straight(node: DocumentNode, tokens: list[str]) -> DocumentNode:
+def _descend(node: DocumentNode, tokens: list[str]) -> DocumentNode:
     """What the tokens of a pointer lead to, its value None where that is nothing."""
     for token in tokens:
         node = node.child(token)
@@ -106,9 +106,9 @@ class OpenApiDocument:
     def __init__(self, uri: str, value: Json) -> None:
         self.uri = uri
         self._files: dict[str, Json] = {uri: value}
-        self._refused: dict[str, str] = {}
+        self._unavailable: dict[str, str] = {}
         self._targets: dict[tuple[str, str], DocumentNode] = {}
-        self._followed: set[tuple[str, str]] = set()
+        self._resolving: set[tuple[str, str]] = set()
 
     @property
     def root(self) -> DocumentNode:
@@ -126,11 +126,11 @@ class OpenApiDocument:
         """Take in a file that was asked for."""
         self._files[uri] = value
 
-    def refuse(self, uri: str, why: str) -> None:
+    def mark_unavailable(self, uri: str, why: str) -> None:
         """Take note that a file cannot be had: references to it are broken."""
-        self._refused[uri] = why
+        self._unavailable[uri] = why
 
-    def path_of(self, node: DocumentNode) -> str:
+    def display_path(self, node: DocumentNode) -> str:
         """How a person is told where a node stands: `#/paths/…`, with the file's name where it is another one."""
         file = "" if node.uri == self.uri else os.path.relpath(urlsplit(node.uri).path, urlsplit(self.uri).path + "/..")
         return f"{file}#{node.pointer}"
@@ -145,95 +145,95 @@ class OpenApiDocument:
             return node
         known = self._targets.get((node.uri, reference))
         if known is None:
-            known = self._end(node)
-            if not self._is_of_its_own(node, reference):
+            known = self._resolve_chain(node)
+            if not self._depends_on_position(node, reference):
                 self._targets[node.uri, reference] = known
         return known
 
-    def _is_of_its_own(self, node: DocumentNode, reference: str) -> bool:
+    def _depends_on_position(self, node: DocumentNode, reference: str) -> bool:
         """Whether a reference means something else in another place."""
         root = DocumentNode(self._files[node.uri], node.uri)
-        return reference.startswith(_OWN) and self._inside(root, _tokens(reference)) is None
+        return reference.startswith(_SCHEMA_LOCAL) and self._find(root, _split_pointer(reference)) is None
 
-    def _end(self, node: DocumentNode) -> DocumentNode:
+    def _resolve_chain(self, node: DocumentNode) -> DocumentNode:
         """Where a chain of references ends."""
         current = node
         for _ in range(_MAX_HOPS):
             reference = current.fields.get("$ref")
             if not isinstance(reference, str):
                 return current
-            current = self._target(current, reference)
-        raise BrokenReference(self.path_of(node), f"the reference '{node.value['$ref']}' leads in a circle")
+            current = self._resolve_once(current, reference)
+        raise BrokenReference(self.display_path(node), f"the reference '{node.value['$ref']}' leads in a circle")
 
-    def _target(self, node: DocumentNode, reference: str) -> DocumentNode:
+    def _resolve_once(self, node: DocumentNode, reference: str) -> DocumentNode:
         file, _, fragment = reference.partition("#")
-        uri = self._file_uri(node, file) if file else node.uri
-        if uri in self._refused:
-            raise BrokenReference(self.path_of(node), self._refused[uri])
+        uri = self._allowed_uri(node, file) if file else node.uri
+        if uri in self._unavailable:
+            raise BrokenReference(self.display_path(node), self._unavailable[uri])
         if uri not in self._files:
             raise DocumentNotLoaded(uri)
         target = DocumentNode(self._files[uri], uri)
         pointer = unquote(fragment)
         if pointer and not pointer.startswith("/"):
-            return self._anchor(node, target, pointer)
-        tokens = _tokens(pointer)
-        found = self._inside(target, tokens)
-        if found is None and reference.startswith(_OWN):
-            inside = (_straight(holder, tokens) for holder in self._around(node))
+            return self._find_anchor(node, target, pointer)
+        tokens = _split_pointer(pointer)
+        found = self._find(target, tokens)
+        if found is None and reference.startswith(_SCHEMA_LOCAL):
+            inside = (_descend(holder, tokens) for holder in self._enclosing_nodes(node))
             found = next((part for part in inside if part.value is not None), None)
         if found is not None:
             return found
-        raise BrokenReference(self.path_of(node), f"the reference '{reference}' leads nowhere")
+        raise BrokenReference(self.display_path(node), f"the reference '{reference}' leads nowhere")
 
-    def _inside(self, node: DocumentNode, tokens: list[str]) -> DocumentNode | None:
+    def _find(self, node: DocumentNode, tokens: list[str]) -> DocumentNode | None:
         """What the tokens of a pointer lead to, over references on the way; None where that is nothing."""
         for token in tokens:
             child = node.child(token)
             if child.value is None and isinstance(node.fields.get("$ref"), str):
-                child = self._elsewhere(node).child(token)
+                child = self._resolve_on_the_way(node).child(token)
             if child.value is None:
                 return None
             node = child
         return node
 
-    def _elsewhere(self, node: DocumentNode) -> DocumentNode:
+    def _resolve_on_the_way(self, node: DocumentNode) -> DocumentNode:
         """What a reference on the way of another one ends at. Raises BrokenReference where it leads back to itself."""
         place = (node.uri, node.pointer)
-        if place in self._followed:
-            raise BrokenReference(self.path_of(node), f"the reference '{node.fields['$ref']}' leads in a circle")
-        self._followed.add(place)
+        if place in self._resolving:
+            raise BrokenReference(self.display_path(node), f"the reference '{node.fields['$ref']}' leads in a circle")
+        self._resolving.add(place)
         try:
             return self.resolve(node)
         finally:
-            self._followed.discard(place)
+            self._resolving.discard(place)
 
-    def _around(self, node: DocumentNode) -> list[DocumentNode]:
+    def _enclosing_nodes(self, node: DocumentNode) -> list[DocumentNode]:
         """What is around a node, from the inside out."""
         around = [DocumentNode(self._files[node.uri], node.uri)]
-        for token in _tokens(node.pointer):
+        for token in _split_pointer(node.pointer):
             around.append(around[-1].child(token))
         return around[::-1]
 
-    def _anchor(self, node: DocumentNode, target: DocumentNode, name: str) -> DocumentNode:
+    def _find_anchor(self, node: DocumentNode, target: DocumentNode, name: str) -> DocumentNode:
         schemas = target.child("components").child("schemas")
         for _, schema in schemas.members():
             if schema.fields.get("$anchor") == name:
                 return schema
-        raise BrokenReference(self.path_of(node), f"there is no anchor '{name}'")
+        raise BrokenReference(self.display_path(node), f"there is no anchor '{name}'")
 
-    def _file_uri(self, node: DocumentNode, file: str) -> str:
+    def _allowed_uri(self, node: DocumentNode, file: str) -> str:
         """The URI of another file, if it may be read: in the first file's folder, or of its origin."""
         uri = urljoin(node.uri, file)
         if self.uri.startswith("file:"):
             is_allowed = uri.startswith("file:") and is_inside_folder(uri, self.uri)
             wanted = "in the document's folder"
         else:
-            url, own = joined(httpx2.URL(node.uri), file), httpx2.URL(self.uri)
+            url, own = resolve_url(httpx2.URL(node.uri), file), httpx2.URL(self.uri)
             is_allowed = url is not None and Origin.of(url) == Origin.of(own)
             uri = str(url)
             wanted = "of the document's origin"
         if not is_allowed:
-            raise BrokenReference(self.path_of(node), f"the file '{file}' is not {wanted} and was not read")
+            raise BrokenReference(self.display_path(node), f"the file '{file}' is not {wanted} and was not read")
         return uri
 
 

@@ -15,7 +15,7 @@ import httpx2
 import orjson
 import yaml
 
-from adapters.base import Json, OnEvent, nobody
+from adapters.base import Json
 from adapters.errors import (
     DocumentError,
     ForeignOrigin,
@@ -26,22 +26,23 @@ from adapters.errors import (
 )
 from adapters.http.secret_mask import SecretMask
 from adapters.http.transport import HttpRequest, HttpTransport
-from adapters.http.url_safety import Origin, is_http
+from adapters.http.url_safety import Origin, is_http_url
 from adapters.openapi.document.document import OpenApiDocument, file_path, is_inside_folder
-from adapters.openapi.gc_tuning import seldom_collected
+from adapters.openapi.gc_tuning import relaxed_gc
+from adapters.source_events import OnEvent, ignore_events
 
-_MARKUP = (
+_MARKUP_ERROR = (
     "it is a web page or other markup, neither JSON nor YAML; a page that shows an API names the URL of the document "
     "itself, often /openapi.json, /swagger.json or /v3/api-docs"
 )
-_PACKED = ((b"\x1f\x8b", "gzip"), (b"PK\x03\x04", "zip"), (b"BZh", "bzip2"), (b"\x28\xb5\x2f\xfd", "zstd"))
+_ARCHIVE_MAGIC = ((b"\x1f\x8b", "gzip"), (b"PK\x03\x04", "zip"), (b"BZh", "bzip2"), (b"\x28\xb5\x2f\xfd", "zstd"))
 _COMMENT = re.compile(rb"^[ \t]*(?://|/\*)|[,{\[][ \t]*(?://|/\*)", re.MULTILINE)
 _COMMENTS = re.compile(rb'"(?:\\.|[^"\\])*+"?|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
-_LAST_COMMA = re.compile(rb'"(?:\\.|[^"\\])*+"?|,(?=\s*[}\]])', re.DOTALL)
-_TAB = re.compile(rb"^ *\t", re.MULTILINE)
+_TRAILING_COMMA = re.compile(rb'"(?:\\.|[^"\\])*+"?|,(?=\s*[}\]])', re.DOTALL)
+_TAB_INDENT = re.compile(rb"^ *\t", re.MULTILINE)
 _MAX_DEPTH = 500
 _MAX_VALUES = 5_000_000
-_MAX_MERGED = 100_000
+_MAX_MERGED_KEYS = 100_000
 
 
 class DocumentSyntaxError(ValueError):
@@ -50,23 +51,23 @@ class DocumentSyntaxError(ValueError):
 
 def parse_document(data: bytes) -> Json:
     """The value of a JSON or YAML text. Raises DocumentSyntaxError."""
-    data = _as_utf_8(data)
+    data = _to_utf8(data)
     begin = data[:1_000].lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
     if begin == b"<":
-        raise DocumentSyntaxError(_MARKUP)
+        raise DocumentSyntaxError(_MARKUP_ERROR)
     if begin in (b"{", b"[", b"/"):
         try:
-            return _json(data)
+            return _parse_json(data)
         except DocumentSyntaxError:
-            bare = _without_comments(data)
+            bare = _strip_comments(data)
             if bare != data:
-                return _json(bare)
+                return _parse_json(bare)
             if b"\n" not in data.strip():
                 raise
-    return _yaml(data)
+    return _parse_yaml(data)
 
 
-def _without_comments(data: bytes) -> bytes:
+def _strip_comments(data: bytes) -> bytes:
     """The text without what editors allow in JSON: comments, and a comma behind the last member.
 
     Only where a line begins or ends with a comment: YAML takes one for a part of the next name, and `//` stands in
@@ -74,16 +75,16 @@ def _without_comments(data: bytes) -> bytes:
     """
     if not _COMMENT.search(data):
         return data
-    return _LAST_COMMA.sub(_kept, _COMMENTS.sub(_kept, data))
+    return _TRAILING_COMMA.sub(_keep_string, _COMMENTS.sub(_keep_string, data))
 
 
-def _kept(match: re.Match[bytes]) -> bytes:
+def _keep_string(match: re.Match[bytes]) -> bytes:
     return match[0] if match[0].startswith(b'"') else b" "
 
 
-def _as_utf_8(data: bytes) -> bytes:
+def _to_utf8(data: bytes) -> bytes:
     """The text in the encoding that it begins like, with its mark or without one."""
-    packed = next((kind for begin, kind in _PACKED if data.startswith(begin)), None)
+    packed = next((kind for begin, kind in _ARCHIVE_MAGIC if data.startswith(begin)), None)
     if packed is not None:
         raise DocumentSyntaxError(f"it is packed ({packed}); unpack it, and name the document that is inside")
     encoding = json.detect_encoding(data)
@@ -95,12 +96,12 @@ def _as_utf_8(data: bytes) -> bytes:
         raise DocumentSyntaxError(f"it begins like text in {encoding.upper()} and is none") from None
 
 
-def _hint(data: bytes) -> str:
+def _yaml_hint(data: bytes) -> str:
     """What people write that YAML does not allow, if the text has it."""
-    return "; YAML is indented with spaces, and a line begins with a tab" if _TAB.search(data) else ""
+    return "; YAML is indented with spaces, and a line begins with a tab" if _TAB_INDENT.search(data) else ""
 
 
-def _json(data: bytes) -> Json:
+def _parse_json(data: bytes) -> Json:
     try:
         return orjson.loads(data.removeprefix(b"\xef\xbb\xbf"))
     except orjson.JSONDecodeError as error:
@@ -111,17 +112,17 @@ def _json(data: bytes) -> Json:
         raise DocumentSyntaxError(f"no JSON: {reason}") from None
 
 
-def _yaml(data: bytes) -> Json:
+def _parse_yaml(data: bytes) -> Json:
     try:
-        _measure(data)
+        _check_yaml_size(data)
         return yaml.load(data, Loader=_JsonLikeLoader)  # noqa: S506  derived from the safe loader
     except yaml.YAMLError as error:
-        raise DocumentSyntaxError(f"neither JSON nor YAML: {' '.join(str(error).split())}{_hint(data)}") from None
+        raise DocumentSyntaxError(f"neither JSON nor YAML: {' '.join(str(error).split())}{_yaml_hint(data)}") from None
     except (RecursionError, ValueError, UnicodeError) as error:
         raise DocumentSyntaxError(f"neither JSON nor YAML: {error}") from None
 
 
-def _measure(data: bytes) -> None:
+def _check_yaml_size(data: bytes) -> None:
     """Refuse what would overrun the stack or the memory later, by the events alone, which need neither.
 
     Counts values as they will be seen: an alias counts as all that its anchor holds.
@@ -156,7 +157,7 @@ class _JsonLikeLoader(yaml.CSafeLoader):
     def flatten_mapping(self, node: yaml.MappingNode) -> None:
         """Merge keys, unless merging multiplies them beyond reason."""
         super().flatten_mapping(node)
-        if len(node.value) > _MAX_MERGED:
+        if len(node.value) > _MAX_MERGED_KEYS:
             raise yaml.constructor.ConstructorError(None, None, "merge keys multiply", node.start_mark)
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Json]:  # noqa: FBT001, FBT002
@@ -218,7 +219,7 @@ class DocumentFetcher:
         *,
         own: Origin | None = None,
         bearer: str | None = None,
-        observer: OnEvent = nobody,
+        observer: OnEvent = ignore_events,
     ) -> None:
         self._source, self._transport, self._own, self._bearer = source, transport, own, bearer
         self._observer = observer
@@ -229,7 +230,7 @@ class DocumentFetcher:
         if place.lower().startswith(("http://", "https://")):
             uri = str(self._url(place))
         else:
-            uri = await asyncio.to_thread(_uri_of, place)
+            uri = await asyncio.to_thread(_file_uri, place)
         value = await self.read(uri, root_uri=uri)
         if not isinstance(value, dict):
             raise DocumentError(f"the document '{place}' is no object; is it an OpenAPI document?", source=self._source)
@@ -239,15 +240,15 @@ class DocumentFetcher:
         """The value of one file."""
         self.digests[uri] = None
         if len(self.digests) > _MAX_FILES:
-            raise self._failed(uri, f"the document refers to more than {_MAX_FILES} files")
-        data = await self._from_disk(uri, root_uri) if uri.startswith("file:") else await self._from_web(uri)
+            raise self._error(uri, f"the document refers to more than {_MAX_FILES} files")
+        data = await self._read_file(uri, root_uri) if uri.startswith("file:") else await self._download(uri)
         try:
-            self.digests[uri], value = await asyncio.to_thread(_taken_in, data)
+            self.digests[uri], value = await asyncio.to_thread(_digest_and_parse, data)
         except DocumentSyntaxError as error:
-            raise self._failed(uri, str(error)) from None
+            raise self._error(uri, str(error)) from None
         return value
 
-    def _failed(self, uri: str, why: str) -> DocumentError:
+    def _error(self, uri: str, why: str) -> DocumentError:
         shown = SecretMask().url(httpx2.URL(uri)) if uri.startswith(("http:", "https:")) else uri
         return DocumentError(f"the document '{shown}' cannot be read: {why}", source=self._source, location=shown)
 
@@ -256,31 +257,31 @@ class DocumentFetcher:
             url = httpx2.URL(place).copy_with(fragment=None, userinfo=b"")
         except (httpx2.InvalidURL, UnicodeError):
             raise DocumentError(f"the document '{place}' cannot be read: it is no URL", source=self._source) from None
-        if not is_http(url):
-            raise self._failed(place, "it is no http URL")
+        if not is_http_url(url):
+            raise self._error(place, "it is no http URL")
         return url
 
-    async def _from_disk(self, uri: str, root_uri: str) -> bytes:
+    async def _read_file(self, uri: str, root_uri: str) -> bytes:
         if not is_inside_folder(uri, root_uri):
-            raise self._failed(uri, "it lies outside of the document's folder")
+            raise self._error(uri, "it lies outside of the document's folder")
         try:
-            return await asyncio.to_thread(_read, file_path(uri))
+            return await asyncio.to_thread(_read_limited, file_path(uri))
         except OSError as error:
-            raise self._failed(uri, error.strerror or str(error)) from None
+            raise self._error(uri, error.strerror or str(error)) from None
         except ValueError as error:
-            raise self._failed(uri, str(error)) from None
+            raise self._error(uri, str(error)) from None
 
-    async def _from_web(self, uri: str) -> bytes:
+    async def _download(self, uri: str) -> bytes:
         url = httpx2.URL(uri)
         try:
             return await self._get(url, ())
         except HttpStatusError as error:
             if error.status not in (401, 403) or self._bearer is None or Origin.of(url) != self._own:
-                raise self._unreachable(error) from error
+                raise self._download_error(error) from error
         try:
             return await self._get(url, (("authorization", f"Bearer {self._bearer}"),))
         except SourceError as error:
-            raise self._unreachable(error) from error
+            raise self._download_error(error) from error
 
     async def _get(self, url: httpx2.URL, headers: tuple[tuple[str, str], ...]) -> bytes:
         accept = ("accept", "application/json, application/yaml, */*")
@@ -288,11 +289,11 @@ class DocumentFetcher:
         try:
             return await self._transport.fetch(request, observer=self._observer)
         except (ForeignOrigin, MalformedResponse) as error:
-            raise self._unreachable(error) from error
+            raise self._download_error(error) from error
         except ResponseTooLarge as error:
-            raise self._failed(str(url), f"it is larger than {MAX_DOCUMENT_BYTES:,} bytes") from error
+            raise self._error(str(url), f"it is larger than {MAX_DOCUMENT_BYTES:,} bytes") from error
 
-    def _unreachable(self, error: SourceError) -> DocumentError:
+    def _download_error(self, error: SourceError) -> DocumentError:
         return DocumentError(
             f"the document cannot be fetched: {error}; set OPENAPI_SPEC to its path or URL",
             source=self._source,
@@ -302,17 +303,17 @@ class DocumentFetcher:
         )
 
 
-def _taken_in(data: bytes) -> tuple[str, Json]:
+def _digest_and_parse(data: bytes) -> tuple[str, Json]:
     """The digest of a file and its value."""
-    with seldom_collected():
+    with relaxed_gc():
         return hashlib.sha256(data).hexdigest(), parse_document(data)
 
 
-def _uri_of(place: str) -> str:
+def _file_uri(place: str) -> str:
     return Path(place).expanduser().absolute().as_uri()
 
 
-def _read(path: Path) -> bytes:
+def _read_limited(path: Path) -> bytes:
     with path.open("rb") as file:
         data = file.read(MAX_DOCUMENT_BYTES + 1)
     if len(data) > MAX_DOCUMENT_BYTES:

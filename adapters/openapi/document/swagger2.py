@@ -7,65 +7,65 @@ understand; schemas need no change.
 from adapters.base import Json, JsonObject
 from adapters.openapi.document.document import DocumentNode
 
-_FORMATS = {
+_COLLECTION_FORMATS = {
     "multi": ("form", True),
     "csv": (None, False),
     "ssv": ("spaceDelimited", False),
     "pipes": ("pipeDelimited", False),
     "tsv": ("tabDelimited", False),
 }
-_NOT_SCHEMA = frozenset({"name", "in", "required", "description", "collectionFormat", "allowEmptyValue", "$ref"})
-_KEPT = frozenset({"name", "in", "required", "description"})
+_NON_SCHEMA_FIELDS = frozenset({"name", "in", "required", "description", "collectionFormat", "allowEmptyValue", "$ref"})
+_COPIED_FIELDS = frozenset({"name", "in", "required", "description"})
 _FORM, _PARTS = "application/x-www-form-urlencoded", "multipart/form-data"
-_FLOWS = {"accessCode": "authorizationCode", "application": "clientCredentials"}
+_FLOW_NAMES = {"accessCode": "authorizationCode", "application": "clientCredentials"}
 
 
-def is_swagger(root: DocumentNode) -> bool:
+def is_swagger2(root: DocumentNode) -> bool:
     """Whether the document is a Swagger 2.0 one."""
     return str(root.fields.get("swagger", "")).startswith("2")
 
 
-def is_parameter(fields: JsonObject) -> bool:
+def is_swagger2_parameter(fields: JsonObject) -> bool:
     """Whether a parameter is written as 2.0 has it, whatever the document calls itself."""
     return "type" in fields and "schema" not in fields and "content" not in fields
 
 
-def parameter(node: DocumentNode) -> DocumentNode:
+def convert_parameter(node: DocumentNode) -> DocumentNode:
     """A parameter outside of the body: its schema under `schema`, its collection format as style and explode."""
     fields = node.fields
-    schema = {key: value for key, value in fields.items() if key not in _NOT_SCHEMA and not key.startswith("x-")}
-    out: JsonObject = {key: fields[key] for key in fields if key in _KEPT or key.startswith("x-")}
-    style, is_exploded = _format(fields)
+    schema = {key: value for key, value in fields.items() if key not in _NON_SCHEMA_FIELDS and not key.startswith("x-")}
+    out: JsonObject = {key: fields[key] for key in fields if key in _COPIED_FIELDS or key.startswith("x-")}
+    style, is_exploded = _style_of(fields)
     if schema.get("type") == "array":
         out |= {"explode": is_exploded} | ({"style": style} if style else {})
-    return node.replaced(out | {"schema": schema})
+    return node.with_value(out | {"schema": schema})
 
 
-def body(operation: DocumentNode, found: list[DocumentNode], media_types: list[str]) -> DocumentNode:
+def convert_body(operation: DocumentNode, found: list[DocumentNode], media_types: list[str]) -> DocumentNode:
     """The request body that `in: body` and `in: formData` parameters make up; a node of None without any."""
-    whole = next((node for node in found if _stands_in(node, "body")), None)
+    whole = next((node for node in found if _is_in(node, "body")), None)
     if whole is not None:
         kinds = media_types or ["application/json"]
         content = {kind: {"schema": whole.fields.get("schema", {})} for kind in kinds}
         stated = {"required": whole.fields["required"] is True} if "required" in whole.fields else {}
-        return whole.replaced(stated | {"content": content})
-    form = [node.fields for node in found if _stands_in(node, "formdata")]
+        return whole.with_value(stated | {"content": content})
+    form = [node.fields for node in found if _is_in(node, "formdata")]
     if not form:
-        return operation.replaced(None)
+        return operation.with_value(None)
     has_file = any(fields.get("type") == "file" for fields in form)
     kind = _PARTS if has_file or (_PARTS in media_types and _FORM not in media_types) else _FORM
     required = [fields["name"] for fields in form if fields.get("required") is True]
-    schema = {"type": "object", "properties": {f["name"]: _member(f) for f in form}, "required": required}
+    schema = {"type": "object", "properties": {f["name"]: _form_member(f) for f in form}, "required": required}
     content = {kind: {"schema": schema, "encoding": _encodings(form)}}
-    return operation.replaced({"required": bool(required), "content": content})
+    return operation.with_value({"required": bool(required), "content": content})
 
 
-def _stands_in(node: DocumentNode, place: str) -> bool:
+def _is_in(node: DocumentNode, place: str) -> bool:
     return str(node.fields.get("in")).strip().lower() == place
 
 
-def _member(fields: JsonObject) -> JsonObject:
-    schema = {key: value for key, value in fields.items() if key not in _NOT_SCHEMA}
+def _form_member(fields: JsonObject) -> JsonObject:
+    schema = {key: value for key, value in fields.items() if key not in _NON_SCHEMA_FIELDS}
     if fields.get("type") == "file":
         schema |= {"type": "string", "format": "binary"}
     return schema | ({"description": fields["description"]} if "description" in fields else {})
@@ -73,34 +73,34 @@ def _member(fields: JsonObject) -> JsonObject:
 
 def _encodings(form: list[JsonObject]) -> JsonObject:
     arrays = [fields for fields in form if fields.get("type") == "array"]
-    formats = {fields["name"]: _format(fields) for fields in arrays}
+    formats = {fields["name"]: _style_of(fields) for fields in arrays}
     return {name: {"style": style or "form", "explode": is_exploded} for name, (style, is_exploded) in formats.items()}
 
 
-def _format(fields: JsonObject) -> tuple[str | None, bool]:
-    return _FORMATS.get(str(fields.get("collectionFormat", "csv")), (None, False))
+def _style_of(fields: JsonObject) -> tuple[str | None, bool]:
+    return _COLLECTION_FORMATS.get(str(fields.get("collectionFormat", "csv")), (None, False))
 
 
-def response(node: DocumentNode, media_types: list[str]) -> DocumentNode:
+def convert_response(node: DocumentNode, media_types: list[str]) -> DocumentNode:
     """A response with its schema under `content`."""
     fields = node.fields
     if "schema" not in fields:
         return node
     content = {kind: {"schema": fields["schema"]} for kind in media_types or ["application/json"]}
-    return node.replaced({key: value for key, value in fields.items() if key != "schema"} | {"content": content})
+    return node.with_value({key: value for key, value in fields.items() if key != "schema"} | {"content": content})
 
 
-def scheme(fields: JsonObject) -> JsonObject:
+def convert_security_scheme(fields: JsonObject) -> JsonObject:
     """A security scheme."""
     if fields.get("type") == "basic":
         return fields | {"type": "http", "scheme": "basic"}
     if fields.get("type") == "oauth2":
         flow = str(fields.get("flow", ""))
-        return {"type": "oauth2", "flows": {_FLOWS.get(flow, flow): {"tokenUrl": fields.get("tokenUrl")}}}
+        return {"type": "oauth2", "flows": {_FLOW_NAMES.get(flow, flow): {"tokenUrl": fields.get("tokenUrl")}}}
     return fields
 
 
-def servers(root: DocumentNode) -> list[JsonObject]:
+def convert_servers(root: DocumentNode) -> list[JsonObject]:
     """The servers that host, basePath and schemes make up; without a host, one relative to the document."""
     fields = root.fields
     base = str(fields.get("basePath") or "/")
@@ -109,11 +109,11 @@ def servers(root: DocumentNode) -> list[JsonObject]:
         return [{"url": base}]
     stated, is_said, rest = host.strip().partition("://")
     host = (rest if is_said else stated).strip("/")
-    schemes = [kind for kind in texts(fields.get("schemes")) or [stated] if kind in ("http", "https")]
+    schemes = [kind for kind in strings_in(fields.get("schemes")) or [stated] if kind in ("http", "https")]
     ordered = sorted(schemes, key=lambda kind: kind != "https") or [""]
     return [{"url": f"{kind + ':' if kind else ''}//{host}/{base.lstrip('/')}"} for kind in ordered]
 
 
-def texts(value: Json) -> list[str]:
+def strings_in(value: Json) -> list[str]:
     """The strings of a list, if it is one."""
     return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []

@@ -14,33 +14,33 @@ from adapters.base import JsonObject, SkippedTool
 from adapters.openapi.document.document import DocumentNode, OpenApiDocument
 
 _VARIABLE = re.compile(r"\{([^{}/]+|[^{}=/]+=[^{}]*)\}")
-_EXPANDED = re.compile(r"\{[?&][^{}]*\}")
-_COLON = re.compile(r"(?<=/):([A-Za-z_]\w*)(?=/|$)")
-_SPELLED = re.compile(r"^([+/]?)([^=:*/]+)(\*{0,2}|=.*|:.*)$", re.DOTALL)
-_SEVERAL = re.compile(r"[*/]|^:path$")
+_QUERY_EXPANSION = re.compile(r"\{[?&][^{}]*\}")
+_COLON_VARIABLE = re.compile(r"(?<=/):([A-Za-z_]\w*)(?=/|$)")
+_VARIABLE_SYNTAX = re.compile(r"^([+/]?)([^=:*/]+)(\*{0,2}|=.*|:.*)$", re.DOTALL)
+_MULTI_SEGMENT = re.compile(r"[*/]|^:path$")
 """What stands behind a name where several segments may stand for it."""
-_NONE: Mapping[str, str] = MappingProxyType({})
+_NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
 class PathTemplate:
     """The template of one path.
 
-    `path` has each variable as `{name}`. `open` are those variables that several segments may stand for. `asked` are
-    the names in the query of the variables that stand there, `fixed` is the rest of that query. `unsent` are the
+    `path` has each variable as `{name}`. `multi_segment` are those variables that several segments may stand for. `query_variables` are
+    the names in the query of the variables that stand there, `fixed_query` is the rest of that query. `fragment_variables` are the
     variables behind a `#`.
     """
 
     path: str
     variables: tuple[str, ...]
-    open: frozenset[str] = frozenset()
-    asked: Mapping[str, str] = field(default_factory=lambda: _NONE)
-    fixed: str = ""
-    unsent: tuple[str, ...] = ()
+    multi_segment: frozenset[str] = frozenset()
+    query_variables: Mapping[str, str] = field(default_factory=lambda: _NO_VARIABLES)
+    fixed_query: str = ""
+    fragment_variables: tuple[str, ...] = ()
 
-    def spelled(self, name: str) -> str:
+    def match_variable(self, name: str) -> str:
         """The variable that a parameter means: its own name, that name without decoration, or in another case."""
-        known = {**dict.fromkeys(self.variables), **dict.fromkeys(self.asked)}
+        known = {**dict.fromkeys(self.variables), **dict.fromkeys(self.query_variables)}
         if name in known:
             return name
         bare = bare_name(name)
@@ -49,32 +49,32 @@ class PathTemplate:
 
 def bare_name(text: str) -> str:
     """The name inside a variable, without what says how it is written."""
-    found = _SPELLED.match(text.strip())
+    found = _VARIABLE_SYNTAX.match(text.strip())
     return found[2].strip() if found else text
 
 
 @lru_cache(maxsize=4096)
-def template_of(path: str) -> PathTemplate:
+def parse_path_template(path: str) -> PathTemplate:
     """A path taken apart."""
-    sent, _, unsent = _EXPANDED.sub("", path).partition("#")
+    sent, _, unsent = _QUERY_EXPANSION.sub("", path).partition("#")
     sent, _, query = sent.partition("?")
-    sent = _COLON.sub(r"{\1}", sent)
+    sent = _COLON_VARIABLE.sub(r"{\1}", sent)
     spelled = _VARIABLE.findall(sent)
     pairs = [pair.partition("=") for pair in query.split("&") if pair]
     asked = {bare_name(found[1]): name for name, _, value in pairs if (found := _VARIABLE.fullmatch(value))}
     return PathTemplate(
         path=_VARIABLE.sub(lambda found: "{" + bare_name(found[1]) + "}", sent),
         variables=tuple(dict.fromkeys(bare_name(text) for text in spelled)),
-        open=frozenset(bare_name(text) for text in spelled if _is_open(text)),
-        asked=asked,
-        fixed="&".join("".join(pair) for pair in pairs if not _VARIABLE.fullmatch(pair[2])),
-        unsent=tuple(_VARIABLE.findall(unsent)),
+        multi_segment=frozenset(bare_name(text) for text in spelled if _spans_segments(text)),
+        query_variables=asked,
+        fixed_query="&".join("".join(pair) for pair in pairs if not _VARIABLE.fullmatch(pair[2])),
+        fragment_variables=tuple(_VARIABLE.findall(unsent)),
     )
 
 
-def _is_open(text: str) -> bool:
-    found = _SPELLED.match(text.strip())
-    return found is not None and (found[1] != "" or _SEVERAL.search(found[3]) is not None)
+def _spans_segments(text: str) -> bool:
+    found = _VARIABLE_SYNTAX.match(text.strip())
+    return found is not None and (found[1] != "" or _MULTI_SEGMENT.search(found[3]) is not None)
 
 
 _METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
@@ -192,7 +192,7 @@ class OperationEntry:
     @property
     def template(self) -> PathTemplate:
         """The path taken apart."""
-        return template_of(self.path)
+        return parse_path_template(self.path)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,31 +209,35 @@ class Operation:
     is_deprecated: bool = False
 
 
-def entries(
-    document: OpenApiDocument, item: DocumentNode, path: str, left_out: list[SkippedTool]
+def find_operations(
+    document: OpenApiDocument, item: DocumentNode, path: str, skipped: list[SkippedTool]
 ) -> Iterator[OperationEntry]:
     """The operations of one path item. Raises BrokenReference or NotLoaded where the item is kept elsewhere."""
     target = document.resolve(item)
     if target is not item:
-        target = target.replaced(target.fields | {key: value for key, value in item.fields.items() if key != "$ref"})
+        target = target.with_value(target.fields | {key: value for key, value in item.fields.items() if key != "$ref"})
     for method in _METHODS:
         if method in target.fields:
-            yield from _entry(document, OperationEntry(method.upper(), path, target, target.child(method)), left_out)
+            yield from _usable_entry(
+                document, OperationEntry(method.upper(), path, target, target.child(method)), skipped
+            )
     for method, operation in target.child("additionalOperations").members():
         if method.isascii() and method.isalpha():
-            yield from _entry(document, OperationEntry(method, path, target, operation), left_out)
+            yield from _usable_entry(document, OperationEntry(method, path, target, operation), skipped)
         else:
-            left_out.append(SkippedTool(document.path_of(operation), f"'{method}' is no method"))
+            skipped.append(SkippedTool(document.display_path(operation), f"'{method}' is no method"))
 
 
-def _entry(document: OpenApiDocument, entry: OperationEntry, left_out: list[SkippedTool]) -> Iterator[OperationEntry]:
+def _usable_entry(
+    document: OpenApiDocument, entry: OperationEntry, skipped: list[SkippedTool]
+) -> Iterator[OperationEntry]:
     if isinstance(entry.operation.value, dict):
         yield entry
     else:
-        left_out.append(SkippedTool(document.path_of(entry.operation), "the operation is no object"))
+        skipped.append(SkippedTool(document.display_path(entry.operation), "the operation is no object"))
 
 
-def text_of(fields: JsonObject, *keys: str) -> str:
+def join_texts(fields: JsonObject, *keys: str) -> str:
     """The texts under some keys as sentences, in order, without repetition."""
     texts = [fields[key].strip() for key in keys if isinstance(fields.get(key), str)]
     distinct = [text for index, text in enumerate(texts) if text and text not in texts[:index]]

@@ -9,9 +9,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from adapters.base import Json, JsonObject, SkippedTool
+from adapters.json_text import compact_json
 from adapters.openapi.document import swagger2 as swagger
 from adapters.openapi.document.document import BrokenReference, DocumentNode, OpenApiDocument
-from adapters.openapi.operation.encoding import BodyFormat, compact, essence, usual, writing_of
+from adapters.openapi.operation.media_types import BodyFormat, bare_media_type, body_format, normalize_media_type
 from adapters.openapi.operation.model import (
     STYLES,
     Operation,
@@ -22,13 +23,13 @@ from adapters.openapi.operation.model import (
     ParameterStyle,
     PathTemplate,
     RequestBody,
-    template_of,
-    text_of,
+    join_texts,
+    parse_path_template,
 )
 
-_SHOWN = re.compile(r"(?<![/\w{}.:-])[A-Za-z][\w-]*/(?:[{<\[]\w|\*)")
+_EXAMPLE_PATH = re.compile(r"(?<![/\w{}.:-])[A-Za-z][\w-]*/(?:[{<\[]\w|\*)")
 """A path of several segments as words describe it: `projects/{project}/topics/{topic}`."""
-_SAYING = ("x-ms-skip-url-encoding", "x-multi-segment")
+_MULTI_SEGMENT_EXTENSIONS = ("x-ms-skip-url-encoding", "x-multi-segment")
 _METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
 
 
@@ -37,29 +38,29 @@ class PathVariables:
 
     def __init__(self, document: OpenApiDocument) -> None:
         self._document = document
-        self._known: frozenset[str] | None = None
+        self._cache: frozenset[str] | None = None
 
-    def may_hold(self, template: PathTemplate, name: str, fields: JsonObject) -> bool:
+    def spans_segments(self, template: PathTemplate, name: str, fields: JsonObject) -> bool:
         """Whether a variable's value may be several segments; `fields` are its parameter's. Raises NotLoaded."""
-        if name in template.open or _says(fields):
+        if name in template.multi_segment or _declares_path_value(fields):
             return True
-        if "encode" in text_of(fields, "description").lower():
+        if "encode" in join_texts(fields, "description").lower():
             return False
-        if self._known is None:
-            self._known = frozenset(self._places())
-        return _before(template, name) in self._known
+        if self._cache is None:
+            self._cache = frozenset(self._prefixes())
+        return _prefix_before(template, name) in self._cache
 
-    def _places(self) -> Iterator[str]:
+    def _prefixes(self) -> Iterator[str]:
         """The beginnings of paths behind which several segments stand, by the parameters that say so."""
         try:
             paths = list(self._document.at("paths").members())
         except BrokenReference:
             return
         for path, item in paths:
-            template = template_of(path)
+            template = parse_path_template(path)
             for fields in self._parameters(item) if template.variables else ():
-                if fields.get("in") == "path" and isinstance(fields.get("name"), str) and _says(fields):
-                    yield _before(template, template.spelled(fields["name"]))
+                if fields.get("in") == "path" and isinstance(fields.get("name"), str) and _declares_path_value(fields):
+                    yield _prefix_before(template, template.match_variable(fields["name"]))
 
     def _parameters(self, item: DocumentNode) -> Iterator[JsonObject]:
         try:
@@ -74,26 +75,26 @@ class PathVariables:
                     continue
 
 
-def _before(template: PathTemplate, name: str) -> str:
+def _prefix_before(template: PathTemplate, name: str) -> str:
     return template.path.partition("{" + name + "}")[0]
 
 
-def _says(fields: JsonObject) -> bool:
+def _declares_path_value(fields: JsonObject) -> bool:
     """Whether a parameter itself says that its values are paths."""
-    if any(fields.get(key) is True for key in _SAYING):
+    if any(fields.get(key) is True for key in _MULTI_SEGMENT_EXTENSIONS):
         return True
-    words = text_of(fields, "description")
-    return "/" in words and _SHOWN.search(words) is not None and "encode" not in words.lower()
+    words = join_texts(fields, "description")
+    return "/" in words and _EXAMPLE_PATH.search(words) is not None and "encode" not in words.lower()
 
 
 _IGNORED_HEADERS = frozenset({"accept", "content-type", "authorization", "host", "content-length", "connection"})
-_PLACES = frozenset(ParameterLocation)
-_TOKEN = re.compile(r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
-_STYLING = frozenset({"style", "explode", "allowReserved"})
-_SAYING_reader = _STYLING | {"contentType"}
+_KNOWN_LOCATIONS = frozenset(ParameterLocation)
+_HTTP_TOKEN = re.compile(r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
+_STYLE_FIELDS = frozenset({"style", "explode", "allowReserved"})
+_ENCODING_FIELDS = _STYLE_FIELDS | {"contentType"}
 """What an encoding may say of a form's member; with the first three its content type does not count."""
-_WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
-_MOST_NAMED = 12
+_BODY_METHODS = frozenset({"POST", "PUT", "PATCH"})
+_MAX_NAMED_MEMBERS = 12
 
 
 class UnusableOperation(Exception):
@@ -105,13 +106,13 @@ class UnusableOperation(Exception):
 
 
 class OperationReader:
-    """Reads operations of one document; what is left out is added to `left_out`."""
+    """Reads operations of one document; what is left out is added to `skipped`."""
 
-    def __init__(self, document: OpenApiDocument, left_out: list[SkippedTool]) -> None:
-        self._document, self._left_out = document, left_out
-        self._is_swagger = swagger.is_swagger(document.root)
-        self._segments = PathVariables(document)
-        self._known: dict[tuple[str, ParameterLocation, str, bool], OperationParameter] = {}
+    def __init__(self, document: OpenApiDocument, skipped: list[SkippedTool]) -> None:
+        self._document, self._left_out = document, skipped
+        self._is_swagger = swagger.is_swagger2(document.root)
+        self._path_variables = PathVariables(document)
+        self._cache: dict[tuple[str, ParameterLocation, str, bool], OperationParameter] = {}
 
     def read(self, entry: OperationEntry) -> Operation:
         """The operation. Raises UnusableOperation, BrokenReference or NotLoaded."""
@@ -120,44 +121,44 @@ class OperationReader:
         parameters = self._parameters(entry, found)
         return Operation(
             entry=entry,
-            description=_words(fields) or _words(entry.item.fields),
+            description=_description_of(fields) or _description_of(entry.item.fields),
             parameters=parameters,
             body=self._body(entry, found),
             responses=entry.operation.child("responses"),
-            security=self._stated(entry.operation, "security"),
-            servers=self._stated(entry.operation, "servers") or self._stated(entry.item, "servers"),
+            security=self._list_at(entry.operation, "security"),
+            servers=self._list_at(entry.operation, "servers") or self._list_at(entry.item, "servers"),
             is_deprecated=fields.get("deprecated") is True,
         )
 
-    def _stated(self, node: DocumentNode, key: str) -> DocumentNode | None:
+    def _list_at(self, node: DocumentNode, key: str) -> DocumentNode | None:
         return node.child(key) if isinstance(node.fields.get(key), list) else None
 
-    def _leave(self, node: DocumentNode, why: str) -> None:
-        self._left_out.append(SkippedTool(self._document.path_of(node), why))
+    def _skip(self, node: DocumentNode, why: str) -> None:
+        self._left_out.append(SkippedTool(self._document.display_path(node), why))
 
     def _parameter_nodes(self, entry: OperationEntry) -> Iterator[DocumentNode]:
         """Resolved parameters, the operation's before those of its path; the first of a name and place counts."""
         seen: set[tuple[Json, Json]] = set()
         for holder in (entry.operation, entry.item):
-            for child in self._listed(holder.child("parameters")):
-                node = self._resolved(child)
+            for child in self._list_items(holder.child("parameters")):
+                node = self._try_resolve(child)
                 if node is None:
                     continue
                 name, place = node.fields.get("name"), node.fields.get("in")
                 if not isinstance(name, str) or not isinstance(place, str):
-                    self._leave(child, "the parameter has no name or no place")
+                    self._skip(child, "the parameter has no name or no place")
                 elif (name, place) not in seen:
                     seen.add((name, place))
                     yield node
 
-    def _listed(self, node: DocumentNode) -> list[DocumentNode]:
+    def _list_items(self, node: DocumentNode) -> list[DocumentNode]:
         """The items of a list, which may be kept elsewhere, or be an object that gives each of them a name."""
-        resolved = self._resolved(node) if "$ref" in node.fields else node
+        resolved = self._try_resolve(node) if "$ref" in node.fields else node
         if resolved is None:
             return []
         return [child for _, child in resolved.members()] or list(resolved.children())
 
-    def _resolved(self, node: DocumentNode) -> DocumentNode | None:
+    def _try_resolve(self, node: DocumentNode) -> DocumentNode | None:
         """The node that a reference ends at; one that leads nowhere is left out."""
         try:
             return self._document.resolve(node)
@@ -167,63 +168,69 @@ class OperationReader:
 
     def _parameters(self, entry: OperationEntry, found: list[DocumentNode]) -> tuple[OperationParameter, ...]:
         template = entry.template
-        if template.unsent:
-            why = f"the path has the variable '{template.unsent[0]}' behind a '#', and nothing behind that is sent"
-            raise UnusableOperation(self._document.path_of(entry.operation), why)
+        if template.fragment_variables:
+            why = f"the path has the variable '{template.fragment_variables[0]}' behind a '#', and nothing behind that is sent"
+            raise UnusableOperation(self._document.display_path(entry.operation), why)
         read: dict[tuple[ParameterLocation, str], OperationParameter] = {}
         for node in found:
             parameter = self._parameter(node, template)
             if parameter is not None:
                 read.setdefault((parameter.location, parameter.name), parameter)
         wanted = [(ParameterLocation.PATH, name) for name in template.variables]
-        wanted += [(ParameterLocation.QUERY, name) for name in template.asked.values()]
+        wanted += [(ParameterLocation.QUERY, name) for name in template.query_variables.values()]
         for location, name in wanted:
             if (location, name) not in read:
-                self._leave(entry.operation, f"the path variable '{name}' is not declared; it is taken as a string")
-                read[location, name] = _variable(name, location, entry)
+                self._skip(entry.operation, f"the path variable '{name}' is not declared; it is taken as a string")
+                read[location, name] = _undeclared_variable(name, location, entry)
         return tuple(read.values())
 
     def _parameter(self, node: DocumentNode, template: PathTemplate) -> OperationParameter | None:
         place = node.fields["in"].strip().lower()
         if place in ("body", "formdata"):
             return None
-        if place not in _PLACES:
+        if place not in _KNOWN_LOCATIONS:
             where = node.fields["in"]
-            self._leave(node, f"the parameter '{node.fields['name']}' stands in '{where}', which is no place")
+            self._skip(node, f"the parameter '{node.fields['name']}' stands in '{where}', which is no place")
             return None
-        location, name = _placed(ParameterLocation(place), node.fields["name"], template)
+        location, name = _effective_location(ParameterLocation(place), node.fields["name"], template)
         if location is ParameterLocation.HEADER and name.lower() in _IGNORED_HEADERS:
             return None
-        if location in (ParameterLocation.HEADER, ParameterLocation.COOKIE) and not _TOKEN.match(name):
-            self._leave(node, f"'{name}' is no name for a {place}")
+        if location in (ParameterLocation.HEADER, ParameterLocation.COOKIE) and not _HTTP_TOKEN.match(name):
+            self._skip(node, f"'{name}' is no name for a {place}")
             return None
         if location is ParameterLocation.PATH and name not in template.variables:
-            self._leave(node, f"the path has no variable '{name}'")
+            self._skip(node, f"the path has no variable '{name}'")
             return None
-        is_open = location is ParameterLocation.PATH and self._segments.may_hold(template, name, node.fields)
-        return self._told(node, location, name, is_open=is_open)
+        is_open = location is ParameterLocation.PATH and self._path_variables.spans_segments(
+            template, name, node.fields
+        )
+        return self._cached_parameter(node, location, name, is_open=is_open)
 
-    def _told(self, node: DocumentNode, location: ParameterLocation, name: str, *, is_open: bool) -> OperationParameter:
+    def _cached_parameter(
+        self, node: DocumentNode, location: ParameterLocation, name: str, *, is_open: bool
+    ) -> OperationParameter:
         """What a document tells of a parameter, read once where it tells the same word for word."""
-        text = compact(node.value)
+        text = compact_json(node.value)
         key = (f"{node.uri}#{node.pointer}" if '"$ref"' in text else text, location, name, is_open)
-        known = self._known.get(key)
+        known = self._cache.get(key)
         if known is None:
-            known = self._known[key] = self._made(node, location, name, is_open=is_open)
+            known = self._cache[key] = self._read_parameter(node, location, name, is_open=is_open)
         return known
 
-    def _made(self, node: DocumentNode, location: ParameterLocation, name: str, *, is_open: bool) -> OperationParameter:
-        if self._is_swagger or swagger.is_parameter(node.fields):
-            node = swagger.parameter(node)
+    def _read_parameter(
+        self, node: DocumentNode, location: ParameterLocation, name: str, *, is_open: bool
+    ) -> OperationParameter:
+        if self._is_swagger or swagger.is_swagger2_parameter(node.fields):
+            node = swagger.convert_parameter(node)
         media_type, schema = self._schema(node)
         is_in_path = node.fields["in"].strip().lower() == ParameterLocation.PATH
         return OperationParameter(
             name=name,
             location=location,
-            encoding=replace(encoding_of(node.fields, location, media_type), keeps_slashes=is_open),
+            encoding=replace(read_encoding(node.fields, location, media_type), keeps_slashes=is_open),
             schema=schema,
             is_required=is_in_path or node.fields.get("required") is True,
-            description=text_of(node.fields, "description"),
+            description=join_texts(node.fields, "description"),
         )
 
     def _schema(self, node: DocumentNode) -> tuple[str | None, DocumentNode | None]:
@@ -237,68 +244,72 @@ class OperationReader:
     def _body(self, entry: OperationEntry, found: list[DocumentNode]) -> RequestBody | None:
         node = entry.operation.child("requestBody")
         if self._is_swagger or node.value is None:
-            node = swagger.body(entry.operation, found, self.media_types(entry, "consumes"))
+            node = swagger.convert_body(entry.operation, found, self.media_types(entry, "consumes"))
         if node.value is None:
             return None
         resolved = self._document.resolve(node)
-        media = dict(resolved.child("content").members()) or {"application/json": resolved.replaced({})}
-        ranked = sorted((rank, kind) for kind in media if (rank := writing_of(kind)) is not None)
+        media = dict(resolved.child("content").members()) or {"application/json": resolved.with_value({})}
+        ranked = sorted((rank, kind) for kind in media if (rank := body_format(kind)) is not None)
         if ranked:
-            return self._chosen_body(ranked[0][1], self._document.resolve(media[ranked[0][1]]), entry, resolved)
-        why, path = f"no body can be written as {_listed(media)}", self._document.path_of(node)
+            return self._read_body(ranked[0][1], self._document.resolve(media[ranked[0][1]]), entry, resolved)
+        why, path = f"no body can be written as {_quote_all(media)}", self._document.display_path(node)
         if resolved.fields.get("required") is True:
             raise UnusableOperation(path, why)
         self._left_out.append(SkippedTool(path, f"{why}; it is sent without"))
         return None
 
-    def _chosen_body(
+    def _read_body(
         self, media_type: str, media: DocumentNode, entry: OperationEntry, holder: DocumentNode
     ) -> RequestBody:
         schema = media.child("schema") if isinstance(media.fields.get("schema"), dict | bool) else None
-        if writing_of(media_type) is BodyFormat.MARKUP:
-            schema = media.replaced({"type": "string", "description": self._markup(media_type, schema)})
+        if body_format(media_type) is BodyFormat.MARKUP:
+            schema = media.with_value({"type": "string", "description": self._describe_markup(media_type, schema)})
         encodings = {
-            name: encoding_of(node.fields, ParameterLocation.QUERY, _content_type(node.fields))
+            name: read_encoding(node.fields, ParameterLocation.QUERY, _content_type(node.fields))
             for name, node in media.child("encoding").members()
-            if isinstance(node.value, dict) and not _SAYING_reader.isdisjoint(node.fields)
+            if isinstance(node.value, dict) and not _ENCODING_FIELDS.isdisjoint(node.fields)
         }
         stated = holder.fields.get("required")
         return RequestBody(
-            media_type=usual(media_type),
+            media_type=normalize_media_type(media_type),
             schema=schema,
             is_required=stated is True,
-            is_expected=stated is None and entry.method in _WITH_BODY,
+            is_expected=stated is None and entry.method in _BODY_METHODS,
             encodings=encodings,
         )
 
-    def _fields(self, schema: DocumentNode | None) -> JsonObject:
+    def _schema_fields(self, schema: DocumentNode | None) -> JsonObject:
         """The members of a schema's object, its references followed; none where that leads nowhere."""
         try:
             return self._document.resolve(schema).fields if schema is not None else {}
         except BrokenReference:
             return {}
 
-    def _markup(self, media_type: str, schema: DocumentNode | None) -> str:
+    def _describe_markup(self, media_type: str, schema: DocumentNode | None) -> str:
         """What a body is about that is written by whoever fills it in."""
-        fields = self._fields(schema)
-        said = text_of(fields, "title", "description")
+        fields = self._schema_fields(schema)
+        said = join_texts(fields, "title", "description")
         members = fields.get("properties")
-        names = ", ".join(list(members)[:_MOST_NAMED]) if isinstance(members, dict) else ""
-        parts = [f"The request body as text, {essence(media_type)}.", said, f"It holds {names}." if names else ""]
+        names = ", ".join(list(members)[:_MAX_NAMED_MEMBERS]) if isinstance(members, dict) else ""
+        parts = [
+            f"The request body as text, {bare_media_type(media_type)}.",
+            said,
+            f"It holds {names}." if names else "",
+        ]
         return " ".join(part for part in parts if part)
 
     def media_types(self, entry: OperationEntry, key: str) -> list[str]:
         """Swagger's `consumes` or `produces`: the operation's own, else the document's."""
-        own = swagger.texts(entry.operation.fields.get(key))
-        return own or swagger.texts(self._document.root.fields.get(key))
+        own = swagger.strings_in(entry.operation.fields.get(key))
+        return own or swagger.strings_in(self._document.root.fields.get(key))
 
     def response(self, entry: OperationEntry, node: DocumentNode) -> DocumentNode:
         """One response, resolved. Raises BrokenReference or NotLoaded."""
         resolved = self._document.resolve(node)
-        return swagger.response(resolved, self.media_types(entry, "produces")) if self._is_swagger else resolved
+        return swagger.convert_response(resolved, self.media_types(entry, "produces")) if self._is_swagger else resolved
 
 
-def encoding_of(fields: JsonObject, location: ParameterLocation, media_type: str | None = None) -> ParameterEncoding:
+def read_encoding(fields: JsonObject, location: ParameterLocation, media_type: str | None = None) -> ParameterEncoding:
     """How a parameter or a form member is written: what the document says, where that is legal, else the default."""
     styles = STYLES[location]
     stated = fields.get("style")
@@ -314,35 +325,41 @@ def encoding_of(fields: JsonObject, location: ParameterLocation, media_type: str
     )
 
 
-def _words(fields: JsonObject) -> str:
-    return text_of(fields, "summary", "description")
+def _description_of(fields: JsonObject) -> str:
+    return join_texts(fields, "summary", "description")
 
 
-def _placed(location: ParameterLocation, name: str, template: PathTemplate) -> tuple[ParameterLocation, str]:
+def _effective_location(
+    location: ParameterLocation, name: str, template: PathTemplate
+) -> tuple[ParameterLocation, str]:
     """Where a parameter stands and under which name, by the path's own word: its query is no path."""
     if location is ParameterLocation.QUERY:
-        return location, template.asked.get(name, name)
+        return location, template.query_variables.get(name, name)
     if location is not ParameterLocation.PATH:
         return location, name
-    spelled = template.spelled(name)
-    return (ParameterLocation.QUERY, template.asked[spelled]) if spelled in template.asked else (location, spelled)
+    spelled = template.match_variable(name)
+    return (
+        (ParameterLocation.QUERY, template.query_variables[spelled])
+        if spelled in template.query_variables
+        else (location, spelled)
+    )
 
 
-def _variable(name: str, location: ParameterLocation, entry: OperationEntry) -> OperationParameter:
-    keeps_slashes = location is ParameterLocation.PATH and name in entry.template.open
+def _undeclared_variable(name: str, location: ParameterLocation, entry: OperationEntry) -> OperationParameter:
+    keeps_slashes = location is ParameterLocation.PATH and name in entry.template.multi_segment
     return OperationParameter(
         name=name,
         location=location,
-        encoding=replace(encoding_of({}, location), keeps_slashes=keeps_slashes),
-        schema=entry.operation.replaced({"type": "string"}),
+        encoding=replace(read_encoding({}, location), keeps_slashes=keeps_slashes),
+        schema=entry.operation.with_value({"type": "string"}),
         is_required=True,
     )
 
 
 def _content_type(fields: Mapping[str, Json]) -> str | None:
     stated = fields.get("contentType")
-    return stated.split(",")[0].strip() if isinstance(stated, str) and _STYLING.isdisjoint(fields) else None
+    return stated.split(",")[0].strip() if isinstance(stated, str) and _STYLE_FIELDS.isdisjoint(fields) else None
 
 
-def _listed(media: Mapping[str, DocumentNode]) -> str:
+def _quote_all(media: Mapping[str, DocumentNode]) -> str:
     return ", ".join(f"'{kind}'" for kind in media) or "anything: it has no content"

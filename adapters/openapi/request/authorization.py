@@ -8,15 +8,15 @@ import ipaddress
 
 import httpx2
 
-from adapters.base import OnEvent
 from adapters.clock import Clock
 from adapters.errors import MissingCredential
 from adapters.http.secret_mask import SecretMask
-from adapters.http.url_safety import Origin, is_http, joined
+from adapters.http.url_safety import Origin, is_http_url, resolve_url
 from adapters.openapi.auth.oauth import TokenCache
 from adapters.openapi.auth.schemes import Credential, MissingScheme, Security, SecurityScheme
 from adapters.openapi.settings import OAuthClient, OpenApiSettings
 from adapters.openapi.tools.tool import OpenApiTool
+from adapters.source_events import OnEvent
 
 
 class RequestAuthorizer:
@@ -34,48 +34,48 @@ class RequestAuthorizer:
     ) -> None:
         self._settings, self._security, self._base = settings, security, base
         self._http, self._clock, self._mask = http, clock, mask
-        self._keepers: dict[str, TokenCache] = {}
+        self._token_caches: dict[str, TokenCache] = {}
 
     async def credentials(self, tool: OpenApiTool, observer: OnEvent) -> tuple[Credential, ...]:
         """What a request of a tool carries. Raises MissingCredential, TokenRefused.
 
         Nothing, where nothing is configured: many servers are open although their document requires a credential.
         """
-        missing = self.missing(tool)
+        missing = self.missing_credential(tool)
         if missing is not None:
-            if self._security.is_bare:
+            if self._security.has_no_credentials:
                 return ()
             raise missing
-        schemes = self._security.chosen(tool.operation.security)
+        schemes = self._security.select(tool.operation.security)
         return tuple([self._security.credential(one, await self._token(one, observer)) for one in schemes])
 
-    def missing(self, tool: OpenApiTool) -> MissingCredential | None:
+    def missing_credential(self, tool: OpenApiTool) -> MissingCredential | None:
         """What to say where a tool needs a credential that is not configured; None where it needs none, or has it."""
         try:
-            self._security.chosen(tool.operation.security)
+            self._security.select(tool.operation.security)
         except MissingScheme as error:
             text = f"the tool '{tool.spec.name}' needs a credential for '{error}'; set BASE_API_TOKEN"
             text = f"{text}, or `auth` of the source"
             return MissingCredential(text, source=self._settings.name, location=tool.spec.locator, requests=0)
         return None
 
-    def forgets(self, credentials: tuple[Credential, ...]) -> bool:
+    def invalidate_tokens(self, credentials: tuple[Credential, ...]) -> bool:
         """Whether fetched tokens were among credentials that were refused; they are used no more."""
         tokens = [one.token for one in credentials if one.token]
         for token in tokens:
-            for keeper in self._keepers.values():
-                keeper.drop(token)
+            for keeper in self._token_caches.values():
+                keeper.invalidate(token)
         return bool(tokens)
 
     async def _token(self, scheme: SecurityScheme, observer: OnEvent) -> str | None:
-        client = self._security.client(scheme)
+        client = self._security.oauth_client(scheme)
         if client is None:
             return None
-        if scheme.name not in self._keepers:
-            self._keepers[scheme.name] = self._keeper(scheme, client)
-        return await self._keepers[scheme.name].token(observer)
+        if scheme.name not in self._token_caches:
+            self._token_caches[scheme.name] = self._new_token_cache(scheme, client)
+        return await self._token_caches[scheme.name].token(observer)
 
-    def _keeper(self, scheme: SecurityScheme, client: OAuthClient) -> TokenCache:
+    def _new_token_cache(self, scheme: SecurityScheme, client: OAuthClient) -> TokenCache:
         return TokenCache(
             self._settings.name,
             scheme.name,
@@ -93,24 +93,22 @@ class RequestAuthorizer:
         stated = client.token_url or scheme.token_url
         if stated is None:
             text = f"neither the document nor `auth` says where the scheme '{scheme.name}' gets its tokens"
-            raise self._missing(f"{text}; set 'token_url'")
-        url = joined(self._base, stated) if self._base is not None else _absolute(stated)
+            raise self._error(f"{text}; set 'token_url'")
+        url = resolve_url(self._base, stated) if self._base is not None else _absolute_url(stated)
         if url is None:
-            raise self._missing(
-                f"the token URL of the scheme '{scheme.name}' is no http URL; set 'token_url' in `auth`"
-            )
-        if url.scheme != "https" and not is_loopback(url.host) and Origin.of(url) not in self._configured():
+            raise self._error(f"the token URL of the scheme '{scheme.name}' is no http URL; set 'token_url' in `auth`")
+        if url.scheme != "https" and not is_loopback(url.host) and Origin.of(url) not in self._configured_origins():
             text = f"the token URL '{url.copy_with(query=None)}' of the scheme '{scheme.name}' is not encrypted"
-            raise self._missing(f"{text}; nothing was sent. Set 'token_url' in `auth` to its https form")
+            raise self._error(f"{text}; nothing was sent. Set 'token_url' in `auth` to its https form")
         return url
 
-    def _configured(self) -> frozenset[Origin]:
+    def _configured_origins(self) -> frozenset[Origin]:
         """The origins that the user named: of the base URL, and of the document."""
         places = (self._settings.base_url, self._settings.document)
-        urls = [_absolute(place) for place in places if place and "://" in place]
+        urls = [_absolute_url(place) for place in places if place and "://" in place]
         return frozenset(Origin.of(url) for url in urls if url is not None)
 
-    def _missing(self, text: str) -> MissingCredential:
+    def _error(self, text: str) -> MissingCredential:
         return MissingCredential(text, source=self._settings.name, requests=0)
 
 
@@ -123,9 +121,9 @@ def is_loopback(host: str) -> bool:
         return plain == "localhost" or plain.endswith(".localhost")
 
 
-def _absolute(text: str) -> httpx2.URL | None:
+def _absolute_url(text: str) -> httpx2.URL | None:
     try:
         url = httpx2.URL(text.strip()).copy_with(fragment=None, userinfo=b"")
     except (httpx2.InvalidURL, UnicodeError):
         return None
-    return url if is_http(url) else None
+    return url if is_http_url(url) else None

@@ -13,28 +13,26 @@ from urllib.parse import quote, unquote
 import httpx2
 
 from adapters.base import Json, JsonObject, PageAddress
-from adapters.openapi.auth.schemes import Credential, headers_of
-from adapters.openapi.operation.encoding import (
-    BodyFormat,
-    Pairs,
-    compact,
-    cookie_pairs,
-    essence,
-    header_text,
-    is_undefined,
-    joined_pairs,
-    multipart,
-    path_text,
-    query_pairs,
-    text_of,
-    urlencoded,
-    writing_of,
-)
+from adapters.json_text import compact_json
+from adapters.openapi.auth.schemes import Credential, credential_headers
+from adapters.openapi.operation.media_types import BodyFormat, bare_media_type, body_format
 from adapters.openapi.operation.model import OperationParameter, ParameterLocation
+from adapters.openapi.operation.serialization import (
+    Pairs,
+    encode_cookie,
+    encode_header,
+    encode_multipart,
+    encode_path,
+    encode_query,
+    encode_urlencoded,
+    is_undefined,
+    join_pairs,
+    to_text,
+)
 from adapters.openapi.tools.tool import OpenApiTool
 
 _VARIABLE = re.compile(r"\{([^{}/]+)\}")
-_DOTS = frozenset({".", ".."})
+_DOT_SEGMENTS = frozenset({".", ".."})
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _PATH_SAFE = "-._~!$&'()*+,;=:@%/"
 
@@ -71,22 +69,22 @@ def build_request(
 ) -> BuiltRequest:
     """The request for some arguments. Raises InvalidArguments, which names every argument that is at fault."""
     given = dict(tool.binding.defaults) | dict(arguments)
-    _refuse_misfits(tool, given)
+    _check_names(tool, given)
     values = {
         (parameter.location, parameter.name): given[name]
         for name, parameter in tool.binding.parameters.items()
         if name in given and not (given[name] is None and parameter.encoding.media_type is None)
     }
     parameters = {(one.location, one.name): one for one in tool.binding.parameters.values()}
-    path, texts = _path(tool, values, parameters)
-    query = _query(tool, values, parameters, credentials)
-    cookies = _cookies(values, parameters, credentials)
-    headers = _headers(values, parameters, cookies, credentials)
+    path, texts = _build_path(tool, values, parameters)
+    query = _build_query(tool, values, parameters, credentials)
+    cookies = _build_cookies(values, parameters, credentials)
+    headers = _build_headers(values, parameters, cookies, credentials)
     has_body, value = _body_value(tool, given)
-    body, content_type = _written(tool, value) if has_body else (None, None)
+    body, content_type = _encode_body(tool, value) if has_body else (None, None)
     return BuiltRequest(
         method=tool.operation.entry.method,
-        url=with_query(_joined(base, path), query),
+        url=with_query(_append_path(base, path), query),
         headers=(*headers, *((("content-type", content_type),) if content_type else ())),
         body=body,
         values=values,
@@ -98,9 +96,9 @@ def build_request(
     )
 
 
-def _refuse_misfits(tool: OpenApiTool, given: JsonObject) -> None:
+def _check_names(tool: OpenApiTool, given: JsonObject) -> None:
     known = tool.binding.arguments
-    violations = [f"{name}: {_no_such(name, known)}" for name in given if name not in known]
+    violations = [f"{name}: {_unknown_argument(name, known)}" for name in given if name not in known]
     missing = [
         f"{name}: it is required and missing"
         for name, parameter in tool.binding.parameters.items()
@@ -110,12 +108,12 @@ def _refuse_misfits(tool: OpenApiTool, given: JsonObject) -> None:
         raise InvalidArguments((*violations, *missing))
 
 
-def _no_such(name: str, known: tuple[str, ...]) -> str:
+def _unknown_argument(name: str, known: tuple[str, ...]) -> str:
     near = difflib.get_close_matches(name, known, n=1)
     return "there is no such argument" + (f"; did you mean '{near[0]}'?" if near else "")
 
 
-def _path(
+def _build_path(
     tool: OpenApiTool,
     values: Mapping[tuple[ParameterLocation, str], Json],
     parameters: Mapping[tuple[ParameterLocation, str], OperationParameter],
@@ -125,13 +123,13 @@ def _path(
     template = tool.operation.entry.template
     for name in template.variables:
         place = (ParameterLocation.PATH, name)
-        texts[name] = path_text(name, values[place], parameters[place].encoding) if place in values else ""
+        texts[name] = encode_path(name, values[place], parameters[place].encoding) if place in values else ""
         if not texts[name]:
             faults.append(f"{name}: a path cannot hold an empty value")
     segments = []
     for segment in template.path.split("/"):
         filled = _VARIABLE.sub(lambda match: texts[match.group(1)], segment)
-        if filled != segment and any(unquote(part) in _DOTS for part in filled.split("/")):
+        if filled != segment and any(unquote(part) in _DOT_SEGMENTS for part in filled.split("/")):
             faults.append(f"{segment}: '{unquote(filled)}' would lead to another path")
         segments.append(filled if filled != segment else quote(filled, safe=_PATH_SAFE))
     if faults:
@@ -139,19 +137,19 @@ def _path(
     return "/".join(segments), texts
 
 
-def _query(
+def _build_query(
     tool: OpenApiTool,
     values: Mapping[tuple[ParameterLocation, str], Json],
     parameters: Mapping[tuple[ParameterLocation, str], OperationParameter],
     credentials: tuple[Credential, ...],
 ) -> str:
-    fixed = tool.operation.entry.template.fixed
+    fixed = tool.operation.entry.template.fixed_query
     parts = [quote(fixed, safe=_PATH_SAFE + "?")] if fixed else []
     for (location, name), value in values.items():
         if location is ParameterLocation.QUERY:
-            parts.append(joined_pairs(query_pairs(name, value, parameters[location, name].encoding)))
+            parts.append(join_pairs(encode_query(name, value, parameters[location, name].encoding)))
         elif location is ParameterLocation.QUERYSTRING:
-            parts.append(_whole_query(value, parameters[location, name]))
+            parts.append(_encode_whole_query(value, parameters[location, name]))
     parts += _query_credentials(credentials)
     return "&".join(part for part in parts if part)
 
@@ -162,14 +160,14 @@ def _query_credentials(credentials: tuple[Credential, ...], names: frozenset[str
     return [f"{quote(one.field, safe='')}={quote(one.value, safe='')}" for one in shown]
 
 
-def _whole_query(value: Json, parameter: OperationParameter) -> str:
+def _encode_whole_query(value: Json, parameter: OperationParameter) -> str:
     """OpenAPI 3.2's `in: querystring`: the whole query is one value."""
     if isinstance(value, dict) and "json" not in (parameter.encoding.media_type or ""):
-        return urlencoded(value, {})
-    return quote(text_of(value), safe="=&" if isinstance(value, str) else "")
+        return encode_urlencoded(value, {})
+    return quote(to_text(value), safe="=&" if isinstance(value, str) else "")
 
 
-def _cookies(
+def _build_cookies(
     values: Mapping[tuple[ParameterLocation, str], Json],
     parameters: Mapping[tuple[ParameterLocation, str], OperationParameter],
     credentials: tuple[Credential, ...],
@@ -178,21 +176,21 @@ def _cookies(
         pair
         for (location, name), value in values.items()
         if location is ParameterLocation.COOKIE
-        for pair in cookie_pairs(name, value, parameters[location, name].encoding)
+        for pair in encode_cookie(name, value, parameters[location, name].encoding)
     ]
     return pairs + [
         (one.field, quote(one.value, safe="")) for one in credentials if one.location is ParameterLocation.COOKIE
     ]
 
 
-def _headers(
+def _build_headers(
     values: Mapping[tuple[ParameterLocation, str], Json],
     parameters: Mapping[tuple[ParameterLocation, str], OperationParameter],
     cookies: Pairs,
     credentials: tuple[Credential, ...],
 ) -> tuple[tuple[str, str], ...]:
     own = [
-        (name, header_text(value, parameters[location, name].encoding))
+        (name, encode_header(value, parameters[location, name].encoding))
         for (location, name), value in values.items()
         if location is ParameterLocation.HEADER
         and (parameters[location, name].encoding.media_type is not None or not is_undefined(value))
@@ -203,11 +201,11 @@ def _headers(
     faults += [f"{name}: a cookie cannot hold a semicolon" for name, value in cookies if ";" in value]
     if faults:
         raise InvalidArguments(tuple(faults))
-    taken = {name.lower() for name, _ in headers_of(credentials)}
+    taken = {name.lower() for name, _ in credential_headers(credentials)}
     return (
         ("accept", "application/json, */*;q=0.5"),
         *(h for h in own if h[0].lower() not in taken),
-        *headers_of(credentials),
+        *credential_headers(credentials),
     )
 
 
@@ -226,33 +224,33 @@ def _body_value(tool: OpenApiTool, given: JsonObject) -> tuple[bool, Json]:
     return bool(members) or body.is_required, members
 
 
-def _written(tool: OpenApiTool, value: Json) -> tuple[bytes, str]:
+def _encode_body(tool: OpenApiTool, value: Json) -> tuple[bytes, str]:
     """The body's bytes and its content type."""
     body = tool.operation.body
     assert body is not None  # noqa: S101  there is a value for it
-    kind = essence(body.media_type)
-    match writing_of(body.media_type):
+    kind = bare_media_type(body.media_type)
+    match body_format(body.media_type):
         case BodyFormat.FORM if isinstance(value, dict):
-            return urlencoded(value, body.encodings).encode(), kind
+            return encode_urlencoded(value, body.encodings).encode(), kind
         case BodyFormat.PARTS if isinstance(value, dict):
-            return multipart(value, tool.binding.files, body.encodings)
+            return encode_multipart(value, tool.binding.files, body.encodings)
         case BodyFormat.TEXT:
-            return _encoded(text_of(value)), f"{kind}; charset=utf-8"
+            return _to_bytes(to_text(value)), f"{kind}; charset=utf-8"
         case BodyFormat.BYTES:
-            return _encoded(text_of(value)), kind
+            return _to_bytes(to_text(value)), kind
         case BodyFormat.MARKUP:
-            return _encoded(text_of(value)), body.media_type
+            return _to_bytes(to_text(value)), body.media_type
         case BodyFormat.LINES if isinstance(value, list):
-            return _encoded("".join(f"{compact(item)}\n" for item in value)), kind
+            return _to_bytes("".join(f"{compact_json(item)}\n" for item in value)), kind
         case _:
-            return _encoded(compact(value)), "application/json" if "*" in kind else body.media_type
+            return _to_bytes(compact_json(value)), "application/json" if "*" in kind else body.media_type
 
 
-def _encoded(text: str) -> bytes:
+def _to_bytes(text: str) -> bytes:
     return text.encode("utf-8", "replace")
 
 
-def _joined(base: httpx2.URL, path: str) -> httpx2.URL:
+def _append_path(base: httpx2.URL, path: str) -> httpx2.URL:
     """The path behind the base's own. A path cannot reach another host: it begins with a single slash."""
     own = base.raw_path.split(b"?")[0].decode("ascii").rstrip("/")
     return base.copy_with(raw_path=f"{own}/{path.lstrip('/')}".encode("ascii"))
@@ -264,7 +262,7 @@ def with_query(url: httpx2.URL, query: str) -> httpx2.URL:
     return url.copy_with(raw_path=path + (b"?" + query.encode("ascii") if query else b""))
 
 
-def undeclared(tool: OpenApiTool, page: PageAddress) -> dict[str, Json]:
+def undeclared_page_arguments(tool: OpenApiTool, page: PageAddress) -> dict[str, Json]:
     """What a page is asked by that the document does not have: a service that reads only may be asked all the same."""
     if tool.operation.entry.method != "GET" or page.operation is not None:
         return {}
@@ -273,10 +271,10 @@ def undeclared(tool: OpenApiTool, page: PageAddress) -> dict[str, Json]:
     }
 
 
-def with_undeclared(url: httpx2.URL, page: Mapping[str, Json]) -> httpx2.URL:
+def with_page_query(url: httpx2.URL, page: Mapping[str, Json]) -> httpx2.URL:
     """The URL with the undeclared arguments of a page behind its own query."""
     own = url.query.decode("ascii")
-    added = [f"{quote(name, safe='')}={quote(text_of(value), safe='')}" for name, value in page.items()]
+    added = [f"{quote(name, safe='')}={quote(to_text(value), safe='')}" for name, value in page.items()]
     return with_query(url, "&".join(part for part in (own, *added) if part)) if added else url
 
 

@@ -19,12 +19,12 @@ from openapi_core.validation.schemas.exceptions import InvalidSchemaValue
 
 from adapters.base import Json, JsonObject
 from adapters.errors import ValidationUnavailable
+from adapters.json_text import compact_json
 from adapters.openapi.document.document import BrokenReference, DocumentNode, OpenApiDocument
-from adapters.openapi.operation.encoding import compact
 from adapters.openapi.operation.model import Operation, OperationParameter, ParameterLocation, ParameterStyle
 from adapters.openapi.operation.reader import OperationReader
 from adapters.openapi.request.builder import BuiltRequest
-from adapters.openapi.schema.normalize import Direction, allows_null, nullable, plain
+from adapters.openapi.schema.normalize import Direction, allows_null, make_nullable, normalize_schema
 
 _MAX_NODES, _MAX_DEPTH = 50_000, 60
 
@@ -48,7 +48,9 @@ class SchemaBundle:
             return {}
         if isinstance(node.fields.get("$ref"), str):
             return self._reference(node, is_part=is_part)
-        out = plain(node, self._direction, lambda inner: self.schema(inner, depth=depth + 1, is_part=_is_part(inner)))
+        out = normalize_schema(
+            node, self._direction, lambda inner: self.schema(inner, depth=depth + 1, is_part=_is_all_of_part(inner))
+        )
         if out.get("additionalProperties") is False and (is_part or "allOf" in out):
             del out["additionalProperties"]
             out |= {} if is_part else {"unevaluatedProperties": False}
@@ -74,25 +76,25 @@ class SchemaBundle:
             self._names[place] = f"{self._direction}{len(self._names) + 1}"
             self._waiting.append((self._names[place], target, is_part))
         out: JsonObject = {"$ref": f"#/components/schemas/{self._names[place]}"}
-        return nullable(out) if allows_null(node.fields) else out
+        return make_nullable(out) if allows_null(node.fields) else out
 
 
-def _is_part(node: DocumentNode) -> bool:
+def _is_all_of_part(node: DocumentNode) -> bool:
     return node.pointer.rpartition("/")[0].endswith("/allOf")
 
 
 _PATH, _HOST = "/operation", "http://check.invalid"
-_PLAIN = frozenset({"string", "integer", "number", "boolean"})
-_LONGEST_FAULT = 240
-_MOST_FAULTS = 8
+_SCALAR_TYPES = frozenset({"string", "integer", "number", "boolean"})
+_MAX_FAULT_CHARS = 240
+_MAX_FAULTS = 8
 
 
 @dataclass(frozen=True, slots=True)
 class OperationCheck:
-    """What one operation is held against. `on_wire` are the parameters that are read back from the request."""
+    """What one operation is held against. `from_request` are the parameters that are read back from the request."""
 
     spec: SchemaPath
-    on_wire: frozenset[tuple[ParameterLocation, str]]
+    from_request: frozenset[tuple[ParameterLocation, str]]
     names: dict[tuple[str, str], str]
     has_responses: bool
 
@@ -102,37 +104,37 @@ class OperationCheck:
             errors = list(V31RequestValidator(self.spec).iter_errors(self._request(built)))
             faults = [fault for error in errors for fault in self._request_fault(error)]
         except Exception as error:
-            raise ValidationUnavailable(f"{type(error).__name__}: {error}"[:_LONGEST_FAULT]) from error
-        return tuple(faults[:_MOST_FAULTS])
+            raise ValidationUnavailable(f"{type(error).__name__}: {error}"[:_MAX_FAULT_CHARS]) from error
+        return tuple(faults[:_MAX_FAULTS])
 
     def response_faults(self, status: int, payload: Json) -> tuple[str, ...]:
         """Where a JSON payload does not fit, `member: what is wrong`. Raises ValidationUnavailable."""
         if not self.has_responses:
             return ()
         request = MockRequest(_HOST, "post", _PATH, path_pattern=_PATH)
-        response = MockResponse(compact(payload).encode("utf-8", "replace"), status_code=status)
+        response = MockResponse(compact_json(payload).encode("utf-8", "replace"), status_code=status)
         try:
             errors = list(V31ResponseValidator(self.spec).iter_errors(request, response))
-            faults = [fault for error in errors for fault in _faults(error, "response")]
+            faults = [fault for error in errors for fault in _faults_in(error, "response")]
         except Exception as error:
-            raise ValidationUnavailable(f"{type(error).__name__}: {error}"[:_LONGEST_FAULT]) from error
-        return tuple(faults[:_MOST_FAULTS])
+            raise ValidationUnavailable(f"{type(error).__name__}: {error}"[:_MAX_FAULT_CHARS]) from error
+        return tuple(faults[:_MAX_FAULTS])
 
     def _request(self, built: BuiltRequest) -> MockRequest:
-        query, path = dict(_pairs(built)), {name: unquote(text) for name, text in built.path_texts.items()}
+        query, path = dict(_query_values(built)), {name: unquote(text) for name, text in built.path_texts.items()}
         headers = {name: value for name, value in built.headers if name != "cookie"}
         cookies: dict[str, Json] = {}
         for (location, name), value in built.values.items():
-            if (location, name) not in self.on_wire:
+            if (location, name) not in self.from_request:
                 place = {
                     ParameterLocation.PATH: path,
                     ParameterLocation.HEADER: headers,
                     ParameterLocation.COOKIE: cookies,
                 }.get(location, query)
-                place[name] = compact(value)
+                place[name] = compact_json(value)
         return MockRequest(
             _HOST, "post", _PATH, path_pattern=_PATH, args=query, view_args=path, headers=headers, cookies=cookies,
-            data=compact(built.body_value).encode("utf-8", "replace") if built.has_body else None,
+            data=compact_json(built.body_value).encode("utf-8", "replace") if built.has_body else None,
         )  # fmt: skip
 
     def _request_fault(self, error: Exception) -> Iterator[str]:
@@ -142,48 +144,50 @@ class OperationCheck:
             whole_query = self.names.get((ParameterLocation.QUERYSTRING.value, error.name))
             name = self.names.get((error.location, error.name), whole_query)
             if name is not None:  # else a credential fills it, and no argument can mend it
-                yield from _faults(error, name)
+                yield from _faults_in(error, name)
         else:
-            yield from _faults(error, "body")
+            yield from _faults_in(error, "body")
 
 
-def _pairs(built: BuiltRequest) -> dict[str, list[str]]:
+def _query_values(built: BuiltRequest) -> dict[str, list[str]]:
     pairs: dict[str, list[str]] = {}
     for name, value in parse_qsl(built.query, keep_blank_values=True):
         pairs.setdefault(name, []).append(value)
     return pairs
 
 
-def _faults(error: Exception, where: str) -> Iterator[str]:
+def _faults_in(error: Exception, where: str) -> Iterator[str]:
     """The faults in an error: those of its schema one by one, else what it says. One that is no fault is raised."""
     cause = error.__cause__ if error.__cause__ is not None else error
     if isinstance(cause, InvalidSchemaValue):
         for inner in cause.schema_errors:
             path = ".".join(str(part) for part in getattr(inner, "absolute_path", ()))
-            yield _clipped(f"{where}.{path}" if path else where, str(getattr(inner, "message", inner)))
+            yield _fault(f"{where}.{path}" if path else where, str(getattr(inner, "message", inner)))
     elif isinstance(cause, OpenAPIError):
-        yield _clipped(where, str(cause))
+        yield _fault(where, str(cause))
     else:
         raise cause
 
 
-def _clipped(where: str, text: str) -> str:
+def _fault(where: str, text: str) -> str:
     text = " ".join(text.split())
-    return f"{where}: {text if len(text) <= _LONGEST_FAULT else text[:_LONGEST_FAULT] + '…'}"
+    return f"{where}: {text if len(text) <= _MAX_FAULT_CHARS else text[:_MAX_FAULT_CHARS] + '…'}"
 
 
-def operation_check(
+def build_operation_check(
     document: OpenApiDocument, reader: OperationReader, operation: Operation, names: dict[tuple[str, str], str]
 ) -> OperationCheck:
     """The check of one operation. Raises NotLoaded where another file is needed."""
     request, response = SchemaBundle(document, Direction.REQUEST), SchemaBundle(document, Direction.RESPONSE)
-    on_wire: set[tuple[ParameterLocation, str]] = set()
-    described: JsonObject = {"parameters": [_parameter(one, request, on_wire) for one in operation.parameters]}
+    from_request: set[tuple[ParameterLocation, str]] = set()
+    described: JsonObject = {
+        "parameters": [_describe_parameter(one, request, from_request) for one in operation.parameters]
+    }
     if operation.body is not None:
         schema = request.schema(operation.body.schema) if operation.body.schema else {}
         content = {"application/json": {"schema": schema}}
         described["requestBody"] = {"required": operation.body.is_required, "content": content}
-    responses = _responses(document, reader, operation, response)
+    responses = _describe_responses(document, reader, operation, response)
     described["responses"] = responses or {"default": {"description": ""}}
     spec = {
         "openapi": "3.1.0",
@@ -192,23 +196,23 @@ def operation_check(
         "paths": {_PATH: {"post": described}},
         "components": {"schemas": request.components() | response.components()},
     }
-    return OperationCheck(SchemaPath.from_dict(spec), frozenset(on_wire), names, bool(responses))
+    return OperationCheck(SchemaPath.from_dict(spec), frozenset(from_request), names, bool(responses))
 
 
-def _parameter(
-    parameter: OperationParameter, bundle: SchemaBundle, on_wire: set[tuple[ParameterLocation, str]]
+def _describe_parameter(
+    parameter: OperationParameter, bundle: SchemaBundle, from_request: set[tuple[ParameterLocation, str]]
 ) -> JsonObject:
     schema = bundle.schema(parameter.schema) if parameter.schema is not None else {}
     location = ParameterLocation.QUERY if parameter.location is ParameterLocation.QUERYSTRING else parameter.location
     described: JsonObject = {"name": parameter.name, "in": location.value, "required": parameter.is_required}
-    kinds = [kind for kind in _listed(schema.get("type")) if kind != "null"]
-    if _is_plain(parameter) and len(kinds) == 1 and kinds[0] in _PLAIN:
-        on_wire.add((parameter.location, parameter.name))
+    kinds = [kind for kind in _as_list(schema.get("type")) if kind != "null"]
+    if _is_simple(parameter) and len(kinds) == 1 and kinds[0] in _SCALAR_TYPES:
+        from_request.add((parameter.location, parameter.name))
         return described | {"schema": schema | {"type": kinds[0]}}
     return described | {"content": {"application/json": {"schema": schema}}}
 
 
-def _is_plain(parameter: OperationParameter) -> bool:
+def _is_simple(parameter: OperationParameter) -> bool:
     plain = (
         parameter.encoding.style in (ParameterStyle.FORM, ParameterStyle.SIMPLE)
         and parameter.encoding.media_type is None
@@ -216,11 +220,11 @@ def _is_plain(parameter: OperationParameter) -> bool:
     return plain and parameter.location in (ParameterLocation.PATH, ParameterLocation.QUERY, ParameterLocation.HEADER)
 
 
-def _listed(kind: Json) -> list[Json]:
+def _as_list(kind: Json) -> list[Json]:
     return kind if isinstance(kind, list) else [kind]
 
 
-def _responses(
+def _describe_responses(
     document: OpenApiDocument, reader: OperationReader, operation: Operation, bundle: SchemaBundle
 ) -> JsonObject:
     """The successes, and the default, with their JSON schemas; none of which are JSON: nothing to hold against."""

@@ -14,8 +14,8 @@ from adapters.openapi.operation.reader import OperationReader
 from adapters.openapi.request.builder import BuiltRequest
 from adapters.openapi.tools.tool import OpenApiTool
 
-_MOST_BYTES = 2**20
-_MOST_TEXT = 600
+_MAX_CHECKED_BYTES = 2**20
+_MAX_NOTE_CHARS = 600
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,44 +46,48 @@ class CallValidator:
     def __init__(self, document: OpenApiDocument, reader: OperationReader) -> None:
         self._document, self._reader = document, reader
         self._checks: dict[str, OperationValidator] = {}
-        self._made: set[tuple[str, str]] = set()
-        self._seen: set[str] = set()
+        self._sent: set[tuple[str, str]] = set()
+        self._checked_tools: set[str] = set()
 
-    def request(self, tool: OpenApiTool, built: BuiltRequest) -> tuple[tuple[str, ...], ValidationNote | None]:
+    def check_request(self, tool: OpenApiTool, built: BuiltRequest) -> tuple[tuple[str, ...], ValidationNote | None]:
         """What is wrong with a request; where that cannot be told, a remark."""
         try:
-            return self._check(tool).request_faults(built), None
+            return self._check_of(tool).request_faults(built), None
         except ValidationUnavailable as error:
             text = f"requests are sent without being checked against the document: {error}"
             return (), self._once(tool, ValidationNote("request_unchecked", text))
 
-    def is_worth_a_look(self, tool: OpenApiTool, result: CallResult) -> bool:
+    def should_check_response(self, tool: OpenApiTool, result: CallResult) -> bool:
         """Whether this is the first response of a tool, and one of at most 1 MiB."""
-        return tool.spec.name not in self._seen and result.payload is not None and result.n_bytes <= _MOST_BYTES
+        return (
+            tool.spec.name not in self._checked_tools
+            and result.payload is not None
+            and result.n_bytes <= _MAX_CHECKED_BYTES
+        )
 
-    def response(self, tool: OpenApiTool, result: CallResult) -> ValidationNote | None:
+    def check_response(self, tool: OpenApiTool, result: CallResult) -> ValidationNote | None:
         """A remark where a response does not fit."""
-        self._seen.add(tool.spec.name)
+        self._checked_tools.add(tool.spec.name)
         try:
-            faults = self._check(tool).response_faults(result.status or 200, result.payload)
+            faults = self._check_of(tool).response_faults(result.status or 200, result.payload)
         except ValidationUnavailable as error:
             return self._once(tool, ValidationNote("response_unchecked", f"responses cannot be checked: {error}"))
         if not faults:
             return None
         text = f"the response does not fit the document and is used all the same: {'; '.join(faults)}"
-        return self._once(tool, ValidationNote("response_mismatch", text[:_MOST_TEXT]))
+        return self._once(tool, ValidationNote("response_mismatch", text[:_MAX_NOTE_CHARS]))
 
-    def _check(self, tool: OpenApiTool) -> OperationValidator:
+    def _check_of(self, tool: OpenApiTool) -> OperationValidator:
         if tool.spec.name not in self._checks:
-            from adapters.openapi.request.openapi_core import operation_check
+            from adapters.openapi.request.openapi_core import build_operation_check
 
             names = {(one.location.value, one.name): name for name, one in tool.binding.parameters.items()}
-            self._checks[tool.spec.name] = operation_check(self._document, self._reader, tool.operation, names)
+            self._checks[tool.spec.name] = build_operation_check(self._document, self._reader, tool.operation, names)
         return self._checks[tool.spec.name]
 
     def _once(self, tool: OpenApiTool, remark: ValidationNote) -> ValidationNote | None:
         key = (tool.spec.name, remark.code)
-        if key in self._made:
+        if key in self._sent:
             return None
-        self._made.add(key)
+        self._sent.add(key)
         return remark

@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 from adapters.base import JsonObject
 from adapters.openapi.document.document import BrokenReference, DocumentNode, OpenApiDocument
-from adapters.openapi.schema.normalize import Direction, plain
+from adapters.openapi.schema.normalize import Direction, normalize_schema
 
 _DEPTHS = (8, 5, 3, 2, 1)
 _MAX_NODES = 600
-_NAMED_MEMBERS = 12
-_NOWHERE = 10**6
+_MAX_NAMED_MEMBERS = 12
+_INFINITE_DEPTH = 10**6
 _MERGEABLE = frozenset({"type", "properties", "required", "description", "additionalProperties", "default", "format"})
 
 
@@ -26,13 +26,13 @@ class _NodeLimitReached(Exception):
 class _InlinedReference:
     """What a reference comes to, how many nodes that are, and the places written out in it (one bit each).
 
-    `reach` is the depth from which on it comes to the same; above the depth of the walk where that cut it.
+    `min_depth` is the depth from which on it comes to the same; above the depth of the walk where that cut it.
     """
 
     schema: JsonObject
     nodes: int
     places: int
-    reach: int
+    min_depth: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +44,12 @@ class _AbandonedReference:
 
 
 class _PlainNode(NamedTuple):
-    """What a node comes to that has no reference inside, and how many nodes those inside are; `reach` as above."""
+    """What a node comes to that has no reference inside, and how many nodes those inside are; `min_depth` as above."""
 
     node: DocumentNode
     schema: JsonObject
     nodes: int
-    reach: int
+    min_depth: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +60,10 @@ class _InlineCache:
     """
 
     numbers: dict[tuple[str, str], int] = field(default_factory=dict)
-    whole: dict[int, _InlinedReference] = field(default_factory=dict)
-    part: dict[tuple[int, int], _InlinedReference] = field(default_factory=dict)
-    begun: dict[tuple[int, int], _AbandonedReference] = field(default_factory=dict)
-    plain: dict[tuple[int, str], _PlainNode] = field(default_factory=dict)
+    complete: dict[int, _InlinedReference] = field(default_factory=dict)
+    partial: dict[tuple[int, int], _InlinedReference] = field(default_factory=dict)
+    abandoned: dict[tuple[int, int], _AbandonedReference] = field(default_factory=dict)
+    without_references: dict[tuple[int, str], _PlainNode] = field(default_factory=dict)
 
     def number(self, target: DocumentNode) -> int:
         """The number of a place."""
@@ -71,15 +71,15 @@ class _InlineCache:
 
     def find(self, place: int, depth: int) -> _InlinedReference | None:
         """What a reference comes to at a depth, if that is known."""
-        whole = self.whole.get(place)
-        return whole if whole is not None and whole.reach <= depth else self.part.get((place, depth))
+        whole = self.complete.get(place)
+        return whole if whole is not None and whole.min_depth <= depth else self.partial.get((place, depth))
 
-    def keep(self, place: int, depth: int, written: _InlinedReference) -> None:
+    def add(self, place: int, depth: int, written: _InlinedReference) -> None:
         """Take note of what a reference came to at a depth."""
-        if written.reach <= depth:
-            self.whole[place] = written
+        if written.min_depth <= depth:
+            self.complete[place] = written
         else:
-            self.part[place, depth] = written
+            self.partial[place, depth] = written
 
 
 class Inliner:
@@ -87,7 +87,7 @@ class Inliner:
 
     def __init__(self, document: OpenApiDocument, direction: Direction) -> None:
         self._document, self._direction = document, direction
-        self._memory = _InlineCache()
+        self._cache = _InlineCache()
 
     def inline(self, nodes: list[DocumentNode]) -> tuple[list[JsonObject], list[BrokenReference]]:
         """The schemas at some nodes, as deep as a common allowance permits, and the references that led nowhere.
@@ -95,12 +95,12 @@ class Inliner:
         Raises NotLoaded where another file is needed.
         """
         for depth in _DEPTHS:
-            walk = _InlineWalk(self._document, self._direction, self._memory, has_limit=depth > _DEPTHS[-1])
+            walk = _InlineWalk(self._document, self._direction, self._cache, has_limit=depth > _DEPTHS[-1])
             try:
                 return [walk.schema(node, depth) for node in nodes], list(walk.broken.values())
             except _NodeLimitReached:
                 continue
-        return [walk.cut(node) for node in nodes], list(walk.broken.values())
+        return [walk.summarize(node) for node in nodes], list(walk.broken.values())
 
 
 class _InlineWalk:
@@ -118,11 +118,11 @@ class _InlineWalk:
         *,
         has_limit: bool,
     ) -> None:
-        self._document, self._direction, self._memory, self._has_limit = document, direction, memory, has_limit
-        self._nodes = self._faults = self._references = 0
-        self._highest_cut = self._lowest = _NOWHERE
-        self._places = self._around = 0
-        self._trail: list[int] = []
+        self._document, self._direction, self._cache, self._has_limit = document, direction, memory, has_limit
+        self._nodes = self._n_broken = self._n_references = 0
+        self._shallowest_cut = self._lowest_depth = _INFINITE_DEPTH
+        self._places = self._enclosing = 0
+        self._stack: list[int] = []
         self.broken: dict[str, BrokenReference] = {}
 
     def schema(self, node: DocumentNode, depth: int) -> JsonObject:
@@ -130,24 +130,24 @@ class _InlineWalk:
         self._count(1)
         fields = node.fields
         if not isinstance(fields.get("$ref"), str):
-            return self._written(node, depth)
-        self._references += 1
+            return self._expand(node, depth)
+        self._n_references += 1
         target = self._target(node)
         if target is None:
             return {}
-        place = self._memory.number(target)
-        if self._around >> place & 1:
-            self._highest_cut = min(self._highest_cut, self._trail.index(place))
-            return self.cut(target)
+        place = self._cache.number(target)
+        if self._enclosing >> place & 1:
+            self._shallowest_cut = min(self._shallowest_cut, self._stack.index(place))
+            return self.summarize(target)
         if len(fields) > 1:
-            return self._entered(target, depth, place)
-        known = self._memory.find(place, depth)
-        if known is None or known.places & self._around:
-            self._refuse_what_was_given_up(place, depth)
-            return self._kept(target, depth, place)
+            return self._expand_inside(target, depth, place)
+        known = self._cache.find(place, depth)
+        if known is None or known.places & self._enclosing:
+            self._raise_if_abandoned(place, depth)
+            return self._expand_and_cache(target, depth, place)
         self._count(known.nodes)
         self._places |= known.places
-        self._lowest = min(self._lowest, depth - known.reach + 1)
+        self._lowest_depth = min(self._lowest_depth, depth - known.min_depth + 1)
         return known.schema
 
     def _count(self, nodes: int) -> None:
@@ -155,82 +155,86 @@ class _InlineWalk:
         if self._nodes > _MAX_NODES and self._has_limit:
             raise _NodeLimitReached
 
-    def _refuse_what_was_given_up(self, place: int, depth: int) -> None:
+    def _raise_if_abandoned(self, place: int, depth: int) -> None:
         """Raise at once where an earlier walk from here did, with less counted before it."""
-        begun = self._memory.begun.get((place, depth))
-        if begun is None or not self._has_limit or begun.places & self._around:
+        begun = self._cache.abandoned.get((place, depth))
+        if begun is None or not self._has_limit or begun.places & self._enclosing:
             return
         if self._nodes + begun.nodes > _MAX_NODES:
             raise _NodeLimitReached
 
-    def _entered(self, target: DocumentNode, depth: int, place: int) -> JsonObject:
+    def _expand_inside(self, target: DocumentNode, depth: int, place: int) -> JsonObject:
         """What a reference comes to, with its place known to whatever lies inside."""
-        self._trail.append(place)
-        self._around |= 1 << place
-        out = self._written(target, depth)
-        self._trail.pop()
-        self._around ^= 1 << place
+        self._stack.append(place)
+        self._enclosing |= 1 << place
+        out = self._expand(target, depth)
+        self._stack.pop()
+        self._enclosing ^= 1 << place
         return out
 
-    def _kept(self, target: DocumentNode, depth: int, place: int) -> JsonObject:
+    def _expand_and_cache(self, target: DocumentNode, depth: int, place: int) -> JsonObject:
         """What a reference comes to, kept for the next time where it is the same everywhere."""
-        around, cut_around, lowest_around = self._places, self._highest_cut, self._lowest
-        nodes, faults, level = self._nodes, self._faults, len(self._trail)
-        self._places, self._highest_cut, self._lowest = 1 << place, _NOWHERE, _NOWHERE
+        around, cut_around, lowest_around = self._places, self._shallowest_cut, self._lowest_depth
+        nodes, faults, level = self._nodes, self._n_broken, len(self._stack)
+        self._places, self._shallowest_cut, self._lowest_depth = 1 << place, _INFINITE_DEPTH, _INFINITE_DEPTH
         try:
-            out = self._entered(target, depth, place)
+            out = self._expand_inside(target, depth, place)
         except _NodeLimitReached:
-            if self._highest_cut >= level:
-                self._memory.begun[place, depth] = _AbandonedReference(self._nodes - nodes, self._places)
+            if self._shallowest_cut >= level:
+                self._cache.abandoned[place, depth] = _AbandonedReference(self._nodes - nodes, self._places)
             self._places |= around
-            self._highest_cut = min(self._highest_cut, cut_around)
+            self._shallowest_cut = min(self._shallowest_cut, cut_around)
             raise
-        if self._highest_cut >= level:
-            self._highest_cut = _NOWHERE
-            if self._faults == faults:
-                written = _InlinedReference(out, self._nodes - nodes, self._places, reach=depth - self._lowest + 1)
-                self._memory.keep(place, depth, written)
+        if self._shallowest_cut >= level:
+            self._shallowest_cut = _INFINITE_DEPTH
+            if self._n_broken == faults:
+                written = _InlinedReference(
+                    out, self._nodes - nodes, self._places, min_depth=depth - self._lowest_depth + 1
+                )
+                self._cache.add(place, depth, written)
         self._places |= around
-        self._lowest = min(self._lowest, lowest_around)
-        self._highest_cut = min(self._highest_cut, cut_around)
+        self._lowest_depth = min(self._lowest_depth, lowest_around)
+        self._shallowest_cut = min(self._shallowest_cut, cut_around)
         return out
 
-    def _written(self, target: DocumentNode, depth: int) -> JsonObject:
+    def _expand(self, target: DocumentNode, depth: int) -> JsonObject:
         """The schema at a node that is no reference, written once where there is none in it either."""
         key = (id(target.value), target.pointer)
-        known = self._memory.plain.get(key)
-        if known is not None and known.reach <= depth:
+        known = self._cache.without_references.get(key)
+        if known is not None and known.min_depth <= depth:
             self._count(known.nodes)
-            self._lowest = min(self._lowest, depth - known.reach + 1)
+            self._lowest_depth = min(self._lowest_depth, depth - known.min_depth + 1)
             return known.schema
-        nodes, references, lowest_around = self._nodes, self._references, self._lowest
-        self._lowest = _NOWHERE
-        out = self._made(target, depth)
-        if self._references == references and self._lowest > 0:
-            self._memory.plain[key] = _PlainNode(target, out, self._nodes - nodes, reach=depth - self._lowest + 1)
-        self._lowest = min(self._lowest, lowest_around)
+        nodes, references, lowest_around = self._nodes, self._n_references, self._lowest_depth
+        self._lowest_depth = _INFINITE_DEPTH
+        out = self._convert(target, depth)
+        if self._n_references == references and self._lowest_depth > 0:
+            self._cache.without_references[key] = _PlainNode(
+                target, out, self._nodes - nodes, min_depth=depth - self._lowest_depth + 1
+            )
+        self._lowest_depth = min(self._lowest_depth, lowest_around)
         return out
 
-    def _made(self, target: DocumentNode, depth: int) -> JsonObject:
-        if not _INNER.isdisjoint(target.fields):
-            if depth <= 0 and any(isinstance(target.fields.get(key), (dict, list)) for key in _INNER):
-                self._lowest = min(self._lowest, 0)
-                return self.cut(target)
-            self._lowest = min(self._lowest, max(depth, 1))
-        return merged(plain(target, self._direction, lambda inner: self.schema(inner, depth - 1)))
+    def _convert(self, target: DocumentNode, depth: int) -> JsonObject:
+        if not _SUBSCHEMA_KEYWORDS.isdisjoint(target.fields):
+            if depth <= 0 and any(isinstance(target.fields.get(key), (dict, list)) for key in _SUBSCHEMA_KEYWORDS):
+                self._lowest_depth = min(self._lowest_depth, 0)
+                return self.summarize(target)
+            self._lowest_depth = min(self._lowest_depth, max(depth, 1))
+        return merge_all_of(normalize_schema(target, self._direction, lambda inner: self.schema(inner, depth - 1)))
 
-    def cut(self, node: DocumentNode) -> JsonObject:
+    def summarize(self, node: DocumentNode) -> JsonObject:
         """What stands for a structure that is not shown: its type, and the names of its members in words."""
         target = self._target(node)
         if target is None:
             return {}
-        shallow = plain(target.replaced(_without_inner(target.fields)), self._direction, lambda _: {})
+        shallow = normalize_schema(target.with_value(_own_keywords(target.fields)), self._direction, lambda _: {})
         shallow.pop("required", None)
         names = list(target.child("properties").fields)
         if names:
             shallow.setdefault("type", "object")
-            more = ", …" if len(names) > _NAMED_MEMBERS else ""
-            words = f"Members: {', '.join(names[:_NAMED_MEMBERS])}{more}."
+            more = ", …" if len(names) > _MAX_NAMED_MEMBERS else ""
+            words = f"Members: {', '.join(names[:_MAX_NAMED_MEMBERS])}{more}."
             shallow["description"] = f"{shallow['description']} {words}" if "description" in shallow else words
         return shallow
 
@@ -241,25 +245,25 @@ class _InlineWalk:
         try:
             target = self._document.resolve(node)
         except BrokenReference as error:
-            self._faults += 1
+            self._n_broken += 1
             self.broken.setdefault(error.path, error)
             return None
         if len(node.fields) == 1 or not isinstance(target.value, dict):
             return target
-        return target.replaced(target.fields | {key: value for key, value in node.fields.items() if key != "$ref"})
+        return target.with_value(target.fields | {key: value for key, value in node.fields.items() if key != "$ref"})
 
 
-_INNER = frozenset(
+_SUBSCHEMA_KEYWORDS = frozenset(
     ("properties", "items", "allOf", "anyOf", "oneOf", "additionalProperties", "patternProperties", "prefixItems")
 )
 
 
-def _without_inner(fields: JsonObject) -> JsonObject:
+def _own_keywords(fields: JsonObject) -> JsonObject:
     kept = ("type", "description", "nullable", "format", "enum", "default")
     return {key: fields[key] for key in kept if key in fields}
 
 
-def merged(schema: JsonObject) -> JsonObject:
+def merge_all_of(schema: JsonObject) -> JsonObject:
     """The schema with those parts of `allOf` that say nothing contradictory written into it."""
     parts = schema.get("allOf")
     if not parts:
@@ -267,8 +271,8 @@ def merged(schema: JsonObject) -> JsonObject:
     out = {key: value for key, value in schema.items() if key != "allOf"}
     left = []
     for part in parts:
-        if _fits(out, part):
-            out = _joined(out, part)
+        if _can_merge(out, part):
+            out = _merge(out, part)
         else:
             left.append(part)
     if len(left) == 1 and not out:
@@ -276,7 +280,7 @@ def merged(schema: JsonObject) -> JsonObject:
     return out | {"allOf": left} if left else out
 
 
-def _fits(out: JsonObject, part: JsonObject) -> bool:
+def _can_merge(out: JsonObject, part: JsonObject) -> bool:
     if set(out) <= {"description", "default"}:
         return True
     if not set(part) <= _MERGEABLE or not set(out) <= _MERGEABLE | {"allOf"}:
@@ -292,7 +296,7 @@ def _agree(one: JsonObject, other: JsonObject) -> bool:
     return not one or not other or one == other
 
 
-def _joined(out: JsonObject, part: JsonObject) -> JsonObject:
+def _merge(out: JsonObject, part: JsonObject) -> JsonObject:
     both = part | out
     if "properties" in part or "properties" in out:
         own, added = out.get("properties", {}), part.get("properties", {})

@@ -11,79 +11,80 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from adapters.base import Json, JsonObject
+from adapters.json_text import compact_json
 from adapters.openapi.document.document import DocumentNode
-from adapters.openapi.operation.encoding import BodyFormat, compact, writing_of
+from adapters.openapi.operation.media_types import BodyFormat, body_format
 
-_TRUTH = {"true": True, "false": False}
-_MOST_TOLD = 20
+_BOOLEAN_TEXTS = {"true": True, "false": False}
+_MAX_LISTED_VALUES = 20
 
 
 class NotConvertible(Exception):
     """The value is of none of the types, and cannot be read as one."""
 
 
-def take_values(fields: JsonObject, out: JsonObject) -> None:
+def copy_values(fields: JsonObject, out: JsonObject) -> None:
     """Take over `enum`, `const` and `default`; `out` has its type and description already.
 
     Of an enumeration without a single fitting value, the values are told in words.
     """
-    kinds = _listed(out.get("type"))
+    kinds = _as_list(out.get("type"))
     listed = fields.get("enum")
     if isinstance(listed, list) and listed:
-        _take_enum(listed, kinds, out)
+        _copy_enum(listed, kinds, out)
     if "const" in fields:
         out["const"] = fields["const"]
     if fields.get("default") is not None:
-        fitting = _fitting([fields["default"]], kinds)
+        fitting = _convert_all([fields["default"]], kinds)
         out |= {"default": fitting[0]} if fitting else {}
 
 
-def of_items(fields: JsonObject) -> list[Json]:
+def item_values(fields: JsonObject) -> list[Json]:
     """The values of an array's items, where they are listed at the array itself."""
     listed = fields.get("enum")
     if not isinstance(listed, list) or any(isinstance(value, list) for value in listed):
         return []
-    return list({compact(value): value for value in listed}.values())
+    return list({compact_json(value): value for value in listed}.values())
 
 
-def _take_enum(listed: list[Json], kinds: list[str], out: JsonObject) -> None:
-    fitting = _fitting(listed, kinds)
+def _copy_enum(listed: list[Json], kinds: list[str], out: JsonObject) -> None:
+    fitting = _convert_all(listed, kinds)
     if fitting:
-        out["enum"] = list({compact(value): value for value in fitting}.values())
+        out["enum"] = list({compact_json(value): value for value in fitting}.values())
     elif kinds != ["array"]:
-        told = f"Values: {', '.join(compact(value) for value in listed[:_MOST_TOLD])}"
+        told = f"Values: {', '.join(compact_json(value) for value in listed[:_MAX_LISTED_VALUES])}"
         out["description"] = f"{out['description']} {told}" if "description" in out else told
 
 
-def _listed(kind: Json) -> list[str]:
+def _as_list(kind: Json) -> list[str]:
     return kind if isinstance(kind, list) else [kind] if isinstance(kind, str) else []
 
 
-def _fitting(values: Iterable[Json], kinds: list[str]) -> list[Json]:
+def _convert_all(values: Iterable[Json], kinds: list[str]) -> list[Json]:
     """The values as one of the types; those that fit none are left out. Null always stays."""
     if not kinds:
         return list(values)
     found = []
     for value in values:
         try:
-            found.append(value if value is None else _as_any(value, kinds))
+            found.append(value if value is None else _convert(value, kinds))
         except NotConvertible:
             continue
     return found if any(value is not None for value in found) or "null" in kinds else []
 
 
-def _as_any(value: Json, kinds: list[str]) -> Json:
-    if any(_is(value, kind) for kind in kinds):
+def _convert(value: Json, kinds: list[str]) -> Json:
+    if any(_is_type(value, kind) for kind in kinds):
         return value
     for kind in kinds:
         try:
-            return _as(value, kind)
+            return _convert_to(value, kind)
         except NotConvertible:
             continue
     raise NotConvertible
 
 
-def _is(value: Json, kind: str) -> bool:
+def _is_type(value: Json, kind: str) -> bool:
     match kind:
         case "string":
             return isinstance(value, str)
@@ -101,18 +102,18 @@ def _is(value: Json, kind: str) -> bool:
             return value is None
 
 
-def _as(value: Json, kind: str) -> Json:
+def _convert_to(value: Json, kind: str) -> Json:
     """The value read as a type. Raises NotConvertible."""
     if kind == "string" and isinstance(value, int | float):
-        return compact(value)
-    if kind == "boolean" and isinstance(value, str) and value.lower() in _TRUTH:
-        return _TRUTH[value.lower()]
+        return compact_json(value)
+    if kind == "boolean" and isinstance(value, str) and value.lower() in _BOOLEAN_TEXTS:
+        return _BOOLEAN_TEXTS[value.lower()]
     if kind in ("integer", "number") and isinstance(value, str):
-        return _number(value, kind)
+        return _parse_number(value, kind)
     raise NotConvertible
 
 
-def _number(text: str, kind: str) -> int | float:
+def _parse_number(text: str, kind: str) -> int | float:
     try:
         return int(text)
     except ValueError:
@@ -126,7 +127,7 @@ def _number(text: str, kind: str) -> int | float:
     return number
 
 
-Follow: TypeAlias = Callable[[DocumentNode], JsonObject]
+ConvertChild: TypeAlias = Callable[[DocumentNode], JsonObject]
 """Turns a schema inside another one into JSON Schema; must be given for each keyword that holds schemas."""
 
 
@@ -138,22 +139,22 @@ class Direction(StrEnum):
 
 
 _TYPES = frozenset({"string", "number", "integer", "boolean", "array", "object", "null"})
-_TYPE_SLIPS = {
+_TYPE_ALIASES = {
     "file": "string", "str": "string", "text": "string", "uuid": "string", "date": "string", "datetime": "string",
     "date-time": "string", "uri": "string", "binary": "string", "int": "integer", "int32": "integer",
     "int64": "integer", "long": "integer", "float": "number", "double": "number", "decimal": "number",
     "bool": "boolean", "list": "array", "map": "object", "dict": "object",
 }  # fmt: skip
-_ONE = (
+_SINGLE_SCHEMA = (
     "items", "not", "additionalProperties", "contains", "propertyNames", "if", "then", "else", "unevaluatedItems",
     "unevaluatedProperties",
 )  # fmt: skip
-_MANY = ("allOf", "anyOf", "oneOf", "prefixItems")
+_SCHEMA_LIST = ("allOf", "anyOf", "oneOf", "prefixItems")
 _SCHEMA = (dict, bool)
-_NAMED = ("properties", "patternProperties", "dependentSchemas")
-_INNER = {key: order for order, key in enumerate((*_ONE, *_MANY, *_NAMED))}
+_SCHEMA_MAP = ("properties", "patternProperties", "dependentSchemas")
+_SUBSCHEMA_ORDER = {key: order for order, key in enumerate((*_SINGLE_SCHEMA, *_SCHEMA_LIST, *_SCHEMA_MAP))}
 """The keywords that hold schemas, in the order in which they are written."""
-_ONLY_OF = {
+_KEYWORDS_BY_TYPE = {
     "object": ("properties", "patternProperties", "required", "additionalProperties", "propertyNames"),
     "array": ("items", "prefixItems", "contains"),
 }
@@ -163,13 +164,13 @@ _NUMBERS = ("minimum", "maximum", "multipleOf")
 _BOUNDS = frozenset((*_COUNTS, *_NUMBERS, "exclusiveMinimum", "exclusiveMaximum", "uniqueItems"))
 _HIDDEN_IN = {Direction.REQUEST: "readOnly", Direction.RESPONSE: "writeOnly"}
 _NESTED_REPEAT = re.compile(r"\)[*+{]")
-_OTHER_SETS = re.compile(r"\[\[|--|&&|~~|\|\|")
+_SET_OPERATIONS = re.compile(r"\[\[|--|&&|~~|\|\|")
 """What other dialects read as sets in sets, and Python as characters, with a warning."""
-_LONGEST_PATTERN = 200
-_BYTES = (None, BodyFormat.BYTES)
+_MAX_PATTERN = 200
+_BINARY_FORMATS = (None, BodyFormat.BYTES)
 
 
-def plain(node: DocumentNode, direction: Direction, follow: Follow) -> JsonObject:
+def normalize_schema(node: DocumentNode, direction: Direction, follow: ConvertChild) -> JsonObject:
     """The schema at a node (no reference), with each schema inside it as `follow` gives it."""
     if node.value is False:
         return {"not": {}}
@@ -179,20 +180,20 @@ def plain(node: DocumentNode, direction: Direction, follow: Follow) -> JsonObjec
         stated = fields.get(text)
         if isinstance(stated, str) and (words := stated.strip()):
             out[text] = words
-    _take_type(fields, out)
+    _copy_type(fields, out)
     if "enum" in fields or "default" in fields or "const" in fields:
-        take_values(fields, out)
+        copy_values(fields, out)
     if not _BOUNDS.isdisjoint(fields):
-        _take_bounds(fields, out)
+        _copy_bounds(fields, out)
     if "pattern" in fields:
-        _take_pattern(fields, out)
-    if "required" in fields or not _INNER.keys().isdisjoint(fields):
-        _take_inner(node, direction, follow, out)
+        _copy_pattern(fields, out)
+    if "required" in fields or not _SUBSCHEMA_ORDER.keys().isdisjoint(fields):
+        _copy_subschemas(node, direction, follow, out)
     if _is_array(out):
-        _take_items(fields, out)
+        _complete_items(fields, out)
     if "contentMediaType" in fields and "contentEncoding" not in fields and _is_binary(fields["contentMediaType"]):
         out.setdefault("format", "binary")
-    return nullable(out) if allows_null(fields) else out
+    return make_nullable(out) if allows_null(fields) else out
 
 
 def allows_null(fields: JsonObject) -> bool:
@@ -202,10 +203,10 @@ def allows_null(fields: JsonObject) -> bool:
 
 def _is_binary(media_type: Json) -> bool:
     """Whether a string of 3.1 holds bytes, by what is said of its content."""
-    return isinstance(media_type, str) and writing_of(media_type) in _BYTES
+    return isinstance(media_type, str) and body_format(media_type) in _BINARY_FORMATS
 
 
-def nullable(schema: JsonObject) -> JsonObject:
+def make_nullable(schema: JsonObject) -> JsonObject:
     """The same schema, with null allowed beside whatever it allows."""
     kind = schema.get("type")
     if isinstance(kind, str):
@@ -227,22 +228,22 @@ def is_hidden(fields: JsonObject, direction: Direction) -> bool:
     return fields.get(_HIDDEN_IN[direction]) is True
 
 
-def _take_type(fields: JsonObject, out: JsonObject) -> None:
+def _copy_type(fields: JsonObject, out: JsonObject) -> None:
     stated = fields.get("type")
     if isinstance(stated, str) and stated in _TYPES:
         out["type"] = stated
         return
     named = stated if isinstance(stated, list) else [stated]
-    types = [kind for name in named if isinstance(name, str) and (kind := _type(name)) in _TYPES]
+    types = [kind for name in named if isinstance(name, str) and (kind := _known_type(name)) in _TYPES]
     unique = list(dict.fromkeys(types))
     if unique:
         out["type"] = unique[0] if len(unique) == 1 else unique
-    elif isinstance(fields.get("properties"), dict) and not any(key in fields for key in _MANY):
+    elif isinstance(fields.get("properties"), dict) and not any(key in fields for key in _SCHEMA_LIST):
         out["type"] = "object"
 
 
-def _type(name: str) -> str:
-    return name if name in _TYPES else _TYPE_SLIPS.get(name.lower(), name.lower())
+def _known_type(name: str) -> str:
+    return name if name in _TYPES else _TYPE_ALIASES.get(name.lower(), name.lower())
 
 
 def _is_array(schema: JsonObject) -> bool:
@@ -250,15 +251,15 @@ def _is_array(schema: JsonObject) -> bool:
     return kind == "array" or (isinstance(kind, list) and "array" in kind)
 
 
-def _take_items(fields: JsonObject, out: JsonObject) -> None:
+def _complete_items(fields: JsonObject, out: JsonObject) -> None:
     """Say of every array what its items are, as providers insist: anything, where the document is silent."""
     out.setdefault("items", {})
-    listed = of_items(fields)
+    listed = item_values(fields)
     if listed and "enum" not in out["items"]:
         out["items"] = out["items"] | {"enum": listed}
 
 
-def _take_bounds(fields: JsonObject, out: JsonObject) -> None:
+def _copy_bounds(fields: JsonObject, out: JsonObject) -> None:
     for key in _COUNTS:
         value = fields.get(key)
         if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
@@ -281,16 +282,16 @@ def _is_number(value: Json) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _take_pattern(fields: JsonObject, out: JsonObject) -> None:
+def _copy_pattern(fields: JsonObject, out: JsonObject) -> None:
     """A pattern that Python reads and that cannot run away is checked; any other one is only told."""
     pattern = fields.get("pattern")
     if not isinstance(pattern, str) or not pattern:
         return
-    is_safe = len(pattern) <= _LONGEST_PATTERN and not _NESTED_REPEAT.search(pattern)
-    if is_safe and not _OTHER_SETS.search(pattern) and _compiles(pattern):
+    is_safe = len(pattern) <= _MAX_PATTERN and not _NESTED_REPEAT.search(pattern)
+    if is_safe and not _SET_OPERATIONS.search(pattern) and _compiles(pattern):
         out["pattern"] = pattern
     else:
-        told = f"Pattern: {pattern[:_LONGEST_PATTERN]}"
+        told = f"Pattern: {pattern[:_MAX_PATTERN]}"
         out["description"] = f"{out['description']} {told}" if "description" in out else told
 
 
@@ -302,23 +303,23 @@ def _compiles(pattern: str) -> bool:
     return True
 
 
-def _take_inner(node: DocumentNode, direction: Direction, follow: Follow, out: JsonObject) -> None:
+def _copy_subschemas(node: DocumentNode, direction: Direction, follow: ConvertChild, out: JsonObject) -> None:
     fields = node.fields
-    for key in sorted(_INNER.keys() & fields.keys(), key=_INNER.__getitem__):
-        if key in _NAMED:
+    for key in sorted(_SUBSCHEMA_ORDER.keys() & fields.keys(), key=_SUBSCHEMA_ORDER.__getitem__):
+        if key in _SCHEMA_MAP:
             if isinstance(fields[key], dict):
-                out[key] = _named(node.child(key), direction, follow)
-        elif key in _MANY:
+                out[key] = _convert_members(node.child(key), direction, follow)
+        elif key in _SCHEMA_LIST:
             branches = [follow(child) for child in node.child(key).children() if isinstance(child.value, _SCHEMA)]
             out |= {key: branches} if branches else {}
         else:
-            _take_one(key, node.child(key), follow, out)
+            _copy_subschema(key, node.child(key), follow, out)
     if "required" in fields:
-        _take_required(fields, direction, out)
-    _settle(out)
+        _copy_required(fields, direction, out)
+    _drop_irrelevant(out)
 
 
-def _take_one(key: str, node: DocumentNode, follow: Follow, out: JsonObject) -> None:
+def _copy_subschema(key: str, node: DocumentNode, follow: ConvertChild, out: JsonObject) -> None:
     if isinstance(node.value, dict):
         out[key] = follow(node)
     elif key != "items":
@@ -327,11 +328,11 @@ def _take_one(key: str, node: DocumentNode, follow: Follow, out: JsonObject) -> 
         out["prefixItems"] = [follow(item) for item in node.children()]
 
 
-def _settle(out: JsonObject) -> None:
+def _drop_irrelevant(out: JsonObject) -> None:
     """Drop what says nothing of the type, and describe what is required and not described: as anything."""
     kind = out.get("type")
     kinds = kind if isinstance(kind, list) else [kind]
-    for only, keys in _ONLY_OF.items() if kind is not None else ():
+    for only, keys in _KEYWORDS_BY_TYPE.items() if kind is not None else ():
         if only not in kinds:
             for key in keys:
                 out.pop(key, None)
@@ -340,7 +341,7 @@ def _settle(out: JsonObject) -> None:
         out["properties"] = out["properties"] | undescribed
 
 
-def _named(node: DocumentNode, direction: Direction, follow: Follow) -> JsonObject:
+def _convert_members(node: DocumentNode, direction: Direction, follow: ConvertChild) -> JsonObject:
     shown = (
         (name, child)
         for name, child in node.members()
@@ -349,7 +350,7 @@ def _named(node: DocumentNode, direction: Direction, follow: Follow) -> JsonObje
     return {name: follow(child) for name, child in shown}
 
 
-def _take_required(fields: JsonObject, direction: Direction, out: JsonObject) -> None:
+def _copy_required(fields: JsonObject, direction: Direction, out: JsonObject) -> None:
     listed = fields.get("required")
     if not isinstance(listed, list):
         return

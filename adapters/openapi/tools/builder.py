@@ -12,43 +12,43 @@ from adapters.base import Effect, SkippedTool, ToolSpec
 from adapters.openapi.auth.schemes import Security, read_security
 from adapters.openapi.document.document import BrokenReference, DocumentNode, DocumentNotLoaded, OpenApiDocument
 from adapters.openapi.document.servers import BaseUrl, Servers
-from adapters.openapi.gc_tuning import seldom_collected
-from adapters.openapi.operation.model import Operation, OperationEntry, entries
+from adapters.openapi.gc_tuning import relaxed_gc
+from adapters.openapi.operation.model import Operation, OperationEntry, find_operations
 from adapters.openapi.operation.reader import OperationReader, UnusableOperation
 from adapters.openapi.schema.inline import Inliner
 from adapters.openapi.schema.normalize import Direction
 from adapters.openapi.settings import OpenApiSettings, ToolOverride
 from adapters.openapi.tools.arguments import ArgumentReader, tool_names
-from adapters.openapi.tools.response_shape import ResponseReader, shape_of
+from adapters.openapi.tools.response_shape import ResponseReader, read_record_shape
 from adapters.openapi.tools.tool import OpenApiTool, ToolContext, build_tool
 from adapters.pagination import continuing, counting
 
-_READS = frozenset({"GET", "HEAD"})
+_READ_METHODS = frozenset({"GET", "HEAD"})
 _NO_OVERRIDE = ToolOverride()
 
 
 class OpenApiToolBuilder:
-    """Builds the tools of one document. `left_out` grows as it goes."""
+    """Builds the tools of one document. `skipped` grows as it goes."""
 
     def __init__(self, document: OpenApiDocument, settings: OpenApiSettings) -> None:
-        self.left_out: list[SkippedTool] = []
+        self.skipped: list[SkippedTool] = []
         self._document, self._settings = document, settings
-        self.servers = Servers(document, settings.base_url, self.left_out)
-        self.security: Security = read_security(document, settings, self.left_out)
-        self.reader = OperationReader(document, self.left_out)
+        self.servers = Servers(document, settings.base_url, self.skipped)
+        self.security: Security = read_security(document, settings, self.skipped)
+        self.reader = OperationReader(document, self.skipped)
         inliner = Inliner(document, Direction.REQUEST)
         self._context = ToolContext(
             source=settings.name,
             document=document,
-            arguments=ArgumentReader(inliner, self.left_out, self.security.provided),
-            left_out=self.left_out,
+            arguments=ArgumentReader(inliner, self.skipped, self.security.credential_parameters),
+            skipped=self.skipped,
         )
-        self._answers = ResponseReader(document, self.reader)
+        self._responses = ResponseReader(document, self.reader)
         self.tools: dict[str, OpenApiTool] = {}
         self._entries: dict[str, OperationEntry] = {}
         self._names: dict[str, str] = {}
         self._restored: dict[str, ToolSpec] = {}
-        self._items: list[tuple[str, DocumentNode]] = list(self._path_items())
+        self._pending: list[tuple[str, DocumentNode]] = list(self._path_items())
 
     def _path_items(self) -> Iterator[tuple[str, DocumentNode]]:
         for path, item in self._paths().members():
@@ -59,26 +59,26 @@ class OpenApiToolBuilder:
         try:
             return self._document.at("paths")
         except BrokenReference as error:
-            self.left_out.append(SkippedTool(error.path, error.why))
-            return self._document.root.replaced(None)
+            self.skipped.append(SkippedTool(error.path, error.why))
+            return self._document.root.with_value(None)
 
-    @seldom_collected()
+    @relaxed_gc()
     def build(self) -> None:
         """Build what is not built yet. Raises DocumentNotLoaded; call again when that file is there."""
-        while self._items:
-            self._find(*self._items[-1])
-            self._items.pop()
+        while self._pending:
+            self._find_operations(*self._pending[-1])
+            self._pending.pop()
         if not self._names:
-            if not self._entries and not any(one.path.startswith("#/paths") for one in self.left_out):
+            if not self._entries and not any(one.path.startswith("#/paths") for one in self.skipped):
                 why = "the document describes no operation that can be called"
-                self.left_out.append(SkippedTool("#/paths", why))
+                self.skipped.append(SkippedTool("#/paths", why))
             ordered = sorted(self._entries.values(), key=lambda entry: entry.locator)
             self._names = tool_names(ordered)
             self._entries = {self._names[entry.locator]: entry for entry in ordered}
         for name in list(self._entries):
-            self._add(name, self._entries[name])
+            self._add_tool(name, self._entries[name])
             del self._entries[name]
-        self._relate()
+        self._link_related()
 
     def restore(self, specs: Iterable[ToolSpec]) -> None:
         """Take over what an earlier run built of the same document; `tool` builds the rest when it is needed."""
@@ -94,79 +94,81 @@ class OpenApiToolBuilder:
         spec = self._restored.get(name)
         if spec is not None and name not in self.tools:
             path = spec.locator.partition(" ")[2]
-            for entry in entries(self._document, self._paths().child(path), path, self.left_out):
+            for entry in find_operations(self._document, self._paths().child(path), path, self.skipped):
                 if entry.locator == spec.locator:
-                    self._add(name, entry)
+                    self._add_tool(name, entry)
             if name in self.tools:
                 self.tools[name] = replace(self.tools[name], spec=spec)
         return self.tools.get(name)
 
-    def _relate(self) -> None:
+    def _link_related(self) -> None:
         """Name the tools that count what others list, or give their further pages; the user's word goes first."""
         specs = [tool.spec for tool in self.tools.values()]
         counts, continued = counting(specs), continuing(specs)
-        keys = {key: name for name, tool in self.tools.items() for key in _keys(name, tool.operation.entry)}
-        self._tell_unknown(keys)
+        keys = {key: name for name, tool in self.tools.items() for key in _settings_keys(name, tool.operation.entry)}
+        self._report_unknown_operations(keys)
         for name, tool in self.tools.items():
             paging = continued.get(name, tool.spec.pagination)
             related = replace(
                 paging,
-                count_operation=self._known(paging.count_operation, keys, tool) or counts.get(name),
-                next_operation=self._known(paging.next_operation, keys, tool),
+                count_operation=self._tool_name_of(paging.count_operation, keys, tool) or counts.get(name),
+                next_operation=self._tool_name_of(paging.next_operation, keys, tool),
             )
             if related != tool.spec.pagination:
                 self.tools[name] = replace(tool, spec=replace(tool.spec, pagination=related))
 
-    def _tell_unknown(self, keys: Mapping[str, str]) -> None:
+    def _report_unknown_operations(self, keys: Mapping[str, str]) -> None:
         """What the settings say of operations that are no tools is left out by name: nobody would notice it."""
         for said in sorted(self._settings.read_operations.union(self._settings.overrides) - keys.keys()):
             near = difflib.get_close_matches(said, keys, n=1)
             why = f"the settings speak of the operation '{said}', which is no tool"
             hint = f"; did you mean '{near[0]}'?" if near else ""
-            self.left_out.append(SkippedTool(self._document.path_of(self._document.root.child("paths")), why + hint))
+            self.skipped.append(
+                SkippedTool(self._document.display_path(self._document.root.child("paths")), why + hint)
+            )
 
-    def _known(self, wanted: str | None, keys: Mapping[str, str], tool: OpenApiTool) -> str | None:
+    def _tool_name_of(self, wanted: str | None, keys: Mapping[str, str], tool: OpenApiTool) -> str | None:
         """The name of the tool that is meant; one that does not exist is left out by name."""
         if wanted is not None and wanted not in keys:
             why = f"'{tool.spec.name}' is said to page with the operation '{wanted}', which is no tool"
-            self.left_out.append(SkippedTool(self._document.path_of(tool.operation.entry.operation), why))
+            self.skipped.append(SkippedTool(self._document.display_path(tool.operation.entry.operation), why))
         return keys.get(wanted or "")
 
-    def _find(self, path: str, item: DocumentNode) -> None:
+    def _find_operations(self, path: str, item: DocumentNode) -> None:
         try:
-            found = list(entries(self._document, item, path, self.left_out))
+            found = list(find_operations(self._document, item, path, self.skipped))
         except BrokenReference as error:
-            self.left_out.append(SkippedTool(error.path, error.why))
+            self.skipped.append(SkippedTool(error.path, error.why))
             return
         for entry in found:
             self._entries[entry.locator] = entry
 
-    def _add(self, name: str, entry: OperationEntry) -> None:
+    def _add_tool(self, name: str, entry: OperationEntry) -> None:
         """One operation as a tool, or the reason why not. A flaw that nobody foresaw costs this operation only."""
-        mark = len(self.left_out)
+        mark = len(self.skipped)
         try:
             self.tools[name] = self._tool(name, entry)
         except DocumentNotLoaded:
-            del self.left_out[mark:]
+            del self.skipped[mark:]
             raise
         except (UnusableOperation, BrokenReference) as error:
-            self.left_out.append(SkippedTool(error.path, error.why))
+            self.skipped.append(SkippedTool(error.path, error.why))
         except (TypeError, ValueError, KeyError, IndexError, AttributeError, RecursionError) as error:
             why = f"the operation cannot be read: {type(error).__name__}: {error}"
-            self.left_out.append(SkippedTool(self._document.path_of(entry.operation), why[:300]))
+            self.skipped.append(SkippedTool(self._document.display_path(entry.operation), why[:300]))
 
     def _tool(self, name: str, entry: OperationEntry) -> OpenApiTool:
         operation = self.reader.read(entry)
         base = self.base_of(operation)
         if base.url is None and self.servers.root.url is not None:
-            raise UnusableOperation(self._document.path_of(entry.operation), base.why)
+            raise UnusableOperation(self._document.display_path(entry.operation), base.why)
         return build_tool(
             name,
             operation,
             self._context,
-            shape=shape_of(self._document, self.reader, entry, answers=self._answers),
+            shape=read_record_shape(self._document, self.reader, entry, answers=self._responses),
             effect=self._effect(name, entry),
-            override=_said(self._settings.overrides, name, entry) or _NO_OVERRIDE,
+            override=_find_override(self._settings.overrides, name, entry) or _NO_OVERRIDE,
         )
 
     def base_of(self, operation: Operation) -> BaseUrl:
@@ -174,16 +176,16 @@ class OpenApiToolBuilder:
         return self.servers.base_of(operation.servers)
 
     def _effect(self, name: str, entry: OperationEntry) -> Effect:
-        if entry.method in _READS or self._settings.read_operations & _keys(name, entry):
+        if entry.method in _READ_METHODS or self._settings.read_operations & _settings_keys(name, entry):
             return Effect.READ
         return Effect.DESTRUCTIVE if entry.method == "DELETE" else Effect.WRITE
 
 
-def _said(overrides: Mapping[str, ToolOverride], name: str, entry: OperationEntry) -> ToolOverride | None:
-    return next((overrides[key] for key in _keys(name, entry) if key in overrides), None)
+def _find_override(overrides: Mapping[str, ToolOverride], name: str, entry: OperationEntry) -> ToolOverride | None:
+    return next((overrides[key] for key in _settings_keys(name, entry) if key in overrides), None)
 
 
-def _keys(name: str, entry: OperationEntry) -> frozenset[str]:
+def _settings_keys(name: str, entry: OperationEntry) -> frozenset[str]:
     """What the settings may call an operation."""
     stated = entry.operation.fields.get("operationId")
     return frozenset({name, entry.locator, *([stated] if isinstance(stated, str) else [])})

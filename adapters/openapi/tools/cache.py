@@ -24,7 +24,7 @@ from adapters.openapi.settings import OpenApiSettings
 MAX_BYTES = 64 * 2**20
 _MAGIC = b"runax-kept-1"
 _ENDING, _UNFINISHED = ".kept", ".part"
-_OF_OTHERS = 0o022
+_WRITABLE_BY_OTHERS = 0o022
 """Rights by which others could have written a file."""
 
 
@@ -40,12 +40,12 @@ class DiskCache:
         path = self._path(key)
         try:
             with path.open("rb") as file:
-                if _is_foreign(os.fstat(file.fileno())):
+                if _is_untrusted(os.fstat(file.fileno())):
                     return None
                 head, _, payload = file.read(self.max_bytes + 1).partition(b"\n")
         except OSError:
             return None
-        if head != _head(key, payload):
+        if head != _header(key, payload):
             return None
         with suppress(OSError):
             os.utime(path)
@@ -53,7 +53,7 @@ class DiskCache:
 
     def keep(self, key: str, payload: bytes) -> bool:
         """Write an entry, whole or not at all, and say whether it was."""
-        text = _head(key, payload) + b"\n" + payload
+        text = _header(key, payload) + b"\n" + payload
         if len(text) > self.max_bytes:
             return False
         try:
@@ -94,16 +94,16 @@ class DiskCache:
                     yield path, path.stat()
 
 
-def _head(key: str, payload: bytes) -> bytes:
+def _header(key: str, payload: bytes) -> bytes:
     return b" ".join((_MAGIC, key.encode(), hashlib.sha256(payload).hexdigest().encode()))
 
 
-def _is_foreign(stat: os.stat_result) -> bool:
+def _is_untrusted(stat: os.stat_result) -> bool:
     """Whether somebody else than the user may have written a file."""
-    return stat.st_uid != os.getuid() or bool(stat.st_mode & _OF_OTHERS)
+    return stat.st_uid != os.getuid() or bool(stat.st_mode & _WRITABLE_BY_OTHERS)
 
 
-_WITHOUT_SAY = frozenset({"cache_folder", "timeout_s", "max_attempts", "max_bytes"})
+_IRRELEVANT_SETTINGS = frozenset({"cache_folder", "timeout_s", "max_attempts", "max_bytes"})
 """Settings that change no tool."""
 
 
@@ -115,61 +115,61 @@ class CachedTools:
     listed: ToolList
 
 
-def find(shelf: DiskCache, key: str) -> CachedTools | None:
+def load_tools(shelf: DiskCache, key: str) -> CachedTools | None:
     """What was kept under a key, if it is sound."""
     payload = shelf.find(key)
     if payload is None:
         return None
     try:
-        return _form().validate_json(payload)
+        return _type_adapter().validate_json(payload)
     except ValueError:
         return None
 
 
-def keep(shelf: DiskCache, key: str, kept: CachedTools, *, mask: SecretMask) -> bool:
+def store_tools(shelf: DiskCache, key: str, kept: CachedTools, *, mask: SecretMask) -> bool:
     """Keep a list of tools, and say whether it was.
 
     One that would not come back the same is not kept, nor one in which a server repeats a secret.
     """
     try:
-        payload = _form().dump_json(kept)
+        payload = _type_adapter().dump_json(kept)
         text = payload.decode()
         if mask.text(text) != text:
             return False
-        return _form().validate_json(payload) == kept and shelf.keep(key, payload)
+        return _type_adapter().validate_json(payload) == kept and shelf.keep(key, payload)
     except ValueError:
         return False
 
 
-def key_of(uri: str, digest: str, settings: OpenApiSettings, provided: Iterable[object]) -> str:
+def cache_key(uri: str, digest: str, settings: OpenApiSettings, provided: Iterable[object]) -> str:
     """The key of a document's tools: its URI and digest, the settings, and the parameters that credentials fill."""
     said = {
-        one.name: _plain(getattr(settings, one.name) if one.repr else sorted(getattr(settings, one.name)))
+        one.name: _canonical(getattr(settings, one.name) if one.repr else sorted(getattr(settings, one.name)))
         for one in fields(settings)
-        if one.name not in _WITHOUT_SAY
+        if one.name not in _IRRELEVANT_SETTINGS
     }
-    parts = (_program(), uri, digest, repr(sorted(said.items())), repr(_plain(frozenset(provided))))
+    parts = (_program_version(), uri, digest, repr(sorted(said.items())), repr(_canonical(frozenset(provided))))
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _plain(value: Json) -> Json:
+def _canonical(value: Json) -> Json:
     """A setting in a form that is written in one way only."""
     if is_dataclass(value):
-        return {one.name: _plain(getattr(value, one.name)) for one in fields(value)}
+        return {one.name: _canonical(getattr(value, one.name)) for one in fields(value)}
     if isinstance(value, Mapping):
-        return sorted((str(name), repr(_plain(inner))) for name, inner in value.items())
+        return sorted((str(name), repr(_canonical(inner))) for name, inner in value.items())
     if isinstance(value, frozenset):
         return sorted(repr(inner) for inner in value)
     return repr(value)
 
 
 @cache
-def _form() -> TypeAdapter[CachedTools]:
+def _type_adapter() -> TypeAdapter[CachedTools]:
     return TypeAdapter(CachedTools)
 
 
 @cache
-def _program() -> str:
+def _program_version() -> str:
     """The version and the state of the modules that build tools: what another version kept is not to be used."""
     try:
         version = importlib.metadata.version("runax")

@@ -11,62 +11,64 @@ from dataclasses import replace
 from adapters.base import Json, JsonObject, Pagination, PaginationStyle
 from adapters.openapi.operation.model import Operation, ParameterLocation
 from adapters.openapi.settings import ToolOverride
-from adapters.openapi.tools.arguments import BODY, Argument, WireName, without_markup
+from adapters.openapi.tools.arguments import BODY, Argument, WireName, strip_markup
 from adapters.pagination import ResponseShape, annotated, as_written, detect, flattened
 
-_BACKWARD = frozenset({"before", "endingbefore", "previous", "previouscursor", "prevcursor", "pagebefore"})
-_FURTHER = frozenset({"searchafter"})
+_BACKWARD_NAMES = frozenset({"before", "endingbefore", "previous", "previouscursor", "prevcursor", "pagebefore"})
+_ALWAYS_HIDDEN = frozenset({"searchafter"})
 """Further ways on, whatever is said of them."""
-_SIZES = frozenset({"count", "perpage", "pagesize", "limit", "size"})
-_OF_PAGING = re.compile(r"\bcursors?\b|\bpaginat", re.IGNORECASE)
-_NOT_NAMED = re.compile(r"[^a-z0-9]")
+_SIZE_NAMES = frozenset({"count", "perpage", "pagesize", "limit", "size"})
+_PAGING_WORDS = re.compile(r"\bcursors?\b|\bpaginat", re.IGNORECASE)
+_NON_ALPHANUMERIC = re.compile(r"[^a-z0-9]")
 
 
-def with_leftovers(found: Pagination, parameters: Mapping[str, JsonObject]) -> Pagination:
+def hide_leftovers(found: Pagination, parameters: Mapping[str, JsonObject]) -> Pagination:
     """The pagination that also hides what else of the parameters (`object/member` for members) pages."""
     if not found.hidden:
         return found
     hidden = frozenset(found.hidden)
-    more = tuple(name for name, schema in parameters.items() if name not in hidden and _pages(name, schema, found))
+    more = tuple(
+        name for name, schema in parameters.items() if name not in hidden and _is_paging_leftover(name, schema, found)
+    )
     return replace(found, other_hidden=(*found.other_hidden, *more)) if more else found
 
 
-def _pages(name: str, schema: JsonObject, found: Pagination) -> bool:
-    own = _squeezed(name)
-    if own in _FURTHER:
+def _is_paging_leftover(name: str, schema: JsonObject, found: Pagination) -> bool:
+    own = _normalized_name(name)
+    if own in _ALWAYS_HIDDEN:
         return "/" not in name
-    if own in _BACKWARD:
-        return _is_of_paging(schema)
-    if own in {_squeezed(other) for other in (found.position, found.size) if other}:
-        return "/" not in name or _is_beside(name, found.hidden)
-    return own in _SIZES and "page" in found.other_hidden and _is_whole(schema)
+    if own in _BACKWARD_NAMES:
+        return _mentions_paging(schema)
+    if own in {_normalized_name(other) for other in (found.position, found.size) if other}:
+        return "/" not in name or _has_hidden_sibling(name, found.hidden)
+    return own in _SIZE_NAMES and "page" in found.other_hidden and _is_scalar(schema)
 
 
-def _squeezed(name: str) -> str:
+def _normalized_name(name: str) -> str:
     """The last part of a name without its spelling: `max-keys` and `MaxKeys` are one."""
-    return _NOT_NAMED.sub("", name.rpartition("/")[2].lower())
+    return _NON_ALPHANUMERIC.sub("", name.rpartition("/")[2].lower())
 
 
-def _is_beside(name: str, hidden: Iterable[str]) -> bool:
+def _has_hidden_sibling(name: str, hidden: Iterable[str]) -> bool:
     """Whether another member of the same object is hidden."""
     parent = name.rpartition("/")[0]
     return any(other.rpartition("/")[0] == parent for other in hidden if "/" in other)
 
 
-def _is_of_paging(schema: JsonObject) -> bool:
+def _mentions_paging(schema: JsonObject) -> bool:
     """Whether the words say so; a date never is."""
     said = schema.get("description")
-    return "date" not in str(schema.get("format")) and isinstance(said, str) and _OF_PAGING.search(said) is not None
+    return "date" not in str(schema.get("format")) and isinstance(said, str) and _PAGING_WORDS.search(said) is not None
 
 
-def _is_whole(schema: JsonObject) -> bool:
+def _is_scalar(schema: JsonObject) -> bool:
     return schema.get("type") in ("integer", "number", "string") and "enum" not in schema
 
 
-_PAGED = (ParameterLocation.QUERY, ParameterLocation.HEADER, ParameterLocation.PATH, BODY)
+_PAGED_LOCATIONS = (ParameterLocation.QUERY, ParameterLocation.HEADER, ParameterLocation.PATH, BODY)
 _PARTS = ("allOf", "anyOf", "oneOf")
-_USUAL_SIZE = 100
-_NEVER_PAGED = frozenset({"PUT", "PATCH", "DELETE"})
+_DEFAULT_SIZE = 100
+_UNPAGED_METHODS = frozenset({"PUT", "PATCH", "DELETE"})
 
 
 def pagination_of(
@@ -78,10 +80,10 @@ def pagination_of(
     override: ToolOverride,
 ) -> Pagination:
     """How the tool pages: what the user says, else an annotation, else what parameters and answers show."""
-    paged = _able(arguments)
+    paged = _paging_candidates(arguments)
     by_wire = {one.wire.name: named[one.wire] for one in reversed(paged)}
-    found = override.pagination or _found(paged, operation, response)
-    found = _with_twins(_renamed(found, by_wire), paged, named)
+    found = override.pagination or _detect(paged, operation, response)
+    found = _hide_duplicates(_rename(found, by_wire), paged, named)
     if "head" in operation.entry.item.fields and operation.entry.method == "GET":
         found = replace(found, is_total_by_head=True)
     if override.page_size is not None:
@@ -89,7 +91,7 @@ def pagination_of(
     return found
 
 
-def _with_twins(found: Pagination, paged: Iterable[Argument], named: Mapping[WireName, str]) -> Pagination:
+def _hide_duplicates(found: Pagination, paged: Iterable[Argument], named: Mapping[WireName, str]) -> Pagination:
     """The pagination that hides what it hides in every place of a request that takes it, as query and body may."""
     hidden = frozenset(found.hidden)
     names = {one.wire.name for one in paged if named[one.wire] in hidden}
@@ -98,60 +100,60 @@ def _with_twins(found: Pagination, paged: Iterable[Argument], named: Mapping[Wir
     return replace(found, other_hidden=(*found.other_hidden, *more)) if more else found
 
 
-def _able(arguments: Iterable[Argument]) -> list[Argument]:
+def _paging_candidates(arguments: Iterable[Argument]) -> list[Argument]:
     """The arguments that may take part in paging: of a path only those that have their name for themselves."""
-    places = [one for one in arguments if one.wire.place in _PAGED]
+    places = [one for one in arguments if one.wire.place in _PAGED_LOCATIONS]
     elsewhere = {one.wire.name for one in places if one.wire.place is not ParameterLocation.PATH}
     return [one for one in places if one.wire.place is not ParameterLocation.PATH or one.wire.name not in elsewhere]
 
 
-def _found(paged: list[Argument], operation: Operation, response: ResponseShape | None) -> Pagination:
-    if operation.entry.method in _NEVER_PAGED:
+def _detect(paged: list[Argument], operation: Operation, response: ResponseShape | None) -> Pagination:
+    if operation.entry.method in _UNPAGED_METHODS:
         return Pagination()
     schemas = {one.wire.name: one.schema for one in reversed(paged)}
     parameters = flattened(dict(reversed(schemas.items())))
-    description = without_markup(operation.description)
+    description = strip_markup(operation.description)
     extensions = {key: value for key, value in operation.entry.operation.fields.items() if key.startswith("x-")}
     in_path = {one.wire.name for one in paged if one.wire.place is ParameterLocation.PATH}
     asked = {name: schema for name, schema in parameters.items() if name not in in_path}
     if extensions:
         declared = annotated(extensions, asked, description=description, response=response)
         if declared is not None:
-            return with_leftovers(declared, asked)
+            return hide_leftovers(declared, asked)
     found = detect(
         parameters,
         description=description,
         response=response,
         required={one.wire.name for one in paged if one.is_required},
         in_path=in_path,
-        is_addressed=_is_addressed(operation.entry.path),
+        is_addressed=_ends_in_variable(operation.entry.path),
     )
-    return with_leftovers(found, asked)
+    return hide_leftovers(found, asked)
 
 
-def _is_addressed(path: str) -> bool:
+def _ends_in_variable(path: str) -> bool:
     """Whether a path ends in a variable, as that of one thing does."""
     return path.split("#")[0].split("?")[0].rstrip("/").rpartition("/")[2].startswith("{")
 
 
-def _renamed(found: Pagination, names: Mapping[str, str]) -> Pagination:
+def _rename(found: Pagination, names: Mapping[str, str]) -> Pagination:
     return replace(
         found,
-        position=_name(found.position, names),
-        size=_name(found.size, names),
-        last=_name(found.last, names),
-        texts=tuple(names_of(name, names) for name in found.texts),
-        metadata=_name(found.metadata, names),
-        totals=tuple((names_of(name, names), value) for name, value in found.totals),
-        other_hidden=tuple(names_of(name, names) for name in found.other_hidden),
+        position=_rename_optional(found.position, names),
+        size=_rename_optional(found.size, names),
+        last=_rename_optional(found.last, names),
+        texts=tuple(rename_path(name, names) for name in found.texts),
+        metadata=_rename_optional(found.metadata, names),
+        totals=tuple((rename_path(name, names), value) for name, value in found.totals),
+        other_hidden=tuple(rename_path(name, names) for name in found.other_hidden),
     )
 
 
-def _name(name: str | None, names: Mapping[str, str]) -> str | None:
-    return None if name is None else names_of(name, names)
+def _rename_optional(name: str | None, names: Mapping[str, str]) -> str | None:
+    return None if name is None else rename_path(name, names)
 
 
-def names_of(path: str, names: Mapping[str, str]) -> str:
+def rename_path(path: str, names: Mapping[str, str]) -> str:
     """An argument's name in the tool by that in the document; of `object/member` the first part is renamed."""
     if path in names:
         return names[path]
@@ -159,7 +161,7 @@ def names_of(path: str, names: Mapping[str, str]) -> str:
     return names.get(head, head) + slash + rest
 
 
-def shown(schemas: Mapping[str, JsonObject], hidden: Iterable[str]) -> dict[str, JsonObject]:
+def visible_arguments(schemas: Mapping[str, JsonObject], hidden: Iterable[str]) -> dict[str, JsonObject]:
     """The arguments that the model sees: hidden ones are gone, hidden members are gone from theirs.
 
     An object that has nothing but hidden members is gone as well.
@@ -170,23 +172,23 @@ def shown(schemas: Mapping[str, JsonObject], hidden: Iterable[str]) -> dict[str,
         if path in left:
             del left[path]
         elif rest and name in left:
-            left[name] = without(left[name], rest.split("/"))
+            left[name] = without_member(left[name], rest.split("/"))
             if not _has_members(left[name]):
                 del left[name]
     return left
 
 
-def without(schema: JsonObject, path: list[str]) -> JsonObject:
+def without_member(schema: JsonObject, path: list[str]) -> JsonObject:
     """The schema without the member that lies at a path inside it, wherever it is declared."""
     name, *rest = path
     out = dict(schema)
     for key in _PARTS:
         if isinstance(schema.get(key), list):
-            out[key] = [without(part, path) if isinstance(part, dict) else part for part in schema[key]]
+            out[key] = [without_member(part, path) if isinstance(part, dict) else part for part in schema[key]]
     members: Json = schema.get("properties")
     if not isinstance(members, dict) or name not in members:
         return out
-    inner = without(members[name], rest) if rest else {}
+    inner = without_member(members[name], rest) if rest else {}
     kept = dict(members) | {name: inner} if _has_members(inner) else {k: v for k, v in members.items() if k != name}
     out["properties"] = kept
     required = [one for one in schema.get("required", ()) if one in kept or one != name]
@@ -211,6 +213,6 @@ def page_defaults(pagination: Pagination) -> JsonObject:
         if pagination.last is not None:
             found[pagination.last] = pagination.first + (pagination.span or 1) - 1
     if pagination.size is not None:
-        usual = pagination.default_size or min(pagination.max_size or _USUAL_SIZE, _USUAL_SIZE)
+        usual = pagination.default_size or min(pagination.max_size or _DEFAULT_SIZE, _DEFAULT_SIZE)
         found[pagination.size] = max(usual, pagination.min_size or 1)
     return as_written(found, pagination)

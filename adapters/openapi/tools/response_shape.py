@@ -11,12 +11,12 @@ from adapters.base import Json, JsonObject
 from adapters.openapi.document.document import BrokenReference, DocumentNode, OpenApiDocument
 from adapters.openapi.operation.model import OperationEntry
 from adapters.openapi.operation.reader import OperationReader
-from adapters.openapi.tools.arguments import _VERSION
+from adapters.openapi.tools.arguments import VERSION_SEGMENT
 from adapters.pagination import ResponseShape
 
 _DEPTH = 3
-_MOST_MEMBERS = 120
-_WIDEST = 20
+_MAX_MEMBERS = 120
+_MAX_NESTED_MEMBERS = 20
 _PARTS = ("allOf", "anyOf", "oneOf")
 
 
@@ -25,8 +25,8 @@ class ResponseReader:
 
     def __init__(self, document: OpenApiDocument, reader: OperationReader) -> None:
         self._document, self._reader = document, reader
-        self._known: dict[tuple[str, str], ResponseShape] = {}
-        self._with_headers: dict[tuple[str, str, frozenset[str]], ResponseShape] = {}
+        self._tool_name_of: dict[tuple[str, str], ResponseShape] = {}
+        self._shapes_with_headers: dict[tuple[str, str, frozenset[str]], ResponseShape] = {}
 
     def shape(self, entry: OperationEntry, schema: DocumentNode | None) -> ResponseShape:
         """The described answer: `schema` is that of the success. Raises NotLoaded where another file is needed."""
@@ -34,15 +34,15 @@ class ResponseReader:
         if schema is None:
             return ResponseShape({}, headers)
         place = (schema.uri, schema.pointer)
-        if place not in self._known:
-            self._known[place] = self._read(schema)
-        known = self._known[place]
+        if place not in self._tool_name_of:
+            self._tool_name_of[place] = self._read(schema)
+        known = self._tool_name_of[place]
         if not headers:
             return known
         key = (*place, headers)
-        if key not in self._with_headers:
-            self._with_headers[key] = replace(known, headers=headers)
-        return self._with_headers[key]
+        if key not in self._shapes_with_headers:
+            self._shapes_with_headers[key] = replace(known, headers=headers)
+        return self._shapes_with_headers[key]
 
     def _headers(self, entry: OperationEntry) -> frozenset[str]:
         found: set[str] = set()
@@ -57,28 +57,28 @@ class ResponseReader:
 
     def _read(self, schema: DocumentNode) -> ResponseShape:
         target = self._followed(schema)
-        if _kind(target) == "array":
+        if _json_type(target) == "array":
             items = self._members(target.child("items"))
             return ResponseShape({}, is_list=True, item_members=frozenset(items))
         members: dict[str, str] = {}
-        lists = self._open(self._members(target), "", members, depth=1)
+        lists = self._collect_members(self._members(target), "", members, depth=1)
         items = self._members(lists[0]) if len(lists) == 1 else {}
         return ResponseShape(members, item_members=frozenset(items))
 
-    def _open(
+    def _collect_members(
         self, inside: dict[str, DocumentNode], path: str, members: dict[str, str], *, depth: int
     ) -> list[DocumentNode]:
         """Add the members of an object under their paths; the items of the lists among them are returned."""
         lists = []
         for name, child in inside.items():
-            if len(members) >= _MOST_MEMBERS or "." in name:
+            if len(members) >= _MAX_MEMBERS or "." in name:
                 continue
             target = self._followed(child)
-            members[path + name] = kind = _kind(target)
+            members[path + name] = kind = _json_type(target)
             if kind == "array":
                 lists.append(target.child("items"))
-            elif kind == "object" and depth < _DEPTH and len(further := self._members(target)) <= _WIDEST:
-                lists += self._open(further, f"{path}{name}.", members, depth=depth + 1)
+            elif kind == "object" and depth < _DEPTH and len(further := self._members(target)) <= _MAX_NESTED_MEMBERS:
+                lists += self._collect_members(further, f"{path}{name}.", members, depth=depth + 1)
         return lists
 
     def _members(self, node: DocumentNode, *, depth: int = 0) -> dict[str, DocumentNode]:
@@ -94,10 +94,10 @@ class ResponseReader:
         try:
             return self._document.resolve(node)
         except BrokenReference:
-            return node.replaced({})
+            return node.with_value({})
 
 
-def _kind(node: DocumentNode) -> str:
+def _json_type(node: DocumentNode) -> str:
     """The JSON type of a schema, null aside; "" where it has none or several."""
     stated: Json = node.fields.get("type")
     kinds = [kind for kind in stated if kind != "null"] if isinstance(stated, list) else [stated]
@@ -118,11 +118,11 @@ _RECORD_LISTS = frozenset(
 _NEVER_RECORDS = frozenset(
     "schemas links errors warnings included facets aggregations sort sorts fields columns headers notices".split()
 )
-_NOT_NOUN = re.compile(r"[^a-z0-9]+")
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_NON_WORD = re.compile(r"[^a-z0-9]+")
+_CAMEL_BREAK = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _IDENTIFIERS = frozenset({"id", "uuid", "guid", "key", "name", "slug"})
 _MAX_NOUN = 32
-_DEPTH_shape = 2
+_RECORDS_DEPTH = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,12 +138,12 @@ class RecordShape:
     response: ResponseShape | None = None
 
 
-def shape_of(
+def read_record_shape(
     document: OpenApiDocument, reader: OperationReader, entry: OperationEntry, *, answers: ResponseReader
 ) -> RecordShape:
     """The shape of an operation's success. Raises NotLoaded where another file is needed."""
     schema = success_schema(document, reader, entry)
-    noun = noun_of(entry.path)
+    noun = record_noun(entry.path)
     response = answers.shape(entry, schema)
     if schema is None:
         return RecordShape(noun, returns_many=True, records_path=None, response=response)
@@ -182,7 +182,7 @@ def declares_html(reader: OperationReader, entry: OperationEntry) -> bool:
 
 def _followed(document: OpenApiDocument, node: DocumentNode) -> DocumentNode:
     """A schema with its references followed, and with those of a single part in `allOf`."""
-    for _ in range(_DEPTH_shape + 1):
+    for _ in range(_RECORDS_DEPTH + 1):
         node = document.resolve(node)
         if "allOf" not in node.fields or "properties" in node.fields:
             return node
@@ -205,28 +205,28 @@ def _members(document: OpenApiDocument, schema: DocumentNode) -> dict[str, Docum
         seen[id(part.fields)] = part
         found = dict(part.child("properties").members()) | found
         if "allOf" in part.fields:
-            parts += [_quiet(document, inner) for inner in part.child("allOf").children()]
+            parts += [_followed_or_empty(document, inner) for inner in part.child("allOf").children()]
     return found
 
 
-def _quiet(document: OpenApiDocument, node: DocumentNode) -> DocumentNode:
+def _followed_or_empty(document: OpenApiDocument, node: DocumentNode) -> DocumentNode:
     try:
         return _followed(document, node)
     except BrokenReference:
-        return node.replaced({})
+        return node.with_value({})
 
 
 def _records_path(
-    document: OpenApiDocument, schema: DocumentNode, path: str, *, depth: int = _DEPTH_shape
+    document: OpenApiDocument, schema: DocumentNode, path: str, *, depth: int = _RECORDS_DEPTH
 ) -> str | None:
     if _is_array(schema):
         return ""
     lists = {}
     for name, node in _members(document, schema).items():
-        member = _quiet(document, node)
-        if _is_array(member) and "." not in name and _plain(name) not in _NEVER_RECORDS:
-            lists[name] = _quiet(document, member.child("items"))
-    known = [name for name in lists if _plain(name) in _RECORD_LISTS]
+        member = _followed_or_empty(document, node)
+        if _is_array(member) and "." not in name and _bare_name(name) not in _NEVER_RECORDS:
+            lists[name] = _followed_or_empty(document, member.child("items"))
+    known = [name for name in lists if _bare_name(name) in _RECORD_LISTS]
     if known:
         return min(known, key=lambda name: name not in ("data", "items", "results"))
     of_objects = [name for name, items in lists.items() if _members(document, items)]
@@ -237,8 +237,8 @@ def _records_path(
 
 def _nested_path(document: OpenApiDocument, schema: DocumentNode, path: str, depth: int) -> str | None:
     for name, node in _members(document, schema).items():
-        if _plain(name) in _RECORD_LISTS or name in ("_embedded", "response", "result"):
-            inner = _records_path(document, _quiet(document, node), path, depth=depth - 1)
+        if _bare_name(name) in _RECORD_LISTS or name in ("_embedded", "response", "result"):
+            inner = _records_path(document, _followed_or_empty(document, node), path, depth=depth - 1)
             if inner:
                 return f"{name}.{inner}"
     return None
@@ -247,10 +247,10 @@ def _nested_path(document: OpenApiDocument, schema: DocumentNode, path: str, dep
 def _is_one_record(document: OpenApiDocument, schema: DocumentNode, path: str) -> bool:
     """An object that is itself somebody: addressed by a variable and with an identifier among its members."""
     is_addressed = path.split("#")[0].rstrip("/").endswith("}")
-    return is_addressed and any(_plain(name) in _IDENTIFIERS for name in _members(document, schema))
+    return is_addressed and any(_bare_name(name) in _IDENTIFIERS for name in _members(document, schema))
 
 
-def _plain(name: str) -> str:
+def _bare_name(name: str) -> str:
     return name.lower().strip("_")
 
 
@@ -263,12 +263,12 @@ def _is_open(fields: JsonObject) -> bool:
     return bool(fields.get("additionalProperties")) or "anyOf" in fields or "oneOf" in fields
 
 
-def noun_of(path: str) -> str:
+def record_noun(path: str) -> str:
     """What a record is called, in the plural: the last segment of a path that is neither a variable nor a verb."""
     segments = [segment for segment in path.split("#")[0].split("?")[0].split("/") if segment]
     for segment in reversed(segments):
         bare = re.sub(r"\{[^}]*\}|\.json$", "", segment).rpartition(":")[0] or re.sub(r"\{[^}]*\}|\.json$", "", segment)
-        noun = _NOT_NOUN.sub("_", _HUMP.sub("_", bare).lower()).strip("_")[:_MAX_NOUN].strip("_")
-        if noun and noun not in _VERBS and not _VERSION.match(bare) and noun[0].isalpha():
+        noun = _NON_WORD.sub("_", _CAMEL_BREAK.sub("_", bare).lower()).strip("_")[:_MAX_NOUN].strip("_")
+        if noun and noun not in _VERBS and not VERSION_SEGMENT.match(bare) and noun[0].isalpha():
             return noun
     return "records"

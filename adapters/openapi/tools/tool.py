@@ -16,15 +16,15 @@ from adapters.openapi.tools.arguments import (
     Arguments,
     WireName,
     argument_names,
+    strip_markup,
     with_undeclared,
-    without_markup,
 )
-from adapters.openapi.tools.pagination import page_defaults, pagination_of, shown
+from adapters.openapi.tools.pagination import page_defaults, pagination_of, visible_arguments
 from adapters.openapi.tools.response_shape import RecordShape
-from adapters.openapi.tools.size_budget import MAX_CHARACTERS, MAX_DESCRIPTION, ToolSizeBudget, clipped, size_of
+from adapters.openapi.tools.size_budget import MAX_CHARACTERS, MAX_DESCRIPTION, ToolSizeBudget, clip_text, size_of
 
 _NO_DEFAULTS: Mapping[str, object] = MappingProxyType({})
-_ADDED = 300
+_RESERVED_CHARACTERS = 300
 """Characters left free for what a tool gets on its way to a model: a few short arguments, a warning."""
 
 
@@ -65,8 +65,8 @@ class ToolContext:
     source: str
     document: OpenApiDocument
     arguments: ArgumentReader
-    left_out: list[SkippedTool]
-    fitter: ToolSizeBudget = field(default_factory=ToolSizeBudget)
+    skipped: list[SkippedTool]
+    size_budget: ToolSizeBudget = field(default_factory=ToolSizeBudget)
 
 
 def build_tool(
@@ -80,7 +80,7 @@ def build_tool(
         named = argument_names([argument.wire for argument in arguments.all])
     pagination = pagination_of(arguments.all, named, operation, response=shape.response, override=override)
     description = _description(operation)
-    room = MAX_CHARACTERS - _ADDED - size_of({"name": name, "description": description, "parameters": 0})
+    room = MAX_CHARACTERS - _RESERVED_CHARACTERS - size_of({"name": name, "description": description, "parameters": 0})
     spec = ToolSpec(
         name=name,
         description=description,
@@ -90,17 +90,17 @@ def build_tool(
         effect=effect,
         pagination=pagination,
         noun=shape.noun,
-        returns_many=shape.returns_many or _has_pages(pagination),
+        returns_many=shape.returns_many or _is_paginated(pagination),
         records_path=shape.records_path,
         parallel_safe=override.parallel_safe if override.parallel_safe is not None else True,
         requires_fresh_input=bool(override.requires_fresh_input),
         timeout_s=override.timeout_s,
-        leave=override.leave,
+        approval=override.approval,
     )
     return OpenApiTool(spec, operation, _binding(arguments, named, pagination))
 
 
-def _has_pages(pagination: Pagination) -> bool:
+def _is_paginated(pagination: Pagination) -> bool:
     """Whether what an operation takes says that it gives lists, though its answer is described like one record."""
     is_sized = pagination.convention is not PaginationStyle.SINGLE and pagination.size is not None
     return pagination.position is not None or is_sized
@@ -116,14 +116,14 @@ def _parameters(
     room: int,
 ) -> JsonObject:
     """The schema that the model sees, within its allowance; what had to go is left out by name."""
-    seen = shown({named[one.wire]: one.schema for one in arguments.all}, pagination.hidden)
+    seen = visible_arguments({named[one.wire]: one.schema for one in arguments.all}, pagination.hidden)
     required = [named[one.wire] for one in arguments.all if one.is_required and named[one.wire] in seen]
     schema: JsonObject = {"type": "object", "properties": seen}
     schema |= {"required": required} if required else {}
-    schema, dropped = context.fitter.fitted(schema | {"additionalProperties": False}, room)
+    schema, dropped = context.size_budget.fit(schema | {"additionalProperties": False}, room)
     if dropped:
         words = f"the tool would be too large with its optional arguments {', '.join(dropped[:20])}; they cannot be set"
-        context.left_out.append(SkippedTool(context.document.path_of(operation.entry.operation), words))
+        context.skipped.append(SkippedTool(context.document.display_path(operation.entry.operation), words))
     return schema
 
 
@@ -154,9 +154,9 @@ def _defaults(arguments: Arguments, named: Mapping[WireName, str], pagination: P
 
 
 def _description(operation: Operation) -> str:
-    text = without_markup(operation.description) or operation.entry.locator
+    text = strip_markup(operation.description) or operation.entry.locator
     prefix = "Deprecated. " if operation.is_deprecated else ""
-    return prefix + clipped(text, MAX_DESCRIPTION)
+    return prefix + clip_text(text, MAX_DESCRIPTION)
 
 
 def _is_file(schema: JsonObject) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from adapters.json_text import compact
+from adapters.json_text import compact_json
 from runax_cli.agent.evidence.citations import Citation
 from runax_cli.agent.evidence.figures import EvidencePool, Figure, folded
 from runax_cli.agent.evidence.shown import ShownDataset
@@ -183,7 +183,7 @@ class SimilarRecords:
         shown = self.datasets[citation.dataset]
         record = cited_record(citation, shown).record
         said = " ".join(shown.said.get(citation.row, ()))
-        return folded(f"{compact(record)[:_CHARS_COMPARED]} {said}" if record is not None else said)
+        return folded(f"{compact_json(record)[:_CHARS_COMPARED]} {said}" if record is not None else said)
 
 
 def unfound(figures: Sequence[Figure], text: str, pools: Sequence[EvidencePool]) -> tuple[Figure, ...]:

@@ -9,11 +9,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from adapters.base import ToolSpec
+from adapters.json_text import compact_json
 from runax_cli.agent.loop.toolbox import ToolRegistry
 from runax_cli.executor.data_tools.router import SOURCE, DataTool
 from runax_cli.guard.visible_tool import VisibleTool, visible
 from runax_cli.models.base import ToolSchema
-from runax_cli.models.tokens import CalibratedCounter, compact_json
+from runax_cli.models.tokens import CalibratedCounter
 
 VERSION = 1
 

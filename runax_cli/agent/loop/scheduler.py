@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from adapters.json_text import compact
+from adapters.json_text import compact_json
 from runax_cli.agent.loop.subquestion import SubQuestionInput, SubQuestionRun
 from runax_cli.agent.planning.plan import Plan, SubQuestion, ready, waiting_for
 from runax_cli.agent.planning.planner import KnownFacts, Planner
@@ -45,12 +45,12 @@ def _call(call: RequestedCall) -> Iterator[str]:
     report = call.report
     if report.dataset is None or call.outcome is None:
         return
-    yield f"dataset {report.dataset}: {report.records_read} records of {report.tool} {compact(report.arguments)}"
+    yield f"dataset {report.dataset}: {report.records_read} records of {report.tool} {compact_json(report.arguments)}"
     data = call.envelope.data
     if isinstance(data, dict) and len(data) <= MOST_RECORDS:
         for ref, record in data.items():
             if "#" in ref:
-                yield f"[{ref}] {_cut(compact(record), RECORD_CHARS)}"
+                yield f"[{ref}] {_cut(compact_json(record), RECORD_CHARS)}"
 
 
 def _cut(text: str, most: int) -> str:

@@ -10,11 +10,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from adapters.base import Effect, ToolSpec
-from adapters.tool_search import RankedTool, ToolIndex, areas, asks_for_change
+from adapters.json_text import compact_json
+from adapters.tool_search import RankedTool, ToolIndex, count_areas, requests_change
 from runax_cli.core.untrusted_text import without_template_marks
 from runax_cli.guard.visible_tool import VisibleTool, brief, visible
 from runax_cli.models.base import ToolSchema
-from runax_cli.models.tokens import CalibratedCounter, compact_json
+from runax_cli.models.tokens import CalibratedCounter
 
 SOURCE = "tools"
 """The source of `find_tools`, as a call names it."""
@@ -106,12 +107,12 @@ class ToolRegistry(Mapping[str, VisibleTool]):
         """The tools that fit, the best first. Blocking where it is the first time: up to 0.2 s."""
         if self._index is None:
             self._index = ToolIndex(tuple(self.specs.values()))
-        return self._index.ranked(query)
+        return self._index.search(query)
 
     def guessed(self, question: str) -> tuple[str, ...]:
         """Names of the tools that a question may need: none far behind the best, and no change that nobody asks for."""
         ranked = self.ranked(question)
-        if not asks_for_change(question):
+        if not requests_change(question):
             ranked = tuple(one for one in ranked if one.spec.effect is Effect.READ)
         least = ranked[0].score * _GUESSED_SHARE if ranked else 0.0
         return tuple(one.spec.name for one in ranked if one.score >= least)
@@ -255,7 +256,7 @@ def about(tool: VisibleTool) -> dict[str, str]:
 
 def areas_of(shelf: ToolRegistry) -> str:
     """What the tools are about, with how many each: `repos 205, orgs 180, …`."""
-    counted = areas(shelf.specs.values())
+    counted = count_areas(shelf.specs.values())
     named = [f"{area} {n}" for area, n in list(counted.items())[:MOST_AREAS]]
     return ", ".join(named) + (", …" if len(counted) > MOST_AREAS else "")
 

@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from adapters.json_text import compact
+from adapters.json_text import compact_json
 from runax_cli.core.errors import NoProgress
 from runax_cli.core.results import CallReport, Coverage, Reason, ReasonCode, TotalIs
 from runax_cli.executor.outcome import CallOutcome, EnvelopeStatus, ResultEnvelope
@@ -126,7 +126,7 @@ def result_of(call: RequestedCall) -> str | None:
     outcome, envelope = call.outcome, call.envelope
     if outcome is None or envelope.status not in _BROUGHT:
         return None
-    text = compact([envelope.status.value, envelope.total_matches, envelope.records_read, envelope.data])
+    text = compact_json([envelope.status.value, envelope.total_matches, envelope.records_read, envelope.data])
     for name in (envelope.dataset, outcome.sql.id if outcome.sql is not None else None):
         text = text.replace(name, "") if name else text
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -11,7 +11,7 @@ from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any
 
-from adapters.json_text import compact
+from adapters.json_text import compact_json
 from runax_cli.core.event_types import DatasetQueried
 from runax_cli.executor.data_tools.base import DataCall, DataCallResult, of_nothing_fetched
 from runax_cli.executor.outcome import CallOutcome, EnvelopeStatus, ResultEnvelope, SqlEvidence
@@ -45,7 +45,7 @@ def plain(value: Any) -> Any:
 
 def cell(value: Any, *, longest: int | None = None) -> str:
     """A plain value as a cell; one above `longest` characters is cut, and ends in `…`."""
-    text = value if isinstance(value, str) else "" if value is None else compact(value)
+    text = value if isinstance(value, str) else "" if value is None else compact_json(value)
     if longest is not None and len(text) > longest:
         text = text[:longest] + "…"
     if isinstance(value, str) and (not text or text != text.strip() or _QUOTED & set(text)):
@@ -127,7 +127,7 @@ async def figures(
     rows = [tuple(plain(value) for value in row) for row in result.rows]
 
     def fits(text: str) -> bool:
-        return data_call.counter.count(compact(text)) <= RESULT_TOKENS
+        return data_call.counter.count(compact_json(text)) <= RESULT_TOKENS
 
     text, shown = await asyncio.to_thread(fitting, result.columns, rows, fits)
     evidence = SqlEvidence(

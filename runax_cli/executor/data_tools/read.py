@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-from adapters.json_text import compact
+from adapters.json_text import compact_json
 from runax_cli.core.errors import StoreError
 from runax_cli.core.results import Coverage, Reason, TotalIs
 from runax_cli.executor import responses as conclude
@@ -111,10 +111,10 @@ class DatasetReader:
         data: dict[str, Any] = {}
         for row, record in _records(self._entry.dataset, self._rows):
             data[f"{self._entry.dataset.name}#{row}"] = record
-            n_bytes += len(compact(record))
+            n_bytes += len(compact_json(record))
             if n_bytes > most_bytes:
                 return None
-        return data if self._reader.counter.bound(compact(data)) <= direct_limit else None
+        return data if self._reader.counter.bound(compact_json(data)) <= direct_limit else None
 
     async def _ended(
         self,

@@ -16,7 +16,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from adapters.base import CallResult, Json, PageAddress, Pagination, PaginationStyle
 from adapters.errors import ConnectionFailed, SourceError, TimedOut
-from adapters.json_text import parsed
+from adapters.json_text import parse_json
 from adapters.pagination import may_repeat_address
 from adapters.pagination.probe.probe import FirstPage, ProbeResult
 from runax_cli.core.results import StoredModel
@@ -108,7 +108,7 @@ def from_journal(payload: bytes) -> FetchedPage | None:
     if zlib.crc32(body) != stored.checksum:
         return None
     return FetchedPage(
-        records=[parsed(line) for line in body.splitlines()],
+        records=[parse_json(line) for line in body.splitlines()],
         dropped=stored.dropped,
         has_more=stored.has_more,
         next=None if stored.next is None else stored.next.restored(),

@@ -12,7 +12,7 @@ from enum import StrEnum
 from urllib.parse import urlsplit
 
 from adapters.base import CallResult
-from adapters.json_text import compact_bytes
+from adapters.json_text import compact_json_bytes
 from adapters.pagination import Certainty
 from adapters.pagination.probe.probe import ProbeResult
 from runax_cli.executor.run_cache import key_of
@@ -76,7 +76,7 @@ def snapshot_of(found: ProbeResult, sight: ResponseVersion, *, source: str, reus
     identity = reuse.identities.get(source)
     if identity is None or reuse.max_age_s <= 0:
         return None
-    first = compact_bytes(found.sample[0]) if found.sample else b""
+    first = compact_json_bytes(found.sample[0]) if found.sample else b""
     is_counted = found.total is not None and found.certainty is Certainty.EXACT
     seen = [found.total, found.certainty.value, found.tokens_estimation, hashlib.sha256(first).hexdigest()]
     digest = key_of("snapshot", identity, sight.origin, sight.etag, sight.last_modified, *seen)

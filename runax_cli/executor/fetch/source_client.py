@@ -10,11 +10,11 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcon
 from dataclasses import dataclass
 from typing import Protocol, assert_never
 
-from adapters.base import (
-    CallResult,
-    Json,
+from adapters.base import CallResult, Json, PageAddress
+from adapters.clock import Clock
+from adapters.errors import SourceError, TimedOut
+from adapters.source_events import (
     OnEvent,
-    PageAddress,
     ProgressReported,
     RequestSent,
     RequestThrottled,
@@ -23,8 +23,6 @@ from adapters.base import (
     SourceEvent,
     SourceWarning,
 )
-from adapters.clock import Clock
-from adapters.errors import SourceError, TimedOut
 from runax_cli.core.budget import Amount, Budget, Reservation
 from runax_cli.core.errors import BudgetExhausted
 from runax_cli.core.event_types import RequestDelayed, RetryScheduled, SourceProgressed, SourceRequested, Warned

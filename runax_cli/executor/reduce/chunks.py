@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias
 
-from adapters.json_text import compact
+from adapters.json_text import compact_json
 
 REFERENCE = "[00000] "
 """What a reference is counted as: no chunk has so many records that its references cost more tokens."""
@@ -253,9 +253,9 @@ def _cell(value: Any) -> str:
         case None:
             return ""
         case str():
-            return compact(value) if _MISREAD.search(value) else value
+            return compact_json(value) if _MISREAD.search(value) else value
         case _:
-            return compact(value)
+            return compact_json(value)
 
 
 def _is_empty(value: Any) -> bool:

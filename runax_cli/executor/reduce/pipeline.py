@@ -12,7 +12,7 @@ from functools import partial
 from itertools import islice
 from typing import Any, TypeAlias
 
-from adapters.json_text import compact
+from adapters.json_text import compact_json
 from runax_cli.core.errors import BudgetExhausted, ModelRefused, StoreError
 from runax_cli.core.event_types import ChunkFailed, ChunkPacked, ChunkReduced, FindingsMerged
 from runax_cli.core.events import Emitter
@@ -310,12 +310,12 @@ class ReducerFactory:
         def measured() -> dict[str, Any] | None:
             with suppress(StoreError):  # told where they are read
                 data = conclude.direct_data(dataset.name, list(dataset.records()))
-                return data if self.counter.bound(compact(data)) <= direct_limit else None
+                return data if self.counter.bound(compact_json(data)) <= direct_limit else None
             return None
 
         return await asyncio.to_thread(measured)
 
     def _fitting(self, findings: Sequence[Finding], budget_tokens: int) -> int:
         """How many of the first findings fit as they are shown, references and quotes included."""
-        shown = (compact(conclude.findings_data(_LONG_NAME, [finding])) for finding in findings)
+        shown = (compact_json(conclude.findings_data(_LONG_NAME, [finding])) for finding in findings)
         return fitting_prefix([self.counter.bound(text) for text in shown], budget=budget_tokens)

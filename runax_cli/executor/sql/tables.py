@@ -13,7 +13,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TypeVar
 
-from adapters.json_text import compact
+from adapters.json_text import compact_json
 from runax_cli.core.results import Coverage, ReasonCode
 from runax_cli.executor.outcome import Lineage
 from runax_cli.executor.sql import table_card as cards
@@ -222,7 +222,7 @@ class _AsSent:
     name: str = "as sent"
 
     def count(self, text: str) -> int:
-        return self.counter.count(compact(text))
+        return self.counter.count(compact_json(text))
 
 
 def _column(name: str, columns: Sequence[TableColumn]) -> tuple[str, TableColumn]:
@@ -255,7 +255,7 @@ def _joined(values: Sequence[str | None]) -> str | None:
     """None where there is no text."""
     if not any(value and value.strip() for value in values):
         return None
-    return (values[0] or "").strip() if len(values) == 1 else compact(list(values))
+    return (values[0] or "").strip() if len(values) == 1 else compact_json(list(values))
 
 
 def by_name(entries: Mapping[str, SealedDataset], names: Sequence[str]) -> dict[str, Coverage]:

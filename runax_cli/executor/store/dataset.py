@@ -11,7 +11,7 @@ from itertools import accumulate, islice
 from pathlib import Path
 
 from adapters.base import Json, JsonObject
-from adapters.json_text import compact_bytes, parsed
+from adapters.json_text import compact_json_bytes, parse_json
 from runax_cli.core.errors import StoreError
 from runax_cli.executor.store.spool import PageEntry, Spool
 from runax_cli.telemetry.credential_mask import CREDENTIAL_MASK, CredentialMask
@@ -65,7 +65,7 @@ class Dataset:
         """
         for row, line in enumerate(self.lines(start, stop), start=start):
             try:
-                yield parsed(line)
+                yield parse_json(line)
             except ValueError as error:
                 path = str(self.spool.path)
                 text = f"record {row} of '{self.name}' is damaged in '{path}'. Ask again: it is fetched anew."
@@ -124,7 +124,7 @@ class DatasetStore:
 
 def line_of(record: Json) -> bytes:
     """A record as one compact JSON line."""
-    return compact_bytes(record if isinstance(record, dict) else {"value": record})
+    return compact_json_bytes(record if isinstance(record, dict) else {"value": record})
 
 
 def _stem(noun: str) -> str:

@@ -10,19 +10,9 @@ from typing import Any
 
 import pytest
 
-from adapters.base import (
-    CallResult,
-    Json,
-    OnEvent,
-    PageAddress,
-    Pagination,
-    PaginationStyle,
-    RequestSent,
-    ToolList,
-    ToolSpec,
-    nobody,
-)
+from adapters.base import CallResult, Json, PageAddress, Pagination, PaginationStyle, ToolList, ToolSpec
 from adapters.errors import HttpStatusError
+from adapters.source_events import OnEvent, RequestSent, ignore_events
 from runax_cli.agent import prompts
 from runax_cli.core.budget import Budget, Limits
 from runax_cli.core.events import CollectingSink, Emitter
@@ -88,7 +78,7 @@ class Api:
         page: PageAddress | None = None,
         /,
         *,
-        observer: OnEvent = nobody,
+        observer: OnEvent = ignore_events,
     ) -> CallResult:
         given = {**arguments, **(page.arguments if page else {})}
         self.asked.append(given)

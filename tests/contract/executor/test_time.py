@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from adapters.base import CallResult, Json, OnEvent, PageAddress, nobody
+from adapters.base import CallResult, Json, PageAddress
 from adapters.clock import ManualClock
+from adapters.source_events import OnEvent, ignore_events
 from runax_cli.executor.executor import Executor
 from runax_cli.executor.fetch.source_client import ConcurrencyLimiter
 from runax_cli.executor.store.dataset import DatasetStore
@@ -73,7 +74,7 @@ class Hanging:
         arguments: Mapping[str, Json],
         page: PageAddress | None = None,
         *,
-        observer: OnEvent = nobody,
+        observer: OnEvent = ignore_events,
     ) -> CallResult:
         del tool, arguments, page, observer
         self.began.set()
@@ -94,7 +95,7 @@ class Two:
         arguments: Mapping[str, Json],
         page: PageAddress | None = None,
         *,
-        observer: OnEvent = nobody,
+        observer: OnEvent = ignore_events,
     ) -> CallResult:
         behind = self.hanging if arguments.get("hangs") else self.healthy
         return await behind.call(tool, arguments, page, observer=observer)

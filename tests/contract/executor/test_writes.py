@@ -141,8 +141,8 @@ async def test_a_listing_by_post_is_read_to_its_end_once_it_is_allowed(shop: Sho
 
 
 async def test_what_a_write_would_send_is_shown_and_not_sent(shop: Shop) -> None:
-    shown = await shop.source.shown(shop.spec.name, {"customer": 4})
-    assert (shown.method, shown.place, shown.body) == ("POST", f"{shop.server.url}/orders", {"customer": 4})
+    shown = await shop.source.preview_request(shop.spec.name, {"customer": 4})
+    assert (shown.method, shown.target, shown.body) == ("POST", f"{shop.server.url}/orders", {"customer": 4})
     assert shop.server.received == []
 
 
@@ -150,9 +150,9 @@ async def test_what_a_write_would_send_is_shown_and_not_sent(shop: Shop) -> None
 async def test_a_rule_of_the_settings_reaches_the_tool(tmp_path: Path, leave: ApprovalMode) -> None:
     place = tmp_path / "openapi.json"
     place.write_text(json.dumps(DOCUMENT))
-    overrides = {"POST /orders": ToolOverride(leave=leave)}
+    overrides = {"POST /orders": ToolOverride(approval=leave)}
     settings = OpenApiSettings(name="shop", document=str(place), base_url="http://shop.test", overrides=overrides)
     source = await OpenApiSource.open(settings)
     (spec,) = (await source.list_tools()).tools
     await source.aclose()
-    assert spec.leave is leave
+    assert spec.approval is leave

@@ -111,5 +111,5 @@ async def test_a_list_of_tools_whose_next_page_fails_is_used_and_told_as_not_who
     async with careless("second_page_fails") as source:
         listed = await source.list_tools()
     assert [tool.name for tool in listed.tools] == ["list_rows"]
-    assert "not whole" in listed.left_out[0].why
-    assert "Invalid cursor" in listed.left_out[0].why
+    assert "not whole" in listed.skipped[0].why
+    assert "Invalid cursor" in listed.skipped[0].why

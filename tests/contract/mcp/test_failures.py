@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from adapters.base import RequestSent, RetryPlanned
 from adapters.clock import ManualClock
 from adapters.errors import ConnectionFailed, HttpStatusError, MissingCredential, SourceError, TimedOut
 from adapters.mcp.adapter import McpSource
 from adapters.mcp.settings import McpSettings
+from adapters.source_events import RequestSent, RetryPlanned
 from tests.contract.mcp.conftest import TOKEN, http_server, stdio_settings
 
 

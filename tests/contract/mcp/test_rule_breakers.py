@@ -176,7 +176,7 @@ async def test_flawed_tools_are_mended_or_left_out_alone() -> None:
         listed = await source.list_tools()
     assert [tool.name for tool in listed.tools] == ["list_tickets", "get_flawed"]
     assert listed.tools[1].parameters == {"type": "object", "properties": {"id": {"type": "integer"}}}
-    assert [part.path for part in listed.left_out] == ["tools/2", "tools/3", "tools/4"]
+    assert [part.path for part in listed.skipped] == ["tools/2", "tools/3", "tools/4"]
 
 
 @pytest.mark.parametrize("fault", [McpFault.ENDLESS_LIST, McpFault.SAME_LIST_CURSOR])
@@ -184,8 +184,8 @@ async def test_a_list_of_tools_without_end_is_read_once(fault: McpFault) -> None
     async with breaking("stdio", fault) as source:
         listed = await source.list_tools()
     assert [tool.name for tool in listed.tools] == ["list_tickets"]
-    assert [part.path for part in listed.left_out] == ["tools/list"]
-    assert "brings nothing new; 1 tools were read" in listed.left_out[0].why
+    assert [part.path for part in listed.skipped] == ["tools/list"]
+    assert "brings nothing new; 1 tools were read" in listed.skipped[0].why
 
 
 @pytest.mark.parametrize("way", ["stdio", "stdio stateless"])

@@ -4,11 +4,12 @@ import asyncio
 
 import pytest
 
-from adapters.base import CallResult, Effect, PageAddress, PaginationStyle, RequestSent, SourceWarning
+from adapters.base import CallResult, Effect, PageAddress, PaginationStyle
 from adapters.errors import InvalidRequest, ToolFailed, UnknownTool
 from adapters.mcp.adapter import McpSource
 from adapters.pagination import Certainty, address, read_page
 from adapters.pagination.probe.probe import ProbeMethod, probe
+from adapters.source_events import RequestSent, SourceWarning
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 EVERY = pytest.mark.parametrize("kind", ["stdio", "stdio handshake", "http", "http session"])
@@ -29,7 +30,7 @@ async def test_every_page_of_the_tool_list_is_read(servers: dict[str, McpSource]
     names = [tool.name for tool in listed.tools]
     assert len(names) == 19
     assert names[0] == "get_tickets"
-    assert listed.left_out == ()
+    assert listed.skipped == ()
     assert all(len(name) <= 64 for name in names)
 
 

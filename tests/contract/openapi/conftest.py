@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from adapters.base import SourceEvent
 from adapters.clock import ManualClock
 from adapters.openapi.adapter import OpenApiSettings, OpenApiSource
+from adapters.source_events import SourceEvent
 
 Reply = Callable[[asyncio.StreamWriter], Awaitable[None]]
 

@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl
 import pytest
 from pydantic import SecretStr
 
-from adapters.base import Effect, PageAddress, Pagination, PaginationStyle, SourceWarning
+from adapters.base import Effect, PageAddress, Pagination, PaginationStyle
 from adapters.errors import (
     ForeignOrigin,
     HttpStatusError,
@@ -18,6 +18,7 @@ from adapters.errors import (
     UnknownTool,
 )
 from adapters.openapi.adapter import ToolOverride
+from adapters.source_events import SourceWarning
 
 LIST = {"200": {"description": "", "content": {"application/json": {"schema": {"type": "array", "items": {}}}}}}
 TEXT = {"type": "string"}

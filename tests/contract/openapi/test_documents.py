@@ -17,7 +17,7 @@ def get(**fields: Any) -> dict[str, Any]:
 
 async def listed(source: OpenApiSource) -> tuple[dict[str, Any], dict[str, str]]:
     found = await source.list_tools()
-    return {tool.locator: tool for tool in found.tools}, {one.path: one.why for one in found.left_out}
+    return {tool.locator: tool for tool in found.tools}, {one.path: one.why for one in found.skipped}
 
 
 async def test_references_to_other_files_are_followed_inside_the_folder_only(opened, tools, tmp_path):
@@ -39,12 +39,12 @@ async def test_references_to_other_files_are_followed_inside_the_folder_only(ope
     ]
     parameters = [{"$ref": file} for file in files]
     source = await opened(tools.described({"/t": get(parameters=parameters)}), base_url="http://127.0.0.1:1")
-    found, left_out = await listed(source)
+    found, skipped = await listed(source)
     assert found["GET /t"].parameters["properties"] == {"limit_to": {"type": "integer", "maximum": 7}}
     pointers = [f"#/paths/~1t/get/parameters/{n}" for n in range(1, 6)]
-    assert [pointer for pointer in pointers if pointer in left_out] == pointers
-    assert "folder" in left_out[pointers[0]]
-    assert "folder" in left_out[pointers[1]]
+    assert [pointer for pointer in pointers if pointer in skipped] == pointers
+    assert "folder" in skipped[pointers[0]]
+    assert "folder" in skipped[pointers[1]]
 
 
 async def test_a_fetched_document_may_refer_to_its_own_origin_only(opened, server, other_server, tools):
@@ -55,10 +55,10 @@ async def test_a_fetched_document_may_refer_to_its_own_origin_only(opened, serve
     document = tools.described({"/t": get(parameters=[{"$ref": ref} for ref in refs])})
     server.routes["/docs/openapi.json"] = tools.answer(document)
     source = await opened(f"{server.url}/docs/openapi.json")
-    found, left_out = await listed(source)
+    found, skipped = await listed(source)
     assert list(found["GET /t"].parameters["properties"]) == ["limit_to"]
     assert other_server.received == []
-    assert sum("origin" in why for why in left_out.values()) == 2
+    assert sum("origin" in why for why in skipped.values()) == 2
 
 
 async def test_the_token_reaches_a_document_only_when_asked_for_and_only_at_home(opened, server, other_server, tools):
@@ -76,8 +76,8 @@ async def test_a_fetched_document_cannot_send_its_calls_elsewhere(opened, server
     document = tools.described({"/t": get(operationId="l")}, servers=[{"url": other_server.url}])
     server.routes["/openapi.json"] = tools.answer(document)
     source = await opened(f"{server.url}/openapi.json", token="secret-token")
-    _, left_out = await listed(source)
-    assert "BASE_API_URL" in left_out["#/servers"]
+    _, skipped = await listed(source)
+    assert "BASE_API_URL" in skipped["#/servers"]
     with pytest.raises(DocumentError, match="BASE_API_URL"):
         await source.call("l", {})
     assert other_server.received == []
@@ -140,9 +140,9 @@ async def test_an_operation_with_a_server_of_its_own_is_left_out_if_that_is_else
     }
     document = tools.described(paths, servers=[{"url": "https://api.example.com/v1"}])
     source = await opened(document, base_url=f"{server.url}/v1")
-    found, left_out = await listed(source)
+    found, skipped = await listed(source)
     assert list(found) == ["GET /b"]
-    assert "uploads.example.com" in left_out["#/paths/~1a/get"]
+    assert "uploads.example.com" in skipped["#/paths/~1a/get"]
     await source.call(found["GET /b"].name, {})
     assert server.received[-1].target == "/v9/b"
 
@@ -171,16 +171,16 @@ async def test_a_flawed_document_loads_as_far_as_it_is_sound(opened, tools):
     }
     parts = {"a": {"$ref": "#/components/parameters/b"}, "b": {"$ref": "#/components/parameters/a"}}
     source = await opened(tools.described(paths, components={"parameters": parts}), base_url="http://127.0.0.1:1")
-    found, left_out = await listed(source)
+    found, skipped = await listed(source)
     whole = ("ok", "bad-parameter", "circle", "undeclared/{id}", "ref", "strange", "weird")
     assert set(found) == {"GET no-slash", *(f"GET /{path}" for path in whole)}
-    assert "circle" in left_out["#/paths/~1circle/get/parameters/0"]
-    assert "application/zip" in left_out["#/paths/~1zip/post/requestBody"]
+    assert "circle" in skipped["#/paths/~1circle/get/parameters/0"]
+    assert "application/zip" in skipped["#/paths/~1zip/post/requestBody"]
     assert {
         "#/paths/~1no-object/get",
         "#/paths/~1gone",
         "#/paths/~1bad-parameter/get/parameters/0",
-    } <= set(left_out)
+    } <= set(skipped)
     assert found["GET /undeclared/{id}"].parameters["required"] == ["id"]
     assert found["GET /strange"].parameters["properties"]["n"] == {"type": ["integer", "null"]}
 
@@ -209,11 +209,11 @@ async def test_a_member_called_ref_is_a_member(opened, tools):
     source = await opened(
         tools.described({"/t": {"post": {"requestBody": body, "responses": {}}}}), base_url="http://127.0.0.1:1"
     )
-    found, left_out = await listed(source)
+    found, skipped = await listed(source)
     assert set(found["POST /t"].parameters["properties"]) == {"ref", "other"} or "$ref" in json.dumps(
         found["POST /t"].parameters
     )
-    assert left_out == {}
+    assert skipped == {}
 
 
 @pytest.mark.parametrize(
@@ -329,9 +329,9 @@ async def test_a_flaw_that_nobody_foresaw_costs_one_operation(opened, tools, mon
 
     monkeypatch.setattr(catalog, "build_tool", stumbling)
     source = await opened(tools.described({"/a": get(operationId="bad"), "/b": get()}), base_url="http://127.0.0.1:1")
-    found, left_out = await listed(source)
+    found, skipped = await listed(source)
     assert list(found) == ["GET /b"]
-    assert "unforeseen" in left_out["#/paths/~1a/get"]
+    assert "unforeseen" in skipped["#/paths/~1a/get"]
 
 
 async def test_paths_and_components_may_be_kept_in_files_of_their_own(opened, server, tools, tmp_path):
@@ -351,8 +351,8 @@ async def test_paths_and_components_may_be_kept_in_files_of_their_own(opened, se
     parts = {"schemas": {"$ref": "schemas/all.yaml"}, "securitySchemes": {"$ref": "keys.yaml"}}
     document = tools.described({}, components=parts) | {"paths": {"$ref": "paths/all.yaml"}}
     source = await opened(document, base_url=server.url, token="hidden-value")
-    found, left_out = await listed(source)
-    assert (list(found["POST /pets"].parameters["properties"]), left_out) == (["name"], {})
+    found, skipped = await listed(source)
+    assert (list(found["POST /pets"].parameters["properties"]), skipped) == (["name"], {})
     await source.call("op", {"name": "x"})
     assert server.received[-1].headers["x-key"] == "hidden-value"
 
@@ -361,8 +361,8 @@ async def test_containers_that_lead_back_to_themselves_are_told(opened, tools):
     schemas = {"$ref": "#/components/schemas/x"}
     parameters = [{"$ref": "#/components/schemas/a"}]
     document = tools.described({"/t": get(parameters=parameters)}, components={"schemas": schemas})
-    found, left_out = await listed(await opened(document, base_url="http://127.0.0.1:1"))
+    found, skipped = await listed(await opened(document, base_url="http://127.0.0.1:1"))
     assert list(found) == ["GET /t"]
-    assert any("circle" in why for why in left_out.values())
+    assert any("circle" in why for why in skipped.values())
     _, told = await listed(await opened(document | {"paths": {"$ref": "#/paths"}}, base_url="http://127.0.0.1:1"))
     assert "circle" in told["#/paths"]

@@ -81,7 +81,7 @@ async def test_a_file_that_was_missing_and_is_there_now_builds_it_anew(opened, s
     before = await (await opened(document, base_url=server.url, cache_folder=folder)).list_tools()
     (tmp_path / "docs" / "state.json").write_text(json.dumps({"type": "boolean"}))
     after = await (await opened(document, base_url=server.url, cache_folder=folder)).list_tools()
-    assert before.left_out
+    assert before.skipped
     assert after.tools[0].parameters["properties"]["state"] == {"type": "boolean"}
 
 
@@ -129,7 +129,7 @@ async def test_another_version_of_the_program_does_not_take_what_this_one_kept(
 ):
     document = _document(tools)
     await (await opened(document, base_url=server.url, cache_folder=folder)).list_tools()
-    monkeypatch.setattr(kept, "_program", lambda: "0.0.1")
+    monkeypatch.setattr(kept, "_program_version", lambda: "0.0.1")
     await (await opened(document, base_url=server.url, cache_folder=folder)).list_tools()
     assert builds == ["built", "built"]
 

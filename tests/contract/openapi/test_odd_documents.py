@@ -24,8 +24,8 @@ def in_path(name: str, **fields: Any) -> dict[str, Any]:
     return {"name": name, "in": "path", "required": True, "schema": TEXT} | fields
 
 
-async def left_out(source: OpenApiSource) -> dict[str, str]:
-    return {one.path: one.why for one in (await source.list_tools()).left_out}
+async def skipped(source: OpenApiSource) -> dict[str, str]:
+    return {one.path: one.why for one in (await source.list_tools()).skipped}
 
 
 @pytest.fixture
@@ -108,7 +108,7 @@ async def test_a_value_of_several_segments_cannot_lead_elsewhere(sent, server, v
 
 async def test_a_path_whose_variable_is_never_sent_is_left_out(opened, tools):
     source = await opened(tools.described({"/a#v/{id}": get(in_path("id"))}), base_url="http://127.0.0.1:1")
-    assert "behind a '#'" in (await left_out(source))["#/paths/~1a#v~1{id}/get"]
+    assert "behind a '#'" in (await skipped(source))["#/paths/~1a#v~1{id}/get"]
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ async def test_a_shared_body_that_cannot_be_written_is_told_at_the_operation(ope
     }
     parts = {"requestBodies": {"Picture": {"required": True, "content": {"image/png": {}}}}}
     source = await opened(tools.described(paths, components=parts), base_url="http://127.0.0.1:1")
-    told = await left_out(source)
+    told = await skipped(source)
     assert "image/png" in told["#/paths/~1must/post/requestBody"]
     assert "sent without" in told["#/paths/~1may/post/requestBody"]
 
@@ -207,8 +207,8 @@ async def test_an_operation_may_have_a_relative_server_or_an_older_scheme(opened
     }
     document = tools.described(paths, servers=[{"url": "https://api.example.com/v1"}])
     source = await opened(document)
-    assert (await source.shown("op", {})).place == "https://api.example.com/v9/a"
-    assert (await source.shown("b", {})).place == "https://api.example.com/v8/b"
+    assert (await source.preview_request("op", {})).target == "https://api.example.com/v9/a"
+    assert (await source.preview_request("b", {})).target == "https://api.example.com/v8/b"
     moved = await opened(document, base_url=f"{server.url}/v1")
     await moved.call("op", {})
     assert server.received[-1].target == "/v9/a"
@@ -217,12 +217,12 @@ async def test_an_operation_may_have_a_relative_server_or_an_older_scheme(opened
 async def test_a_variable_of_a_server_brings_no_second_slash(opened, tools):
     servers = [{"url": "https://api.example.com/{base}", "variables": {"base": {"default": "/v1"}}}]
     source = await opened(tools.described({"/a": get()}, servers=servers))
-    assert (await source.shown("op", {})).place == "https://api.example.com/v1/a"
+    assert (await source.preview_request("op", {})).target == "https://api.example.com/v1/a"
 
 
 async def test_a_document_without_a_host_says_which_path_its_server_has(opened, tools):
     source = await opened(tools.described({"/a": get()}, servers=[{"url": "/api/v1"}]))
-    assert "'/api/v1'" in (await left_out(source))["#/servers"]
+    assert "'/api/v1'" in (await skipped(source))["#/servers"]
 
 
 async def test_a_swagger_form_is_multipart_where_nothing_else_is_consumed(opened, server, tools):
@@ -271,7 +271,7 @@ async def test_a_schema_that_was_written_by_itself_finds_its_own_parts(opened, t
     source = await opened(document, base_url="http://127.0.0.1:1")
     found = {tool.locator: tool.parameters["properties"] for tool in (await source.list_tools()).tools}
     assert [found["POST /t"]["p"], found["POST /u"]["p"]] == [{"type": "string"}, {"type": "integer"}]
-    assert await left_out(source) == {}
+    assert await skipped(source) == {}
 
 
 async def test_words_of_swagger_are_understood_in_any_version(opened, server, tools):
@@ -304,7 +304,7 @@ async def test_parameters_may_be_named_or_kept_elsewhere_as_a_whole(opened, serv
 
 async def test_a_document_without_an_operation_says_so(opened, tools):
     source = await opened(tools.described({}, webhooks={"a": {"post": {}}}), base_url="http://127.0.0.1:1")
-    assert "no operation" in (await left_out(source))["#/paths"]
+    assert "no operation" in (await skipped(source))["#/paths"]
 
 
 async def test_a_name_that_begins_with_a_digit_is_made_of_the_path(opened, tools):
@@ -356,7 +356,7 @@ async def test_a_security_scheme_under_an_illegal_name_is_left_out_and_one_in_bl
         {"/t": get(security=[{"words": []}, {"blanks": []}])}, components={"securitySchemes": schemes}
     )
     source = await opened(document, base_url=server.url, token="hidden-value")
-    assert list(await left_out(source)) == ["#/components/securitySchemes/words"]
+    assert list(await skipped(source)) == ["#/components/securitySchemes/words"]
     await source.call("op", {})
     assert server.received[-1].headers["x-key"] == "hidden-value"
 
@@ -373,4 +373,4 @@ async def test_a_security_scheme_under_an_illegal_name_is_left_out_and_one_in_bl
 )
 async def test_a_host_is_found_however_it_is_written(opened, said):
     source = await opened({"info": {}, "paths": {"/t": get()}} | said)
-    assert (await source.shown("op", {})).place == "https://api.example.com/v1/t"
+    assert (await source.preview_request("op", {})).target == "https://api.example.com/v1/t"

@@ -5,12 +5,13 @@ from collections.abc import AsyncIterator, Callable
 import httpx2
 import pytest
 
-from adapters.base import CallResult, RequestThrottled, RetryPlanned, RetryRefused
+from adapters.base import CallResult
 from adapters.clock import ManualClock
 from adapters.errors import ConnectError, ConnectionFailed, HttpStatusError
-from adapters.http.circuit_breaker import PATIENCE_S
+from adapters.http.retry import OUTAGE_WAIT_S
 from adapters.http.secret_mask import SecretMask
 from adapters.http.transport import HttpLimits, HttpRequest, HttpTransport, new_client
+from adapters.source_events import RequestThrottled, RetryPlanned, RetryRefused
 
 USUAL = 3
 AWAY = [502, 503, 504]
@@ -57,7 +58,7 @@ async def test_a_server_that_has_answered_may_be_away_for_ten_seconds(server, to
     began = clock.now
     result = await sending.send(get(server), observer=said)
     assert result.payload == [1]
-    assert 10.0 <= clock.now - began < PATIENCE_S
+    assert 10.0 <= clock.now - began < OUTAGE_WAIT_S
     assert [notice.attempt for notice in said.of(RetryPlanned)] == list(range(2, result.requests + 1))
 
 
@@ -80,7 +81,7 @@ async def test_an_outage_is_waited_out_once_and_not_by_each_request_anew(server,
     began = clock.now
     with pytest.raises(HttpStatusError):
         await sending.send(get(server))
-    assert clock.now - began <= PATIENCE_S
+    assert clock.now - began <= OUTAGE_WAIT_S
     clock.slept.clear()
     with pytest.raises(HttpStatusError) as failed:
         await sending.send(get(server))
@@ -100,7 +101,7 @@ async def test_a_server_that_was_asked_too_often_is_given_time(server, tools, se
     server.routes["/things"] = _after(clock, 10.0, tools, before=tools.answer({}, status=429))
     began = clock.now
     assert (await sending.send(get(server))).payload == [1]
-    assert 10.0 <= clock.now - began < PATIENCE_S
+    assert 10.0 <= clock.now - began < OUTAGE_WAIT_S
 
 
 async def test_one_that_grants_nothing_any_more_is_given_time_once(server, tools, sending, clock):
@@ -110,7 +111,7 @@ async def test_one_that_grants_nothing_any_more_is_given_time_once(server, tools
     for _ in range(3):
         with pytest.raises(HttpStatusError) as failed:
             await sending.send(get(server))
-    assert clock.now - began <= PATIENCE_S + 5.0
+    assert clock.now - began <= OUTAGE_WAIT_S + 5.0
     assert failed.value.requests == USUAL
 
 

@@ -98,8 +98,8 @@ async def test_a_page_is_asked_of_a_get_by_what_no_document_names_and_of_nothing
 async def test_an_override_of_an_operation_that_is_not_there_is_told(opened, server, tools):
     document = described(tools, op=("get", "/t", {}))
     source = await opened(document, base_url=server.url, overrides={"opp": ToolOverride(page_size=5)})
-    (left_out,) = (await source.list_tools()).left_out
-    assert left_out.why == "the settings speak of the operation 'opp', which is no tool; did you mean 'op'?"
+    (skipped,) = (await source.list_tools()).skipped
+    assert skipped.why == "the settings speak of the operation 'opp', which is no tool; did you mean 'op'?"
 
 
 async def test_an_object_of_nothing_but_paging_is_hidden_whole_and_sent_all_the_same(opened, server, tools):

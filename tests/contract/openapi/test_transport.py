@@ -10,7 +10,6 @@ from typing import Any
 import httpx2
 import pytest
 
-from adapters.base import RequestSent, RequestThrottled, RetryPlanned, RetryRefused
 from adapters.clock import ManualClock
 from adapters.errors import (
     CircuitOpen,
@@ -21,9 +20,11 @@ from adapters.errors import (
     ResponseTooLarge,
     TimedOut,
 )
-from adapters.http.circuit_breaker import FAILURES_IN_A_ROW
+from adapters.http.circuit_breaker import MAX_CONSECUTIVE_FAILURES
+from adapters.http.retry import parse_retry_after
 from adapters.http.secret_mask import SecretMask
-from adapters.http.transport import HttpLimits, HttpRequest, HttpTransport, new_client, retry_after_s
+from adapters.http.transport import HttpLimits, HttpRequest, HttpTransport, new_client
+from adapters.source_events import RequestSent, RequestThrottled, RetryPlanned, RetryRefused
 
 SECRET = "s3cr3t-token-value"
 
@@ -223,8 +224,8 @@ async def test_a_circle_of_redirects_ends(server, tools, transport):
         (b"[" * 100_000 + b"]" * 100_000, "deep"),
         (b'{"n": ' + b"9" * 10_000 + b"}", "digits"),
         (b"\xff\xfe[]", "UTF-8"),
-        (b"{'id': 1}", "no JSON"),
-        (b"<html>", "no JSON"),
+        (b"{'id': 1}", "invalid JSON"),
+        (b"<html>", "invalid JSON"),
     ],
 )
 async def test_a_body_beyond_json_is_malformed(server, tools, transport, body, why):
@@ -305,11 +306,11 @@ async def test_a_cookie_of_one_response_is_not_sent_with_the_next_request(server
     [("3", 3.0), ("1.5", 1.5), ("-1", None), ("soon", None), ("", None), (None, None), ("9" * 400, None)],
 )
 def test_retry_after_is_seconds_or_nothing(value, seconds):
-    assert retry_after_s(value, now=0.0) == seconds
+    assert parse_retry_after(value, now=0.0) == seconds
 
 
 def test_a_date_that_has_passed_asks_for_no_wait():
-    assert retry_after_s(formatdate(100, usegmt=True), now=200.0) == 0.0
+    assert parse_retry_after(formatdate(100, usegmt=True), now=200.0) == 0.0
 
 
 async def test_a_server_that_allows_no_more_is_not_asked_before_it_does(server, tools, transport, clock, said):
@@ -343,23 +344,23 @@ async def test_a_retry_that_an_observer_refuses_is_not_made(server, tools, trans
 
 
 async def test_a_server_that_fails_and_fails_is_left_alone_and_tried_again_later(server, tools, transport, clock):
-    server.then(*[tools.answer({}, status=503)] * FAILURES_IN_A_ROW, tools.answer([1]))
+    server.then(*[tools.answer({}, status=503)] * MAX_CONSECUTIVE_FAILURES, tools.answer([1]))
     sending = transport(max_attempts=1)
-    for _ in range(FAILURES_IN_A_ROW):
+    for _ in range(MAX_CONSECUTIVE_FAILURES):
         with pytest.raises(HttpStatusError):
             await sending.send(get(server))
-    with pytest.raises(CircuitOpen, match=r"left alone for 20 s more: 12 requests failed in a row, .*503") as left:
+    with pytest.raises(CircuitOpen, match=r"paused for 20 s: 12 requests failed in a row; .*503") as left:
         await sending.send(get(server))
     assert (left.value.requests, left.value.is_retryable) == (0, False)
-    assert len(server.received) == FAILURES_IN_A_ROW
+    assert len(server.received) == MAX_CONSECUTIVE_FAILURES
     await clock.sleep(20)
     assert (await sending.send(get(server))).payload == [1]
 
 
 async def test_a_server_that_refuses_is_a_server_that_works(server, tools, transport):
-    server.then(*[tools.answer({}, status=404)] * (FAILURES_IN_A_ROW + 1), tools.answer([1]))
+    server.then(*[tools.answer({}, status=404)] * (MAX_CONSECUTIVE_FAILURES + 1), tools.answer([1]))
     sending = transport()
-    for _ in range(FAILURES_IN_A_ROW + 1):
+    for _ in range(MAX_CONSECUTIVE_FAILURES + 1):
         with pytest.raises(HttpStatusError):
             await sending.send(get(server))
     assert (await sending.send(get(server))).payload == [1]

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from adapters.base import Effect, ProgressReported
+from adapters.base import Effect
 from adapters.errors import ToolFailed
 from adapters.pagination.probe.probe import probe
+from adapters.source_events import ProgressReported
 from tests.real.mcp.conftest import N_ROWS, opened, program
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.http.url_safety import is_off_limits
+from adapters.http.url_safety import is_metadata_address
 
 OFF_LIMITS = (
     "169.254.169.254",
@@ -39,20 +39,20 @@ ORDINARY = (
 
 @pytest.mark.parametrize("host", OFF_LIMITS)
 def test_addresses_of_credentials_and_links_are_off_limits(host: str) -> None:
-    assert is_off_limits(host)
+    assert is_metadata_address(host)
 
 
 @pytest.mark.parametrize("host", ORDINARY)
 def test_all_other_hosts_are_not(host: str) -> None:
-    assert not is_off_limits(host)
+    assert not is_metadata_address(host)
 
 
 @given(st.ip_addresses(v=4, network="169.254.0.0/16"))
 def test_every_link_local_address_is_off_limits_inside_ipv6_too(address: object) -> None:
-    assert is_off_limits(str(address))
-    assert is_off_limits(f"[::ffff:{address}]")
+    assert is_metadata_address(str(address))
+    assert is_metadata_address(f"[::ffff:{address}]")
 
 
 @given(st.text(max_size=40))
 def test_no_text_is_too_odd_to_be_judged(text: str) -> None:
-    assert is_off_limits(text) in (True, False)
+    assert is_metadata_address(text) in (True, False)

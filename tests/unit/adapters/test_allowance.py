@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.http.rate_limit import RateLimitStatus, allowance_in, reset_s
+from adapters.http.rate_limit import RateLimitStatus, parse_rate_limit, parse_reset_s
 
 NOW = 1_767_225_600.0  # 2026-01-01T00:00:00Z
 
@@ -56,17 +56,17 @@ NOW = 1_767_225_600.0  # 2026-01-01T00:00:00Z
     ],
 )
 def test_every_way_of_telling_a_limit_is_read(headers, expected):
-    assert allowance_in(headers, now=NOW) == expected
+    assert parse_rate_limit(headers, now=NOW) == expected
 
 
 def test_a_reset_that_is_over_is_none():
-    assert reset_s(f"{NOW - 100:.0f}", now=NOW) == 0
-    assert reset_s("2025-12-31T23:59:59Z", now=NOW) == 0
+    assert parse_reset_s(f"{NOW - 100:.0f}", now=NOW) == 0
+    assert parse_reset_s("2025-12-31T23:59:59Z", now=NOW) == 0
 
 
 @given(st.dictionaries(st.text(max_size=30), st.text(max_size=30), max_size=4), st.text(max_size=40))
 def test_nonsense_tells_nothing_and_breaks_nothing(headers, value):
-    read = allowance_in(
+    read = parse_rate_limit(
         headers | {"RateLimit": value, "X-RateLimit-Remaining": "1", "X-RateLimit-Reset": value}, now=NOW
     )
     assert read is None or (read.remaining >= 0 and read.reset_s >= 0)

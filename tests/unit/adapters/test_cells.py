@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from adapters.http.body_parser import parse_body, records_of
+from adapters.http.body_parser import parse_body, parse_csv
 
 
 @pytest.mark.parametrize(
@@ -20,12 +20,12 @@ from adapters.http.body_parser import parse_body, records_of
     ],
 )
 def test_each_line_under_a_header_is_a_record(text: str, records: Any) -> None:
-    assert records_of(text) == records
+    assert parse_csv(text) == records
 
 
 @pytest.mark.parametrize("text", ["", "one word", "1,2\n3,4\n", "id,id\n1,2\n", "id,name\n1\n", 'id,name\n1,"cut'])
 def test_what_is_no_table_with_a_header_stays_text(text: str) -> None:
-    assert records_of(text) is None
+    assert parse_csv(text) is None
 
 
 def test_a_body_of_cells_is_read_in_its_own_encoding() -> None:

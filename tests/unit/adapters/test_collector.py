@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from adapters.openapi.gc_tuning import NEW_CONTAINERS, seldom_collected
+from adapters.openapi.gc_tuning import RELAXED_THRESHOLD, relaxed_gc
 
 
 @pytest.fixture(autouse=True)
@@ -18,14 +18,14 @@ def usual() -> Iterator[None]:
 
 
 def test_the_collector_looks_seldom_inside_and_as_before_afterwards():
-    with seldom_collected():
+    with relaxed_gc():
         assert gc.isenabled()
-        assert gc.get_threshold() == (NEW_CONTAINERS, 10, 10)
+        assert gc.get_threshold() == (RELAXED_THRESHOLD, 10, 10)
     assert gc.get_threshold() == (700, 10, 10)
 
 
 def test_a_failure_inside_puts_it_back():
-    with pytest.raises(ValueError, match="no"), seldom_collected():
+    with pytest.raises(ValueError, match="no"), relaxed_gc():
         raise ValueError("no")
     assert gc.get_threshold() == (700, 10, 10)
 
@@ -35,7 +35,7 @@ def test_it_is_put_back_when_the_last_of_several_threads_is_done():
     seen = []
 
     def first() -> None:
-        with seldom_collected():
+        with relaxed_gc():
             first_is_in.set()
             second_is_out.wait()
             seen.append(gc.get_threshold()[0])
@@ -43,24 +43,24 @@ def test_it_is_put_back_when_the_last_of_several_threads_is_done():
     thread = threading.Thread(target=first)
     thread.start()
     first_is_in.wait()
-    with seldom_collected():
+    with relaxed_gc():
         pass
     second_is_out.set()
     thread.join()
-    assert seen == [NEW_CONTAINERS]
+    assert seen == [RELAXED_THRESHOLD]
     assert gc.get_threshold() == (700, 10, 10)
 
 
-@pytest.mark.parametrize("own", [(0, 10, 10), (NEW_CONTAINERS * 2, 5, 5)])
+@pytest.mark.parametrize("own", [(0, 10, 10), (RELAXED_THRESHOLD * 2, 5, 5)])
 def test_who_looks_never_or_more_seldom_is_left_alone(own):
     gc.set_threshold(*own)
-    with seldom_collected():
+    with relaxed_gc():
         assert gc.get_threshold() == own
     assert gc.get_threshold() == own
 
 
 def test_what_somebody_sets_meanwhile_stays():
-    with seldom_collected():
+    with relaxed_gc():
         gc.set_threshold(1_000, 10, 10)
     assert gc.get_threshold() == (1_000, 10, 10)
 
@@ -71,15 +71,15 @@ def test_cycles_are_found_while_it_is_open():
             self.me = self
 
     alive = []
-    with seldom_collected():
-        for _ in range(NEW_CONTAINERS + 1_000):
+    with relaxed_gc():
+        for _ in range(RELAXED_THRESHOLD + 1_000):
             Ring()
         alive = [one for one in gc.get_objects() if type(one) is Ring]
-    assert len(alive) <= NEW_CONTAINERS // 2
+    assert len(alive) <= RELAXED_THRESHOLD // 2
 
 
 def test_what_was_built_counts_as_old_afterwards_and_nothing_stays_frozen():
-    with seldom_collected():
+    with relaxed_gc():
         built = [[n] for n in range(10_000)]
     assert len(gc.get_objects(generation=0)) < len(built)
     assert gc.get_freeze_count() == 0
@@ -89,7 +89,7 @@ def test_what_was_built_counts_as_old_afterwards_and_nothing_stays_frozen():
 def test_what_somebody_has_frozen_stays_frozen():
     gc.freeze()
     try:
-        with seldom_collected():
+        with relaxed_gc():
             pass
         assert gc.get_freeze_count() > 0
     finally:

@@ -2,12 +2,13 @@
 
 import pytest
 
-from adapters.base import CallResult, MemorySource, PageAddress, SkippedTool, ToolList, ToolSpec
+from adapters.base import CallResult, PageAddress, SkippedTool, ToolList, ToolSpec
 from adapters.catalog import ToolCatalog
 from adapters.errors import ConnectionFailed, UnknownTool
+from adapters.memory_source import MemorySource
 
 
-def source(name: str, *tools: str, left_out: tuple[SkippedTool, ...] = ()) -> MemorySource:
+def source(name: str, *tools: str, skipped: tuple[SkippedTool, ...] = ()) -> MemorySource:
     specs = {
         tool: ToolSpec(name=tool, description="", parameters={"type": "object"}, source=name, locator=f"GET /{tool}")
         for tool in tools
@@ -15,7 +16,7 @@ def source(name: str, *tools: str, left_out: tuple[SkippedTool, ...] = ()) -> Me
     return MemorySource(
         name,
         {tool: (spec, lambda _, __: CallResult(payload=name, location=name)) for tool, spec in specs.items()},
-        left_out,
+        skipped,
     )
 
 
@@ -79,9 +80,9 @@ async def test_an_unknown_tool_names_the_nearest() -> None:
 
 async def test_a_failing_source_is_left_out_with_its_reason() -> None:
     flaw = SkippedTool("#/paths/~1x", "no responses")
-    catalog = await ToolCatalog.load([Broken("down", {}), source("desk", "get", left_out=(flaw,))])
+    catalog = await ToolCatalog.load([Broken("down", {}), source("desk", "get", skipped=(flaw,))])
     assert [tool.name for tool in catalog.tools] == ["get"]
-    assert catalog.left_out == (SkippedTool("down", "'down' is down"), flaw)
+    assert catalog.skipped == (SkippedTool("down", "'down' is down"), flaw)
 
 
 async def test_a_fault_in_one_source_costs_none_of_the_others() -> None:
@@ -91,7 +92,7 @@ async def test_a_fault_in_one_source_costs_none_of_the_others() -> None:
 
     catalog = await ToolCatalog.load([Faulty("odd", {}), source("desk", "get")])
     assert [tool.name for tool in catalog.tools] == ["get"]
-    assert catalog.left_out == (SkippedTool("odd", "it failed inside runax: KeyError: 'x-unforeseen'"),)
+    assert catalog.skipped == (SkippedTool("odd", "it failed inside runax: KeyError: 'x-unforeseen'"),)
     with pytest.raises(KeyError, match="x-unforeseen"):
         await ToolCatalog.load([Faulty("odd", {})])
 
@@ -119,15 +120,15 @@ async def test_closing_closes_every_source_even_where_one_fails() -> None:
 
 async def test_a_source_can_be_cut_down_by_itself() -> None:
     sources = [source("desk", "get_tickets", "get"), source("shop", "get_orders", "get")]
-    catalog = await ToolCatalog.load(sources, of_source={"desk": ["get_*"], "shop": []})
+    catalog = await ToolCatalog.load(sources, source_globs={"desk": ["get_*"], "shop": []})
     assert [tool.name for tool in catalog.tools] == ["get_tickets", "get_orders", "get"], "no clash is left"
     assert (await catalog.call("get", {})).payload == "shop"
 
 
 async def test_a_source_of_which_nothing_is_left_is_told() -> None:
-    catalog = await ToolCatalog.load([source("desk", "get"), source("shop", "get")], of_source={"desk": ["put_*"]})
+    catalog = await ToolCatalog.load([source("desk", "get"), source("shop", "get")], source_globs={"desk": ["put_*"]})
     assert [tool.name for tool in catalog.tools] == ["get"]
-    assert catalog.left_out == (SkippedTool("desk", "none of its 1 tools matches 'put_*'"),)
+    assert catalog.skipped == (SkippedTool("desk", "none of its 1 tools matches 'put_*'"),)
 
 
 async def test_globs_choose_tools_by_their_path() -> None:

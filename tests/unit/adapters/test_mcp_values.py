@@ -91,7 +91,7 @@ def test_a_second_tool_of_a_name_is_left_out_and_tools_of_like_names_kept_apart(
     listed = specs_of([tool("get it"), tool("get/it"), tool("get it")], source="s")
     assert [spec.locator for spec in listed.tools] == ["get it", "get/it"]
     assert len({spec.name for spec in listed.tools}) == 2
-    assert [part.path for part in listed.left_out] == ["get it"]
+    assert [part.path for part in listed.skipped] == ["get it"]
 
 
 def test_a_tool_returns_one_only_where_its_output_is_surely_one() -> None:

@@ -4,7 +4,7 @@ import jsonschema
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adapters.openapi.tools.size_budget import MAX_CHARACTERS, ToolSizeBudget, clipped, size_of
+from adapters.openapi.tools.size_budget import MAX_CHARACTERS, ToolSizeBudget, clip_text, size_of
 
 texts = st.text(max_size=300)
 leaves = st.fixed_dictionaries(
@@ -34,7 +34,7 @@ tools = st.builds(
 @settings(deadline=None)
 @given(tools, st.sampled_from([400, 2_000, MAX_CHARACTERS]))
 def test_a_tool_of_optional_arguments_always_fits_and_stays_a_schema(tool, allowance):
-    small, gone = ToolSizeBudget().fitted(tool, allowance)
+    small, gone = ToolSizeBudget().fit(tool, allowance)
     assert size_of(small) <= allowance
     jsonschema.Draft202012Validator.check_schema(small)
     assert set(small["properties"]) | set(gone) == set(tool["properties"])
@@ -43,20 +43,20 @@ def test_a_tool_of_optional_arguments_always_fits_and_stays_a_schema(tool, allow
 @given(tools)
 def test_a_tool_that_fits_is_left_alone(tool):
     if size_of(tool) <= MAX_CHARACTERS:
-        assert ToolSizeBudget().fitted(tool) == (tool, ())
+        assert ToolSizeBudget().fit(tool) == (tool, ())
 
 
 @settings(deadline=None)
 @given(schemas, st.sampled_from([None, 0, 1, 2, 3]), st.sampled_from([0, 20, 100]))
 def test_what_a_cut_leaves_weighs_what_it_was_weighed_before(schema, depth, words):
     fitter = ToolSizeBudget()
-    assert fitter.weight(schema, depth, words) == size_of(fitter.cut(schema, depth, words))
+    assert fitter.shrunk_size(schema, depth, words) == size_of(fitter.shrink(schema, depth, words))
 
 
 def test_words_go_before_structure():
     inner = {"type": "object", "properties": {"deep": {"type": "object", "properties": {"x": {"type": "integer"}}}}}
     tool = {"type": "object", "properties": {"a": inner | {"description": "many words " * 100}}}
-    small, gone = ToolSizeBudget().fitted(tool, 500)
+    small, gone = ToolSizeBudget().fit(tool, 500)
     assert small["properties"]["a"]["properties"] == inner["properties"]
     assert small["properties"]["a"]["description"].endswith("…")
     assert gone == ()
@@ -65,7 +65,7 @@ def test_words_go_before_structure():
 def test_a_structure_that_was_cut_names_its_members():
     deep = {"type": "object", "properties": {f"member_{n}": {"type": "string"} for n in range(60)}}
     tool = {"type": "object", "properties": {"a": {"type": "object", "properties": {"b": deep}}}}
-    small, _ = ToolSizeBudget().fitted(tool, 600)
+    small, _ = ToolSizeBudget().fit(tool, 600)
     assert "member_0, member_1" in small["properties"]["a"]["properties"]["b"]["description"]
     assert small["properties"]["a"]["properties"]["b"]["type"] == "object"
 
@@ -76,18 +76,18 @@ def test_a_required_argument_never_goes():
         "properties": {f"argument_{n}": {"type": "string"} for n in range(50)},
         "required": ["argument_49"],
     }
-    small, gone = ToolSizeBudget().fitted(tool, 400)
+    small, gone = ToolSizeBudget().fit(tool, 400)
     assert "argument_49" in small["properties"]
     assert "argument_48" in gone
 
 
 @given(st.text(max_size=400), st.integers(0, 200))
 def test_a_clipped_text_has_its_length_and_is_a_beginning(text, length):
-    short = clipped(text, length)
+    short = clip_text(text, length)
     assert len(short) <= max(length, 0) or short == ""
     assert " ".join(text.split()).startswith(short.rstrip("…").rstrip())
 
 
 def test_a_word_is_never_cut_in_two():
-    assert clipped("one two three", 9) == "one two…"
-    assert ToolSizeBudget().cut({"description": "one two three"}, None, 0) == {}
+    assert clip_text("one two three", 9) == "one two…"
+    assert ToolSizeBudget().shrink({"description": "one two three"}, None, 0) == {}

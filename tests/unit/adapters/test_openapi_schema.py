@@ -29,7 +29,7 @@ def alone(document: OpenApiDocument, action: Callable[[], T]) -> T:
         try:
             return action()
         except DocumentNotLoaded as other:
-            document.refuse(other.uri, "there is no other file here")
+            document.mark_unavailable(other.uri, "there is no other file here")
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from jsonschema_path import SchemaPath
 from openapi_core import V31RequestUnmarshaller
 from openapi_core.testing import MockRequest
 
-from adapters.openapi.operation.encoding import cookie_pairs, header_text, joined_pairs, path_text, query_pairs
 from adapters.openapi.operation.model import STYLES, ParameterEncoding, ParameterLocation, ParameterStyle
+from adapters.openapi.operation.serialization import encode_cookie, encode_header, encode_path, encode_query, join_pairs
 
 words = st.text(min_size=1, max_size=12).filter(lambda text: text.isprintable())
 plain = st.text(alphabet="abcXYZ019_", min_size=1, max_size=8)
@@ -36,13 +36,13 @@ def as_pairs(flat: list[str]) -> dict[str, str]:
 
 @given(name=words, value=words)
 def test_a_plain_query_value_survives(name, value):
-    query = joined_pairs(query_pairs(name, value, written(ParameterStyle.FORM, LOOSE)))
+    query = join_pairs(encode_query(name, value, written(ParameterStyle.FORM, LOOSE)))
     assert parse_qsl(query, keep_blank_values=True, strict_parsing=True) == [(name, value)]
 
 
 @given(name=words, value=arrays)
 def test_an_exploded_array_repeats_its_name(name, value):
-    query = joined_pairs(query_pairs(name, value, written(ParameterStyle.FORM, LOOSE)))
+    query = join_pairs(encode_query(name, value, written(ParameterStyle.FORM, LOOSE)))
     assert parse_qsl(query, keep_blank_values=True) == [(name, item) for item in value]
 
 
@@ -50,7 +50,7 @@ def test_an_exploded_array_repeats_its_name(name, value):
 @given(value=arrays)
 def test_a_joined_array_survives_whatever_its_items_hold(style, delimiter, value):
     items = [item for item in value if "\t" not in item]
-    pairs = query_pairs("ids", items, written(style, TIGHT))
+    pairs = encode_query("ids", items, written(style, TIGHT))
     assert [split_raw(text, delimiter) for _, text in pairs] == ([items] if items else [])
 
 
@@ -60,21 +60,21 @@ def test_a_joined_array_survives_whatever_its_items_hold(style, delimiter, value
 @given(value=arrays)
 def test_a_delimited_array_survives_where_no_item_holds_the_delimiter(style, delimiter, sign, value):
     items = [item.replace(sign, "_") for item in value]
-    [(_, text)] = query_pairs("ids", items, written(style, TIGHT))
+    [(_, text)] = encode_query("ids", items, written(style, TIGHT))
     assert split_raw(text, delimiter) == items
 
 
 @given(value=objects)
 def test_an_object_is_its_members_or_one_list(value):
-    loose = joined_pairs(query_pairs("filter", value, written(ParameterStyle.FORM, LOOSE)))
+    loose = join_pairs(encode_query("filter", value, written(ParameterStyle.FORM, LOOSE)))
     assert dict(parse_qsl(loose, keep_blank_values=True)) == value
-    [(name, text)] = query_pairs("filter", value, written(ParameterStyle.FORM, TIGHT))
+    [(name, text)] = encode_query("filter", value, written(ParameterStyle.FORM, TIGHT))
     assert (name, as_pairs(split_raw(text, ","))) == ("filter", value)
 
 
 @given(value=st.dictionaries(plain, st.one_of(words, arrays, st.dictionaries(plain, words, min_size=1))))
 def test_a_deep_object_names_each_member_by_its_path(value):
-    query = joined_pairs(query_pairs("f", value, written(ParameterStyle.DEEP, LOOSE)))
+    query = join_pairs(encode_query("f", value, written(ParameterStyle.DEEP, LOOSE)))
     expected = []
     for name, member in value.items():
         if isinstance(member, dict):
@@ -86,8 +86,8 @@ def test_a_deep_object_names_each_member_by_its_path(value):
 
 def test_objects_in_the_array_of_a_deep_object_are_numbered():
     value = {"a": [{"b": 1}, {"b": 2}]}
-    pairs = query_pairs("f", value, written(ParameterStyle.DEEP, LOOSE))
-    assert parse_qsl(joined_pairs(pairs)) == [("f[a][0][b]", "1"), ("f[a][1][b]", "2")]
+    pairs = encode_query("f", value, written(ParameterStyle.DEEP, LOOSE))
+    assert parse_qsl(join_pairs(pairs)) == [("f[a][0][b]", "1"), ("f[a][1][b]", "2")]
 
 
 PATHS = [
@@ -111,61 +111,61 @@ PATHS = [
 
 @pytest.mark.parametrize(("style", "is_exploded", "value", "text"), PATHS)
 def test_a_path_value_is_written_as_the_table_of_the_specification_has_it(style, is_exploded, value, text):
-    assert path_text("color", value, written(style, is_exploded)) == text
+    assert encode_path("color", value, written(style, is_exploded)) == text
 
 
 @given(value=arrays, style=st.sampled_from(STYLES[ParameterLocation.PATH]), is_exploded=st.booleans())
 def test_no_path_value_adds_a_segment_or_ends_the_path(value, style, is_exploded):
-    text = path_text("v", value, written(style, is_exploded))
+    text = encode_path("v", value, written(style, is_exploded))
     assert not set(text) & set("/?#")
     assert text.isascii()
 
 
 @given(value=words)
 def test_reserved_characters_stay_where_they_are_allowed(value):
-    [(_, text)] = query_pairs("q", value, written(ParameterStyle.FORM, LOOSE, allows_reserved=True))
+    [(_, text)] = encode_query("q", value, written(ParameterStyle.FORM, LOOSE, allows_reserved=True))
     assert unquote(text) == value
     assert not set(text) & set("&+#")
 
 
 def test_a_path_in_a_query_is_left_as_it_is_where_reserved_characters_are_allowed():
-    [(_, text)] = query_pairs("q", "/a/b:c?d=e", written(ParameterStyle.FORM, LOOSE, allows_reserved=True))
+    [(_, text)] = encode_query("q", "/a/b:c?d=e", written(ParameterStyle.FORM, LOOSE, allows_reserved=True))
     assert text == "/a/b:c?d=e"
 
 
 @given(value=st.recursive(words | st.integers() | st.booleans() | st.none(), lambda inner: st.lists(inner)))
 def test_a_parameter_with_a_content_is_json(value):
     encoding = written(ParameterStyle.FORM, LOOSE, media_type="application/json")
-    [(_, text)] = query_pairs("q", value, encoding)
+    [(_, text)] = encode_query("q", value, encoding)
     assert json.loads(unquote(text)) == value
-    assert json.loads(header_text(value, encoding)) == value
-    assert json.loads(unquote(path_text("q", value, encoding))) == value
+    assert json.loads(encode_header(value, encoding)) == value
+    assert json.loads(unquote(encode_path("q", value, encoding))) == value
 
 
 @given(value=st.lists(plain, min_size=1))
 def test_a_header_array_is_joined_by_commas(value):
-    assert header_text(value, written(ParameterStyle.SIMPLE, TIGHT)).split(",") == value
+    assert encode_header(value, written(ParameterStyle.SIMPLE, TIGHT)).split(",") == value
 
 
 @given(value=words)
 def test_a_cookie_value_cannot_end_its_cookie(value):
-    [(_, text)] = cookie_pairs("c", value, written(ParameterStyle.FORM, LOOSE))
+    [(_, text)] = encode_cookie("c", value, written(ParameterStyle.FORM, LOOSE))
     assert ";" not in text
     assert unquote(text) == value
 
 
 def test_what_is_null_or_empty_is_not_written():
-    assert query_pairs("q", None, written(ParameterStyle.FORM, LOOSE)) == []
-    assert query_pairs("q", [], written(ParameterStyle.FORM, TIGHT)) == []
-    assert query_pairs("q", {"a": None}, written(ParameterStyle.DEEP, LOOSE)) == []
-    assert query_pairs("q", [1, None, 2], written(ParameterStyle.FORM, TIGHT)) == [("q", "1,2")]
+    assert encode_query("q", None, written(ParameterStyle.FORM, LOOSE)) == []
+    assert encode_query("q", [], written(ParameterStyle.FORM, TIGHT)) == []
+    assert encode_query("q", {"a": None}, written(ParameterStyle.DEEP, LOOSE)) == []
+    assert encode_query("q", [1, None, 2], written(ParameterStyle.FORM, TIGHT)) == [("q", "1,2")]
 
 
 @pytest.mark.parametrize(
     ("value", "text"), [(True, "true"), (1.5, "1.5"), (10**30, "1" + "0" * 30), (0, "0"), ("", "")]
 )
 def test_numbers_and_truth_are_spelled_as_in_json(value, text):
-    assert query_pairs("q", value, written(ParameterStyle.FORM, LOOSE)) == [("q", text)]
+    assert encode_query("q", value, written(ParameterStyle.FORM, LOOSE)) == [("q", text)]
 
 
 ORACLE = [
@@ -220,15 +220,15 @@ def test_openapi_core_reads_what_was_written(location, style, is_exploded, value
     match location:
         case ParameterLocation.QUERY:
             pairs: dict[str, list[str]] = {}
-            for name, text in parse_qsl(joined_pairs(query_pairs("v", value, encoding)), keep_blank_values=True):
+            for name, text in parse_qsl(join_pairs(encode_query("v", value, encoding)), keep_blank_values=True):
                 pairs.setdefault(name, []).append(text)
             request = MockRequest("http://x", "get", path, path_pattern=path, args=pairs)
         case ParameterLocation.PATH:
-            read = {"v": unquote(path_text("v", value, encoding))}
+            read = {"v": unquote(encode_path("v", value, encoding))}
             request = MockRequest("http://x", "get", path, path_pattern=path, view_args=read)
         case _:
             request = MockRequest(
-                "http://x", "get", path, path_pattern=path, headers={"v": header_text(value, encoding)}
+                "http://x", "get", path, path_pattern=path, headers={"v": encode_header(value, encoding)}
             )
     result = V31RequestUnmarshaller(SchemaPath.from_dict(spec)).unmarshal(request)
     assert result.errors == []

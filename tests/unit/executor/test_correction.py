@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from adapters.base import CallResult, Json, OnEvent, PageAddress, Pagination, PaginationStyle, ToolSpec, nobody
+from adapters.base import CallResult, Json, PageAddress, Pagination, PaginationStyle, ToolSpec
 from adapters.clock import ManualClock
 from adapters.errors import ForeignOrigin, HttpStatusError
 from adapters.pagination import Certainty
 from adapters.pagination.probe.probe import ProbeMethod, ProbeResult
+from adapters.source_events import OnEvent, ignore_events
 from runax_cli.core.budget import Budget, Limits
 from runax_cli.core.events import CollectingSink, Emitter
 from runax_cli.core.results import Coverage
@@ -50,7 +51,7 @@ class Source:
         _arguments: Mapping[str, Json],
         page: PageAddress | None = None,
         *,
-        observer: OnEvent = nobody,
+        observer: OnEvent = ignore_events,
     ) -> CallResult:
         place = page or PageAddress()
         self.asked.append(place)

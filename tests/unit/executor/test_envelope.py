@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from adapters.json_text import compact, compact_bytes, parsed
+from adapters.json_text import compact_json, compact_json_bytes, parse_json
 from runax_cli.core.untrusted_text import escape_for_prompt, without_template_marks
 from runax_cli.executor.outcome import EnvelopeStatus, FaultCode, ResultEnvelope, ToolFault
 
@@ -58,9 +58,9 @@ def test_nulls_inside_data_are_kept() -> None:
 
 @pytest.mark.parametrize("value", [2**80, "příliš", "\ud800", {"a": [None, 1.5, True]}, "</records>"])
 def test_compact_json_is_read_back(value: Any) -> None:
-    text = compact({"v": value})
+    text = compact_json({"v": value})
     assert " " not in text.replace("příliš", "")
-    read = parsed(compact_bytes({"v": value}))["v"]
+    read = parse_json(compact_json_bytes({"v": value}))["v"]
     assert read == (value if value != "\ud800" else "\ufffd" * 3)
 
 

@@ -12,10 +12,11 @@ import pytest
 from hypothesis import HealthCheck, event, example, given, settings
 from hypothesis import strategies as st
 
-from adapters.base import CallResult, Json, OnEvent, PageAddress, Pagination, PaginationStyle, ToolSpec, nobody
+from adapters.base import CallResult, Json, PageAddress, Pagination, PaginationStyle, ToolSpec
 from adapters.errors import HttpStatusError, TimedOut
 from adapters.pagination import Certainty
 from adapters.pagination.probe.probe import ProbeMethod, ProbeResult
+from adapters.source_events import OnEvent, ignore_events
 from runax_cli.core.budget import Budget, Limits
 from runax_cli.core.events import CollectingSink, Emitter
 from runax_cli.core.results import Coverage
@@ -49,7 +50,7 @@ class Server:
         _arguments: Mapping[str, Json],
         page: PageAddress | None = None,
         *,
-        observer: OnEvent = nobody,
+        observer: OnEvent = ignore_events,
     ) -> CallResult:
         """A page, or what is wrong with it."""
         given_ = dict(page.arguments) if page else {}

@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.json_text import compact
+from adapters.json_text import compact_json
 from runax_cli.executor.reduce.chunks import HEAD, Chunk, ChunkUnit, TextWeight, laid_out
 from runax_cli.models.rules.reading import records_of
 
@@ -17,7 +17,7 @@ NAMES = ("id", "city", "a, b", "note", "nothing")
 
 def chunk_of(records: list[dict[str, Any]]) -> Chunk:
     units = tuple(
-        ChunkUnit(row=row, page=0, text=compact(record), load=TextWeight(), whole_chars=0)
+        ChunkUnit(row=row, page=0, text=compact_json(record), load=TextWeight(), whole_chars=0)
         for row, record in enumerate(records, 1)
     )
     return Chunk(index=1, units=units)
@@ -27,7 +27,7 @@ def as_read(value: Any) -> Any:
     """A value as a cell gives it back: numbers and truth values as text, nothing for what is empty."""
     if isinstance(value, str | list | dict) or value is None:
         return value
-    return compact(value)
+    return compact_json(value)
 
 
 @given(st.lists(st.fixed_dictionaries(dict.fromkeys(NAMES, VALUES)), min_size=2, max_size=6))

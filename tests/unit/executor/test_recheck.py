@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from adapters.base import CallResult, MemorySource, PageAddress, Pagination, PaginationStyle, ToolSpec
+from adapters.base import CallResult, PageAddress, Pagination, PaginationStyle, ToolSpec
 from adapters.errors import TimedOut
+from adapters.memory_source import MemorySource
 from runax_cli.core.budget import Budget, Limits
 from runax_cli.core.events import CollectingSink, Emitter
 from runax_cli.core.results import CallReport, Coverage, Reason, ReasonCode, TotalIs

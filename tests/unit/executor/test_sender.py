@@ -3,7 +3,8 @@
 import asyncio
 from collections.abc import Mapping
 
-from adapters.base import CallResult, Json, OnEvent, PageAddress, RetryPlanned, RetryRefused, ToolSpec, nobody
+from adapters.base import CallResult, Json, PageAddress, ToolSpec
+from adapters.source_events import OnEvent, RetryPlanned, RetryRefused, ignore_events
 from runax_cli.core.budget import Budget, Limits
 from runax_cli.core.events import CollectingSink, Emitter
 from runax_cli.executor.fetch.source_client import SourceClient
@@ -25,7 +26,7 @@ class Away:
         arguments: Mapping[str, Json],
         page: PageAddress | None = None,
         *,
-        observer: OnEvent = nobody,
+        observer: OnEvent = ignore_events,
     ) -> CallResult:
         for attempt in range(2, self.attempts + 1):
             try:

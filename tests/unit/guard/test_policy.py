@@ -45,14 +45,16 @@ async def test_the_approver_sees_the_tool_and_its_arguments(make_tool: MakeTool)
 
 
 async def test_a_rule_allows_a_tool_without_asking(make_tool: MakeTool) -> None:
-    tool = make_tool(effect=Effect.WRITE, leave=ApprovalMode.ALLOW)
+    tool = make_tool(effect=Effect.WRITE, approval=ApprovalMode.ALLOW)
     assert await WritePolicy(allow_writes=False, approver=AlwaysDeny()).permits(tool, {})
 
 
 async def test_a_rule_that_denies_goes_before_everything_else(make_tool: MakeTool) -> None:
-    tool = make_tool(effect=Effect.WRITE, leave=ApprovalMode.DENY)
+    tool = make_tool(effect=Effect.WRITE, approval=ApprovalMode.DENY)
     assert not await WritePolicy(allow_writes=True, approver=AlwaysAllow()).permits(tool, {})
-    assert await WritePolicy(allow_writes=False, approver=AlwaysDeny()).permits(make_tool(leave=ApprovalMode.DENY), {})
+    assert await WritePolicy(allow_writes=False, approver=AlwaysDeny()).permits(
+        make_tool(approval=ApprovalMode.DENY), {}
+    )
 
 
 async def test_the_approver_sees_what_would_be_sent(make_tool: MakeTool) -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.clock import ManualClock
-from adapters.http.circuit_breaker import FAILURES_IN_A_ROW
+from adapters.http.circuit_breaker import MAX_CONSECUTIVE_FAILURES
 from runax_cli.core.budget import Amount, Budget, Limits
 from runax_cli.core.errors import ModelError, ModelRefused
 from runax_cli.core.event_types import RequestDelayed, RetryScheduled
@@ -145,10 +145,10 @@ async def test_retries_end_where_the_run_may_have_no_more() -> None:
 async def test_an_endpoint_that_fails_and_fails_is_left_alone_by_all_who_ask_it() -> None:
     clock = ManualClock()
     gate = RequestGate(clock)
-    inner = ScriptedModel([_busy() for _ in range(FAILURES_IN_A_ROW)] + [GOOD])
+    inner = ScriptedModel([_busy() for _ in range(MAX_CONSECUTIVE_FAILURES)] + [GOOD])
     models = [
         RetryModel(inner, clock=clock, on_retry=lambda _: None, policy=RetryPolicy(attempts=1), gate=gate)
-        for _ in range(FAILURES_IN_A_ROW + 1)
+        for _ in range(MAX_CONSECUTIVE_FAILURES + 1)
     ]
     for model in models[:-1]:
         with pytest.raises(ModelError, match="busy"):
@@ -161,7 +161,7 @@ async def test_an_endpoint_that_fails_and_fails_is_left_alone_by_all_who_ask_it(
 
 
 async def test_an_endpoint_that_is_too_busy_works_all_the_same() -> None:
-    busy = [ModelError("429", model="m", retryable=True, status=429) for _ in range(FAILURES_IN_A_ROW + 1)]
+    busy = [ModelError("429", model="m", retryable=True, status=429) for _ in range(MAX_CONSECUTIVE_FAILURES + 1)]
     retried = Retried(ScriptedModel([*busy, GOOD]), attempts=40)
     assert (await retried.model.complete(REQUEST)).text == "good"
 
@@ -170,7 +170,7 @@ async def test_a_request_is_held_until_its_endpoint_allows_more() -> None:
     held: list[RequestDelayed] = []
     clock = ManualClock()
     gate = RequestGate(clock)
-    gate.pace.told({"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "4s"})
+    gate.pace.update({"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "4s"})
     model = RetryModel(ScriptedModel([GOOD]), clock=clock, on_retry=lambda _: None, gate=gate, on_held=held.append)
     await model.complete(REQUEST)
     assert clock.slept == [4]

@@ -1,10 +1,10 @@
-"""Czech words for what APIs are usually about, in English.
+"""Czech: stems of words that APIs are often about, with their English equivalents.
 
-Knows the beginnings of words, so that all their forms are known. Small on purpose: words that sound alike in both
-languages need no entry, and whoever asks a second time can do it in English.
+A stem stands for all forms of its word. The list is short on purpose: words that sound alike in both languages need no
+entry, and a caller who finds nothing can search again in English.
 """
 
-_BEGINNINGS: dict[str, str] = {
+GLOSSARY: dict[str, str] = {
     "adres": "address",
     "akc": "action event",
     "aktual": "current update",
@@ -157,17 +157,3 @@ _BEGINNINGS: dict[str, str] = {
     "zran": "vulnerability",
     "zustat": "balance",
 }
-_LONGEST = max(map(len, _BEGINNINGS))
-_SHORTEST = min(map(len, _BEGINNINGS))
-
-
-def english(word: str) -> tuple[str, ...]:
-    """What a Czech word may be in English; `word` is in lower case and without diacritics. () where it is not known.
-
-    The longest beginning that fits decides.
-    """
-    for length in range(min(_LONGEST, len(word)), _SHORTEST - 1, -1):
-        found = _BEGINNINGS.get(word[:length])
-        if found is not None:
-            return tuple(found.split())
-    return ()

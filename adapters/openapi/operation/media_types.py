@@ -1,0 +1,75 @@
+"""Media types of request bodies: which format a body of a media type is written in."""
+
+import re
+from enum import IntEnum
+
+_JSON = re.compile(r"[a-z]+/(?:[\w.+-]*[+-])?json(?:-\d[\d.]*)?")
+"""JSON by its suffix, or with a version as in `application/x-amz-json-1.1`."""
+_LINES = re.compile(r"application/(?:x-)?(?:nd-?json|jsonl|json-?lines|json-seq|stream\+json)")
+_MARKUP = re.compile(
+    r"[a-z]+/(?:[\w.+-]*[+-])?(?:xml|yaml|yml|toml|jwt|jose|sql|graphql|csv|[a-z]*script|sparql-\w+)|message/.+"
+)
+_ANYTHING = ("*/*", "application/*")
+_MISSPELLED = {
+    "": "application/json",
+    "json": "application/json",
+    "applicationjson": "application/json",
+    "application/form-data": "multipart/form-data",
+    "form-data": "multipart/form-data",
+    "multipart/form": "multipart/form-data",
+    "x-www-form-urlencoded": "application/x-www-form-urlencoded",
+    "application/x-www-form-urlencode": "application/x-www-form-urlencoded",
+    "application/x-www-urlencoded": "application/x-www-form-urlencoded",
+    "application/text": "text/plain",
+    "plain/text": "text/plain",
+    "text": "text/plain",
+}  # fmt: skip
+
+
+class BodyFormat(IntEnum):
+    """How a body is written; of several the lowest is preferred.
+
+    `MARKUP` is text in a language of its own, which whoever fills it in has to write.
+    """
+
+    JSON = 0
+    LIKE_JSON = 1
+    FORM = 2
+    PARTS = 3
+    TEXT = 4
+    BYTES = 5
+    LINES = 6
+    MARKUP = 7
+
+
+_EXACT = {
+    "application/json": BodyFormat.JSON,
+    "application/x-www-form-urlencoded": BodyFormat.FORM,
+    "multipart/form-data": BodyFormat.PARTS,
+    "application/octet-stream": BodyFormat.BYTES,
+}
+
+
+def normalize_media_type(media_type: str) -> str:
+    """The media type without slips; its parameters stay where there is none."""
+    kind = bare_media_type(media_type)
+    return _MISSPELLED.get(kind, media_type.strip())
+
+
+def bare_media_type(media_type: str) -> str:
+    """The media type without its parameters, in lower case."""
+    return media_type.split(";")[0].strip().lower()
+
+
+def body_format(media_type: str) -> BodyFormat | None:
+    """How a body of a media type is written; None where that cannot be done."""
+    kind = bare_media_type(normalize_media_type(media_type))
+    if kind in _EXACT:
+        return _EXACT[kind]
+    if _LINES.fullmatch(kind):
+        return BodyFormat.LINES
+    if _JSON.fullmatch(kind) or kind in _ANYTHING:
+        return BodyFormat.LIKE_JSON
+    if _MARKUP.fullmatch(kind) and kind != "text/csv":
+        return BodyFormat.MARKUP
+    return BodyFormat.TEXT if kind.startswith("text/") else None
