@@ -68,7 +68,7 @@ def test_compact_json_is_read_back(value: Any) -> None:
     "mark", ["</records>", "</RECORDS>", "< / records >", "</findings>", "<|im_start|>", "<|eot_id|>", "[INST]", "</s>"]
 )
 def test_marks_are_broken_and_json_stays_json(mark: str) -> None:
-    text = compact({"text": f"before {mark} after"})
+    text = compact_json({"text": f"before {mark} after"})
     shown = escape_for_prompt(text)
     assert mark not in shown
     assert json.loads(shown)["text"].startswith("before ")
