@@ -78,7 +78,7 @@ class Pagination:
     of records that can be reached at most. `key` is the dotted path inside a record of what a KEYSET page begins
     after. `next_path` and `total_path` are dotted paths in a response ("" is none), known only where a document or the
     user says so. `is_declared` is False for a guess from names alone. `texts` are those of the arguments that count
-    and that the document calls text: digits are sent.
+    and that the document calls text: digits are sent. `rule` is the name of the detection rule that matched.
     """
 
     convention: PaginationStyle = PaginationStyle.SINGLE
@@ -105,6 +105,7 @@ class Pagination:
     texts: tuple[str, ...] = ()
     other_hidden: tuple[str, ...] = ()
     unit: str = "items"
+    rule: str = field(default="", compare=False)
 
     @property
     def hidden(self) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from adapters.base import Json, JsonObject, Pagination, PaginationStyle
 from adapters.openapi.operation.model import Operation, ParameterLocation
 from adapters.openapi.settings import ToolOverride
 from adapters.openapi.tools.arguments import BODY, Argument, WireName, without_markup
-from adapters.pagination import ResponseShape, annotated, as_written, detect, flattened
+from adapters.pagination import ResponseSchema, as_written, declared_pagination, detect, flatten_parameters
 
 _BACKWARD = frozenset({"before", "endingbefore", "previous", "previouscursor", "prevcursor", "pagebefore"})
 _FURTHER = frozenset({"searchafter"})
@@ -74,19 +74,23 @@ def pagination_of(
     named: Mapping[WireName, str],
     operation: Operation,
     *,
-    response: ResponseShape | None,
+    response: ResponseSchema | None,
     override: ToolOverride,
 ) -> Pagination:
     """How the tool pages: what the user says, else an annotation, else what parameters and answers show."""
     paged = _able(arguments)
     by_wire = {one.wire.name: named[one.wire] for one in reversed(paged)}
-    found = override.pagination or _found(paged, operation, response)
+    found = _overridden(override) or _found(paged, operation, response)
     found = _with_twins(_renamed(found, by_wire), paged, named)
     if "head" in operation.entry.item.fields and operation.entry.method == "GET":
         found = replace(found, is_total_by_head=True)
     if override.page_size is not None:
         found = replace(found, max_size=min(override.page_size, found.max_size or override.page_size))
     return found
+
+
+def _overridden(override: ToolOverride) -> Pagination | None:
+    return None if override.pagination is None else replace(override.pagination, rule="set in runax.yaml")
 
 
 def _with_twins(found: Pagination, paged: Iterable[Argument], named: Mapping[WireName, str]) -> Pagination:
@@ -105,17 +109,17 @@ def _able(arguments: Iterable[Argument]) -> list[Argument]:
     return [one for one in places if one.wire.place is not ParameterLocation.PATH or one.wire.name not in elsewhere]
 
 
-def _found(paged: list[Argument], operation: Operation, response: ResponseShape | None) -> Pagination:
+def _found(paged: list[Argument], operation: Operation, response: ResponseSchema | None) -> Pagination:
     if operation.entry.method in _NEVER_PAGED:
         return Pagination()
     schemas = {one.wire.name: one.schema for one in reversed(paged)}
-    parameters = flattened(dict(reversed(schemas.items())))
+    parameters = flatten_parameters(dict(reversed(schemas.items())))
     description = without_markup(operation.description)
     extensions = {key: value for key, value in operation.entry.operation.fields.items() if key.startswith("x-")}
     in_path = {one.wire.name for one in paged if one.wire.place is ParameterLocation.PATH}
     asked = {name: schema for name, schema in parameters.items() if name not in in_path}
     if extensions:
-        declared = annotated(extensions, asked, description=description, response=response)
+        declared = declared_pagination(extensions, asked, description=description, response=response)
         if declared is not None:
             return with_leftovers(declared, asked)
     found = detect(
@@ -124,12 +128,12 @@ def _found(paged: list[Argument], operation: Operation, response: ResponseShape 
         response=response,
         required={one.wire.name for one in paged if one.is_required},
         in_path=in_path,
-        is_addressed=_is_addressed(operation.entry.path),
+        is_item=_is_item(operation.entry.path),
     )
     return with_leftovers(found, asked)
 
 
-def _is_addressed(path: str) -> bool:
+def _is_item(path: str) -> bool:
     """Whether a path ends in a variable, as that of one thing does."""
     return path.split("#")[0].split("?")[0].rstrip("/").rpartition("/")[2].startswith("{")
 
