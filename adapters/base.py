@@ -78,6 +78,7 @@ class Pagination:
     - `next_path` and `total_path` are dotted paths in a response ("" is none), set only if a document or the user
       says so. `is_declared` is False for a guess from names alone.
     - `texts` are numeric arguments that the document declares as strings; they are sent as digits.
+    - `rule` is the name of the detection rule that matched.
     """
 
     convention: PaginationStyle = PaginationStyle.SINGLE
@@ -104,6 +105,7 @@ class Pagination:
     texts: tuple[str, ...] = ()
     other_hidden: tuple[str, ...] = ()
     unit: str = "items"
+    rule: str = field(default="", compare=False)
 
     @property
     def hidden(self) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ from adapters.base import (
     ToolSpec,
     tool_name,
 )
-from adapters.pagination import ResponseShape, counting, detect, flattened
+from adapters.pagination import ResponseSchema, count_operations, detect, flatten_parameters
 
 _DEPTH = 3
 _REFERENCES = 8
@@ -31,7 +31,9 @@ _MEMBERS_DEEP, _WIDEST = 2, 40
 
 def arguments_of(schema: JsonObject) -> dict[str, JsonObject]:
     """Arguments by name, members of objects by their path (`page/limit`), references inside the schema followed."""
-    return flattened({name: _followed(value, schema) for name, value in _properties(schema).items() if _is(value)})
+    return flatten_parameters(
+        {name: _followed(value, schema) for name, value in _properties(schema).items() if _is(value)}
+    )
 
 
 def without(schema: JsonObject, hidden: Collection[str]) -> JsonObject:
@@ -55,7 +57,7 @@ def placed(arguments: Mapping[str, Json], page: Mapping[str, Json], schema: Json
     return sent
 
 
-def response_of(output: JsonObject | None) -> ResponseShape | None:
+def response_of(output: JsonObject | None) -> ResponseSchema | None:
     """The shape of the answers; None where the server does not tell. `{"result": …}` is opened, as in the answers."""
     if not output:
         return None
@@ -63,11 +65,11 @@ def response_of(output: JsonObject | None) -> ResponseShape | None:
     if set(properties) == {"result"}:
         root = resolved(properties["result"], output)
     if root.get("type") == "array":
-        return ResponseShape({}, is_list=True, item_members=_members_of_items(root, output))
+        return ResponseSchema({}, is_list=True, item_members=_members_of_items(root, output))
     members = dict(_members(root, output, ()))
     lists = [resolved(value, output) for value in _properties(root).values() if isinstance(value, dict)]
     items = next((found for value in lists if (found := _members_of_items(value, output))), frozenset[str]())
-    return ResponseShape(members, item_members=items) if members else None
+    return ResponseSchema(members, item_members=items) if members else None
 
 
 def resolved(value: Json, root: JsonObject) -> JsonObject:
@@ -304,7 +306,7 @@ def _spec_of(tool: Tool, pagination: Pagination, *, source: str, taken: Collecti
 
 def _with_counts(specs: Sequence[ToolSpec]) -> tuple[ToolSpec, ...]:
     """The tools, those whose records another tool counts with the name of that one."""
-    counts = counting(specs)
+    counts = count_operations(specs)
     return tuple(
         replace(spec, pagination=replace(spec.pagination, count_operation=counts[spec.name]))
         if spec.name in counts

@@ -11,10 +11,10 @@ ignores them.
 """
 
 from adapters.pagination.detect.detect import detect
-from adapters.pagination.detect.parameters import flattened
-from adapters.pagination.detect.related_tools import continuing, counting
-from adapters.pagination.detect.response_schema import ResponseShape
-from adapters.pagination.detect.vendor_extensions import annotated
+from adapters.pagination.detect.parameters import flatten_parameters
+from adapters.pagination.detect.related_tools import continuation_operations, count_operations
+from adapters.pagination.detect.response_schema import ResponseSchema
+from adapters.pagination.detect.vendor_extensions import declared_pagination
 from adapters.pagination.read.cursors import in_next_url
 from adapters.pagination.read.links import counts_on
 from adapters.pagination.read.page import (
@@ -48,22 +48,22 @@ __all__ = [
     "PageMetadata",
     "PageReading",
     "PaginationCorrection",
-    "ResponseShape",
+    "ResponseSchema",
     "Total",
     "address",
     "adopting",
-    "annotated",
     "as_written",
     "at_path",
     "content_range",
-    "continuing",
+    "continuation_operations",
     "corrected",
-    "counting",
+    "count_operations",
     "counts_on",
+    "declared_pagination",
     "detect",
     "fingerprint",
     "first_address",
-    "flattened",
+    "flatten_parameters",
     "in_next_url",
     "is_followed",
     "marked",

@@ -88,7 +88,7 @@ async def show_tool(name: str, common: CommonOptions) -> ExitCode:
     async with open_catalog(configuration) as catalog:
         spec = tool_of(catalog, name)
         (shown,) = _mask_secrets([_row(spec, O200kCounter()) | _details(spec)], configuration)
-        printer.one(shown, text=_text(shown))
+        printer.one(shown, text=_text(shown, rule=spec.pagination.rule))
     return ExitCode.COMPLETE
 
 
@@ -126,7 +126,7 @@ def _details(spec: ToolSpec) -> dict[str, Any]:
     }
 
 
-def _text(shown: dict[str, Any]) -> str:
+def _text(shown: dict[str, Any], *, rule: str) -> str:
     pagination = ", ".join(f"{key} {value}" for key, value in shown["paging"].items() if value not in (None, False))
     return "\n".join(
         [
@@ -136,6 +136,7 @@ def _text(shown: dict[str, Any]) -> str:
             f"tokens       {shown['tokens']} in every request to the main model",
             f"hidden       {', '.join(shown['hidden']) or '-'}",
             f"pagination   {pagination}",
+            f"matched rule {rule or '-'}",
             f"dataset      {shown['dataset']}_<n>",
             "",
             json.dumps(shown["parameters"], indent=2, ensure_ascii=False),

@@ -21,7 +21,7 @@ from adapters.openapi.settings import OpenApiSettings, ToolOverride
 from adapters.openapi.tools.arguments import ArgumentReader, tool_names
 from adapters.openapi.tools.response_shape import ResponseReader, read_record_shape
 from adapters.openapi.tools.tool import OpenApiTool, ToolContext, build_tool
-from adapters.pagination import continuing, counting
+from adapters.pagination import continuation_operations, count_operations
 
 _READ_METHODS = frozenset({"GET", "HEAD"})
 _NO_OVERRIDE = ToolOverride()
@@ -104,7 +104,7 @@ class OpenApiToolBuilder:
     def _link_related(self) -> None:
         """Name the tools that count what others list, or give their further pages; the user's word goes first."""
         specs = [tool.spec for tool in self.tools.values()]
-        counts, continued = counting(specs), continuing(specs)
+        counts, continued = count_operations(specs), continuation_operations(specs)
         keys = {key: name for name, tool in self.tools.items() for key in _settings_keys(name, tool.operation.entry)}
         self._report_unknown_operations(keys)
         for name, tool in self.tools.items():

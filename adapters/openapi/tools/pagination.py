@@ -12,7 +12,13 @@ from adapters.base import Json, JsonObject, Pagination, PaginationStyle
 from adapters.openapi.operation.model import Operation, ParameterLocation
 from adapters.openapi.settings import ToolOverride
 from adapters.openapi.tools.arguments import BODY, Argument, WireName, strip_markup
-from adapters.pagination import ResponseShape, annotated, as_written, detect, flattened
+from adapters.pagination import (
+    ResponseSchema,
+    as_written,
+    declared_pagination,
+    detect,
+    flatten_parameters,
+)
 
 _BACKWARD_NAMES = frozenset({"before", "endingbefore", "previous", "previouscursor", "prevcursor", "pagebefore"})
 _ALWAYS_HIDDEN = frozenset({"searchafter"})
@@ -76,19 +82,23 @@ def pagination_of(
     named: Mapping[WireName, str],
     operation: Operation,
     *,
-    response: ResponseShape | None,
+    response: ResponseSchema | None,
     override: ToolOverride,
 ) -> Pagination:
     """How the tool pages: what the user says, else an annotation, else what parameters and answers show."""
     paged = _paging_candidates(arguments)
     by_wire = {one.wire.name: named[one.wire] for one in reversed(paged)}
-    found = override.pagination or _detect(paged, operation, response)
+    found = _overridden(override) or _detect(paged, operation, response)
     found = _hide_duplicates(_rename(found, by_wire), paged, named)
     if "head" in operation.entry.item.fields and operation.entry.method == "GET":
         found = replace(found, is_total_by_head=True)
     if override.page_size is not None:
         found = replace(found, max_size=min(override.page_size, found.max_size or override.page_size))
     return found
+
+
+def _overridden(override: ToolOverride) -> Pagination | None:
+    return None if override.pagination is None else replace(override.pagination, rule="set in runax.yaml")
 
 
 def _hide_duplicates(found: Pagination, paged: Iterable[Argument], named: Mapping[WireName, str]) -> Pagination:
@@ -107,17 +117,17 @@ def _paging_candidates(arguments: Iterable[Argument]) -> list[Argument]:
     return [one for one in places if one.wire.place is not ParameterLocation.PATH or one.wire.name not in elsewhere]
 
 
-def _detect(paged: list[Argument], operation: Operation, response: ResponseShape | None) -> Pagination:
+def _detect(paged: list[Argument], operation: Operation, response: ResponseSchema | None) -> Pagination:
     if operation.entry.method in _UNPAGED_METHODS:
         return Pagination()
     schemas = {one.wire.name: one.schema for one in reversed(paged)}
-    parameters = flattened(dict(reversed(schemas.items())))
+    parameters = flatten_parameters(dict(reversed(schemas.items())))
     description = strip_markup(operation.description)
     extensions = {key: value for key, value in operation.entry.operation.fields.items() if key.startswith("x-")}
     in_path = {one.wire.name for one in paged if one.wire.place is ParameterLocation.PATH}
     asked = {name: schema for name, schema in parameters.items() if name not in in_path}
     if extensions:
-        declared = annotated(extensions, asked, description=description, response=response)
+        declared = declared_pagination(extensions, asked, description=description, response=response)
         if declared is not None:
             return hide_leftovers(declared, asked)
     found = detect(
@@ -126,7 +136,7 @@ def _detect(paged: list[Argument], operation: Operation, response: ResponseShape
         response=response,
         required={one.wire.name for one in paged if one.is_required},
         in_path=in_path,
-        is_addressed=_ends_in_variable(operation.entry.path),
+        is_item=_ends_in_variable(operation.entry.path),
     )
     return hide_leftovers(found, asked)
 

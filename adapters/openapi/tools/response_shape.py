@@ -12,7 +12,7 @@ from adapters.openapi.document.document import BrokenReference, DocumentNode, Op
 from adapters.openapi.operation.model import OperationEntry
 from adapters.openapi.operation.reader import OperationReader
 from adapters.openapi.tools.arguments import VERSION_SEGMENT
-from adapters.pagination import ResponseShape
+from adapters.pagination import ResponseSchema
 
 _DEPTH = 3
 _MAX_MEMBERS = 120
@@ -25,14 +25,14 @@ class ResponseReader:
 
     def __init__(self, document: OpenApiDocument, reader: OperationReader) -> None:
         self._document, self._reader = document, reader
-        self._tool_name_of: dict[tuple[str, str], ResponseShape] = {}
-        self._shapes_with_headers: dict[tuple[str, str, frozenset[str]], ResponseShape] = {}
+        self._tool_name_of: dict[tuple[str, str], ResponseSchema] = {}
+        self._shapes_with_headers: dict[tuple[str, str, frozenset[str]], ResponseSchema] = {}
 
-    def shape(self, entry: OperationEntry, schema: DocumentNode | None) -> ResponseShape:
+    def shape(self, entry: OperationEntry, schema: DocumentNode | None) -> ResponseSchema:
         """The described answer: `schema` is that of the success. Raises NotLoaded where another file is needed."""
         headers = self._headers(entry)
         if schema is None:
-            return ResponseShape({}, headers)
+            return ResponseSchema({}, headers)
         place = (schema.uri, schema.pointer)
         if place not in self._tool_name_of:
             self._tool_name_of[place] = self._read(schema)
@@ -55,15 +55,15 @@ class ResponseReader:
                 continue
         return frozenset(found)
 
-    def _read(self, schema: DocumentNode) -> ResponseShape:
+    def _read(self, schema: DocumentNode) -> ResponseSchema:
         target = self._followed(schema)
         if _json_type(target) == "array":
             items = self._members(target.child("items"))
-            return ResponseShape({}, is_list=True, item_members=frozenset(items))
+            return ResponseSchema({}, is_list=True, item_members=frozenset(items))
         members: dict[str, str] = {}
         lists = self._collect_members(self._members(target), "", members, depth=1)
         items = self._members(lists[0]) if len(lists) == 1 else {}
-        return ResponseShape(members, item_members=frozenset(items))
+        return ResponseSchema(members, item_members=frozenset(items))
 
     def _collect_members(
         self, inside: dict[str, DocumentNode], path: str, members: dict[str, str], *, depth: int
@@ -135,7 +135,7 @@ class RecordShape:
     noun: str
     returns_many: bool
     records_path: str | None
-    response: ResponseShape | None = None
+    response: ResponseSchema | None = None
 
 
 def read_record_shape(

@@ -1,324 +1,290 @@
-"""What the description of an answer proves or rules out about paging.
+"""The schema of a response, as far as it says something about pagination.
 
-Knows names, types and places of members. Knows no parameter but by its name, and no value.
+Every claim is False, empty or None if the document does not describe the response.
 """
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
-from adapters.pagination.vocabulary import members as names
 from adapters.pagination.vocabulary import members as vocabulary
 from adapters.pagination.vocabulary import parameters as spelling
-from adapters.pagination.vocabulary.members import plain
+from adapters.pagination.vocabulary.members import plain, words
 
-
-@dataclass(frozen=True, slots=True)
-class ResponseShape:
-    """The described answer.
-
-    `members` maps dotted paths (`meta.next_cursor`, at most three levels, never inside a list) to JSON types, "" where
-    the document names none. `headers` are names in lower case. `is_list` says that the payload itself is a list.
-    `item_members` are names of the members of a record, where the document tells.
-    """
-
-    members: Mapping[str, str]
-    headers: frozenset[str] = frozenset()
-    is_list: bool = False
-    item_members: frozenset[str] = frozenset()
-
-
-_IDENTIFIERS = names.words("id _id uuid guid sid arn webid href_self")
-_ACKNOWLEDGEMENTS = names.words("ok success status message error errors code result_code response_metadata warning")
-_MARKS = frozenset(
+_IDENTIFIERS = words("id _id uuid guid sid arn webid href_self")
+_ACKNOWLEDGEMENTS = words("ok success status message error errors code result_code response_metadata warning")
+_POINTER_WORDS = frozenset(
     "token cursor marker position bookmark continuation scroll page key iterator offset next start".split()
 )
-_HANDED_BACK = frozenset("token cursor marker bookmark continuation scroll iterator".split())
-_FOLLOWED = _HANDED_BACK | frozenset("position page key id record start offset".split())
+_TOKEN_WORDS = frozenset("token cursor marker bookmark continuation scroll iterator".split())
 _FORWARD = frozenset("next last evaluated end ending following continuation".split())
 _STARTING = frozenset("exclusive start starting from after begin beginning".split())
-_NO_PLACE = frozenset("date time timestamp day month year hour at version".split())
+_NOT_A_POSITION = frozenset("date time timestamp day month year hour at version".split())
 _COUNTERS = frozenset("id ids count total date time number size run runs execution".split())
 _NAME = re.compile(r"[A-Za-z_$@][\w$@]*(?:\.[A-Za-z_$@][\w$@]*)*")
-_OPEN = frozenset({"", "object"})
-_NO_RECORDS = names.NEVER_RECORD_LISTS | names.LINK_LISTS
-_HOLDERS = ("response", "result", "data", "list", "feed", "collection")
-_LINKS = names.words("links _links paging pagination page pages meta link navigation page_info response_metadata")
-_ABOUT_PAGES = names.words("pagination paging page page_info paginator")
-_NEXT_IN_LINKS = names.words("next next_page next_link")
-_TEXT = frozenset({"", "string", "object"})
-_ADDRESSES = names.words("href url uri link")
-_NEXT_PARTS = names.words("next next_page")
-_CURSOR_PARTS = names.words("cursor cursors paging pagination")
-_FORWARD_PARTS = names.words("after next")
+_OPEN_TYPES = frozenset({"", "object"})
+_TEXT_TYPES = frozenset({"", "string", "object"})
+_NO_RECORDS = vocabulary.NEVER_RECORD_LISTS | vocabulary.LINK_LISTS
+_LIST_HOLDERS = ("response", "result", "data", "list", "feed", "collection")
+_LINKS = words("links _links paging pagination page pages meta link navigation page_info response_metadata")
+_PAGING_OBJECTS = words("pagination paging page page_info paginator")
+_NEXT_IN_LINKS = words("next next_page next_link")
+_URL_MEMBERS = words("href url uri link")
+_NEXT_OBJECTS = words("next next_page")
+_CURSOR_OBJECTS = words("cursor cursors paging pagination")
+_FORWARD_MEMBERS = words("after next")
 
 
 @dataclass(frozen=True)
 class ResponseSchema:
-    """A described answer; every claim is False where nothing is described."""
+    """The described members and headers of a response. Claims are computed once per value.
 
-    shape: ResponseShape | None
+    `members` maps dotted paths (`meta.next_cursor`, at most three levels, never inside a list) to JSON types, "" if
+    the document gives none. `headers` are names in lower case. `is_list`: the payload itself is a list.
+    `item_members` are the names of the members of a record, if described. `is_known` is False if there is no schema.
+    """
+
+    members: Mapping[str, str] = field(default_factory=dict[str, str])
+    headers: frozenset[str] = frozenset()
+    is_list: bool = False
+    item_members: frozenset[str] = frozenset()
+    is_known: bool = True
 
     @cached_property
-    def leaves(self) -> dict[str, str]:
-        """Member paths by type."""
-        return dict(self.shape.members) if self.shape is not None else {}
-
-    @cached_property
-    def inside(self) -> dict[str, set[str]]:
-        """Plain names of what lies inside of each member that has members, at any depth."""
+    def descendants(self) -> dict[str, set[str]]:
+        """Plain names of all members inside each object, by the path of the object."""
         found: dict[str, set[str]] = {}
-        for path in self.leaves:
-            above, _, own = path.rpartition(".")
-            while above:
-                found.setdefault(above, set()).add(plain(own))
-                above = above.rpartition(".")[0]
+        for path in self.members:
+            parent, _, name = path.rpartition(".")
+            while parent:
+                found.setdefault(parent, set()).add(plain(name))
+                parent = parent.rpartition(".")[0]
         return found
 
     @cached_property
-    def around(self) -> dict[str, set[str]]:
-        """Plain names of what members stand in, by their own; "" for the top."""
+    def parents(self) -> dict[str, set[str]]:
+        """Plain names of the objects that hold a member, by the plain name of the member; "" is the payload."""
         found: dict[str, set[str]] = {}
-        for path in self.leaves:
-            above, _, own = path.rpartition(".")
-            found.setdefault(plain(own), set()).add(plain(_leaf(above)))
+        for path in self.members:
+            parent, _, name = path.rpartition(".")
+            found.setdefault(plain(name), set()).add(plain(_leaf(parent)))
         return found
 
     @cached_property
-    def top(self) -> frozenset[str]:
-        """Plain names of the members at the top."""
-        return frozenset(plain(path) for path in self.leaves if "." not in path)
+    def top_level(self) -> frozenset[str]:
+        """Plain names of the members of the payload."""
+        return frozenset(plain(path) for path in self.members if "." not in path)
 
     @cached_property
     def has_list(self) -> bool:
-        """Whether records can be in it: it is a list, has one, or has a member that may be one."""
-        if self.shape is None or self.shape.is_list:
+        """Whether it can hold records: it is a list, has one, or has a member that may be one."""
+        if not self.is_known or self.is_list:
             return True
-        return any(kind == "array" for kind in self.leaves.values()) or any(map(self._may_be_list, self.leaves))
-
-    def _can_hand_back(self, asked: frozenset[str]) -> bool:
-        """Whether a member of the same name can be what follows, and not a value that is told again."""
-        is_following = "next" in asked and bool(asked & ((_MARKS | {"id"}) - {"next"}))
-        has_place = self.is_collection if len(asked) == 1 else self.has_near_list
-        is_last = self.is_collection and "last" in asked and bool(asked & {"key", "id"})
-        return is_following or is_last or (has_place and bool(asked & _HANDED_BACK))
+        return any(kind == "array" for kind in self.members.values()) or any(map(self._may_be_list, self.members))
 
     @cached_property
-    def has_near_list(self) -> bool:
-        """Whether records can lie at its top or one below, and not merely inside of what it is about."""
-        near = [path for path in self.leaves if path.count(".") <= 1]
-        is_list = self.shape is not None and self.shape.is_list
-        return is_list or any(self.leaves[path] == "array" or self._may_be_list(path) for path in near)
+    def has_shallow_list(self) -> bool:
+        """Whether it can hold records at its top or one level below."""
+        shallow = [path for path in self.members if path.count(".") <= 1]
+        return self.is_list or any(self.members[path] == "array" or self._may_be_list(path) for path in shallow)
 
     def _may_be_list(self, path: str) -> bool:
-        leaf = path.rpartition(".")[2]
-        is_described = path in self.inside
-        is_plural = leaf.lower().endswith("s") and not leaf.lower().endswith(("ss", "us", "is"))
-        kind = self.leaves[path]
-        is_known = plain(leaf).endswith(_HOLDERS) or plain(leaf) in names.RECORD_LISTS
-        return kind in _OPEN and not is_described and (kind == "" or is_plural or is_known)
+        name = _leaf(path)
+        is_plural = name.lower().endswith("s") and not name.lower().endswith(("ss", "us", "is"))
+        kind = self.members[path]
+        is_usual = plain(name).endswith(_LIST_HOLDERS) or plain(name) in vocabulary.RECORD_LISTS
+        return kind in _OPEN_TYPES and path not in self.descendants and (kind == "" or is_plural or is_usual)
 
     @cached_property
     def has_link_list(self) -> bool:
-        """Whether links stand in a list beside the records (`links: [{rel, href}]`)."""
-        lists = [path for path, kind in self.leaves.items() if kind == "array" and "." not in path]
-        return len(lists) > 1 and any(plain(path) in names.LINK_LISTS for path in lists)
+        """Whether it has a list of links beside the records (`links: [{rel, href}]`)."""
+        lists = [path for path, kind in self.members.items() if kind == "array" and "." not in path]
+        return len(lists) > 1 and any(plain(path) in vocabulary.LINK_LISTS for path in lists)
 
-    def counts(self, name: str) -> bool:
-        """Whether a member of this name is a number."""
-        return plain(name) in self.numbers
-
-    @cached_property
-    def numbers(self) -> frozenset[str]:
-        """Plain names of the members that are whole numbers."""
-        return frozenset(plain(_leaf(path)) for path, kind in self.leaves.items() if kind == "integer")
+    def is_integer(self, name: str) -> bool:
+        """Whether a member of this name is an integer."""
+        return plain(name) in self._integers
 
     @cached_property
-    def spelled(self) -> dict[str, frozenset[str]]:
-        """Plain names of all members with the words they are made of."""
-        return {plain(leaf): frozenset(spelling.pieces(leaf)) for leaf in map(_leaf, self.leaves)}
+    def _integers(self) -> frozenset[str]:
+        return frozenset(plain(_leaf(path)) for path, kind in self.members.items() if kind == "integer")
 
     @cached_property
-    def is_surely_one(self) -> bool:
-        """Whether it is described, holds no list and names nothing that follows."""
-        top = self.top
-        if self.shape is None or self.shape.is_list or not top or top <= _ACKNOWLEDGEMENTS:
+    def words_by_name(self) -> dict[str, frozenset[str]]:
+        """The words of each member's name, by its plain name."""
+        return {plain(name): frozenset(spelling.pieces(name)) for name in map(_leaf, self.members)}
+
+    @cached_property
+    def is_one_record(self) -> bool:
+        """Whether it is described, has no list and names no next page."""
+        if not self.is_known or self.is_list or not self.top_level or self.top_level <= _ACKNOWLEDGEMENTS:
             return False
-        return not (self.has_list or self.markers or self.has_more or self.next_url or self.tells_of_pages)
+        return not (self.has_list or self.pointers or self.has_more_flag or self.next_url or self.has_paging_metadata)
 
     @cached_property
-    def tells_of_pages(self) -> bool:
-        """Whether it counts pages or records, or has a part about paging (`meta.page.total_filtered_count`)."""
-        parts = {plain(part) for path in self.leaves for part in path.split(".")[:-1]}
-        return self.has_member(names.TOTAL_PAGES | names.TOTALS) or bool(parts & _ABOUT_PAGES)
+    def has_paging_metadata(self) -> bool:
+        """Whether it counts pages or records, or has an object about paging (`meta.page.total_filtered_count`)."""
+        holders = {plain(part) for path in self.members for part in path.split(".")[:-1]}
+        return self.has_member(vocabulary.TOTAL_PAGES | vocabulary.TOTALS) or bool(holders & _PAGING_OBJECTS)
 
     @cached_property
     def is_collection(self) -> bool:
-        """Whether it is surely a list of records, and not one record that has lists inside."""
-        if self.shape is None or self.shape.is_list:
-            return self.shape is not None
-        top = {path: kind for path, kind in self.leaves.items() if "." not in path}
-        beside = names.words("included") if "data" in top else frozenset()
-        lists = [path for path, kind in top.items() if kind == "array" and plain(path) not in _NO_RECORDS | beside]
-        is_known = any(plain(path) in names.RECORD_LISTS for path in lists)
-        is_one = any(plain(path) in _IDENTIFIERS or path in {"key", "name"} for path in top)
-        return bool(lists) and (is_known or len(lists) == 1) and not is_one
+        """Whether it is certainly a list of records, and not one record that has lists inside."""
+        if not self.is_known or self.is_list:
+            return self.is_known
+        top = {path: kind for path, kind in self.members.items() if "." not in path}
+        ignored = _NO_RECORDS | (words("included") if "data" in top else frozenset())
+        lists = [path for path, kind in top.items() if kind == "array" and plain(path) not in ignored]
+        has_usual_list = any(plain(path) in vocabulary.RECORD_LISTS for path in lists)
+        has_identifier = any(plain(path) in _IDENTIFIERS or path in {"key", "name"} for path in top)
+        return bool(lists) and (has_usual_list or len(lists) == 1) and not has_identifier
 
     @cached_property
-    def markers(self) -> frozenset[str]:
-        """Plain names of members that name what follows: tokens, cursors, next positions."""
-        return frozenset(plain(leaf) for leaf in map(_leaf, self.leaves) if _is_marker(leaf))
+    def pointers(self) -> frozenset[str]:
+        """Plain names of the members that point to the next page: tokens, cursors, URLs, next positions."""
+        return frozenset(plain(name) for name in map(_leaf, self.members) if _is_pointer(name))
 
     @cached_property
-    def has_more(self) -> bool:
-        """Whether it says that more follow (`has_more`, `IsTruncated`)."""
-        return any(plain(_leaf(path)) in names.MORE_FLAGS for path in self.leaves)
+    def has_more_flag(self) -> bool:
+        """Whether it has a flag for further pages (`has_more`, `IsTruncated`)."""
+        return any(plain(_leaf(path)) in vocabulary.MORE_FLAGS for path in self.members)
 
     @cached_property
     def next_url(self) -> str | None:
-        """The path of the address of the next page, if the answer has one: by its name, or as `next` among links."""
-        for path, kind in self.leaves.items():
-            above, _, leaf = path.rpartition(".")
-            holder = plain(above.rpartition(".")[2]) if above else ""
-            if kind not in _TEXT or not self._may_be_address(path):
+        """The path of the URL of the next page: by its name, or as `next` among links."""
+        for path, kind in self.members.items():
+            parent, _, name = path.rpartition(".")
+            holder = plain(_leaf(parent)) if parent else ""
+            if kind not in _TEXT_TYPES or not self._may_be_url(path):
                 continue
-            is_beside = plain(leaf) == "nextpage" and bool(above) and self._has_list_in(above)
-            if plain(leaf) in names.NEXT_URLS or (plain(leaf) in _NEXT_IN_LINKS and holder in _LINKS) or is_beside:
+            is_beside_list = plain(name) == "nextpage" and bool(parent) and self._has_list_in(parent)
+            is_among_links = plain(name) in _NEXT_IN_LINKS and holder in _LINKS
+            if plain(name) in vocabulary.NEXT_URLS or is_among_links or is_beside_list:
                 return path
         return self._next_beside_previous()
 
     @cached_property
     def has_next_url_beside_list(self) -> bool:
-        """Whether that stands in one object with a list."""
+        """Whether the URL of the next page is in the same object as a list."""
         return self.next_url is not None and self._has_list_in(self.next_url.rpartition(".")[0])
 
     def _has_list_in(self, holder: str) -> bool:
-        """Whether a list stands in this object."""
-        return any(kind == "array" and path.rpartition(".")[0] == holder for path, kind in self.leaves.items())
+        return any(kind == "array" and path.rpartition(".")[0] == holder for path, kind in self.members.items())
 
     @cached_property
-    def has_clear_next_url(self) -> bool:
-        """Whether that is an address by its name, or by where it stands; `pagination.next` may be a cursor as well."""
-        above, _, leaf = (self.next_url or "").rpartition(".")
-        is_among_links = plain(above.rpartition(".")[2]) in names.LINK_LISTS
-        has_inside = self.next_url in self.inside
-        return is_among_links or has_inside or plain(leaf) in names.NEXT_URLS
+    def has_unambiguous_next_url(self) -> bool:
+        """Whether `next_url` is certainly a URL, by its name or place; `pagination.next` may be a cursor as well."""
+        parent, _, name = (self.next_url or "").rpartition(".")
+        is_among_links = plain(_leaf(parent)) in vocabulary.LINK_LISTS
+        return is_among_links or self.next_url in self.descendants or plain(name) in vocabulary.NEXT_URLS
 
     def _next_beside_previous(self) -> str | None:
-        top = {plain(path): path for path in self.leaves if "." not in path}
-        if "next" in top and top.keys() & (names.PREVIOUS_MARKS | {"count"}) and self.leaves[top["next"]] in _TEXT:
-            return top["next"] if self._may_be_address(top["next"]) else None
+        top = {plain(path): path for path in self.members if "." not in path}
+        has_partner = bool(top.keys() & (vocabulary.PREVIOUS_MARKS | {"count"}))
+        if "next" in top and has_partner and self.members[top["next"]] in _TEXT_TYPES:
+            return top["next"] if self._may_be_url(top["next"]) else None
         return None
 
-    def _may_be_address(self, path: str) -> bool:
-        """Whether it is text, or an object that holds one or of which nothing is known; `next: {page}` is none."""
-        inner = self.inside.get(path)
-        return inner is None or not _ADDRESSES.isdisjoint(inner)
+    def _may_be_url(self, path: str) -> bool:
+        """Whether it is text, or an object with a URL or without described members; `next: {page}` is no URL."""
+        inner = self.descendants.get(path)
+        return inner is None or not _URL_MEMBERS.isdisjoint(inner)
 
     @cached_property
     def next_header(self) -> str | None:
         """A header that names the next page."""
-        headers = self.shape.headers if self.shape is not None else frozenset()
-        return next((name for name in sorted(headers) if name in names.NEXT_HEADERS), None)
+        return next((name for name in sorted(self.headers) if name in vocabulary.NEXT_HEADERS), None)
 
     def has_header(self, name: str) -> bool:
         """Whether the header is declared."""
-        return self.shape is not None and name in self.shape.headers
+        return name in self.headers
 
     def has_member(self, table: frozenset[str]) -> bool:
-        """Whether any member, at any place, is called so."""
-        return any(plain(_leaf(path)) in table for path in self.leaves)
+        """Whether a member at any depth has a name of the table."""
+        return any(plain(_leaf(path)) in table for path in self.members)
 
     @cached_property
     def is_described(self) -> bool:
         """Whether anything is known of its members."""
-        return bool(self.leaves) or (self.shape is not None and self.shape.is_list)
+        return bool(self.members) or self.is_list
 
-    def returns(self, name: str, *, is_mirror: bool = False) -> bool:
-        """Whether what is asked for by `name` is handed out here: `marker` by `NextMarker`, `startKey` by `lastKey`.
+    def returns(self, parameter: str, *, is_echo: bool = False) -> bool:
+        """Whether it returns the value for a parameter: `NextMarker` for `marker`, `lastKey` for `startKey`.
 
-        A member of the very same name counts where the answer is no mirror of the request, or where it stands in what
-        is called `next` (`next.page`) or, named for a direction, in what is called a cursor (`cursor.after`).
+        A member of the same name counts if the response is no echo of the request, or if it is inside `next`
+        (`next.page`) or, named for a direction, inside a cursor object (`cursor.after`).
         """
-        key = (name, is_mirror)
+        key = (parameter, is_echo)
         if key not in self._returned:
-            self._returned[key] = self._returns(name, is_mirror=is_mirror)
+            self._returned[key] = self._is_returned(parameter, is_echo=is_echo)
         return self._returned[key]
 
     @cached_property
     def _returned(self) -> dict[tuple[str, bool], bool]:
-        """What is known of `returns`; many parameters are asked for again and again."""
+        """The results of `returns`: operations that share a response share most of their parameters."""
         return {}
 
-    def _returns(self, name: str, *, is_mirror: bool) -> bool:
-        own = plain(_leaf(name.replace("/", ".")))
-        if self._is_in_part(own, _NEXT_PARTS) or (own in _FORWARD_PARTS and self._is_in_part(own, _CURSOR_PARTS)):
+    def _is_returned(self, parameter: str, *, is_echo: bool) -> bool:
+        name = plain(_leaf(parameter.replace("/", ".")))
+        holders = self.parents.get(name, set())
+        if holders & _NEXT_OBJECTS or (name in _FORWARD_MEMBERS and holders & _CURSOR_OBJECTS):
             return True
-        asked = frozenset(spelling.pieces(name.rpartition("/")[2]))
-        if not asked - _COUNTERS or asked & _NO_PLACE:
+        own = frozenset(spelling.pieces(parameter.rpartition("/")[2]))
+        if not own - _COUNTERS or own & _NOT_A_POSITION:
             return False
-        can_repeat = not is_mirror and self._can_hand_back(asked)
-        handed = {f"next{own}", f"next{own.removeprefix('start')}", f"{own}next"} | ({own} if can_repeat else set())
-        if not handed.isdisjoint(self.spelled) or own in self._called_next:
+        candidates = {f"next{name}", f"next{name.removeprefix('start')}", f"{name}next"}
+        if not is_echo and self._may_return_same_name(own):
+            candidates.add(name)
+        if not candidates.isdisjoint(self.words_by_name) or name in self._names_after_next:
             return True
-        return bool(asked & _STARTING) and any(_is_pair(asked, given) for given in self.spelled.values())
+        return bool(own & _STARTING) and any(_is_start_and_end(own, other) for other in self.words_by_name.values())
+
+    def _may_return_same_name(self, own: frozenset[str]) -> bool:
+        """Whether a member with the name of the parameter can be the next value, and not the one that was sent."""
+        is_next = "next" in own and bool(own & ((_POINTER_WORDS | {"id"}) - {"next"}))
+        is_beside_records = self.is_collection if len(own) == 1 else self.has_shallow_list
+        is_last = self.is_collection and "last" in own and bool(own & {"key", "id"})
+        return is_next or is_last or (is_beside_records and bool(own & _TOKEN_WORDS))
 
     @cached_property
-    def _called_next(self) -> frozenset[str]:
-        """What is left of the names that say next beside a list, in any language: `jeton` of `jetonSuivant`."""
-        if not self.has_near_list:
+    def _names_after_next(self) -> frozenset[str]:
+        """Names beside a list without their word for "next", in any language: `jeton` of `jetonSuivant`."""
+        if not self.has_shallow_list:
             return frozenset()
-        told = [own for own in map(spelling.pieces, map(_leaf, self.leaves)) if own]
-        called = [own for own in told if not vocabulary.NEXT.isdisjoint({own[0], own[-1]})]
-        return frozenset("".join(word for word in own if word not in vocabulary.NEXT) for own in called)
+        names = [own for own in map(spelling.pieces, map(_leaf, self.members)) if own]
+        with_next = [own for own in names if not vocabulary.NEXT.isdisjoint({own[0], own[-1]})]
+        return frozenset("".join(word for word in own if word not in vocabulary.NEXT) for own in with_next)
 
-    def named_in(self, text: str) -> str | None:
-        """The path of the only value that a text names (`see lastId in the response`), none that is a plain word."""
-        said = frozenset(_NAME.findall(text))
+    def path_named_in(self, text: str) -> str | None:
+        """The path of the only member that a text names (`see lastId in the response`), ignoring single words."""
+        mentioned = frozenset(_NAME.findall(text))
         found = [
             path
-            for path, kind in self.leaves.items()
-            if kind in {"", "string"} and (path in said or _leaf(path) in said) and len(spelling.pieces(path)) > 1
+            for path, kind in self.members.items()
+            if kind in {"", "string"}
+            and (path in mentioned or _leaf(path) in mentioned)
+            and len(spelling.pieces(path)) > 1
         ]
         return found[0] if len(found) == 1 else None
 
-    def _is_in_part(self, own: str, parts: frozenset[str]) -> bool:
-        return not parts.isdisjoint(self.around.get(own, ()))
+
+UNKNOWN_RESPONSE = ResponseSchema(is_known=False)
 
 
-_MOST_KNOWN = 512
-_KNOWN: dict[int, ResponseSchema] = {}
-
-
-def answer_of(shape: ResponseShape | None) -> ResponseSchema:
-    """The answer that is described; the same one where the description is the same object, as tools share them."""
-    known = _KNOWN.get(id(shape))
-    if known is None or known.shape is not shape:
-        if len(_KNOWN) >= _MOST_KNOWN:
-            _KNOWN.clear()
-        known = _KNOWN[id(shape)] = ResponseSchema(shape)
-    return known
-
-
-def _is_pair(asked: frozenset[str], given: frozenset[str]) -> bool:
-    """`ExclusiveStartKey` and `LastEvaluatedKey`: the same words but for those that say begin and end."""
-    core = _core(asked)
-    is_same = bool(asked & _STARTING and given & _FORWARD and core) and core == _core(given)
-    return is_same and bool(given & {"next", "evaluated"} or core & _MARKS)
-
-
-def _core(pieces: frozenset[str]) -> frozenset[str]:
-    return pieces - _FORWARD - _STARTING
+def _is_start_and_end(start: frozenset[str], end: frozenset[str]) -> bool:
+    """`ExclusiveStartKey` and `LastEvaluatedKey`: equal but for the words for start and end."""
+    core = start - _FORWARD - _STARTING
+    is_pair = bool(start & _STARTING and end & _FORWARD and core) and core == end - _FORWARD - _STARTING
+    return is_pair and bool(end & {"next", "evaluated"} or core & _POINTER_WORDS)
 
 
 def _leaf(path: str) -> str:
     return path.rpartition(".")[2]
 
 
-def _is_marker(leaf: str) -> bool:
-    own = plain(leaf)
-    if own in names.NEXT_CURSORS or own in names.NEXT_URLS:
+def _is_pointer(name: str) -> bool:
+    if plain(name) in vocabulary.NEXT_CURSORS or plain(name) in vocabulary.NEXT_URLS:
         return True
-    found = spelling.pieces(leaf)
-    return len(found) > 1 and found[0] == "next" and found[-1] in _MARKS | {"id", "link", "url", "uri", "state"}
+    found = spelling.pieces(name)
+    return len(found) > 1 and found[0] == "next" and found[-1] in _POINTER_WORDS | {"id", "link", "url", "uri", "state"}

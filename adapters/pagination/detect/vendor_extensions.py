@@ -1,129 +1,88 @@
-"""What the annotations of a document say about paging, each in its vendor's own words.
+"""Pagination declared by vendor extensions of a document: `x-pagination` (Datadog) and `x-ms-pageable` (AutoRest)."""
 
-Knows `x-pagination` (Datadog), `x-ms-pageable` (AutoRest), `x-speakeasy-pagination`, `x-fern-pagination` and the
-paginators of AWS models. Knows no response. An annotation names arguments, and only names that the tool has count.
-"""
-
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TypeGuard
 
-from adapters.base import Json, JsonObject, Pagination, PaginationStyle
+from adapters.base import JsonObject, Pagination, PaginationStyle
 from adapters.pagination.detect.detect import detect, first_position
-from adapters.pagination.detect.page_size import bounds
-from adapters.pagination.detect.parameters import flattened, parameter_of
-from adapters.pagination.detect.response_schema import ResponseSchema, ResponseShape
+from adapters.pagination.detect.page_size import size_fields
+from adapters.pagination.detect.parameters import flat_parameter, flatten_parameters
+from adapters.pagination.detect.response_schema import UNKNOWN_RESPONSE, ResponseSchema
 
-_POSITIONS = (("cursor", PaginationStyle.CURSOR), ("offset", PaginationStyle.OFFSET), ("page", PaginationStyle.PAGE))
-_REFERENCE = re.compile(r"^\$(?:request|response)?\.?")
+_DATADOG_POSITIONS = {
+    "cursorParam": PaginationStyle.CURSOR,
+    "pageOffsetParam": PaginationStyle.OFFSET,
+    "pageParam": PaginationStyle.PAGE,
+}
 
 
-def annotated(
+def declared_pagination(
     extensions: JsonObject,
     parameters: Mapping[str, JsonObject],
     *,
     description: str = "",
-    response: ResponseShape | None = None,
+    response: ResponseSchema | None = None,
 ) -> Pagination | None:
-    """How the operation with these `x-…` fields pages; None where no annotation says anything that can be used.
+    """How the operation with these `x-…` fields pages; None if they do not say, or name unknown parameters.
 
-    `parameters` are those of `detect`; what an annotation leaves open (bounds, flags) is taken from there.
+    `parameters` are those of `detect`, which supplies what an extension leaves open, such as flags for totals.
     """
-    readers = (
-        ("x-pagination", _datadog),
-        ("x-ms-pageable", _microsoft),
-        ("x-speakeasy-pagination", _speakeasy),
-        ("x-fern-pagination", _fern),
-        ("x-amazon-paginator", _amazon),
-    )
-    for key, reader in readers:
-        value = extensions.get(key)
-        roles = reader(value) if isinstance(value, dict) else {}
-        if roles:
-            return _with_roles(roles, flattened(parameters), description=description, response=response)
-    return None
-
-
-def _with_roles(
-    roles: Mapping[str, str],
-    parameters: Mapping[str, JsonObject],
-    *,
-    description: str,
-    response: ResponseShape | None,
-) -> Pagination | None:
-    known = {role: name for role, name in roles.items() if name in parameters}
-    found = detect(parameters, description=description, response=response)
-    position = next(((known[role], kind) for role, kind in _POSITIONS if role in known), None)
-    if position is None and "next" not in roles:
+    datadog, microsoft = extensions.get("x-pagination"), extensions.get("x-ms-pageable")
+    if not isinstance(datadog, dict) and not isinstance(microsoft, dict):
         return None
-    name, convention = position or (None, PaginationStyle.NEXT_URL)
-    if found.convention is not convention or found.position != name:
-        found = Pagination(metadata=found.metadata, metadata_value=found.metadata_value, totals=found.totals)
-        one = parameter_of(name, parameters[name]) if name is not None else None
-        found = replace(
-            found, first=first_position(convention, one, ResponseSchema(response)) if one is not None else 0
-        )
-    limit = known.get("limit")
-    sized = bounds(parameter_of(limit, parameters[limit])) if limit is not None else {}
+    flat = flatten_parameters(parameters)
+    found = detect(flat, description=description, response=response)
+    if isinstance(datadog, dict):
+        return _datadog(datadog, found, flat, response or UNKNOWN_RESPONSE)
+    return _microsoft(microsoft or {}, found)
+
+
+def _microsoft(fields: JsonObject, found: Pagination) -> Pagination | None:
+    """The response has the URL of the next page in the member `nextLinkName`."""
+    link = fields.get("nextLinkName", "nextLink")
+    if not _is_text(link):
+        return None
+    is_by_url = found.convention is PaginationStyle.NEXT_URL and found.position is None
+    return replace(
+        found if is_by_url else _only_flags(found),
+        convention=PaginationStyle.NEXT_URL,
+        next_path=link,
+        is_declared=True,
+        rule="x-ms-pageable",
+    )
+
+
+def _datadog(
+    fields: JsonObject, found: Pagination, parameters: Mapping[str, JsonObject], schema: ResponseSchema
+) -> Pagination | None:
+    named = {key: _path(value) for key, value in fields.items() if _is_text(value)}
+    key = next((key for key in _DATADOG_POSITIONS if named.get(key) in parameters), None)
+    if key is None:
+        return None
+    style, position = _DATADOG_POSITIONS[key], named[key]
+    if found.convention is not style or found.position != position:
+        first = first_position(style, flat_parameter(position, parameters[position]), schema)
+        found = replace(_only_flags(found), first=first)
+    limit = named.get("limitParam")
+    size = flat_parameter(limit, parameters[limit]) if limit is not None and limit in parameters else None
     return replace(
         found,
-        convention=convention,
-        position=name,
-        next_path=roles.get("next"),
-        total_path=roles.get("total"),
+        convention=style,
+        position=position,
+        next_path=fields["cursorPath"] if "cursorPath" in named else None,
         is_declared=True,
-        **sized,
+        rule="x-pagination",
+        **size_fields(size),
     )
 
 
-def _datadog(value: JsonObject) -> dict[str, str]:
-    keys = {
-        "limit": "limitParam",
-        "cursor": "cursorParam",
-        "offset": "pageOffsetParam",
-        "page": "pageParam",
-        "next": "cursorPath",
-    }
-    return {
-        role: _argument(value[key]) if role != "next" else value[key]
-        for role, key in keys.items()
-        if _is_text(value.get(key))
-    }
+def _only_flags(found: Pagination) -> Pagination:
+    return Pagination(metadata=found.metadata, metadata_value=found.metadata_value, totals=found.totals)
 
 
-def _microsoft(value: JsonObject) -> dict[str, str]:
-    link = value.get("nextLinkName", "nextLink")
-    return {"next": link} if _is_text(link) else {}
-
-
-def _speakeasy(value: JsonObject) -> dict[str, str]:
-    inputs = [one for one in value.get("inputs") or () if isinstance(one, dict)]
-    found = {one["type"]: one["name"] for one in inputs if _is_text(one.get("type")) and _is_text(one.get("name"))}
-    outputs: Json = value.get("outputs")
-    if isinstance(outputs, dict):
-        path = outputs.get("nextCursor") or outputs.get("nextUrl")
-        found |= {"next": _REFERENCE.sub("", path)} if _is_text(path) else {}
-    return found
-
-
-def _fern(value: JsonObject) -> dict[str, str]:
-    found = {}
-    for role in ("cursor", "offset", "page"):
-        if _is_text(value.get(role)):
-            found[role] = _argument(_REFERENCE.sub("", value[role]))
-    path = value.get("next_cursor") or value.get("next_uri")
-    return found | ({"next": _REFERENCE.sub("", path)} if _is_text(path) else {})
-
-
-def _amazon(value: JsonObject) -> dict[str, str]:
-    """`input_token`, `output_token` and `limit_key`, of which only single names can be followed."""
-    keys = {"cursor": "input_token", "limit": "limit_key", "next": "output_token"}
-    return {role: value[key] for role, key in keys.items() if _is_text(value.get(key))}
-
-
-def _argument(name: str) -> str:
-    """`body.page.limit` is the member of an object argument."""
+def _path(name: str) -> str:
+    """`body.page.limit` is the member `page/limit` of an object argument."""
     return name.removeprefix("body.").replace(".", "/") if name.startswith("body.") else name
 
 

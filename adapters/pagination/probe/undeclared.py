@@ -12,7 +12,7 @@ from enum import StrEnum
 from itertools import pairwise
 
 from adapters.base import CallResult, Json, JsonObject
-from adapters.pagination.detect.parameters import FlatParameter, dated, flattened, parameter_of
+from adapters.pagination.detect.parameters import FlatParameter, flat_parameter, flatten_parameters
 from adapters.pagination.read.envelope import HEADER, ResponseEnvelope, as_count, envelope_of
 from adapters.pagination.read.links import looks_like_url
 from adapters.pagination.read.next_page import key_path
@@ -104,11 +104,11 @@ def numbers(parameters: JsonObject, given: Mapping[str, Json], *, is_surely_cut:
 
     Text is worth a trial only where there are no numbers, and the answer says that there is more.
     """
-    free = [one for one in _free(parameters, given) if not dated(one)]
+    free = [one for one in _free(parameters, given) if not one.is_date]
     able = [one for one in free if not set(spelling.pieces(one.name)) & _NO_NUMBERS]
-    counting = [one.name for one in able if "integer" in one.types and _allows(one, TRIED)]
+    integers = [one.name for one in able if "integer" in one.types and _allows(one, TRIED)]
     spoken = [one.name for one in able if one.types == {"string"} and not one.schema.get("pattern")]
-    return tuple((counting or (spoken if is_surely_cut else []))[:_MOST_NUMBERS])
+    return tuple((integers or (spoken if is_surely_cut else []))[:_MOST_NUMBERS])
 
 
 def echoed(result: CallResult, count: int) -> tuple[str, ...]:
@@ -131,7 +131,7 @@ def repeated(parameters: JsonObject, given: Mapping[str, Json], result: CallResu
     """Whole numbers that nobody gave and that the answer tells under their very names, beside its records."""
     envelope = envelope_of(result.payload, find_records(result.payload), result.headers)
     told = {one.plain: as_count(one.value) for one in (*envelope.far, *envelope.near)}
-    free = [one for one in _free(parameters, given) if "integer" in one.types and not dated(one)]
+    free = [one for one in _free(parameters, given) if "integer" in one.types and not one.is_date]
     able = [one.name for one in free if not set(spelling.pieces(one.name)) & _NO_NUMBERS]
     return {name: value for name in able if (value := told.get(plain(name.rpartition("/")[2]))) is not None}
 
@@ -141,9 +141,9 @@ def pairs(
 ) -> tuple[ArgumentValue, ...]:
     """Values of the answer that may be a cursor or a key, each with the argument whose name is like its own."""
     envelope = envelope_of(result.payload, find_records(result.payload), result.headers)
-    able = [one for one in _free(parameters, given) if one.is_text or one.is_number or dated(one)]
+    able = [one for one in _free(parameters, given) if one.accepts_text or one.accepts_integer or one.is_date]
     free = [one for one in able if not spelling.is_no_cursor(one.name)]
-    undated = [one for one in free if not dated(one)]
+    undated = [one for one in free if not one.is_date]
     keys = _keys([one for one in able if one in free or _is_side(one)], records)
     found = [*dict.fromkeys(_handed_back(undated, envelope)), *keys]
     return tuple(found[:_MOST_PAIRS])
@@ -152,8 +152,8 @@ def pairs(
 def _free(parameters: JsonObject, given: Mapping[str, Json]) -> Iterator[FlatParameter]:
     required = set(parameters.get("required") or ())
     schemas = {name: s for name, s in (parameters.get("properties") or {}).items() if isinstance(s, dict)}
-    for name, schema in flattened(schemas).items():
-        one = parameter_of(name, schema)
+    for name, schema in flatten_parameters(schemas).items():
+        one = flat_parameter(name, schema)
         is_open = "object" not in one.types and "array" not in one.types and "boolean" not in one.types
         is_choice = bool(one.schema.get("enum")) or "const" in one.schema
         is_given = at_path(dict(given), name.replace("/", "."))[0]
@@ -162,7 +162,7 @@ def _free(parameters: JsonObject, given: Mapping[str, Json]) -> Iterator[FlatPar
 
 
 def _allows(one: FlatParameter, value: int) -> bool:
-    lowest, highest = one.number("minimum"), one.number("maximum")
+    lowest, highest = one.integer("minimum"), one.integer("maximum")
     return (-math.inf if lowest is None else lowest) <= value <= (math.inf if highest is None else highest)
 
 
@@ -174,7 +174,7 @@ def _handed_back(free: Sequence[FlatParameter], envelope: ResponseEnvelope) -> I
             name = _leaf(one.name)
             for member in own:
                 is_number = as_count(member.value) is not None and not isinstance(member.value, str)
-                if is_like(name, member.name) and (one.is_number if is_number else one.is_text):
+                if is_like(name, member.name) and (one.accepts_integer if is_number else one.accepts_text):
                     yield ArgumentValue(one.name, member.path, member.value)
 
 
@@ -207,7 +207,7 @@ def _keys(free: Sequence[FlatParameter], records: Sequence[Json]) -> Iterator[Ar
     record = records[middle] if records else None
     for one in free:
         own = vocabulary.words_of(_leaf(one.name))
-        if dated(one):
+        if one.is_date:
             yield from _moments(one, records, middle)
             continue
         name = key_path(records, one.name) if len(own) > 1 or _is_side(one) else None

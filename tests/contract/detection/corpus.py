@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from adapters.base import JsonObject, Pagination, PaginationStyle
-from adapters.pagination import ResponseShape, detect
+from adapters.pagination import ResponseSchema, detect
 
 RECALL = 0.98
 PRECISION = 0.90
@@ -20,7 +20,7 @@ class Case:
     is_paged: bool
     description: str = ""
     required: frozenset[str] = frozenset()
-    response: ResponseShape | None = None
+    response: ResponseSchema | None = None
     conventions: tuple[str, ...] = ()
     positions: tuple[str, ...] = ()
     size: str | None = None

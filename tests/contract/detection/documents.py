@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from adapters.pagination import ResponseShape
+from adapters.pagination import ResponseSchema
 
 SPECS = Path(__file__).parents[4] / "shared" / "specs"
 METHODS = ("get", "post", "put", "delete", "patch", "head", "options", "trace", "query")
@@ -99,7 +99,7 @@ def _members(schema: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     return {name: value for name, value in found.items() if isinstance(value, dict)}
 
 
-def response(root: dict[str, Any], method: str, path: str) -> ResponseShape | None:
+def response(root: dict[str, Any], method: str, path: str) -> ResponseSchema | None:
     """What the document says of the first success."""
     answers = operation(root, method, path).get("responses") or {}
     for code in sorted(map(str, answers)):
@@ -109,14 +109,14 @@ def response(root: dict[str, Any], method: str, path: str) -> ResponseShape | No
     return None
 
 
-def _shape(root: dict[str, Any], answer: dict[str, Any]) -> ResponseShape:
+def _shape(root: dict[str, Any], answer: dict[str, Any]) -> ResponseSchema:
     contents = answer.get("content", {})
     chosen = next((m for kind, m in contents.items() if re.search(r"json|\*|xml", kind)), {})
     schema = answer.get("schema") or chosen.get("schema") or {}
     members: dict[str, str] = {}
     _collect(root, schema, "", members)
     items = resolved(root, _flat(root, schema).get("items", {}))
-    return ResponseShape(
+    return ResponseSchema(
         members=members,
         headers=frozenset(name.lower() for name in answer.get("headers") or {}),
         is_list=_kind(_flat(root, schema)) == "array",

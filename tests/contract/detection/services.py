@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from adapters.pagination import ResponseShape
+from adapters.pagination import ResponseSchema
 from tests.contract.detection.corpus import Case
 
 _KINDS = {"structure": "object", "map": "object", "list": "array", "long": "integer", "double": "number"}
@@ -70,7 +70,7 @@ def case(service: str, model: Mapping[str, Any], name: str, paginator: Mapping[s
         name=f"{service} {name}",
         parameters={key: _schema(shapes, member, _DEPTH) for key, member in asked.items()},
         description=_TAG.sub(" ", own.get("documentation", "")),
-        response=ResponseShape(members=answer),
+        response=ResponseSchema(members=answer),
         required=frozenset(shapes[own["input"]["shape"]].get("required", ())) if "input" in own else frozenset(),
         is_paged=paginator is not None or _is_paged_by_rule(asked, answer),
         positions=tuple(_listed(paginator["input_token"])) if paginator else (),

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from adapters.base import PaginationStyle
-from adapters.pagination import annotated, detect
+from adapters.pagination import declared_pagination, detect
 from tests.contract.detection import documents, services
 from tests.contract.detection.corpus import PRECISION, RECALL, Case, Score, score
 
@@ -104,7 +104,7 @@ def test_annotations_say_what_detection_finds_without_them() -> None:
     count = 0
     for method, path in documents.operations(root):
         own = documents.operation(root, method, path)
-        said = annotated({ANNOTATION: own.get(ANNOTATION)}, documents.parameters(root, method, path))
+        said = declared_pagination({ANNOTATION: own.get(ANNOTATION)}, documents.parameters(root, method, path))
         assert (said is not None) == (ANNOTATION in own), f"{method} {path}"
         if said is not None:
             found = detect(documents.parameters(root, method, path), response=documents.response(root, method, path))

@@ -9,7 +9,7 @@ import orjson
 
 from adapters.base import CallResult, JsonObject, PageAddress, Pagination, PaginationStyle, ToolSpec
 from adapters.errors import HttpStatusError
-from adapters.pagination import ResponseShape, address, detect, first_address, offset_address, read_page
+from adapters.pagination import ResponseSchema, address, detect, first_address, offset_address, read_page
 from adapters.pagination.probe.probe import ProbeResult
 from mock_api.conventions import Collection, Log, Style, record_id
 from mock_api.conventions.document import declared, example, response_schema
@@ -49,11 +49,11 @@ class ConventionSource:
         return replace(found, count_operation=spelling.count_path, is_total_by_head=bool(spelling.is_total_by_head))
 
     @property
-    def shape(self) -> ResponseShape:
+    def shape(self) -> ResponseSchema:
         """What the document says of answers."""
         schema = response_schema(self.collection)
         headers = frozenset(name.lower() for name in example(self.collection).headers)
-        return ResponseShape(dict(_members(schema, "", 3)), headers=headers, is_list=schema.get("type") == "array")
+        return ResponseSchema(dict(_members(schema, "", 3)), headers=headers, is_list=schema.get("type") == "array")
 
     def tool(self, pagination: Pagination | None = None) -> ToolSpec:
         """The tool of the collection."""

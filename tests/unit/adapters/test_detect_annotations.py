@@ -3,7 +3,7 @@
 import pytest
 
 from adapters.base import Effect, JsonObject, Pagination, PaginationStyle, ToolSpec
-from adapters.pagination import annotated, counting, flattened
+from adapters.pagination import count_operations, declared_pagination, flatten_parameters
 
 WHOLE: JsonObject = {"type": "integer"}
 TEXT: JsonObject = {"type": "string"}
@@ -32,31 +32,13 @@ def listing(name: str, locator: str, *filters: str, **changes: object) -> ToolSp
             "pg/c",
             "pg/n",
         ),
-        (
-            {"x-fern-pagination": {"offset": "$request.o", "results": "$response.data"}},
-            PaginationStyle.OFFSET,
-            "o",
-            None,
-        ),
-        (
-            {"x-amazon-paginator": {"input_token": "c", "output_token": "d", "limit_key": "n"}},
-            PaginationStyle.CURSOR,
-            "c",
-            "n",
-        ),
-        (
-            {"x-speakeasy-pagination": {"inputs": [{"name": "p", "type": "page"}, {"name": "n", "type": "limit"}]}},
-            PaginationStyle.PAGE,
-            "p",
-            "n",
-        ),
     ],
 )
 def test_an_annotation_names_the_parameters_whatever_they_are_called(
     extension: JsonObject, convention: PaginationStyle, position: str, size: str | None
 ) -> None:
     known = {"o": WHOLE, "p": WHOLE, "c": TEXT, "n": WHOLE, "pg": {"type": "object"}, "pg/c": TEXT, "pg/n": WHOLE}
-    found = annotated(extension, known)
+    found = declared_pagination(extension, known)
     assert found is not None
     assert (found.convention, found.position, found.size) == (convention, position, size)
     assert found.is_declared
@@ -64,13 +46,13 @@ def test_an_annotation_names_the_parameters_whatever_they_are_called(
 
 def test_an_annotation_keeps_the_bounds_that_the_schema_states() -> None:
     known = {"o": WHOLE, "n": {"type": "integer", "minimum": 1, "maximum": 250, "default": 20}}
-    found = annotated({"x-pagination": {"limitParam": "n", "pageOffsetParam": "o"}}, known)
+    found = declared_pagination({"x-pagination": {"limitParam": "n", "pageOffsetParam": "o"}}, known)
     assert found is not None
     assert (found.min_size, found.max_size, found.default_size) == (1, 250, 20)
 
 
 def test_a_pageable_operation_is_followed_by_its_link() -> None:
-    found = annotated({"x-ms-pageable": {"nextLinkName": "weiter"}}, {"$top": WHOLE})
+    found = declared_pagination({"x-ms-pageable": {"nextLinkName": "weiter"}}, {"$top": WHOLE})
     assert found is not None
     assert (found.convention, found.position, found.next_path) == (PaginationStyle.NEXT_URL, None, "weiter")
 
@@ -82,11 +64,10 @@ def test_a_pageable_operation_is_followed_by_its_link() -> None:
         {"x-ms-pageable": {"nextLinkName": None}},
         {"x-pagination": {"limitParam": "n", "pageOffsetParam": "unknown"}},
         {"x-pagination": None},
-        {"x-speakeasy-pagination": {"inputs": "text"}},
     ],
 )
 def test_annotations_that_cannot_be_used_say_nothing(extensions: JsonObject) -> None:
-    assert annotated(extensions, {"n": WHOLE}) is None
+    assert declared_pagination(extensions, {"n": WHOLE}) is None
 
 
 def test_objects_are_opened_to_paths_and_kept() -> None:
@@ -94,13 +75,19 @@ def test_objects_are_opened_to_paths_and_kept() -> None:
         "type": "object",
         "properties": {"limit": WHOLE, "deep": {"properties": {"er": {"properties": {"st": TEXT}}}}},
     }
-    assert list(flattened({"page": page, "q": TEXT})) == ["page", "page/limit", "page/deep", "page/deep/er", "q"]
+    assert list(flatten_parameters({"page": page, "q": TEXT})) == [
+        "page",
+        "page/limit",
+        "page/deep",
+        "page/deep/er",
+        "q",
+    ]
 
 
 def test_parts_and_the_only_real_branch_are_opened() -> None:
     optional = {"anyOf": [{"type": "object", "properties": {"a": TEXT}}, {"type": "null"}]}
     joined = {"allOf": [{"properties": {"b": TEXT}}, {"properties": {"c": TEXT}}]}
-    assert set(flattened({"x": optional, "y": joined})) == {"x", "x/a", "y", "y/b", "y/c"}
+    assert set(flatten_parameters({"x": optional, "y": joined})) == {"x", "x/a", "y", "y/b", "y/c"}
 
 
 @pytest.mark.parametrize(
@@ -116,7 +103,7 @@ def test_parts_and_the_only_real_branch_are_opened() -> None:
 )
 def test_an_operation_that_counts_is_found_beside_the_list(lister: str, counter: str) -> None:
     specs = [listing("tickets", lister, "status"), listing("tickets_count", counter, "status", returns_many=False)]
-    assert counting(specs) == {"tickets": "tickets_count"}
+    assert count_operations(specs) == {"tickets": "tickets_count"}
 
 
 def test_a_count_need_not_be_sorted_nor_cut_to_fields() -> None:
@@ -124,12 +111,12 @@ def test_a_count_need_not_be_sorted_nor_cut_to_fields() -> None:
         listing("tickets", "GET /tickets", "status", "sort", "orderBy", "fields"),
         listing("total", "GET /tickets/count", "status"),
     ]
-    assert counting(specs) == {"tickets": "total"}
+    assert count_operations(specs) == {"tickets": "total"}
 
 
 def test_a_count_that_cannot_be_narrowed_likewise_is_no_total() -> None:
     specs = [listing("tickets", "GET /tickets", "status", "owner"), listing("total", "GET /tickets/count", "status")]
-    assert counting(specs) == {}
+    assert count_operations(specs) == {}
 
 
 @pytest.mark.parametrize(
@@ -142,4 +129,4 @@ def test_a_count_that_cannot_be_narrowed_likewise_is_no_total() -> None:
     ],
 )
 def test_counts_of_something_else_are_left_alone(other: ToolSpec) -> None:
-    assert counting([listing("tickets", "GET /tickets"), other]) == {}
+    assert count_operations([listing("tickets", "GET /tickets"), other]) == {}

@@ -3,7 +3,7 @@
 import pytest
 
 from adapters.base import JsonObject, Pagination, PaginationStyle
-from adapters.pagination import ResponseShape, detect
+from adapters.pagination import ResponseSchema, detect
 
 WHOLE: JsonObject = {"type": "integer"}
 TEXT: JsonObject = {"type": "string"}
@@ -18,9 +18,9 @@ def text(words: str, **schema: object) -> JsonObject:
     return {"type": "string", "description": words, **schema}
 
 
-def answer(*headers: str, items: str = "", is_list: bool = False, **members: str) -> ResponseShape:
+def answer(*headers: str, items: str = "", is_list: bool = False, **members: str) -> ResponseSchema:
     named = {name.replace("__", "."): kind for name, kind in members.items()}
-    return ResponseShape(
+    return ResponseSchema(
         members=named, headers=frozenset(headers), is_list=is_list, item_members=frozenset(items.split())
     )
 
@@ -78,7 +78,7 @@ def test_page_number_is_known_by_words_or_pieces_of_its_name(position: tuple[str
     ],
 )
 def test_cursor_is_known_by_words_or_by_the_answer_that_hands_it_out(
-    name: str, schema: JsonObject, response: ResponseShape | None
+    name: str, schema: JsonObject, response: ResponseSchema | None
 ) -> None:
     found = detect({"query": TEXT, name: schema, "limit": WHOLE}, response=response)
     assert roles(found) == (PaginationStyle.CURSOR, name, "limit")
@@ -119,7 +119,7 @@ def test_older_odata_counts_inline() -> None:
 
 
 def test_a_next_link_without_a_position_is_followed() -> None:
-    odata = ResponseShape(members={"value": "array", "@odata.nextLink": "string", "@odata.context": "string"})
+    odata = ResponseSchema(members={"value": "array", "@odata.nextLink": "string", "@odata.context": "string"})
     assert roles(detect({"$top": WHOLE}, response=odata))[0] is PaginationStyle.NEXT_URL
     hal = answer(_links__self="object", _links__next="object", items="", _embedded="object", results="array")
     assert detect({}, response=hal).convention is PaginationStyle.NEXT_URL
@@ -158,7 +158,7 @@ def test_headers_that_name_the_next_page_are_believed(header: str, convention: P
         ("last", text("The last item in previous query"), answer(items="id", is_list=True)),
     ],
 )
-def test_a_key_of_the_last_record_is_a_position(name: str, schema: JsonObject, response: ResponseShape) -> None:
+def test_a_key_of_the_last_record_is_a_position(name: str, schema: JsonObject, response: ResponseSchema) -> None:
     found = detect({name: schema, "limit": WHOLE}, response=response)
     assert (*roles(found), found.key) == (PaginationStyle.KEYSET, name, "limit", "id")
 

@@ -3,12 +3,12 @@
 import pytest
 
 from adapters.base import JsonObject, Pagination, PaginationStyle
-from adapters.pagination import ResponseShape, address, as_written, detect, first_address
+from adapters.pagination import ResponseSchema, address, as_written, detect, first_address
 
 WHOLE: JsonObject = {"type": "integer"}
 TEXT: JsonObject = {"type": "string"}
-LIST = ResponseShape({}, is_list=True)
-RECORD = ResponseShape({"id": "string", "name": "string"})
+LIST = ResponseSchema({}, is_list=True)
+RECORD = ResponseSchema({"id": "string", "name": "string"})
 
 
 def whole(words: str, **schema: object) -> JsonObject:
@@ -86,7 +86,7 @@ def test_an_offset_without_a_size_pages_a_list(name: str) -> None:
 def test_a_page_that_is_described_as_one_record_is_a_page() -> None:
     parameters = {"page": WHOLE, "per_page": WHOLE}
     assert detect(parameters, response=RECORD).convention is PaginationStyle.PAGE
-    assert detect(parameters, response=RECORD, is_addressed=True).convention is PaginationStyle.SINGLE
+    assert detect(parameters, response=RECORD, is_item=True).convention is PaginationStyle.SINGLE
     assert detect({"page": WHOLE, "id": TEXT}, response=RECORD).convention is PaginationStyle.SINGLE
 
 
@@ -163,13 +163,15 @@ def test_an_offset_that_is_a_size_by_its_words_is_the_size() -> None:
 
 def test_a_cursor_that_is_not_to_be_given_leaves_the_address_that_the_answer_names() -> None:
     words = "Cursor. You are not expected to provide this, but to follow the link in the answer."
-    answer = ResponseShape({"_links": "object", "_links.next": "object", "_links.next.href": "string", "data": "array"})
+    answer = ResponseSchema(
+        {"_links": "object", "_links.next": "object", "_links.next.href": "string", "data": "array"}
+    )
     found = detect({"cursor": text(words), "limit": WHOLE}, response=answer)
     assert (found.convention, "cursor" in found.hidden) == (PaginationStyle.NEXT_URL, True)
 
 
 def test_next_under_pagination_may_be_what_the_cursor_takes() -> None:
-    answer = ResponseShape({"pagination": "object", "pagination.next": "string", "result": "array"})
+    answer = ResponseSchema({"pagination": "object", "pagination.next": "string", "result": "array"})
     assert roles(detect({"page_cursor": TEXT, "count": WHOLE}, response=answer)) == (
         PaginationStyle.CURSOR,
         "page_cursor",
@@ -178,7 +180,7 @@ def test_next_under_pagination_may_be_what_the_cursor_takes() -> None:
 
 
 def test_the_words_of_a_cursor_tell_where_the_answer_has_it() -> None:
-    answer = ResponseShape({"clicks": "array", "lastId": "string"})
+    answer = ResponseSchema({"clicks": "array", "lastId": "string"})
     words = "An ID returned by a previous query to continue with (see lastId in the response)"
     found = detect({"continueFrom": text(words), "limit": WHOLE}, response=answer)
     assert (found.convention, found.next_path) == (PaginationStyle.CURSOR, "lastId")
@@ -234,13 +236,13 @@ def test_a_number_of_pages_to_work_through_is_no_page_number() -> None:
 
 
 def test_a_next_page_beside_a_list_inside_of_the_answer_is_followed() -> None:
-    answer = ResponseShape({"meta": "object", "result": "object", "result.elements": "array", "result.nextPage": ""})
+    answer = ResponseSchema({"meta": "object", "result": "object", "result.elements": "array", "result.nextPage": ""})
     assert detect({"surveyId": TEXT}, response=answer).convention is PaginationStyle.NEXT_URL
 
 
 def test_keys_below_a_given_one_page_a_list_of_records_with_keys() -> None:
     parameters = {"less_than": whole("Records with IDs less than this value"), "return_count": WHOLE}
-    answer = ResponseShape({}, is_list=True, item_members=frozenset({"id", "name"}))
+    answer = ResponseSchema({}, is_list=True, item_members=frozenset({"id", "name"}))
     assert roles(detect(parameters, response=answer)) == (PaginationStyle.KEYSET, "less_than", "return_count")
 
 

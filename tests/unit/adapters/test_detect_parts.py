@@ -3,14 +3,14 @@
 import pytest
 
 from adapters.base import CallResult, PageAddress, PaginationStyle
-from adapters.pagination import ResponseShape, detect, read_page
+from adapters.pagination import ResponseSchema, detect, read_page
 
 TEXT, NUMBER, SIZE = {"type": "string"}, {"type": "number"}, {"type": "integer"}
 
 
-def shape(**members: str) -> ResponseShape:
+def shape(**members: str) -> ResponseSchema:
     opened = {name.replace("__", "."): kind for name, kind in members.items()}
-    return ResponseShape(members=opened, headers=frozenset(), is_list=False, item_members=frozenset())
+    return ResponseSchema(members=opened, headers=frozenset(), is_list=False, item_members=frozenset())
 
 
 def test_a_page_inside_what_is_called_next_is_a_cursor_and_no_address() -> None:

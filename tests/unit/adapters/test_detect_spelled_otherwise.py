@@ -3,12 +3,12 @@
 import pytest
 
 from adapters.base import JsonObject, Pagination, PaginationStyle
-from adapters.pagination import ResponseShape, detect
+from adapters.pagination import ResponseSchema, detect
 
 WHOLE: JsonObject = {"type": "integer"}
 TEXT: JsonObject = {"type": "string"}
 FLAG: JsonObject = {"type": "boolean"}
-LISTED = ResponseShape(members={"items": "array"}, item_members=frozenset({"id", "name"}))
+LISTED = ResponseSchema(members={"items": "array"}, item_members=frozenset({"id", "name"}))
 
 
 def roles(found: Pagination) -> tuple[PaginationStyle, str | None, str | None]:
@@ -76,20 +76,20 @@ def test_page_numbers_are_found_under_the_words_of_other_houses_and_languages(po
     ],
 )
 def test_a_cursor_is_what_the_answer_hands_out_as_the_next_in_any_language(name: str, handed_out: str) -> None:
-    response = ResponseShape(members={"items": "array", handed_out: "string"}, item_members=frozenset({"id"}))
+    response = ResponseSchema(members={"items": "array", handed_out: "string"}, item_members=frozenset({"id"}))
     found = detect({name: TEXT, "limit": WHOLE}, response=response)
     assert roles(found) == (PaginationStyle.CURSOR, name, "limit")
 
 
 @pytest.mark.parametrize("name", ["newer_than_id", "older_than_id", "last_doc_id", "seekKey"])
 def test_a_direction_and_a_key_begin_a_page_where_the_answer_says_that_more_follow(name: str) -> None:
-    response = ResponseShape(members={"items": "array", "has_more": "boolean"}, item_members=frozenset({"id"}))
+    response = ResponseSchema(members={"items": "array", "has_more": "boolean"}, item_members=frozenset({"id"}))
     found = detect({name: TEXT, "limit": WHOLE}, response=response)
     assert roles(found) == (PaginationStyle.KEYSET, name, "limit")
 
 
 def test_the_key_of_another_record_begins_no_page() -> None:
-    response = ResponseShape(members={"items": "array", "has_more": "boolean"}, item_members=frozenset({"id"}))
+    response = ResponseSchema(members={"items": "array", "has_more": "boolean"}, item_members=frozenset({"id"}))
     for name in ("last_editor_id", "before_snapshot_id", "since_version_id"):
         assert detect({name: TEXT, "limit": WHOLE}, response=response).position is None
 
@@ -118,7 +118,7 @@ def test_the_same_words_of_something_else_are_no_paging(parameters: dict[str, Js
 
 
 def test_one_resource_with_what_is_included_beside_it_has_no_next_page() -> None:
-    response = ResponseShape(
+    response = ResponseSchema(
         members={"data": "object", "data.id": "string", "included": "array", "links": "object", "links.next": "string"}
     )
-    assert detect({"id": TEXT}, response=response, in_path={"id"}, is_addressed=True) == Pagination()
+    assert detect({"id": TEXT}, response=response, in_path={"id"}, is_item=True) == Pagination()

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from adapters.base import Pagination, PaginationStyle, ToolSpec
-from adapters.pagination import continuing
+from adapters.pagination import continuation_operations
 
 SCROLL = Pagination(convention=PaginationStyle.CURSOR, position="scroll_id")
 
@@ -32,7 +32,7 @@ def spec(name: str, locator: str, pagination: Pagination = Pagination(), **param
 def test_a_tool_with_nothing_but_a_cursor_goes_on_for_the_one_before_it(
     begin: tuple[str, str], onward: tuple[str, str]
 ) -> None:
-    found = continuing([spec(*begin), spec(*onward, SCROLL)])
+    found = continuation_operations([spec(*begin), spec(*onward, SCROLL)])
     assert found == {
         begin[0]: Pagination(convention=PaginationStyle.CURSOR, position="scroll_id", next_operation=onward[0])
     }
@@ -49,4 +49,4 @@ def test_a_tool_with_nothing_but_a_cursor_goes_on_for_the_one_before_it(
     ],
 )
 def test_other_tools_go_on_for_nobody(begin: ToolSpec, onward: ToolSpec) -> None:
-    assert continuing([begin, onward]) == {}
+    assert continuation_operations([begin, onward]) == {}

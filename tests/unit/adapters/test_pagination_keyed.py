@@ -3,7 +3,7 @@
 import pytest
 
 from adapters.base import CallResult, Json, JsonObject, PageAddress, Pagination, PaginationStyle
-from adapters.pagination import Certainty, ResponseShape, detect, read_page
+from adapters.pagination import Certainty, ResponseSchema, detect, read_page
 from adapters.pagination.read.links import absolute
 from adapters.pagination.read.records import find_records
 
@@ -106,7 +106,7 @@ def test_a_link_that_is_only_a_query_is_one_of_the_same_path(link: str, url: str
 def test_the_backward_twin_of_a_cursor_is_hidden_with_it_and_a_filter_is_not() -> None:
     words = "Cursor indicating which id {} which to start retrieving rows for. The cursor value is an internal integer."
     number: JsonObject = {"type": "number"}
-    told = ResponseShape(
+    told = ResponseSchema(
         {"meta.rows": "array", "meta.cursor": "object", "meta.cursor.after": "number", "meta.cursor.before": "number"}
     )
     cursors = {name: number | {"description": words.format(name)} for name in ("after", "before")}
