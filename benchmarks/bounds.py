@@ -20,7 +20,7 @@ from adapters.base import CallResult, Json, PageAddress, Pagination, PaginationS
 from adapters.clock import ManualClock
 from adapters.source_events import OnEvent, ignore_events
 from benchmarks.setting import MISSED, Deaf, call_of, executor_over, scope
-from mock_api.llm_server import WireReply, WireRequest, create_llm_app
+from mock_api.llm_server import WireCompletion, WireRequest, create_llm_app
 from mock_api.serving import serve
 from runax_cli.core.budget import Budget, Limits
 from runax_cli.core.events import Emitter
@@ -56,7 +56,7 @@ class Wire:
     uncalibrated: int = 0
     inner: O200kCounter = field(default_factory=O200kCounter)
 
-    async def answer(self, request: WireRequest) -> WireReply:
+    async def answer(self, request: WireRequest) -> WireCompletion:
         """Weigh the request, and answer it well, badly, or not to the end."""
         counted, n_bytes = self._weight(request)
         assert self.counter is not None
@@ -66,7 +66,7 @@ class Wire:
         self.above += bound > self.effective or (self.counter.is_calibrated and counted * self.ratio > self.effective)
         self.largest = max(self.largest, bound / self.effective)
         text = self._reply(request)
-        return WireReply(
+        return WireCompletion(
             text=text,
             input_tokens=round(counted * self.ratio),
             output_tokens=self.inner.count(text),

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import orjson
 
 from mock_api.app import create_app
-from mock_api.data import Filters, Resource
+from mock_api.resources import Filters, Resource
 from mock_api.serving import serve
 
 PAGE_CAP = 500

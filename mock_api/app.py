@@ -19,12 +19,12 @@ from pydantic.json_schema import SkipJsonSchema
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from mock_api import paging
-from mock_api.arguments import PYTHON_TYPES, Argument, JsonObject, Scalar
+from mock_api import pagination
+from mock_api.arguments import PYTHON_TYPES, ArgumentSpec, JsonObject, Scalar
 from mock_api.conventions import Collection, add_conventions, document_paths
-from mock_api.data import Positions, Resource, estimated_tokens, from_tables
-from mock_api.faults import Fault, FaultKind, FaultPlan, misstated, tampered
-from mock_api.paging import CursorInvalid, Page, Style, Window
+from mock_api.faults import Fault, FaultKind, FaultPlan, apply_to_records, apply_to_total
+from mock_api.pagination import InvalidCursor, PageData, PagingStyle, Window
+from mock_api.resources import Positions, Resource, estimate_tokens, from_tables
 from mock_api.serving import serve
 from mockdata.events import DEFAULT_COUNT
 from mockdata.tables import DEFAULT_SEED, tables
@@ -86,7 +86,7 @@ def create_app(
     has_metadata: bool = True,
     has_total: bool = True,
     total_header: bool = False,
-    max_limit: int = paging.MAX_LIMIT,
+    max_limit: int = pagination.MAX_LIMIT,
     collections: Sequence[Collection] = (),
 ) -> FastAPI:
     """The API over `resources` (default: the made-up provider).
@@ -97,7 +97,7 @@ def create_app(
     Raises ValueError for a style or a resource in `styles` that does not exist.
     """
     served = default_resources() if resources is None else tuple(resources)
-    chosen = _styles(served, styles or {})
+    chosen = _resolve_styles(served, styles or {})
     settings = _Settings(
         faults=faults, has_metadata=has_metadata, has_total=has_total, total_header=total_header, max_limit=max_limit
     )
@@ -107,7 +107,7 @@ def create_app(
         title="Mock API",
         version="1.0",
         description="Data to try runax on. " + " ".join(resource.description for resource in served),
-        dependencies=[] if token is None else [Depends(_bearer(token))],
+        dependencies=[] if token is None else [Depends(_bearer_check(token))],
     )
     for resource in served:
         _add_list(app, resource, chosen[resource.name], settings)
@@ -117,15 +117,15 @@ def create_app(
     return app
 
 
-def _styles(resources: Sequence[Resource], styles: Mapping[str, str]) -> dict[str, Style]:
+def _resolve_styles(resources: Sequence[Resource], styles: Mapping[str, str]) -> dict[str, PagingStyle]:
     names = [resource.name for resource in resources]
     for name in styles:
         if name not in names:
             raise ValueError(f"there is no resource '{name}' to give a style; there are {', '.join(names)}")
-    return {name: Style(styles.get(name, Style.OFFSET)) for name in names}
+    return {name: PagingStyle(styles.get(name, PagingStyle.OFFSET)) for name in names}
 
 
-def _bearer(token: str) -> Callable[..., None]:
+def _bearer_check(token: str) -> Callable[..., None]:
     scheme = HTTPBearer(auto_error=False, description="The token that the server was started with.")
 
     def check(given: Annotated[HTTPAuthorizationCredentials | None, Depends(scheme)]) -> None:
@@ -135,26 +135,26 @@ def _bearer(token: str) -> Callable[..., None]:
     return check
 
 
-def _add_list(app: FastAPI, resource: Resource, style: Style, settings: _Settings) -> None:
+def _add_list(app: FastAPI, resource: Resource, style: PagingStyle, settings: _Settings) -> None:
     shown = (
         *resource.filters,
-        *paging.arguments(style, has_metadata=settings.has_metadata, max_limit=settings.max_limit),
+        *pagination.style_arguments(style, has_metadata=settings.has_metadata, max_limit=settings.max_limit),
     )
 
     async def listing(request: Request, given: Mapping[str, Scalar | None]) -> Response:
         return await _list(request, given, resource=resource, style=style, settings=settings)
 
-    schema = paging.body_schema(style, resource.name, resource.record_schema)
+    schema = pagination.body_schema(style, resource.name, resource.record_schema)
     app.add_api_route(
         f"/{resource.name}",
-        _with_arguments(listing, shown, hidden=paging.undeclared(style)),
+        _handler_with_arguments(listing, shown, hidden=pagination.hidden_arguments(style)),
         methods=["GET"],
         operation_id=f"list_{resource.name}",
         summary=f"List {resource.name}",
         description=resource.description,
         tags=[resource.name],
         response_class=Response,
-        responses=_documented(schema, f"Records under `{resource.name}`, a page at a time."),
+        responses=_responses(schema, f"Records under `{resource.name}`, a page at a time."),
     )
 
 
@@ -164,12 +164,12 @@ def _add_get(app: FastAPI, resource: Resource, singular: str, settings: _Setting
     async def one(**given: int) -> Response:
         number = next(settings.numbers)
         await asyncio.sleep(settings.faults.delay_s(number))
-        fault = settings.faults.fault(number)
+        fault = settings.faults.fault_for(number)
         position = given[id_name]
         if position not in await asyncio.to_thread(resource.select, {}):
             raise HTTPException(404, f"there is no {singular} with the id {position}")
         body = (await asyncio.to_thread(resource.read, [position]))[0]
-        return _refusal(fault) or _sent(body, {}, fault)
+        return _error_response(fault) or _json_response(body, {}, fault)
 
     parameter = inspect.Parameter(id_name, inspect.Parameter.KEYWORD_ONLY, annotation=int)
     one.__signature__ = inspect.Signature([parameter])  # type: ignore[attr-defined]  # FastAPI reads it
@@ -182,19 +182,19 @@ def _add_get(app: FastAPI, resource: Resource, singular: str, settings: _Setting
         description=f"One of: {resource.description}",
         tags=[resource.name],
         response_class=Response,
-        responses={**_documented(resource.record_schema, f"The {singular}."), 404: {"description": "No such id."}},
+        responses={**_responses(resource.record_schema, f"The {singular}."), 404: {"description": "No such id."}},
     )
 
 
-def _documented(schema: JsonObject, description: str) -> dict[int | str, JsonObject]:
+def _responses(schema: JsonObject, description: str) -> dict[int | str, JsonObject]:
     return {200: {"description": description, "content": {"application/json": {"schema": schema}}}}
 
 
-def _with_arguments(
+def _handler_with_arguments(
     listing: Callable[[Request, Mapping[str, Scalar | None]], Awaitable[Response]],
-    shown: Sequence[Argument],
+    shown: Sequence[ArgumentSpec],
     *,
-    hidden: Sequence[Argument],
+    hidden: Sequence[ArgumentSpec],
 ) -> Handler:
     """A handler whose signature declares the arguments, so that FastAPI checks and documents them.
 
@@ -211,7 +211,7 @@ def _with_arguments(
     return handler
 
 
-def _parameter(key: str, argument: Argument, *, is_shown: bool) -> inspect.Parameter:
+def _parameter(key: str, argument: ArgumentSpec, *, is_shown: bool) -> inspect.Parameter:
     kind: Any = Literal[argument.values] if argument.values else PYTHON_TYPES[argument.kind]
     query = Query(
         alias=argument.name,
@@ -230,34 +230,34 @@ async def _list(
     given: Mapping[str, Scalar | None],
     *,
     resource: Resource,
-    style: Style,
+    style: PagingStyle,
     settings: _Settings,
 ) -> Response:
     """One list request, from its arguments to its response, faults included."""
     number = next(settings.numbers)
     is_meta = bool(given.get("meta_only"))
     wanted = _window(style, given)
-    fault = settings.faults.fault(number, page=None if is_meta else wanted.page_number)
+    fault = settings.faults.fault_for(number, page=None if is_meta else wanted.page_number)
     await asyncio.sleep(settings.faults.delay_s(number))
-    if refusal := _refusal(fault):
+    if refusal := _error_response(fault):
         return refusal
     filters = {each.name: value for each in resource.filters if (value := given[each.name]) is not None}
     positions = await asyncio.to_thread(resource.select, filters)
-    total = misstated(fault, len(positions))
+    total = apply_to_total(fault, len(positions))
     if is_meta:
-        tokens = await asyncio.to_thread(estimated_tokens, resource, positions)
-        return _sent(orjson.dumps(paging.metadata_of(resource.name, total, tokens)), {}, fault)
+        tokens = await asyncio.to_thread(estimate_tokens, resource, positions)
+        return _json_response(orjson.dumps(pagination.metadata_body(resource.name, total, tokens)), {}, fault)
     if wanted.size is None and fault is None:
-        return StreamingResponse(_streamed(resource, positions), media_type="application/json")
+        return StreamingResponse(_stream_records(resource, positions), media_type="application/json")
     return await _page(
         request, resource, positions, window=wanted, total=total, style=style, fault=fault, settings=settings
     )
 
 
-def _window(style: Style, given: Mapping[str, Scalar | None]) -> Window:
+def _window(style: PagingStyle, given: Mapping[str, Scalar | None]) -> Window:
     try:
-        return paging.window(style, given)
-    except CursorInvalid as error:
+        return pagination.requested_window(style, given)
+    except InvalidCursor as error:
         raise HTTPException(400, str(error)) from error
 
 
@@ -268,16 +268,16 @@ async def _page(
     *,
     window: Window,
     total: int,
-    style: Style,
+    style: PagingStyle,
     fault: Fault | None,
     settings: _Settings,
 ) -> Response:
     size = len(positions) if window.size is None else window.size
     start = 0 if fault is not None and fault.kind is FaultKind.REPEATED_PAGE else window.start
     records = await asyncio.to_thread(resource.read, positions[start : start + size])
-    page = Page(
+    page = PageData(
         name=resource.name,
-        records=[orjson.Fragment(record) for record in tampered(fault, records)],
+        records=[orjson.Fragment(record) for record in apply_to_records(fault, records)],
         window=window,
         total=total,
         has_more=window.start + size < len(positions),
@@ -285,10 +285,10 @@ async def _page(
         has_total=settings.has_total,
         total_header=settings.total_header,
     )
-    return _sent(orjson.dumps(paging.body_of(style, page)), paging.headers_of(style, page), fault)
+    return _json_response(orjson.dumps(pagination.page_body(style, page)), pagination.page_headers(style, page), fault)
 
 
-async def _streamed(resource: Resource, positions: Positions) -> AsyncIterator[bytes]:
+async def _stream_records(resource: Resource, positions: Positions) -> AsyncIterator[bytes]:
     """All records in one body, made block by block: memory does not grow with their number."""
     yield b'{"' + resource.name.encode() + b'":['
     for start in range(0, len(positions), _BLOCK):
@@ -297,24 +297,24 @@ async def _streamed(resource: Resource, positions: Positions) -> AsyncIterator[b
     yield b"]}"
 
 
-def _refusal(fault: Fault | None) -> Response | None:
+def _error_response(fault: Fault | None) -> Response | None:
     """The response to a request that is refused on purpose."""
     if fault is None:
         return None
     if fault.kind is FaultKind.RATE_LIMITED:
         headers = {"Retry-After": f"{fault.retry_after_s:g}"}
-        return _sent(b'{"detail":"too many requests"}', headers, None, status=429)
+        return _json_response(b'{"detail":"too many requests"}', headers, None, status=429)
     if fault.kind in (FaultKind.SERVER_ERROR, FaultKind.DROPPED_PAGE):
-        return _sent(b'{"detail":"internal error, on purpose"}', {}, None, status=500)
+        return _json_response(b'{"detail":"internal error, on purpose"}', {}, None, status=500)
     return None
 
 
-def _sent(body: bytes, headers: Mapping[str, str], fault: Fault | None, *, status: int = 200) -> Response:
-    kind = CutResponse if fault is not None and fault.kind is FaultKind.CUT_BODY else Response
+def _json_response(body: bytes, headers: Mapping[str, str], fault: Fault | None, *, status: int = 200) -> Response:
+    kind = TruncatedResponse if fault is not None and fault.kind is FaultKind.CUT_BODY else Response
     return kind(body, status_code=status, headers=dict(headers), media_type="application/json")
 
 
-class CutResponse(Response):
+class TruncatedResponse(Response):
     """A response that announces its whole length and ends in the middle; the server then closes the connection."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002  # the ASGI signature

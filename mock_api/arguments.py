@@ -9,20 +9,20 @@ from typing import Any, Literal, TypeAlias
 
 JsonObject: TypeAlias = dict[str, Any]
 Scalar: TypeAlias = str | int | float | bool
-Kind: TypeAlias = Literal["string", "integer", "number", "boolean"]
-PYTHON_TYPES: Mapping[Kind, type] = {"string": str, "integer": int, "number": float, "boolean": bool}
+ScalarType: TypeAlias = Literal["string", "integer", "number", "boolean"]
+PYTHON_TYPES: Mapping[ScalarType, type] = {"string": str, "integer": int, "number": float, "boolean": bool}
 
 
-class ArgumentsInvalid(ValueError):
+class InvalidArgumentValues(ValueError):
     """Arguments that do not fit; the message says which and why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Argument:
+class ArgumentSpec:
     """One argument. `values` are all that are allowed, where the set is closed."""
 
     name: str
-    kind: Kind
+    kind: ScalarType
     description: str
     default: Scalar | None = None
     minimum: int | None = None
@@ -36,9 +36,9 @@ class Argument:
         closed = {"enum": list(self.values)} if self.values else {}
         return {"type": self.kind, "description": self.description, **known, **closed}
 
-    def problem_with(self, value: object) -> str | None:
+    def validation_error(self, value: object) -> str | None:
         """What is wrong with a value for this argument, in words; None where it fits."""
-        if not _is(value, self.kind):
+        if not _has_type(value, self.kind):
             return f"'{self.name}' is {value!r}; it must be of type {self.kind}"
         if self.values and value not in self.values:
             return f"'{self.name}' is {value!r}; it must be one of {', '.join(self.values)}"
@@ -49,19 +49,19 @@ class Argument:
         return None
 
 
-def _is(value: object, kind: Kind) -> bool:
+def _has_type(value: object, kind: ScalarType) -> bool:
     if isinstance(value, bool) or kind == "boolean":
         return isinstance(value, bool) and kind == "boolean"
     return isinstance(value, int | float if kind == "number" else PYTHON_TYPES[kind])
 
 
-def filled(arguments: Iterable[Argument], given: Mapping[str, object]) -> dict[str, Scalar | None]:
-    """The given arguments with defaults for those left out. Raises ArgumentsInvalid."""
+def with_defaults(arguments: Iterable[ArgumentSpec], given: Mapping[str, object]) -> dict[str, Scalar | None]:
+    """The given arguments with defaults for those left out. Raises InvalidArgumentValues."""
     known = {argument.name: argument for argument in arguments}
     problems = [f"there is no argument '{name}'" for name in given if name not in known]
     problems += [
-        problem for name, value in given.items() if name in known and (problem := known[name].problem_with(value))
+        problem for name, value in given.items() if name in known and (problem := known[name].validation_error(value))
     ]
     if problems:
-        raise ArgumentsInvalid("; ".join(problems))
+        raise InvalidArgumentValues("; ".join(problems))
     return {name: given.get(name, argument.default) for name, argument in known.items()}  # type: ignore[misc]  # checked

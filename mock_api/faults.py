@@ -10,7 +10,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
 
-WRONG_BY = 7
+TOTAL_ERROR = 7
 
 
 class FaultKind(StrEnum):
@@ -36,7 +36,7 @@ class Fault:
     retry_after_s: float = 0.0
 
 
-class FaultsInvalid(ValueError):
+class InvalidFaults(ValueError):
     """A description of faults that cannot be read; the message names the part."""
 
 
@@ -57,9 +57,9 @@ class FaultPlan:
 
     def __post_init__(self) -> None:
         if any(rate < 0 for rate in self.rates.values()) or sum(self.rates.values()) > 1:
-            raise FaultsInvalid(f"the rates {dict(self.rates)} must be from 0 to 1 and together at most 1")
+            raise InvalidFaults(f"the rates {dict(self.rates)} must be from 0 to 1 and together at most 1")
 
-    def fault(self, number: int, *, page: int | None = None) -> Fault | None:
+    def fault_for(self, number: int, *, page: int | None = None) -> Fault | None:
         """What happens to request `number`; `page` is None where it asks for no page."""
         if page in self.dropped_pages:
             return Fault(FaultKind.DROPPED_PAGE)
@@ -77,13 +77,13 @@ class FaultPlan:
         return self.latency_s * random.Random(f"{self.seed}:{number}:delay").uniform(0.5, 1.5)
 
 
-def parse(text: str, *, seed: int = 0) -> FaultPlan:
+def parse_faults(text: str, *, seed: int = 0) -> FaultPlan:
     """A plan from words: `rate_limited=0.1,latency=0.05,retry_after=2,dropped_page=3,only_page=2`.
 
     Latency and retry_after are seconds; `dropped_page` and `only_page` are page numbers from 1 and may be repeated,
-    all else are chances by kind. Raises FaultsInvalid.
+    all else are chances by kind. Raises InvalidFaults.
     """
-    parts = [_part(part) for part in text.split(",") if part.strip()]
+    parts = [_parse_part(part) for part in text.split(",") if part.strip()]
     rates = {FaultKind(name): value for name, value in parts if name in set(FaultKind) - {FaultKind.DROPPED_PAGE}}
     seconds = dict(parts)
     only = frozenset(int(value) for name, value in parts if name == "only_page")
@@ -97,18 +97,18 @@ def parse(text: str, *, seed: int = 0) -> FaultPlan:
     )
 
 
-def _part(part: str) -> tuple[str, float]:
+def _parse_part(part: str) -> tuple[str, float]:
     name, _, value = part.strip().partition("=")
     known = (*FaultKind, "latency", "retry_after", "only_page")
     if name not in known:
-        raise FaultsInvalid(f"there is no fault '{name}'; known are {', '.join(known)}")
+        raise InvalidFaults(f"there is no fault '{name}'; known are {', '.join(known)}")
     try:
         return name, float(value)
     except ValueError as error:
-        raise FaultsInvalid(f"'{part.strip()}' needs a number, as in '{name}=0.1'") from error
+        raise InvalidFaults(f"'{part.strip()}' needs a number, as in '{name}=0.1'") from error
 
 
-def tampered(fault: Fault | None, records: list[Any]) -> list[Any]:
+def apply_to_records(fault: Fault | None, records: list[Any]) -> list[Any]:
     """The records of a page after the fault. A page of one record stays as it is."""
     if fault is None or len(records) < 2:
         return records
@@ -121,12 +121,12 @@ def tampered(fault: Fault | None, records: list[Any]) -> list[Any]:
     return records
 
 
-def misstated(fault: Fault | None, total: int) -> int:
+def apply_to_total(fault: Fault | None, total: int) -> int:
     """The total after the fault."""
     match fault:
         case Fault(FaultKind.WRONG_TOTAL):
-            return total + WRONG_BY
+            return total + TOTAL_ERROR
         case Fault(FaultKind.LOW_TOTAL):
-            return max(0, total - WRONG_BY)
+            return max(0, total - TOTAL_ERROR)
         case _:
             return total

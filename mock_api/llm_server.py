@@ -15,9 +15,9 @@ from starlette.routing import Route
 
 from mock_api.llm_wire import (
     JsonObject,
+    WireCompletion,
     WireInvalid,
     WireMessage,
-    WireReply,
     WireRequest,
     WireSchema,
     WireTool,
@@ -32,9 +32,9 @@ from mock_api.llm_wire import (
 
 __all__ = [
     "Answer",
+    "WireCompletion",
     "WireMessage",
     "WireRefused",
-    "WireReply",
     "WireRequest",
     "WireSchema",
     "WireTool",
@@ -42,7 +42,7 @@ __all__ = [
     "create_llm_app",
 ]
 
-Answer: TypeAlias = Callable[[WireRequest], Awaitable[WireReply]]
+Answer: TypeAlias = Callable[[WireRequest], Awaitable[WireCompletion]]
 ROLE_HEADER = "x-runax-role"
 RUN_HEADER = "x-runax-run"
 
@@ -71,14 +71,14 @@ def create_llm_app(answer: Answer, *, model: str = "rules", token: str | None = 
     """
 
     async def responses(request: Request) -> Response:
-        body, asked = await _read(request, read_responses)
+        body, asked = await _read_request(request, read_responses)
         whole = response_object(await answer(asked), asked.model)
         if not body.get("stream"):
             return _json(whole)
         return _stream(_named_events(response_events(whole)))
 
     async def chat(request: Request) -> Response:
-        body, asked = await _read(request, read_chat)
+        body, asked = await _read_request(request, read_chat)
         whole = chat_object(await answer(asked), asked.model)
         if not body.get("stream"):
             return _json(whole)
@@ -91,9 +91,9 @@ def create_llm_app(answer: Answer, *, model: str = "rules", token: str | None = 
 
     return Starlette(
         routes=[
-            Route("/v1/responses", _guarded(responses, token), methods=["POST"]),
-            Route("/v1/chat/completions", _guarded(chat, token), methods=["POST"]),
-            Route("/v1/models", _guarded(models, token), methods=["GET"]),
+            Route("/v1/responses", _with_error_handling(responses, token), methods=["POST"]),
+            Route("/v1/chat/completions", _with_error_handling(chat, token), methods=["POST"]),
+            Route("/v1/models", _with_error_handling(models, token), methods=["GET"]),
         ]
     )
 
@@ -101,28 +101,28 @@ def create_llm_app(answer: Answer, *, model: str = "rules", token: str | None = 
 Handler: TypeAlias = Callable[[Request], Awaitable[Response]]
 
 
-def _guarded(handler: Handler, token: str | None) -> Handler:
+def _with_error_handling(handler: Handler, token: str | None) -> Handler:
     """Check the token first, and turn a refusal into the error body that the SDK expects."""
 
     async def guarded(request: Request) -> Response:
         try:
-            _require(token, request)
+            _check_token(token, request)
             return await handler(request)
         except WireInvalid as error:
-            return _refusal(WireRefused(str(error), status=400, code="invalid_request"))
+            return _error_response(WireRefused(str(error), status=400, code="invalid_request"))
         except WireRefused as refused:
-            return _refusal(refused)
+            return _error_response(refused)
 
     return guarded
 
 
-def _require(token: str | None, request: Request) -> None:
+def _check_token(token: str | None, request: Request) -> None:
     given = request.headers.get("authorization", "")
     if token is not None and not secrets.compare_digest(given.encode(), f"Bearer {token}".encode()):
         raise WireRefused("the API key is missing or wrong", status=401, code="invalid_api_key")
 
 
-async def _read(request: Request, reader: Callable[..., WireRequest]) -> tuple[JsonObject, WireRequest]:
+async def _read_request(request: Request, reader: Callable[..., WireRequest]) -> tuple[JsonObject, WireRequest]:
     try:
         body = orjson.loads(await request.body())
     except orjson.JSONDecodeError as error:
@@ -133,7 +133,7 @@ async def _read(request: Request, reader: Callable[..., WireRequest]) -> tuple[J
     return body, reader(body, role=headers.get(ROLE_HEADER, ""), run=headers.get(RUN_HEADER, ""))
 
 
-def _refusal(refused: WireRefused) -> Response:
+def _error_response(refused: WireRefused) -> Response:
     headers = {} if refused.retry_after_s is None else {"Retry-After": f"{refused.retry_after_s:g}"}
     kind = "server_error" if refused.status >= 500 else "invalid_request_error"
     error = {"message": str(refused), "type": kind, "code": refused.code, "param": refused.param}
@@ -145,10 +145,10 @@ def _json(body: JsonObject, *, status: int = 200, headers: dict[str, str] | None
 
 
 def _stream(events: Iterable[bytes]) -> StreamingResponse:
-    return StreamingResponse(_without_waiting(events), media_type="text/event-stream")
+    return StreamingResponse(_iterate(events), media_type="text/event-stream")
 
 
-async def _without_waiting(events: Iterable[bytes]) -> AsyncIterator[bytes]:
+async def _iterate(events: Iterable[bytes]) -> AsyncIterator[bytes]:
     for event in events:
         yield event
 

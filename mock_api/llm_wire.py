@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 JsonObject: TypeAlias = dict[str, Any]
-_PIECE = 40
+_DELTA_CHARS = 40
 
 
 class WireInvalid(Exception):
@@ -69,7 +69,7 @@ class WireRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WireReply:
+class WireCompletion:
     """What is answered. Usage is sent only where both token counts are given; `is_cut` ends it by length."""
 
     text: str = ""
@@ -173,22 +173,22 @@ def _objects(value: Any, name: str) -> list[JsonObject]:
     return value
 
 
-def _new(prefix: str) -> str:
+def _new_id(prefix: str) -> str:
     return prefix + uuid.uuid4().hex[:20]
 
 
-def response_object(reply: WireReply, model: str) -> JsonObject:
+def response_object(reply: WireCompletion, model: str) -> JsonObject:
     """A reply as a Responses API object."""
     output: list[JsonObject] = []
     if reply.text or not reply.tool_calls:
         part = {"type": "output_text", "text": reply.text, "annotations": [], "logprobs": []}
-        item = {"type": "message", "id": _new("msg_"), "role": "assistant", "status": "completed", "content": [part]}
+        item = {"type": "message", "id": _new_id("msg_"), "role": "assistant", "status": "completed", "content": [part]}
         output.append(item)
     for call in reply.tool_calls:
-        at = {"type": "function_call", "id": _new("fc_"), "call_id": call.id or _new("call_")}
+        at = {"type": "function_call", "id": _new_id("fc_"), "call_id": call.id or _new_id("call_")}
         output.append({**at, "name": call.name, "arguments": call.arguments, "status": "completed"})
     return {
-        "id": _new("resp_"),
+        "id": _new_id("resp_"),
         "object": "response",
         "created_at": int(time.time()),
         "status": "incomplete" if reply.is_cut else "completed",
@@ -207,7 +207,7 @@ def response_object(reply: WireReply, model: str) -> JsonObject:
     }
 
 
-def _response_usage(reply: WireReply) -> JsonObject | None:
+def _response_usage(reply: WireCompletion) -> JsonObject | None:
     if reply.input_tokens is None or reply.output_tokens is None:
         return None
     return {
@@ -258,13 +258,13 @@ def _call_events(item: JsonObject, at: JsonObject) -> Iterator[JsonObject]:
     yield {"type": "response.function_call_arguments.done", **done, **at}
 
 
-def chat_object(reply: WireReply, model: str) -> JsonObject:
+def chat_object(reply: WireCompletion, model: str) -> JsonObject:
     """A reply as a Chat Completions object."""
     message: JsonObject = {"role": "assistant", "content": reply.text or None, "refusal": None}
     if reply.tool_calls:
         message["tool_calls"] = [
             {
-                "id": call.id or _new("call_"),
+                "id": call.id or _new_id("call_"),
                 "type": "function",
                 "function": {"name": call.name, "arguments": call.arguments},
             }
@@ -274,7 +274,7 @@ def chat_object(reply: WireReply, model: str) -> JsonObject:
         message["content"] = ""
     finish = "length" if reply.is_cut else "tool_calls" if reply.tool_calls else "stop"
     return {
-        "id": _new("chatcmpl-"),
+        "id": _new_id("chatcmpl-"),
         "object": "chat.completion",
         "created": int(time.time()),
         "model": model,
@@ -283,7 +283,7 @@ def chat_object(reply: WireReply, model: str) -> JsonObject:
     }
 
 
-def _chat_usage(reply: WireReply) -> JsonObject | None:
+def _chat_usage(reply: WireCompletion) -> JsonObject | None:
     if reply.input_tokens is None or reply.output_tokens is None:
         return None
     total = reply.input_tokens + reply.output_tokens
@@ -318,4 +318,4 @@ def _head(whole: JsonObject) -> JsonObject:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    return (text[start : start + _PIECE] for start in range(0, len(text), _PIECE))
+    return (text[start : start + _DELTA_CHARS] for start in range(0, len(text), _DELTA_CHARS))

@@ -58,11 +58,11 @@ class McpFault(StrEnum):
 
 
 @dataclass
-class BreakingServer:
-    """One server with its faults over `rows` records. `marker` is a file that remembers a crash across processes."""
+class FaultyMcpServer:
+    """One server with its faults over `n_records` records. `marker` is a file that records a crash across processes."""
 
     faults: frozenset[McpFault] = frozenset()
-    rows: int = 261
+    n_records: int = 261
     is_stateless: bool = False
     marker: Path | None = None
     n_lists: int = 0
@@ -72,7 +72,7 @@ class BreakingServer:
         """Whether that rule is broken."""
         return fault in self.faults
 
-    def answers(self, message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    def responses_to(self, message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         """What the server sends upon one message, in order."""
         if "id" not in message:
             if message.get("method") == "notifications/cancelled":
@@ -92,22 +92,22 @@ class BreakingServer:
     def _result(self, method: str, params: Mapping[str, Any]) -> dict[str, Any] | None:
         match method:
             case "initialize" if not self.is_stateless:
-                return {"protocolVersion": _HANDSHAKE, **self._about(), "serverInfo": _SERVER}
+                return {"protocolVersion": _HANDSHAKE, **self._capabilities(), "serverInfo": _SERVER}
             case "server/discover" if self.is_stateless:
-                return {"supportedVersions": [_STATELESS], **self._about(), **_COMPLETE}
+                return {"supportedVersions": [_STATELESS], **self._capabilities(), **_COMPLETE}
             case "tools/list":
-                return {**self._tools(), **(_COMPLETE if self.is_stateless else {})}
+                return {**self._list_tools(), **(_COMPLETE if self.is_stateless else {})}
             case "tools/call":
-                self._crash()
-                result = self._called(params)
+                self._crash_once()
+                result = self._call_tool(params)
                 return {**result, **({"resultType": "complete"} if self.is_stateless else {})}
             case _:
                 return None
 
-    def _about(self) -> dict[str, Any]:
+    def _capabilities(self) -> dict[str, Any]:
         return {} if self.has(McpFault.NO_CAPABILITIES) else {"capabilities": {"tools": {}}}
 
-    def _crash(self) -> None:
+    def _crash_once(self) -> None:
         """End in mid-call; once only where a marker remembers it."""
         if not self.has(McpFault.CRASH_IN_CALL) or (self.marker is not None and self.marker.exists()):
             return
@@ -115,24 +115,24 @@ class BreakingServer:
             self.marker.touch()
         os._exit(3)
 
-    def _tools(self) -> dict[str, Any]:
+    def _list_tools(self) -> dict[str, Any]:
         self.n_lists += 1
-        tools = [_TOOL, _FLAWED] if self.has(McpFault.BROKEN_TOOLS) else [_TOOL]
-        listed = [*tools, *_BROKEN] if self.has(McpFault.BROKEN_TOOLS) else tools
+        tools = [_TOOL, _FLAWED_TOOL] if self.has(McpFault.BROKEN_TOOLS) else [_TOOL]
+        listed = [*tools, *_BROKEN_TOOLS] if self.has(McpFault.BROKEN_TOOLS) else tools
         if self.has(McpFault.SAME_LIST_CURSOR):
             return {"tools": listed, "nextCursor": "again"}
         if self.has(McpFault.ENDLESS_LIST):
             return {"tools": listed, "nextCursor": f"page-{self.n_lists}"}
         return {"tools": listed}
 
-    def _called(self, params: Mapping[str, Any]) -> dict[str, Any]:
+    def _call_tool(self, params: Mapping[str, Any]) -> dict[str, Any]:
         if self.has(McpFault.LARGE):
-            return _text(json.dumps({"items": [{"id": n, "text": "ě" * 120} for n in range(20_000)]}))
+            return _text_result(json.dumps({"items": [{"id": n, "text": "ě" * 120} for n in range(20_000)]}))
         arguments = params.get("arguments") or {}
         start = self._start(arguments.get("cursor"))
         limit = min(int(arguments.get("limit") or _PAGE), 100)
-        page = [{"id": n, "subject": f"It's {n}"} for n in range(start, min(start + limit, self.rows))]
-        return self._page(page, self._next(start + len(page), arguments.get("cursor")))
+        page = [{"id": n, "subject": f"It's {n}"} for n in range(start, min(start + limit, self.n_records))]
+        return self._page(page, self._next_cursor(start + len(page), arguments.get("cursor")))
 
     def _start(self, cursor: str | None) -> int:
         if cursor is None or self.has(McpFault.CURSOR_IGNORED):
@@ -142,7 +142,7 @@ class BreakingServer:
         digits = cursor.rpartition("-")[2]
         return int(digits) if digits.isdigit() else 0
 
-    def _next(self, end: int, cursor: str | None) -> str | None:
+    def _next_cursor(self, end: int, cursor: str | None) -> str | None:
         """The cursor that the page names; None at the end."""
         if self.has(McpFault.SAME_CURSOR):
             return "c-20"
@@ -150,28 +150,28 @@ class BreakingServer:
             return f"more-{int((cursor or 'more-0').rpartition('-')[2]) + 1}"
         if self.has(McpFault.CURSOR_CYCLE):
             return "b-20" if cursor in (None, "a-0") else "a-0"
-        return f"c-{end}" if end < self.rows else None
+        return f"c-{end}" if end < self.n_records else None
 
-    def _page(self, records: list[dict[str, Any]], following: str | None) -> dict[str, Any]:
-        body = {"items": records, **({"next_cursor": following} if following else {})}
+    def _page(self, records: list[dict[str, Any]], next_cursor: str | None) -> dict[str, Any]:
+        body = {"items": records, **({"next_cursor": next_cursor} if next_cursor else {})}
         if self.has(McpFault.CURSOR_IN_META):
-            return {**_text(json.dumps(records)), "_meta": {"nextCursor": following}}
+            return {**_text_result(json.dumps(records)), "_meta": {"nextCursor": next_cursor}}
         if self.has(McpFault.CURSOR_IN_WORDS):
-            words = f"\n\nTotal: {self.rows}" + (f"\nNext cursor: {following}" if following else "")
-            return _text(json.dumps(records) + words)
+            words = f"\n\nTotal: {self.n_records}" + (f"\nNext cursor: {next_cursor}" if next_cursor else "")
+            return _text_result(json.dumps(records) + words)
         if self.has(McpFault.PARTS):
-            cursor = {"nextCursor": following} if following else {}
-            return {"content": [_block(json.dumps(record)) for record in records], **cursor}
+            cursor = {"nextCursor": next_cursor} if next_cursor else {}
+            return {"content": [_text_block(json.dumps(record)) for record in records], **cursor}
         if self.has(McpFault.NO_CONTENT):
             return body
         if self.has(McpFault.UNKNOWN_CONTENT):
             return {"content": [{"type": "json", "json": body}]}
-        return _text(self._written(body))
+        return _text_result(self._format_text(body))
 
-    def _written(self, body: Mapping[str, Any]) -> str:
+    def _format_text(self, body: Mapping[str, Any]) -> str:
         """The page as text, in the spelling that was asked for."""
         text = json.dumps(body)
-        spellings = {
+        formats = {
             McpFault.PYTHON_TEXT: repr(body),
             McpFault.TRAILING_COMMAS: text.replace("}]", "},]") + " // end",
             McpFault.AFTER_WORDS: f"Here are the tickets you asked for:\n{text}",
@@ -179,7 +179,7 @@ class BreakingServer:
             McpFault.WRAPPED: json.dumps({"content": text}),
             McpFault.CUT_TEXT: text[: len(text) * 2 // 3],
         }
-        return next((spelling for fault, spelling in spellings.items() if self.has(fault)), text)
+        return next((formatted for fault, formatted in formats.items() if self.has(fault)), text)
 
 
 _SERVER = {"name": "breaker", "version": "1"}
@@ -191,19 +191,19 @@ _TOOL = {
     "description": "Tickets, page by page.",
     "inputSchema": {"type": "object", "properties": {"cursor": _CURSOR, "limit": _LIMIT}},
 }
-_FLAWED = {
+_FLAWED_TOOL = {
     "name": "get_flawed",
     "description": 5,
     "inputSchema": {"properties": {"id": {"type": "integer"}}, "required": "id"},
     "annotations": {"readOnlyHint": "yes"},
     "outputSchema": {"type": "array"},
 }
-_BROKEN: tuple[object, ...] = ({"description": "A tool without a name."}, "no tool at all", {"name": 7})
+_BROKEN_TOOLS: tuple[object, ...] = ({"description": "A tool without a name."}, "no tool at all", {"name": 7})
 
 
-def _block(text: str) -> dict[str, Any]:
+def _text_block(text: str) -> dict[str, Any]:
     return {"type": "text", "text": text}
 
 
-def _text(text: str) -> dict[str, Any]:
-    return {"content": [_block(text)]}
+def _text_result(text: str) -> dict[str, Any]:
+    return {"content": [_text_block(text)]}

@@ -18,27 +18,27 @@ from mcp.server.stdio import stdio_server
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from mock_api import paging
+from mock_api import pagination
 from mock_api.app import default_resources
-from mock_api.arguments import Argument, ArgumentsInvalid, JsonObject, Scalar, filled
+from mock_api.arguments import ArgumentSpec, InvalidArgumentValues, JsonObject, Scalar, with_defaults
 from mock_api.conventions import Collection
-from mock_api.conventions.tools import ConventionTools
-from mock_api.data import Resource, estimated_tokens
-from mock_api.paging import Page, Style
+from mock_api.conventions.mcp_tools import ConventionTools
+from mock_api.pagination import PageData, PagingStyle
+from mock_api.resources import Resource, estimate_tokens
 
 PATH = "/mcp"
 
 
 @dataclass(frozen=True, slots=True)
-class _Tool:
+class _ResourceTool:
     """One operation: a list of a resource, or one record of it where `is_single`."""
 
     name: str
     resource: Resource
-    arguments: tuple[Argument, ...]
+    arguments: tuple[ArgumentSpec, ...]
     is_single: bool = False
 
-    def described(self) -> types.Tool:
+    def definition(self) -> types.Tool:
         """The tool as `tools/list` shows it."""
         return types.Tool(
             name=self.name,
@@ -54,22 +54,22 @@ class _Tool:
         )
 
 
-def _output_schema(tool: _Tool) -> JsonObject:
+def _output_schema(tool: _ResourceTool) -> JsonObject:
     """The shape of a result, records left open: clients check every reply against it, and that has to be quick."""
     if tool.is_single:
         return {"type": "object"}
-    return paging.body_schema(Style.OFFSET, tool.resource.name, {"type": "object"})
+    return pagination.body_schema(PagingStyle.OFFSET, tool.resource.name, {"type": "object"})
 
 
-def _tools(resources: Sequence[Resource]) -> dict[str, _Tool]:
+def _tools(resources: Sequence[Resource]) -> dict[str, _ResourceTool]:
     tools = []
     for resource in resources:
-        arguments = (*resource.filters, *paging.arguments(Style.OFFSET, has_metadata=True))
-        tools.append(_Tool(f"list_{resource.name}", resource, arguments))
+        arguments = (*resource.filters, *pagination.style_arguments(PagingStyle.OFFSET, has_metadata=True))
+        tools.append(_ResourceTool(f"list_{resource.name}", resource, arguments))
         if resource.singular:
             text = f"The id of the {resource.singular}."
-            by_id = Argument(name=f"{resource.singular}_id", kind="integer", description=text)
-            tools.append(_Tool(f"get_{resource.singular}", resource, (by_id,), is_single=True))
+            id_argument = ArgumentSpec(name=f"{resource.singular}_id", kind="integer", description=text)
+            tools.append(_ResourceTool(f"get_{resource.singular}", resource, (id_argument,), is_single=True))
     return {tool.name: tool for tool in tools}
 
 
@@ -86,7 +86,9 @@ def create_mcp_server(
     async def list_tools(
         _context: ServerRequestContext[Any], _params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[*(tool.described() for tool in tools.values()), *conventions.described()])
+        return types.ListToolsResult(
+            tools=[*(tool.definition() for tool in tools.values()), *conventions.definitions()]
+        )
 
     async def call_tool(
         _context: ServerRequestContext[Any], params: types.CallToolRequestParams
@@ -94,46 +96,46 @@ def create_mcp_server(
         if params.name in conventions.names:
             return conventions.call(params)
         if params.name not in tools:
-            return _failure(f"there is no tool '{params.name}'; there are {', '.join(tools)}")
+            return _error_result(f"there is no tool '{params.name}'; there are {', '.join(tools)}")
         try:
             body = await asyncio.to_thread(_call, tools[params.name], params.arguments or {})
-        except ArgumentsInvalid as error:
-            return _failure(str(error))
-        return types.CallToolResult(content=[_text(body.decode())], structured_content=orjson.loads(body))
+        except InvalidArgumentValues as error:
+            return _error_result(str(error))
+        return types.CallToolResult(content=[_text_block(body.decode())], structured_content=orjson.loads(body))
 
     return Server("mock", version="1.0", on_list_tools=list_tools, on_call_tool=call_tool)
 
 
-def _failure(message: str) -> types.CallToolResult:
-    return types.CallToolResult(content=[_text(message)], is_error=True)
+def _error_result(message: str) -> types.CallToolResult:
+    return types.CallToolResult(content=[_text_block(message)], is_error=True)
 
 
-def _text(text: str) -> types.TextContent:
+def _text_block(text: str) -> types.TextContent:
     return types.TextContent(type="text", text=text)
 
 
-def _call(tool: _Tool, arguments: Mapping[str, object]) -> bytes:
-    """The body that the HTTP API would send. Raises ArgumentsInvalid."""
-    given = filled(tool.arguments, arguments)
-    return _one(tool, given) if tool.is_single else _list(tool.resource, given)
+def _call(tool: _ResourceTool, arguments: Mapping[str, object]) -> bytes:
+    """The body that the HTTP API would send. Raises InvalidArgumentValues."""
+    given = with_defaults(tool.arguments, arguments)
+    return _get_record(tool, given) if tool.is_single else _list_records(tool.resource, given)
 
 
-def _one(tool: _Tool, given: Mapping[str, Scalar | None]) -> bytes:
+def _get_record(tool: _ResourceTool, given: Mapping[str, Scalar | None]) -> bytes:
     position = given[tool.arguments[0].name]
     if not isinstance(position, int) or position not in tool.resource.select({}):
-        raise ArgumentsInvalid(f"there is no {tool.resource.singular} with the id {position}")
+        raise InvalidArgumentValues(f"there is no {tool.resource.singular} with the id {position}")
     return tool.resource.read([position])[0]
 
 
-def _list(resource: Resource, given: Mapping[str, Scalar | None]) -> bytes:
+def _list_records(resource: Resource, given: Mapping[str, Scalar | None]) -> bytes:
     filters = {each.name: value for each in resource.filters if (value := given[each.name]) is not None}
     positions = resource.select(filters)
     if given["meta_only"]:
-        tokens = estimated_tokens(resource, positions)
-        return orjson.dumps(paging.metadata_of(resource.name, len(positions), tokens))
-    window = paging.window(Style.OFFSET, given)
+        tokens = estimate_tokens(resource, positions)
+        return orjson.dumps(pagination.metadata_body(resource.name, len(positions), tokens))
+    window = pagination.requested_window(PagingStyle.OFFSET, given)
     end = window.start + (window.size or len(positions))
-    page = Page(
+    page = PageData(
         name=resource.name,
         records=[orjson.Fragment(record) for record in resource.read(positions[window.start : end])],
         window=window,
@@ -141,7 +143,7 @@ def _list(resource: Resource, given: Mapping[str, Scalar | None]) -> bytes:
         has_more=end < len(positions),
         url="",
     )
-    return orjson.dumps(paging.body_of(Style.OFFSET, page))
+    return orjson.dumps(pagination.page_body(PagingStyle.OFFSET, page))
 
 
 def create_mcp_app(
@@ -158,10 +160,10 @@ def create_mcp_app(
     app = create_mcp_server(resources, collections=collections).streamable_http_app(
         streamable_http_path=PATH, host=host
     )
-    return app if token is None else _bearer_only(app, token)
+    return app if token is None else _require_token(app, token)
 
 
-def _bearer_only(app: ASGIApp, token: str) -> ASGIApp:
+def _require_token(app: ASGIApp, token: str) -> ASGIApp:
     expected = f"Bearer {token}".encode()
 
     async def guarded(scope: Scope, receive: Receive, send: Send) -> None:

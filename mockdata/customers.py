@@ -10,8 +10,8 @@ from functools import lru_cache
 from random import Random
 from typing import Any
 
-from mockdata.bank import Language, words
-from mockdata.dice import dice
+from mockdata.seeded_random import seeded_random
+from mockdata.sentences import Language, words
 
 COUNT = 500
 BALAZ = 4
@@ -35,7 +35,7 @@ class Person:
     serial: str
 
 
-def folded(text: str) -> str:
+def fold_case(text: str) -> str:
     """The text without diacritics and case, for comparison."""
     plain = unicodedata.normalize("NFKD", text)
     return "".join(letter for letter in plain if not unicodedata.combining(letter)).casefold()
@@ -44,7 +44,7 @@ def folded(text: str) -> str:
 @lru_cache(maxsize=4096)
 def person(seed: int, n: int) -> Person:
     """Customer `n` as a person."""
-    chance = dice(seed, "person", n)
+    chance = seeded_random(seed, "person", n)
     is_woman = chance.random() < 0.5
     man, woman = chance.choice(words()["surnames"])
     first = chance.choice(words()["women" if is_woman else "men"])
@@ -82,13 +82,13 @@ def serial(chance: Random) -> str:
 
 def record(seed: int, n: int) -> dict[str, Any]:
     """Customer `n` as the API serves it."""
-    who, chance = person(seed, n), dice(seed, "customer", n)
+    who, chance = person(seed, n), seeded_random(seed, "customer", n)
     registered = _START + timedelta(hours=chance.randint(0, 95_000))
     code, name, down, up, fee = who.tariff
     return {
         "id": n,
         "name": who.name,
-        "email": f"{folded(who.name).replace(' ', '.').replace(chr(39), '')}.{n}@example.com",
+        "email": f"{fold_case(who.name).replace(' ', '.').replace(chr(39), '')}.{n}@example.com",
         "phone": who.phone if n == BALAZ or chance.random() < 0.9 else None,
         "language": who.language,
         "status": "active" if n == BALAZ else chance.choices(STATUSES, weights=(88, 7, 5))[0],

@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any
 
-from mockdata.bank import words
-from mockdata.dice import mixed
 from mockdata.needles import NEEDLES, Needle
+from mockdata.seeded_random import hash_bits
+from mockdata.sentences import words
 
 DEFAULT_COUNT = 20_000
 MAX_COUNT = 1_000_000
@@ -54,18 +54,18 @@ def severity(seed: int, n: int) -> str:
     """How grave event `n` is: 2 % are critical."""
     if n in _needles():
         return "critical"
-    share = mixed(seed, n) % 100
+    share = hash_bits(seed, n) % 100
     return "info" if share < 80 else "warning" if share < 93 else "error" if share < 98 else "critical"
 
 
 def metric(seed: int, n: int) -> str:
     """What event `n` measured."""
-    return metrics()[(mixed(seed, n) >> 8) % len(metrics())]
+    return metrics()[(hash_bits(seed, n) >> 8) % len(metrics())]
 
 
 def record(seed: int, n: int) -> dict[str, Any]:
     """Event `n` as the API serves it."""
-    bits, grave, source = mixed(seed, n) >> 16, severity(seed, n), device(n)
+    bits, grave, source = hash_bits(seed, n) >> 16, severity(seed, n), device(n)
     name, unit, ordinary, critical = next(row for row in words()["metrics"] if row[0] == metric(seed, n))
     kind, _, site = source.partition("-")
     share = SEVERITIES.index(grave) / 3 + (bits % 1000) / 9000

@@ -29,7 +29,7 @@ def record(resource: str, n: int, seed: int = DEFAULT_SEED) -> dict[str, Any]:
     return _tables(seed)[resource].record(n)
 
 
-def outputs(seed: int = DEFAULT_SEED) -> dict[str, str]:
+def generated_files(seed: int = DEFAULT_SEED) -> dict[str, str]:
     """What is kept, by its path beside this module."""
     made = _tables(seed)
     kept = {f"samples/{name}.json": _sample(table) for name, table in made.items()}
@@ -41,18 +41,18 @@ def _sample(table: Table) -> str:
     return orjson.dumps(first, option=orjson.OPT_INDENT_2).decode() + "\n"
 
 
-def stale(folder: Path = HERE) -> list[str]:
+def stale_files(folder: Path = HERE) -> list[str]:
     """Kept files that are missing or differ from a fresh computation."""
-    return [name for name, text in outputs().items() if not _holds(folder / name, text)]
+    return [name for name, text in generated_files().items() if not _is_current(folder / name, text)]
 
 
-def _holds(path: Path, text: str) -> bool:
+def _is_current(path: Path, text: str) -> bool:
     return path.is_file() and path.read_text(encoding="utf-8") == text
 
 
 def write(folder: Path = HERE) -> None:
     """Write every kept file."""
-    for name, text in outputs().items():
+    for name, text in generated_files().items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
@@ -65,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if parser.parse_args(arguments).write:
         write()
         return 0
-    differing = stale()
+    differing = stale_files()
     for name in differing:
         sys.stderr.write(f"'{name}' is not what the generator computes; run with --write\n")
     return 1 if differing else 0

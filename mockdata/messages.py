@@ -10,11 +10,11 @@ from random import Random
 from typing import Any
 
 from mockdata import customers, tickets
-from mockdata.bank import Slots, bank, words
 from mockdata.customers import Person, person
-from mockdata.dice import dice, mixed
-from mockdata.layout import Layout
-from mockdata.needles import NEEDLES, Needle, least_of
+from mockdata.needles import NEEDLES, Needle, min_record_count
+from mockdata.ownership import Ownership
+from mockdata.seeded_random import hash_bits, seeded_random
+from mockdata.sentences import SlotFiller, sentence_bank, words
 
 CHANNELS = ("sms", "email", "push", "letter")
 DIRECTIONS = ("outbound", "inbound")
@@ -22,7 +22,7 @@ _SALT = 11
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class MessageFacts:
     """The facts of a message that are quick to know."""
 
     id: int
@@ -34,36 +34,36 @@ class Frame:
 
 
 @lru_cache(maxsize=8)
-def layout(seed: int) -> Layout:
+def ownership(seed: int) -> Ownership:
     """How messages are spread over customers."""
     owners = range(1, customers.COUNT + 1)
-    counts = (max(1 + mixed(seed + _SALT, n) % 11, least_of("messages", n)) for n in owners)
-    return Layout(counts, seed=seed + _SALT)
+    counts = (max(1 + hash_bits(seed + _SALT, n) % 11, min_record_count("messages", n)) for n in owners)
+    return Ownership(counts, seed=seed + _SALT)
 
 
 @lru_cache(maxsize=8)
 def _needles(seed: int) -> dict[int, Needle]:
     hidden = (each for each in NEEDLES if each.resource == "messages")
-    return {layout(seed).of(each.customer_id or 0)[each.ordinal - 1]: each for each in hidden}
+    return {ownership(seed).of(each.customer_id or 0)[each.ordinal - 1]: each for each in hidden}
 
 
 @lru_cache(maxsize=8192)
-def frame(seed: int, n: int) -> Frame:
+def facts_of(seed: int, n: int) -> MessageFacts:
     """The quick facts of message `n`."""
-    chance, found = dice(seed, "message frame", n), _needles(seed).get(n)
-    span = (tickets.LAST_DAY - tickets.FIRST_DAY) / layout(seed).total
+    chance, found = seeded_random(seed, "message frame", n), _needles(seed).get(n)
+    span = (tickets.LAST_DAY - tickets.FIRST_DAY) / ownership(seed).total
     moment = tickets.FIRST_DAY + timedelta(minutes=int((span * (n - 1 + chance.random())).total_seconds() // 60))
     direction = "outbound" if found else chance.choices(DIRECTIONS, weights=(3, 1))[0]
     channel = chance.choices(CHANNELS, weights=(50, 35, 12, 3))[0]
-    return Frame(n, layout(seed).owner(n), moment, channel, direction, found)
+    return MessageFacts(n, ownership(seed).owner(n), moment, channel, direction, found)
 
 
 def record(seed: int, n: int) -> dict[str, Any]:
     """Message `n` as the API serves it."""
-    facts, chance = frame(seed, n), dice(seed, "message", n)
+    facts, chance = facts_of(seed, n), seeded_random(seed, "message", n)
     who = person(seed, facts.customer_id)
     read = facts.sent_at + timedelta(minutes=chance.randint(1, 4000))
-    own = tickets.layout(seed).of(facts.customer_id)
+    own = tickets.ownership(seed).of(facts.customer_id)
     return {
         "id": n,
         "customer_id": facts.customer_id,
@@ -79,8 +79,8 @@ def record(seed: int, n: int) -> dict[str, Any]:
     }
 
 
-def _text(facts: Frame, who: Person, chance: Random) -> str:
-    said = bank("en" if facts.needle else who.language)
+def _text(facts: MessageFacts, who: Person, chance: Random) -> str:
+    said = sentence_bank("en" if facts.needle else who.language)
     _, tariff, _, _, fee = who.tariff
     known = {
         "name": who.name,
@@ -98,13 +98,13 @@ def _text(facts: Frame, who: Person, chance: Random) -> str:
         "order": f"OBJ-{chance.randint(10000, 99999)}",
         "tech": chance.choice(words()["technicians"]),
     }
-    slots = Slots(known, chance=chance, bank=said, around=facts.sent_at)
+    slots = SlotFiller(known, chance=chance, bank=said, around=facts.sent_at)
     own_words = tuple(text for text in said.messages if ("{name}" in text) == (facts.direction == "inbound"))
     sentence = slots.one(own_words)
     return f"{sentence} {facts.needle.text}" if facts.needle else sentence
 
 
-def _delivery(facts: Frame, chance: Random) -> dict[str, Any] | None:
+def _delivery(facts: MessageFacts, chance: Random) -> dict[str, Any] | None:
     if facts.direction == "inbound":
         return None
     has_failed = chance.random() < 0.06

@@ -6,7 +6,7 @@ Knows where each needle lies and what it says. Knows nothing of how a record is 
 from dataclasses import dataclass
 from typing import Literal
 
-from mockdata.bank import Language
+from mockdata.sentences import Language
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +96,7 @@ def needle(key: str) -> Needle:
     return {each.key: each for each in NEEDLES}[key]
 
 
-def least_of(resource: str, customer_id: int) -> int:
+def min_record_count(resource: str, customer_id: int) -> int:
     """How many records of a resource a customer must have for its needles to find their place."""
     return max(
         (each.ordinal for each in NEEDLES if (each.resource, each.customer_id) == (resource, customer_id)), default=0

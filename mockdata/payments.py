@@ -10,7 +10,7 @@ from typing import Any
 
 from mockdata import customers
 from mockdata.customers import BALAZ, person
-from mockdata.dice import dice
+from mockdata.seeded_random import seeded_random
 
 MONTHS = 12
 COUNT = customers.COUNT * MONTHS
@@ -22,7 +22,7 @@ _BALAZ_OVERDUE = frozenset({8, 10})
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class PaymentFacts:
     """The facts of a payment that are quick to know."""
 
     id: int
@@ -38,21 +38,21 @@ def of_customer(customer_id: int) -> range:
 
 
 @lru_cache(maxsize=8192)
-def frame(seed: int, n: int) -> Frame:
+def facts_of(seed: int, n: int) -> PaymentFacts:
     """The quick facts of payment `n`; `month` counts from 0, November 2025."""
-    chance = dice(seed, "payment frame", n)
+    chance = seeded_random(seed, "payment frame", n)
     month, customer_id = divmod(n - 1, customers.COUNT)
     late = month >= MONTHS - 2
     status = chance.choices(STATUSES, weights=(60, 25, 12, 1, 2) if late else (92, 0, 3, 3, 2))[0]
     if customer_id + 1 == BALAZ:
         status = "overdue" if month in _BALAZ_OVERDUE else "paid"
     method = chance.choice(METHODS) if status in ("paid", "refunded") else None
-    return Frame(n, customer_id + 1, month, status, method)
+    return PaymentFacts(n, customer_id + 1, month, status, method)
 
 
 def record(seed: int, n: int) -> dict[str, Any]:
     """Payment `n` as the API serves it."""
-    facts, chance = frame(seed, n), dice(seed, "payment", n)
+    facts, chance = facts_of(seed, n), seeded_random(seed, "payment", n)
     code, name, _, _, fee = person(seed, facts.customer_id).tariff
     extra = chance.choice((0, 0, 0, 49, 99, 199))
     issued = date(2025 + (10 + facts.month) // 12, (10 + facts.month) % 12 + 1, 5)
@@ -77,7 +77,7 @@ def record(seed: int, n: int) -> dict[str, Any]:
     }
 
 
-def _refund(facts: Frame, paid: date, fee: int) -> dict[str, Any] | None:
+def _refund(facts: PaymentFacts, paid: date, fee: int) -> dict[str, Any] | None:
     if facts.status != "refunded":
         return None
     return {"refunded_on": (paid + timedelta(days=9)).isoformat(), "amount": float(fee), "reason": "výpadek služby"}

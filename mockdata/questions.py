@@ -27,7 +27,7 @@ class Value(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Kind(StrEnum):
+class QuestionKind(StrEnum):
     """What a question tries."""
 
     LOOKUP = "lookup"
@@ -63,7 +63,7 @@ class Question(Value):
     """One question with its expectation."""
 
     id: str
-    kind: Kind
+    kind: QuestionKind
     question: str
     expect: Expectation
 
@@ -90,66 +90,66 @@ def as_yaml(questions: QuestionSet) -> str:
 
 def compute(tables: Mapping[str, Table], *, seed: int = DEFAULT_SEED) -> QuestionSet:
     """Every question with what follows from the records."""
-    asked = tuple(question for part in _PARTS for question in part(tables))
+    asked = tuple(question for part in _BUILDERS for question in part(tables))
     return QuestionSet(seed=seed, questions=asked)
 
 
-def _lookups(tables: Mapping[str, Table]) -> tuple[Question, ...]:
+def _lookup_questions(tables: Mapping[str, Table]) -> tuple[Question, ...]:
     people, requests = tables["customers"], tables["tickets"]
     balaz = people.record(BALAZ)
     other = people.record(17)
     ticket = requests.record(1200)
     return (
-        _ask(
+        _question(
             "email-of-balaz",
-            Kind.LOOKUP,
+            QuestionKind.LOOKUP,
             'What is the email of the customer named "Baláž"?',
-            _one("list_customers", str(balaz["email"])),
+            _expect_one("list_customers", str(balaz["email"])),
         ),
-        _ask(
+        _question(
             "email-without-diacritics",
-            Kind.LOOKUP,
+            QuestionKind.LOOKUP,
             "Find the customer named balaz and tell me the email.",
-            _one("list_customers", str(balaz["email"])),
+            _expect_one("list_customers", str(balaz["email"])),
         ),
-        _ask(
+        _question(
             "customer-by-id",
-            Kind.LOOKUP,
+            QuestionKind.LOOKUP,
             "What is the email of customer 17?",
-            _one("get_customer", str(other["email"])),
+            _expect_one("get_customer", str(other["email"])),
         ),
-        _ask(
+        _question(
             "ticket-by-id",
-            Kind.LOOKUP,
+            QuestionKind.LOOKUP,
             "What is the subject of ticket 1200?",
-            _one("get_ticket", str(ticket["subject"])),
+            _expect_one("get_ticket", str(ticket["subject"])),
         ),
     )
 
 
-def _totals(tables: Mapping[str, Table]) -> tuple[Question, ...]:
+def _total_questions(tables: Mapping[str, Table]) -> tuple[Question, ...]:
     open_ones = len(tables["tickets"].find({"customer_id": BALAZ, "status": "open"}))
     return (
-        _ask(
+        _question(
             "count-tickets",
-            Kind.TOTAL,
+            QuestionKind.TOTAL,
             "How many tickets does customer 4 have?",
-            _counted("list_tickets", 261),
+            _expect_count("list_tickets", 261),
         ),
-        _ask(
+        _question(
             "count-open-tickets",
-            Kind.TOTAL,
+            QuestionKind.TOTAL,
             "How many tickets with status open does customer 4 have?",
-            _counted("list_tickets", open_ones),
+            _expect_count("list_tickets", open_ones),
         ),
     )
 
 
-def _empties(_tables: Mapping[str, Table]) -> tuple[Question, ...]:
+def _empty_questions(_tables: Mapping[str, Table]) -> tuple[Question, ...]:
     return (
-        _ask(
+        _question(
             "no-such-customer",
-            Kind.EMPTY,
+            QuestionKind.EMPTY,
             f"How many tickets does customer {UNKNOWN_CUSTOMER} have?",
             Expectation(
                 must_contain=(),
@@ -160,9 +160,9 @@ def _empties(_tables: Mapping[str, Table]) -> tuple[Question, ...]:
                 strategy="empty",
             ),
         ),
-        _ask(
+        _question(
             "no-such-name",
-            Kind.EMPTY,
+            QuestionKind.EMPTY,
             'Is there a customer named "Xaverius Nobody"?',
             Expectation(
                 must_contain=(),
@@ -176,114 +176,114 @@ def _empties(_tables: Mapping[str, Table]) -> tuple[Question, ...]:
     )
 
 
-def _needles(tables: Mapping[str, Table]) -> tuple[Question, ...]:
+def _needle_questions(tables: Mapping[str, Table]) -> tuple[Question, ...]:
     parrots = len(tables["tickets"].find({"customer_id": 31}))
     mail = len(tables["messages"].find({"customer_id": 77}))
     return (
-        _ask(
+        _question(
             "stork",
-            Kind.NEEDLE,
+            QuestionKind.NEEDLE,
             "What is the number of the permit for the stork nest in the tickets of customer 4?",
-            _found("stork", "list_tickets", 261, strategy="paginated_reduction"),
+            _expect_needle("stork", "list_tickets", 261, strategy="paginated_reduction"),
         ),
-        _ask(
+        _question(
             "slivovice",
-            Kind.NEEDLE,
+            QuestionKind.NEEDLE,
             'Which ticket of customer 4 mentions "slivovice"?',
-            _found("slivovice", "list_tickets", 261, strategy="paginated_reduction"),
+            _expect_needle("slivovice", "list_tickets", 261, strategy="paginated_reduction"),
         ),
-        _ask(
+        _question(
             "parrot",
-            Kind.NEEDLE,
+            QuestionKind.NEEDLE,
             "What do the tickets of customer 31 say about a parrot?",
-            _found("parrot", "list_tickets", parrots),
+            _expect_needle("parrot", "list_tickets", parrots),
         ),
-        _ask(
+        _question(
             "lighthouse",
-            Kind.NEEDLE,
+            QuestionKind.NEEDLE,
             "Which messages of customer 77 mention the lighthouse museum?",
-            _found("lighthouse", "list_messages", mail, strategy="direct_pass"),
+            _expect_needle("lighthouse", "list_messages", mail, strategy="direct_pass"),
         ),
     )
 
 
-def _listings(tables: Mapping[str, Table]) -> tuple[Question, ...]:
+def _listing_questions(tables: Mapping[str, Table]) -> tuple[Question, ...]:
     device = "olt-brno-07"
     grave = tables["events"].find({"device": device, "severity": "critical"})
     overdue = tables["payments"].find({"customer_id": BALAZ, "status": "overdue"})
     krumlov = tables["customers"].find({"city": "Český Krumlov", "status": "active", "tariff": "gigabit"})
     return (
-        _ask(
+        _question(
             "critical-events",
-            Kind.LISTING,
+            QuestionKind.LISTING,
             f'List the events with severity critical of the device "{device}".',
-            _listed("list_events", _texts(tables["events"], grave, "ts")),
+            _expect_list("list_events", _field_values(tables["events"], grave, "ts")),
         ),
-        _ask(
+        _question(
             "overdue-payments",
-            Kind.LISTING,
+            QuestionKind.LISTING,
             "List the payments with status overdue of customer 4.",
-            _listed("list_payments", _texts(tables["payments"], overdue, "invoice_number")),
+            _expect_list("list_payments", _field_values(tables["payments"], overdue, "invoice_number")),
         ),
-        _ask(
+        _question(
             "customers-of-a-city",
-            Kind.LISTING,
+            QuestionKind.LISTING,
             'List the customers with tariff gigabit and status active in the city "Český Krumlov".',
-            _listed("list_customers", _texts(tables["customers"], krumlov, "name")),
+            _expect_list("list_customers", _field_values(tables["customers"], krumlov, "name")),
         ),
     )
 
 
-def _hops(tables: Mapping[str, Table]) -> tuple[Question, ...]:
+def _two_hop_questions(tables: Mapping[str, Table]) -> tuple[Question, ...]:
     overdue = tables["payments"].find({"customer_id": BALAZ, "status": "overdue"})
     return (
-        _ask(
+        _question(
             "hop-to-tickets",
-            Kind.TWO_HOP,
+            QuestionKind.TWO_HOP,
             'How many tickets does the customer named "Baláž" have?',
-            _counted("list_tickets", 261),
+            _expect_count("list_tickets", 261),
         ),
-        _ask(
+        _question(
             "hop-to-payments",
-            Kind.TWO_HOP,
+            QuestionKind.TWO_HOP,
             'Which payments with status overdue does the customer named "Baláž" have?',
-            _listed("list_payments", _texts(tables["payments"], overdue, "invoice_number")),
+            _expect_list("list_payments", _field_values(tables["payments"], overdue, "invoice_number")),
         ),
-        _ask(
+        _question(
             "hop-to-marten",
-            Kind.TWO_HOP,
+            QuestionKind.TWO_HOP,
             'What is the case code of the marten in the tickets of the customer named "Baláž"?',
-            _found("marten", "list_tickets", 261, strategy="paginated_reduction"),
+            _expect_needle("marten", "list_tickets", 261, strategy="paginated_reduction"),
         ),
     )
 
 
-def _large(tables: Mapping[str, Table]) -> tuple[Question, ...]:
+def _large_questions(tables: Mapping[str, Table]) -> tuple[Question, ...]:
     grave = len(tables["events"].find({"severity": "critical"}))
     return (
-        _ask(
+        _question(
             "wedding",
-            Kind.LARGE,
+            QuestionKind.LARGE,
             "Which voucher was granted in the tickets of customer 4 as compensation for the ruined live stream of the "
             "wedding?",
-            _found("wedding", "list_tickets", 261, strategy="paginated_reduction"),
+            _expect_needle("wedding", "list_tickets", 261, strategy="paginated_reduction"),
         ),
-        _ask(
+        _question(
             "hedgehog",
-            Kind.LARGE,
+            QuestionKind.LARGE,
             "Which events with severity critical mention a hedgehog?",
-            _found("hedgehog", "list_events", grave, strategy="paginated_reduction"),
+            _expect_needle("hedgehog", "list_events", grave, strategy="paginated_reduction"),
         ),
-        _ask(
+        _question(
             "all-messages",
-            Kind.LARGE,
+            QuestionKind.LARGE,
             "Which of all messages mentions the lighthouse museum?",
-            _found("lighthouse", "list_messages", tables["messages"].count, strategy="paginated_reduction"),
+            _expect_needle("lighthouse", "list_messages", tables["messages"].count, strategy="paginated_reduction"),
         ),
     )
 
 
-def _figures(tables: Mapping[str, Table]) -> tuple[Question, ...]:
+def _figure_questions(tables: Mapping[str, Table]) -> tuple[Question, ...]:
     overdue = _records(tables["payments"], {"customer_id": BALAZ, "status": "overdue"})
     amounts = [record["amount"] for record in _records(tables["payments"], {"status": "overdue"})]
     own = _records(tables["tickets"], {"customer_id": BALAZ})
@@ -291,35 +291,35 @@ def _figures(tables: Mapping[str, Table]) -> tuple[Question, ...]:
     (category, count), *_ = Counter(record["category"] for record in own).most_common()
     grave = Counter(record["device"] for record in _records(tables["events"], {"severity": "critical"}))
     return (
-        _ask(
+        _question(
             "sum-of-overdue",
-            Kind.FIGURE,
+            QuestionKind.FIGURE,
             "What is the sum of the amount of the payments with status overdue of customer 4?",
-            _computed("list_payments", (f"{sum(r['amount'] for r in overdue):g}",), len(overdue), "direct_pass"),
+            _expect_figure("list_payments", (f"{sum(r['amount'] for r in overdue):g}",), len(overdue), "direct_pass"),
         ),
-        _ask(
+        _question(
             "largest-overdue",
-            Kind.FIGURE,
+            QuestionKind.FIGURE,
             "What is the highest amount of all payments with status overdue?",
-            _computed("list_payments", (f"{max(amounts):g}",), len(amounts), "table"),
+            _expect_figure("list_payments", (f"{max(amounts):g}",), len(amounts), "table"),
         ),
-        _ask(
+        _question(
             "tickets-by-chat",
-            Kind.FIGURE,
+            QuestionKind.FIGURE,
             "How many tickets of customer 4 have the channel chat?",
-            _computed("list_tickets", (str(chats),), 261, "table"),
+            _expect_figure("list_tickets", (str(chats),), 261, "table"),
         ),
-        _ask(
+        _question(
             "top-category",
-            Kind.FIGURE,
+            QuestionKind.FIGURE,
             "What is the most common category of the tickets of customer 4?",
-            _computed("list_tickets", (category, str(count)), 261, "table"),
+            _expect_figure("list_tickets", (category, str(count)), 261, "table"),
         ),
-        _ask(
+        _question(
             "devices-of-critical-events",
-            Kind.FIGURE,
+            QuestionKind.FIGURE,
             "How many different devices have events with severity critical?",
-            _computed("list_events", (str(len(grave)),), grave.total(), "table"),
+            _expect_figure("list_events", (str(len(grave)),), grave.total(), "table"),
         ),
     )
 
@@ -328,27 +328,27 @@ def _records(table: Table, filters: Filters) -> list[dict[str, Any]]:
     return [table.record(number) for number in table.find(filters)]
 
 
-def _computed(tool: str, texts: tuple[str, ...], count: int, strategy: str) -> Expectation:
+def _expect_figure(tool: str, texts: tuple[str, ...], count: int, strategy: str) -> Expectation:
     return Expectation(
         must_contain=texts, tool=tool, records_read=count, records_total=count, strategy=strategy, min_figures=1
     )
 
 
-def _ask(key: str, kind: Kind, question: str, expect: Expectation) -> Question:
+def _question(key: str, kind: QuestionKind, question: str, expect: Expectation) -> Question:
     return Question(id=key, kind=kind, question=question, expect=expect)
 
 
-def _one(tool: str, text: str) -> Expectation:
+def _expect_one(tool: str, text: str) -> Expectation:
     return Expectation(
         must_contain=(text,), tool=tool, records_read=1, records_total=1, strategy="direct_pass", min_citations=1
     )
 
 
-def _counted(tool: str, count: int) -> Expectation:
+def _expect_count(tool: str, count: int) -> Expectation:
     return Expectation(must_contain=(str(count),), tool=tool, records_read=count, records_total=count)
 
 
-def _found(key: str, tool: str, count: int, *, strategy: str | None = None) -> Expectation:
+def _expect_needle(key: str, tool: str, count: int, *, strategy: str | None = None) -> Expectation:
     return Expectation(
         must_contain=(needle(key).code,),
         tool=tool,
@@ -359,7 +359,7 @@ def _found(key: str, tool: str, count: int, *, strategy: str | None = None) -> E
     )
 
 
-def _listed(tool: str, texts: tuple[str, ...]) -> Expectation:
+def _expect_list(tool: str, texts: tuple[str, ...]) -> Expectation:
     count = len(texts)
     return Expectation(
         must_contain=texts,
@@ -371,17 +371,17 @@ def _listed(tool: str, texts: tuple[str, ...]) -> Expectation:
     )
 
 
-def _texts(table: Table, numbers: Numbers, field: str) -> tuple[str, ...]:
+def _field_values(table: Table, numbers: Numbers, field: str) -> tuple[str, ...]:
     return tuple(str(table.record(n)[field]) for n in numbers)
 
 
-_PARTS: tuple[Callable[[Mapping[str, Table]], tuple[Question, ...]], ...] = (
-    _lookups,
-    _totals,
-    _empties,
-    _needles,
-    _listings,
-    _hops,
-    _large,
-    _figures,
+_BUILDERS: tuple[Callable[[Mapping[str, Table]], tuple[Question, ...]], ...] = (
+    _lookup_questions,
+    _total_questions,
+    _empty_questions,
+    _needle_questions,
+    _listing_questions,
+    _two_hop_questions,
+    _large_questions,
+    _figure_questions,
 )

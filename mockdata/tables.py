@@ -11,9 +11,9 @@ from typing import Any, TypeAlias
 
 from pydantic import BaseModel
 
-from mockdata import customers, events, messages, payments, shapes, tickets
-from mockdata.bank import words
-from mockdata.customers import folded, person
+from mockdata import customers, events, messages, payments, schemas, tickets
+from mockdata.customers import fold_case, person
+from mockdata.sentences import words
 
 DEFAULT_SEED = 20_261_101
 Filters: TypeAlias = Mapping[str, str | int]
@@ -68,7 +68,7 @@ def _customers(seed: int) -> Table:
     return Table(
         name="customers",
         description="Customers of the internet provider: contact, address, tariff and devices.",
-        shape=shapes.Customer,
+        shape=schemas.Customer,
         count=customers.COUNT,
         filters=(
             Filter("name", "Only customers whose name contains this text; case and diacritics do not matter."),
@@ -85,19 +85,19 @@ def _customers(seed: int) -> Table:
 def _customer_fits(seed: int, n: int, filters: Filters) -> bool:
     who = person(seed, n)
     return (
-        folded(str(filters.get("name", ""))) in folded(who.name)
-        and folded(str(filters.get("city", who.city))) == folded(who.city)
+        fold_case(str(filters.get("name", ""))) in fold_case(who.name)
+        and fold_case(str(filters.get("city", who.city))) == fold_case(who.city)
         and filters.get("tariff", who.tariff[0]) == who.tariff[0]
         and ("status" not in filters or customers.record(seed, n)["status"] == filters["status"])
     )
 
 
 def _tickets(seed: int) -> Table:
-    total = tickets.layout(seed).total
+    total = tickets.ownership(seed).total
     return Table(
         name="tickets",
         description="Support tickets with their whole conversation, internal notes and resolution, oldest first.",
-        shape=shapes.Ticket,
+        shape=schemas.Ticket,
         count=total,
         filters=(
             CUSTOMER_ID,
@@ -106,8 +106,8 @@ def _tickets(seed: int) -> Table:
             Filter("category", "Only tickets of this category.", values=tickets.CATEGORIES),
         ),
         record=lru_cache(maxsize=512)(partial(tickets.record, seed)),
-        candidates=partial(_by_customer, tickets.layout(seed).of, total),
-        fits=lambda n, filters: _has(tickets.frame(seed, n), filters),
+        candidates=partial(_by_customer, tickets.ownership(seed).of, total),
+        fits=lambda n, filters: _has(tickets.facts_of(seed, n), filters),
     )
 
 
@@ -115,7 +115,7 @@ def _payments(seed: int) -> Table:
     return Table(
         name="payments",
         description="Invoices and their payments, one a customer and month, November 2025 to October 2026.",
-        shape=shapes.Payment,
+        shape=schemas.Payment,
         count=payments.COUNT,
         filters=(
             CUSTOMER_ID,
@@ -124,16 +124,16 @@ def _payments(seed: int) -> Table:
         ),
         record=partial(payments.record, seed),
         candidates=partial(_by_customer, payments.of_customer, payments.COUNT),
-        fits=lambda n, filters: _has(payments.frame(seed, n), filters),
+        fits=lambda n, filters: _has(payments.facts_of(seed, n), filters),
     )
 
 
 def _messages(seed: int) -> Table:
-    total = messages.layout(seed).total
+    total = messages.ownership(seed).total
     return Table(
         name="messages",
         description="SMS, e-mails, app notifications and letters between the provider and its customers.",
-        shape=shapes.Message,
+        shape=schemas.Message,
         count=total,
         filters=(
             CUSTOMER_ID,
@@ -141,8 +141,8 @@ def _messages(seed: int) -> Table:
             Filter("direction", "Only messages to (outbound) or from (inbound) customers.", values=messages.DIRECTIONS),
         ),
         record=partial(messages.record, seed),
-        candidates=partial(_by_customer, messages.layout(seed).of, total),
-        fits=lambda n, filters: _has(messages.frame(seed, n), filters),
+        candidates=partial(_by_customer, messages.ownership(seed).of, total),
+        fits=lambda n, filters: _has(messages.facts_of(seed, n), filters),
     )
 
 
@@ -158,7 +158,7 @@ def _events(seed: int, count: int) -> Table:
     return Table(
         name="events",
         description="Monitoring events of the network's devices, oldest first.",
-        shape=shapes.Event,
+        shape=schemas.Event,
         count=count,
         filters=(
             Filter("device", f"Only events of this device, such as {events.devices()[0]}."),

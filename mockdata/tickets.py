@@ -10,11 +10,11 @@ from random import Random
 from typing import Any
 
 from mockdata import customers
-from mockdata.bank import Bank, Language, Slots, bank, words
 from mockdata.customers import BALAZ, Person, person
-from mockdata.dice import dice, mixed
-from mockdata.layout import Layout
-from mockdata.needles import NEEDLES, Needle, least_of
+from mockdata.needles import NEEDLES, Needle, min_record_count
+from mockdata.ownership import Ownership
+from mockdata.seeded_random import hash_bits, seeded_random
+from mockdata.sentences import Language, SentenceBank, SlotFiller, sentence_bank, words
 
 BALAZ_TICKETS = 261
 CATEGORIES = ("outage", "slow_speed", "invoice", "router", "relocation", "technician", "tv", "contract")
@@ -30,7 +30,7 @@ _MEN = frozenset({"Filip", "Daniel", "Adam", "Robert"})
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class TicketFacts:
     """The facts of a ticket that are quick to know: what filters ask for."""
 
     id: int
@@ -44,32 +44,32 @@ class Frame:
 
 
 @lru_cache(maxsize=8)
-def layout(seed: int) -> Layout:
+def ownership(seed: int) -> Ownership:
     """How tickets are spread over customers."""
-    return Layout((_count(seed, n) for n in range(1, customers.COUNT + 1)), seed=seed)
+    return Ownership((_count(seed, n) for n in range(1, customers.COUNT + 1)), seed=seed)
 
 
 def _count(seed: int, customer_id: int) -> int:
     if customer_id == BALAZ:
         return BALAZ_TICKETS
-    return max(mixed(seed, customer_id) % 12, least_of("tickets", customer_id))
+    return max(hash_bits(seed, customer_id) % 12, min_record_count("tickets", customer_id))
 
 
 @lru_cache(maxsize=8)
 def _needles(seed: int) -> dict[int, Needle]:
     hidden = (each for each in NEEDLES if each.resource == "tickets")
-    return {layout(seed).of(each.customer_id or 0)[each.ordinal - 1]: each for each in hidden}
+    return {ownership(seed).of(each.customer_id or 0)[each.ordinal - 1]: each for each in hidden}
 
 
 @lru_cache(maxsize=8192)
-def frame(seed: int, n: int) -> Frame:
+def facts_of(seed: int, n: int) -> TicketFacts:
     """The quick facts of ticket `n`."""
-    chance, total, found = dice(seed, "frame", n), layout(seed).total, _needles(seed).get(n)
-    owner = layout(seed).owner(n)
+    chance, total, found = seeded_random(seed, "frame", n), ownership(seed).total, _needles(seed).get(n)
+    owner = ownership(seed).owner(n)
     speaks = "en" if person(seed, owner).language == "en" or chance.random() < 0.25 else "cs"
     weights = (34, 24, 16, 16, 10) if n > total * (1 - _RECENT_SHARE) else (1, 1, 1, 20, 77)
     step = (LAST_DAY - FIRST_DAY) / total
-    return Frame(
+    return TicketFacts(
         id=n,
         customer_id=owner,
         created_at=FIRST_DAY + timedelta(minutes=int((step * (n - 1 + chance.random())).total_seconds() // 60)),
@@ -83,13 +83,13 @@ def frame(seed: int, n: int) -> Frame:
 
 def record(seed: int, n: int) -> dict[str, Any]:
     """Ticket `n` as the API serves it."""
-    facts, chance = frame(seed, n), dice(seed, "ticket", n)
-    who, said = person(seed, facts.customer_id), bank(facts.language)
-    slots = Slots(_facts_in_words(facts, who, chance), chance=chance, bank=said, around=facts.created_at)
+    facts, chance = facts_of(seed, n), seeded_random(seed, "ticket", n)
+    who, said = person(seed, facts.customer_id), sentence_bank(facts.language)
+    slots = SlotFiller(_slot_values(facts, who, chance), chance=chance, bank=said, around=facts.created_at)
     slots.pin("room", "place", "who", "app", "light", "channel", "weather")
     messages = _conversation(facts, who, said, slots, chance)
     notes = _notes(facts, said, slots, chance)
-    earlier = [other for other in layout(seed).of(facts.customer_id) if other < n]
+    earlier = [other for other in ownership(seed).of(facts.customer_id) if other < n]
     updated = max([facts.created_at, *(item["at"] for item in (*messages, *notes))])
     return {
         "id": n,
@@ -118,7 +118,7 @@ def _stamp(moment: datetime) -> str:
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _facts_in_words(facts: Frame, who: Person, chance: Random) -> dict[str, str]:
+def _slot_values(facts: TicketFacts, who: Person, chance: Random) -> dict[str, str]:
     """What stays the same throughout a ticket's text."""
     agent = chance.choice(words()["staff"])
     _, tariff, down, _, fee = who.tariff
@@ -151,7 +151,7 @@ def _facts_in_words(facts: Frame, who: Person, chance: Random) -> dict[str, str]
     }
 
 
-def _description(facts: Frame, said: Bank, slots: Slots, chance: Random) -> str:
+def _description(facts: TicketFacts, said: SentenceBank, slots: SlotFiller, chance: Random) -> str:
     about = said.categories[facts.category]
     body = [
         f"{slots.fill(chance.choice(said.greetings))} {slots.fill(chance.choice(about.open))}",
@@ -162,7 +162,9 @@ def _description(facts: Frame, said: Bank, slots: Slots, chance: Random) -> str:
     return " ".join(body) + "\n\n" + slots.fill(chance.choice(said.farewells))
 
 
-def _conversation(facts: Frame, who: Person, said: Bank, slots: Slots, chance: Random) -> list[dict[str, Any]]:
+def _conversation(
+    facts: TicketFacts, who: Person, said: SentenceBank, slots: SlotFiller, chance: Random
+) -> list[dict[str, Any]]:
     """Agent and customer in turn; a needle lies in one of the middle messages."""
     at, items = facts.created_at, []
     for turn in range(chance.randint(4, 9)):
@@ -177,14 +179,14 @@ def _conversation(facts: Frame, who: Person, said: Bank, slots: Slots, chance: R
     return items
 
 
-def _agent_says(facts: Frame, said: Bank, slots: Slots, chance: Random, turn: int) -> list[str]:
+def _agent_says(facts: TicketFacts, said: SentenceBank, slots: SlotFiller, chance: Random, turn: int) -> list[str]:
     opening = slots.one(said.agent_openings) if turn == 0 else slots.some(said.agent_returns, 1)[0]
     acts = slots.some(said.categories[facts.category].act, chance.randint(1, 2))
     asks = slots.some(said.agent_asks, chance.randint(1, 3))
     return [opening, *acts, *asks, slots.one(said.agent_closings)]
 
 
-def _customer_says(facts: Frame, said: Bank, slots: Slots, chance: Random, _turn: int) -> list[str]:
+def _customer_says(facts: TicketFacts, said: SentenceBank, slots: SlotFiller, chance: Random, _turn: int) -> list[str]:
     details = slots.some(said.categories[facts.category].detail, chance.randint(0, 2))
     return [*slots.some(said.replies, chance.randint(2, 4)), *details]
 
@@ -196,7 +198,7 @@ def _attachments(chance: Random, turn: int) -> list[dict[str, Any]]:
     return [{"name": f"příloha_{turn + 1}.{kind}", "bytes": chance.randint(9_000, 4_000_000)}]
 
 
-def _notes(facts: Frame, said: Bank, slots: Slots, chance: Random) -> list[dict[str, Any]]:
+def _notes(facts: TicketFacts, said: SentenceBank, slots: SlotFiller, chance: Random) -> list[dict[str, Any]]:
     """What agents wrote for each other; often nothing."""
     at, items = facts.created_at, []
     for text in slots.some(said.notes, chance.randint(0, 4)):
@@ -205,26 +207,26 @@ def _notes(facts: Frame, said: Bank, slots: Slots, chance: Random) -> list[dict[
     return items
 
 
-def _device(slots: Slots, chance: Random) -> dict[str, str] | None:
+def _device(slots: SlotFiller, chance: Random) -> dict[str, str] | None:
     if chance.random() < 0.3:
         return None
     return {"model": slots["model"], "serial": slots["serial"], "firmware": slots["firmware"]}
 
 
-def _assignee(facts: Frame, slots: Slots, chance: Random) -> dict[str, Any] | None:
+def _assignee(facts: TicketFacts, slots: SlotFiller, chance: Random) -> dict[str, Any] | None:
     if facts.status == "open" and chance.random() < 0.7:
         return None
     staff = words()["staff"]
     return {"id": staff.index(slots["agent"]) + 1, "name": slots["agent"], "team": chance.choice(words()["teams"])}
 
 
-def _resolution(facts: Frame, said: Bank, slots: Slots, at: datetime) -> dict[str, str] | None:
+def _resolution(facts: TicketFacts, said: SentenceBank, slots: SlotFiller, at: datetime) -> dict[str, str] | None:
     if facts.status not in _DONE:
         return None
     return {"summary": slots.one(said.categories[facts.category].outcome), "resolved_at": _stamp(at)}
 
 
-def _satisfaction(facts: Frame, said: Bank, slots: Slots, chance: Random) -> dict[str, Any] | None:
+def _satisfaction(facts: TicketFacts, said: SentenceBank, slots: SlotFiller, chance: Random) -> dict[str, Any] | None:
     if facts.status not in _DONE or chance.random() < 0.55:
         return None
     comment = slots.one(said.satisfaction) if chance.random() < 0.6 else None

@@ -26,7 +26,7 @@ from benchmarks.bench.stage import Setting, Stage, stage_over
 from benchmarks.bench.truth import Truth
 from benchmarks.questions import EXACT, Fetch, Question, World
 from benchmarks.questions.question import Record
-from mock_api.paging import MAX_LIMIT
+from mock_api.pagination import MAX_LIMIT
 from runax_cli.commands.demo import TOKEN
 from runax_cli.commands.options import AnswerOptions, CommonOptions
 from runax_cli.core.errors import SourceUnavailable

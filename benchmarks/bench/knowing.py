@@ -12,8 +12,8 @@ from adapters.json_text import compact_json
 from benchmarks.bench.moves import move_of
 from benchmarks.bench.script import Scripts, folded
 from benchmarks.bench.truth import Truth
-from mock_api.llm_server import WireReply, WireRequest
-from runax_cli.models.tokens import O200kCounter
+from mock_api.llm_server import WireCompletion, WireRequest
+from runax_cli.models.tokens import O200kCounter, compact_json
 
 _NOTHING = '{"findings":[],"nothing_relevant":true}'
 _PROSE_CHARS = 600
@@ -29,35 +29,35 @@ class Knowing:
     _counter: O200kCounter = field(default_factory=O200kCounter)
     _counted: dict[str, int] = field(default_factory=dict)
 
-    async def answer(self, wire: WireRequest) -> WireReply:
+    async def answer(self, wire: WireRequest) -> WireCompletion:
         """The reply, with its tokens counted as an endpoint would report them."""
         if self.latency_s:
             await asyncio.sleep(self.latency_s)
         return await asyncio.to_thread(self._answered, wire)
 
-    def _answered(self, wire: WireRequest) -> WireReply:
+    def _answered(self, wire: WireRequest) -> WireCompletion:
         reply = self._reply(wire)
         said = reply.text + "".join(compact_json([call.name, call.arguments]) for call in reply.tool_calls)
-        return WireReply(
+        return WireCompletion(
             text=reply.text,
             tool_calls=reply.tool_calls,
             input_tokens=self._input_tokens(wire),
             output_tokens=self._counter.count(said),
         )
 
-    def _reply(self, wire: WireRequest) -> WireReply:
+    def _reply(self, wire: WireRequest) -> WireCompletion:
         last = wire.messages[-1].content if wire.messages else ""
         match wire.role:
             case "planner":
-                return WireReply(text=self._plan(last))
+                return WireCompletion(text=self._plan(last))
             case "labeller":
-                return WireReply(text=self.truth.reply(last))
+                return WireCompletion(text=self.truth.reply(last))
             case "reducer":
                 # The plain way asks for prose, runax for findings in a schema.
-                return WireReply(text=_prose(last) if wire.output_schema is None else _NOTHING)
+                return WireCompletion(text=_prose(last) if wire.output_schema is None else _NOTHING)
             case _:
                 move = move_of(wire, self.scripts)
-                return WireReply(text=move.text, tool_calls=move.calls)
+                return WireCompletion(text=move.text, tool_calls=move.calls)
 
     def _plan(self, request: str) -> str:
         """The parts of a question; the question itself where it is single."""

@@ -18,7 +18,7 @@ from benchmarks.bench.judged import Asked
 from benchmarks.bench.sections import Tell
 from benchmarks.bench.stage import Setting, Stage, stage_of
 from benchmarks.questions import EXACT, Fetch, Question
-from mock_api.paging import MAX_LIMIT
+from mock_api.pagination import MAX_LIMIT
 from runax_cli.commands.demo import TOKEN
 from runax_cli.core.budget import Budget, Limits
 from runax_cli.core.events import Emitter, Event

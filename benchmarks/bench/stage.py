@@ -18,8 +18,8 @@ from benchmarks.bench.knowing import Knowing
 from benchmarks.bench.script import folded
 from benchmarks.questions import Compound, LabelQuestion, Question, World
 from mock_api.app import create_app
-from mock_api.data import Resource
 from mock_api.llm_server import create_llm_app
+from mock_api.resources import Resource
 from mock_api.serving import serve
 from runax_cli.agent.planning.planner import MOST_TOOLS, TOOL_CHARS
 from runax_cli.agent.result.certificate import certificate_line

@@ -15,11 +15,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from benchmarks.faults.misbehaviour import TOOL, WRITE, Misbehaviour, script_of
+
 from adapters.base import CallResult, Effect, PageAddress, Pagination, PaginationStyle, ToolSpec
 from adapters.catalog import ToolCatalog
 from adapters.memory_source import MemorySource
-from benchmarks.faults.misbehaviour import ALLOWED, TOOL, WRITE, Misbehaviour, Script, script_of
-from benchmarks.faults.wild_server import WildServer, serving
+from benchmarks.faults.misbehaving_model import MisbehavingModelServer, serve_script
+from benchmarks.faults.model_scripts import ALLOWED_EXIT_CODES, TOOL, WRITE, Misbehaviour, ModelScript, script_of
 from benchmarks.setting import MISSED
 from runax_cli.agent.session import Session, TurnLimits
 from runax_cli.core.budget import Amount, Budget, Limits
@@ -52,14 +54,14 @@ _CODES: Mapping[RunStatus, frozenset[int]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ran:
+class ModelRun:
     """One run under a script, and everything that can be held against it."""
 
-    script: Script
+    script: ModelScript
     result: RunResult | None
     error: BaseException | None
     seconds: float
-    sent: WildServer
+    sent: MisbehavingModelServer
     source_requests: int
     writes: int
     spent: Amount
@@ -78,7 +80,7 @@ class Ran:
     def _allowed(self) -> frozenset[int]:
         """On a machine that is busy, any run may use its wall time up."""
         is_late = self.seconds >= self.script.timeout_s
-        return ALLOWED[self.script.kind] | (frozenset({124}) if is_late else frozenset())
+        return ALLOWED_EXIT_CODES[self.script.kind] | (frozenset({124}) if is_late else frozenset())
 
     def _checks(self, result: RunResult) -> Sequence[tuple[bool, str]]:
         script, longest = self.script, max_reply_chars(self.sent.most_out)
@@ -135,14 +137,14 @@ def _source() -> MemorySource:
     return MemorySource("crm", {TOOL: (read, _tickets), WRITE: (write, lambda _arguments, _page: closed)})
 
 
-async def run_script(script: Script) -> Ran:
+async def run_script(script: ModelScript) -> ModelRun:
     """Ask one question of the model that follows the script."""
     with TemporaryDirectory(prefix="runax-faults-") as folder:
-        async with serving(script) as (base_url, wild):
-            return await _ran(script, base_url, wild, Path(folder))
+        async with serve_script(script) as (base_url, wild):
+            return await _run(script, base_url, wild, Path(folder))
 
 
-async def _ran(script: Script, base_url: str, wild: WildServer, folder: Path) -> Ran:
+async def _run(script: ModelScript, base_url: str, wild: MisbehavingModelServer, folder: Path) -> ModelRun:
     role = RoleConfig(
         name="wild", base_url=base_url, api="chat", max_context=script.max_context, timeout_s=MODEL_TIMEOUT_S
     )
@@ -159,7 +161,7 @@ async def _ran(script: Script, base_url: str, wild: WildServer, folder: Path) ->
     seconds = time.monotonic() - began
     await registry.aclose()
     bodies: list[Any] = [event.body for event in sink.events]
-    return Ran(
+    return ModelRun(
         script=script,
         result=result,
         error=error,
@@ -175,7 +177,13 @@ async def _ran(script: Script, base_url: str, wild: WildServer, folder: Path) ->
 
 
 async def _session(
-    script: Script, registry: ModelRegistry, source: MemorySource, *, sink: CollectingSink, budget: Budget, folder: Path
+    script: ModelScript,
+    registry: ModelRegistry,
+    source: MemorySource,
+    *,
+    sink: CollectingSink,
+    budget: Budget,
+    folder: Path,
 ) -> Session:
     catalog, journal = await ToolCatalog.load([source]), MemoryJournal()
     executor = Executor(
@@ -200,11 +208,11 @@ async def _session(
     )
 
 
-async def run_scripts(seeds: Sequence[int], *, at_once: int = 4) -> tuple[Ran, ...]:
+async def run_scripts(seeds: Sequence[int], *, at_once: int = 4) -> tuple[ModelRun, ...]:
     """Every script of the seeds, some at a time, in their order."""
     slots = asyncio.Semaphore(at_once)
 
-    async def one(seed: int) -> Ran:
+    async def one(seed: int) -> ModelRun:
         async with slots:
             return await run_script(script_of(seed))
 
@@ -213,7 +221,7 @@ async def run_scripts(seeds: Sequence[int], *, at_once: int = 4) -> tuple[Ran, .
     return tuple(run.result() for run in runs)
 
 
-def table_of(runs: Sequence[Ran]) -> str:
+def table_of(runs: Sequence[ModelRun]) -> str:
     """One row a kind: how many, how they ended, what they took at most, how many are wrong."""
     rows = ["| misbehaviour | runs | exit codes | most steps | most s | wrong |", "|---|---|---|---|---|---|"]
     for kind in Misbehaviour:

@@ -17,13 +17,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from adapters.clock import SystemClock
-from benchmarks.faults.plans import API, MODEL, Distortion, Mishap, NetworkPlan, plan_of
-from benchmarks.faults.rough_wire import rough
+from benchmarks.faults.faulty_network import serve_with_faults
+from benchmarks.faults.network_plans import API, MODEL, DataFault, NetworkFault, NetworkPlan, plan_of
 from benchmarks.setting import MISSED
 from mock_api.app import create_app, default_resources
-from mock_api.data import Resource
 from mock_api.faults import FaultPlan
 from mock_api.llm_server import create_llm_app
+from mock_api.resources import Resource
 from runax_cli.commands.demo import TOKEN, demo_configuration
 from runax_cli.commands.mock import answer
 from runax_cli.core.errors import RunaxError
@@ -43,7 +43,7 @@ QUESTIONS = (
 API_TIMEOUT_S, MODEL_TIMEOUT_S = 3.0, 10.0
 
 
-class HastyClock(SystemClock):
+class SkippingClock(SystemClock):
     """A clock that moves on by itself, and jumps where somebody sleeps on it."""
 
     def __init__(self) -> None:
@@ -64,14 +64,14 @@ class HastyClock(SystemClock):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Disturbed:
+class NetworkRun:
     """One run under a plan, beside the run that nothing disturbed. `error` is what stopped it from being a run."""
 
     plan: NetworkPlan
     whole: RunResult
     result: RunResult | None
     error: Exception | None
-    met: tuple[Mishap, ...]
+    met: tuple[NetworkFault, ...]
     retries: int
     seconds: float
 
@@ -118,26 +118,26 @@ def _resources() -> tuple[Resource, ...]:
     return default_resources(event_count=50)
 
 
-async def run_plan(plan: NetworkPlan) -> Disturbed:
+async def run_plan(plan: NetworkPlan) -> NetworkRun:
     """Ask the plan's question as planned; once for each question also undisturbed, since nothing else decides it."""
     async with _LOCKS.setdefault((asyncio.get_running_loop(), plan.question), asyncio.Lock()):
-        if plan.question not in _WHOLE:
-            _WHOLE[plan.question] = await _undisturbed(plan)
-    return await _asked(plan, _WHOLE[plan.question])
+        if plan.question not in _BASELINES:
+            _BASELINES[plan.question] = await _baseline(plan)
+    return await _ask(plan, _BASELINES[plan.question])
 
 
-_WHOLE: dict[int, RunResult] = {}
+_BASELINES: dict[int, RunResult] = {}
 _LOCKS: dict[tuple[asyncio.AbstractEventLoop, int], asyncio.Lock] = {}
 
 
-async def _undisturbed(plan: NetworkPlan) -> RunResult:
-    ran = await _asked(plan, None)
+async def _baseline(plan: NetworkPlan) -> RunResult:
+    ran = await _ask(plan, None)
     if ran.result is None or not ran.is_whole:
         raise RuntimeError(f"the undisturbed run of '{QUESTIONS[plan.question]}' failed: {ran.error or ran.result}")
     return ran.result
 
 
-async def _asked(plan: NetworkPlan, whole: RunResult | None) -> Disturbed:
+async def _ask(plan: NetworkPlan, whole: RunResult | None) -> NetworkRun:
     """The question over both servers. Without `whole` nothing goes wrong."""
     trouble = None if whole is None else plan
     api = create_app(
@@ -151,14 +151,14 @@ async def _asked(plan: NetworkPlan, whole: RunResult | None) -> Disturbed:
     )
     llm, sink, began = create_llm_app(answer, model="mock"), CollectingSink(), time.monotonic()
     async with (
-        rough(api, trouble, server=API) as (api_url, api_wire),
-        rough(llm, trouble, server=MODEL) as (llm_url, llm_wire),
+        serve_with_faults(api, trouble, server=API) as (api_url, api_wire),
+        serve_with_faults(llm, trouble, server=MODEL) as (llm_url, llm_wire),
     ):
         try:
             result, error = await _run(plan, api_url, llm_url, sink), None
         except Exception as raised:
             result, error = None, raised
-    return Disturbed(
+    return NetworkRun(
         plan=plan,
         whole=whole or result or _nothing(),
         result=result,
@@ -185,7 +185,7 @@ async def _run(plan: NetworkPlan, api_url: str, llm_url: str, sink: CollectingSi
             llm_timeout=MODEL_TIMEOUT_S,
             log_dir=Path(folder) / "logs",
         )
-        async with open_runtime(configuration, state=Path(folder) / "state", clock=HastyClock()) as runtime:
+        async with open_runtime(configuration, state=Path(folder) / "state", clock=SkippingClock()) as runtime:
             session = runtime.session(sink=sink, approver=AlwaysDeny(), trace_of=lambda _run_id: None)
             return await session.ask(QUESTIONS[plan.question])
 
@@ -195,12 +195,12 @@ async def run_plans(
     *,
     questions: int = len(QUESTIONS),
     at_once: int = 4,
-    ran: Callable[[Disturbed], None] = lambda _one: None,
-) -> tuple[Disturbed, ...]:
+    ran: Callable[[NetworkRun], None] = lambda _one: None,
+) -> tuple[NetworkRun, ...]:
     """Every plan of the seeds over the first so many questions, in their order; `ran` hears of each as it ends."""
     slots = asyncio.Semaphore(at_once)
 
-    async def one(seed: int) -> Disturbed:
+    async def one(seed: int) -> NetworkRun:
         async with slots:
             disturbed = await run_plan(plan_of(seed, questions=questions))
         ran(disturbed)
@@ -211,25 +211,25 @@ async def run_plans(
     return tuple(run.result() for run in runs)
 
 
-def table_of(runs: Sequence[Disturbed]) -> str:
+def table_of(runs: Sequence[NetworkRun]) -> str:
     """One row a kind of trouble: plans with it, how they ended, how many are wrong."""
     rows = [
         "| trouble | plans | same answer | says what is missing | no answer, says why | silent | wrong |",
         "|---|---|---|---|---|---|---|",
     ]
-    by_kind = {kind: [run for run in runs if kind in run.plan.kinds] for kind in (*Mishap, *Distortion)}
+    by_kind = {kind: [run for run in runs if kind in run.plan.kinds] for kind in (*NetworkFault, *DataFault)}
     rows += [_row(kind.value, of_kind) for kind, of_kind in by_kind.items() if of_kind]
     return "\n".join([*rows, _row("all", runs)])
 
 
-def _row(name: str, runs: Sequence[Disturbed]) -> str:
+def _row(name: str, runs: Sequence[NetworkRun]) -> str:
     ends = Counter(_end_of(run) for run in runs)
     silent, wrong = sum(run.is_silent for run in runs), sum(bool(run.faults) for run in runs)
     counts = (len(runs), ends["whole"], ends["partial"], ends["none"], silent, wrong)
     return f"| {name} | {' | '.join(map(str, counts))} |"
 
 
-def _end_of(run: Disturbed) -> str:
+def _end_of(run: NetworkRun) -> str:
     if run.is_whole:
         return "silent" if run.is_silent else "whole"
     return "none" if run.result is None or run.result.status is RunStatus.FAILED else "partial"
@@ -241,7 +241,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--plans", type=int, default=300)
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args(arguments)
-    runs = asyncio.run(run_plans(range(given.seed, given.seed + given.plans), ran=_tell))
+    runs = asyncio.run(run_plans(range(given.seed, given.seed + given.plans), ran=_print_faults))
     print(table_of(runs))
     retries, mishaps = sum(run.retries for run in runs), sum(len(run.met) for run in runs)
     wrong, silent = sum(bool(run.faults) for run in runs), sum(run.is_silent for run in runs)
@@ -249,7 +249,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return MISSED if wrong else 0
 
 
-def _tell(run: Disturbed) -> None:
+def _print_faults(run: NetworkRun) -> None:
     if run.faults:
         kinds = ", ".join(kind.value for kind in run.plan.kinds)
         print(f"seed {run.plan.seed} ({run.plan.style.value}: {kinds}): {'; '.join(run.faults)}", flush=True)

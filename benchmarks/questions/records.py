@@ -17,8 +17,8 @@ from typing import Any
 import orjson
 
 from benchmarks.questions.question import Fetch, Record, Records
-from mock_api.data import Resource, from_tables
 from mock_api.files import open_files
+from mock_api.resources import Resource, from_tables
 from mockdata.events import DEFAULT_COUNT
 from mockdata.tables import DEFAULT_SEED, Table, tables
 

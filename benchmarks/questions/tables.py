@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import orjson
 
 from benchmarks.questions.question import Fetch
-from mock_api.data import Resource
+from mock_api.resources import Resource
 from runax_cli.executor.sql.engine import QueryableTable, SqlEngine
 from runax_cli.executor.sql.parquet import seal
 from runax_cli.executor.store.dataset import DatasetStore

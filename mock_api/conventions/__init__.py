@@ -1,33 +1,33 @@
-"""Every convention of pagination on a route and a tool of its own, honest or lying in one way.
+"""Every pagination convention on a route and a tool of its own, correct or with one fault injected.
 
-The door: what is served is a `Collection`; `create_conventions_app` serves it over HTTP, and the `Log` keeps what
-was given out. The same over MCP is in `mock_api.conventions.tools`, apart since it loads the SDK.
+A `Collection` says what is served; `create_conventions_app` serves it over HTTP, and the `RequestLog` keeps all
+responses. The same over MCP is in `mock_api.conventions.mcp_tools`, a separate module because it loads the SDK.
 """
 
-from mock_api.conventions.lying import lies_of
-from mock_api.conventions.serving import (
-    Given,
-    Log,
+from mock_api.conventions.collection import Collection, ConventionName, PagingFault
+from mock_api.conventions.faults import faults_of
+from mock_api.conventions.http_app import (
+    LoggedResponse,
+    RequestLog,
     add_conventions,
+    all_conventions,
     create_conventions_app,
     document_paths,
-    every_style,
 )
-from mock_api.conventions.style import Collection, Lie, Style
-from mock_api.conventions.table import SPELLINGS
-from mock_api.conventions.wording import record_id
+from mock_api.conventions.responses import record_id
+from mock_api.conventions.table import CONVENTIONS
 
 __all__ = [
-    "SPELLINGS",
+    "CONVENTIONS",
     "Collection",
-    "Given",
-    "Lie",
-    "Log",
-    "Style",
+    "ConventionName",
+    "LoggedResponse",
+    "PagingFault",
+    "RequestLog",
     "add_conventions",
+    "all_conventions",
     "create_conventions_app",
     "document_paths",
-    "every_style",
-    "lies_of",
+    "faults_of",
     "record_id",
 ]

@@ -1,6 +1,6 @@
-"""What the OpenAPI document and the MCP tool say of a collection: its arguments, and the shape of its answers.
+"""What the OpenAPI document and the MCP tool declare about a collection: its arguments and the shape of its responses.
 
-Honest as documents are: the truth about a server that does not lie. Knows JSON Schema and OpenAPI 3.1.
+The declaration is that of a correct server, whatever fault the collection has.
 """
 
 from collections.abc import Iterator
@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from mock_api.arguments import JsonObject
-from mock_api.conventions.page import Ask, Told, spelling_of
-from mock_api.conventions.spelling import Addressing, End, Flag, Marker, Spelling
-from mock_api.conventions.style import ARGUMENT_KINDS, Collection
-from mock_api.conventions.wording import answer
+from mock_api.conventions.collection import RECORD_KINDS, Collection
+from mock_api.conventions.request import ConventionRequest, ConventionResponse, spec_of
+from mock_api.conventions.responses import page_response
+from mock_api.conventions.spec import Addressing, ConventionSpec, Flag, LastMarker, NextMarker
 
 _POSITIONS = {
     Addressing.OFFSET: ("integer", "How many things to skip before the page."),
@@ -24,18 +24,18 @@ _POSITIONS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
-    """One argument of an operation. `path` is its name, or for a member of the body the names down to it."""
+class DeclaredArgument:
+    """One argument of an operation. `path` is its name, or the path to a member of the body."""
 
     path: str
-    place: Literal["query", "body", "header"]
+    location: Literal["query", "body", "header"]
     schema: JsonObject
 
 
-def declared(collection: Collection, *, is_position_shown: bool = False) -> tuple[Declared, ...]:
-    """The arguments, the caller's own first; a position that stands in URLs only where `is_position_shown`."""
-    spelling = spelling_of(collection)
-    arguments = list(_declared(collection, spelling, is_position_shown=is_position_shown))
+def declared_arguments(collection: Collection, *, is_position_shown: bool = False) -> tuple[DeclaredArgument, ...]:
+    """The arguments, the caller's filters first; a hidden position is included with `is_position_shown`."""
+    spec = spec_of(collection)
+    arguments = list(_declare(collection, spec, is_position_shown=is_position_shown))
     if collection.is_described:
         return tuple(arguments)
     return tuple(
@@ -43,36 +43,38 @@ def declared(collection: Collection, *, is_position_shown: bool = False) -> tupl
     )
 
 
-def _declared(collection: Collection, spelling: Spelling, *, is_position_shown: bool) -> Iterator[Declared]:
-    place: Literal["query", "body"] = "body" if spelling.method == "POST" else "query"
-    kind = {"type": "string", "enum": list(ARGUMENT_KINDS), "description": "Only things of this kind."}
-    yield Declared(collection.names.get("kind", "kind"), place, kind)
-    if spelling.position and (is_position_shown or not spelling.is_position_hidden):
-        yield Declared(spelling.position, place, _position(spelling, spelling.addressing))
-    if spelling.second_position:
-        yield Declared(spelling.second_position, place, _position(spelling, Addressing.PAGE))
-    if spelling.size:
-        yield Declared(spelling.size, place, _size(collection))
-    if spelling.total_flag:
+def _declare(collection: Collection, spec: ConventionSpec, *, is_position_shown: bool) -> Iterator[DeclaredArgument]:
+    location: Literal["query", "body"] = "body" if spec.method == "POST" else "query"
+    kind = {"type": "string", "enum": list(RECORD_KINDS), "description": "Only things of this kind."}
+    yield DeclaredArgument(collection.names.get("kind", "kind"), location, kind)
+    if spec.position and (is_position_shown or not spec.is_position_hidden):
+        yield DeclaredArgument(spec.position, location, _position(spec, spec.addressing))
+    if spec.second_position:
+        yield DeclaredArgument(spec.second_position, location, _position(spec, Addressing.PAGE))
+    if spec.size:
+        yield DeclaredArgument(spec.size, location, _size(collection))
+    if spec.total_flag:
         text = "Whether the answer tells how many things there are in all."
-        yield Declared(spelling.total_flag[0], place, {"type": "boolean", "default": False, "description": text})
-    if spelling.figures_flag:
-        yield Declared(spelling.figures_flag[0], place, _figures_flag(spelling.figures_flag))
-    if spelling.addressing is Addressing.RANGE:
-        yield Declared("Range", "header", {"type": "string", "description": "Things to return, as `items=0-24`."})
+        yield DeclaredArgument(spec.total_flag[0], location, {"type": "boolean", "default": False, "description": text})
+    if spec.total_only_flag:
+        yield DeclaredArgument(spec.total_only_flag[0], location, _total_only_flag(spec.total_only_flag))
+    if spec.addressing is Addressing.RANGE:
+        yield DeclaredArgument(
+            "Range", "header", {"type": "string", "description": "Things to return, as `items=0-24`."}
+        )
         text = "`count=exact` counts all things, in `Content-Range`."
-        yield Declared("Prefer", "header", {"type": "string", "description": text})
+        yield DeclaredArgument("Prefer", "header", {"type": "string", "description": text})
 
 
-def _position(spelling: Spelling, addressing: Addressing) -> JsonObject:
+def _position(spec: ConventionSpec, addressing: Addressing) -> JsonObject:
     kind, text = _POSITIONS[addressing]
     if addressing is Addressing.SORT_VALUES:
         return {"type": kind, "items": {}, "description": text}
     if addressing not in (Addressing.OFFSET, Addressing.PAGE):
         return {"type": kind, "description": text}
-    if addressing is Addressing.OFFSET and spelling.first:
+    if addressing is Addressing.OFFSET and spec.first:
         text = "Index of the first thing of the page, counted from 1."
-    return {"type": kind, "minimum": spelling.first, "default": spelling.first, "description": text}
+    return {"type": kind, "minimum": spec.first, "default": spec.first, "description": text}
 
 
 def _size(collection: Collection) -> JsonObject:
@@ -84,7 +86,7 @@ def _size(collection: Collection) -> JsonObject:
     return {**schema, "description": "Most things on a page."}
 
 
-def _figures_flag(flag: Flag) -> JsonObject:
+def _total_only_flag(flag: Flag) -> JsonObject:
     value = flag[1]
     text = "Return only how many things there are, and no things."
     if isinstance(value, bool):
@@ -92,11 +94,11 @@ def _figures_flag(flag: Flag) -> JsonObject:
     return {"type": "string", "enum": [value, "results"], "default": "results", "description": f"`{value}`: {text}"}
 
 
-def input_schema(arguments: tuple[Declared, ...]) -> JsonObject:
-    """The arguments as one JSON Schema of type object; members of objects are nested."""
+def input_schema(arguments: tuple[DeclaredArgument, ...]) -> JsonObject:
+    """The arguments as one JSON Schema object; body members are nested."""
     schema: JsonObject = {"type": "object", "properties": {}, "additionalProperties": False}
     for each in arguments:
-        *outer, last = each.path.split("/") if each.place == "body" else [each.path]
+        *outer, last = each.path.split("/") if each.location == "body" else [each.path]
         inner = schema
         for segment in outer:
             inner = inner["properties"].setdefault(segment, {"type": "object", "properties": {}})
@@ -104,32 +106,34 @@ def input_schema(arguments: tuple[Declared, ...]) -> JsonObject:
     return schema
 
 
-def example(collection: Collection) -> Told:
-    """A first page of an honest server with more to come, from which the shape of answers is read."""
-    spelling = spelling_of(collection)
-    honest = replace(collection, lie=None, total=3, default_size=2, cap=2, clamp=None, sizes=())
-    flags = {} if spelling.total_flag is None else dict([spelling.total_flag])
-    headers = {"prefer": "count=exact"} if spelling.addressing is Addressing.RANGE else {}
-    return answer(honest, Ask(arguments=flags, url=f"http://example.com{collection.path}", headers=headers))
+def example_response(collection: Collection) -> ConventionResponse:
+    """A first page of a correct server with a next page; it shows the shape of all responses."""
+    spec = spec_of(collection)
+    correct = replace(collection, fault=None, total=3, default_size=2, cap=2, clamp=None, sizes=())
+    flags = {} if spec.total_flag is None else dict([spec.total_flag])
+    headers = {"prefer": "count=exact"} if spec.addressing is Addressing.RANGE else {}
+    return page_response(
+        correct, ConventionRequest(arguments=flags, url=f"http://example.com{collection.path}", headers=headers)
+    )
 
 
 def response_schema(collection: Collection) -> JsonObject:
-    """The shape of a page's body."""
-    spelling = spelling_of(collection)
-    schema = schema_of(example(collection).body)
-    if spelling.next and spelling.marker in (Marker.TOKEN, Marker.URL) and spelling.end is End.NULL:
-        *outer, last = spelling.next.split("/")
+    """The JSON Schema of a page's body."""
+    spec = spec_of(collection)
+    schema = schema_of(example_response(collection).body)
+    if spec.next and spec.marker in (NextMarker.TOKEN, NextMarker.URL) and spec.end is LastMarker.NULL:
+        *outer, last = spec.next.split("/")
         inner = schema
         for segment in outer:
             inner = inner["properties"][segment]
         inner["properties"][last] = {"type": ["string", "null"]}
-    if spelling.figures_flag:
-        schema["properties"][spelling.total or "total"] = {"type": "integer"}
+    if spec.total_only_flag:
+        schema["properties"][spec.total or "total"] = {"type": "integer"}
     return schema
 
 
 def schema_of(value: Any) -> JsonObject:
-    """The JSON Schema of a value, from its first items."""
+    """The JSON Schema of a value; that of a list comes from its first item."""
     match value:
         case bool():
             return {"type": "boolean"}
@@ -147,40 +151,40 @@ def schema_of(value: Any) -> JsonObject:
 
 def paths(collection: Collection) -> dict[str, JsonObject]:
     """The collection's part of `paths` in an OpenAPI document."""
-    spelling = spelling_of(collection)
-    operation = _operation(collection, declared(collection), spelling.method)
-    item: JsonObject = {spelling.method.lower(): operation}
-    if spelling.is_total_by_head:
+    spec = spec_of(collection)
+    operation = _operation(collection, declared_arguments(collection), spec.method)
+    item: JsonObject = {spec.method.lower(): operation}
+    if spec.is_total_by_head:
         head = {**operation, "operationId": f"head_{collection.operation}"}
         item["head"] = {**head, "summary": "Only the headers, with the number of all things"}
-    found = {collection.path: item}
-    if spelling.count_path:
-        found[f"{collection.path}/count"] = {"get": _count_operation(collection, spelling)}
-    if spelling.next_route:
-        found[f"{collection.path}/{spelling.next_route}"] = {"post": _next_operation(collection, spelling)}
-    return found
+    items = {collection.path: item}
+    if spec.count_path:
+        items[f"{collection.path}/count"] = {"get": _count_operation(collection, spec)}
+    if spec.next_route:
+        items[f"{collection.path}/{spec.next_route}"] = {"post": _next_operation(collection, spec)}
+    return items
 
 
-def _operation(collection: Collection, arguments: tuple[Declared, ...], method: str) -> JsonObject:
-    told = example(collection)
-    statuses = ("200", "206") if told.status == 206 else ("200",)
+def _operation(collection: Collection, arguments: tuple[DeclaredArgument, ...], method: str) -> JsonObject:
+    example = example_response(collection)
+    statuses = ("200", "206") if example.status == 206 else ("200",)
     operation: JsonObject = {
         "operationId": collection.operation,
         "summary": "List things" if collection.is_described else "Things",
         "parameters": [
             {
                 "name": each.path,
-                "in": each.place,
+                "in": each.location,
                 "schema": each.schema,
                 "description": each.schema.get("description", ""),
             }
             for each in arguments
-            if each.place != "body"
+            if each.location != "body"
         ],
-        "responses": {status: _response(response_schema(collection), tuple(told.headers)) for status in statuses},
+        "responses": {status: _response(response_schema(collection), tuple(example.headers)) for status in statuses},
     }
     if method == "POST":
-        schema = input_schema(tuple(each for each in arguments if each.place == "body"))
+        schema = input_schema(tuple(each for each in arguments if each.location == "body"))
         operation["requestBody"] = {"content": {"application/json": {"schema": schema}}}
     return operation
 
@@ -192,10 +196,10 @@ def _response(schema: JsonObject, headers: tuple[str, ...]) -> JsonObject:
     return response
 
 
-def _count_operation(collection: Collection, spelling: Spelling) -> JsonObject:
-    kept = tuple(each for each in declared(collection) if each.path not in (spelling.position, spelling.size))
+def _count_operation(collection: Collection, spec: ConventionSpec) -> JsonObject:
+    kept = tuple(each for each in declared_arguments(collection) if each.path not in (spec.position, spec.size))
     operation = _operation(collection, kept, "GET")
-    name = spelling.count_path or "count"
+    name = spec.count_path or "count"
     schema = {"type": "object", "properties": {name: {"type": "integer"}}}
     content = {"application/json": {"schema": schema}}
     return {
@@ -206,9 +210,9 @@ def _count_operation(collection: Collection, spelling: Spelling) -> JsonObject:
     }
 
 
-def _next_operation(collection: Collection, spelling: Spelling) -> JsonObject:
+def _next_operation(collection: Collection, spec: ConventionSpec) -> JsonObject:
     text = "The `_scroll_id` of the answer before."
-    position = Declared(spelling.position or "", "body", {"type": "string", "description": text})
+    position = DeclaredArgument(spec.position or "", "body", {"type": "string", "description": text})
     operation = _operation(collection, (position,), "POST")
     operation["requestBody"]["content"]["application/json"]["schema"]["required"] = [position.path]
     operation["requestBody"]["required"] = True

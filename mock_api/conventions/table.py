@@ -1,20 +1,19 @@
-"""The conventions as a table: one row a style.
-
-Values only. What the columns mean is in `spelling`.
-"""
+"""The table of conventions: one `ConventionSpec` per name."""
 
 from collections.abc import Mapping
 
-from mock_api.conventions.spelling import Addressing, End, Marker, Spelling, Wrap
-from mock_api.conventions.style import Style
+from mock_api.conventions.collection import ConventionName
+from mock_api.conventions.spec import Addressing, ConventionSpec, LastMarker, NextMarker, RecordWrapper
 
-SPELLINGS: Mapping[Style, Spelling] = {
-    Style.SINGLE: Spelling(addressing=Addressing.NONE, size=None),
-    Style.OFFSET: Spelling(addressing=Addressing.OFFSET, position="offset", total="total", start="offset"),
-    Style.OFFSET_HEADER: Spelling(
+CONVENTIONS: Mapping[ConventionName, ConventionSpec] = {
+    ConventionName.SINGLE: ConventionSpec(addressing=Addressing.NONE, size=None),
+    ConventionName.OFFSET: ConventionSpec(
+        addressing=Addressing.OFFSET, position="offset", total="total", start="offset"
+    ),
+    ConventionName.OFFSET_HEADER: ConventionSpec(
         addressing=Addressing.OFFSET, position="skip", size="take", records="", total_header="X-Total-Count"
     ),
-    Style.OFFSET_IN_BODY: Spelling(
+    ConventionName.OFFSET_IN_BODY: ConventionSpec(
         addressing=Addressing.OFFSET,
         method="POST",
         position="paging/offset",
@@ -22,7 +21,7 @@ SPELLINGS: Mapping[Style, Spelling] = {
         records="data/rows",
         total="data/total",
     ),
-    Style.START_AT: Spelling(
+    ConventionName.START_AT: ConventionSpec(
         addressing=Addressing.OFFSET,
         position="startAt",
         size="maxResults",
@@ -32,7 +31,7 @@ SPELLINGS: Mapping[Style, Spelling] = {
         more="isLast",
         is_more_inverted=True,
     ),
-    Style.PAGE: Spelling(
+    ConventionName.PAGE: ConventionSpec(
         addressing=Addressing.PAGE,
         position="page",
         size="per_page",
@@ -42,7 +41,7 @@ SPELLINGS: Mapping[Style, Spelling] = {
         pages="total_pages",
         number="page",
     ),
-    Style.PAGE_ZERO: Spelling(
+    ConventionName.PAGE_ZERO: ConventionSpec(
         addressing=Addressing.PAGE,
         position="page",
         size="size",
@@ -53,9 +52,9 @@ SPELLINGS: Mapping[Style, Spelling] = {
         more="last",
         is_more_inverted=True,
     ),
-    Style.PAGE_AND_CURSOR: Spelling(
+    ConventionName.PAGE_AND_CURSOR: ConventionSpec(
         addressing=Addressing.TOKEN,
-        marker=Marker.TOKEN,
+        marker=NextMarker.TOKEN,
         position="cursor",
         second_position="page",
         first=1,
@@ -64,45 +63,45 @@ SPELLINGS: Mapping[Style, Spelling] = {
         next="next_cursor",
         total="total",
     ),
-    Style.CURSOR: Spelling(
+    ConventionName.CURSOR: ConventionSpec(
         addressing=Addressing.TOKEN,
-        marker=Marker.TOKEN,
+        marker=NextMarker.TOKEN,
         position="cursor",
         records="data",
         next="next_cursor",
         more="has_more",
     ),
-    Style.PAGE_TOKEN: Spelling(
+    ConventionName.PAGE_TOKEN: ConventionSpec(
         addressing=Addressing.TOKEN,
-        marker=Marker.TOKEN,
+        marker=NextMarker.TOKEN,
         position="pageToken",
         size="pageSize",
         next="nextPageToken",
-        end=End.EMPTY,
+        end=LastMarker.EMPTY,
     ),
-    Style.CONTINUE: Spelling(
+    ConventionName.CONTINUE: ConventionSpec(
         addressing=Addressing.TOKEN,
-        marker=Marker.TOKEN,
+        marker=NextMarker.TOKEN,
         position="continue",
         next="metadata/continue",
-        end=End.EMPTY,
+        end=LastMarker.EMPTY,
         remaining="metadata/remainingItemCount",
         constants={"apiVersion": "v1", "kind": "ThingList"},
     ),
-    Style.RELAY: Spelling(
+    ConventionName.RELAY: ConventionSpec(
         addressing=Addressing.TOKEN,
-        marker=Marker.TOKEN,
+        marker=NextMarker.TOKEN,
         position="after",
         size="first",
         records="edges",
-        wrap=Wrap.EDGE,
+        wrap=RecordWrapper.EDGE,
         next="pageInfo/endCursor",
         more="pageInfo/hasNextPage",
         total="totalCount",
     ),
-    Style.TOKEN_IN_BODY: Spelling(
+    ConventionName.TOKEN_IN_BODY: ConventionSpec(
         addressing=Addressing.TOKEN,
-        marker=Marker.TOKEN,
+        marker=NextMarker.TOKEN,
         method="POST",
         position="start_cursor",
         size="page_size",
@@ -110,45 +109,45 @@ SPELLINGS: Mapping[Style, Spelling] = {
         next="next_cursor",
         more="has_more",
     ),
-    Style.MARKER: Spelling(
+    ConventionName.MARKER: ConventionSpec(
         addressing=Addressing.TOKEN,
-        marker=Marker.TOKEN,
-        position="Marker",
+        marker=NextMarker.TOKEN,
+        position="NextMarker",
         size="MaxItems",
         records="Things",
         next="NextMarker",
-        end=End.ABSENT,
+        end=LastMarker.ABSENT,
         more="IsTruncated",
     ),
-    Style.AWS_POST: Spelling(
+    ConventionName.AWS_POST: ConventionSpec(
         addressing=Addressing.TOKEN,
-        marker=Marker.TOKEN,
+        marker=NextMarker.TOKEN,
         method="POST",
         position="NextToken",
         size="MaxResults",
         records="ThingSummaries",
         next="NextToken",
-        end=End.ABSENT,
+        end=LastMarker.ABSENT,
     ),
-    Style.LINK: Spelling(
+    ConventionName.LINK: ConventionSpec(
         addressing=Addressing.PAGE,
-        marker=Marker.LINK_HEADER,
+        marker=NextMarker.LINK_HEADER,
         position="page",
         size="per_page",
         first=1,
         records="",
     ),
-    Style.LINK_CURSOR: Spelling(
+    ConventionName.LINK_CURSOR: ConventionSpec(
         addressing=Addressing.TOKEN,
-        marker=Marker.LINK_HEADER,
+        marker=NextMarker.LINK_HEADER,
         position="after",
         is_position_hidden=True,
         size="per_page",
         records="",
     ),
-    Style.NEXT_URL: Spelling(
+    ConventionName.NEXT_URL: ConventionSpec(
         addressing=Addressing.TOKEN,
-        marker=Marker.URL,
+        marker=NextMarker.URL,
         position="cursor",
         is_position_hidden=True,
         size="page_size",
@@ -156,39 +155,39 @@ SPELLINGS: Mapping[Style, Spelling] = {
         next="next",
         total="count",
     ),
-    Style.NEXT_URL_RELATIVE: Spelling(
+    ConventionName.NEXT_URL_RELATIVE: ConventionSpec(
         addressing=Addressing.TOKEN,
-        marker=Marker.RELATIVE_URL,
+        marker=NextMarker.RELATIVE_URL,
         position="cursor",
         is_position_hidden=True,
         size="page_size",
         records="results",
         next="paging/next",
-        end=End.ABSENT,
+        end=LastMarker.ABSENT,
     ),
-    Style.LINKS_LIST: Spelling(
+    ConventionName.LINKS_LIST: ConventionSpec(
         addressing=Addressing.OFFSET,
-        marker=Marker.LINKS_LIST,
+        marker=NextMarker.LINKS_LIST,
         position="offset",
         records="features",
         next="links",
         total="numberMatched",
     ),
-    Style.HAL: Spelling(
+    ConventionName.HAL: ConventionSpec(
         addressing=Addressing.PAGE,
-        marker=Marker.URL,
+        marker=NextMarker.URL,
         position="page",
         size="size",
         records="_embedded/things",
         next="_links/next/href",
-        end=End.ABSENT,
+        end=LastMarker.ABSENT,
         total="page/totalElements",
         pages="page/totalPages",
         number="page/number",
     ),
-    Style.HEADER_URL: Spelling(
+    ConventionName.HEADER_URL: ConventionSpec(
         addressing=Addressing.TOKEN,
-        marker=Marker.URL_HEADER,
+        marker=NextMarker.URL_HEADER,
         position="_token",
         is_position_hidden=True,
         size="_limit",
@@ -197,58 +196,58 @@ SPELLINGS: Mapping[Style, Spelling] = {
         total_header="Total-Records",
         is_total_by_head=True,
     ),
-    Style.ODATA: Spelling(
+    ConventionName.ODATA: ConventionSpec(
         addressing=Addressing.OFFSET,
-        marker=Marker.URL,
+        marker=NextMarker.URL,
         position="$skip",
         size="$top",
         records="value",
         next="@odata.nextLink",
-        end=End.ABSENT,
+        end=LastMarker.ABSENT,
         total="@odata.count",
         total_flag=("$count", True),
         constants={"@odata.context": "$metadata#Things"},
     ),
-    Style.KEYSET: Spelling(
+    ConventionName.KEYSET: ConventionSpec(
         addressing=Addressing.KEY,
         position="starting_after",
         records="data",
         more="has_more",
         constants={"object": "list"},
     ),
-    Style.KEYSET_SINCE_ID: Spelling(addressing=Addressing.KEY, position="since_id", records=""),
-    Style.KEYSET_MAX_ID: Spelling(addressing=Addressing.KEY_DESCENDING, position="max_id", records=""),
-    Style.JSONAPI_NUMBER: Spelling(
+    ConventionName.KEYSET_SINCE_ID: ConventionSpec(addressing=Addressing.KEY, position="since_id", records=""),
+    ConventionName.KEYSET_MAX_ID: ConventionSpec(addressing=Addressing.KEY_DESCENDING, position="max_id", records=""),
+    ConventionName.JSONAPI_NUMBER: ConventionSpec(
         addressing=Addressing.PAGE,
-        marker=Marker.URL,
+        marker=NextMarker.URL,
         position="page[number]",
         size="page[size]",
         first=1,
         records="data",
-        wrap=Wrap.RESOURCE,
+        wrap=RecordWrapper.RESOURCE,
         next="links/next",
         total="meta/total",
     ),
-    Style.JSONAPI_OFFSET: Spelling(
+    ConventionName.JSONAPI_OFFSET: ConventionSpec(
         addressing=Addressing.OFFSET,
-        marker=Marker.URL,
+        marker=NextMarker.URL,
         position="page[offset]",
         size="page[limit]",
         records="data",
-        wrap=Wrap.RESOURCE,
+        wrap=RecordWrapper.RESOURCE,
         next="links/next",
         total="meta/total",
     ),
-    Style.JSONAPI_CURSOR: Spelling(
+    ConventionName.JSONAPI_CURSOR: ConventionSpec(
         addressing=Addressing.TOKEN,
-        marker=Marker.URL,
+        marker=NextMarker.URL,
         position="page[cursor]",
         size="page[size]",
         records="data",
-        wrap=Wrap.RESOURCE,
+        wrap=RecordWrapper.RESOURCE,
         next="links/next",
     ),
-    Style.SCIM: Spelling(
+    ConventionName.SCIM: ConventionSpec(
         addressing=Addressing.OFFSET,
         position="startIndex",
         size="count",
@@ -258,44 +257,46 @@ SPELLINGS: Mapping[Style, Spelling] = {
         start="startIndex",
         constants={"schemas": ["urn:ietf:params:scim:api:messages:2.0:ListResponse"]},
     ),
-    Style.SEARCH_FROM: Spelling(
+    ConventionName.SEARCH_FROM: ConventionSpec(
         addressing=Addressing.OFFSET,
         position="from",
         size="size",
         records="hits/hits",
-        wrap=Wrap.HIT,
+        wrap=RecordWrapper.HIT,
         total="hits/total/value",
         total_relation="hits/total/relation",
         constants={"took": 3, "timed_out": False},
     ),
-    Style.SEARCH_AFTER: Spelling(
+    ConventionName.SEARCH_AFTER: ConventionSpec(
         addressing=Addressing.SORT_VALUES,
         method="POST",
         position="search_after",
         size="size",
         records="hits/hits",
-        wrap=Wrap.HIT,
+        wrap=RecordWrapper.HIT,
         total="hits/total/value",
         total_relation="hits/total/relation",
         constants={"took": 3, "timed_out": False},
     ),
-    Style.SCROLL: Spelling(
+    ConventionName.SCROLL: ConventionSpec(
         addressing=Addressing.TOKEN,
-        marker=Marker.TOKEN,
+        marker=NextMarker.TOKEN,
         method="POST",
         position="scroll_id",
         is_position_hidden=True,
         size="size",
         records="hits/hits",
-        wrap=Wrap.HIT,
+        wrap=RecordWrapper.HIT,
         next="_scroll_id",
         total="hits/total/value",
         total_relation="hits/total/relation",
         next_route="next",
     ),
-    Style.RANGE: Spelling(addressing=Addressing.RANGE, size=None, records=""),
-    Style.COUNT_SIBLING: Spelling(addressing=Addressing.OFFSET, position="offset", records="", count_path="count"),
-    Style.TOTAL_FLAG: Spelling(
+    ConventionName.RANGE: ConventionSpec(addressing=Addressing.RANGE, size=None, records=""),
+    ConventionName.COUNT_SIBLING: ConventionSpec(
+        addressing=Addressing.OFFSET, position="offset", records="", count_path="count"
+    ),
+    ConventionName.TOTAL_FLAG: ConventionSpec(
         addressing=Addressing.PAGE,
         position="page",
         size="per_page",
@@ -303,15 +304,15 @@ SPELLINGS: Mapping[Style, Spelling] = {
         total="total",
         total_flag=("include_totals", True),
     ),
-    Style.META_ONLY: Spelling(
-        addressing=Addressing.OFFSET, position="offset", total="total_items", figures_flag=("meta_only", True)
+    ConventionName.META_ONLY: ConventionSpec(
+        addressing=Addressing.OFFSET, position="offset", total="total_items", total_only_flag=("meta_only", True)
     ),
-    Style.HITS_FLAG: Spelling(
+    ConventionName.HITS_FLAG: ConventionSpec(
         addressing=Addressing.OFFSET,
         position="startindex",
         size="count",
         records="features",
         total="numberMatched",
-        figures_flag=("resulttype", "hits"),
+        total_only_flag=("resulttype", "hits"),
     ),
 }

@@ -8,12 +8,12 @@ from starlette.types import ASGIApp
 
 from adapters.json_text import compact_json
 from mock_api.app import create_app, default_resources
-from mock_api.conventions import Collection, every_style
-from mock_api.data import Resource
-from mock_api.faults import FaultsInvalid, parse
-from mock_api.files import DataFileInvalid, open_files
-from mock_api.llm_server import WireMessage, WireReply, WireRequest, WireToolCall, create_llm_app
+from mock_api.conventions import Collection, all_conventions
+from mock_api.faults import InvalidFaults, parse_faults
+from mock_api.files import InvalidDataFile, open_files
+from mock_api.llm_server import WireCompletion, WireMessage, WireRequest, WireToolCall, create_llm_app
 from mock_api.mcp_server import create_mcp_app, serve_stdio
+from mock_api.resources import Resource
 from mock_api.serving import serve
 from runax_cli.commands.options import CommonOptions, MockOptions
 from runax_cli.commands.printing import Printer, environment_of
@@ -27,15 +27,15 @@ _MODEL = RulesModel()
 _COUNTER = O200kCounter()
 
 
-async def answer(wire: WireRequest) -> WireReply:
+async def answer(wire: WireRequest) -> WireCompletion:
     """The reply of the rules model, with token counts as an endpoint would report them."""
     return await asyncio.to_thread(_answer, wire)
 
 
-def _answer(wire: WireRequest) -> WireReply:
+def _answer(wire: WireRequest) -> WireCompletion:
     request = _request(wire)
     reply = _MODEL.reply(request)
-    return WireReply(
+    return WireCompletion(
         text=reply.text,
         tool_calls=tuple(WireToolCall(call.name, call.arguments, call.id) for call in reply.tool_calls),
         input_tokens=_COUNTER.count(request_text(request)),
@@ -109,7 +109,7 @@ def _resources(options: MockOptions) -> Iterator[Sequence[Resource]]:
     try:
         with open_files(options.files) as resources:
             yield resources
-    except DataFileInvalid as error:
+    except InvalidDataFile as error:
         raise UsageError(f"{error}. Use JSON (a list of objects), NDJSON or CSV.") from error
     except FileNotFoundError as error:
         raise UsageError(f"the file '{error.filename}' does not exist.") from error
@@ -125,17 +125,17 @@ def _app(options: MockOptions, resources: Sequence[Resource]) -> ASGIApp:
             resources,
             styles=dict(map(_style, options.styles)),
             token=options.token,
-            faults=parse(options.faults, seed=options.seed or 0),
+            faults=parse_faults(options.faults, seed=options.seed or 0),
             collections=_collections(options),
         )
-    except FaultsInvalid as error:
+    except InvalidFaults as error:
         raise UsageError(f"'--faults {options.faults}': {error}.") from error
     except ValueError as error:
         raise UsageError(f"'--style': {error}.") from error
 
 
 def _collections(options: MockOptions) -> Sequence[Collection]:
-    return every_style() if options.has_conventions else ()
+    return all_conventions() if options.has_conventions else ()
 
 
 def _style(text: str) -> tuple[str, str]:

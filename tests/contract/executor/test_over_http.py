@@ -16,9 +16,9 @@ from adapters.clock import ManualClock
 from adapters.openapi.adapter import OpenApiSource
 from adapters.openapi.settings import OpenApiSettings
 from mock_api.app import create_app
-from mock_api.data import Filters, Resource
 from mock_api.faults import Fault, FaultKind, FaultPlan
-from mock_api.paging import Style
+from mock_api.pagination import PagingStyle
+from mock_api.resources import Filters, Resource
 from mock_api.serving import serve
 from runax_cli.agent import prompts
 from runax_cli.core.budget import Budget, Limits
@@ -126,7 +126,7 @@ def opened(tmp_path: Path) -> Opened:
     async def over(
         resource: Resource | None = None,
         *,
-        style: Style = Style.OFFSET,
+        style: PagingStyle = PagingStyle.OFFSET,
         reducer: Model | None = None,
         concurrency: int = 4,
         limits: Limits | None = None,
@@ -170,13 +170,15 @@ def codes(outcome: CallOutcome) -> set[str]:
     return {reason.code.value for reason in outcome.coverage.reasons}
 
 
-PAGED = [Style.OFFSET, Style.PAGE, Style.CURSOR, Style.LINK, Style.NEXT_URL]
+PAGED = [PagingStyle.OFFSET, PagingStyle.PAGE, PagingStyle.CURSOR, PagingStyle.LINK, PagingStyle.NEXT_URL]
 
 
-@pytest.mark.parametrize("style", Style)
+@pytest.mark.parametrize("style", PagingStyle)
 @pytest.mark.parametrize("n", [1, 50, N])
 @pytest.mark.parametrize("says_total", [True, False])
-async def test_every_style_gives_every_record_once(opened: Opened, style: Style, n: int, says_total: bool) -> None:
+async def test_every_style_gives_every_record_once(
+    opened: Opened, style: PagingStyle, n: int, says_total: bool
+) -> None:
     async with opened(items(n), style=style, has_total=says_total, has_metadata=says_total) as http:
         outcome = await http.call()
     assert ids(outcome) == list(range(n))
@@ -188,8 +190,8 @@ async def test_every_style_gives_every_record_once(opened: Opened, style: Style,
     assert outcome.dataset.is_sealed
 
 
-@pytest.mark.parametrize("style", [Style.OFFSET, Style.PAGE, Style.LINK])
-async def test_a_dropped_page_is_named_and_the_others_are_read(opened: Opened, style: Style) -> None:
+@pytest.mark.parametrize("style", [PagingStyle.OFFSET, PagingStyle.PAGE, PagingStyle.LINK])
+async def test_a_dropped_page_is_named_and_the_others_are_read(opened: Opened, style: PagingStyle) -> None:
     async with opened(style=style, faults=ByRequest(dropped_pages=frozenset({3}))) as http:
         outcome = await http.call()
     missing = set(range(N)) - set(ids(outcome))
@@ -204,7 +206,7 @@ async def test_a_dropped_page_is_named_and_the_others_are_read(opened: Opened, s
 @pytest.mark.parametrize("style", PAGED)
 @pytest.mark.parametrize("kind", [FaultKind.RATE_LIMITED, FaultKind.SERVER_ERROR, FaultKind.CUT_BODY])
 async def test_a_request_that_fails_now_and_then_is_repeated_and_nothing_is_lost(
-    opened: Opened, style: Style, kind: FaultKind
+    opened: Opened, style: PagingStyle, kind: FaultKind
 ) -> None:
     plan = ByRequest(planned=dict.fromkeys(range(1, 60, 3), kind))
     async with opened(style=style, faults=plan) as http:
@@ -215,11 +217,11 @@ async def test_a_request_that_fails_now_and_then_is_repeated_and_nothing_is_lost
     assert outcome.report.requests > outcome.coverage.pages_read
 
 
-@pytest.mark.parametrize("style", [Style.OFFSET, Style.PAGE, Style.NEXT_URL, Style.LINK])
+@pytest.mark.parametrize("style", [PagingStyle.OFFSET, PagingStyle.PAGE, PagingStyle.NEXT_URL, PagingStyle.LINK])
 @pytest.mark.parametrize("kind", [FaultKind.SHORT_PAGE, FaultKind.REPEATED_RECORD, FaultKind.REPEATED_PAGE])
 @pytest.mark.parametrize("number", [3, 5, 7])
 async def test_a_page_that_is_wrong_is_mended_or_named(
-    opened: Opened, style: Style, kind: FaultKind, number: int
+    opened: Opened, style: PagingStyle, kind: FaultKind, number: int
 ) -> None:
     async with opened(style=style, faults=ByRequest(planned={number: kind})) as http:
         outcome = await http.call()
@@ -230,9 +232,9 @@ async def test_a_page_that_is_wrong_is_mended_or_named(
         assert outcome.coverage.reasons
 
 
-@pytest.mark.parametrize("style", [Style.OFFSET, Style.PAGE, Style.NEXT_URL, Style.LINK])
+@pytest.mark.parametrize("style", [PagingStyle.OFFSET, PagingStyle.PAGE, PagingStyle.NEXT_URL, PagingStyle.LINK])
 @pytest.mark.parametrize("number", [1, 2, 4])
-async def test_a_wrong_total_is_never_the_last_word(opened: Opened, style: Style, number: int) -> None:
+async def test_a_wrong_total_is_never_the_last_word(opened: Opened, style: PagingStyle, number: int) -> None:
     async with opened(style=style, faults=ByRequest(planned={number: FaultKind.WRONG_TOTAL})) as http:
         outcome = await http.call()
     assert ids(outcome) == list(range(N))
@@ -254,16 +256,16 @@ async def test_an_api_that_is_down_is_an_error_and_no_empty_dataset(opened: Open
     assert not outcome.coverage.is_complete
 
 
-@pytest.mark.parametrize("style", Style)
-async def test_no_record_is_an_empty_result(opened: Opened, style: Style) -> None:
+@pytest.mark.parametrize("style", PagingStyle)
+async def test_no_record_is_an_empty_result(opened: Opened, style: PagingStyle) -> None:
     async with opened(items(0), style=style) as http:
         outcome = await http.call()
     assert outcome.envelope.status == "empty"
     assert outcome.coverage.is_complete
 
 
-@pytest.mark.parametrize("style", Style)
-async def test_a_record_longer_than_a_chunk_is_read_in_parts(opened: Opened, style: Style) -> None:
+@pytest.mark.parametrize("style", PagingStyle)
+async def test_a_record_longer_than_a_chunk_is_read_in_parts(opened: Opened, style: PagingStyle) -> None:
     async with opened(items(40, chars={17: 60_000}), style=style) as http:
         outcome = await http.call()
     assert outcome.coverage.read_by_model == 40
@@ -273,7 +275,7 @@ async def test_a_record_longer_than_a_chunk_is_read_in_parts(opened: Opened, sty
 
 
 @pytest.mark.parametrize("style", PAGED)
-async def test_the_first_n_suffice_where_that_was_asked(opened: Opened, style: Style) -> None:
+async def test_the_first_n_suffice_where_that_was_asked(opened: Opened, style: PagingStyle) -> None:
     async with opened(style=style) as http:
         outcome = await http.call(at_most=70)
     assert ids(outcome) == list(range(70))
@@ -283,7 +285,7 @@ async def test_the_first_n_suffice_where_that_was_asked(opened: Opened, style: S
 
 
 @pytest.mark.parametrize("style", PAGED)
-async def test_a_budget_that_ends_in_mid_call_keeps_what_came(opened: Opened, style: Style) -> None:
+async def test_a_budget_that_ends_in_mid_call_keeps_what_came(opened: Opened, style: PagingStyle) -> None:
     async with opened(style=style, limits=Limits(requests=5), concurrency=1) as http:
         outcome = await http.call()
     assert 0 < len(ids(outcome)) < N

@@ -23,7 +23,7 @@ from runax_cli.models.base import ByteCounter, ScriptedModel
 from runax_cli.models.tokens import CalibratedCounter
 from runax_cli.runtime.runtime import REDUCER_PROMPTS
 
-SERVER = (sys.executable, "-m", "mock_api.mcp_raw")
+SERVER = (sys.executable, "-m", "mock_api.mcp_faulty_server")
 ROOT = str(Path(__file__).parents[3])
 WAYS = pytest.mark.parametrize("way", ["stdio", "stdio stateless", "http", "http sse", "http stateless"])
 N = 261

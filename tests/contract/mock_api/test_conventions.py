@@ -12,25 +12,25 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from mock_api.app import create_app
 from mock_api.conventions import (
-    SPELLINGS,
+    CONVENTIONS,
     Collection,
-    Lie,
-    Log,
-    Style,
+    ConventionName,
+    PagingFault,
+    RequestLog,
+    all_conventions,
     create_conventions_app,
-    every_style,
-    lies_of,
+    faults_of,
     record_id,
 )
-from mock_api.conventions.page import spelling_of
-from mock_api.conventions.spelling import Addressing, Marker, Spelling
+from mock_api.conventions.request import spec_of
+from mock_api.conventions.spec import Addressing, ConventionSpec, NextMarker
 
 UNUSUAL = {"offset": "ab_satz", "limit": "hoechstens", "page": "blatt", "cursor": "merker", "total": "gesamt"}
 MOST_PAGES = 60
 
 
 @asynccontextmanager
-async def client_of(*collections: Collection, log: Log | None = None) -> AsyncIterator[httpx2.AsyncClient]:
+async def client_of(*collections: Collection, log: RequestLog | None = None) -> AsyncIterator[httpx2.AsyncClient]:
     transport = httpx2.ASGITransport(app=create_conventions_app(collections, log=log))
     async with httpx2.AsyncClient(transport=transport, base_url="http://mock") as client:
         yield client
@@ -58,7 +58,7 @@ class Walker:
 
     def __init__(self, client: httpx2.AsyncClient, collection: Collection, size: int) -> None:
         self.client, self.collection, self.size = client, collection, size
-        self.spelling: Spelling = spelling_of(collection)
+        self.spelling: ConventionSpec = spec_of(collection)
         self.ids: list[int] = []
         self.pages: list[list[int]] = []
 
@@ -70,7 +70,7 @@ class Walker:
         return self.ids
 
     async def _go(self, following: Any, arguments: dict[str, Any]) -> httpx2.Response:
-        if isinstance(following, str) and self.spelling.marker not in (Marker.TOKEN, Marker.NONE):
+        if isinstance(following, str) and self.spelling.marker not in (NextMarker.TOKEN, NextMarker.NONE):
             return self._kept(await self.client.get(following))
         if self.spelling.next_route:
             path = f"{self.collection.path}/{self.spelling.next_route}"
@@ -93,19 +93,19 @@ class Walker:
     def _following(self, response: httpx2.Response) -> Any:
         body, spelling = response.json(), self.spelling
         match spelling.marker:
-            case Marker.LINK_HEADER:
+            case NextMarker.LINK_HEADER:
                 return response.links.get("next", {}).get("url")
-            case Marker.URL_HEADER:
+            case NextMarker.URL_HEADER:
                 return response.headers.get(spelling.next or "")
-            case Marker.LINKS_LIST:
+            case NextMarker.LINKS_LIST:
                 return next((link["href"] for link in body["links"] if link["rel"] == "next"), None)
-            case Marker.NONE:
+            case NextMarker.NONE:
                 return self._counted() if self.pages[-1] else None
             case _ if spelling.next_route:
                 return member(body, spelling.next or "") if self.pages[-1] else None
             case _:
                 url = member(body, spelling.next or "") or None
-                return urljoin(str(response.url), url) if url and spelling.marker is not Marker.TOKEN else url
+                return urljoin(str(response.url), url) if url and spelling.marker is not NextMarker.TOKEN else url
 
     def _counted(self) -> Any:
         match self.spelling.addressing:
@@ -123,7 +123,7 @@ class Walker:
                 return None
 
 
-@pytest.mark.parametrize("style", Style)
+@pytest.mark.parametrize("style", ConventionName)
 @pytest.mark.parametrize(
     "settings",
     [
@@ -135,43 +135,45 @@ class Walker:
     ],
     ids=["plain", "empty", "clamped", "capped", "renamed"],
 )
-async def test_every_convention_leads_to_every_record_once(style: Style, settings: dict[str, Any]) -> None:
-    collection = Collection(style=style, **settings)
+async def test_every_convention_leads_to_every_record_once(style: ConventionName, settings: dict[str, Any]) -> None:
+    collection = Collection(convention=style, **settings)
     async with client_of(collection) as client:
         ids = await Walker(client, collection, 10).walk()
     assert sorted(ids) == list(collection.ids())
 
 
-@pytest.mark.parametrize("style", Style)
-async def test_the_callers_own_argument_selects_on_every_page(style: Style) -> None:
-    collection = Collection(style=style, total=50)
+@pytest.mark.parametrize("style", ConventionName)
+async def test_the_callers_own_argument_selects_on_every_page(style: ConventionName) -> None:
+    collection = Collection(convention=style, total=50)
     async with client_of(collection) as client:
         ids = await Walker(client, collection, 10).walk(kind="odd")
     assert sorted(ids) == list(collection.ids("odd"))
     assert len(ids) == 25
 
 
-def _walkable(lie: Lie) -> list[Style]:
-    return [style for style in Style if lie in lies_of(style)]
+def _walkable(lie: PagingFault) -> list[ConventionName]:
+    return [style for style in ConventionName if lie in faults_of(style)]
 
 
-ENDLESS = {Lie.ENDLESS_CURSOR, Lie.EMPTY_FOR_EVER, Lie.SAME_MARKER, Lie.ABA_CYCLE}
+ENDLESS = {PagingFault.ENDLESS_CURSOR, PagingFault.EMPTY_FOR_EVER, PagingFault.SAME_MARKER, PagingFault.ABA_CYCLE}
 
 
-@pytest.mark.parametrize("style", [style for style in Style if Lie.ENDLESS_CURSOR in lies_of(style)])
+@pytest.mark.parametrize("style", [style for style in ConventionName if PagingFault.ENDLESS_CURSOR in faults_of(style)])
 @pytest.mark.parametrize("lie", sorted(ENDLESS))
-async def test_an_endless_walk_does_not_end_by_itself(style: Style, lie: Lie) -> None:
-    collection = Collection(style=style, total=45, lie=lie)
+async def test_an_endless_walk_does_not_end_by_itself(style: ConventionName, lie: PagingFault) -> None:
+    collection = Collection(convention=style, total=45, fault=lie)
     async with client_of(collection) as client:
         walker = Walker(client, collection, 10)
         await walker.walk()
     assert len(walker.pages) == MOST_PAGES
-    assert (set(walker.ids) == set(collection.ids())) is (lie in {Lie.ENDLESS_CURSOR, Lie.EMPTY_FOR_EVER})
+    assert (set(walker.ids) == set(collection.ids())) is (
+        lie in {PagingFault.ENDLESS_CURSOR, PagingFault.EMPTY_FOR_EVER}
+    )
 
 
-@pytest.mark.parametrize("style", _walkable(Lie.OVERLAPPING_PAGES))
-async def test_overlapping_pages_begin_with_the_last_record_of_the_page_before(style: Style) -> None:
-    collection = Collection(style=style, total=45, lie=Lie.OVERLAPPING_PAGES)
+@pytest.mark.parametrize("style", _walkable(PagingFault.OVERLAPPING_PAGES))
+async def test_overlapping_pages_begin_with_the_last_record_of_the_page_before(style: ConventionName) -> None:
+    collection = Collection(convention=style, total=45, fault=PagingFault.OVERLAPPING_PAGES)
     async with client_of(collection) as client:
         walker = Walker(client, collection, 10)
         await walker.walk()
@@ -179,9 +181,9 @@ async def test_overlapping_pages_begin_with_the_last_record_of_the_page_before(s
     assert len(walker.ids) > len(set(walker.ids))
 
 
-@pytest.mark.parametrize("style", _walkable(Lie.PAGING_IGNORED))
-async def test_paging_ignored_gives_the_first_page_again(style: Style) -> None:
-    collection = Collection(style=style, total=45, lie=Lie.PAGING_IGNORED)
+@pytest.mark.parametrize("style", _walkable(PagingFault.PAGING_IGNORED))
+async def test_paging_ignored_gives_the_first_page_again(style: ConventionName) -> None:
+    collection = Collection(convention=style, total=45, fault=PagingFault.PAGING_IGNORED)
     async with client_of(collection) as client:
         walker = Walker(client, collection, 10)
         await walker.walk()
@@ -189,67 +191,67 @@ async def test_paging_ignored_gives_the_first_page_again(style: Style) -> None:
     assert all(page == walker.pages[0] for page in walker.pages)
 
 
-@pytest.mark.parametrize("style", _walkable(Lie.SHORT_PAGES))
-async def test_short_pages_hold_fewer_than_asked_while_more_follow(style: Style) -> None:
-    collection = Collection(style=style, total=45, lie=Lie.SHORT_PAGES)
+@pytest.mark.parametrize("style", _walkable(PagingFault.SHORT_PAGES))
+async def test_short_pages_hold_fewer_than_asked_while_more_follow(style: ConventionName) -> None:
+    collection = Collection(convention=style, total=45, fault=PagingFault.SHORT_PAGES)
     async with client_of(collection) as client:
         walker = Walker(client, collection, 10)
         ids = await walker.walk()
     assert 0 < len(walker.pages[0]) < 10
-    is_lost = SPELLINGS[style].addressing is Addressing.PAGE
+    is_lost = CONVENTIONS[style].addressing is Addressing.PAGE
     assert (sorted(ids) == list(collection.ids())) is not is_lost
 
 
-@pytest.mark.parametrize("style", _walkable(Lie.FOREIGN_NEXT))
-async def test_a_foreign_next_names_another_host(style: Style) -> None:
-    collection = Collection(style=style, total=45, lie=Lie.FOREIGN_NEXT)
+@pytest.mark.parametrize("style", _walkable(PagingFault.FOREIGN_NEXT))
+async def test_a_foreign_next_names_another_host(style: ConventionName) -> None:
+    collection = Collection(convention=style, total=45, fault=PagingFault.FOREIGN_NEXT)
     async with client_of(collection) as client:
         response = await client.get(collection.path)
         told = response.text + str(response.headers)
     assert urlsplit(collection.foreign).netloc in told
 
 
-@pytest.mark.parametrize("style", _walkable(Lie.DROPPED_ARGUMENTS))
-async def test_dropped_arguments_make_later_pages_unselected(style: Style) -> None:
-    collection = Collection(style=style, total=45, lie=Lie.DROPPED_ARGUMENTS)
+@pytest.mark.parametrize("style", _walkable(PagingFault.DROPPED_ARGUMENTS))
+async def test_dropped_arguments_make_later_pages_unselected(style: ConventionName) -> None:
+    collection = Collection(convention=style, total=45, fault=PagingFault.DROPPED_ARGUMENTS)
     async with client_of(collection) as client:
         ids = await Walker(client, collection, 10).walk(kind="odd")
     assert not set(ids) <= set(collection.ids("odd"))
 
 
 async def test_the_log_tells_what_was_given_out() -> None:
-    log, collection = Log(), Collection(style=Style.OFFSET, total=30)
+    log, collection = RequestLog(), Collection(convention=ConventionName.OFFSET, total=30)
     async with client_of(collection, log=log) as client:
         ids = await Walker(client, collection, 10).walk()
         refused = await client.get(collection.path, params={"limit": 0})
     assert log.ids == ids
-    assert refused.status_code == log.given[-1].status == 400
-    assert log.given[0].n_bytes > 0
+    assert refused.status_code == log.responses[-1].status == 400
+    assert log.responses[0].n_bytes > 0
 
 
 @pytest.mark.parametrize(
     ("style", "arguments", "path", "expected"),
     [
-        (Style.TOTAL_FLAG, {"include_totals": "true"}, "total", 250),
-        (Style.TOTAL_FLAG, {}, "total", None),
-        (Style.ODATA, {"$count": "true", "$top": 1}, "@odata.count", 250),
-        (Style.META_ONLY, {"meta_only": "true"}, "total_items", 250),
-        (Style.HITS_FLAG, {"resulttype": "hits", "kind": "odd"}, "numberMatched", 125),
-        (Style.SCIM, {"count": 1}, "totalResults", 250),
-        (Style.CONTINUE, {"limit": 1}, "metadata/remainingItemCount", 249),
+        (ConventionName.TOTAL_FLAG, {"include_totals": "true"}, "total", 250),
+        (ConventionName.TOTAL_FLAG, {}, "total", None),
+        (ConventionName.ODATA, {"$count": "true", "$top": 1}, "@odata.count", 250),
+        (ConventionName.META_ONLY, {"meta_only": "true"}, "total_items", 250),
+        (ConventionName.HITS_FLAG, {"resulttype": "hits", "kind": "odd"}, "numberMatched", 125),
+        (ConventionName.SCIM, {"count": 1}, "totalResults", 250),
+        (ConventionName.CONTINUE, {"limit": 1}, "metadata/remainingItemCount", 249),
     ],
 )
 async def test_totals_are_told_where_the_convention_tells_them(
-    style: Style, arguments: dict[str, Any], path: str, expected: int | None
+    style: ConventionName, arguments: dict[str, Any], path: str, expected: int | None
 ) -> None:
-    collection = Collection(style=style)
+    collection = Collection(convention=style)
     async with client_of(collection) as client:
         body = (await client.get(collection.path, params=arguments)).json()
     assert member(body, path) == expected
 
 
 async def test_totals_outside_of_bodies() -> None:
-    collections = every_style(total=250)
+    collections = all_conventions(total=250)
     async with client_of(*collections) as client:
         head = await client.head("/by/header_url")
         counted = (await client.get("/by/count_sibling/count", params={"kind": "odd"})).json()
@@ -264,10 +266,10 @@ async def test_totals_outside_of_bodies() -> None:
     assert refused.status_code == 405
 
 
-@pytest.mark.parametrize("style", Style)
-async def test_answers_fit_the_document(style: Style) -> None:
-    collection = Collection(style=style)
-    method = SPELLINGS[style].method
+@pytest.mark.parametrize("style", ConventionName)
+async def test_answers_fit_the_document(style: ConventionName) -> None:
+    collection = Collection(convention=style)
+    method = CONVENTIONS[style].method
     async with client_of(collection) as client:
         document = (await client.get("/openapi.json")).json()
         response = await client.request(method, collection.path, json={} if method == "POST" else None)
@@ -282,8 +284,8 @@ def test_the_document_is_valid() -> None:
 
 
 async def test_the_window_ends_with_400_or_in_silence() -> None:
-    loud = Collection(style=Style.SEARCH_FROM, total=60, lie=Lie.WINDOW_END, window=40)
-    silent = Collection(style=Style.SCIM, total=60, lie=Lie.SILENT_WINDOW_END, window=40)
+    loud = Collection(convention=ConventionName.SEARCH_FROM, total=60, fault=PagingFault.WINDOW_END, window=40)
+    silent = Collection(convention=ConventionName.SCIM, total=60, fault=PagingFault.SILENT_WINDOW_END, window=40)
     async with client_of(loud, silent) as client:
         refused = await client.get(loud.path, params={"from": 31, "size": 10})
         assert (await client.get(loud.path, params={"from": 30, "size": 10})).status_code == 200
@@ -295,10 +297,10 @@ async def test_the_window_ends_with_400_or_in_silence() -> None:
 
 
 async def test_beside_the_resources_of_the_mock_api_they_need_its_token() -> None:
-    app = create_app((), token="secret", collections=every_style())
+    app = create_app((), token="secret", collections=all_conventions())
     async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app=app), base_url="http://mock") as client:
         refused = await client.get("/by/offset")
         given = await client.get("/by/offset", headers={"Authorization": "Bearer secret"})
         document = (await client.get("/openapi.json", headers={"Authorization": "Bearer secret"})).json()
     assert (refused.status_code, given.status_code) == (401, 200)
-    assert {collection.path for collection in every_style()} <= set(document["paths"])
+    assert {collection.path for collection in all_conventions()} <= set(document["paths"])

@@ -6,9 +6,9 @@ import httpx2
 import pytest
 from mcp import Client
 
-from mock_api.conventions import Collection, Log, Style, create_conventions_app, every_style
-from mock_api.conventions.page import spelling_of
-from mock_api.conventions.tools import create_conventions_mcp
+from mock_api.conventions import Collection, ConventionName, RequestLog, all_conventions, create_conventions_app
+from mock_api.conventions.mcp_tools import create_conventions_mcp
+from mock_api.conventions.request import spec_of
 from mock_api.mcp_server import create_mcp_server
 
 
@@ -19,12 +19,12 @@ async def called(collection: Collection, arguments: dict[str, Any], *, name: str
     return result.structured_content
 
 
-@pytest.mark.parametrize("style", Style)
-async def test_a_tool_gives_what_its_route_gives(style: Style) -> None:
-    collection = Collection(style=style, total=30)
+@pytest.mark.parametrize("style", ConventionName)
+async def test_a_tool_gives_what_its_route_gives(style: ConventionName) -> None:
+    collection = Collection(convention=style, total=30)
     app = create_conventions_app([collection])
     async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app=app), base_url="http://mock") as http:
-        if spelling_of(collection).method == "POST":
+        if spec_of(collection).method == "POST":
             response = await http.post(collection.path, json={"kind": "odd"})
         else:
             response = await http.get(collection.path, params={"kind": "odd"})
@@ -39,7 +39,7 @@ async def test_a_tool_gives_what_its_route_gives(style: Style) -> None:
 async def test_there_is_a_tool_for_every_style_and_for_their_siblings() -> None:
     async with Client(create_conventions_mcp()) as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-    assert {collection.operation for collection in every_style()} <= set(tools)
+    assert {collection.operation for collection in all_conventions()} <= set(tools)
     assert {"count_by_count_sibling", "next_list_by_scroll"} <= set(tools)
     nested = tools["list_by_offset_in_body"].input_schema["properties"]["paging"]["properties"]
     assert set(nested) == {"offset", "limit"}
@@ -47,7 +47,7 @@ async def test_there_is_a_tool_for_every_style_and_for_their_siblings() -> None:
 
 
 async def test_a_scroll_goes_on_by_its_own_tool() -> None:
-    collection, log, ids = Collection(style=Style.SCROLL, total=30), Log(), []
+    collection, log, ids = Collection(convention=ConventionName.SCROLL, total=30), RequestLog(), []
     async with Client(create_conventions_mcp([collection], log=log)) as client:
         page = (await client.call_tool(collection.operation, {"size": 12})).structured_content or {}
         while page["hits"]["hits"]:
@@ -58,7 +58,7 @@ async def test_a_scroll_goes_on_by_its_own_tool() -> None:
 
 
 async def test_members_of_objects_page_a_tool() -> None:
-    collection = Collection(style=Style.OFFSET_IN_BODY, total=30)
+    collection = Collection(convention=ConventionName.OFFSET_IN_BODY, total=30)
     page = await called(collection, {"paging": {"offset": 25, "limit": 10}})
     assert [row["id"] for row in page["data"]["rows"]] == list(collection.ids()[25:])
 
@@ -70,6 +70,6 @@ async def test_what_does_not_exist_is_refused(tool: str, arguments: dict[str, An
 
 
 async def test_beside_the_tools_of_the_mock_server_they_can_be_called() -> None:
-    async with Client(create_mcp_server((), collections=every_style(total=3))) as client:
+    async with Client(create_mcp_server((), collections=all_conventions(total=3))) as client:
         result = await client.call_tool("list_by_offset", {"limit": 2})
     assert (result.structured_content or {})["total"] == 3

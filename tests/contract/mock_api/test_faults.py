@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mock_api.app import create_app, default_resources
-from mock_api.faults import WRONG_BY, Fault, FaultKind, FaultPlan, FaultsInvalid, parse
+from mock_api.faults import TOTAL_ERROR, Fault, FaultKind, FaultPlan, InvalidFaults, parse_faults
 from mock_api.serving import serve
 
 RESOURCES = default_resources()
@@ -33,33 +33,36 @@ def ids(response: httpx2.Response) -> list[int]:
 @given(seed=st.integers(0, 99), number=st.integers(1, 9999), page=st.none() | st.integers(1, 9))
 def test_a_plan_repeats_itself(seed: int, number: int, page: int | None) -> None:
     plans = [FaultPlan(seed=seed, rates={FaultKind.SERVER_ERROR: 0.4}, latency_s=1.0) for _ in range(2)]
-    assert plans[0].fault(number, page=page) == plans[1].fault(number, page=page)
+    assert plans[0].fault_for(number, page=page) == plans[1].fault_for(number, page=page)
     assert plans[0].delay_s(number) == plans[1].delay_s(number)
     assert 0.5 <= plans[0].delay_s(number) <= 1.5
 
 
 def test_rates_are_kept() -> None:
     plan = FaultPlan(seed=1, rates={FaultKind.RATE_LIMITED: 0.2, FaultKind.CUT_BODY: 0.1})
-    seen = Counter(fault.kind for number in range(10_000) if (fault := plan.fault(number)) is not None)
+    seen = Counter(fault.kind for number in range(10_000) if (fault := plan.fault_for(number)) is not None)
     assert seen[FaultKind.RATE_LIMITED] == pytest.approx(2000, rel=0.1)
     assert seen[FaultKind.CUT_BODY] == pytest.approx(1000, rel=0.1)
 
 
 def test_another_seed_fails_other_requests() -> None:
     failing = [
-        {n for n in range(100) if FaultPlan(seed=seed, rates={FaultKind.SERVER_ERROR: 0.3}).fault(n)} for seed in (1, 2)
+        {n for n in range(100) if FaultPlan(seed=seed, rates={FaultKind.SERVER_ERROR: 0.3}).fault_for(n)}
+        for seed in (1, 2)
     ]
     assert failing[0] != failing[1]
 
 
 def test_words_become_a_plan() -> None:
-    plan = parse("rate_limited=0.1, cut_body=0.05,latency=0.2,retry_after=3,dropped_page=2,dropped_page=5", seed=9)
+    plan = parse_faults(
+        "rate_limited=0.1, cut_body=0.05,latency=0.2,retry_after=3,dropped_page=2,dropped_page=5", seed=9
+    )
     assert dict(plan.rates) == {FaultKind.RATE_LIMITED: 0.1, FaultKind.CUT_BODY: 0.05}
     assert (plan.latency_s, plan.retry_after_s, plan.seed) == (0.2, 3.0, 9)
     assert plan.dropped_pages == {2, 5}
     assert plan.only_pages is None
-    assert parse("short_page=1,only_page=3").only_pages == {3}
-    assert parse("") == FaultPlan()
+    assert parse_faults("short_page=1,only_page=3").only_pages == {3}
+    assert parse_faults("") == FaultPlan()
 
 
 @pytest.mark.parametrize(
@@ -67,8 +70,8 @@ def test_words_become_a_plan() -> None:
     [("slow=1", "no fault 'slow'"), ("latency", "needs a number"), ("cut_body=0.6,short_page=0.6", "at most 1")],
 )
 def test_words_that_mean_nothing_are_an_error(text: str, words: str) -> None:
-    with pytest.raises(FaultsInvalid, match=words):
-        parse(text)
+    with pytest.raises(InvalidFaults, match=words):
+        parse_faults(text)
 
 
 async def test_rate_limited_says_when_to_come_back() -> None:
@@ -111,7 +114,7 @@ async def test_a_wrong_total_is_wrong_in_pages_and_in_metadata() -> None:
     page, meta = await fetch(
         always(FaultKind.WRONG_TOTAL), "/tickets?customer_id=4", "/tickets?customer_id=4&meta_only=1"
     )
-    assert page.json()["total"] == meta.json()["total_items"] == 261 + WRONG_BY
+    assert page.json()["total"] == meta.json()["total_items"] == 261 + TOTAL_ERROR
 
 
 async def test_a_dropped_page_fails_however_often_it_is_asked_for() -> None:
@@ -133,7 +136,7 @@ async def test_the_app_does_what_the_plan_says_request_by_request() -> None:
     plan = FaultPlan(seed=5, rates=rates)
     responses = await fetch(plan, *["/payments?limit=1"] * 30)
     status = {FaultKind.RATE_LIMITED: 429, FaultKind.SERVER_ERROR: 500}
-    faults: list[Fault | None] = [plan.fault(number, page=1) for number in range(1, 31)]
+    faults: list[Fault | None] = [plan.fault_for(number, page=1) for number in range(1, 31)]
     assert [response.status_code for response in responses] == [
         status[fault.kind] if fault else 200 for fault in faults
     ]

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mock_api.app import create_app
-from mock_api.data import Resource
-from mock_api.files import DataFileInvalid, open_files
+from mock_api.files import InvalidDataFile, open_files
+from mock_api.resources import Resource
 from mock_api.serving import serve
 
 ROOT = Path(__file__).parents[3]
@@ -130,13 +130,13 @@ def test_whatever_csv_writes_is_read_back_as_text(tmp_path_factory: pytest.TempP
 def test_a_file_that_is_no_records_is_an_error_that_says_where(
     tmp_path: Path, name: str, content: str, words: str
 ) -> None:
-    with pytest.raises(DataFileInvalid, match=words), open_files([write(tmp_path / name, content)]):
+    with pytest.raises(InvalidDataFile, match=words), open_files([write(tmp_path / name, content)]):
         pytest.fail("it was opened")
 
 
 def test_csv_in_another_encoding_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_bytes("město\nžďár\n".encode("cp1250"))
-    with pytest.raises(DataFileInvalid, match="UTF-8"), open_files([tmp_path / "t.csv"]):
+    with pytest.raises(InvalidDataFile, match="UTF-8"), open_files([tmp_path / "t.csv"]):
         pytest.fail("it was opened")
 
 

@@ -11,9 +11,9 @@ import pytest
 from openai import AsyncOpenAI
 
 from mock_api.llm_server import (
+    WireCompletion,
     WireMessage,
     WireRefused,
-    WireReply,
     WireRequest,
     WireSchema,
     WireTool,
@@ -41,13 +41,16 @@ class Endpoint:
 
 @asynccontextmanager
 async def endpoint(
-    reply: WireReply | Callable[[WireRequest], Awaitable[WireReply]], *, token: str | None = None, key: str = "k"
+    reply: WireCompletion | Callable[[WireRequest], Awaitable[WireCompletion]],
+    *,
+    token: str | None = None,
+    key: str = "k",
 ) -> AsyncIterator[Endpoint]:
     requests: list[WireRequest] = []
 
-    async def answer(request: WireRequest) -> WireReply:
+    async def answer(request: WireRequest) -> WireCompletion:
         requests.append(request)
-        return reply if isinstance(reply, WireReply) else await reply(request)
+        return reply if isinstance(reply, WireCompletion) else await reply(request)
 
     async with (
         serve(create_llm_app(answer, token=token), port=0) as base_url,
@@ -56,8 +59,8 @@ async def endpoint(
         yield Endpoint(client, requests)
 
 
-SPOKEN = WireReply(text=LONG, input_tokens=12, output_tokens=34)
-CALLED = WireReply(
+SPOKEN = WireCompletion(text=LONG, input_tokens=12, output_tokens=34)
+CALLED = WireCompletion(
     tool_calls=(
         WireToolCall("list_tickets", '{"customer_id": 4, "note": "' + "x" * 90 + '"}', "call_a"),
         WireToolCall("list_payments", "{broken", "call_b"),
@@ -107,7 +110,7 @@ async def test_responses_streams_tool_calls() -> None:
 
 async def test_a_cut_reply_is_incomplete_in_both_formats_and_both_ways() -> None:
     messages: Any = [{"role": "user", "content": "hello"}]
-    async with endpoint(WireReply(text="half", is_cut=True)) as at:
+    async with endpoint(WireCompletion(text="half", is_cut=True)) as at:
         response = await at.client.responses.create(model="m", input="hello")
         stream = await at.client.responses.create(model="m", input="hello", stream=True)
         events = [event async for event in stream]
@@ -166,7 +169,7 @@ async def test_chat_returns_and_streams_tool_calls() -> None:
 
 
 async def test_usage_that_is_unknown_is_left_out() -> None:
-    async with endpoint(WireReply(text="x")) as at:
+    async with endpoint(WireCompletion(text="x")) as at:
         response = await at.client.responses.create(model="m", input="hello")
         chat = await at.client.chat.completions.create(model="m", messages=[{"role": "user", "content": "hello"}])
     assert response.usage is None
@@ -207,7 +210,7 @@ async def test_both_formats_reach_the_answer_as_one_value() -> None:
     ]
     function: Any = {"name": "list_tickets", "description": "Tickets.", "parameters": PARAMETERS}
     schema: Any = {"name": "findings", "schema": SCHEMA, "strict": True}
-    async with endpoint(WireReply(text='{"word": "ok"}')) as at:
+    async with endpoint(WireCompletion(text='{"word": "ok"}')) as at:
         response = await at.client.responses.create(
             model="m",
             input=items,
@@ -235,7 +238,7 @@ async def test_instructions_are_the_system_message() -> None:
 
 
 async def test_a_refusal_carries_status_code_parameter_and_retry_after() -> None:
-    async def refuse(_request: WireRequest) -> WireReply:
+    async def refuse(_request: WireRequest) -> WireCompletion:
         raise WireRefused("slow down", status=429, code="rate_limit", param="temperature", retry_after_s=1.5)
 
     async with endpoint(refuse) as at:
@@ -262,7 +265,7 @@ async def test_the_right_key_lists_the_model() -> None:
 @pytest.mark.parametrize("path", ["/v1/responses", "/v1/chat/completions"])
 @pytest.mark.parametrize("body", [b"no json", b"[]", b'{"input": 3, "messages": 3}', b'{"input": [{"type": "image"}]}'])
 async def test_a_body_of_another_shape_is_a_400(path: str, body: bytes) -> None:
-    async def answer(_request: WireRequest) -> WireReply:
+    async def answer(_request: WireRequest) -> WireCompletion:
         return SPOKEN
 
     async with serve(create_llm_app(answer), port=0) as base_url, httpx2.AsyncClient() as client:

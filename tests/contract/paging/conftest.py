@@ -13,7 +13,7 @@ from adapters.base import Pagination, PaginationStyle, ToolSource, ToolSpec
 from adapters.clock import Clock, ManualClock
 from adapters.openapi.adapter import OpenApiSource
 from adapters.openapi.settings import OpenApiSettings, ToolOverride
-from mock_api.conventions import Collection, Log, Style, create_conventions_app, record_id
+from mock_api.conventions import Collection, ConventionName, RequestLog, create_conventions_app, record_id
 from mock_api.serving import serve
 from runax_cli.agent import prompts
 from runax_cli.core.budget import Budget, Limits
@@ -40,7 +40,7 @@ class Read:
 
     outcome: CallOutcome
     collection: Collection
-    log: Log
+    log: RequestLog
     sink: CollectingSink
     kind: str | None
 
@@ -77,7 +77,7 @@ class Read:
     def __repr__(self) -> str:
         coverage, missing = self.outcome.coverage, set(self.wanted) - set(self.ids)
         asked = [f"{given.method} {given.url.partition('/by/')[2]} -> {given.status} {len(given.ids)}"
-                 for given in self.log.given]  # fmt: skip
+                 for given in self.log.responses]  # fmt: skip
         return f"{self.collection}\n{coverage}\nmissing {len(missing)} of {len(self.wanted)}\n" + "\n".join(asked[:40])
 
 
@@ -91,7 +91,7 @@ class Bench:
     numbers: Iterator[int] = field(default_factory=count)
 
     async def read(
-        self, collection: Collection, log: Log, *, kind: str | None = None, concurrency: int = 4,
+        self, collection: Collection, log: RequestLog, *, kind: str | None = None, concurrency: int = 4,
         at_most: int | None = None, effective_tokens: int = 16_000, limits: Limits | None = None,
     ) -> Read:  # fmt: skip
         """All records of a collection."""
@@ -134,12 +134,12 @@ def told_by_the_user(collections: Sequence[Collection]) -> dict[str, ToolOverrid
             )
         )
         for collection in collections
-        if collection.style is Style.SCROLL
+        if collection.convention is ConventionName.SCROLL
     }
 
 
 @asynccontextmanager
-async def over_http(folder: Path, *collections: Collection, log: Log) -> AsyncIterator[Bench]:
+async def over_http(folder: Path, *collections: Collection, log: RequestLog) -> AsyncIterator[Bench]:
     """A bench over these collections, served over HTTP."""
     async with serve(create_conventions_app(collections, log=log), port=0) as url:
         settings = OpenApiSettings(
@@ -156,7 +156,7 @@ async def over_http(folder: Path, *collections: Collection, log: Log) -> AsyncIt
 def opened(tmp_path: Path) -> Callable[..., AbstractAsyncContextManager[Bench]]:
     """`over_http` into a folder of the test's own."""
 
-    def over(*collections: Collection, log: Log) -> AbstractAsyncContextManager[Bench]:
+    def over(*collections: Collection, log: RequestLog) -> AbstractAsyncContextManager[Bench]:
         return over_http(tmp_path, *collections, log=log)
 
     return over

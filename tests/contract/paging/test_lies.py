@@ -5,43 +5,43 @@ from typing import Any
 
 import pytest
 
-from mock_api.conventions import Collection, Lie, Log, Style, lies_of
+from mock_api.conventions import Collection, ConventionName, PagingFault, RequestLog, faults_of
 
 N_EACH = 3
 MOST_REQUESTS = 160
 """For at most 120 records by pages of 7 and more: empty pages for ever cost the most."""
 
 
-def drawn(style: Style, lie: Lie, seed: int) -> Collection:
+def drawn(style: ConventionName, lie: PagingFault, seed: int) -> Collection:
     """A collection of several pages. What is silently kept back is missed only where a total is told."""
     draw = random.Random(f"{style}:{lie}:{seed}")
     default = draw.choice([7, 10, 20])
     return Collection(
-        style=style,
-        lie=lie,
+        convention=style,
+        fault=lie,
         name=f"{style}_{lie}_{seed}",
         total=draw.randint(3 * default, 120),
         default_size=default,
         cap=draw.choice([default, 25]),
-        says_total=lie is Lie.SILENT_WINDOW_END or draw.random() < 0.6,
+        says_total=lie is PagingFault.SILENT_WINDOW_END or draw.random() < 0.6,
         window=2 * default,
     )
 
 
-CASES = [(style, lie) for style in Style for lie in sorted(lies_of(style))]
+CASES = [(style, lie) for style in ConventionName for lie in sorted(faults_of(style))]
 
 
-@pytest.mark.parametrize("style", [style for style in Style if lies_of(style)])
-async def test_the_verdict_over_a_server_that_lies_is_true(style: Style, opened: Any) -> None:
-    served = [drawn(style, lie, seed) for lie in sorted(lies_of(style)) for seed in range(N_EACH)]
-    log = Log()
+@pytest.mark.parametrize("style", [style for style in ConventionName if faults_of(style)])
+async def test_the_verdict_over_a_server_that_lies_is_true(style: ConventionName, opened: Any) -> None:
+    served = [drawn(style, lie, seed) for lie in sorted(faults_of(style)) for seed in range(N_EACH)]
+    log = RequestLog()
     async with opened(*served, log=log) as bench:
         for collection in served:
             for kind in (None, "odd"):
-                log.given.clear()
+                log.responses.clear()
                 read = await bench.read(collection, log, kind=kind, concurrency=3)
                 assert not read.says_complete or read.is_whole, read
                 assert read.says_complete or read.codes, read
                 assert len(read.ids) == len(set(read.ids)), read
-                assert set(read.ids) <= set(read.wanted) or collection.lie is Lie.DROPPED_ARGUMENTS, read
-                assert len(log.given) < MOST_REQUESTS, read
+                assert set(read.ids) <= set(read.wanted) or collection.fault is PagingFault.DROPPED_ARGUMENTS, read
+                assert len(log.responses) < MOST_REQUESTS, read

@@ -7,24 +7,24 @@ import pytest
 from adapters.clock import ManualClock
 from adapters.openapi.adapter import OpenApiSource
 from adapters.openapi.settings import OpenApiSettings
-from mock_api.conventions import Collection, Log, Style
-from mock_api.conventions.odd import ODD_SERVICES, create_odd_app
+from mock_api.conventions import Collection, ConventionName, RequestLog
+from mock_api.conventions.unusual_services import UNUSUAL_SERVICES, create_unusual_app
 from mock_api.serving import serve
 
 MOST_REQUESTS = 40
-READABLE = [odd.name for odd in ODD_SERVICES if odd.is_readable]
-LYING = [odd.name for odd in ODD_SERVICES if not odd.is_readable]
+READABLE = [odd.name for odd in UNUSUAL_SERVICES if odd.is_readable]
+LYING = [odd.name for odd in UNUSUAL_SERVICES if not odd.is_readable]
 
 
 async def read(name: str, n: int, bench_over: Any) -> Any:
     """One service of `n` records, read by the adapter that users have."""
     asked: list[str] = []
-    async with serve(create_odd_app(n, asked=asked), port=0) as url:
+    async with serve(create_unusual_app(n, requested_urls=asked), port=0) as url:
         settings = OpenApiSettings(name="odd", document=f"{url}/openapi.json", base_url=url)
         source = await OpenApiSource.open(settings, clock=ManualClock())
         try:
-            collection = Collection(style=Style.SINGLE, name=name, total=n)
-            outcome = (await bench_over(source).read(_Named(collection, name), Log())).outcome
+            collection = Collection(convention=ConventionName.SINGLE, name=name, total=n)
+            outcome = (await bench_over(source).read(_Named(collection, name), RequestLog())).outcome
         finally:
             await source.aclose()
     assert len(asked) <= MOST_REQUESTS, asked

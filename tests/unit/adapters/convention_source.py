@@ -11,10 +11,10 @@ from adapters.base import CallResult, JsonObject, PageAddress, Pagination, Pagin
 from adapters.errors import HttpStatusError
 from adapters.pagination import ResponseSchema, address, detect, first_address, offset_address, read_page
 from adapters.pagination.probe.probe import ProbeResult
-from mock_api.conventions import Collection, Log, Style, record_id
-from mock_api.conventions.document import declared, example, response_schema
-from mock_api.conventions.page import Ask, Refused, Told, spelling_of
-from mock_api.conventions.serving import Server
+from mock_api.conventions import Collection, ConventionName, RequestLog, record_id
+from mock_api.conventions.document import declared_arguments, example_response, response_schema
+from mock_api.conventions.http_app import ConventionServer
+from mock_api.conventions.request import ConventionRequest, ConventionResponse, RequestRejected, spec_of
 
 HOST = "https://things.example"
 LIMIT_OF_REQUESTS = 1500
@@ -28,15 +28,15 @@ class ConventionSource:
     own: JsonObject = field(default_factory=dict)
     sent: list[PageAddress | None] = field(default_factory=list)
     n_bytes: int = 0
-    server: Server = field(default_factory=lambda: Server(Log()))
+    server: ConventionServer = field(default_factory=lambda: ConventionServer(RequestLog()))
 
     @property
     def pagination(self) -> Pagination:
         """As the document makes it out to be; what needs words or other operations of the document is added."""
-        spelling = spelling_of(self.collection)
-        arguments = {each.path: each.schema for each in declared(self.collection)}
+        spelling = spec_of(self.collection)
+        arguments = {each.path: each.schema for each in declared_arguments(self.collection)}
         found = detect(arguments, response=self.shape)
-        if self.collection.style is Style.RELAY:
+        if self.collection.convention is ConventionName.RELAY:
             found = replace(found, convention=PaginationStyle.CURSOR, position=spelling.position, size=spelling.size)
         if spelling.next_route:
             found = replace(
@@ -52,7 +52,7 @@ class ConventionSource:
     def shape(self) -> ResponseSchema:
         """What the document says of answers."""
         schema = response_schema(self.collection)
-        headers = frozenset(name.lower() for name in example(self.collection).headers)
+        headers = frozenset(name.lower() for name in example_response(self.collection).headers)
         return ResponseSchema(dict(_members(schema, "", 3)), headers=headers, is_list=schema.get("type") == "array")
 
     def tool(self, pagination: Pagination | None = None) -> ToolSpec:
@@ -76,26 +76,28 @@ class ConventionSource:
             if not place.url.startswith(HOST):
                 raise AssertionError(place.url)
             url, arguments = place.url, dict(parse_qsl(urlsplit(place.url).query))
-        elif spelling_of(self.collection).method == "GET" and arguments:
+        elif spec_of(self.collection).method == "GET" and arguments:
             url = f"{url}?{urlencode(arguments)}"
-        in_header = {each.path for each in declared(self.collection) if each.place == "header"}
+        in_header = {each.path for each in declared_arguments(self.collection) if each.location == "header"}
         headers = {name: value for name, value in arguments.items() if name in in_header} | dict(place.headers)
         headers = {name.lower(): value for name, value in headers.items()}
         try:
-            told = self.server.told(
-                self.collection, Ask(arguments=arguments, url=url, headers=headers), route=place.operation or ""
+            told = self.server.respond(
+                self.collection,
+                ConventionRequest(arguments=arguments, url=url, headers=headers),
+                route=place.operation or "",
             )
-        except Refused as refused:
+        except RequestRejected as refused:
             raise HttpStatusError(str(refused), source="things", location=url, status=refused.status) from None
         return self._result(told, url, is_head=place.is_head)
 
-    def _result(self, told: Told, url: str, *, is_head: bool) -> CallResult:
+    def _result(self, told: ConventionResponse, url: str, *, is_head: bool) -> CallResult:
         body = orjson.dumps(told.body)
         n_bytes = 0 if is_head else len(body)
         self.n_bytes += n_bytes
         return CallResult(
             payload=None if is_head else orjson.loads(body),
-            location=f"{spelling_of(self.collection).method} {url}",
+            location=f"{spec_of(self.collection).method} {url}",
             headers={name.lower(): value for name, value in told.headers.items()},
             n_bytes=n_bytes,
             status=told.status,

@@ -2,8 +2,8 @@
 
 import pytest
 
-from benchmarks.faults.misbehaviour import Misbehaviour, script_of
-from benchmarks.faults.models import Ran, run_script, run_scripts, table_of
+from benchmarks.faults.model_scripts import Misbehaviour, script_of
+from benchmarks.faults.models import ModelRun, run_script, run_scripts, table_of
 
 FIRST = 1_000
 SHORT = 2 * len(Misbehaviour)
@@ -27,8 +27,8 @@ def test_a_seed_gives_the_same_script_and_the_same_replies() -> None:
 async def test_a_run_that_breaks_a_limit_is_found_out() -> None:
     ran = await run_script(script_of(1))
     assert ran.faults == ()
-    values = {name: getattr(ran, name) for name in Ran.__slots__}
-    assert Ran(**values | {"writes": 1}).faults == ("wrote without leave",)
-    assert Ran(**values | {"seconds": 100.0}).faults
-    assert Ran(**values | {"finished": 2}).faults == ("finished 2 times",)
-    assert Ran(**values | {"result": None, "error": ValueError("x")}).faults == ("raised ValueError: x",)
+    values = {name: getattr(ran, name) for name in ModelRun.__slots__}
+    assert ModelRun(**values | {"writes": 1}).faults == ("wrote without leave",)
+    assert ModelRun(**values | {"seconds": 100.0}).faults
+    assert ModelRun(**values | {"finished": 2}).faults == ("finished 2 times",)
+    assert ModelRun(**values | {"result": None, "error": ValueError("x")}).faults == ("raised ValueError: x",)

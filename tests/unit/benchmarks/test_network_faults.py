@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.faults.network import QUESTIONS, Disturbed, run_plan, run_plans, table_of
-from benchmarks.faults.plans import Distortion, Mishap, plan_of
+from benchmarks.faults.network import QUESTIONS, NetworkRun, run_plan, run_plans, table_of
+from benchmarks.faults.network_plans import DataFault, NetworkFault, plan_of
 from runax_cli.core.results import Coverage, RunStatus
 
 FIRST, SHORT = 5_000, 26
@@ -15,7 +15,7 @@ CHEAP = 3
 @pytest.mark.timeout(240)
 async def test_every_run_is_like_the_undisturbed_one_or_says_what_is_missing() -> None:
     runs = await run_plans(range(FIRST, FIRST + SHORT), questions=CHEAP)
-    assert {kind for run in runs for kind in run.plan.kinds} == {*Mishap, *Distortion}
+    assert {kind for run in runs for kind in run.plan.kinds} == {*NetworkFault, *DataFault}
     assert sum(len(run.met) for run in runs) > SHORT
     assert any(run.is_whole for run in runs if run.met)
     assert any(not run.is_whole for run in runs)
@@ -33,26 +33,28 @@ def test_a_seed_gives_the_same_plan_and_the_same_mishaps() -> None:
 
 def test_nothing_is_withheld_where_nothing_would_show_it() -> None:
     plans = [plan_of(seed, questions=1) for seed in range(500)]
-    hidden = {Distortion.SHORT_PAGE, Distortion.EMPTY_PAGE, Distortion.WRONG_TOTAL, Distortion.LOW_TOTAL}
+    hidden = {DataFault.SHORT_PAGE, DataFault.EMPTY_PAGE, DataFault.WRONG_TOTAL, DataFault.LOW_TOTAL}
     assert all(plan.has_total for plan in plans if hidden & set(plan.kinds))
-    assert {kind for plan in plans for kind in plan.kinds} == {*Mishap, *Distortion}
+    assert {kind for plan in plans for kind in plan.kinds} == {*NetworkFault, *DataFault}
 
 
 async def test_a_run_that_is_silently_wrong_is_found_out() -> None:
-    plan = next(plan for plan in (plan_of(seed, questions=1) for seed in range(99)) if plan.kinds == (Mishap.DRIP,))
+    plan = next(
+        plan for plan in (plan_of(seed, questions=1) for seed in range(99)) if plan.kinds == (NetworkFault.DRIP,)
+    )
     run = await run_plan(plan)
     assert (run.faults, run.is_whole, run.is_silent) == ((), True, False)
     assert run.result is not None
     fewer = run.result.coverage.model_copy(update={"records_read": 3})
     half = Coverage(records_read=3, records_total=13, is_complete=False)
     unwhole = {"status": RunStatus.INCOMPLETE, "exit_code": 7, "coverage": half}
-    values = {name: getattr(run, name) for name in Disturbed.__slots__}
+    values = {name: getattr(run, name) for name in NetworkRun.__slots__}
     for changes, words in (
         ({"answer": "something else"}, "silently says"),
         ({"coverage": fewer}, "silently says"),
         (unwhole, "gives no reason"),
         (unwhole | {"exit_code": 0}, "with the code 0"),
     ):
-        wrong = Disturbed(**values | {"result": run.result.model_copy(update=changes)})
+        wrong = NetworkRun(**values | {"result": run.result.model_copy(update=changes)})
         assert any(words in fault for fault in wrong.faults), changes
     assert replace(run, result=None, error=ValueError("x")).faults == ("raised ValueError: x",)

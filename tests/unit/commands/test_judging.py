@@ -4,7 +4,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from mockdata.questions import Expectation, Kind, Question
+from mockdata.questions import Expectation, Question, QuestionKind
 from runax_cli.commands.smoke import QuestionOutcome, QuestionVerdict, exit_code, judge, junit
 from runax_cli.core.exit_codes import ExitCode
 from runax_cli.core.results import (
@@ -20,7 +20,7 @@ from runax_cli.core.results import (
 
 QUESTION = Question(
     id="q",
-    kind=Kind.NEEDLE,
+    kind=QuestionKind.NEEDLE,
     question="Which?",
     expect=Expectation(
         must_contain=("STORK-1",),

@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from mockdata import generate, questions
-from mockdata.questions import Kind, Question
+from mockdata.questions import Question, QuestionKind
 from mockdata.tables import Table, tables
 from runax_cli.executor.strategy import COUNTED_BY_EYE
 
@@ -20,19 +20,19 @@ FEWEST_BYTES, MOST_BYTES = 1.9, 3.6
 
 
 def test_the_kept_files_are_what_the_generator_computes() -> None:
-    assert generate.stale() == []
+    assert generate.stale_files() == []
 
 
 def test_a_changed_file_is_noticed_and_written_anew(tmp_path: Path) -> None:
     generate.write(tmp_path)
-    assert generate.stale(tmp_path) == []
+    assert generate.stale_files(tmp_path) == []
     (tmp_path / "questions.yaml").write_text("questions: []")
-    assert generate.stale(tmp_path) == ["questions.yaml"]
+    assert generate.stale_files(tmp_path) == ["questions.yaml"]
 
 
 def test_every_kind_of_question_is_asked_and_ids_are_unique() -> None:
     assert len(ASKED) >= 12
-    assert {question.kind for question in ASKED} == set(Kind)
+    assert {question.kind for question in ASKED} == set(QuestionKind)
     assert Counter(question.id for question in ASKED).most_common(1)[0][1] == 1
 
 
@@ -69,7 +69,9 @@ def test_the_strategy_named_leaves_no_doubt(question: Question) -> None:
             pytest.fail(other)
 
 
-@pytest.mark.parametrize("question", [each for each in ASKED if each.kind is Kind.EMPTY], ids=lambda each: each.id)
+@pytest.mark.parametrize(
+    "question", [each for each in ASKED if each.kind is QuestionKind.EMPTY], ids=lambda each: each.id
+)
 def test_an_empty_result_expects_no_records(question: Question) -> None:
     assert (question.expect.records_read, question.expect.records_total) == (0, 0)
     assert question.expect.must_not_contain

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mockdata import tickets
-from mockdata.bank import words
 from mockdata.generate import record
 from mockdata.needles import NEEDLES
+from mockdata.sentences import words
 from mockdata.tables import DEFAULT_SEED, tables
 
 RESOURCES = ("customers", "tickets", "payments", "messages", "events")
@@ -127,7 +127,7 @@ def test_a_ticket_does_not_say_the_same_sentence_twice() -> None:
 
 
 def test_tickets_are_in_the_order_of_their_creation() -> None:
-    frames = [tickets.frame(DEFAULT_SEED, n) for n in range(1, tickets.layout(DEFAULT_SEED).total + 1)]
+    frames = [tickets.facts_of(DEFAULT_SEED, n) for n in range(1, tickets.ownership(DEFAULT_SEED).total + 1)]
     assert [frame.created_at for frame in frames] == sorted(frame.created_at for frame in frames)
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockdata.layout import Layout
+from mockdata.ownership import Ownership
 from mockdata.tables import tables
 
 TABLES = tables()
@@ -15,7 +15,7 @@ TABLES = tables()
 
 @given(counts=st.lists(st.integers(0, 30), min_size=1, max_size=40).filter(any), seed=st.integers(0, 10**6))
 def test_a_layout_gives_every_record_to_one_owner(counts: list[int], seed: int) -> None:
-    layout = Layout(counts, seed=seed)
+    layout = Ownership(counts, seed=seed)
     own = [layout.of(owner) for owner in range(1, len(counts) + 1)]
     assert [len(numbers) for numbers in own] == counts
     assert sorted(number for numbers in own for number in numbers) == list(range(1, layout.total + 1))

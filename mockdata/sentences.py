@@ -28,7 +28,7 @@ class Category:
 
 
 @dataclass(frozen=True, slots=True)
-class Bank:
+class SentenceBank:
     """All sentences of one language."""
 
     language: Language
@@ -51,41 +51,41 @@ class Bank:
 @cache
 def words() -> dict[str, Any]:
     """Names, places and devices."""
-    known: dict[str, Any] = _frozen(_read("words"))
+    known: dict[str, Any] = _freeze(_load_yaml("words"))
     return known
 
 
 @cache
-def bank(language: Language) -> Bank:
+def sentence_bank(language: Language) -> SentenceBank:
     """The sentences of one language."""
-    raw = _frozen(_read(language))
+    raw = _freeze(_load_yaml(language))
     categories = {name: Category(**sentences) for name, sentences in raw.pop("categories").items()}
-    return Bank(language=language, categories=categories, **raw)
+    return SentenceBank(language=language, categories=categories, **raw)
 
 
-def _read(name: str) -> dict[str, Any]:
+def _load_yaml(name: str) -> dict[str, Any]:
     text = (files("mockdata") / "texts" / f"{name}.yaml").read_text(encoding="utf-8")
     content: dict[str, Any] = yaml.load(text, Loader=yaml.CSafeLoader)  # safe, and ten times as fast
     return content
 
 
-def _frozen(value: Any) -> Any:
+def _freeze(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _frozen(item) for key, item in value.items()}
-    return tuple(map(_frozen, value)) if isinstance(value, list) else value
+        return {key: _freeze(item) for key, item in value.items()}
+    return tuple(map(_freeze, value)) if isinstance(value, list) else value
 
 
-def day_in_words(moment: datetime, language: Language) -> str:
+def format_date(moment: datetime, language: Language) -> str:
     """A date as it is written in a letter."""
     if language == "cs":
         return f"{moment.day}. {moment.month}. {moment.year}"
     return f"{moment.day} {_MONTHS[moment.month - 1]} {moment.year}"
 
 
-class Slots(dict[str, str]):
+class SlotFiller(dict[str, str]):
     """Facts of one text by slot name; what is not among them is drawn anew at every use."""
 
-    def __init__(self, facts: dict[str, str], *, chance: random.Random, bank: Bank, around: datetime) -> None:
+    def __init__(self, facts: dict[str, str], *, chance: random.Random, bank: SentenceBank, around: datetime) -> None:
         super().__init__(facts)
         self._chance, self._bank, self._around = chance, bank, around
         self._used: set[str] = set()
@@ -119,7 +119,7 @@ class Slots(dict[str, str]):
     def _moment(self, name: str) -> str:
         if name != "date":
             raise KeyError(name)
-        return day_in_words(self._around + timedelta(days=self._chance.randint(-12, 20)), self._bank.language)
+        return format_date(self._around + timedelta(days=self._chance.randint(-12, 20)), self._bank.language)
 
 
 def _number(name: str, chance: random.Random) -> str:

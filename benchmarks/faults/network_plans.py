@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from mock_api.faults import FaultKind, FaultPlan
-from mock_api.paging import Style
+from mock_api.pagination import PagingStyle
 
 API, MODEL = "api", "model"
 MOST_LATENCY_S = 0.01
 
 
-class Mishap(StrEnum):
+class NetworkFault(StrEnum):
     """What happens to one exchange on the wire."""
 
     TOO_MANY = "429 with seconds"
@@ -35,7 +35,7 @@ class Mishap(StrEnum):
     HANG = "no answer"
 
 
-class Distortion(StrEnum):
+class DataFault(StrEnum):
     """What the API does to the data of a page. By name as the mock API knows them."""
 
     SHORT_PAGE = "short_page"
@@ -47,10 +47,10 @@ class Distortion(StrEnum):
     DROPPED_PAGE = "dropped_page"
 
 
-WITHHOLDING = frozenset({Distortion.SHORT_PAGE, Distortion.EMPTY_PAGE})
+WITHHOLDING = frozenset({DataFault.SHORT_PAGE, DataFault.EMPTY_PAGE})
 """Without a total, nothing shows these."""
-_TOTAL = frozenset({Distortion.WRONG_TOTAL, Distortion.LOW_TOTAL})
-_BY_PAGE = frozenset({Distortion.DROPPED_PAGE})
+_TOTAL = frozenset({DataFault.WRONG_TOTAL, DataFault.LOW_TOTAL})
+_BY_PAGE = frozenset({DataFault.DROPPED_PAGE})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,16 +59,16 @@ class NetworkPlan:
 
     seed: int
     question: int
-    style: Style
+    style: PagingStyle
     max_limit: int
     has_total: bool
     has_metadata: bool
     api: str
-    kinds: tuple[Mishap | Distortion, ...]
-    rates: Mapping[str, Mapping[Mishap, float]]
+    kinds: tuple[NetworkFault | DataFault, ...]
+    rates: Mapping[str, Mapping[NetworkFault, float]]
     faults: FaultPlan
 
-    def mishap(self, server: str, number: int) -> Mishap | None:
+    def mishap(self, server: str, number: int) -> NetworkFault | None:
         """What happens to the request of that number, from 1, at a server."""
         left = random.Random(f"{self.seed} {server} {number}").random()
         for kind, rate in self.rates[server].items():
@@ -85,15 +85,21 @@ class NetworkPlan:
 def plan_of(seed: int, *, questions: int) -> NetworkPlan:
     """The plan of a seed. The first kind of trouble comes in turns, so that enough plans have all of them."""
     draw = random.Random(f"network {seed}")
-    every: list[Mishap | Distortion] = [*Mishap, *Distortion]
+    every: list[NetworkFault | DataFault] = [*NetworkFault, *DataFault]
     first = every[seed % len(every)]
-    needs_total = not _leaves_a_trace(first, has_total=False)
-    styles = [Style.OFFSET, Style.PAGE, Style.LINK, Style.NEXT_URL, *([] if needs_total else [Style.CURSOR])]
+    needs_total = not _is_detectable(first, has_total=False)
+    styles = [
+        PagingStyle.OFFSET,
+        PagingStyle.PAGE,
+        PagingStyle.LINK,
+        PagingStyle.NEXT_URL,
+        *([] if needs_total else [PagingStyle.CURSOR]),
+    ]
     style = draw.choice(styles)
-    has_total = style is not Style.CURSOR and (needs_total or draw.random() < 0.75)
+    has_total = style is not PagingStyle.CURSOR and (needs_total or draw.random() < 0.75)
     kinds = {first, *draw.sample(every, draw.randint(0, 3))}
-    shown = tuple(kind for kind in every if kind in kinds and _leaves_a_trace(kind, has_total=has_total))
-    mishaps = [kind for kind in shown if isinstance(kind, Mishap)]
+    shown = tuple(kind for kind in every if kind in kinds and _is_detectable(kind, has_total=has_total))
+    mishaps = [kind for kind in shown if isinstance(kind, NetworkFault)]
     return NetworkPlan(
         seed=seed,
         question=draw.randrange(questions),
@@ -104,34 +110,34 @@ def plan_of(seed: int, *, questions: int) -> NetworkPlan:
         api=draw.choice(["chat", "responses"]),
         kinds=shown,
         rates={server: {kind: _rate(kind, draw) for kind in mishaps} for server in (API, MODEL)},
-        faults=_faults(seed, [kind for kind in shown if isinstance(kind, Distortion)], draw),
+        faults=_faults(seed, [kind for kind in shown if isinstance(kind, DataFault)], draw),
     )
 
 
-def _leaves_a_trace(kind: Mishap | Distortion, *, has_total: bool) -> bool:
+def _is_detectable(kind: NetworkFault | DataFault, *, has_total: bool) -> bool:
     return has_total or kind not in WITHHOLDING | _TOTAL
 
 
-def _rate(kind: Mishap, draw: random.Random) -> float:
+def _rate(kind: NetworkFault, draw: random.Random) -> float:
     """A server that says nothing costs a whole time limit each time."""
-    return 0.01 if kind is Mishap.HANG else draw.choice([0.02, 0.05, 0.1, 0.2])
+    return 0.01 if kind is NetworkFault.HANG else draw.choice([0.02, 0.05, 0.1, 0.2])
 
 
-def _chance(kind: Distortion, draw: random.Random) -> float:
+def _chance(kind: DataFault, draw: random.Random) -> float:
     """A total may be wrong each time; what is wrong with all pages each time is another kind of data, and no fault."""
     return draw.choice([0.2, 1.0]) if kind in _TOTAL else draw.choice([0.1, 0.2, 0.4])
 
 
-def _together(rates: dict[FaultKind, float]) -> dict[FaultKind, float]:
+def _normalize(rates: dict[FaultKind, float]) -> dict[FaultKind, float]:
     """The same chances, together at most certain."""
     whole = max(1.0, sum(rates.values()))
     return {kind: rate / whole for kind, rate in rates.items()}
 
 
-def _faults(seed: int, kinds: list[Distortion], draw: random.Random) -> FaultPlan:
-    is_dropping = Distortion.DROPPED_PAGE in kinds
+def _faults(seed: int, kinds: list[DataFault], draw: random.Random) -> FaultPlan:
+    is_dropping = DataFault.DROPPED_PAGE in kinds
     return FaultPlan(
         seed=seed,
-        rates=_together({FaultKind(kind): _chance(kind, draw) for kind in kinds if kind not in _BY_PAGE}),
+        rates=_normalize({FaultKind(kind): _chance(kind, draw) for kind in kinds if kind not in _BY_PAGE}),
         dropped_pages=frozenset({draw.randint(1, 4)}) if is_dropping else frozenset(),
     )

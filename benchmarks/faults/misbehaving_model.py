@@ -10,19 +10,19 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from benchmarks.faults.misbehaviour import Said, Script, Way
+from benchmarks.faults.model_scripts import ModelScript, ReplyDelivery, ScriptedReply
 from runax_cli.models.tokens import O200kCounter
 
-NOTHING = '{"findings": [], "nothing_relevant": true}'
-_BREATH_S = 0.02
+NO_FINDINGS = '{"findings": [], "nothing_relevant": true}'
+_DRIP_INTERVAL_S = 0.02
 _PIECE = 65_536
 
 
 @dataclass(slots=True)
-class WildServer:
+class MisbehavingModelServer:
     """Plays one script. `tokens_in` is what it was sent, `most_out` the longest reply that was allowed it."""
 
-    script: Script
+    script: ModelScript
     requests: int = 0
     left: int = 0
     agent_requests: int = 0
@@ -45,11 +45,11 @@ class WildServer:
         self.tokens_in += tokens
         self.most_out = max(self.most_out, body.get("max_completion_tokens") or body.get("max_tokens") or 0)
         if role != "agent":
-            await _send(writer, _whole(Said(NOTHING), tokens), kind="application/json")
+            await _send(writer, _completion(ScriptedReply(NO_FINDINGS), tokens), kind="application/json")
             return
         said = self.script.says(self.agent_requests, has_tools=bool(body.get("tools")))
         self.agent_requests += 1
-        await _WAYS[said.way](writer, said, tokens)
+        await _SENDERS[said.way](writer, said, tokens)
 
 
 async def _request(reader: asyncio.StreamReader) -> tuple[str, dict[str, Any]]:
@@ -64,18 +64,18 @@ def _tokens(body: dict[str, Any]) -> int:
     return O200kCounter().count(text.encode("utf-8", "replace").decode())
 
 
-def _whole(said: Said, tokens: int) -> bytes:
+def _completion(said: ScriptedReply, tokens: int) -> bytes:
     message = {"role": "assistant", "content": said.text, "tool_calls": _calls(said)}
     choice = {"index": 0, "message": message, "finish_reason": "stop"}
     return json.dumps({"model": "wild", "choices": [choice], "usage": _usage(said, tokens)}).encode()
 
 
-def _usage(said: Said, tokens: int) -> dict[str, int]:
+def _usage(said: ScriptedReply, tokens: int) -> dict[str, int]:
     spoken = len(said.text) + sum(len(name) + len(raw) for name, raw in said.calls)
     return {"prompt_tokens": tokens, "completion_tokens": 1 + spoken // 4}
 
 
-def _calls(said: Said) -> list[dict[str, Any]]:
+def _calls(said: ScriptedReply) -> list[dict[str, Any]]:
     return [
         {"index": index, "id": f"c{index}", "type": "function", "function": {"name": name, "arguments": raw}}
         for index, (name, raw) in enumerate(said.calls)
@@ -102,7 +102,7 @@ async def _send(writer: asyncio.StreamWriter, body: bytes, *, kind: str) -> None
         await writer.drain()
 
 
-async def _streamed(writer: asyncio.StreamWriter, said: Said, tokens: int) -> None:
+async def _send_stream(writer: asyncio.StreamWriter, said: ScriptedReply, tokens: int) -> None:
     pieces = [said.text[start : start + 4096] for start in range(0, len(said.text), 4096)]
     events = [_delta({"content": piece}) for piece in pieces]
     events += [_delta({"tool_calls": [call]}) for call in _calls(said)]
@@ -111,36 +111,36 @@ async def _streamed(writer: asyncio.StreamWriter, said: Said, tokens: int) -> No
     await _send(writer, b"".join(events), kind="text/event-stream")
 
 
-async def _drips(writer: asyncio.StreamWriter, said: Said, _tokens: int) -> None:
+async def _send_slowly(writer: asyncio.StreamWriter, said: ScriptedReply, _tokens: int) -> None:
     await _head(writer, "text/event-stream")
     writer.write(_delta({"content": said.text}))
     while True:
         writer.write(b": still there\n\n")
         await writer.drain()
-        await asyncio.sleep(_BREATH_S)
+        await asyncio.sleep(_DRIP_INTERVAL_S)
 
 
-async def _never_ends(writer: asyncio.StreamWriter, said: Said, _tokens: int) -> None:
+async def _send_endlessly(writer: asyncio.StreamWriter, said: ScriptedReply, _tokens: int) -> None:
     await _head(writer, "text/event-stream")
     while True:
         writer.write(_delta({"content": f"{said.text} "}) * 200)
         await writer.drain()
 
 
-async def _cut(writer: asyncio.StreamWriter, said: Said, _tokens: int) -> None:
+async def _send_cut(writer: asyncio.StreamWriter, said: ScriptedReply, _tokens: int) -> None:
     await _send(writer, _delta({"content": said.text}) + b'data: {"choi', kind="text/event-stream")
 
 
-async def _nonsense(writer: asyncio.StreamWriter, _said: Said, _tokens: int) -> None:
+async def _send_html(writer: asyncio.StreamWriter, _said: ScriptedReply, _tokens: int) -> None:
     await _send(writer, b"<html>busy</html>" * 100, kind="application/json")
 
 
-_WAYS: dict[Way, Callable[[asyncio.StreamWriter, Said, int], Awaitable[None]]] = {
-    Way.WHOLE: _streamed,
-    Way.DRIPS: _drips,
-    Way.NEVER_ENDS: _never_ends,
-    Way.CUT: _cut,
-    Way.NONSENSE: _nonsense,
+_SENDERS: dict[ReplyDelivery, Callable[[asyncio.StreamWriter, ScriptedReply, int], Awaitable[None]]] = {
+    ReplyDelivery.WHOLE: _send_stream,
+    ReplyDelivery.DRIPS: _send_slowly,
+    ReplyDelivery.NEVER_ENDS: _send_endlessly,
+    ReplyDelivery.CUT: _send_cut,
+    ReplyDelivery.NONSENSE: _send_html,
 }
 
 
@@ -165,9 +165,9 @@ class _Connections:
 
 
 @asynccontextmanager
-async def serving(script: Script) -> AsyncIterator[tuple[str, WildServer]]:
+async def serve_script(script: ModelScript) -> AsyncIterator[tuple[str, MisbehavingModelServer]]:
     """The base URL of a server that plays `script`, and what it saw."""
-    wild, open_ones = WildServer(script), _Connections()
+    wild, open_ones = MisbehavingModelServer(script), _Connections()
 
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         open_ones.note(writer)

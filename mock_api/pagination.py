@@ -11,12 +11,12 @@ from enum import StrEnum
 from typing import Any, assert_never
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
-from mock_api.arguments import Argument, JsonObject, Scalar
+from mock_api.arguments import ArgumentSpec, JsonObject, Scalar
 
 DEFAULT_LIMIT = 20
 MAX_LIMIT = 200
 RESERVED = frozenset({"offset", "limit", "meta_only", "page", "per_page", "page_size", "cursor"})
-META_ONLY = Argument(
+META_ONLY = ArgumentSpec(
     name="meta_only",
     kind="boolean",
     default=False,
@@ -24,7 +24,7 @@ META_ONLY = Argument(
 )
 
 
-class Style(StrEnum):
+class PagingStyle(StrEnum):
     """How a resource is divided into pages."""
 
     OFFSET = "offset"
@@ -35,7 +35,7 @@ class Style(StrEnum):
     SINGLE = "single"
 
 
-class CursorInvalid(ValueError):
+class InvalidCursor(ValueError):
     """A cursor that this API did not hand out."""
 
 
@@ -53,7 +53,7 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class PageData:
     """A page that is about to be worded. `records` are anything that the JSON writer takes; `url` is the request's."""
 
     name: str
@@ -66,44 +66,44 @@ class Page:
     total_header: bool = False
 
 
-def arguments(style: Style, *, has_metadata: bool, max_limit: int = MAX_LIMIT) -> tuple[Argument, ...]:
+def style_arguments(style: PagingStyle, *, has_metadata: bool, max_limit: int = MAX_LIMIT) -> tuple[ArgumentSpec, ...]:
     """The arguments of a style as a document shows them."""
     metadata = (META_ONLY,) if has_metadata else ()
     match style:
-        case Style.OFFSET:
+        case PagingStyle.OFFSET:
             return (_offset(), _size("limit", max_limit), *metadata)
-        case Style.PAGE:
+        case PagingStyle.PAGE:
             return (_page_number(), _size("per_page", max_limit), *metadata)
-        case Style.LINK:
+        case PagingStyle.LINK:
             return (_page_number(), _size("per_page", max_limit))
-        case Style.CURSOR:
+        case PagingStyle.CURSOR:
             text = "Cursor of the page, from `next_cursor` of the page before; leave out for the first page."
-            return (Argument(name="cursor", kind="string", description=text), _size("limit", max_limit))
-        case Style.NEXT_URL:
+            return (ArgumentSpec(name="cursor", kind="string", description=text), _size("limit", max_limit))
+        case PagingStyle.NEXT_URL:
             return (_size("page_size", max_limit),)
-        case Style.SINGLE:
+        case PagingStyle.SINGLE:
             return ()
         case _:
             assert_never(style)
 
 
-def undeclared(style: Style) -> tuple[Argument, ...]:
+def hidden_arguments(style: PagingStyle) -> tuple[ArgumentSpec, ...]:
     """Arguments that stand only in URLs which the API itself hands out."""
-    if style is Style.NEXT_URL:
-        return (Argument(name="cursor", kind="string", description="Position, as handed out."),)
+    if style is PagingStyle.NEXT_URL:
+        return (ArgumentSpec(name="cursor", kind="string", description="Position, as handed out."),)
     return ()
 
 
-def _offset() -> Argument:
-    return Argument(name="offset", kind="integer", default=0, minimum=0, description="How many records to skip.")
+def _offset() -> ArgumentSpec:
+    return ArgumentSpec(name="offset", kind="integer", default=0, minimum=0, description="How many records to skip.")
 
 
-def _page_number() -> Argument:
-    return Argument(name="page", kind="integer", default=1, minimum=1, description="Number of the page, from 1.")
+def _page_number() -> ArgumentSpec:
+    return ArgumentSpec(name="page", kind="integer", default=1, minimum=1, description="Number of the page, from 1.")
 
 
-def _size(name: str, max_limit: int) -> Argument:
-    return Argument(
+def _size(name: str, max_limit: int) -> ArgumentSpec:
+    return ArgumentSpec(
         name=name,
         kind="integer",
         default=min(DEFAULT_LIMIT, max_limit),
@@ -113,18 +113,18 @@ def _size(name: str, max_limit: int) -> Argument:
     )
 
 
-def window(style: Style, given: Mapping[str, Scalar | None]) -> Window:
-    """The window that the arguments mean. Raises CursorInvalid."""
+def requested_window(style: PagingStyle, given: Mapping[str, Scalar | None]) -> Window:
+    """The window that the arguments mean. Raises InvalidCursor."""
     match style:
-        case Style.OFFSET:
+        case PagingStyle.OFFSET:
             return Window(_integer(given, "offset"), _integer(given, "limit"))
-        case Style.PAGE | Style.LINK:
+        case PagingStyle.PAGE | PagingStyle.LINK:
             size = _integer(given, "per_page")
             return Window((_integer(given, "page") - 1) * size, size)
-        case Style.CURSOR | Style.NEXT_URL:
-            size = _integer(given, "limit" if style is Style.CURSOR else "page_size")
-            return Window(_start_of(given.get("cursor")), size)
-        case Style.SINGLE:
+        case PagingStyle.CURSOR | PagingStyle.NEXT_URL:
+            size = _integer(given, "limit" if style is PagingStyle.CURSOR else "page_size")
+            return Window(_decode_cursor(given.get("cursor")), size)
+        case PagingStyle.SINGLE:
             return Window(0, None)
         case _:
             assert_never(style)
@@ -135,12 +135,12 @@ def _integer(given: Mapping[str, Scalar | None], name: str) -> int:
     return int(value) if value is not None else 0
 
 
-def cursor_of(start: int) -> str:
+def encode_cursor(start: int) -> str:
     """An opaque name for a position."""
     return base64.urlsafe_b64encode(f"from:{start}".encode()).decode().rstrip("=")
 
 
-def _start_of(cursor: Scalar | None) -> int:
+def _decode_cursor(cursor: Scalar | None) -> int:
     if not cursor:
         return 0
     try:
@@ -149,48 +149,48 @@ def _start_of(cursor: Scalar | None) -> int:
         if word == "from" and int(start) >= 0:
             return int(start)
     except (binascii.Error, ValueError) as error:
-        raise CursorInvalid(f"'{cursor}' is not a cursor of this API") from error
-    raise CursorInvalid(f"'{cursor}' is not a cursor of this API")
+        raise InvalidCursor(f"'{cursor}' is not a cursor of this API") from error
+    raise InvalidCursor(f"'{cursor}' is not a cursor of this API")
 
 
-def body_of(style: Style, page: Page) -> JsonObject | list[Any]:
+def page_body(style: PagingStyle, page: PageData) -> JsonObject | list[Any]:
     """The body of a page in its style."""
     total = {"total": page.total} if page.has_total else {}
     start, size = page.window.start, page.window.size or max(1, page.total)
     match style:
-        case Style.OFFSET:
+        case PagingStyle.OFFSET:
             return {page.name: page.records, **total, "offset": start, "limit": size}
-        case Style.PAGE:
+        case PagingStyle.PAGE:
             pages = {"total_pages": -(-page.total // size)} if page.has_total else {}
             return {page.name: page.records, **total, "page": page.window.page_number, "per_page": size, **pages}
-        case Style.CURSOR:
-            return {page.name: page.records, "next_cursor": cursor_of(start + size) if page.has_more else None}
-        case Style.LINK:
+        case PagingStyle.CURSOR:
+            return {page.name: page.records, "next_cursor": encode_cursor(start + size) if page.has_more else None}
+        case PagingStyle.LINK:
             return page.records
-        case Style.NEXT_URL:
+        case PagingStyle.NEXT_URL:
             count = {"count": page.total} if page.has_total else {}
             return {**count, "next": _next_url(style, page), "results": page.records}
-        case Style.SINGLE:
+        case PagingStyle.SINGLE:
             return {page.name: page.records}
         case _:
             assert_never(style)
 
 
-def headers_of(style: Style, page: Page) -> dict[str, str]:
+def page_headers(style: PagingStyle, page: PageData) -> dict[str, str]:
     """The headers of a page in its style."""
-    counts_in_header = page.total_header or (style is Style.LINK and page.has_total)
+    counts_in_header = page.total_header or (style is PagingStyle.LINK and page.has_total)
     headers = {"X-Total-Count": str(page.total)} if counts_in_header else {}
-    if style is Style.LINK and page.has_more:
+    if style is PagingStyle.LINK and page.has_more:
         headers["Link"] = f'<{_next_url(style, page)}>; rel="next"'
     return headers
 
 
-def _next_url(style: Style, page: Page) -> str | None:
+def _next_url(style: PagingStyle, page: PageData) -> str | None:
     if not page.has_more or page.window.size is None:
         return None
     following = page.window.start + page.window.size
-    if style is Style.NEXT_URL:
-        return with_query(page.url, {"cursor": cursor_of(following), "page_size": page.window.size})
+    if style is PagingStyle.NEXT_URL:
+        return with_query(page.url, {"cursor": encode_cursor(following), "page_size": page.window.size})
     return with_query(page.url, {"page": page.window.page_number + 1, "per_page": page.window.size})
 
 
@@ -201,24 +201,24 @@ def with_query(url: str, changed: Mapping[str, Scalar]) -> str:
     return urlunsplit(parts._replace(query=urlencode([*others, *changed.items()])))
 
 
-def metadata_of(name: str, total: int, tokens: int) -> JsonObject:
+def metadata_body(name: str, total: int, tokens: int) -> JsonObject:
     """The body of a `meta_only` answer."""
     return {"data_path": name, "tokens_estimation": tokens, "total_items": total, "max_page_size": MAX_LIMIT}
 
 
-def body_schema(style: Style, name: str, record: JsonObject) -> JsonObject:
+def body_schema(style: PagingStyle, name: str, record: JsonObject) -> JsonObject:
     """The schema of a page's body; what may be missing (records in a meta_only answer) is not required."""
     records: JsonObject = {"type": "array", "items": record}
-    if style is Style.LINK:
+    if style is PagingStyle.LINK:
         return records
     integer: JsonObject = {"type": "integer"}
     text_or_null: JsonObject = {"anyOf": [{"type": "string"}, {"type": "null"}]}
     meta = {"data_path": {"type": "string"}, "tokens_estimation": integer, "total_items": integer}
-    members: dict[Style, JsonObject] = {
-        Style.OFFSET: {name: records, "total": integer, "offset": integer, "limit": integer, **meta},
-        Style.PAGE: {name: records, "total": integer, "page": integer, "total_pages": integer, **meta},
-        Style.CURSOR: {name: records, "next_cursor": text_or_null},
-        Style.NEXT_URL: {"count": integer, "next": text_or_null, "results": records},
-        Style.SINGLE: {name: records},
+    members: dict[PagingStyle, JsonObject] = {
+        PagingStyle.OFFSET: {name: records, "total": integer, "offset": integer, "limit": integer, **meta},
+        PagingStyle.PAGE: {name: records, "total": integer, "page": integer, "total_pages": integer, **meta},
+        PagingStyle.CURSOR: {name: records, "next_cursor": text_or_null},
+        PagingStyle.NEXT_URL: {"count": integer, "next": text_or_null, "results": records},
+        PagingStyle.SINGLE: {name: records},
     }
     return {"type": "object", "properties": members[style]}

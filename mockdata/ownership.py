@@ -10,7 +10,7 @@ from itertools import accumulate
 from math import gcd
 
 
-class Layout:
+class Ownership:
     """Owner *i* has `counts[i - 1]` records; a bijection spreads them over the numbers 1 to `total`."""
 
     def __init__(self, counts: Iterable[int], *, seed: int) -> None:

@@ -12,14 +12,14 @@ from typing import TypeAlias
 
 import orjson
 
-from mock_api.arguments import Argument, JsonObject, Kind, Scalar
+from mock_api.arguments import ArgumentSpec, JsonObject, Scalar, ScalarType
 from mockdata.tables import Filter, Table
 
 Filters: TypeAlias = Mapping[str, Scalar]
 Positions: TypeAlias = Sequence[int]
 _BYTES_PER_TOKEN = 3.14
-_SAMPLED = 32
-_KEPT_SELECTIONS = 16
+_SAMPLE_SIZE = 32
+_MAX_CACHED_SELECTIONS = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,14 +34,14 @@ class Resource:
     name: str
     description: str
     record_schema: JsonObject
-    filters: tuple[Argument, ...]
+    filters: tuple[ArgumentSpec, ...]
     select: Callable[[Filters], Positions]
     read: Callable[[Positions], list[bytes]]
     singular: str | None = None
     definitions: Mapping[str, JsonObject]
 
 
-def kept(select: Callable[[Filters], Positions]) -> Callable[[Filters], Positions]:
+def memoized_select(select: Callable[[Filters], Positions]) -> Callable[[Filters], Positions]:
     """A `select` that keeps its last results, and lets one thread work where several ask for the same."""
     lock = threading.Lock()
     results: OrderedDict[tuple[tuple[str, Scalar], ...], Positions] = OrderedDict()
@@ -52,18 +52,18 @@ def kept(select: Callable[[Filters], Positions]) -> Callable[[Filters], Position
             if key not in results:
                 results[key] = select(filters)
             results.move_to_end(key)
-            while len(results) > _KEPT_SELECTIONS:
+            while len(results) > _MAX_CACHED_SELECTIONS:
                 results.popitem(last=False)
             return results[key]
 
     return selected
 
 
-def estimated_tokens(resource: Resource, positions: Positions) -> int:
+def estimate_tokens(resource: Resource, positions: Positions) -> int:
     """About how many tokens the records take: bytes of a spread sample, scaled. Within some 10 % for these data."""
     if not positions:
         return 0
-    step = max(1, len(positions) // _SAMPLED)
+    step = max(1, len(positions) // _SAMPLE_SIZE)
     sample = resource.read(positions[::step])
     return round(sum(map(len, sample)) / len(sample) * len(positions) / _BYTES_PER_TOKEN)
 
@@ -88,16 +88,18 @@ def _from_table(table: Table) -> Resource:
         record_schema={"$ref": f"#/components/schemas/{title}"},
         definitions={**definitions, title: schema},
         filters=tuple(map(_argument, table.filters)),
-        select=kept(lambda filters: table.find({name: _plain(value) for name, value in filters.items()})),
+        select=memoized_select(
+            lambda filters: table.find({name: _filter_value(value) for name, value in filters.items()})
+        ),
         read=lambda positions: [dumped(n) for n in positions],
         singular=title.lower(),
     )
 
 
-def _argument(given: Filter) -> Argument:
-    kind: Kind = "integer" if given.is_integer else "string"
-    return Argument(name=given.name, kind=kind, description=given.description, values=given.values)
+def _argument(given: Filter) -> ArgumentSpec:
+    kind: ScalarType = "integer" if given.is_integer else "string"
+    return ArgumentSpec(name=given.name, kind=kind, description=given.description, values=given.values)
 
 
-def _plain(value: Scalar) -> str | int:
+def _filter_value(value: Scalar) -> str | int:
     return value if isinstance(value, str | int) else str(value)

@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 
-class Shape(BaseModel):
+class RecordSchema(BaseModel):
     """A shape has the fields it names and no others."""
 
     model_config = ConfigDict(extra="forbid")
@@ -27,14 +27,14 @@ MessageChannel = Literal["sms", "email", "push", "letter"]
 Direction = Literal["outbound", "inbound"]
 
 
-class Location(Shape):
+class Location(RecordSchema):
     """Where an address lies, in degrees."""
 
     lat: float
     lon: float
 
 
-class Address(Shape):
+class Address(RecordSchema):
     """Where a customer is connected."""
 
     street: str
@@ -45,7 +45,7 @@ class Address(Shape):
     location: Location | None
 
 
-class Tariff(Shape):
+class Tariff(RecordSchema):
     """What a customer pays for; speeds in Mb/s, the fee in CZK a month."""
 
     code: str
@@ -55,7 +55,7 @@ class Tariff(Shape):
     monthly_fee_czk: int
 
 
-class CustomerDevice(Shape):
+class CustomerDevice(RecordSchema):
     """A device at the customer's."""
 
     kind: str
@@ -64,14 +64,14 @@ class CustomerDevice(Shape):
     is_rented: bool
 
 
-class Company(Shape):
+class Company(RecordSchema):
     """The firm that a customer buys for."""
 
     name: str
     registration_number: str
 
 
-class Customer(Shape):
+class Customer(RecordSchema):
     """A customer of the provider."""
 
     id: int
@@ -89,21 +89,21 @@ class Customer(Shape):
     note: str | None
 
 
-class Author(Shape):
+class Author(RecordSchema):
     """Who wrote a message of a ticket."""
 
     role: Literal["agent", "customer"]
     name: str
 
 
-class Attachment(Shape):
+class Attachment(RecordSchema):
     """A file that came with a message."""
 
     name: str
     bytes: int
 
 
-class TicketMessage(Shape):
+class TicketMessage(RecordSchema):
     """One message of a ticket's conversation."""
 
     at: datetime
@@ -112,7 +112,7 @@ class TicketMessage(Shape):
     attachments: list[Attachment]
 
 
-class TicketNote(Shape):
+class TicketNote(RecordSchema):
     """What staff wrote for each other."""
 
     at: datetime
@@ -120,7 +120,7 @@ class TicketNote(Shape):
     text: str
 
 
-class TicketDevice(Shape):
+class TicketDevice(RecordSchema):
     """The device that a ticket is about."""
 
     model: str
@@ -128,7 +128,7 @@ class TicketDevice(Shape):
     firmware: str
 
 
-class Assignee(Shape):
+class Assignee(RecordSchema):
     """Who works on a ticket."""
 
     id: int
@@ -136,21 +136,21 @@ class Assignee(Shape):
     team: str
 
 
-class Resolution(Shape):
+class Resolution(RecordSchema):
     """How a ticket ended."""
 
     summary: str
     resolved_at: datetime
 
 
-class Satisfaction(Shape):
+class Satisfaction(RecordSchema):
     """What the customer thought of it, from 1 (bad) to 5."""
 
     score: int
     comment: str | None
 
 
-class Ticket(Shape):
+class Ticket(RecordSchema):
     """A request to support, with all that was said about it."""
 
     id: int
@@ -174,7 +174,7 @@ class Ticket(Shape):
     satisfaction: Satisfaction | None
 
 
-class PaymentLine(Shape):
+class PaymentLine(RecordSchema):
     """One line of an invoice."""
 
     code: str
@@ -182,7 +182,7 @@ class PaymentLine(Shape):
     amount: float
 
 
-class Refund(Shape):
+class Refund(RecordSchema):
     """Money that was given back."""
 
     refunded_on: date
@@ -190,7 +190,7 @@ class Refund(Shape):
     reason: str
 
 
-class Payment(Shape):
+class Payment(RecordSchema):
     """An invoice and what became of it."""
 
     id: int
@@ -209,14 +209,14 @@ class Payment(Shape):
     note: str | None
 
 
-class Delivery(Shape):
+class Delivery(RecordSchema):
     """How sending a message went."""
 
     status: Literal["delivered", "failed"]
     attempts: int
 
 
-class Message(Shape):
+class Message(RecordSchema):
     """A message between the provider and a customer, outside of tickets."""
 
     id: int
@@ -232,14 +232,14 @@ class Message(Shape):
     attachments: list[str]
 
 
-class Labels(Shape):
+class Labels(RecordSchema):
     """Where on a device something was measured."""
 
     rack: str
     port: int | None
 
 
-class Event(Shape):
+class Event(RecordSchema):
     """What a device of the network reported."""
 
     id: int

@@ -1,7 +1,6 @@
-"""How each convention is spelled: argument names, where records, totals and markers stand in a response.
+"""The shape of one convention: argument names, and where records, totals and markers are in a response.
 
-The shape of one row; the rows are in `table`. Knows nothing of requests. Paths of arguments and members are segments
-joined by "/".
+The conventions themselves are in `table`. Paths of arguments and members are segments joined by "/".
 """
 
 from collections.abc import Mapping
@@ -10,13 +9,13 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
-from mock_api.conventions.style import Names
+from mock_api.conventions.collection import NameMapping
 
 Flag: TypeAlias = tuple[str, bool | str]
 
 
 class Addressing(StrEnum):
-    """What the position argument is."""
+    """What the position argument means."""
 
     NONE = "none"
     OFFSET = "offset"
@@ -28,7 +27,7 @@ class Addressing(StrEnum):
     RANGE = "range"
 
 
-class Marker(StrEnum):
+class NextMarker(StrEnum):
     """How a response points to the next page."""
 
     NONE = "none"
@@ -40,8 +39,8 @@ class Marker(StrEnum):
     LINKS_LIST = "links_list"
 
 
-class Wrap(StrEnum):
-    """What a record is wrapped in."""
+class RecordWrapper(StrEnum):
+    """What each record is wrapped in."""
 
     PLAIN = "plain"
     HIT = "hit"
@@ -49,28 +48,28 @@ class Wrap(StrEnum):
     RESOURCE = "resource"
 
 
-class End(StrEnum):
-    """What the marker is on the last page."""
+class LastMarker(StrEnum):
+    """The value of the marker on the last page."""
 
     ABSENT = "absent"
     NULL = "null"
     EMPTY = "empty"
 
 
-_NOTHING: Mapping[str, Any] = MappingProxyType({})
+_NO_CONSTANTS: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spelling:
+class ConventionSpec:
     """One convention. Members that a convention lacks are None.
 
-    `position` stands in URLs only where `is_position_hidden`. `more` is a member that is true while more follow, or,
-    where `is_more_inverted`, true at the end. `total_flag` is the argument that makes a page tell the total,
-    `figures_flag` the one that asks for the total in place of records.
+    With `is_position_hidden`, `position` appears only in URLs that the API returns. `more` is a member that is true
+    while more records follow, or, with `is_more_inverted`, true at the end. `total_flag` is the argument that adds the
+    total to a page; `total_only_flag` is the one that returns the total in place of records.
     """
 
     addressing: Addressing
-    marker: Marker = Marker.NONE
+    marker: NextMarker = NextMarker.NONE
     method: Literal["GET", "POST"] = "GET"
     position: str | None = None
     size: str | None = "limit"
@@ -78,9 +77,9 @@ class Spelling:
     is_position_hidden: bool = False
     second_position: str | None = None
     records: str = "items"
-    wrap: Wrap = Wrap.PLAIN
+    wrap: RecordWrapper = RecordWrapper.PLAIN
     next: str | None = None
-    end: End = End.NULL
+    end: LastMarker = LastMarker.NULL
     more: str | None = None
     is_more_inverted: bool = False
     total: str | None = None
@@ -92,20 +91,20 @@ class Spelling:
     number: str | None = None
     start: str | None = None
     total_flag: Flag | None = None
-    figures_flag: Flag | None = None
+    total_only_flag: Flag | None = None
     count_path: str | None = None
     next_route: str | None = None
-    constants: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
+    constants: Mapping[str, Any] = field(default_factory=lambda: _NO_CONSTANTS)
 
-    def renamed(self, names: Names) -> "Spelling":
-        """The same with other names, segment by segment."""
+    def renamed(self, names: NameMapping) -> "ConventionSpec":
+        """A copy with other names, replaced one path segment at a time."""
         changed: dict[str, Any] = {}
-        for each in fields(self):
-            value = getattr(self, each.name)
-            if each.name in _PATHS and value is not None:
-                changed[each.name] = _renamed(value, names)
-            if each.name in ("total_flag", "figures_flag") and value is not None:
-                changed[each.name] = (_renamed(value[0], names), value[1])
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if item.name in _PATHS and value is not None:
+                changed[item.name] = _rename_path(value, names)
+            if item.name in ("total_flag", "total_only_flag") and value is not None:
+                changed[item.name] = (_rename_path(value[0], names), value[1])
         return replace(self, **changed)
 
 
@@ -115,5 +114,5 @@ _PATHS = frozenset(
 )
 
 
-def _renamed(path: str, names: Names) -> str:
+def _rename_path(path: str, names: NameMapping) -> str:
     return "/".join(names.get(segment, segment) for segment in path.split("/"))

@@ -16,24 +16,24 @@ from email.utils import formatdate
 import httpx2
 from starlette.types import ASGIApp
 
-from benchmarks.faults.plans import Mishap, NetworkPlan
+from benchmarks.faults.network_plans import NetworkFault, NetworkPlan
 
 _CLEAN = frozenset({"/openapi.json", "/v1/models"})
 _DROPPED = frozenset({"content-length", "transfer-encoding", "connection"})
 _BROKEN = (500, 502, 503, 504)
 _PIECES = 12
-_BREATH_S = 0.002
+_DRIP_INTERVAL_S = 0.002
 
 
 @dataclass(slots=True)
-class RoughWire:
+class FaultyNetwork:
     """One server: the app, and the plan of what goes wrong before its client. `met` are the mishaps, in order."""
 
     app: ASGIApp
     plan: NetworkPlan | None
     server: str
     requests: int = 0
-    met: list[Mishap] = field(default_factory=list)
+    met: list[NetworkFault] = field(default_factory=list)
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One connection, one exchange."""
@@ -59,7 +59,7 @@ class RoughWire:
             await _write(writer, response)
             return
         self.met.append(mishap)
-        await _MISHAPS[mishap](_Exchange(number, response, reader, writer))
+        await _FAULTS[mishap](_Exchange(number, response, reader, writer))
 
 
 async def _request(reader: asyncio.StreamReader) -> tuple[httpx2.Request, str]:
@@ -175,7 +175,7 @@ async def _drip(at: _Exchange) -> None:
     for start in range(0, len(whole), step):
         at.writer.write(whole[start : start + step])
         await at.writer.drain()
-        await asyncio.sleep(_BREATH_S)
+        await asyncio.sleep(_DRIP_INTERVAL_S)
 
 
 async def _hang(at: _Exchange) -> None:
@@ -183,27 +183,29 @@ async def _hang(at: _Exchange) -> None:
     await at.reader.read()
 
 
-_MISHAPS: dict[Mishap, Callable[[_Exchange], Awaitable[None]]] = {
-    Mishap.TOO_MANY: _too_many,
-    Mishap.TOO_MANY_DATE: _too_many_date,
-    Mishap.TOO_MANY_RESET: _too_many_reset,
-    Mishap.BROKEN: _broken,
-    Mishap.RESET_BEFORE: _reset_before,
-    Mishap.RESET_WITHIN: _reset_within,
-    Mishap.CUT: _cut,
-    Mishap.CUT_CHUNKS: _cut_chunks,
-    Mishap.CUT_OPEN: _cut_open,
-    Mishap.CUT_PACKED: _cut_packed,
-    Mishap.NOTHING: _nothing,
-    Mishap.DRIP: _drip,
-    Mishap.HANG: _hang,
+_FAULTS: dict[NetworkFault, Callable[[_Exchange], Awaitable[None]]] = {
+    NetworkFault.TOO_MANY: _too_many,
+    NetworkFault.TOO_MANY_DATE: _too_many_date,
+    NetworkFault.TOO_MANY_RESET: _too_many_reset,
+    NetworkFault.BROKEN: _broken,
+    NetworkFault.RESET_BEFORE: _reset_before,
+    NetworkFault.RESET_WITHIN: _reset_within,
+    NetworkFault.CUT: _cut,
+    NetworkFault.CUT_CHUNKS: _cut_chunks,
+    NetworkFault.CUT_OPEN: _cut_open,
+    NetworkFault.CUT_PACKED: _cut_packed,
+    NetworkFault.NOTHING: _nothing,
+    NetworkFault.DRIP: _drip,
+    NetworkFault.HANG: _hang,
 }
 
 
 @asynccontextmanager
-async def rough(app: ASGIApp, plan: NetworkPlan | None, *, server: str) -> AsyncIterator[tuple[str, RoughWire]]:
+async def serve_with_faults(
+    app: ASGIApp, plan: NetworkPlan | None, *, server: str
+) -> AsyncIterator[tuple[str, FaultyNetwork]]:
     """The base URL of `app` behind a wire with the mishaps of `plan`; without one nothing goes wrong."""
-    wire = RoughWire(app, plan, server)
+    wire = FaultyNetwork(app, plan, server)
     tasks: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
 
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -12,10 +12,10 @@ from enum import StrEnum
 from typing import Any, Protocol
 
 
-class Saying(Protocol):
+class ReplyBuilder(Protocol):
     """How a kind of model speaks."""
 
-    def __call__(self, script: "Script", number: int, draw: random.Random, *, has_tools: bool) -> "Said":
+    def __call__(self, script: "ModelScript", number: int, draw: random.Random, *, has_tools: bool) -> "ScriptedReply":
         """The reply to the request of that number."""
 
 
@@ -49,7 +49,7 @@ class Misbehaviour(StrEnum):
     MIXED = "all of it, at random"
 
 
-class Way(StrEnum):
+class ReplyDelivery(StrEnum):
     """How a reply goes over the wire."""
 
     WHOLE = "whole"
@@ -59,7 +59,7 @@ class Way(StrEnum):
     NONSENSE = "nonsense"
 
 
-ALLOWED: dict[Misbehaviour, frozenset[int]] = {
+ALLOWED_EXIT_CODES: dict[Misbehaviour, frozenset[int]] = {
     Misbehaviour.SAME_CALL: frozenset({6, 7}),
     Misbehaviour.NEW_CALLS: frozenset({6}),
     Misbehaviour.NEAR_DUPLICATES: frozenset({6, 7}),
@@ -83,16 +83,16 @@ ALLOWED: dict[Misbehaviour, frozenset[int]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ScriptedReply:
     """One reply."""
 
     text: str = ""
     calls: tuple[Call, ...] = ()
-    way: Way = Way.WHOLE
+    way: ReplyDelivery = ReplyDelivery.WHOLE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Script:
+class ModelScript:
     """A model that misbehaves, and the limits of the run that meets it."""
 
     seed: int
@@ -103,16 +103,16 @@ class Script:
     timeout_s: float
     max_context: int
 
-    def says(self, number: int, *, has_tools: bool) -> Said:
+    def says(self, number: int, *, has_tools: bool) -> ScriptedReply:
         """The reply to the request of that number, from 0."""
         draw = random.Random(f"{self.seed} {number}")
-        return _SAYS[self.kind](self, number, draw, has_tools=has_tools)
+        return _REPLY_BUILDERS[self.kind](self, number, draw, has_tools=has_tools)
 
 
-def script_of(seed: int) -> Script:
+def script_of(seed: int) -> ModelScript:
     """The script of a seed. Kinds come in turns, so that every run of as many scripts as there are kinds has all."""
     draw, kinds = random.Random(seed), list(Misbehaviour)
-    return Script(
+    return ModelScript(
         seed=seed,
         kind=kinds[seed % len(kinds)],
         steps=draw.randint(2, 12),
@@ -123,46 +123,46 @@ def script_of(seed: int) -> Script:
     )
 
 
-def _answer(_script: Script, _number: int, draw: random.Random) -> Said:
-    return Said(f"Partial: {draw.choice(_WORDS)} [tickets_1#1].")
+def _answer(_script: ModelScript, _number: int, draw: random.Random) -> ScriptedReply:
+    return ScriptedReply(f"Partial: {draw.choice(_WORDS)} [tickets_1#1].")
 
 
-def _asking(call: Callable[[Script, int, random.Random], Call]) -> Saying:
+def _call_while_tools(call: Callable[[ModelScript, int, random.Random], Call]) -> ReplyBuilder:
     """Asks for one call a reply while there are tools."""
 
-    def says(script: Script, number: int, draw: random.Random, *, has_tools: bool) -> Said:
-        return Said(calls=(call(script, number, draw),)) if has_tools else _answer(script, number, draw)
+    def says(script: ModelScript, number: int, draw: random.Random, *, has_tools: bool) -> ScriptedReply:
+        return ScriptedReply(calls=(call(script, number, draw),)) if has_tools else _answer(script, number, draw)
 
     return says
 
 
-def _same(script: Script, _number: int, _draw: random.Random) -> Call:
+def _same(script: ModelScript, _number: int, _draw: random.Random) -> Call:
     return TOOL, json.dumps({"customer_id": script.seed % 7})
 
 
-def _new(_script: Script, number: int, _draw: random.Random) -> Call:
+def _new(_script: ModelScript, number: int, _draw: random.Random) -> Call:
     return TOOL, json.dumps({"customer_id": 100 + number})
 
 
-def _near(script: Script, _number: int, draw: random.Random) -> Call:
+def _near(script: ModelScript, _number: int, draw: random.Random) -> Call:
     words = f"velká praha {script.seed}".split()
     draw.shuffle(words)
     return TOOL, json.dumps({"q": "  ".join(word.upper() if draw.random() < 0.5 else word for word in words)})
 
 
-def _no_progress(_script: Script, number: int, draw: random.Random) -> Call:
+def _no_progress(_script: ModelScript, number: int, draw: random.Random) -> Call:
     return TOOL, json.dumps({"q": f"{draw.choice(_WORDS)} {number}"})
 
 
-def _circle(script: Script, number: int, _draw: random.Random) -> Call:
+def _circle(script: ModelScript, number: int, _draw: random.Random) -> Call:
     return TOOL, json.dumps({"customer_id": number % (2 + script.seed % 2)})
 
 
-def _unknown(_script: Script, number: int, draw: random.Random) -> Call:
+def _unknown(_script: ModelScript, number: int, draw: random.Random) -> Call:
     return draw.choice(["list_ticket", "get_all", "", "../etc/passwd", f"tool_{number}", "\ud800", "x" * 500]), "{}"
 
 
-def _malformed(_script: Script, _number: int, draw: random.Random) -> Call:
+def _malformed(_script: ModelScript, _number: int, draw: random.Random) -> Call:
     raw: list[Any] = [
         '{"customer_id": ', "[1]", "nul", '{"customer_id": "four"}', '{"customer_id": 1e400}', '{"custmer": 4}',
         '{"customer_id": -1}', '{"since": "yesterday"}', '{"q": "\\ud800"}', '{"q": ' + "[" * 2000, "{'q': 1}",
@@ -172,53 +172,53 @@ def _malformed(_script: Script, _number: int, draw: random.Random) -> Call:
     return TOOL, draw.choice(raw)
 
 
-def _stubborn(script: Script, number: int, draw: random.Random, *, has_tools: bool) -> Said:  # noqa: ARG001
-    return Said(calls=(_new(script, number, draw),))
+def _calls_without_tools(script: ModelScript, number: int, draw: random.Random, *, has_tools: bool) -> ScriptedReply:  # noqa: ARG001
+    return ScriptedReply(calls=(_new(script, number, draw),))
 
 
-def _write(_script: Script, _number: int, draw: random.Random) -> Call:
+def _write(_script: ModelScript, _number: int, draw: random.Random) -> Call:
     return WRITE, json.dumps({"ticket_id": draw.randint(1, 500)})
 
 
-def _flood(script: Script, number: int, draw: random.Random, *, has_tools: bool) -> Said:
+def _flood(script: ModelScript, number: int, draw: random.Random, *, has_tools: bool) -> ScriptedReply:
     if not has_tools:
         return _answer(script, number, draw)
-    return Said(calls=tuple((TOOL, json.dumps({"customer_id": n})) for n in range(draw.randint(40, 400))))
+    return ScriptedReply(calls=tuple((TOOL, json.dumps({"customer_id": n})) for n in range(draw.randint(40, 400))))
 
 
-def _huge_call(_script: Script, _number: int, draw: random.Random) -> Call:
+def _huge_call(_script: ModelScript, _number: int, draw: random.Random) -> Call:
     return TOOL, json.dumps({"q": draw.choice("aé ") * 2_000_000})
 
 
-def _sent(way: Way, *, text: str = "Half an answer") -> Saying:
-    def says(script: Script, number: int, draw: random.Random, *, has_tools: bool) -> Said:  # noqa: ARG001
-        return Said(text, way=way)
+def _text_reply(way: ReplyDelivery, *, text: str = "Half an answer") -> ReplyBuilder:
+    def says(script: ModelScript, number: int, draw: random.Random, *, has_tools: bool) -> ScriptedReply:  # noqa: ARG001
+        return ScriptedReply(text, way=way)
 
     return says
 
 
-def _mixed(script: Script, number: int, draw: random.Random, *, has_tools: bool) -> Said:
+def _mixed(script: ModelScript, number: int, draw: random.Random, *, has_tools: bool) -> ScriptedReply:
     kinds = [kind for kind in Misbehaviour if kind is not Misbehaviour.MIXED]
-    return _SAYS[draw.choice(kinds)](script, number, draw, has_tools=has_tools)
+    return _REPLY_BUILDERS[draw.choice(kinds)](script, number, draw, has_tools=has_tools)
 
 
-_SAYS: dict[Misbehaviour, Saying] = {
-    Misbehaviour.SAME_CALL: _asking(_same),
-    Misbehaviour.NEW_CALLS: _asking(_new),
-    Misbehaviour.NEAR_DUPLICATES: _asking(_near),
-    Misbehaviour.NO_PROGRESS: _asking(_no_progress),
-    Misbehaviour.CIRCLE: _asking(_circle),
-    Misbehaviour.UNKNOWN_TOOLS: _asking(_unknown),
-    Misbehaviour.MALFORMED: _asking(_malformed),
-    Misbehaviour.STUBBORN: _stubborn,
-    Misbehaviour.WRITES: _asking(_write),
+_REPLY_BUILDERS: dict[Misbehaviour, ReplyBuilder] = {
+    Misbehaviour.SAME_CALL: _call_while_tools(_same),
+    Misbehaviour.NEW_CALLS: _call_while_tools(_new),
+    Misbehaviour.NEAR_DUPLICATES: _call_while_tools(_near),
+    Misbehaviour.NO_PROGRESS: _call_while_tools(_no_progress),
+    Misbehaviour.CIRCLE: _call_while_tools(_circle),
+    Misbehaviour.UNKNOWN_TOOLS: _call_while_tools(_unknown),
+    Misbehaviour.MALFORMED: _call_while_tools(_malformed),
+    Misbehaviour.STUBBORN: _calls_without_tools,
+    Misbehaviour.WRITES: _call_while_tools(_write),
     Misbehaviour.FLOOD: _flood,
-    Misbehaviour.EMPTY: _sent(Way.WHOLE, text=""),
-    Misbehaviour.HUGE: _sent(Way.WHOLE, text="velmi dlouhá odpověď " * 100_000),
-    Misbehaviour.HUGE_CALL: _asking(_huge_call),
-    Misbehaviour.DRIPS: _sent(Way.DRIPS),
-    Misbehaviour.NEVER_ENDS: _sent(Way.NEVER_ENDS),
-    Misbehaviour.CUT: _sent(Way.CUT),
-    Misbehaviour.NONSENSE: _sent(Way.NONSENSE),
+    Misbehaviour.EMPTY: _text_reply(ReplyDelivery.WHOLE, text=""),
+    Misbehaviour.HUGE: _text_reply(ReplyDelivery.WHOLE, text="velmi dlouhá odpověď " * 100_000),
+    Misbehaviour.HUGE_CALL: _call_while_tools(_huge_call),
+    Misbehaviour.DRIPS: _text_reply(ReplyDelivery.DRIPS),
+    Misbehaviour.NEVER_ENDS: _text_reply(ReplyDelivery.NEVER_ENDS),
+    Misbehaviour.CUT: _text_reply(ReplyDelivery.CUT),
+    Misbehaviour.NONSENSE: _text_reply(ReplyDelivery.NONSENSE),
     Misbehaviour.MIXED: _mixed,
 }

@@ -1,7 +1,7 @@
 """Carries the messages of `mcp_faults`: over stdio, or over HTTP with JSON or SSE replies.
 
-    python -m mock_api.mcp_raw stdio --fault python_text
-    python -m mock_api.mcp_raw http --sse --fault session_forgotten       prints its port first
+    python -m mock_api.mcp_faulty_server stdio --fault python_text
+    python -m mock_api.mcp_faulty_server http --sse --fault session_forgotten       prints its port first
 
 Knows the wire, and the faults that belong to it. Knows no tools.
 """
@@ -22,13 +22,13 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from mock_api.mcp_faults import BreakingServer, McpFault
+from mock_api.mcp_faults import FaultyMcpServer, McpFault
 
 _NOISE = b'Server listening...\n\xff\xfe not text\n{"jsonrpc": "2.0", "half": \n[]\n'
-_ELSEWHERE = "http://127.0.0.2:9/mcp"
+_FOREIGN_URL = "http://127.0.0.2:9/mcp"
 
 
-def serve_stdio(server: BreakingServer, *, delay_s: float) -> None:
+def serve_stdio(server: FaultyMcpServer, *, delay_s: float) -> None:
     """Answer line by line until stdin ends."""
     if server.has(McpFault.NEVER_STARTS):
         sys.stdin.read()
@@ -41,26 +41,26 @@ def serve_stdio(server: BreakingServer, *, delay_s: float) -> None:
     for line in sys.stdin:
         if server.has(McpFault.NOISE_ON_STDOUT):
             sys.stdout.buffer.write(_NOISE)
-        for answer in server.answers(json.loads(line)):
-            sys.stdout.buffer.write(json.dumps(answer).encode() + b"\n")
+        for response in server.responses_to(json.loads(line)):
+            sys.stdout.buffer.write(json.dumps(response).encode() + b"\n")
         sys.stdout.buffer.flush()
 
 
-def create_app(server: BreakingServer, *, is_sse: bool) -> Starlette:
+def create_app(server: FaultyMcpServer, *, is_sse: bool) -> Starlette:
     """The server at `/mcp`."""
     sessions: dict[str, int] = {}
 
     async def posted(request: Request) -> Response:
         message = await request.json()
-        refusal = _refusal(server, request, message, sessions, is_sse=is_sse)
+        refusal = _faulty_response(server, request, message, sessions, is_sse=is_sse)
         if refusal is not None:
             return refusal
-        answers = list(server.answers(message))
+        responses = list(server.responses_to(message))
         if "id" not in message:
             return Response(status_code=202)
-        if not answers:
+        if not responses:
             await asyncio.Event().wait()
-        return _reply(answers, is_sse=is_sse, headers=_session_headers(server, message, sessions))
+        return _reply(responses, is_sse=is_sse, headers=_session_headers(server, message, sessions))
 
     async def refused(_request: Request) -> Response:
         return Response(status_code=405)
@@ -73,31 +73,31 @@ def create_app(server: BreakingServer, *, is_sse: bool) -> Starlette:
     )
 
 
-def _refusal(
-    server: BreakingServer, request: Request, message: Mapping[str, Any], sessions: dict[str, int], *, is_sse: bool
+def _faulty_response(
+    server: FaultyMcpServer, request: Request, message: Mapping[str, Any], sessions: dict[str, int], *, is_sse: bool
 ) -> Response | None:
     """The reply of a server that does not come to the point; None where it does."""
     if message.get("method") == "tools/call":
         if server.has(McpFault.HTML):
             return Response("<html>Please log in</html>", media_type="text/html")
         if server.has(McpFault.FOREIGN_REDIRECT):
-            return RedirectResponse(_ELSEWHERE, status_code=307)
+            return RedirectResponse(_FOREIGN_URL, status_code=307)
         if server.has(McpFault.BOMB):
-            return _bomb(is_sse=is_sse)
+            return _decompression_bomb(is_sse=is_sse)
         session = request.headers.get("mcp-session-id", "")
         if server.has(McpFault.SESSION_FORGOTTEN) and sessions.get(session, 0) < 2:
             return JSONResponse({"error": "Bad Request: No valid session ID provided"}, 400)
     return None
 
 
-def _bomb(*, is_sse: bool) -> Response:
+def _decompression_bomb(*, is_sse: bool) -> Response:
     """Some 100 kB that are 100 MB once they are unpacked."""
     kind, opening = ("text/event-stream", b"data: ") if is_sse else ("application/json", b"[")
     body = gzip.compress(opening + b" " * 100_000_000, compresslevel=1)
     return Response(body, media_type=kind, headers={"Content-Encoding": "gzip"})
 
 
-def _session_headers(server: BreakingServer, message: Mapping[str, Any], sessions: dict[str, int]) -> dict[str, str]:
+def _session_headers(server: FaultyMcpServer, message: Mapping[str, Any], sessions: dict[str, int]) -> dict[str, str]:
     """The session of a handshake; `sessions` remembers the how-manieth each was."""
     if message.get("method") != "initialize" or server.has(McpFault.NO_SESSION_ID):
         return {}
@@ -106,14 +106,14 @@ def _session_headers(server: BreakingServer, message: Mapping[str, Any], session
     return {"Mcp-Session-Id": name}
 
 
-def _reply(answers: list[dict[str, Any]], *, is_sse: bool, headers: dict[str, str]) -> Response:
+def _reply(responses: list[dict[str, Any]], *, is_sse: bool, headers: dict[str, str]) -> Response:
     if not is_sse:
-        return JSONResponse(answers[0], headers=headers)
-    events = "".join(f"event: message\ndata: {json.dumps(answer)}\n\n" for answer in answers)
+        return JSONResponse(responses[0], headers=headers)
+    events = "".join(f"event: message\ndata: {json.dumps(response)}\n\n" for response in responses)
     return Response(events, media_type="text/event-stream", headers=headers)
 
 
-class _Announcing(uvicorn.Server):
+class _PortPrintingServer(uvicorn.Server):
     """Prints its port as soon as it listens."""
 
     async def startup(self, sockets: Any = None) -> None:
@@ -134,14 +134,14 @@ def main() -> None:
     parser.add_argument("--delay", type=float, default=1.0, help="seconds of a slow start")
     parser.add_argument("--marker", type=Path, help="a file that remembers a crash")
     options = parser.parse_args()
-    server = BreakingServer(
-        frozenset(options.fault), rows=options.rows, is_stateless=options.stateless, marker=options.marker
+    server = FaultyMcpServer(
+        frozenset(options.fault), n_records=options.rows, is_stateless=options.stateless, marker=options.marker
     )
     if options.transport == "stdio":
         serve_stdio(server, delay_s=options.delay)
         return
     app = create_app(server, is_sse=options.sse)
-    _Announcing(uvicorn.Config(app, host="127.0.0.1", port=0, log_level="error")).run()
+    _PortPrintingServer(uvicorn.Config(app, host="127.0.0.1", port=0, log_level="error")).run()
 
 
 if __name__ == "__main__":
