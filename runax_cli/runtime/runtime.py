@@ -22,7 +22,7 @@ from runax_cli.core.events import EventSink
 from runax_cli.core.paths import state_folder
 from runax_cli.executor.data_tools.router import DatasetToolRouter, LabelerDependencies
 from runax_cli.executor.executor import Executor
-from runax_cli.executor.fetch.snapshot import Reuse
+from runax_cli.executor.fetch.snapshot import ReusePolicy
 from runax_cli.executor.fetch.source_client import ConcurrencyLimiter
 from runax_cli.executor.labels import LabelerPrompts
 from runax_cli.executor.reduce.pipeline import ReducerFactory
@@ -255,5 +255,5 @@ def _executor(
         reducer_concurrency=settings.llm_concurrency,
         places=ConcurrencyLimiter(settings.total_concurrency),
         call_timeout_s=settings.call_timeout,
-        reuse=Reuse(identities_of(configuration), max_age_s=settings.cache_max_age_hours * _HOUR_S),
+        reuse=ReusePolicy(identities_of(configuration), max_age_s=settings.cache_max_age_hours * _HOUR_S),
     )
