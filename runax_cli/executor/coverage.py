@@ -125,8 +125,8 @@ def note_discrepancies(summary: FetchSummary, notes: CoverageNotes, *, noun: str
     if not summary.reached_end and not notes.is_incomplete and not has_enough:
         notes.note_missing(ReasonCode.PAGINATION_UNKNOWN, f"stopped before reaching the last page of {noun}")
     if summary.is_first_n:
-        of = "an unknown total" if total is None else f"{total:,}"
-        notes.note(ReasonCode.FIRST_N, f"the first {records:,} {noun} of {of} were requested and read")
+        read = f"only the requested number of {noun} was read: {records:,}"
+        notes.note(ReasonCode.FIRST_N, f"{read} of {'an unknown total' if total is None else f'{total:,}'}")
     elif total is not None:
         _compare_with_total(summary, total, notes, noun=noun)
 

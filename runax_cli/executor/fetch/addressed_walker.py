@@ -12,7 +12,7 @@ from adapters.errors import HttpStatusError, SourceError
 from adapters.pagination import address as page_address
 from adapters.pagination import offset_address
 from runax_cli.core.errors import BudgetExhausted
-from runax_cli.core.results import ReasonCode
+from runax_cli.core.results import ReasonCode, counted
 from runax_cli.executor.fetch.page import FetchedPage
 from runax_cli.executor.fetch.page_repair import ExpectedPage, PageRepairer
 from runax_cli.executor.fetch.page_schedule import PageSchedule, ReceivedPage
@@ -323,7 +323,7 @@ class AddressedWalker:
             text = f"the API returns no records beyond the first {schedule.window:,}"
             writer.stop_incomplete(ReasonCode.WINDOW_ENDED, text)
         elif schedule.is_cut_by_limit and not writer.has_enough:
-            text = f"the limit of {schedule.max_pages:,} pages per call is reached"
+            text = f"the limit of {counted(schedule.max_pages, 'page')} per call is reached"
             writer.stop_incomplete(ReasonCode.BUDGET, text)
         elif is_unconfirmed and n_records == SILENT_WINDOW:
             text = f"exactly {n_records:,} records were returned, the result window of many services, without a total"
@@ -337,7 +337,7 @@ class AddressedWalker:
         writer, notes, schedule = self._writer, self._writer.notes, self._schedule
         if unrequested := schedule.count_unrequested():
             stopped = next((code for code in (ReasonCode.BUDGET, ReasonCode.WINDOW_ENDED) if notes.has(code)), None)
-            text = f"{unrequested:,} more announced {'page was' if unrequested == 1 else 'pages were'} not requested"
+            text = f"{counted(unrequested, 'announced page')} not requested"
             notes.note_missing(stopped or ReasonCode.PAGE_FAILED, text)
         if writer.totals.announced.total is None and (short := schedule.short_pages()):
             pages = ", ".join(str(index + 1) for index in short[:8])

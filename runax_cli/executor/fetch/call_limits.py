@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from adapters.clock import Clock
+from runax_cli.core.results import counted
 from runax_cli.executor.store.dataset import Dataset
 
 DEFAULT_CALL_TIMEOUT_S = 3600.0
@@ -46,11 +47,11 @@ class LimitChecker:
         """Describe the limit that is reached, or return None. Records and bytes may reach their limit exactly."""
         limits, spool = self.limits, self._dataset.spool
         if len(spool.entries) >= limits.pages:
-            return f"the limit of {limits.pages:,} pages per call is reached"
+            return f"the limit of {counted(limits.pages, 'page')} per call is reached"
         if self._dataset.n_records > limits.records:
-            return f"the limit of {limits.records:,} records per call is reached"
+            return f"the limit of {counted(limits.records, 'record')} per call is reached"
         if spool.n_bytes > limits.n_bytes:
-            return f"the limit of {limits.n_bytes:,} bytes per call is reached"
+            return f"the limit of {counted(limits.n_bytes, 'byte')} per call is reached"
         if self._deadline.is_expired:
             return f"the call timed out after {self._deadline.limit_s:,.0f} s (--call-timeout)"
         return None

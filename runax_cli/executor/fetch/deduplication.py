@@ -103,7 +103,7 @@ class DuplicateDetector:
         self._note_overlap(index, page.records)
         new = [record for record in page.records if self._records.add(record)]
         if n := len(page.records) - len(new):
-            text = f"{n} duplicate {self._noun} dropped (page {index + 1})"
+            text = f"duplicate {self._noun} dropped on page {index + 1}: {n:,}"
             self._notes.note(ReasonCode.RECORDS_REPEATED, text)
         return new
 
@@ -113,7 +113,7 @@ class DuplicateDetector:
         if not records or index_before != index - 1 or record_id(records[0]) is not None:
             return
         if n := overlap(before, records):
-            text = f"page {index + 1} starts with {n} {self._noun} that also end page {index}; they have no id"
+            text = f"page {index + 1} starts with the last {self._noun} of page {index} ({n:,}); they have no id"
             self._notes.note(ReasonCode.RECORDS_REPEATED, text)
 
 

@@ -11,7 +11,7 @@ from adapters.base import Json, Pagination, PaginationStyle
 from adapters.errors import SourceError
 from adapters.pagination import Certainty, address, offset_address
 from runax_cli.core.errors import BudgetExhausted
-from runax_cli.core.results import ReasonCode
+from runax_cli.core.results import ReasonCode, counted
 from runax_cli.executor.coverage import AnnouncedTotal
 from runax_cli.executor.fetch.deduplication import record_id
 from runax_cli.executor.fetch.page import FetchedPage
@@ -244,9 +244,11 @@ def judge_single_page(state: FetchState) -> EndVerdict:
         return EndVerdict(is_end=True, code=ReasonCode.PERHAPS_CUT, text=text)
     if state.has_enough:
         return EndVerdict(is_end=False)
-    of = f" of {total:,}" if total is not None and total > count else ""
-    text = f"{count:,}{of} records were returned, and no way to request the others was found"
-    text = f"{text}; declare `pagination` for this operation in runax.yaml"
+    returned = f"{count:,} of {total:,} records" if total is not None and total > count else counted(count, "record")
+    text = (
+        f"the response has {returned}, and no way to request the others was found; "
+        "declare `pagination` for this operation in runax.yaml"
+    )
     return EndVerdict(is_end=False, code=ReasonCode.PAGINATION_UNKNOWN, text=text)
 
 

@@ -81,8 +81,8 @@ def test_a_complete_call_has_every_record(
 ) -> None:
     # A wrong total that equals the page cap is consistent with everything the fetch sees.
     announced = None if announced == cap else announced
-    is_told = says_total and announced in (None, n)
-    plan = no_false_cap(anything) if is_told else noticeable(noticed, n, announced if says_total else None)
+    is_total_correct = says_total and announced in (None, n)
+    plan = no_false_cap(anything) if is_total_correct else noticeable(noticed, n, announced if says_total else None)
     bench = make(
         n,
         pagination=PAGED[style],

@@ -112,14 +112,14 @@ async def test_a_full_page_without_a_cursor_is_not_the_end_if_a_smaller_page_had
 async def test_records_that_move_during_the_fetch_are_reported_without_a_total(
     fetched: Fetched, pagination: Pagination, gone: int | None
 ) -> None:
-    left, asked = [{"id": number} for number in range(N)], []
+    left, starts = [{"id": number} for number in range(N)], []
 
     def answer(place: PageAddress) -> dict[str, Any]:
         start, size = place.arguments.get("offset", 0), place.arguments["limit"]
         start = SIZE * (place.arguments["page"] - 1) if "page" in place.arguments else start
-        if asked[:1] and start >= SIZE and gone is not None and len(left) == N:
+        if starts[:1] and start >= SIZE and gone is not None and len(left) == N:
             del left[gone]
-        asked.append(start)
+        starts.append(start)
         return {"items": left[start : start + size]}
 
     result = await fetched(answer, pagination)

@@ -59,7 +59,7 @@ def failing_after(monkeypatch: pytest.MonkeyPatch, n_bytes: int, *, into: str) -
 
 
 def taken(dataset: Dataset, records: list[Any]) -> bool:
-    """Whether the disk took page 1; where it did not, the error says which page that was."""
+    """Write page 1 and return whether the disk accepted it; otherwise the error names the page."""
     try:
         dataset.add_page(1, records, position="1")
     except StoreError as error:
