@@ -13,7 +13,7 @@ from benchmarks.bench.moves import move_of
 from benchmarks.bench.script import Scripts, folded
 from benchmarks.bench.truth import Truth
 from mock_api.llm_server import WireCompletion, WireRequest
-from runax_cli.models.tokens import O200kCounter, compact_json
+from runax_cli.models.tokens import O200kCounter
 
 _NOTHING = '{"findings":[],"nothing_relevant":true}'
 _PROSE_CHARS = 600

@@ -15,8 +15,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from benchmarks.faults.misbehaviour import TOOL, WRITE, Misbehaviour, script_of
-
 from adapters.base import CallResult, Effect, PageAddress, Pagination, PaginationStyle, ToolSpec
 from adapters.catalog import ToolCatalog
 from adapters.memory_source import MemorySource

@@ -40,7 +40,7 @@ from runax_cli.core.errors import RunaxError, StoreError, TurnTimedOut, first_ca
 from runax_cli.core.event_types import AnswerDelta, RunFinished, RunStarted
 from runax_cli.core.events import Emitter, EventSink
 from runax_cli.core.results import ForecastCheck, RunResult, RunStatus
-from runax_cli.executor.fetch.verify import TotalChange, changes, worth_checking
+from runax_cli.executor.fetch.recheck_totals import TotalChange, call_to_check, recheck_totals
 from runax_cli.executor.outcome import CallScope
 from runax_cli.guard.approval import AlwaysDeny, Approver, WritePolicy
 from runax_cli.memory.conversation import History, RecordEntity
@@ -227,7 +227,7 @@ class Session:
             read
             for call in made
             if call.outcome is not None
-            and (read := worth_checking(call.outcome, call_id=call.call_id, tool=self.catalog.find(call.report.tool)))
+            and (read := call_to_check(call.outcome, call_id=call.call_id, tool=self.catalog.find(call.report.tool)))
         ]
         parts = run.parts
         scope = CallScope(
@@ -235,7 +235,7 @@ class Session:
             budget=parts.budget,
             reducer=parts.model(Role.REDUCER, budget=parts.budget, emitter=run.emitter),
         )
-        run.changes = await changes(reads, self.catalog, scope=scope)
+        run.changes = await recheck_totals(reads, self.catalog, scope=scope)
 
     def _begin(self, question: str, on_text: OnText | None, *, resumed: StoredRun | None = None) -> _ActiveRun:
         run_id = resumed.run_id if resumed else _new_id()

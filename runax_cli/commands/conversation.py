@@ -137,7 +137,7 @@ class SessionConversation:
         name that these answers cite.
         """
         earlier = (run.result for run in self.runtime.journal.earlier_runs(stored) if run.result is not None)
-        self.runtime.store.never_again(call.dataset for result in earlier for call in result.calls if call.dataset)
+        self.runtime.store.reserve_names(call.dataset for result in earlier for call in result.calls if call.dataset)
         mark_session(self.runtime.store.folder, stored.session_id)
         return self.redactor.model(await self.session.resume(stored))
 

@@ -22,6 +22,7 @@ from runax_cli.core.event_types import (
 )
 from runax_cli.core.results import Coverage, TotalIs, counted
 from runax_cli.executor.coverage import CoverageNotes
+from runax_cli.executor.fetch.call_limits import Deadline
 from runax_cli.executor.fetch.snapshot import Snapshot
 from runax_cli.executor.fetch.source_client import SourceClient
 from runax_cli.executor.outcome import CallScope, DecidedCall, ResultEnvelope
@@ -62,6 +63,7 @@ class CallContext:
     call: DecidedCall
     scope: CallScope
     sender: SourceClient
+    deadline: Deadline
     ledger: RunCache
     notes: CoverageNotes
     reducer: Reducer
@@ -132,7 +134,7 @@ class CallContext:
     def tell_taken_over(self, dataset: str, pages: int) -> None:
         """Pages that were not asked for, because they are stored."""
         if pages:
-            why = f", unchanged by {self.snapshot.judged_by.value}" if self.snapshot else ""
+            why = f", unchanged by {self.snapshot.validated_by.value}" if self.snapshot else ""
             self.tell(Resumed(text=f"{dataset}: {counted(pages, 'page')} from the store{why}"))
 
     def tell_sealed(self, dataset: str, sealed: SealedFile, *, took_s: float) -> None:

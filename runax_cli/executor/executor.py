@@ -17,11 +17,12 @@ from runax_cli.core.event_types import Warned
 from runax_cli.core.results import Coverage, Reason, ReasonCode, TotalIs
 from runax_cli.executor import responses as conclude
 from runax_cli.executor.call_context import CallContext
-from runax_cli.executor.coverage import CoverageNotes, compare, coverage_of
-from runax_cli.executor.fetch.fetcher import Fetcher
-from runax_cli.executor.fetch.pages import CachedProbeClient, same_size
-from runax_cli.executor.fetch.snapshot import Reuse, snapshot_of
-from runax_cli.executor.fetch.source_client import ConcurrencyLimiter, Deadline, FetchLimits, Source, SourceClient
+from runax_cli.executor.coverage import CoverageNotes, fetch_coverage, note_discrepancies
+from runax_cli.executor.fetch.call_limits import DEFAULT_CALL_TIMEOUT_S, Deadline
+from runax_cli.executor.fetch.fetcher import Fetcher, FetchOptions
+from runax_cli.executor.fetch.pages import CachedProbeClient, FetchContext, stored_page_size
+from runax_cli.executor.fetch.snapshot import ReusePolicy, snapshot_of
+from runax_cli.executor.fetch.source_client import ConcurrencyLimiter, Source, SourceClient
 from runax_cli.executor.outcome import (
     CallOutcome,
     CallScope,
@@ -72,7 +73,7 @@ class Executor:
         reducer_concurrency: int = 8,
         max_attempts: int = 3,
         clock: Clock | None = None,
-        reuse: Reuse | None = None,
+        reuse: ReusePolicy | None = None,
         places: ConcurrencyLimiter | None = None,
         call_timeout_s: float | None = None,
     ) -> None:
@@ -82,7 +83,7 @@ class Executor:
             counter, prompts=prompts, effective_tokens=effective_tokens, concurrency=reducer_concurrency
         )
         self._max_attempts, self._clock = max_attempts, clock or SystemClock()
-        self._reuse = reuse or Reuse()
+        self._reuse = reuse or ReusePolicy()
         self._places, self._call_timeout_s = places, call_timeout_s
         self._source_slots: dict[str, asyncio.Semaphore] = {}
         self._probes = ProbeMemory()
@@ -118,19 +119,21 @@ class Executor:
         slots = self._source_slots.setdefault(call.tool.source, asyncio.Semaphore(self._api_concurrency))
         ledger = RunCache(self._journal, scope.emitter)
         call = call.sent_once
+        deadline = Deadline(self._call_timeout_s or DEFAULT_CALL_TIMEOUT_S, self._clock)
         sender = SourceClient(
             self._catalog,
             call,
             scope=scope,
             slots=slots,
             max_attempts=self._max_attempts,
-            places=self._places,
-            deadline=Deadline.of(self._call_timeout_s, self._clock),
+            limiter=self._places,
+            deadline=None if self._call_timeout_s is None else deadline,
         )
         return CallContext(
             call=call,
             scope=scope,
             sender=sender,
+            deadline=deadline,
             ledger=ledger,
             notes=CoverageNotes(),
             reducer=await self._reader.reducer(call.focus, scope, ledger),
@@ -143,7 +146,7 @@ class Executor:
         recalled = CachedProbeClient(run.sender, run.call, run.ledger, identity=self._identity(run))
         found = await probe(run.call.tool, recalled, memory=self._probes, given=run.call.arguments)
         found = found if run.call.is_repeatable else replace(found, pagination=run.call.tool.pagination)
-        run.snapshot = snapshot_of(found, recalled.sight, source=run.call.tool.source, reuse=self._reuse)
+        run.snapshot = snapshot_of(found, recalled.version, source=run.call.tool.source, reuse=self._reuse)
         run.first = None if _is_too_small_to_begin_with(found) else found.first
         run.tell_probe(found, self._estimate(found))
         return replace(found, first=None)
@@ -165,28 +168,22 @@ class Executor:
         estimate = self._estimate(found)
         chunk_tokens = run.reducer.chunk_tokens
         wanted = page_size(found.pagination, estimate, chunk_tokens=chunk_tokens, at_most=run.call.at_most)
-        identity = self._identity(run)
-        size = await same_size(wanted, run.call, run.ledger, snapshot=run.snapshot, identity=identity)
-        run.tell_forecast(estimate, size)
-        dataset = await asyncio.to_thread(self._store.create, run.call.tool.noun)
-        fetch = Fetcher(
-            run.call,
-            found,
-            dataset,
+        context = FetchContext(
+            call=run.call,
             send=run.sender,
             emitter=run.scope.emitter,
-            ledger=run.ledger,
+            cache=run.ledger,
             notes=run.notes,
-            first=run.first,
-            size=size,
-            concurrency=self._api_concurrency,
             snapshot=run.snapshot,
-            identity=identity,
-            limits=None if self._call_timeout_s is None else FetchLimits(seconds=self._call_timeout_s),
-            clock=self._clock,
+            identity=self._identity(run),
         )
+        size = await stored_page_size(wanted, context)
+        run.tell_forecast(estimate, size)
+        dataset = await asyncio.to_thread(self._store.create, run.call.tool.noun)
+        options = FetchOptions(page_size=size, concurrency=self._api_concurrency, deadline=run.deadline)
+        fetch = Fetcher(context, found, dataset, options, first_page=run.first)
         run.first = None
-        await fetch.first()
+        await fetch.fetch_first()
         better = await asyncio.to_thread(self._corrected, estimate, dataset)
         run.tell_forecast(better, size)
         return fetch, dataset, better
@@ -298,8 +295,8 @@ class Executor:
 
     async def _fetched_and_sealed(self, run: CallContext, fetch: Fetcher, dataset: Dataset) -> None:
         """Sealing needs no model: it goes on beside the reducers. A failure is told, and costs no answer."""
-        await fetch.rest()
-        run.tell_taken_over(dataset.name, fetch.from_store)
+        await fetch.fetch_rest()
+        run.tell_taken_over(dataset.name, fetch.n_cached_pages)
         if not dataset.n_records:
             return
         began = self._clock.monotonic()
@@ -324,9 +321,9 @@ class Executor:
         kept_back: int = 0,
     ) -> CallOutcome:
         """The outcome of a call that reached its source."""
-        fetched = fetch.fetched()
-        compare(fetched, run.notes, noun=run.call.tool.noun)
-        coverage = coverage_of(fetched, run.notes, read_by_model=read_by_model)
+        fetched = fetch.summary()
+        note_discrepancies(fetched, run.notes, noun=run.call.tool.noun)
+        coverage = fetch_coverage(fetched, run.notes, read_by_model=read_by_model)
         if strategy is Strategy.TABLE:
             coverage = coverage.model_copy(update={"selected": 0})
             data = await self._card(run, dataset, coverage)

@@ -301,7 +301,7 @@ class Labeler:
         self, items: Sequence[_Item], task: LabelTask, budget: int, progress: _Progress
     ) -> list[dict[str, Label] | None]:
         """Labels in the order of `items`; stored ones are taken over, fresh ones are stored by batch."""
-        stored = await self._ledger.found_all([item.key for item in items])
+        stored = await self._ledger.get_many([item.key for item in items])
         progress.known |= {key: json.loads(label) for key, label in stored.items()}
         progress.from_store += len(stored)
         fresh = [item for item in items if item.key not in progress.known]

@@ -1,6 +1,7 @@
-"""The ledger: units of work of one run in the journal, by the hash of what they are made of.
+"""Stores the finished work of a run in the journal, so that a resumed or later run does not repeat it.
 
-Knows keys and that a journal may fail: that is told once, and never stops a call. Knows no payload.
+A unit of work is one page, reduction or label batch. Its key is a digest of everything that its result depends on.
+A journal that fails is reported once per call and never stops the call.
 """
 
 import asyncio
@@ -19,7 +20,7 @@ _T = TypeVar("_T")
 
 
 class RunCache:
-    """Journal entries of one run, written off the event loop."""
+    """Reads and writes the journal entries of one run, off the event loop."""
 
     def __init__(self, journal: Journal, emitter: Emitter) -> None:
         self._journal = journal
@@ -28,43 +29,43 @@ class RunCache:
 
     @property
     def run_id(self) -> str:
-        """The run whose work this is."""
+        """The run that the entries belong to."""
         return self._emitter.stamp.run_id
 
-    async def found(self, key: str, *, max_age_s: float | None = None) -> bytes | None:
-        """The stored result of a unit, or None; what another run stored is too old after `max_age_s`."""
+    async def get(self, key: str, *, max_age_s: float | None = None) -> bytes | None:
+        """Return the stored result of a unit, or None. `max_age_s` limits the age of results of other runs only."""
         run_id = self.run_id
         return await self._guarded(lambda: self._journal.get(key, run_id=run_id, max_age_s=max_age_s))
 
-    async def has_begun(self, key: str) -> bool:
-        """Whether this run began a unit before, and its process died before the result was stored."""
-        run_id = self.run_id
-        return bool(await self._guarded(lambda: self._journal.was_started(key, run_id)))
-
-    async def started(self, key: str, kind: EntryKind, *, reserved_tokens: int = 0) -> None:
-        """Write that a unit begins."""
-        run_id = self.run_id
-        await self._guarded(lambda: self._journal.start_entry(key, kind, run_id, reserved_tokens=reserved_tokens))
-
-    async def moved(self, key: str, payload: bytes) -> None:
-        """Write where a unit's result is now, which is as old as it was."""
-        await self._guarded(lambda: self._journal.update_entry(key, payload))
-
-    async def failed(self, key: str) -> None:
-        """Write that a unit came to nothing, and is not in flight any more."""
-        run_id = self.run_id
-        await self._guarded(lambda: self._journal.discard_entry(key, run_id))
-
-    async def found_all(self, keys: Sequence[str]) -> dict[str, bytes]:
-        """The stored results of many units, by key."""
+    async def get_many(self, keys: Sequence[str]) -> dict[str, bytes]:
+        """Return the stored results of several units, by key."""
         run_id = self.run_id
         return await self._guarded(lambda: self._journal.get_all(keys, run_id=run_id)) or {}
 
+    async def was_started(self, key: str) -> bool:
+        """Return whether this run started a unit earlier and its process died before the result was stored."""
+        run_id = self.run_id
+        return bool(await self._guarded(lambda: self._journal.was_started(key, run_id)))
+
+    async def mark_started(self, key: str, kind: EntryKind, *, reserved_tokens: int = 0) -> None:
+        """Record that work on a unit starts."""
+        run_id = self.run_id
+        await self._guarded(lambda: self._journal.start_entry(key, kind, run_id, reserved_tokens=reserved_tokens))
+
+    async def mark_failed(self, key: str) -> None:
+        """Record that a unit failed and is no longer in flight."""
+        run_id = self.run_id
+        await self._guarded(lambda: self._journal.discard_entry(key, run_id))
+
     async def store(self, kind: EntryKind, entries: Mapping[str, bytes]) -> None:
-        """Write many units that are done, at once."""
+        """Store the results of several units in one write."""
         run_id = self.run_id
         if entries:
             await self._guarded(lambda: self._journal.store_entries(kind, run_id, entries))
+
+    async def update_location(self, key: str, payload: bytes) -> None:
+        """Replace the payload of a stored unit without changing its age."""
+        await self._guarded(lambda: self._journal.update_entry(key, payload))
 
     async def _guarded(self, action: Callable[[], _T]) -> _T | None:
         if self._is_broken:
@@ -78,5 +79,5 @@ class RunCache:
 
 
 def key_of(*parts: Json) -> str:
-    """The key of a unit: a digest of everything that its result depends on."""
+    """Return the key of a unit: the digest of everything that its result depends on."""
     return hashlib.sha256(compact_json_bytes(list(parts))).hexdigest()

@@ -18,7 +18,7 @@ from runax_cli.core.events import EventSink
 from runax_cli.core.paths import state_folder
 from runax_cli.executor.data_tools.router import DatasetToolRouter, LabelerDependencies
 from runax_cli.executor.executor import Executor
-from runax_cli.executor.fetch.snapshot import Reuse
+from runax_cli.executor.fetch.snapshot import ReusePolicy
 from runax_cli.executor.fetch.source_client import ConcurrencyLimiter
 from runax_cli.executor.labels import LabelerPrompts
 from runax_cli.executor.reduce.pipeline import ReducerFactory
@@ -249,5 +249,5 @@ def _executor(
         reducer_concurrency=settings.llm_concurrency,
         places=ConcurrencyLimiter(settings.total_concurrency),
         call_timeout_s=settings.call_timeout,
-        reuse=Reuse(source_fingerprints(configuration), max_age_s=settings.cache_max_age_hours * _HOUR_S),
+        reuse=ReusePolicy(source_fingerprints(configuration), max_age_s=settings.cache_max_age_hours * _HOUR_S),
     )

@@ -133,7 +133,7 @@ class DatasetReader:
             selected=seen.selected,
             read_by_model=read_by_model,
             reasons=self._notes.reasons,
-            is_complete=not self._notes.is_short,
+            is_complete=not self._notes.is_incomplete,
         )
         ends = DataCallResult(
             coverage=own,
@@ -155,7 +155,7 @@ class DatasetReader:
             total_is=TotalIs.EXACT if base.is_complete else TotalIs.AT_LEAST,
             selected=0 if way is Strategy.TABLE else len(self._rows),
             read_by_model=read_by_model,
-            is_complete=base.is_complete and not self._notes.is_short,
+            is_complete=base.is_complete and not self._notes.is_incomplete,
             reasons=reasons,
         )
 

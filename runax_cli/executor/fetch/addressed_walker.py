@@ -1,7 +1,7 @@
-"""The strides: pages that can be asked for by their place, several at once.
+"""Fetches pages that are addressed by offset, page number or range, several at once.
 
-Knows how requests run side by side and are judged in order; what a page that is refused, empty or repeated says of the
-rest; and when the guess that pages have places is wrong. `PageSchedule` says which page is next.
+`PageSchedule` decides which page is next. Requests run concurrently and their pages are accepted in order. Pages that
+are refused, empty or duplicated may show that positions are ignored or that they end before the data.
 """
 
 import asyncio
@@ -9,334 +9,357 @@ from dataclasses import dataclass
 
 from adapters.base import PageAddress, PaginationStyle
 from adapters.errors import HttpStatusError, SourceError
-from adapters.pagination import address, offset_address
+from adapters.pagination import address as page_address
+from adapters.pagination import offset_address
 from runax_cli.core.errors import BudgetExhausted
-from runax_cli.core.results import ReasonCode
+from runax_cli.core.results import ReasonCode, counted
 from runax_cli.executor.fetch.page import FetchedPage
-from runax_cli.executor.fetch.page_repair import (
-    BY_OFFSET,
-    SILENT_WINDOW,
-    ExpectedPage,
-    PageRepairer,
-    is_at_edge,
-    is_beyond_data,
-    is_refusal,
-    reach,
-)
-from runax_cli.executor.fetch.page_schedule import PageSchedule, ScheduledPage
-from runax_cli.executor.fetch.page_writer import PageWriter
+from runax_cli.executor.fetch.page_repair import ExpectedPage, PageRepairer
+from runax_cli.executor.fetch.page_schedule import PageSchedule, ReceivedPage
+from runax_cli.executor.fetch.page_writer import PageState, PageWriter
 from runax_cli.executor.fetch.pages import PageClient
+from runax_cli.executor.fetch.server_limits import (
+    OFFSET_STYLES,
+    SILENT_WINDOW,
+    is_out_of_range,
+    is_refusal,
+    is_window_size,
+    window_boundary_in,
+)
 from runax_cli.executor.strategy import legal_size
 
-REPEATED_PAGES = 2
-"""So many pages may come a second time before the position counts as ignored."""
+MAX_DUPLICATE_PAGES = 2
+"""After this many duplicate pages the position counts as ignored."""
 
-MOST_OBJECTS = 5
-"""So many pages of a walk may be one object and no list."""
-MOST_LONE = 500
-"""So many pages in a row may hold one record where more were asked for and nobody says how many there are."""
+MAX_OBJECT_PAGES = 5
+"""So many pages of one fetch may be a single object instead of a list."""
+MAX_SINGLE_RECORD_PAGES = 500
+"""So many consecutive pages may hold one record although more were requested and no total is known."""
+
+
+def not_a_list(n_pages: int, position: str | None) -> str:
+    """Describe pages of one object each, which a tool without a list returns for any position."""
+    name = f"'{position}'" if position else "the position"
+    return f"{n_pages:,} pages returned a single object; {name} does not look like a pagination parameter"
 
 
 @dataclass(frozen=True, slots=True)
 class _RefusedPage:
-    """A page that the source would not give; `is_partial` where the records up to a round number came all the same."""
+    """A page that the source refused; `is_partial`: its records up to a window boundary were fetched all the same."""
 
     index: int
-    place: PageAddress
+    address: PageAddress
     error: SourceError
     is_partial: bool
 
 
 class AddressedWalker:
-    """One walk by address. `broken` says why it cannot go on by address, and that the pages name another way."""
+    """Fetches the addressed pages of one call.
+
+    `broken` says why addresses do not work although the pages themselves name a way to continue.
+    """
 
     def __init__(
-        self, walk: PageSchedule, intake: PageWriter, pages: PageClient, mender: PageRepairer, *, concurrency: int
+        self, schedule: PageSchedule, writer: PageWriter, pages: PageClient, repairer: PageRepairer, *, concurrency: int
     ) -> None:
         self.broken: tuple[ReasonCode, str] | None = None
-        self._walk, self._intake, self._pages, self._mender = walk, intake, pages, mender
+        self._schedule, self._writer, self._pages, self._repairer = schedule, writer, pages, repairer
         self._concurrency = concurrency
-        self._busy = 0
-        self._repeated = self._lone = self._objects = 0
+        self._in_flight = 0
+        self._n_duplicates = self._n_single_record = self._n_objects = 0
         self._refused: list[_RefusedPage] = []
-
-    @property
-    def next_index(self) -> int:
-        """A page number above all that were asked for."""
-        return self._walk.next_index
 
     @property
     def reached_end(self) -> bool:
         """Whether the data itself showed its end."""
-        return self.broken is None and self._walk.end is not None and not self._walk.given_up
+        return self.broken is None and self._schedule.end is not None and not self._schedule.is_stopped
 
     async def run(self) -> None:
-        """Walk until there is no further page, or none that can be had."""
-        self._intake.pages_expected = self._walk.pages_expected
+        """Fetch until no further page exists or can be fetched."""
+        self._writer.expected_pages = self._schedule.expected_pages
         async with asyncio.TaskGroup() as group:
             for _ in range(self._concurrency):
                 group.create_task(self._worker())
-        self._tell_refused()
+        self._flush_refused()
         if self.broken is None:
-            self._close()
+            self._note_end()
 
     async def _worker(self) -> None:
-        """Take pages until there is none to ask for, and none on its way that could open further ones."""
+        """Fetch pages until none is left and no request in flight could make further ones available."""
         while True:
-            index = self._walk.take() if self._goes_on() else None
+            index = self._schedule.take() if self._may_continue() else None
             if index is None:
-                if self._busy == 0:
+                if self._in_flight == 0:
                     return
-                await self._intake.arrivals.news()
+                await self._writer.gate.wait_change()
                 continue
-            self._busy += 1
+            self._in_flight += 1
             try:
-                await self._page(index)
+                await self._fetch_page(index)
             finally:
-                self._busy -= 1
-                self._intake.arrivals.tell()
+                self._in_flight -= 1
+                self._writer.gate.notify()
 
-    def _goes_on(self) -> bool:
-        if self.broken is not None or not self._intake.may_go_on():
-            self._walk.stop()
-        return not self._walk.given_up
+    def _may_continue(self) -> bool:
+        if self.broken is not None or not self._writer.may_continue():
+            self._schedule.stop()
+        return not self._schedule.is_stopped
 
-    async def _page(self, index: int) -> None:
-        """One page: fetched, mended where it is short or repeated, judged and kept in its turn."""
-        place = self._place(index)
+    async def _fetch_page(self, index: int) -> None:
+        """Fetch one page, repair it if it is short or duplicated, and handle it when its turn comes."""
+        address = self._address(index)
         try:
-            page = await self._whole(index, place)
-            await self._intake.arrivals.turn(index)
-            if self.broken is None and self._intake.repetitions.twin(index, page) is not None:
-                page = await self._whole(index, place, asked_before=page.requests)
+            page = await self._complete_page(index, address)
+            await self._writer.gate.wait_turn(index)
+            if self.broken is None and self._writer.duplicates.duplicate_of(index, page) is not None:
+                page = await self._complete_page(index, address, requests_before=page.requests)
         except SourceError as error:
-            await self._intake.arrivals.turn(index)
-            await self._failed(index, place, error)
+            await self._writer.gate.wait_turn(index)
+            await self._handle_failure(index, address, error)
         except BudgetExhausted as error:
-            self._intake.stop(ReasonCode.BUDGET, str(error))
-            self._intake.arrivals.settle(index, is_in=None)
+            self._writer.stop_incomplete(ReasonCode.BUDGET, str(error))
+            self._writer.gate.settle(index, PageState.EMPTY)
         else:
-            await self._judged(index, page, place)
-        self._intake.pages_expected = self._walk.pages_expected
+            await self._handle_page(index, page, address)
+        self._writer.expected_pages = self._schedule.expected_pages
 
-    async def _whole(self, index: int, place: PageAddress, *, asked_before: int = 0) -> FetchedPage:
-        page = self._cut(await self._mender.distinct(await self._pages.ask(place), place))
-        page.requests += asked_before
-        expected, is_sure = self._expected(index, page)
-        if page.held >= expected:
+    async def _complete_page(self, index: int, address: PageAddress, *, requests_before: int = 0) -> FetchedPage:
+        """Fetch a page and fill its gap if it is short."""
+        page = self._cut(await self._repairer.refetch_duplicated(await self._pages.fetch(address), address))
+        page.requests += requests_before
+        expected, is_certain = self._expected_records(index, page)
+        if page.n_received >= expected:
             return page
-        asked = ExpectedPage(index, place, at=index * self._walk.stride, expected=expected, is_sure=is_sure)
-        return await self._mender.filled(page, asked)
+        start = index * self._schedule.page_size
+        wanted = ExpectedPage(index, address, start=start, expected=expected, is_certain=is_certain)
+        return await self._repairer.fill_gap(page, wanted)
 
     def _cut(self, page: FetchedPage) -> FetchedPage:
-        """Where only a larger size than the stride may be asked for, what goes beyond it is the next page's."""
-        stride, convention = self._walk.stride, self._pages.pagination.convention
-        if convention not in BY_OFFSET or page.from_store or legal_size(self._pages.pagination, stride) == stride:
+        """Drop the records of the next page, which arrive if the server's smallest size is above the page size."""
+        size, pagination = self._schedule.page_size, self._pages.pagination
+        if pagination.convention not in OFFSET_STYLES or page.is_cached or legal_size(pagination, size) == size:
             return page
-        if len(page.records) > stride:
-            page.records, page.has_more = page.records[:stride], None
+        if len(page.records) > size:
+            page.records, page.has_more = page.records[:size], None
         return page
 
-    def _expected(self, index: int, page: FetchedPage) -> tuple[int, bool]:
-        """How many records page `index` should hold, and whether that is sure."""
-        expected = self._walk.expected(index)
+    def _expected_records(self, index: int, page: FetchedPage) -> tuple[int, bool]:
+        """Return how many records a page should hold, and whether that is certain."""
+        expected, size = self._schedule.expected_records(index), self._schedule.page_size
         if expected is not None or page.has_more is True:
-            names_place = page.next is not None
-            return expected or self._walk.stride, expected is not None or (page.held > 0 and not names_place)
-        is_in_doubt = page.has_more is None and page.held > 0
-        return (self._walk.stride if is_in_doubt else 0), False
+            is_certain = expected is not None or (page.n_received > 0 and page.next is None)
+            return expected or size, is_certain
+        is_unclear = page.has_more is None and page.n_received > 0
+        return (size if is_unclear else 0), False
 
-    async def _judged(self, index: int, page: FetchedPage, place: PageAddress) -> None:
-        twin = self._intake.repetitions.twin(index, page)
+    async def _handle_page(self, index: int, page: FetchedPage, address: PageAddress) -> None:
+        original = self._writer.duplicates.duplicate_of(index, page)
         if self.broken is not None:
-            self._intake.arrivals.settle(index, is_in=None)
-        elif twin is not None:
-            self._came_again(index, page, twin)
-        elif not page.held and self._says_more(index) and self._breaks(index):
-            text = f"page {index + 1} came empty although the page before it says that more follow"
-            self._break(index, ReasonCode.PAGINATION_UNKNOWN, text)
+            self._writer.gate.settle(index, PageState.EMPTY)
+        elif original is not None:
+            self._handle_duplicate(index, page, original)
+        elif not page.n_received and self._is_more_announced(index) and self._should_switch(index):
+            text = f"page {index + 1} is empty although the page before it says that more follow"
+            self._switch(index, ReasonCode.PAGINATION_UNKNOWN, text)
         else:
-            self._tell_refused()
-            await self._keep(index, page, place)
+            self._flush_refused()
+            await self._accept(index, page, address)
 
-    async def _keep(self, index: int, page: FetchedPage, place: PageAddress) -> None:
-        is_extra = self._is_behind_the_end(index)
+    async def _accept(self, index: int, page: FetchedPage, address: PageAddress) -> None:
+        is_extra = self._is_behind_end(index)
         has_records = bool(page.records)
-        fresh = await self._intake.keep(index, page, place, before=index * self._walk.stride, is_extra=is_extra)
-        if fresh is None:
+        start = index * self._schedule.page_size
+        n_new = await self._writer.accept(index, page, address, records_before=start, is_extra=is_extra)
+        if n_new is None:
             return
-        if has_records and not fresh:
-            self._tell_repetition(f"page {index + 1} brought only records that had come before")
-        self._walk.saw(index, ScheduledPage(records=page.held, has_more=page.has_more))
-        self._doubt_lone(index, page)
+        if has_records and not n_new:
+            self._note_duplicate(f"page {index + 1} holds only records that were received before")
+        self._schedule.record_page(index, ReceivedPage(records=page.n_received, has_more=page.has_more))
+        self._check_is_list(index, page)
 
-    def _doubt_lone(self, index: int, page: FetchedPage) -> None:
-        """Pages of one object each for ever, though more were asked for: an answer that is no list, and changes."""
-        self._lone = self._lone + 1 if page.held == 1 and (self._pages.size or MOST_LONE) > 1 else 0
-        self._objects += not page.is_list and page.held == 1
-        if self._objects >= MOST_OBJECTS or (self._lone >= MOST_LONE and self._walk.announced is None):
-            name = self._pages.pagination.position or "the position"
-            text = f"{index + 1:,} pages came with one object each, as if '{name}' led through no list"
-            self._intake.stop(ReasonCode.NO_PROGRESS, text)
+    def _check_is_list(self, index: int, page: FetchedPage) -> None:
+        """Stop at endless pages of one object, as a tool returns that has no list and changes with each request."""
+        is_single = page.n_received == 1
+        wants_more = (self._pages.size or MAX_SINGLE_RECORD_PAGES) > 1
+        self._n_single_record = self._n_single_record + 1 if is_single and wants_more else 0
+        self._n_objects += not page.is_list and is_single
+        is_endless = self._n_single_record >= MAX_SINGLE_RECORD_PAGES and self._schedule.total is None
+        if self._n_objects >= MAX_OBJECT_PAGES or is_endless:
+            text = not_a_list(index + 1, self._pages.pagination.position)
+            self._writer.stop_incomplete(ReasonCode.NO_PROGRESS, text)
 
-    def _came_again(self, index: int, page: FetchedPage, twin: int) -> None:
-        if self._is_behind_the_end(index):
+    def _handle_duplicate(self, index: int, page: FetchedPage, original: int) -> None:
+        if self._is_behind_end(index):
             # Some servers answer a position behind the last page with the last page.
-            self._walk.missed(index, is_end=True)
-            self._intake.arrivals.settle(index, is_in=None)
-        elif self._breaks(index):
-            name = self._pages.pagination.position or "the position"
-            self._break(index, ReasonCode.NO_PROGRESS, f"the API repeats its pages, as if it ignored '{name}'")
-        elif index == 1 and self._counts_from_one():
-            self._intake.notes.note(ReasonCode.PAGE_REPEATED, "page 0 came as page 1: the API counts from 1")
-            self._walk.saw(index, ScheduledPage(records=page.held))
-            self._intake.arrivals.settle(index, is_in=None)
-            self._repeated += 1
+            self._schedule.record_end(index)
+            self._writer.gate.settle(index, PageState.EMPTY)
+        elif self._should_switch(index):
+            self._switch(index, ReasonCode.NO_PROGRESS, self._position_ignored())
+        elif index == 1 and self._starts_at_zero():
+            self._writer.notes.note(ReasonCode.PAGE_REPEATED, "page 0 equals page 1: the API counts pages from 1")
+            self._schedule.record_page(index, ReceivedPage(records=page.n_received))
+            self._writer.gate.settle(index, PageState.EMPTY)
+            self._n_duplicates += 1
         else:
-            self._walk.missed(index)
-            self._intake.arrivals.settle(index, is_in=False)
-            self._tell_repetition(f"page {index + 1} came as page {twin + 1} once more")
+            self._schedule.record_failure(index)
+            self._writer.gate.settle(index, PageState.FAILED)
+            self._note_duplicate(f"page {index + 1} is a duplicate of page {original + 1}")
 
-    def _counts_from_one(self) -> bool:
+    def _starts_at_zero(self) -> bool:
         pagination = self._pages.pagination
         return pagination.convention is PaginationStyle.PAGE and pagination.first == 0
 
-    def _tell_repetition(self, text: str) -> None:
-        self._repeated += 1
-        self._intake.notes.missing(ReasonCode.PAGE_REPEATED, text)
-        if self._repeated >= REPEATED_PAGES:
-            name = self._pages.pagination.position or "the position"
-            self._intake.stop(ReasonCode.NO_PROGRESS, f"the API repeats its pages, as if it ignored '{name}'")
+    def _position_ignored(self) -> str:
+        position = self._pages.pagination.position
+        name = f"'{position}'" if position else "the position"
+        return f"the API returned duplicate pages, as if it ignored {name}"
 
-    def _is_behind_the_end(self, index: int) -> bool:
-        """All that was announced is in, and page `index` was asked for to be sure."""
-        return self._walk.expected(index) is None and not self._walk.is_contradicted
+    def _note_duplicate(self, text: str) -> None:
+        self._n_duplicates += 1
+        self._writer.notes.note_missing(ReasonCode.PAGE_REPEATED, text)
+        if self._n_duplicates >= MAX_DUPLICATE_PAGES:
+            self._writer.stop_incomplete(ReasonCode.NO_PROGRESS, self._position_ignored())
 
-    def _says_more(self, index: int) -> bool:
-        return self._walk.expected(index) is not None or self._intake.has_more is True
+    def _is_behind_end(self, index: int) -> bool:
+        """Whether all announced records are received and the page was requested only to confirm the end."""
+        return self._schedule.expected_records(index) is None and not self._schedule.is_beyond_total
 
-    def _breaks(self, index: int) -> bool:
-        """Whether what the pages name is to be tried: at the second page, at the end, and where trouble stays."""
-        is_time = index == 1 or self._walk.expected(index) is None or self._repeated > 0 or bool(self._refused)
-        return is_time and self._intake.has_ways
+    def _is_more_announced(self, index: int) -> bool:
+        return self._schedule.expected_records(index) is not None or self._writer.has_more is True
 
-    def _break(self, index: int, code: ReasonCode, why: str) -> None:
+    def _should_switch(self, index: int) -> bool:
+        """Whether to follow what the pages name instead: at the second page, at the end, and if problems persist."""
+        is_end = self._schedule.expected_records(index) is None
+        is_time = index == 1 or is_end or self._n_duplicates > 0 or bool(self._refused)
+        return is_time and bool(self._writer.continuations)
+
+    def _switch(self, index: int, code: ReasonCode, why: str) -> None:
         self.broken = (code, why)
-        self._walk.stop()
-        self._intake.arrivals.settle(index, is_in=None)
+        self._schedule.stop()
+        self._writer.gate.settle(index, PageState.EMPTY)
 
-    async def _failed(self, index: int, place: PageAddress, error: SourceError) -> None:
-        """A page that could not be had; one behind all announced records is the end of the data and no loss."""
-        is_extra = self._walk.expected(index) is None
+    async def _handle_failure(self, index: int, address: PageAddress, error: SourceError) -> None:
+        """Handle a page that could not be fetched; behind all announced records that is the end and no loss."""
+        is_unannounced = self._schedule.expected_records(index) is None
         if self.broken is not None:
-            self._intake.arrivals.settle(index, is_in=None)
-        elif is_extra and not is_refusal(error) and await self._goes_on_behind(index, error):
-            self._walk.missed(index)
-            self._intake.lost(index, place, error)
-        elif self._is_behind_the_end(index) or (is_extra and is_beyond_data(error)):
-            self._walk.missed(index, is_end=True)
-            self._intake.arrivals.settle(index, is_in=None)
-            if is_refusal(error) and is_at_edge(self._intake.records):
-                at = f"{self._intake.records:,}"
-                self._intake.stop(ReasonCode.WINDOW_ENDED, f"the API refuses positions from {at} on ({error})")
+            self._writer.gate.settle(index, PageState.EMPTY)
+        elif is_unannounced and not is_refusal(error) and await self._has_records_after(index, error):
+            self._schedule.record_failure(index)
+            self._writer.record_failure(index, address, error)
+        elif self._is_behind_end(index) or (is_unannounced and is_out_of_range(error)):
+            self._schedule.record_end(index)
+            self._writer.gate.settle(index, PageState.EMPTY)
+            if is_refusal(error) and is_window_size(self._writer.n_records):
+                self._writer.stop_incomplete(ReasonCode.WINDOW_ENDED, _refused_from(self._writer.n_records, error))
         elif is_refusal(error):
-            await self._was_refused(index, place, error)
+            await self._handle_refusal(index, address, error)
         else:
-            self._walk.missed(index)
-            self._intake.lost(index, place, error)
+            self._schedule.record_failure(index)
+            self._writer.record_failure(index, address, error)
 
-    async def _goes_on_behind(self, index: int, error: SourceError) -> bool:
-        """Whether a page that nobody announced is missing amid others: it comes after all, or the one behind it does.
+    async def _has_records_after(self, index: int, error: SourceError) -> bool:
+        """Whether an unannounced page is missing amid others: a second request for it, or for the next one, succeeds.
 
-        What is refused as lying beyond the data is not asked for again. No answer at all says nothing of an end.
+        A page that was rejected as out of range is not requested again. No response at all is no sign of an end.
         """
         if not isinstance(error, HttpStatusError):
             return True
-        for at in (index + 1,) if is_beyond_data(error) else (index, index + 1):
+        for other in (index + 1,) if is_out_of_range(error) else (index, index + 1):
             try:
-                page = await self._pages.ask(self._place(at))
+                page = await self._pages.fetch(self._address(other))
             except (SourceError, BudgetExhausted):
                 continue
-            if page.held and self._intake.repetitions.twin(at, page) is None:
+            if page.n_received and self._writer.duplicates.duplicate_of(other, page) is None:
                 return True
         return False
 
-    async def _was_refused(self, index: int, place: PageAddress, error: SourceError) -> None:
-        """One refused page is lost; where the next one is refused too, positions end here."""
+    async def _handle_refusal(self, index: int, address: PageAddress, error: SourceError) -> None:
+        """Handle a refused page: a single one is lost; if the next one is refused too, positions end here."""
         is_second = bool(self._refused) and self._refused[-1].index == index - 1
         if not is_second:
-            self._tell_refused()
-        at = (self._refused[0].index if is_second else index) * self._walk.stride
-        why = f"the API refuses positions from {at:,} on ({error})"
-        if (index == 1 or is_second) and self._breaks(index):
+            self._flush_refused()
+        first = self._refused[0].index if is_second else index
+        why = _refused_from(first * self._schedule.page_size, error)
+        if (index == 1 or is_second) and self._should_switch(index):
             self._refused.clear()
-            self._break(index, ReasonCode.WINDOW_ENDED, why)
+            self._switch(index, ReasonCode.WINDOW_ENDED, why)
             return
-        is_partial = not is_second and await self._came_in_part(index, place)
+        is_partial = not is_second and await self._fetch_up_to_window(index, address)
         if not is_partial:
-            self._walk.missed(index)
-            self._intake.arrivals.settle(index, is_in=None)
-        self._refused.append(_RefusedPage(index, place, error, is_partial=is_partial))
+            self._schedule.record_failure(index)
+            self._writer.gate.settle(index, PageState.EMPTY)
+        self._refused.append(_RefusedPage(index, address, error, is_partial=is_partial))
         if is_second:
             self._refused.clear()
-            self._intake.stop(ReasonCode.WINDOW_ENDED, why)
+            self._writer.stop_incomplete(ReasonCode.WINDOW_ENDED, why)
 
-    async def _came_in_part(self, index: int, place: PageAddress) -> bool:
-        """Get the records of a refused page up to the round number at which windows usually end."""
-        start, pagination = index * self._walk.stride, self._pages.pagination
-        edge = reach(start, self._walk.stride)
-        if pagination.convention not in BY_OFFSET or edge is None or pagination.sizes:
+    async def _fetch_up_to_window(self, index: int, address: PageAddress) -> bool:
+        """Fetch the records of a refused page up to the multiple of 1000 at which result windows usually end."""
+        size, pagination = self._schedule.page_size, self._pages.pagination
+        start = index * size
+        boundary = window_boundary_in(start, size)
+        if pagination.convention not in OFFSET_STYLES or boundary is None or pagination.sizes:
             return False
         try:
-            page = await self._pages.ask(offset_address(pagination, offset=start, size=edge - start))
+            page = await self._pages.fetch(offset_address(pagination, offset=start, size=boundary - start))
         except (SourceError, BudgetExhausted):
             return False
-        if not page.held or await self._intake.keep(index, page, place, before=start) is None:
+        if not page.n_received or await self._writer.accept(index, page, address, records_before=start) is None:
             return False
-        self._walk.saw(index, ScheduledPage(records=page.held, has_more=True))
+        self._schedule.record_page(index, ReceivedPage(records=page.n_received, has_more=True))
         return True
 
-    def _tell_refused(self) -> None:
-        """Pages that were refused one by one, amid others that came: each is lost."""
+    def _flush_refused(self) -> None:
+        """Record single refused pages amid others that were received as failures."""
         for refused in self._refused:
-            self._intake.lost(refused.index, refused.place, refused.error, is_in=refused.is_partial or False)
+            self._writer.record_failure(refused.index, refused.address, refused.error, is_partial=refused.is_partial)
         self._refused.clear()
 
-    def _close(self) -> None:
-        notes, walk = self._intake.notes, self._walk
-        if walk.is_cut_by_window and not self._intake.is_enough:
-            self._intake.stop(ReasonCode.WINDOW_ENDED, f"the API gives no records beyond the first {walk.window:,}")
-        elif walk.is_cut_by_cap and not self._intake.is_enough:
-            self._intake.stop(ReasonCode.BUDGET, f"the cap of {walk.max_pages:,} pages of one call is reached")
-        elif self._may_end_silently():
-            text = f"just {self._intake.records:,} records came, which is where many services end, and no total is told"
-            self._intake.stop(ReasonCode.WINDOW_ENDED, text)
-        elif self._is_untold() and is_at_edge(self._intake.records):
-            text = f"just {self._intake.records:,} records came, which is where some services end, and no total is told"
-            notes.note(ReasonCode.PERHAPS_CUT, text)
-        if left := walk.unasked():
+    def _note_end(self) -> None:
+        """Note why the fetch ended, if that leaves doubt about its completeness."""
+        writer, schedule, n_records = self._writer, self._schedule, self._writer.n_records
+        is_unconfirmed = self._is_end_unconfirmed()
+        if schedule.is_cut_by_window and not writer.has_enough:
+            text = f"the API returns no records beyond the first {schedule.window:,}"
+            writer.stop_incomplete(ReasonCode.WINDOW_ENDED, text)
+        elif schedule.is_cut_by_limit and not writer.has_enough:
+            text = f"the limit of {counted(schedule.max_pages, 'page')} per call is reached"
+            writer.stop_incomplete(ReasonCode.BUDGET, text)
+        elif is_unconfirmed and n_records == SILENT_WINDOW:
+            text = f"exactly {n_records:,} records were returned, the result window of many services, without a total"
+            writer.stop_incomplete(ReasonCode.WINDOW_ENDED, text)
+        elif is_unconfirmed and is_window_size(n_records):
+            text = f"exactly {n_records:,} records were returned, the result window of some services, without a total"
+            writer.notes.note(ReasonCode.PERHAPS_CUT, text)
+        self._note_missing_pages()
+
+    def _note_missing_pages(self) -> None:
+        writer, notes, schedule = self._writer, self._writer.notes, self._schedule
+        if unrequested := schedule.count_unrequested():
             stopped = next((code for code in (ReasonCode.BUDGET, ReasonCode.WINDOW_ENDED) if notes.has(code)), None)
-            notes.missing(stopped or ReasonCode.PAGE_FAILED, f"{left:,} further announced pages were not asked for")
-        if self._intake.totals.announced.total is None and (short := walk.short_pages()):
-            named = ", ".join(str(index + 1) for index in short[:8])
-            text = f"pages that are not the last came short (page {named}): records may be missing"
-            notes.missing(ReasonCode.PAGE_SHORT, text)
-        if self._intake.has_more is True and not self._intake.is_total_met and not self._intake.is_enough:
-            text = "the last page that holds records says that more follow, and no page after it has any"
-            notes.missing(ReasonCode.PAGINATION_UNKNOWN, text)
+            text = f"{counted(unrequested, 'announced page')} not requested"
+            notes.note_missing(stopped or ReasonCode.PAGE_FAILED, text)
+        if writer.totals.announced.total is None and (short := schedule.short_pages()):
+            pages = ", ".join(str(index + 1) for index in short[:8])
+            text = f"pages before the last one are short (page {pages}): records may be missing"
+            notes.note_missing(ReasonCode.PAGE_SHORT, text)
+        if writer.has_more is True and not writer.is_total_reached and not writer.has_enough:
+            text = "the last page with records says that more follow, but the pages after it are empty"
+            notes.note_missing(ReasonCode.PAGINATION_UNKNOWN, text)
 
-    def _may_end_silently(self) -> bool:
-        return self._is_untold() and self._intake.records == SILENT_WINDOW
+    def _is_end_unconfirmed(self) -> bool:
+        """Whether neither a total nor a page confirms that these are all records."""
+        is_confirmed = self._writer.totals.announced.total is not None or self._writer.has_more is False
+        return not is_confirmed and not self._writer.has_enough
 
-    def _is_untold(self) -> bool:
-        """Neither a total nor a page says that these are all."""
-        is_told = self._intake.totals.announced.total is not None or self._intake.has_more is False
-        return not is_told and not self._intake.is_enough
+    def _address(self, index: int) -> PageAddress:
+        pagination, size = self._pages.pagination, self._schedule.page_size
+        if pagination.convention not in OFFSET_STYLES:
+            return page_address(pagination, page_index=index, size=self._pages.size)
+        offset = index * size
+        left = size if self._schedule.window is None else max(1, self._schedule.window - offset)
+        return offset_address(pagination, offset=offset, size=min(legal_size(pagination, size), left))
 
-    def _place(self, index: int) -> PageAddress:
-        pagination, stride = self._pages.pagination, self._walk.stride
-        if pagination.convention not in BY_OFFSET:
-            return address(pagination, page_index=index, size=self._pages.size)
-        offset = index * stride
-        left = stride if self._walk.window is None else max(1, self._walk.window - offset)
-        return offset_address(pagination, offset=offset, size=min(legal_size(pagination, stride), left))
+
+def _refused_from(position: int, error: SourceError) -> str:
+    return f"the API refuses positions from {position:,} on ({error})"

@@ -1,8 +1,8 @@
-"""The trail: pages that name their successor, one after the other.
+"""Fetches pages that name their successor, one after the other: cursors, next-page URLs, Link headers, keysets.
 
-Knows when such a walk must end: an address or a page that came before, pages without anything new, an address that
-leads nowhere. A source that says that there is more is believed only as long as more comes; where the announced number
-of records is in and nothing new comes, that is the end. Knows no concurrency: page n+1 is known by page n.
+The fetch must end at an address or a page that was seen before, at pages without new records, and at an address that
+fails. A source that announces more pages is believed only as long as they bring records; once the announced number of
+records is received and nothing new arrives, that is the end.
 """
 
 import re
@@ -15,213 +15,223 @@ from adapters.errors import ForeignOrigin, SourceError
 from adapters.pagination import counts_on, may_repeat_address, offset_address
 from runax_cli.core.errors import BudgetExhausted
 from runax_cli.core.results import ReasonCode
-from runax_cli.executor.fetch.addressed_walker import MOST_OBJECTS
+from runax_cli.executor.fetch.addressed_walker import MAX_OBJECT_PAGES, not_a_list
 from runax_cli.executor.fetch.page import Continuation, FetchedPage
-from runax_cli.executor.fetch.page_repair import PageRepairer, is_beyond_data
-from runax_cli.executor.fetch.page_writer import PageWriter
-from runax_cli.executor.fetch.pages import PageClient, where_of
+from runax_cli.executor.fetch.page_repair import PageRepairer
+from runax_cli.executor.fetch.page_writer import PageState, PageWriter
+from runax_cli.executor.fetch.pages import PageClient, address_key
+from runax_cli.executor.fetch.server_limits import is_out_of_range
 from runax_cli.executor.run_cache import key_of
 
-EMPTY_PAGES = 50
-"""So many pages in a row may come without a record and name a next one: some stores filter what they have scanned."""
+MAX_EMPTY_PAGES = 50
+"""So many consecutive empty pages may name a next one: some stores filter only what they have scanned."""
 
-_MOMENT = re.compile(r"\d{4}-\d\d-\d\d")
-COUNTED_EMPTY_PAGES = 3
-"""So many where the pages name nothing but the next number: that is how some services answer behind the last page."""
+MAX_EMPTY_NUMBERED_PAGES = 3
+"""The same if each page only names the next number, as some services do behind the last page."""
+
+_TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 @dataclass(frozen=True, slots=True)
 class _CursorStep:
-    """What came of asking for a page: `page` if it brought anything or is empty, `why` if it leads nowhere."""
+    """The result of requesting one page: the accepted `page`, or `why` or `error` if it leads nowhere."""
 
     page: FetchedPage | None = None
     why: str = ""
     error: SourceError | None = None
 
     @property
-    def is_astray(self) -> bool:
-        """Whether another way may be better."""
+    def is_dead_end(self) -> bool:
+        """Whether another continuation may be better."""
         return self.page is None and bool(self.why or self.error)
 
 
 class CursorWalker:
-    """One walk along what pages name. `reached_end`: the source itself showed where the data ends."""
+    """Follows the next-page pointers of one call. `reached_end`: the source itself showed where the data ends."""
 
-    def __init__(self, intake: PageWriter, pages: PageClient, mender: PageRepairer) -> None:
+    def __init__(self, writer: PageWriter, pages: PageClient, repairer: PageRepairer) -> None:
         self.reached_end = False
-        self._intake, self._pages, self._mender = intake, pages, mender
+        self._writer, self._pages, self._repairer = writer, pages, repairer
         self._visited: set[str] = set()
-        self._empty = 0
-        self._counted: list[str] = []
-        self._last: Json = None
+        self._n_empty = 0
+        self._empty_urls: list[str] = []
+        self._last_record: Json = None
 
     async def run(
         self,
         index: int,
-        ways: Sequence[Continuation],
+        continuations: Sequence[Continuation],
         *,
-        last: Json = None,
+        last_record: Json = None,
         broken: tuple[ReasonCode, str] | None = None,
     ) -> None:
-        """Walk from page `index` on by the first of `ways` that leads anywhere. `last` is the record before it.
+        """Fetch from page `index` on by the first continuation that works. `last_record` is the one before it.
 
-        `broken` is what ended another walk, where this one is to go on from it; it is told if no way leads on.
+        `broken` is why addressed pages could not be fetched to the end; it is noted if no continuation works.
         """
-        self._last = last
-        step, way = _CursorStep(), ways[0]
-        was = "" if broken is None else broken[1]
-        for way in ways:
-            self._pages.pagination = way.pagination
-            step = await self._step(index, way.place)
-            if not step.is_astray or self._intake.is_stopped:
+        self._last_record = last_record
+        step, used = _CursorStep(), continuations[0]
+        why = "" if broken is None else broken[1]
+        for used in continuations:
+            self._pages.pagination = used.pagination
+            step = await self._step(index, used.address)
+            if not step.is_dead_end or self._writer.is_stopped:
                 break
-            was = was or step.why or f"page {index + 1} could not be read ({step.error})"
-        if step.is_astray and broken is not None and not self._intake.is_stopped:
-            self._give_up(*broken)
+            why = why or step.why or f"page {index + 1} could not be read ({step.error})"
+        if step.is_dead_end and broken is not None and not self._writer.is_stopped:
+            self._end_without_progress(*broken)
             return
-        if was and not step.is_astray:
-            self._intake.corrected(was, way)
-        await self._on(index, way.place, step)
+        if why and not step.is_dead_end:
+            self._writer.warn_corrected(f"{why}; {used.description} is used instead")
+        await self._follow(index, used.address, step)
 
-    async def by_received(self, index: int, received: int) -> None:
-        """Walk by offset where no size can be asked for: each page begins after the records received so far."""
-        place: PageAddress | None = offset_address(self._pages.pagination, offset=received, size=None)
+    async def run_by_received(self, index: int, n_received: int) -> None:
+        """Fetch by offset without a page size: each page starts after the records received so far."""
+        address: PageAddress | None = self._offset(n_received)
         n_objects = 0
-        while place is not None and self._intake.may_go_on():
-            step = await self._step(index, place)
+        while address is not None and self._writer.may_continue():
+            step = await self._step(index, address)
             page = step.page
             if page is None:
-                self._settle(index, place, step)
+                self._finish(index, address, step)
                 return
-            n_objects = n_objects + 1 if page.held == 1 and not page.is_list else 0
-            if n_objects >= MOST_OBJECTS:
-                name = self._pages.pagination.position
-                text = f"{n_objects} pages came with one object each, as if '{name}' led through no list"
-                self._intake.stop(ReasonCode.NO_PROGRESS, text)
+            n_objects = n_objects + 1 if page.n_received == 1 and not page.is_list else 0
+            if n_objects >= MAX_OBJECT_PAGES:
+                text = not_a_list(n_objects, self._pages.pagination.position)
+                self._writer.stop_incomplete(ReasonCode.NO_PROGRESS, text)
                 return
-            received, index = received + page.held, index + 1
-            is_over = page.has_more is False or not page.held
-            place = None if is_over else offset_address(self._pages.pagination, offset=received, size=None)
-        self.reached_end = place is None
+            n_received, index = n_received + page.n_received, index + 1
+            is_end = page.has_more is False or not page.n_received
+            address = None if is_end else self._offset(n_received)
+        self.reached_end = address is None
 
-    async def _on(self, index: int, place: PageAddress, step: _CursorStep) -> None:
+    def end(self, index: int, *, has_more: bool | None) -> None:
+        """End at page `index`, which names no next page: the end of the data, unless the page says otherwise."""
+        if has_more is True and not self._writer.is_total_reached and not self._writer.has_enough:
+            text = f"page {index + 1} reports has_more but gives no next page"
+            self._writer.notes.note_missing(ReasonCode.PAGINATION_UNKNOWN, text)
+            return
+        self.reached_end = not self._writer.is_stopped
+
+    def _offset(self, offset: int) -> PageAddress:
+        return offset_address(self._pages.pagination, offset=offset, size=None)
+
+    async def _follow(self, index: int, address: PageAddress, step: _CursorStep) -> None:
         while (page := step.page) is not None:
             if page.next is None:
                 self.end(index, has_more=page.has_more)
                 return
-            if not self._intake.may_go_on():
+            if not self._writer.may_continue():
                 return
-            index, place = index + 1, page.next
-            step = await self._step(index, place)
-        self._settle(index, place, step)
+            index, address = index + 1, page.next
+            step = await self._step(index, address)
+        self._finish(index, address, step)
 
-    def end(self, index: int, *, has_more: bool | None) -> None:
-        """Page `index` names no successor: the end, unless it says itself that more follows."""
-        if has_more is True and not self._intake.is_total_met and not self._intake.is_enough:
-            text = f"page {index + 1} says that more records follow, and not where"
-            self._intake.notes.missing(ReasonCode.PAGINATION_UNKNOWN, text)
-            return
-        self.reached_end = not self._intake.is_stopped
-
-    def _settle(self, index: int, place: PageAddress, step: _CursorStep) -> None:
-        """The walk cannot go on: by the end of the data, or short of it."""
-        intake = self._intake
+    def _finish(self, index: int, address: PageAddress, step: _CursorStep) -> None:
+        """End where no further page can be fetched: at the end of the data or before it."""
+        writer = self._writer
         if step.error is not None:
-            if is_beyond_data(step.error) and intake.is_total_met:
+            if is_out_of_range(step.error) and writer.is_total_reached:
                 self.reached_end = True
-                intake.arrivals.settle(index, is_in=None)
+                writer.gate.settle(index, PageState.EMPTY)
                 return
-            intake.lost(index, place, step.error)
+            writer.record_failure(index, address, step.error)
             if isinstance(step.error, ForeignOrigin):
-                intake.halt()
+                writer.stop()
         elif step.why:
-            self._give_up(ReasonCode.NO_PROGRESS, step.why)
+            self._end_without_progress(ReasonCode.NO_PROGRESS, step.why)
 
-    def _give_up(self, code: ReasonCode, why: str) -> None:
-        """Nothing new comes. Where all that was announced is in, that is the end."""
-        intake = self._intake
-        if not intake.is_total_met or intake.notes.is_short:
-            intake.stop(code, why)
+    def _end_without_progress(self, code: ReasonCode, why: str) -> None:
+        """End where no new records arrive. That is the end of the data if all announced records are received."""
+        writer = self._writer
+        if not writer.is_total_reached or writer.notes.is_incomplete:
+            writer.stop_incomplete(code, why)
             return
         self.reached_end = True
-        intake.notes.note(code, f"{why}; all {intake.records:,} announced records are in")
+        writer.notes.note(code, f"{why}; all {writer.n_records:,} announced records were read")
 
-    async def _step(self, index: int, place: PageAddress) -> _CursorStep:
-        """Ask for one page and keep it if it brings the walk on."""
-        mark = key_of(where_of(place))
-        if mark in self._visited and not may_repeat_address(self._pages.pagination):
-            return _CursorStep(why=f"page {index} names a page as its next that was read already")
-        self._visited.add(mark)
+    async def _step(self, index: int, address: PageAddress) -> _CursorStep:
+        """Fetch one page and accept it if it brings the fetch forward."""
+        key = key_of(address_key(address))
+        if key in self._visited and not may_repeat_address(self._pages.pagination):
+            return _CursorStep(why=f"page {index} names a next page that was read already")
+        self._visited.add(key)
         try:
-            page = await self._asked(index, place)
+            page = await self._fetch(index, address)
         except SourceError as error:
             return _CursorStep(error=error)
         except BudgetExhausted as error:
-            self._intake.stop(ReasonCode.BUDGET, str(error))
+            self._writer.stop_incomplete(ReasonCode.BUDGET, str(error))
             return _CursorStep()
-        return await self._kept(index, page, place)
+        return await self._accept(index, page, address)
 
-    async def _asked(self, index: int, place: PageAddress) -> FetchedPage:
-        """A page; one of nothing new is asked for once more, since a server may slip where it does not lie."""
-        page = await self._mender.distinct(await self._pages.ask(place), place)
-        is_old = self._intake.repetitions.is_old(index, page)
-        if not is_old or may_repeat_address(self._pages.pagination):
+    async def _fetch(self, index: int, address: PageAddress) -> FetchedPage:
+        """Fetch a page. One without new records is requested once more, since a server may fail for a moment."""
+        page = await self._repairer.refetch_duplicated(await self._pages.fetch(address), address)
+        has_nothing_new = self._writer.duplicates.has_nothing_new(index, page)
+        if not has_nothing_new or may_repeat_address(self._pages.pagination):
             return page
-        again = await self._mender.distinct(await self._pages.ask(place), place)
+        again = await self._repairer.refetch_duplicated(await self._pages.fetch(address), address)
         again.requests += page.requests
         return again
 
-    async def _kept(self, index: int, page: FetchedPage, place: PageAddress) -> _CursorStep:
-        self._without_border(page)
-        if (twin := self._intake.repetitions.twin(index, page)) is not None:
-            return _CursorStep(why=f"page {index + 1} came as page {twin + 1} once more: the source does not move on")
-        last = page.records[-1] if page.records else self._last
-        self._tell_shared_key(index, page)
-        came = len(page.records)
-        fresh = await self._intake.keep(index, page, place)
-        if fresh is None:
+    async def _accept(self, index: int, page: FetchedPage, address: PageAddress) -> _CursorStep:
+        self._drop_boundary_record(page)
+        if (original := self._writer.duplicates.duplicate_of(index, page)) is not None:
+            why = f"page {index + 1} is a duplicate of page {original + 1}: the cursor does not advance"
+            return _CursorStep(why=why)
+        last = page.records[-1] if page.records else self._last_record
+        self._note_shared_key(index, page)
+        has_records = bool(page.records)
+        n_new = await self._writer.accept(index, page, address)
+        if n_new is None:
             return _CursorStep()
-        if page.held and not fresh:
-            why = f"page {index + 1} brought only records that had come before"
-            if came:
-                # It is no page that came before: something may stand in it in place of other records.
-                self._intake.notes.missing(ReasonCode.PAGE_REPEATED, why)
+        if page.n_received and not n_new:
+            why = f"page {index + 1} holds only records that were received before"
+            if has_records:
+                # No earlier page is equal, so old records may stand in it in place of missing ones.
+                self._writer.notes.note_missing(ReasonCode.PAGE_REPEATED, why)
             if page.next is not None or page.has_more is not False:
                 return _CursorStep(why=why)
-        self._empty = 0 if page.held else self._empty + 1
-        self._counted = [*(self._counted if self._empty > 1 else []), place.url or ""]
-        if self._empty >= COUNTED_EMPTY_PAGES and page.next is not None and counts_on(self._counted):
-            page.next, page.has_more = None, False
-        if page.next is not None and (self._empty > EMPTY_PAGES or (self._empty and self._intake.is_total_met)):
-            return _CursorStep(why=f"{self._empty} pages came without a record, and each names a next one")
-        self._last = last
+        if self._is_endless(page, address):
+            return _CursorStep(why=f"{self._n_empty} consecutive pages are empty, and each names a next page")
+        self._last_record = last
         return _CursorStep(page)
 
-    def _without_border(self, page: FetchedPage) -> None:
-        """Some sources begin a page with the very record that it was to begin after."""
-        is_by_key = self._pages.pagination.convention is PaginationStyle.KEYSET
-        if is_by_key and page.records and page.records[0] == self._last and not page.from_store:
-            page.records.pop(0)
-            page.dropped += 1
+    def _is_endless(self, page: FetchedPage, address: PageAddress) -> bool:
+        """Count empty pages and return whether there are too many; numbered ones end the data after a few."""
+        self._n_empty = 0 if page.n_received else self._n_empty + 1
+        self._empty_urls = [*(self._empty_urls if self._n_empty > 1 else []), address.url or ""]
+        if self._n_empty >= MAX_EMPTY_NUMBERED_PAGES and page.next is not None and counts_on(self._empty_urls):
+            page.next, page.has_more = None, False
+        is_over = self._n_empty > MAX_EMPTY_PAGES or (self._n_empty > 0 and self._writer.is_total_reached)
+        return page.next is not None and is_over
 
-    def _tell_shared_key(self, index: int, page: FetchedPage) -> None:
-        """A page that ends amid records of one key: those behind it with the same key are passed over."""
+    def _drop_boundary_record(self, page: FetchedPage) -> None:
+        """Drop the record of a keyset page that it should start after: some sources include it."""
+        is_keyset = self._pages.pagination.convention is PaginationStyle.KEYSET
+        if is_keyset and page.records and page.records[0] == self._last_record and not page.is_cached:
+            page.records.pop(0)
+            page.n_dropped += 1
+
+    def _note_shared_key(self, index: int, page: FetchedPage) -> None:
+        """Note a keyset page that ends among records of one key: later records with that key are skipped."""
         if self._pages.pagination.convention is not PaginationStyle.KEYSET or page.next is None:
             return
         key = page.next.arguments.get(self._pages.pagination.position or "")
         if key is not None and _is_shared(page.records, key):
-            text = f"page {index + 1} has records that share a key, and ends at '{key}'"
-            self._intake.notes.note(ReasonCode.PAGE_SHORT, text)
+            text = f"page {index + 1} ends at key '{key}', which several records may share"
+            self._writer.notes.note(ReasonCode.PAGE_SHORT, text)
 
 
 def _is_shared(records: Sequence[Json], key: Json) -> bool:
-    """Whether the last two records have the key that the next page begins after; for moments, any two neighbours.
+    """Return whether the last two records have the key after which the next page starts.
 
-    Where moments repeat at all, the one at which a page ends may go on behind it.
+    For timestamps any two neighbors count: if timestamps repeat at all, the one at the page end may repeat after it.
     """
     if len(records) < 2 or not all(isinstance(record, dict) for record in records):
         return False
     names = [name for name, value in records[-1].items() if value == key]
-    is_moment = isinstance(key, str) and _MOMENT.match(key) is not None
-    beside = list(pairwise(records)) if is_moment else [(records[-2], records[-1])]
-    return bool(names) and any(all(one.get(name) == other.get(name) for name in names) for one, other in beside)
+    is_timestamp = isinstance(key, str) and _TIMESTAMP.match(key) is not None
+    neighbors = list(pairwise(records)) if is_timestamp else [(records[-2], records[-1])]
+    return bool(names) and any(all(one.get(name) == other.get(name) for name in names) for one, other in neighbors)

@@ -1,7 +1,4 @@
-"""Repetitions: pages and records of one call that came before.
-
-Knows digests of pages and identities of records. What is dropped is counted and noted.
-"""
+"""Detects pages and records that a call has received before. Dropped duplicates are counted and noted."""
 
 import hashlib
 import json
@@ -19,24 +16,26 @@ ID_NAMES = ("id", "_id", "uuid", "guid", "key", "ID", "Id")
 
 
 class SeenRecords:
-    """The records that were seen, as digests."""
+    """The digests of the records with an id that were received."""
 
     def __init__(self) -> None:
-        self._seen: set[int] = set()
+        self._digests: set[int] = set()
 
-    def is_repetition(self, record: Json) -> bool:
-        """Whether an equal record with the same id came before; takes note of this one."""
-        if id_of(record) is None:
-            return False
-        digest = _digest(record)
-        if digest in self._seen:
+    def add(self, record: Json) -> bool:
+        """Add a record and return whether it is new. A record without an id is always new."""
+        if record_id(record) is None:
             return True
-        self._seen.add(digest)
-        return False
+        digest = _digest(record)
+        if digest in self._digests:
+            return False
+        self._digests.add(digest)
+        return True
 
-    def has_all(self, records: Sequence[Json]) -> bool:
-        """Whether all of at least one record came before; takes note of none."""
-        return bool(records) and all(id_of(one) is not None and _digest(one) in self._seen for one in records)
+    def contains_all(self, records: Sequence[Json]) -> bool:
+        """Return whether there is at least one record and all were added before."""
+        return bool(records) and all(
+            record_id(record) is not None and _digest(record) in self._digests for record in records
+        )
 
 
 def _digest(record: Json) -> int:
@@ -44,7 +43,7 @@ def _digest(record: Json) -> int:
 
 
 def _canonical(record: Json) -> bytes:
-    """Some servers write the names of an object in another order each time."""
+    """Serialize a record with sorted names: some servers change the order of an object's members each time."""
     inner = _unwrapped(record)
     try:
         return orjson.dumps(inner, option=orjson.OPT_SORT_KEYS)
@@ -53,19 +52,19 @@ def _canonical(record: Json) -> bytes:
 
 
 def _unwrapped(record: Json) -> Json:
-    """Edges of a connection hold the record as `node`, beside a cursor that is the edge's own."""
+    """Return the `node` of a GraphQL edge; the cursor beside it belongs to the edge and not to the record."""
     inner = record.get("node") if isinstance(record, dict) else None
     return inner if isinstance(inner, dict) else record
 
 
-def repeats_in(records: Iterable[Json]) -> int:
-    """How many of `records` are equal to one before them, id included."""
+def count_duplicates(records: Iterable[Json]) -> int:
+    """Return how many of `records` equal an earlier one, id included."""
     seen = SeenRecords()
-    return sum(seen.is_repetition(record) for record in records)
+    return sum(not seen.add(record) for record in records)
 
 
-def id_of(record: Json) -> str | None:
-    """The record's own id where it has a scalar one, as text."""
+def record_id(record: Json) -> str | None:
+    """Return the id of a record as text, if it has a scalar one."""
     record = _unwrapped(record)
     if not isinstance(record, dict):
         return None
@@ -76,49 +75,49 @@ def id_of(record: Json) -> str | None:
     return None
 
 
-class RepetitionDetector:
-    """What came so far. `noun` names records in the notes."""
+class DuplicateDetector:
+    """Detects duplicates among the pages and records of one call. `noun` names the records in the notes."""
 
     def __init__(self, noun: str, notes: CoverageNotes) -> None:
         self._noun, self._notes = noun, notes
         self._pages: dict[str, int] = {}
         self._records = SeenRecords()
-        self._before: tuple[int, list[Json]] = (-1, [])
+        self._previous: tuple[int, list[Json]] = (-1, [])
 
-    def twin(self, index: int, page: FetchedPage) -> int | None:
-        """The other page that had the same records; a page from the journal was judged when it came."""
-        if not page.held or page.from_store:
+    def duplicate_of(self, index: int, page: FetchedPage) -> int | None:
+        """Return the index of an earlier page with the same records. Cached pages were checked when they arrived."""
+        if not page.n_received or page.is_cached:
             return None
-        twin = self._pages.get(fingerprint(page.records), index)
-        return None if twin == index else twin
+        first = self._pages.get(fingerprint(page.records), index)
+        return None if first == index else first
 
-    def is_old(self, index: int, page: FetchedPage) -> bool:
-        """Whether a page brings nothing new: it is another one's twin, or all of its records came before."""
-        return self.twin(index, page) is not None or (not page.from_store and self._records.has_all(page.records))
+    def has_nothing_new(self, index: int, page: FetchedPage) -> bool:
+        """Return whether a page equals an earlier one or holds only records that were received before."""
+        is_duplicate = self.duplicate_of(index, page) is not None
+        return is_duplicate or (not page.is_cached and self._records.contains_all(page.records))
 
-    def fresh(self, index: int, page: FetchedPage) -> list[Json]:
-        """The page's records that did not come before; takes note of the page and of them."""
-        if page.held:
+    def add_page(self, index: int, page: FetchedPage) -> list[Json]:
+        """Remember a page and return its records that are new."""
+        if page.n_received:
             self._pages.setdefault(fingerprint(page.records), index)
-        self._tell_overlap(index, page.records)
-        kept = [record for record in page.records if not self._records.is_repetition(record)]
-        if dropped := len(page.records) - len(kept):
-            self._notes.note(
-                ReasonCode.RECORDS_REPEATED, f"{dropped} {self._noun} came twice and were kept once (page {index + 1})"
-            )
-        return kept
+        self._note_overlap(index, page.records)
+        new = [record for record in page.records if self._records.add(record)]
+        if n := len(page.records) - len(new):
+            text = f"duplicate {self._noun} dropped on page {index + 1}: {n:,}"
+            self._notes.note(ReasonCode.RECORDS_REPEATED, text)
+        return new
 
-    def _tell_overlap(self, index: int, records: list[Json]) -> None:
-        """Records without an id are all kept: equal ones may be different ones. Where pages meet in them it is told."""
-        (before, ended), self._before = self._before, (index, records)
-        if not records or before != index - 1 or id_of(records[0]) is not None:
+    def _note_overlap(self, index: int, records: list[Json]) -> None:
+        """Note records without an id at a page boundary. They are all kept: equal ones may be different records."""
+        (index_before, before), self._previous = self._previous, (index, records)
+        if not records or index_before != index - 1 or record_id(records[0]) is not None:
             return
-        if n := overlap(ended, records):
-            text = f"page {index + 1} begins with {n} {self._noun} that the page before ended with; they have no id"
+        if n := overlap(before, records):
+            text = f"page {index + 1} starts with the last {self._noun} of page {index} ({n:,}); they have no id"
             self._notes.note(ReasonCode.RECORDS_REPEATED, text)
 
 
-def overlap(ended: Sequence[Json], begun: Sequence[Json]) -> int:
-    """How many of the last of `ended` are the first of `begun`, in order."""
-    longest = min(len(ended), len(begun))
-    return next((n for n in range(longest, 0, -1) if list(ended[-n:]) == list(begun[:n])), 0)
+def overlap(before: Sequence[Json], after: Sequence[Json]) -> int:
+    """Return how many of the last records of `before` are the first of `after`, in order."""
+    longest = min(len(before), len(after))
+    return next((n for n in range(longest, 0, -1) if list(before[-n:]) == list(after[:n])), 0)

@@ -1,7 +1,4 @@
-"""One page as it came: records, what it says of itself, where it stood.
-
-Knows readings and positions. Knows no walk and sends nothing.
-"""
+"""One page of a call: its records, what it says about the next page, and its position."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -12,42 +9,42 @@ from adapters.pagination import Certainty, PageReading, in_next_url, read_page
 
 @dataclass(frozen=True, slots=True)
 class Continuation:
-    """How pages are told from one another, and the next page by that."""
+    """A way to continue a fetch: the next page, and the pagination by which it was found."""
 
     pagination: Pagination
-    place: PageAddress
+    address: PageAddress
 
     @property
-    def words(self) -> str:
-        """As it is told: the argument, or what the answers name."""
-        if self.place.url is not None:
-            return "the URL that the answers name"
+    def description(self) -> str:
+        """The argument or the part of the response that leads to the next page, for messages."""
+        if self.address.url is not None:
+            return "the next-page URL of the response"
         if self.pagination.position is not None:
             return f"'{self.pagination.position}'"
-        return "what the answers name"
+        return "the next-page pointer of the response"
 
 
-def other_ways(
+def alternative_continuations(
     result: CallResult, pagination: Pagination, *, records_path: str, size: int | None
 ) -> tuple[Continuation, ...]:
-    """What an answer names as its next page if it is read otherwise than by `pagination`."""
+    """Return the next pages that a response names if it is read by another pagination than `pagination`."""
     found: list[Continuation] = []
     main = read_page(result, pagination, records_path=records_path, size=size).next
-    for other in _others(pagination):
+    for other in _alternatives(pagination):
         reading = read_page(result, other, records_path=records_path, size=size)
         if reading.next is not None and reading.next != main:
             found.append(Continuation(replace(other, convention=reading.kind or other.convention), reading.next))
     return tuple(found)
 
 
-def way_of(pagination: Pagination, place: PageAddress, kind: PaginationStyle | None) -> Continuation:
-    """The way that an answer names by itself, `kind` being how; the positions of `pagination` are left aside."""
-    if place.url is None:
-        return Continuation(pagination, place)
-    return Continuation(_without_position(pagination, kind or PaginationStyle.NEXT_URL), place)
+def continuation_to(pagination: Pagination, address: PageAddress, style: PaginationStyle | None) -> Continuation:
+    """Return the continuation that a page names itself; with a URL, the position argument is no longer used."""
+    if address.url is None:
+        return Continuation(pagination, address)
+    return Continuation(_without_position(pagination, style or PaginationStyle.NEXT_URL), address)
 
 
-def _others(pagination: Pagination) -> Iterator[Pagination]:
+def _alternatives(pagination: Pagination) -> Iterator[Pagination]:
     if pagination.convention not in (PaginationStyle.NEXT_URL, PaginationStyle.LINK_HEADER):
         yield _without_position(pagination, PaginationStyle.NEXT_URL)
     for name in pagination.other_hidden:
@@ -57,75 +54,76 @@ def _others(pagination: Pagination) -> Iterator[Pagination]:
             yield replace(other, next_path=in_next_url(name))
 
 
-def _without_position(pagination: Pagination, convention: PaginationStyle) -> Pagination:
+def _without_position(pagination: Pagination, style: PaginationStyle) -> Pagination:
     hidden = pagination.other_hidden + ((pagination.position,) if pagination.position else ())
-    return replace(pagination, convention=convention, position=None, other_hidden=hidden)
+    return replace(pagination, convention=style, position=None, other_hidden=hidden)
 
 
-_SHOWN_POSITION = 60
+_POSITION_CHARS = 60
 
 
 @dataclass(slots=True, kw_only=True)
 class FetchedPage:
-    """`total` is what the page announces with certainty, else None; `requests` counts retries and repetitions.
+    """A page as it was received.
 
-    `dropped` records were held by the page and are not kept: repetitions, and what goes beyond the first n. `kind` is
-    the convention by which the page names its next one. `ways` are other ways to go on from it, known of a first page.
-    `flaw` says why a part of it could not be read. `is_list` is False where one object was taken as one record.
+    `total`: the announced total if it is certain. `requests`: requests that it took, including retries and repairs.
+    `n_dropped`: records that were received and are not kept (duplicates, records beyond the requested number).
+    `style`: the pagination style of its next-page pointer. `alternatives`: other continuations, set for a first page.
+    `flaw`: why a part of it could not be read. `is_list`: False if a single object was taken as one record.
     """
 
     records: list[Json]
-    dropped: int = 0
+    n_dropped: int = 0
     has_more: bool | None = None
     next: PageAddress | None = None
     total: int | None = None
     requests: int = 1
-    from_store: bool = False
-    kind: PaginationStyle | None = None
-    ways: tuple[Continuation, ...] = ()
+    is_cached: bool = False
+    style: PaginationStyle | None = None
+    alternatives: tuple[Continuation, ...] = ()
     flaw: str = ""
     is_list: bool = True
 
     @property
-    def held(self) -> int:
-        """Records that the page held when it came."""
-        return len(self.records) + self.dropped
+    def n_received(self) -> int:
+        """Records that the page held when it was received."""
+        return len(self.records) + self.n_dropped
 
 
-def page_of(
+def parse_page(
     result: CallResult,
     pagination: Pagination,
     *,
     records_path: str,
     size: int | None,
-    asked: PageAddress | None = None,
+    address: PageAddress | None = None,
 ) -> FetchedPage:
-    """Read a response as a page; `asked` is its address."""
-    reading = read_page(result, pagination, records_path=records_path, size=size, asked=asked)
-    return page_of_reading(reading, requests=result.requests)
+    """Read the response to the request for `address` as a page."""
+    reading = read_page(result, pagination, records_path=records_path, size=size, asked=address)
+    return page_from_reading(reading, requests=result.requests)
 
 
-def page_of_reading(reading: PageReading, *, requests: int) -> FetchedPage:
-    """A page from its reading."""
+def page_from_reading(reading: PageReading, *, requests: int) -> FetchedPage:
+    """Return the page of a parsed response."""
     return FetchedPage(
         records=list(reading.records),
         has_more=reading.has_more,
         next=reading.next,
         total=reading.total if reading.certainty is Certainty.EXACT else None,
         requests=requests,
-        kind=reading.kind,
+        style=reading.kind,
         flaw=reading.flaw,
         is_list=reading.is_list,
     )
 
 
-def position_of(place: PageAddress | None, pagination: Pagination, *, index: int) -> str:
-    """Where a page stands, for the log; the query of a URL may hold secrets and is left out."""
-    if place is not None and place.url is not None:
-        return place.url.split("?", 1)[0]
-    if place is not None and "Range" in place.headers:
-        return place.headers["Range"][:_SHOWN_POSITION]
+def position_label(address: PageAddress | None, pagination: Pagination, *, index: int) -> str:
+    """Describe the position of a page for the log. The query of a URL may hold secrets and is omitted."""
+    if address is not None and address.url is not None:
+        return address.url.split("?", 1)[0]
+    if address is not None and "Range" in address.headers:
+        return address.headers["Range"][:_POSITION_CHARS]
     name = pagination.position
-    if place is not None and name is not None and name in place.arguments:
-        return f"{name}={place.arguments[name]}"[:_SHOWN_POSITION]
+    if address is not None and name is not None and name in address.arguments:
+        return f"{name}={address.arguments[name]}"[:_POSITION_CHARS]
     return f"page {index + 1}"

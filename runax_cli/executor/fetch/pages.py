@@ -1,14 +1,13 @@
-"""Pages of one call, asked for one by one: from the journal where it has them, else from the source.
+"""Fetches single pages of a call: from the journal if they are stored there, otherwise from the source.
 
-Knows the call, its way of paging and its keys in the journal. A page that an earlier run stored is taken for the data
-only under the same snapshot, and for a time; what this run stored itself, whenever that was. Knows no walk: which page,
-and what becomes of it, is for others to say.
+A page that an earlier run stored is used only under the same snapshot and for a limited time; pages that the run itself
+stored are always used.
 """
 
 import asyncio
 import zlib
 from collections.abc import Awaitable, Callable
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -19,8 +18,16 @@ from adapters.errors import ConnectionFailed, SourceError, TimedOut
 from adapters.json_text import parse_json
 from adapters.pagination import may_repeat_address
 from adapters.pagination.probe.probe import FirstPage, ProbeResult
+from runax_cli.core.events import Emitter
 from runax_cli.core.results import StoredModel
-from runax_cli.executor.fetch.page import Continuation, FetchedPage, other_ways, page_of, page_of_reading
+from runax_cli.executor.coverage import CoverageNotes
+from runax_cli.executor.fetch.page import (
+    Continuation,
+    FetchedPage,
+    alternative_continuations,
+    page_from_reading,
+    parse_page,
+)
 from runax_cli.executor.fetch.snapshot import ResponseVersion, Snapshot
 from runax_cli.executor.outcome import DecidedCall
 from runax_cli.executor.run_cache import RunCache, key_of
@@ -30,9 +37,11 @@ from runax_cli.telemetry.credential_mask import CREDENTIAL_MASK
 
 _PAGINATION = TypeAdapter(Pagination)
 
+SendRequest: TypeAlias = Callable[[PageAddress | None], Awaitable[CallResult]]
+
 
 class StoredAddress(StoredModel):
-    """Where a page is."""
+    """The stored form of a page address. Field names of stored models are the format of the journal."""
 
     arguments: dict[str, Json]
     url: str | None = None
@@ -40,26 +49,29 @@ class StoredAddress(StoredModel):
     operation: str | None = None
 
     @classmethod
-    def of(cls, place: PageAddress) -> "StoredAddress":
-        """The stored form of an address."""
+    def from_address(cls, address: PageAddress) -> "StoredAddress":
+        """Return the stored form of an address."""
         return cls(
-            arguments=dict(place.arguments), url=place.url, headers=dict(place.headers), operation=place.operation
+            arguments=dict(address.arguments),
+            url=address.url,
+            headers=dict(address.headers),
+            operation=address.operation,
         )
 
-    def restored(self) -> PageAddress:
-        """The address."""
+    def to_address(self) -> PageAddress:
+        """Return the address."""
         return PageAddress(self.arguments, url=self.url, headers=self.headers, operation=self.operation)
 
 
 class StoredContinuation(StoredModel):
-    """Another way to go on from a first page."""
+    """The stored form of a continuation."""
 
     pagination: dict[str, Any]
     place: StoredAddress
 
 
 class StoredPage(StoredModel):
-    """The journal's entry of a page: where its bytes stand, and what it said of the walk."""
+    """The journal entry of a page: where its records are on disk, and what it says about the next page."""
 
     spool: str
     offset: int
@@ -74,31 +86,31 @@ class StoredPage(StoredModel):
 
 
 def to_journal(page: FetchedPage, entry: PageEntry, spool: Path) -> bytes:
-    """The payload of a page's journal entry."""
+    """Serialize the journal entry of a page."""
     stored = StoredPage(
         spool=str(spool),
         offset=entry.offset,
         n_bytes=entry.n_bytes,
         checksum=entry.checksum,
-        dropped=page.dropped,
+        dropped=page.n_dropped,
         has_more=page.has_more,
-        next=None if page.next is None else StoredAddress.of(page.next),
-        kind=page.kind,
+        next=None if page.next is None else StoredAddress.from_address(page.next),
+        kind=page.style,
         total=page.total,
         ways=tuple(
-            StoredContinuation(pagination=asdict(way.pagination), place=StoredAddress.of(way.place))
-            for way in page.ways
+            StoredContinuation(pagination=asdict(one.pagination), place=StoredAddress.from_address(one.address))
+            for one in page.alternatives
         ),
     )
     return stored.model_dump_json(exclude_none=True).encode()
 
 
 def from_journal(payload: bytes) -> FetchedPage | None:
-    """The page behind a journal entry, read from its spool; None where the spool no longer has it. Blocking."""
+    """Read the page of a journal entry from its spool; None if the spool no longer has it. Blocking."""
     try:
         stored = StoredPage.model_validate_json(payload)
-        ways = tuple(
-            Continuation(_PAGINATION.validate_python(way.pagination), way.place.restored()) for way in stored.ways
+        alternatives = tuple(
+            Continuation(_PAGINATION.validate_python(one.pagination), one.place.to_address()) for one in stored.ways
         )
         with Path(stored.spool).open("rb") as file:
             file.seek(stored.offset)
@@ -109,116 +121,150 @@ def from_journal(payload: bytes) -> FetchedPage | None:
         return None
     return FetchedPage(
         records=[parse_json(line) for line in body.splitlines()],
-        dropped=stored.dropped,
+        n_dropped=stored.dropped,
         has_more=stored.has_more,
-        next=None if stored.next is None else stored.next.restored(),
+        next=None if stored.next is None else stored.next.to_address(),
         total=stored.total,
         requests=0,
-        from_store=True,
-        kind=stored.kind,
-        ways=ways,
+        is_cached=True,
+        style=stored.kind,
+        alternatives=alternatives,
     )
 
 
-Send: TypeAlias = Callable[[PageAddress | None], Awaitable[CallResult]]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchContext:
+    """The call that is fetched and what its fetch uses.
+
+    `snapshot`: the state of the data under which stored pages of other runs may be used; None for this run's only.
+    `identity`: the account and server of the source.
+    """
+
+    call: DecidedCall
+    send: SendRequest
+    emitter: Emitter
+    cache: RunCache
+    notes: CoverageNotes
+    snapshot: Snapshot | None = None
+    identity: str = ""
+
+    @property
+    def cached_page_max_age_s(self) -> float:
+        """How old a page of another run may be."""
+        return 0.0 if self.snapshot is None else self.snapshot.max_age_s
+
+    @property
+    def cache_scope(self) -> list[Json]:
+        """What the cache keys of pages start with: the snapshot, or else one call of one run."""
+        if self.snapshot is None:
+            return [self.cache.run_id, self.call.call_id, self.identity]
+        return [self.snapshot.digest]
 
 
 class PageClient:
-    """Asks for pages. `pagination` changes where a guess proves wrong; `size` is kept over the whole walk.
+    """Fetches pages one by one.
 
-    `from_store` counts pages that were not asked for, because the journal had them.
+    `pagination` is replaced when it turns out to be wrong; `size` is the requested page size of the whole fetch.
+    `n_cached` counts pages that were taken from the journal.
     """
 
-    def __init__(
-        self,
-        call: DecidedCall,
-        probe: ProbeResult,
-        *,
-        send: Send,
-        ledger: RunCache,
-        spool: Spool,
-        size: int | None,
-        snapshot: Snapshot | None = None,
-        identity: str = "",
-    ) -> None:
+    def __init__(self, context: FetchContext, probe: ProbeResult, *, spool: Spool, size: int | None) -> None:
         self.pagination, self.size = probe.pagination, size
-        self._snapshot, self._identity = snapshot, identity
-        self.from_store = 0
-        self._call, self._send, self._ledger, self._spool = call, send, ledger, spool
-        self._path = probe.records_path
+        self.n_cached = 0
+        self._context, self._call, self._cache = context, context.call, context.cache
+        self._records_path, self._spool = probe.records_path, spool
 
-    async def seen_again(self, place: PageAddress) -> FetchedPage:
-        """A page as it is now, whatever was read before; nothing of it is stored. Raises as `ask`."""
-        return page_of(await self._send(place), self.pagination, records_path=self._path, size=self.size, asked=place)
-
-    async def ask(self, place: PageAddress | None, *, is_first: bool = False) -> FetchedPage:
-        """One page. Raises SourceError and BudgetExhausted."""
-        key = self._key(place)
-        if (page := await self._stored(key)) is not None:
+    async def fetch(self, address: PageAddress | None, *, is_first: bool = False) -> FetchedPage:
+        """Return one page. Raises SourceError and BudgetExhausted."""
+        key = self._key(address)
+        if (page := await self._load(key)) is not None:
             return page
-        await self._ledger.started(key, EntryKind.PAGE)
+        await self._cache.mark_started(key, EntryKind.PAGE)
         try:
-            result = await self._send(place)
+            result = await self._context.send(address)
         except Exception:
-            await self._ledger.failed(key)
+            await self._cache.mark_failed(key)
             raise
-        page = page_of(result, self.pagination, records_path=self._path, size=self.size, asked=place)
-        return self._with_ways(page, result) if is_first else page
+        page = self._parse(result, address)
+        return self._with_alternatives(page, result) if is_first else page
 
-    async def given(self, first: FirstPage) -> FetchedPage:
-        """The page that the probe brought; as it is stored, where it is."""
+    async def fetch_uncached(self, address: PageAddress) -> FetchedPage:
+        """Return a page as it is now, without reading or writing the journal. Raises as `fetch` does."""
+        return self._parse(await self._context.send(address), address)
+
+    async def from_probe(self, first: FirstPage) -> FetchedPage:
+        """Return the page that the probe fetched, or its stored form if it is in the journal."""
         key = self._key(first.address)
-        if (page := await self._stored(key)) is not None:
+        if (page := await self._load(key)) is not None:
             return page
-        await self._ledger.started(key, EntryKind.PAGE)
-        return self._with_ways(page_of_reading(first.reading, requests=0), first.result)
+        await self._cache.mark_started(key, EntryKind.PAGE)
+        return self._with_alternatives(page_from_reading(first.reading, requests=0), first.result)
 
-    async def done(self, place: PageAddress | None, page: FetchedPage, entry: PageEntry) -> None:
-        """Write into the journal that a page is on disk. One that could not be read whole is asked for again."""
+    async def store(self, address: PageAddress | None, page: FetchedPage, entry: PageEntry) -> None:
+        """Record in the journal that a page is on disk. A page that was not read completely is fetched again later."""
         if page.flaw:
-            await self._ledger.failed(self._key(place))
+            await self._cache.mark_failed(self._key(address))
             return
         payload = to_journal(page, entry, self._spool.path)
-        if page.from_store:
-            self.from_store += 1
-            await self._ledger.moved(self._key(place), payload)
+        if page.is_cached:
+            self.n_cached += 1
+            await self._cache.update_location(self._key(address), payload)
         else:
-            await self._ledger.store(EntryKind.PAGE, {self._key(place): payload})
+            await self._cache.store(EntryKind.PAGE, {self._key(address): payload})
 
-    async def _stored(self, key: str) -> FetchedPage | None:
+    async def _load(self, key: str) -> FetchedPage | None:
         if self._call.tool.requires_fresh_input or may_repeat_address(self.pagination):
-            # The same address of a scroll gives another page each time: what is stored is not what it would give.
+            # The same address of a scroll returns another page each time.
             return None
-        max_age_s = 0.0 if self._snapshot is None else self._snapshot.max_age_s
-        payload = await self._ledger.found(key, max_age_s=max_age_s)
+        payload = await self._cache.get(key, max_age_s=self._context.cached_page_max_age_s)
         return None if payload is None else await asyncio.to_thread(from_journal, payload)
 
-    def _with_ways(self, page: FetchedPage, result: CallResult) -> FetchedPage:
-        page.ways = other_ways(result, self.pagination, records_path=self._path, size=self.size)
+    def _parse(self, result: CallResult, address: PageAddress | None) -> FetchedPage:
+        return parse_page(result, self.pagination, records_path=self._records_path, size=self.size, address=address)
+
+    def _with_alternatives(self, page: FetchedPage, result: CallResult) -> FetchedPage:
+        page.alternatives = alternative_continuations(
+            result, self.pagination, records_path=self._records_path, size=self.size
+        )
         return page
 
-    def _key(self, place: PageAddress | None) -> str:
-        """Of one sight of the data; without one, of one run's one call of one source."""
-        call, run = self._call, self._ledger.run_id
-        within = [run, call.call_id, self._identity] if self._snapshot is None else [self._snapshot.digest]
-        return key_of("page", *within, call.tool.source, call.tool.name, call.arguments, where_of(place))
+    def _key(self, address: PageAddress | None) -> str:
+        tool, scope = self._call.tool, self._context.cache_scope
+        return key_of("page", *scope, tool.source, tool.name, self._call.arguments, address_key(address))
 
 
-def where_of(place: PageAddress | None) -> Json:
-    """Everything that tells a page's address from another's, as a value."""
-    if place is None:
+def address_key(address: PageAddress | None) -> Json:
+    """Return everything that distinguishes one page address from another, as a JSON value."""
+    if address is None:
         return None
-    where: list[Json] = [place.url, dict(place.arguments)]
-    return [*where, dict(place.headers), place.operation] if place.headers or place.operation else where
+    parts: list[Json] = [address.url, dict(address.arguments)]
+    return [*parts, dict(address.headers), address.operation] if address.headers or address.operation else parts
+
+
+async def stored_page_size(wanted: int | None, context: FetchContext) -> int | None:
+    """Return the page size of the pages that are stored already; otherwise store and return `wanted`.
+
+    Pages of another size have other addresses, so that the stored ones would not be found.
+    """
+    if wanted is None:
+        return None
+    call, cache = context.call, context.cache
+    parts = [call.tool.source, call.tool.name, call.arguments, call.at_most]
+    key = key_of("size", *context.cache_scope, *parts)
+    stored = await cache.get(key, max_age_s=context.cached_page_max_age_s)
+    if stored is not None and stored.isdigit():
+        return int(stored)
+    await cache.store(EntryKind.PAGE, {key: str(wanted).encode()})
+    return wanted
 
 
 _UNSTORED_HEADERS = frozenset({"set-cookie", "authorization", "www-authenticate", "proxy-authenticate"})
-_MOST_BYTES = 2 * 2**20
-"""A larger answer is the data itself and is stored as a page."""
+_MAX_STORED_BYTES = 2 * 2**20
+"""A larger response is the data itself and is stored as a page."""
 
 
 class StoredResponse(StoredModel):
-    """A response as it stands in the journal."""
+    """The stored form of a response to a probe."""
 
     payload: Json
     location: str
@@ -229,44 +275,44 @@ class StoredResponse(StoredModel):
 
 
 class CachedProbeClient:
-    """Sends a probe's requests, and remembers their answers. `sight` is that of the first answer.
+    """Sends the requests of a probe and stores the responses. `version` is that of the first response.
 
-    `identity` is the source's: an answer to another account, or of another server, is no answer.
+    `identity` is that of the source: a response for another account or from another server is never used.
     """
 
-    def __init__(self, send: Send, call: DecidedCall, ledger: RunCache, *, identity: str = "") -> None:
-        self._send, self._call, self._ledger, self._identity = send, call, ledger, identity
-        self.sight = ResponseVersion()
-        self._has_seen = False
+    def __init__(self, send: SendRequest, call: DecidedCall, cache: RunCache, *, identity: str = "") -> None:
+        self._send, self._call, self._cache, self._identity = send, call, cache, identity
+        self._has_version = False
+        self.version = ResponseVersion()
 
-    async def __call__(self, place: PageAddress | None) -> CallResult:
-        """One answer. Raises SourceError and BudgetExhausted."""
-        key = self._key(place)
-        result = await self._stored(key)
+    async def __call__(self, address: PageAddress | None) -> CallResult:
+        """Return one response. Raises SourceError and BudgetExhausted."""
+        key = self._key(address)
+        result = await self._load(key)
         if result is None:
-            result = await (self._send(place) if self._call.is_repeatable else self._sent_once(key, place))
-            await self._remember(key, result)
-        if not self._has_seen:
-            self._has_seen, self.sight = True, ResponseVersion.of(result)
+            result = await (self._send(address) if self._call.is_repeatable else self._send_once(key, address))
+            await self._store(key, result)
+        if not self._has_version:
+            self._has_version, self.version = True, ResponseVersion.from_result(result)
         return result
 
-    async def _sent_once(self, key: str, place: PageAddress | None) -> CallResult:
-        """The answer to what changes data. It is never repeated where it is not known whether it happened."""
+    async def _send_once(self, key: str, address: PageAddress | None) -> CallResult:
+        """Send a request that changes data. It is never repeated if its effect is unknown."""
         tool = self._call.tool
-        if await self._ledger.has_begun(key):
-            text = "it was sent before the run was cut off, and nobody knows whether it happened; it is not sent again"
+        if await self._cache.was_started(key):
+            text = "the request was sent before the run was interrupted and its effect is unknown; it is not sent again"
             raise SourceError(text, source=tool.source, location=tool.locator, requests=0)
-        await self._ledger.started(key, EntryKind.PAGE)
+        await self._cache.mark_started(key, EntryKind.PAGE)
         try:
-            return await self._send(place)
+            return await self._send(address)
         except (ConnectionFailed, TimedOut):
             raise
         except Exception:
-            await self._ledger.failed(key)
+            await self._cache.mark_failed(key)
             raise
 
-    async def _stored(self, key: str) -> CallResult | None:
-        payload = None if self._call.tool.requires_fresh_input else await self._ledger.found(key)
+    async def _load(self, key: str) -> CallResult | None:
+        payload = None if self._call.tool.requires_fresh_input else await self._cache.get(key)
         if payload is None:
             return None
         try:
@@ -283,8 +329,8 @@ class CachedProbeClient:
             flaw=stored.flaw,
         )
 
-    async def _remember(self, key: str, result: CallResult) -> None:
-        if result.n_bytes > _MOST_BYTES and self._call.is_repeatable:
+    async def _store(self, key: str, result: CallResult) -> None:
+        if result.n_bytes > _MAX_STORED_BYTES and self._call.is_repeatable:
             return
         stored = StoredResponse(
             payload=result.payload,
@@ -295,27 +341,12 @@ class CachedProbeClient:
             flaw=result.flaw,
         )
         payload = stored.model_dump_json().encode("utf-8", "replace")
-        # What a credential was taken out of is no answer any more: it is asked for again.
+        # A response with masked credentials is no longer the response of the server: it is requested again.
         if not CREDENTIAL_MASK.is_touched(payload):
-            await self._ledger.store(EntryKind.PAGE, {key: payload})
+            await self._cache.store(EntryKind.PAGE, {key: payload})
 
-    def _key(self, place: PageAddress | None) -> str:
+    def _key(self, address: PageAddress | None) -> str:
         call = self._call
-        where = [call.tool.source, call.tool.name, call.arguments, where_of(place), bool(place and place.is_head)]
-        return key_of("probe", self._ledger.run_id, call.call_id, self._identity, *where)
-
-
-async def same_size(
-    wanted: int | None, call: DecidedCall, ledger: RunCache, *, snapshot: Snapshot | None, identity: str = ""
-) -> int | None:
-    """The size of the pages that are stored already, else `wanted`, which is then that of all further ones."""
-    if wanted is None:
-        return None
-    within = [ledger.run_id, call.call_id, identity] if snapshot is None else [snapshot.digest]
-    tool = call.tool
-    key = key_of("size", *within, tool.source, tool.name, call.arguments, call.at_most)
-    stored = await ledger.found(key, max_age_s=0.0 if snapshot is None else snapshot.max_age_s)
-    if stored is not None and stored.isdigit():
-        return int(stored)
-    await ledger.store(EntryKind.PAGE, {key: str(wanted).encode()})
-    return wanted
+        parts = [call.tool.source, call.tool.name, call.arguments]
+        is_head = bool(address and address.is_head)
+        return key_of("probe", self._cache.run_id, call.call_id, self._identity, *parts, address_key(address), is_head)

@@ -1,8 +1,7 @@
-"""A snapshot: what a probe saw of a call's data, by which a later run knows that it has not changed.
+"""Snapshots: what a probe saw of a call's data, by which a later run recognizes that it is unchanged.
 
-Knows what was announced and what the first record was. An unchanged total and an unchanged first record are a good
-sign and no proof: records may have changed in place. So a snapshot says by what it judges, and how long its pages may
-be taken for the data as it is. Pure; knows no page and no store.
+An unchanged total and an unchanged first record are evidence and no proof: records may have changed in place. So a
+snapshot says what it is validated by and how long its pages may be used again.
 """
 
 import hashlib
@@ -17,12 +16,12 @@ from adapters.pagination import Certainty
 from adapters.pagination.probe.probe import ProbeResult
 from runax_cli.executor.run_cache import key_of
 
-_SHARE_BY_AGE = 1 / 96
-"""Without a total, pages are taken for the data a ninety-sixth as long: a quarter of an hour of a day."""
+_UNCOUNTED_SHARE = 1 / 96
+"""The part of the maximum age that holds without a total: a quarter of an hour of a day."""
 
 
 class ValidatedBy(StrEnum):
-    """What says that the data is unchanged."""
+    """The evidence that the data is unchanged."""
 
     TOTAL = "total and first record"
     AGE = "age and first record"
@@ -30,55 +29,55 @@ class ValidatedBy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """`digest` is equal for equal sights of the same data; `max_age_s` is how long pages of it may be used again."""
+    """The state of a call's data. `digest` is equal for equal states; its pages may be used again for `max_age_s`."""
 
     digest: str
-    judged_by: ValidatedBy
+    validated_by: ValidatedBy
     max_age_s: float
 
 
 @dataclass(frozen=True, slots=True)
-class Reuse:
-    """What later runs may take over: `identities` by source, and for how long at most. Zero seconds: nothing.
+class ReusePolicy:
+    """Which pages of earlier runs may be used: the `identities` of the sources, and a maximum age. 0 s: none.
 
-    A run that goes on takes over its own work whatever its age, and under the same identity only.
+    A resumed run uses its own stored work whatever its age, but only under the same identity.
     """
 
     identities: Mapping[str, str] = field(default_factory=dict)
     max_age_s: float = 0.0
 
     def identity(self, source: str) -> str:
-        """The identity of a source; "" where none is known."""
+        """Return the identity of a source; "" if it is unknown."""
         return self.identities.get(source, "")
 
 
 @dataclass(frozen=True, slots=True)
 class ResponseVersion:
-    """Where the answers of a probe came from, and what the server says of their version (RFC 9110, section 8.8)."""
+    """The origin of a response and its version according to the server (RFC 9110, section 8.8)."""
 
     origin: str = ""
     etag: str = ""
     last_modified: str = ""
 
     @classmethod
-    def of(cls, result: CallResult) -> "ResponseVersion":
-        """The sight of one answer."""
-        where = urlsplit(result.location.rpartition(" ")[2])
+    def from_result(cls, result: CallResult) -> "ResponseVersion":
+        """Return the version of a response."""
+        url = urlsplit(result.location.rpartition(" ")[2])
         headers = result.headers
-        return cls(f"{where.scheme}://{where.netloc}", headers.get("etag", ""), headers.get("last-modified", ""))
+        return cls(f"{url.scheme}://{url.netloc}", headers.get("etag", ""), headers.get("last-modified", ""))
 
 
-def snapshot_of(found: ProbeResult, sight: ResponseVersion, *, source: str, reuse: Reuse) -> Snapshot | None:
-    """What `found` shows of a source; None where nothing may be taken over.
+def snapshot_of(probe: ProbeResult, version: ResponseVersion, *, source: str, reuse: ReusePolicy) -> Snapshot | None:
+    """Return the snapshot of a source's data by its probe; None if no pages of other runs may be used.
 
-    The identity of a source tells it, as one user may see it, from any other: pages of two never mix.
+    The identity of the source is a part of it, so that pages of two users never mix.
     """
     identity = reuse.identities.get(source)
     if identity is None or reuse.max_age_s <= 0:
         return None
-    first = compact_json_bytes(found.sample[0]) if found.sample else b""
-    is_counted = found.total is not None and found.certainty is Certainty.EXACT
-    seen = [found.total, found.certainty.value, found.tokens_estimation, hashlib.sha256(first).hexdigest()]
-    digest = key_of("snapshot", identity, sight.origin, sight.etag, sight.last_modified, *seen)
-    judged_by = ValidatedBy.TOTAL if is_counted else ValidatedBy.AGE
-    return Snapshot(digest, judged_by, reuse.max_age_s * (1 if is_counted else _SHARE_BY_AGE))
+    first = compact_json_bytes(probe.sample[0]) if probe.sample else b""
+    is_counted = probe.total is not None and probe.certainty is Certainty.EXACT
+    seen = [probe.total, probe.certainty.value, probe.tokens_estimation, hashlib.sha256(first).hexdigest()]
+    digest = key_of("snapshot", identity, version.origin, version.etag, version.last_modified, *seen)
+    validated_by = ValidatedBy.TOTAL if is_counted else ValidatedBy.AGE
+    return Snapshot(digest, validated_by, reuse.max_age_s * (1 if is_counted else _UNCOUNTED_SHARE))

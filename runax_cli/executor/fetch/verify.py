@@ -1,167 +1,267 @@
-"""The proof of a guess: whether positions count what they were thought to count, from where, and still do so.
+"""Verifies assumptions about the pagination and the end of the data before and after the pages are fetched.
 
-Knows what a page looks like that overlaps one which is known. Knows no walk. Asked only where nothing else would show
-it: without a total, a walk in strides of the wrong unit passes records over and ends as if it were whole.
+A check sends at most a few small requests, and only if neither a total nor a named next page would show an error:
+without a total, a fetch with the wrong offset unit skips records and ends as if it were complete.
 """
 
-import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 
-from adapters.base import Json, JsonObject, Pagination, PaginationStyle, ToolSpec
+from adapters.base import Json, Pagination, PaginationStyle
 from adapters.errors import SourceError
-from adapters.pagination import address, offset_address
-from adapters.pagination.probe.probe import total_again
-from runax_cli.core.errors import BudgetExhausted, raised_at
-from runax_cli.core.event_types import Warned
-from runax_cli.core.results import Reason, ReasonCode, TotalIs
-from runax_cli.executor.fetch.deduplication import id_of
+from adapters.pagination import Certainty, address, offset_address
+from runax_cli.core.errors import BudgetExhausted
+from runax_cli.core.results import ReasonCode, counted
+from runax_cli.executor.coverage import AnnouncedTotal
+from runax_cli.executor.fetch.deduplication import record_id
 from runax_cli.executor.fetch.page import FetchedPage
+from runax_cli.executor.fetch.page_schedule import ReceivedPage
+from runax_cli.executor.fetch.page_writer import PageWriter
 from runax_cli.executor.fetch.pages import PageClient
-from runax_cli.executor.fetch.source_client import Source, SourceClient
-from runax_cli.executor.outcome import CallOutcome, CallScope, DecidedCall
+from runax_cli.executor.fetch.server_limits import (
+    COMMON_PAGE_CAPS,
+    is_round_size,
+    limiting_argument,
+    opaque_paging_argument,
+)
+from runax_cli.executor.outcome import DecidedCall
 from runax_cli.executor.strategy import legal_size
 
-_PAIR = 2
+_TWO_RECORDS = 2
+_MIN_RECORDS_FOR_UNIT = 3
 
 
-async def corrected_unit(pages: PageClient, first: list[Json]) -> tuple[Pagination, str] | None:
-    """How positions really count, in words too, seen from the records of the first page; None where the guess holds.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchState:
+    """What is known about a fetch when a check may run.
 
-    A page that is to begin with the last but one of these records is asked for. It is of two, since pages of one record
-    have the numbers of records. Three records at least are needed, and two requests at most.
+    `received`: the pages so far, by index; a full one has `page_size` records. `page_announces_total`: the first page
+    holds a certain total. `has_more`, `has_next`: what the last page says about further pages. `has_continuation`: it
+    can be continued in some way. `is_incomplete`: data is known to be missing. `is_start_verified`: page 0 was tried.
     """
-    pagination, size = pages.pagination, legal_size(pages.pagination, _PAIR)
-    last = await _at(pages, len(first) - _PAIR, size)
-    if last and (last[0] == first[-_PAIR] or first[-1] == first[-_PAIR]):
-        return None  # right; or the first page was filled from one that overlaps it, and so will all be
-    if last and last[0] == first[-_PAIR - 1]:
-        text = f"'{pagination.position}' counts from {pagination.first + 1}"
-        return replace(pagination, first=pagination.first + 1), text
-    second = await _at(pages, 1, pages.size or size)
+
+    call: DecidedCall
+    pagination: Pagination
+    announced: AnnouncedTotal
+    received: Mapping[int, ReceivedPage]
+    first_records: tuple[Json, ...]
+    page_size: int
+    next_index: int
+    n_records: int
+    n_cached: int
+    page_announces_total: bool
+    has_more: bool | None
+    has_next: bool
+    has_continuation: bool
+    has_enough: bool
+    is_incomplete: bool
+    is_start_verified: bool
+    reached_end: bool
+
+    @property
+    def total(self) -> int | None:
+        """The announced total."""
+        return self.announced.total
+
+    @property
+    def full_pages(self) -> frozenset[int]:
+        """The indices of the pages that hold exactly `page_size` records."""
+        return frozenset(index for index, page in self.received.items() if page.records == self.page_size)
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A check of a fetch: `run` sends its requests and notes what it finds, if `applies` to the state."""
+
+    name: str
+    applies: Callable[[FetchState], bool]
+    run: Callable[[FetchState, PageClient, PageWriter], Awaitable[None]]
+
+
+def _offset_unit_is_unverified(state: FetchState) -> bool:
+    is_offset = state.pagination.convention is PaginationStyle.OFFSET and not state.pagination.is_declared
+    would_show_otherwise = state.total is not None or state.has_continuation
+    may_follow = state.received[0].has_more is not False
+    return is_offset and not would_show_otherwise and may_follow and len(state.first_records) >= _MIN_RECORDS_FOR_UNIT
+
+
+async def _verify_offset_unit(state: FetchState, pages: PageClient, writer: PageWriter) -> None:
+    if not writer.may_continue():
+        return
+    corrected = await find_offset_unit(pages, state.first_records)
+    if corrected is not None:
+        name = state.pagination.position
+        pages.pagination, text = corrected
+        writer.warn_corrected(f"'{name}' was assumed to count records from {state.pagination.first}; {text}")
+
+
+async def find_offset_unit(pages: PageClient, first: tuple[Json, ...]) -> tuple[Pagination, str] | None:
+    """Return how offsets really count, with a description; None if they count records as assumed.
+
+    Requests a page that should start with the last but one record of the first page. It has two records, since page
+    numbers of single-record pages equal record numbers. Needs three records and sends at most two requests.
+    """
+    pagination, size = pages.pagination, legal_size(pages.pagination, _TWO_RECORDS)
+    last = await _records_at(pages, len(first) - _TWO_RECORDS, size)
+    if last and (last[0] == first[-2] or first[-1] == first[-2]):
+        return None  # correct; or the first page was completed from an overlapping one, and all pages will be
+    if last and last[0] == first[-3]:
+        corrected = replace(pagination, first=pagination.first + 1)
+        return corrected, f"it counts from {corrected.first}"
+    second = await _records_at(pages, 1, pages.size or size)
     if second and all(record not in first for record in second):
-        text = f"'{pagination.position}' counts pages and not records"
-        return replace(pagination, convention=PaginationStyle.PAGE), text
+        return replace(pagination, convention=PaginationStyle.PAGE), "it counts pages and not records"
     return None
 
 
-async def stands_still(pages: PageClient, index: int, record: Json, *, stride: int) -> bool:
-    """Whether `record`, the last of page `index` of a walk in steps of `stride`, is still where it was read.
-
-    It is not where records before it were added or deleted meanwhile: then the page behind began with another one than
-    it should have. Where it cannot be asked, nothing speaks against it.
-    """
-    pagination, at = pages.pagination, (index + 1) * stride - 1
+async def _records_at(pages: PageClient, offset: int, size: int) -> list[Json]:
     try:
-        if pagination.convention is PaginationStyle.PAGE:
-            page = await pages.seen_again(address(pagination, page_index=index, size=pages.size))
-            found = page.records[stride - 1 : stride]
-        else:
-            page = await pages.seen_again(offset_address(pagination, offset=at, size=legal_size(pagination, 1)))
-            found = page.records[:1]
-    except (SourceError, BudgetExhausted):
-        return True
-    now = [one if isinstance(one, dict) else {"value": one} for one in found]  # as datasets hold them
-    return bool(now) and is_same(now[0], record)
-
-
-def is_same(one: Json, other: Json) -> bool:
-    """Whether two records are the same one: by their id, else by most members, since some change as they are read."""
-    if id_of(one) is not None or not isinstance(one, dict) or not isinstance(other, dict):
-        return bool(one == other) or (id_of(one) is not None and id_of(one) == id_of(other))
-    return bool(2 * sum(name in other and other[name] == value for name, value in one.items()) > len(one))
-
-
-async def page_before(pages: PageClient) -> FetchedPage | None:
-    """The page at position 0 of a walk that began at 1; None where there is none."""
-    from_zero = replace(pages.pagination, first=0)
-    try:
-        if from_zero.convention is PaginationStyle.PAGE:
-            return await pages.ask(address(from_zero, page_index=0, size=pages.size))
-        return await pages.ask(offset_address(from_zero, offset=0, size=legal_size(from_zero, 1)))
-    except (SourceError, BudgetExhausted):
-        return None
-
-
-async def _at(pages: PageClient, offset: int, size: int) -> list[Json]:
-    try:
-        return (await pages.ask(offset_address(pages.pagination, offset=offset, size=size))).records
+        return (await pages.fetch(offset_address(pages.pagination, offset=offset, size=size))).records
     except (SourceError, BudgetExhausted):
         return []
 
 
-MOST_CHECKED = 8
-"""So many datasets of one run are asked about again, the largest first."""
-_AT_ONCE = 4
-_ATTEMPTS = 3
-_TIME_LIMIT_S = 5.0
+def _start_is_unverified(state: FetchState) -> bool:
+    pagination = state.pagination
+    if pagination.first != 1 or not pagination.is_addressable or pagination.is_declared:
+        return False
+    is_total_read = state.total is not None and state.n_records >= state.total
+    is_open = state.reached_end and state.received[0].records > 0
+    return is_open and not is_total_read and not state.is_start_verified
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckedCall:
-    """A call that was read: its tool and arguments, and how many records there were."""
+async def _verify_start(state: FetchState, pages: PageClient, writer: PageWriter) -> None:
+    if not writer.may_continue():
+        return
+    page = await fetch_page_zero(pages)
+    if page is None or not page.n_received or state.first_records[:1] == tuple(page.records[:1]):
+        return
+    if writer.duplicates.duplicate_of(state.next_index, page) is None:
+        writer.warn_corrected(zero_based(state.pagination))
+        await writer.accept(state.next_index, page, None)
 
-    call_id: str
-    tool: ToolSpec
-    arguments: JsonObject
-    total: int
 
-
-def worth_checking(outcome: CallOutcome, *, call_id: str, tool: ToolSpec | None) -> CheckedCall | None:
-    """What to ask about a call again; None where one page brought all of it, or where its total is in doubt anyway."""
-    coverage = outcome.coverage
-    is_settled = coverage.is_complete and coverage.total_is is TotalIs.EXACT and not coverage.reasons
-    if tool is None or not is_settled or not outcome.report.requests or coverage.pages_read < 2:
+async def fetch_page_zero(pages: PageClient) -> FetchedPage | None:
+    """Return the page at position 0 of a pagination that starts at 1, or None if there is none."""
+    from_zero = replace(pages.pagination, first=0)
+    try:
+        if from_zero.convention is PaginationStyle.PAGE:
+            return await pages.fetch(address(from_zero, page_index=0, size=pages.size))
+        return await pages.fetch(offset_address(from_zero, offset=0, size=legal_size(from_zero, 1)))
+    except (SourceError, BudgetExhausted):
         return None
-    total = coverage.records_total or 0
-    return CheckedCall(call_id=call_id, tool=tool, arguments=outcome.report.arguments, total=total)
+
+
+def zero_based(pagination: Pagination) -> str:
+    """Describe a position that was assumed to start at 1."""
+    return f"'{pagination.position}' is zero-based, not one-based; corrected"
+
+
+def _shift_is_unnoticed(state: FetchState) -> bool:
+    would_show_otherwise = state.total is not None or state.n_cached > 0 or not state.pagination.is_addressable
+    is_complete = state.reached_end and not state.is_incomplete and not state.has_enough
+    return is_complete and not would_show_otherwise and len(state.full_pages) >= _TWO_RECORDS
+
+
+async def _verify_not_shifted(state: FetchState, pages: PageClient, writer: PageWriter) -> None:
+    """Request the last record of the first page and of one in the middle again."""
+    full = state.full_pages
+    for index in sorted({0, len(full) // 2}):
+        row = (index + 1) * state.page_size
+        if not {*range(index + 1)} <= full or writer.is_stopped or row > writer.n_records:
+            return  # duplicates were dropped, so row numbers do not show the positions of the records
+        record = await writer.read_record(row)
+        if record is None:
+            return
+        if not await is_in_place(pages, index, record, page_size=state.page_size):
+            text = f"record {row:,} moved while the data was read: records before it were added or deleted"
+            writer.notes.note_missing(ReasonCode.TOTAL_CHANGED, text)
+            return
+
+
+async def is_in_place(pages: PageClient, index: int, record: Json, *, page_size: int) -> bool:
+    """Return whether `record`, the last of page `index`, is still at its position.
+
+    If not, records before it were added or deleted, so that later pages started with another record than they should.
+    A request that fails counts as in place.
+    """
+    pagination, offset = pages.pagination, (index + 1) * page_size - 1
+    try:
+        if pagination.convention is PaginationStyle.PAGE:
+            page = await pages.fetch_uncached(address(pagination, page_index=index, size=pages.size))
+            found = page.records[page_size - 1 : page_size]
+        else:
+            size = legal_size(pagination, 1)
+            page = await pages.fetch_uncached(offset_address(pagination, offset=offset, size=size))
+            found = page.records[:1]
+    except (SourceError, BudgetExhausted):
+        return True
+    current = [one if isinstance(one, dict) else {"value": one} for one in found]  # as datasets store them
+    return bool(current) and is_same_record(current[0], record)
+
+
+def is_same_record(one: Json, other: Json) -> bool:
+    """Return whether two records are the same: by their id, otherwise by most members, since some change over time."""
+    if record_id(one) is not None or not isinstance(one, dict) or not isinstance(other, dict):
+        return bool(one == other) or (record_id(one) is not None and record_id(one) == record_id(other))
+    return bool(2 * sum(name in other and other[name] == value for name, value in one.items()) > len(one))
+
+
+CHECKS_BEFORE_WALK = (Check("offset unit", _offset_unit_is_unverified, _verify_offset_unit),)
+CHECKS_AFTER_WALK = (
+    Check("start position", _start_is_unverified, _verify_start),
+    Check("records moved", _shift_is_unnoticed, _verify_not_shifted),
+)
 
 
 @dataclass(frozen=True, slots=True)
-class TotalChange:
-    """How many records there are now, and what that says of those that were read."""
+class EndVerdict:
+    """Whether a response holds the end of the data, and a reason to note if there is one."""
 
-    total: int
-    reason: Reason
-
-    def applied_to(self, outcome: CallOutcome) -> CallOutcome:
-        """The outcome of a call whose data has changed: what was read is not what there is."""
-        coverage = outcome.coverage
-        told = {"is_complete": False, "records_total": self.total, "reasons": (*coverage.reasons, self.reason)}
-        report = outcome.report.model_copy(update={"records_total": self.total})
-        return replace(outcome, coverage=coverage.model_copy(update=told), report=report)
+    is_end: bool
+    code: ReasonCode | None = None
+    text: str = ""
 
 
-async def changes(reads: Sequence[CheckedCall], source: Source, *, scope: CallScope) -> dict[str, TotalChange]:
-    """By call, how its data changed since it was read. Cancellation passes."""
-    largest = sorted(reads, key=lambda read: -read.total)[:MOST_CHECKED]
-    slots = asyncio.Semaphore(_AT_ONCE)
-    async with asyncio.TaskGroup() as group:
-        tasks = {read.call_id: group.create_task(_change(read, source, scope, slots)) for read in largest}
-    return {call_id: change for call_id, task in tasks.items() if (change := task.result()) is not None}
+def judge_single_page(state: FetchState) -> EndVerdict:
+    """Decide whether the only response of a tool without pages holds all records."""
+    count, total = state.n_records, state.total
+    is_cut = state.has_more is True or state.has_next or state.announced.certainty is Certainty.AT_LEAST
+    if not is_cut and not state.page_announces_total:
+        if (name := limiting_argument(state.call, count)) is not None:
+            text = f"{count:,} records were returned, the value of '{name}'; there may be more"
+            return EndVerdict(is_end=False, code=ReasonCode.PAGINATION_UNKNOWN, text=text)
+        if (name := opaque_paging_argument(state.call, count)) is not None:
+            text = f"{count:,} records were returned, and '{name}' may lead to more; its format is not documented"
+            return EndVerdict(is_end=False, code=ReasonCode.PAGINATION_UNKNOWN, text=text)
+    if not is_cut and (total is None or total <= count):
+        is_confirmed = state.page_announces_total or state.has_more is False or state.has_enough
+        if is_confirmed or not is_round_size(count):
+            return EndVerdict(is_end=True)
+        text = (
+            f"exactly {count:,} records were returned, where some services cut off; nothing confirms that they are all"
+        )
+        return EndVerdict(is_end=True, code=ReasonCode.PERHAPS_CUT, text=text)
+    if state.has_enough:
+        return EndVerdict(is_end=False)
+    returned = f"{count:,} of {total:,} records" if total is not None and total > count else counted(count, "record")
+    text = (
+        f"the response has {returned}, and no way to request the others was found; "
+        "declare `pagination` for this operation in runax.yaml"
+    )
+    return EndVerdict(is_end=False, code=ReasonCode.PAGINATION_UNKNOWN, text=text)
 
 
-async def _change(read: CheckedCall, source: Source, scope: CallScope, slots: asyncio.Semaphore) -> TotalChange | None:
-    call = DecidedCall(call_id=read.call_id, tool=read.tool, arguments=read.arguments, focus="")
-    mine = replace(scope, emitter=scope.emitter.child(call_id=read.call_id))
-    sender = SourceClient(source, call, scope=mine, slots=slots, max_attempts=_ATTEMPTS)
-    try:
-        async with asyncio.timeout(_TIME_LIMIT_S):
-            total = await total_again(read.tool, sender)
-    except (SourceError, BudgetExhausted, TimeoutError) as error:
-        why = str(error) or "no reply"
-    except Exception as error:
-        # The answer is there and paid for: a fault of runax itself in looking once more must not cost it.
-        why = f"it failed inside runax: {type(error).__name__}: {error} ({raised_at(error)})"
-    else:
-        return _compared(read, total)
-    text = f"whether the data of {read.tool.name} changed meanwhile could not be asked: {why}"
-    mine.emitter.emit(Warned(code="total_not_rechecked", text=text))
-    return None
+def judge_missing_cursor(state: FetchState, *, size: int | None, was_probe_silent: bool) -> EndVerdict:
+    """Decide whether a first page without a cursor is the end, or whether its cursor is not recognized.
 
-
-def _compared(read: CheckedCall, total: int | None) -> TotalChange | None:
-    if total is None or total == read.total:
-        return None
-    text = f"the data changed while it was read: {read.total:,} {read.tool.noun} then, {total:,} at the end"
-    return TotalChange(total, Reason(code=ReasonCode.TOTAL_CHANGED, text=text))
+    The latter is assumed if a smaller page, which certainly had a successor, named none either. A page that has
+    neither the requested size nor that of a common cap is all of the data.
+    """
+    count = state.received[0].records
+    is_full = size is not None and count >= size
+    may_be_cut = is_full or count in COMMON_PAGE_CAPS or count == state.pagination.default_size
+    if not was_probe_silent or count < _TWO_RECORDS or not may_be_cut or state.total is not None:
+        return EndVerdict(is_end=True)
+    text = f"{count:,} records were returned, and no next-page pointer was recognized in the response"
+    return EndVerdict(is_end=False, code=ReasonCode.PAGINATION_UNKNOWN, text=text)

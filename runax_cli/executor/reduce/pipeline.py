@@ -136,7 +136,7 @@ class ReductionPipeline:
         try:
             return await asyncio.to_thread(units)
         except StoreError as error:
-            self._notes.missing(ReasonCode.STORE_ERROR, str(error))
+            self._notes.note_missing(ReasonCode.STORE_ERROR, str(error))
             return []
 
     async def _take(self, units: Sequence[ChunkUnit], group: asyncio.TaskGroup) -> None:
@@ -212,7 +212,7 @@ class ReductionPipeline:
         named = ", ".join(f"#{row}" for row in rows[:_NAMED_ROWS]) + (", …" if len(rows) > _NAMED_ROWS else "")
         text = f"{len(rows)} records of chunk {chunk.index} were not read ({named}): {outcome.why}"
         is_budget = isinstance(outcome.stops, BudgetExhausted)
-        self._notes.missing(ReasonCode.BUDGET if is_budget else ReasonCode.CHUNK_FAILED, text)
+        self._notes.note_missing(ReasonCode.BUDGET if is_budget else ReasonCode.CHUNK_FAILED, text)
         self._emitter.emit(ChunkFailed(index=chunk.index, of=of, records=len(rows), why=outcome.why, pages=chunk.pages))
 
     def _units_of_slice(self, index: int, start: int) -> list[ChunkUnit]:

@@ -193,17 +193,17 @@ class Reducer:
     async def reduce(self, chunk: Chunk, *, depth: int = 0) -> ChunkOutcome:
         """The findings of a chunk. Asked again once with the errors, then split in two, then named as failed."""
         key = self._key(chunk)
-        stored = await self._ledger.found(key)
+        stored = await self._ledger.get(key)
         if stored is not None and (kept := replies.check(stored.decode(), chunk)).is_usable:
             return ChunkOutcome(findings=list(kept.findings), read=list(chunk.units), from_store=True)
-        await self._ledger.started(key, EntryKind.REDUCTION, reserved_tokens=self.bound_of(chunk.load))
+        await self._ledger.mark_started(key, EntryKind.REDUCTION, reserved_tokens=self.bound_of(chunk.load))
         outcome = await self._read(chunk, key, depth=depth)
-        await self._ledger.failed(key)
+        await self._ledger.mark_failed(key)
         return outcome
 
     async def units_before(self, first: ChunkUnit) -> int | None:
         """How many units the chunk that begins with `first` had when it was read before; None where it was not."""
-        stored = await self._ledger.found(self._boundary(first))
+        stored = await self._ledger.get(self._boundary(first))
         return int(stored) if stored is not None and stored.isdigit() else None
 
     async def _read(self, chunk: Chunk, key: str, *, depth: int) -> ChunkOutcome:
@@ -289,14 +289,14 @@ class Reducer:
             return findings
         lines = escape_for_prompt("\n".join(_line(finding) for finding in findings))
         key = self._key_of("merge", lines, self._prompts.merge_system, self._prompts.merge_user)
-        stored = await self._ledger.found(key)
+        stored = await self._ledger.get(key)
         text = "" if stored is None else stored.decode()
         if stored is None:
-            await self._ledger.started(key, EntryKind.REDUCTION, reserved_tokens=self._counter.bound(lines))
+            await self._ledger.mark_started(key, EntryKind.REDUCTION, reserved_tokens=self._counter.bound(lines))
             try:
                 text = (await self._model.complete(self._merge_request(lines))).text
             except (ModelError, BudgetExhausted):
-                await self._ledger.failed(key)
+                await self._ledger.mark_failed(key)
                 return findings
         made = applied(replies.merged(text) or (), findings)
         if made is not None and stored is None:

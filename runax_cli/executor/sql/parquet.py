@@ -46,7 +46,7 @@ def seal(dataset: Dataset) -> SealedFile:
     import duckdb
 
     target, draft = dataset.table_path, dataset.table_path.with_suffix(".draft")
-    longest = max(_SMALLEST_OBJECT, 2 * max((entry.longest for entry in dataset.spool.in_order), default=0))
+    longest = max(_SMALLEST_OBJECT, 2 * max((entry.longest for entry in dataset.spool.pages_in_order), default=0))
     try:
         with _in_page_order(dataset) as path, contextlib.closing(duckdb.connect()) as connection:
             for setting in _settings(dataset.folder, longest):
@@ -104,14 +104,14 @@ def _settings(folder: Path, longest: int) -> Iterator[str]:
 def _in_page_order(dataset: Dataset) -> Iterator[Path]:
     """The spool itself where pages arrived in order, else a copy that is in order and goes away afterwards."""
     spool = dataset.spool
-    if spool.is_one_piece:
+    if spool.is_contiguous:
         yield spool.path
         return
     ordered = spool.path.with_suffix(".ordered")
     try:
         with spool.path.open("rb") as source, ordered.open("wb") as target:
             ordered.chmod(0o600)
-            for page in spool.in_order:
+            for page in spool.pages_in_order:
                 source.seek(page.offset)
                 _copy(source, target, page.n_bytes)
         yield ordered

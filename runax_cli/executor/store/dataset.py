@@ -1,7 +1,4 @@
-"""Datasets: all records of one call under one name, with row numbers from 1 in page order.
-
-Knows names, rows and where their records stand. Knows nothing of requests and models.
-"""
+"""Datasets: the records of one call under one name, with row numbers from 1 in page order."""
 
 import re
 import unicodedata
@@ -18,7 +15,7 @@ from runax_cli.telemetry.credential_mask import CREDENTIAL_MASK, CredentialMask
 
 
 class Dataset:
-    """The records of one call. Rows can be read while pages still arrive, as far as all earlier pages are in."""
+    """The records of one call. While pages still arrive, rows can be read up to the first missing page."""
 
     def __init__(self, name: str, folder: Path, *, mask: CredentialMask = CREDENTIAL_MASK) -> None:
         self.name = name
@@ -29,55 +26,53 @@ class Dataset:
 
     @property
     def table_path(self) -> Path:
-        """Where the Parquet file stands once the dataset is sealed."""
+        """The path of the Parquet file, which exists once the dataset is sealed."""
         return self.folder / "records.parquet"
 
     @property
     def n_records(self) -> int:
-        """Records in all pages that are in."""
+        """The number of records in all stored pages."""
         return self.spool.n_records
 
     def add_page(self, index: int, records: Sequence[Json], *, position: str) -> PageEntry:
-        """Write a page; blocking. What is no object is wrapped as `{"value": …}`. Raises StoreError.
+        """Write a page; blocking. A record that is not an object is wrapped as `{"value": …}`. Raises StoreError.
 
-        Credentials in records are masked here: all that is kept, and all that a model sees, has been through the spool.
+        Credentials are masked here, because everything that is stored or sent to a model passes through the spool.
         """
-        lines = [line_of(record) for record in records]
+        lines = [to_json_line(record) for record in records]
         if self._mask.is_touched(b"\n".join(lines)):
             lines = [self._mask.data(line) for line in lines]
         return self.spool.write(index, lines, position=position)
 
-    def first_row(self, index: int) -> int:
-        """The row number of a page's first record."""
-        return 1 + sum(entry.records for entry in self.spool.entries.values() if entry.index < index)
-
     def record(self, row: int) -> JsonObject:
-        """The record of a row number. Raises KeyError where there is no such row, and StoreError as `records` does."""
-        found = next(self.records(row, row + 1), None)
-        if found is None:
-            raise KeyError(f"dataset '{self.name}' has rows 1 to {self.n_records}, and no row {row}")
-        return found
+        """Return the record of a row. Raises KeyError if there is no such row, and StoreError if the disk fails."""
+        record = next(self.records(row, row + 1), None)
+        if record is None:
+            raise KeyError(f"dataset '{self.name}' has rows 1 to {self.n_records}, but no row {row}")
+        return record
 
     def records(self, start: int = 1, stop: int | None = None) -> Iterator[JsonObject]:
-        """Records of the rows from `start` up to and without `stop`, read from disk one by one.
+        """Yield the records of rows `start` to `stop` (exclusive), read from disk one by one.
 
-        Raises StoreError where the disk does not give back what it took.
+        Raises StoreError if the disk fails or a record is damaged.
         """
         for row, line in enumerate(self.lines(start, stop), start=start):
             try:
                 yield parse_json(line)
             except ValueError as error:
                 path = str(self.spool.path)
-                text = f"record {row} of '{self.name}' is damaged in '{path}'. Ask again: it is fetched anew."
+                text = (
+                    f"record {row} of '{self.name}' is damaged in '{path}'. Ask the question again to fetch it again."
+                )
                 raise StoreError(text, path=path) from error
 
     def lines(self, start: int = 1, stop: int | None = None) -> Iterator[bytes]:
-        """The same as compact JSON lines."""
+        """Yield the same records as compact JSON lines."""
         count = None if stop is None else max(0, stop - start)
         return islice(self._lines_from(start), count) if start >= 1 else iter(())
 
     def _lines_from(self, start: int) -> Iterator[bytes]:
-        pages = self.spool.in_order
+        pages = self.spool.pages_in_order
         ends = list(accumulate(page.records for page in pages))
         at = bisect_right(ends, start - 1)
         for number, page in enumerate(pages[at:], start=at):
@@ -86,31 +81,31 @@ class Dataset:
 
 
 class DatasetStore:
-    """Makes datasets in one folder (0700). Names are noun and ordinal, and are never given twice."""
+    """Creates datasets in one folder (mode 0700). A name is `<noun>_<number>` and is never used twice."""
 
     def __init__(self, folder: Path, *, mask: CredentialMask = CREDENTIAL_MASK) -> None:
         self.folder, self._mask = folder, mask
-        self._given: set[str] = set()
+        self._reserved: set[str] = set()
 
-    def never_again(self, names: Iterable[str]) -> None:
-        """Keep names from being given: a conversation speaks of other datasets by them."""
-        self._given.update(names)
+    def reserve_names(self, names: Iterable[str]) -> None:
+        """Exclude names from use, because a conversation already refers to other datasets by them."""
+        self._reserved.update(names)
 
     def create(self, noun: str) -> Dataset:
-        """A new empty dataset, `<noun>_<n>`. Raises StoreError where the folder cannot be made."""
+        """Create an empty dataset named `<noun>_<number>`. Raises StoreError if its folder cannot be created."""
         stem = _stem(noun)
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            return self._first_free(stem)
+            return self._create_folder(stem)
         except OSError as error:
             raise StoreError(
-                f"no dataset can be made in '{self.folder}': {error.strerror or error}. "
+                f"no dataset can be created in '{self.folder}': {error.strerror or error}. "
                 "Free some space or point XDG_STATE_HOME to another disk.",
                 path=str(self.folder),
             ) from error
 
-    def _first_free(self, stem: str) -> Dataset:
-        names = {*self._given, *(path.name for path in self.folder.iterdir())}
+    def _create_folder(self, stem: str) -> Dataset:
+        names = {*self._reserved, *(path.name for path in self.folder.iterdir())}
         number = 1 + max((_ordinal(name, stem) for name in names), default=0)
         while True:
             folder = self.folder / f"{stem}_{number}"
@@ -122,8 +117,8 @@ class DatasetStore:
             return Dataset(folder.name, folder, mask=self._mask)
 
 
-def line_of(record: Json) -> bytes:
-    """A record as one compact JSON line."""
+def to_json_line(record: Json) -> bytes:
+    """Return a record as one compact JSON line; a record that is not an object is wrapped as `{"value": …}`."""
     return compact_json_bytes(record if isinstance(record, dict) else {"value": record})
 
 

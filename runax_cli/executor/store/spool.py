@@ -1,11 +1,11 @@
-"""The spool: pages of one call on disk, appended as they arrive, and a manifest that says where each stands.
+"""The pages of one call on disk: appended as they arrive, readable while more arrive.
 
-Two files a dataset: `pages.ndjson` (one compact record a line) and `manifest.jsonl` (one entry a page: number, offset,
-counts, checksum). Knows bytes and page numbers. Knows no record's meaning, no model, no table.
+A spool consists of two files: `pages.ndjson` (one compact record per line) and `manifest.jsonl` (one entry per page:
+index, offset, counts, checksum).
 
-Durability: data first, its manifest entry after it, no fsync a page. A killed process loses nothing that is in the
-manifest; after a power cut the checksum tells a torn page from a whole one, and a torn page is fetched again. Paying
-an fsync a page would protect what can be had again for one request.
+Durability: the data is written first and its manifest entry afterwards, without an fsync per page. A killed process
+loses no page that is in the manifest. After a power failure the checksum reveals a torn page, which is fetched again:
+one request costs less than an fsync for every page.
 """
 
 import os
@@ -21,12 +21,15 @@ import orjson
 from runax_cli.core.errors import StoreError
 
 MARK_EVERY = 256
-"""A page's manifest entry remembers the offset of every 256th record, so that one record of a huge page is near."""
+"""A manifest entry holds the offset of every 256th record, so that one record of a huge page is found quickly."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageEntry:
-    """Where a page stands: `index` from 0, `offset` and `n_bytes` in the spool, `marks` relative to `offset`."""
+    """The manifest entry of a page: `index` from 0, `offset` and `n_bytes` in the spool, `marks` relative to `offset`.
+
+    The field names are the format of the manifest file.
+    """
 
     index: int
     position: str
@@ -39,39 +42,36 @@ class PageEntry:
 
 
 class Spool:
-    """Append-only pages of one dataset, readable while more arrive; reads open their own handle.
-
-    Pages may be written from several threads: each write has the end of the file to itself.
-    """
+    """The append-only pages of one dataset. Thread-safe: each write has the end of the file for itself."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.path = folder / "pages.ndjson"
         self.entries: dict[int, PageEntry] = {}
-        self._manifest = folder / "manifest.jsonl"
         self.n_records = 0
+        self._manifest = folder / "manifest.jsonl"
         self._end = 0
-        self._told = 0
-        self._writing = threading.Lock()
+        self._manifest_end = 0
+        self._write_lock = threading.Lock()
 
     def reopen(self) -> None:
-        """Take up the pages of an earlier process. Raises OSError, and ValueError where the manifest is no manifest."""
+        """Load the pages of an earlier process. Raises OSError, and ValueError if the manifest is damaged."""
         for line in self._manifest.read_bytes().splitlines(keepends=True):
             if not line.endswith(b"\n"):
                 return
             try:
-                told = orjson.loads(line)
-                entry = PageEntry(**told | {"marks": tuple(told["marks"])})
+                fields = orjson.loads(line)
+                entry = PageEntry(**fields | {"marks": tuple(fields["marks"])})
             except (KeyError, TypeError) as error:
-                raise ValueError(f"'{self._manifest}' has a line that tells no page") from error
-            self._told += len(line)
+                raise ValueError(f"'{self._manifest}' has a line that does not describe a page") from error
+            self._manifest_end += len(line)
             self._end = max(self._end, entry.offset + entry.n_bytes)
-            self._take(entry)
+            self._add(entry)
 
     def write(self, index: int, lines: Sequence[bytes], *, position: str) -> PageEntry:
-        """Append a page; raises StoreError where the disk does not take it (the file is cut back to whole pages)."""
+        """Append a page. Raises StoreError if the disk fails; the files are then truncated to whole pages."""
         body = b"".join(line + b"\n" for line in lines)
-        with self._writing:
+        with self._write_lock:
             entry = PageEntry(
                 index=index,
                 position=position,
@@ -80,17 +80,17 @@ class Spool:
                 records=len(lines),
                 longest=max(map(len, lines), default=0),
                 checksum=zlib.crc32(body),
-                marks=_marks(lines),
+                marks=_record_offsets(lines),
             )
             self._append(entry, body)
         return entry
 
     def _append(self, entry: PageEntry, body: bytes) -> None:
-        told = orjson.dumps(asdict(entry)) + b"\n"
+        manifest_line = orjson.dumps(asdict(entry)) + b"\n"
         try:
             _append(self.path, body, at=self._end)
             try:
-                _append(self._manifest, told, at=self._told)
+                _append(self._manifest, manifest_line, at=self._manifest_end)
             except OSError:
                 os.truncate(self.path, self._end)
                 raise
@@ -101,18 +101,18 @@ class Spool:
                 path=str(self.path),
             ) from error
         self._end += len(body)
-        self._told += len(told)
-        self._take(entry)
+        self._manifest_end += len(manifest_line)
+        self._add(entry)
 
-    def _take(self, entry: PageEntry) -> None:
+    def _add(self, entry: PageEntry) -> None:
         before = self.entries.get(entry.index)
         self.n_records += entry.records - (before.records if before else 0)
         self.entries[entry.index] = entry
 
     def lines(self, index: int, start: int = 0) -> Iterator[bytes]:
-        """The records of a page from its `start`th on (from 0), one line each, without loading the page.
+        """Yield the records of a page from number `start` (from 0), one line each, without loading the whole page.
 
-        Raises StoreError where the disk does not give back what it took.
+        Raises StoreError if the disk fails.
         """
         entry = self.entries[index]
         mark = start // MARK_EVERY
@@ -124,47 +124,47 @@ class Spool:
                 for number in range(mark * MARK_EVERY, entry.records):
                     line = file.readline()
                     if not line.endswith(b"\n"):
-                        raise OSError(f"it ends before record {number + 1} of the page does")
+                        raise OSError(f"the file ends before record {number + 1} of the page")
                     if number >= start:
                         yield line[:-1]
         except OSError as error:
-            raise self.unread(index, error.strerror or str(error)) from error
+            raise self.read_error(index, error.strerror or str(error)) from error
 
-    def unread(self, index: int, why: str) -> StoreError:
-        """The error of a page that cannot be read again."""
-        text = f"page {index + 1} cannot be read from '{self.path}': {why}. Ask again: it is fetched anew."
+    def read_error(self, index: int, why: str) -> StoreError:
+        """Return the error of a page that cannot be read back."""
+        text = f"page {index + 1} cannot be read from '{self.path}': {why}. Ask the question again to fetch it again."
         return StoreError(text, path=str(self.path))
 
     @property
-    def in_order(self) -> tuple[PageEntry, ...]:
-        """The pages in their order, whatever the order of their arrival."""
+    def pages_in_order(self) -> tuple[PageEntry, ...]:
+        """The pages ordered by index, whatever the order of their arrival."""
         return tuple(self.entries[index] for index in sorted(self.entries))
 
     @property
-    def is_one_piece(self) -> bool:
-        """Whether the file holds its pages in their order and nothing else, so that it can be read from end to end."""
-        pages = self.in_order
+    def is_contiguous(self) -> bool:
+        """Whether the file holds exactly its pages, in order, so that it can be read from end to end."""
+        pages = self.pages_in_order
         ends = accumulate((page.n_bytes for page in pages), initial=0)
-        stand_in_order = all(page.offset == end for page, end in zip(pages, ends, strict=False))
-        return stand_in_order and self.path.stat().st_size == sum(page.n_bytes for page in pages)
+        is_ordered = all(page.offset == end for page, end in zip(pages, ends, strict=False))
+        return is_ordered and self.path.stat().st_size == sum(page.n_bytes for page in pages)
 
     @property
     def n_bytes(self) -> int:
-        """Bytes of all pages."""
+        """The size of all pages."""
         return self._end
 
 
-def _marks(lines: Sequence[bytes]) -> tuple[int, ...]:
-    marks, offset = [], 0
+def _record_offsets(lines: Sequence[bytes]) -> tuple[int, ...]:
+    offsets, offset = [], 0
     for number, line in enumerate(lines):
         if number % MARK_EVERY == 0:
-            marks.append(offset)
+            offsets.append(offset)
         offset += len(line) + 1
-    return tuple(marks)
+    return tuple(offsets)
 
 
 def _append(path: Path, body: bytes, *, at: int) -> None:
-    """Write `body` at `at` and end the file there, or leave the file as long as `at`."""
+    """Write `body` at offset `at` and end the file there; on failure the file ends at `at`."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
     try:
         os.lseek(descriptor, at, os.SEEK_SET)

@@ -1,18 +1,15 @@
-"""A paged API with faults, a reducer that follows a script, and an executor between them."""
+"""The `make` fixture: an executor between a `PagedApi` and a scripted reducer."""
 
-import asyncio
 import json
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from adapters.base import CallResult, Json, PageAddress, Pagination, PaginationStyle, ToolList, ToolSpec
-from adapters.errors import HttpStatusError
-from adapters.source_events import OnEvent, RequestSent, ignore_events
+from adapters.base import Json, Pagination, PaginationStyle
 from runax_cli.agent import prompts
 from runax_cli.core.budget import Budget, Limits
 from runax_cli.core.events import CollectingSink, Emitter
@@ -22,6 +19,7 @@ from runax_cli.executor.store.dataset import DatasetStore
 from runax_cli.memory.journal import Journal, MemoryJournal
 from runax_cli.models.base import ByteCounter, Model, ModelReply, ModelRequest, ScriptedModel, Usage
 from runax_cli.models.tokens import CalibratedCounter, measure
+from tests.fakes.paged_api import PagedApi
 
 PROMPTS = ReducerPrompts(
     system=prompts.REDUCER_SYSTEM,
@@ -40,88 +38,6 @@ def ticket(number: int, *, chars: int = 200) -> dict[str, Any]:
     """Record `number`, counted from 0."""
     text = f"Zákazník číslo {number} píše o výpadku. " * (chars // 40 + 1)
     return {"id": 1000 + number, "text": text[:chars], "nested": {"tags": ["a", "b"], "none": None}}
-
-
-@dataclass
-class Api:
-    """Serves `records` in every convention; `faults` replace the answer of the nth request for a place (from 0)."""
-
-    records: list[Json]
-    announced: int | None = None
-    convention: PaginationStyle = PaginationStyle.OFFSET
-    cap: int = 50
-    says_total: bool = True
-    faults: dict[int, list[Any]] = field(default_factory=dict)
-    asked: list[dict[str, Any]] = field(default_factory=list)
-    name: str = "crm"
-    gate: asyncio.Event | None = None
-    waits: asyncio.Event = field(default_factory=asyncio.Event)
-
-    def spec(self, pagination: Pagination) -> ToolSpec:
-        return ToolSpec(
-            name="list_tickets",
-            description="Tickets.",
-            parameters={"type": "object", "properties": {}},
-            source=self.name,
-            locator="GET /tickets",
-            noun="tickets",
-            pagination=pagination,
-        )
-
-    async def list_tools(self) -> ToolList:
-        return ToolList(())
-
-    async def call(
-        self,
-        tool_name: str,
-        arguments: Mapping[str, Json],
-        page: PageAddress | None = None,
-        /,
-        *,
-        observer: OnEvent = ignore_events,
-    ) -> CallResult:
-        given = {**arguments, **(page.arguments if page else {})}
-        self.asked.append(given)
-        observer(RequestSent(self.name, f"GET /tickets {given}"))
-        if self.gate is not None and self._start(given) > 0:
-            self.waits.set()
-            await self.gate.wait()
-        await asyncio.sleep(0)
-        start = self._start(given)
-        size = min(self.cap, int(given.get("limit", 20)))
-        planned = self.faults.get(start, [])
-        fault = planned.pop(0) if planned and size > 1 else None
-        if isinstance(fault, Exception):
-            raise fault
-        records = fault(self, start, size) if callable(fault) else self.records[start : start + size]
-        return self._result(records, start)
-
-    def _start(self, given: Mapping[str, Any]) -> int:
-        match self.convention:
-            case PaginationStyle.PAGE:
-                return (int(given.get("page", 1)) - 1) * min(self.cap, int(given.get("limit", 20)))
-            case PaginationStyle.CURSOR:
-                return int(str(given.get("cursor") or "at-0").removeprefix("at-"))
-            case _:
-                return int(given.get("offset", 0))
-
-    def _result(self, records: list[Json], start: int) -> CallResult:
-        payload: dict[str, Any] = {"items": records}
-        if self.says_total:
-            payload["total"] = len(self.records) if self.announced is None else self.announced
-        if self.convention is PaginationStyle.CURSOR:
-            following = start + len(records)
-            payload["next_cursor"] = f"at-{following}" if following < len(self.records) else None
-        body = json.dumps(payload, ensure_ascii=False).encode()
-        return CallResult(payload=payload, location="GET /tickets", n_bytes=len(body), status=200)
-
-    async def aclose(self) -> None: ...
-
-
-def http_error(status: int, *, is_retryable: bool = False) -> HttpStatusError:
-    return HttpStatusError(
-        f"the server answered {status}", source="crm", location="GET /tickets", status=status, is_retryable=is_retryable
-    )
 
 
 def lines_of(request: ModelRequest) -> list[tuple[int, int, str]]:
@@ -149,7 +65,7 @@ def cites_first(request: ModelRequest) -> ModelReply:
 class Bench:
     """Everything around one executor."""
 
-    api: Api
+    api: PagedApi
     executor: Executor
     reducer: Any
     sink: CollectingSink
@@ -213,7 +129,7 @@ def make(tmp_path: Path) -> MakeBench:
         **api: Any,
     ) -> Bench:
         held = records if records is not None else [ticket(number) for number in range(n)]
-        source = Api(held, convention=pagination.convention, **api)
+        source = PagedApi(held, style=pagination.convention, **api)
         model: Model = ScriptedModel(reducer) if callable(reducer) or isinstance(reducer, list) else reducer
         # Bytes in place of a vocabulary: quick, deterministic, and just as strict about bounds.
         counter = CalibratedCounter(QuarterCounter(), ratio=ratio)

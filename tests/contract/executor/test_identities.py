@@ -1,4 +1,4 @@
-"""What a run takes over when it goes on: its own work, on the same account of the same server, and nothing else."""
+"""A resumed run reuses its own stored work, for the same account and server only."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,7 +10,7 @@ import pytest
 from adapters.base import Pagination, PaginationStyle
 from adapters.clock import SystemClock
 from runax_cli.executor.executor import Executor
-from runax_cli.executor.fetch.snapshot import Reuse
+from runax_cli.executor.fetch.snapshot import ReusePolicy
 from runax_cli.executor.store.dataset import DatasetStore
 from runax_cli.runtime.sources import source_fingerprints
 from runax_cli.settings.loader import load
@@ -22,7 +22,7 @@ BY_CURSOR = Pagination(convention=PaginationStyle.CURSOR, position="cursor")
 
 
 def under(bench: Bench, identity: str, *, folder: Path, run_id: str = "run1", max_age_s: float = DAY_S) -> Bench:
-    """The same source and journal, as a later process sees them with another identity of the source."""
+    """The same source and journal in a later process, with another identity of the source."""
     executor = Executor(
         bench.api,
         DatasetStore(folder),
@@ -31,25 +31,25 @@ def under(bench: Bench, identity: str, *, folder: Path, run_id: str = "run1", ma
         effective_tokens=bench.effective,
         prompts=PROMPTS,
         clock=SystemClock(),
-        reuse=Reuse({"crm": identity}, max_age_s=max_age_s),
+        reuse=ReusePolicy({"crm": identity}, max_age_s=max_age_s),
     )
-    bench.api.asked.clear()
+    bench.api.requests.clear()
     return replace(bench, executor=executor, run_id=run_id)
 
 
 @pytest.mark.parametrize("max_age_s", [DAY_S, 0.0])
-async def test_a_run_that_goes_on_asks_for_nothing_again(make: MakeBench, tmp_path: Path, max_age_s: float) -> None:
+async def test_a_resumed_run_requests_nothing_again(make: MakeBench, tmp_path: Path, max_age_s: float) -> None:
     bench = make(200)
     await under(bench, "anna", folder=tmp_path / "a", max_age_s=max_age_s).read_all()
     again = under(bench, "anna", folder=tmp_path / "b", max_age_s=max_age_s)
     outcome = await again.read_all()
     assert again.ids(outcome) == [1000 + number for number in range(200)]
-    assert again.api.asked == []
+    assert again.api.requests == []
 
 
 @pytest.mark.parametrize("max_age_s", [DAY_S, 0.0])
 @pytest.mark.parametrize("pagination", [BY_OFFSET, BY_CURSOR], ids=["small probe", "probe brings a page"])
-async def test_another_account_under_the_same_name_gets_no_page_of_the_first(
+async def test_another_account_gets_no_stored_page_of_the_first(
     make: MakeBench, tmp_path: Path, pagination: Pagination, max_age_s: float
 ) -> None:
     bench = make(200, pagination=pagination)
@@ -62,9 +62,7 @@ async def test_another_account_under_the_same_name_gets_no_page_of_the_first(
     assert other.ids(outcome) == [6000 + number for number in range(200)]
 
 
-async def test_another_run_sees_a_first_record_that_changed_behind_the_same_total(
-    make: MakeBench, tmp_path: Path
-) -> None:
+async def test_another_run_notices_a_changed_first_record_with_the_same_total(make: MakeBench, tmp_path: Path) -> None:
     bench = make(200)
     await under(bench, "anna", folder=tmp_path / "a").read_all()
     bench.api.records = [ticket(number + 1) for number in range(200)]
@@ -75,9 +73,7 @@ async def test_another_run_sees_a_first_record_that_changed_behind_the_same_tota
     assert later.ids(outcome) == [1001 + number for number in range(200)]
 
 
-def test_a_token_a_server_and_a_folder_are_each_part_of_an_identity(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_identity_depends_on_token_server_and_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "api.json").write_text('{"servers": [{"url": "https://one.test"}]}')
     settings = tmp_path / "runax.yaml"
     settings.write_text(

@@ -1,4 +1,4 @@
-"""Whole calls over the mock API and real HTTP: every style, every fault, with the adapter that users have."""
+"""Calls to the mock API over real HTTP: every style and every fault, with the OpenAPI adapter."""
 
 import asyncio
 import json
@@ -63,7 +63,7 @@ def items(n: int = N, *, chars: Mapping[int, int] = MappingProxyType({})) -> Res
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ByRequest(FaultPlan):
-    """Faults by the number of the request to the API, from 1; and pages that fail for ever."""
+    """Faults by the number of the request to the API (from 1), and pages that always fail."""
 
     planned: Mapping[int, FaultKind] = field(default_factory=dict)
 
@@ -80,24 +80,24 @@ def nothing_relevant(_request: ModelRequest) -> ModelReply:
     return ModelReply(text=text, model="scripted", usage=Usage(is_reported=False))
 
 
-class Awaited(CollectingSink):
-    """A sink that says when `times` events of `kind` came."""
+class AwaitableSink(CollectingSink):
+    """A sink that sets `reached` after `times` events of `kind`."""
 
     def __init__(self, kind: str, times: int) -> None:
         super().__init__()
-        self.came = asyncio.Event()
+        self.reached = asyncio.Event()
         self._kind, self._left = kind, times
 
     def emit(self, event: Event) -> None:
         super().emit(event)
         self._left -= event.body.type == self._kind
         if self._left == 0:
-            self.came.set()
+            self.reached.set()
 
 
 @dataclass
 class Http:
-    """A call over HTTP: the source, an executor, and what was told."""
+    """A call over HTTP: the source, an executor, and the emitted events."""
 
     source: OpenApiSource
     executor: Executor
@@ -176,7 +176,7 @@ PAGED = [PagingStyle.OFFSET, PagingStyle.PAGE, PagingStyle.CURSOR, PagingStyle.L
 @pytest.mark.parametrize("style", PagingStyle)
 @pytest.mark.parametrize("n", [1, 50, N])
 @pytest.mark.parametrize("says_total", [True, False])
-async def test_every_style_gives_every_record_once(
+async def test_every_style_returns_every_record_once(
     opened: Opened, style: PagingStyle, n: int, says_total: bool
 ) -> None:
     async with opened(items(n), style=style, has_total=says_total, has_metadata=says_total) as http:
@@ -191,7 +191,7 @@ async def test_every_style_gives_every_record_once(
 
 
 @pytest.mark.parametrize("style", [PagingStyle.OFFSET, PagingStyle.PAGE, PagingStyle.LINK])
-async def test_a_dropped_page_is_named_and_the_others_are_read(opened: Opened, style: PagingStyle) -> None:
+async def test_a_failed_page_is_reported_and_the_others_are_read(opened: Opened, style: PagingStyle) -> None:
     async with opened(style=style, faults=ByRequest(dropped_pages=frozenset({3}))) as http:
         outcome = await http.call()
     missing = set(range(N)) - set(ids(outcome))
@@ -205,7 +205,7 @@ async def test_a_dropped_page_is_named_and_the_others_are_read(opened: Opened, s
 
 @pytest.mark.parametrize("style", PAGED)
 @pytest.mark.parametrize("kind", [FaultKind.RATE_LIMITED, FaultKind.SERVER_ERROR, FaultKind.CUT_BODY])
-async def test_a_request_that_fails_now_and_then_is_repeated_and_nothing_is_lost(
+async def test_a_request_that_fails_sometimes_is_retried_without_loss(
     opened: Opened, style: PagingStyle, kind: FaultKind
 ) -> None:
     plan = ByRequest(planned=dict.fromkeys(range(1, 60, 3), kind))
@@ -220,7 +220,7 @@ async def test_a_request_that_fails_now_and_then_is_repeated_and_nothing_is_lost
 @pytest.mark.parametrize("style", [PagingStyle.OFFSET, PagingStyle.PAGE, PagingStyle.NEXT_URL, PagingStyle.LINK])
 @pytest.mark.parametrize("kind", [FaultKind.SHORT_PAGE, FaultKind.REPEATED_RECORD, FaultKind.REPEATED_PAGE])
 @pytest.mark.parametrize("number", [3, 5, 7])
-async def test_a_page_that_is_wrong_is_mended_or_named(
+async def test_a_wrong_page_is_repaired_or_reported(
     opened: Opened, style: PagingStyle, kind: FaultKind, number: int
 ) -> None:
     async with opened(style=style, faults=ByRequest(planned={number: kind})) as http:
@@ -234,7 +234,7 @@ async def test_a_page_that_is_wrong_is_mended_or_named(
 
 @pytest.mark.parametrize("style", [PagingStyle.OFFSET, PagingStyle.PAGE, PagingStyle.NEXT_URL, PagingStyle.LINK])
 @pytest.mark.parametrize("number", [1, 2, 4])
-async def test_a_wrong_total_is_never_the_last_word(opened: Opened, style: PagingStyle, number: int) -> None:
+async def test_a_wrong_total_is_not_trusted(opened: Opened, style: PagingStyle, number: int) -> None:
     async with opened(style=style, faults=ByRequest(planned={number: FaultKind.WRONG_TOTAL})) as http:
         outcome = await http.call()
     assert ids(outcome) == list(range(N))
@@ -244,7 +244,7 @@ async def test_a_wrong_total_is_never_the_last_word(opened: Opened, style: Pagin
         assert codes(outcome) & {"total_mismatch", "total_changed"}
 
 
-async def test_an_api_that_is_down_is_an_error_and_no_empty_dataset(opened: Opened) -> None:
+async def test_an_api_that_is_down_is_an_error_and_not_an_empty_dataset(opened: Opened) -> None:
     down = ByRequest(planned=dict.fromkeys(range(1, 99), FaultKind.SERVER_ERROR))
     async with opened(faults=down) as http:
         outcome = await http.call()
@@ -257,7 +257,7 @@ async def test_an_api_that_is_down_is_an_error_and_no_empty_dataset(opened: Open
 
 
 @pytest.mark.parametrize("style", PagingStyle)
-async def test_no_record_is_an_empty_result(opened: Opened, style: PagingStyle) -> None:
+async def test_no_records_are_an_empty_result(opened: Opened, style: PagingStyle) -> None:
     async with opened(items(0), style=style) as http:
         outcome = await http.call()
     assert outcome.envelope.status == "empty"
@@ -275,7 +275,7 @@ async def test_a_record_longer_than_a_chunk_is_read_in_parts(opened: Opened, sty
 
 
 @pytest.mark.parametrize("style", PAGED)
-async def test_the_first_n_suffice_where_that_was_asked(opened: Opened, style: PagingStyle) -> None:
+async def test_the_first_n_records_are_enough_if_requested(opened: Opened, style: PagingStyle) -> None:
     async with opened(style=style) as http:
         outcome = await http.call(at_most=70)
     assert ids(outcome) == list(range(70))
@@ -285,7 +285,7 @@ async def test_the_first_n_suffice_where_that_was_asked(opened: Opened, style: P
 
 
 @pytest.mark.parametrize("style", PAGED)
-async def test_a_budget_that_ends_in_mid_call_keeps_what_came(opened: Opened, style: PagingStyle) -> None:
+async def test_a_budget_that_ends_during_a_call_keeps_the_received_records(opened: Opened, style: PagingStyle) -> None:
     async with opened(style=style, limits=Limits(requests=5), concurrency=1) as http:
         outcome = await http.call()
     assert 0 < len(ids(outcome)) < N
@@ -295,11 +295,11 @@ async def test_a_budget_that_ends_in_mid_call_keeps_what_came(opened: Opened, st
     assert http.budget.spent.requests <= 5
 
 
-async def test_cancellation_keeps_the_pages_that_came(opened: Opened) -> None:
+async def test_cancellation_keeps_the_received_pages(opened: Opened) -> None:
     async with opened(items(4000), concurrency=1, faults=FaultPlan(latency_s=0.01)) as http:
-        http.sink = sink = Awaited("page.fetched", 3)
+        http.sink = sink = AwaitableSink("page.fetched", 3)
         task = asyncio.create_task(http.call())
-        await sink.came.wait()
+        await sink.reached.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
@@ -309,7 +309,7 @@ async def test_cancellation_keeps_the_pages_that_came(opened: Opened) -> None:
         assert len((folder / "pages.ndjson").read_bytes().splitlines()) == sum(page["records"] for page in pages)
 
 
-async def test_two_calls_at_once_share_the_slots_of_their_source(opened: Opened) -> None:
+async def test_concurrent_calls_share_the_slots_of_their_source(opened: Opened) -> None:
     async with opened(concurrency=2) as http:
         under_way = most = 0
         inner = http.source.call
@@ -330,7 +330,7 @@ async def test_two_calls_at_once_share_the_slots_of_their_source(opened: Opened)
     assert most == 2
 
 
-async def test_a_full_disk_is_told_and_what_is_on_it_counts(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_full_disk_is_reported_and_its_records_count(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
     import os
 
     from runax_cli.executor.store import spool

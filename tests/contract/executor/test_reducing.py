@@ -302,11 +302,11 @@ async def test_a_call_that_is_resumed_fetches_only_the_pages_that_are_missing(ma
     bench = make(261, faults={100: [gone]}, effective=12_000)
     first = await bench.call()
     assert first.coverage.pages_failed == 1
-    before = len(bench.api.asked)
+    before = len(bench.api.requests)
     second = await bench.call()
     assert bench.ids(second) == [1000 + number for number in range(261)]
     assert second.coverage.is_complete
-    asked = Counter(str(given.get("offset")) for given in bench.api.asked[before:])
+    asked = Counter(str(given.get("offset")) for given in bench.api.requests[before:])
     assert asked == {"100": 1}, "the page that was missing, and no second probe"
     assert [event.index for event in bench.events("page.fetched") if event.from_store] == [1, 2, 4, 5, 6]
 

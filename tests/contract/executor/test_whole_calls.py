@@ -1,4 +1,4 @@
-"""Calls from probe to envelope, over an API that behaves."""
+"""Calls from probe to envelope, to an API without faults."""
 
 import json
 from typing import Any
@@ -40,15 +40,15 @@ async def test_every_record_is_read_once_and_in_order(make: Any, pagination: Any
 
 
 @pytest.mark.parametrize("pagination", [None, BY_CURSOR])
-async def test_every_page_is_told_with_how_many_there_are_where_the_total_is_known(make: Any, pagination: Any) -> None:
+async def test_page_events_hold_the_number_of_pages_if_the_total_is_known(make: Any, pagination: Any) -> None:
     bench = make(261, **({"pagination": pagination} if pagination else {}))
     await bench.call()
-    told = [(page.index, page.of) for page in bench.events("page.fetched")]
-    assert len(told) > 1
-    assert told == [(index, len(told)) for index in range(1, len(told) + 1)]
+    reported = [(page.index, page.of) for page in bench.events("page.fetched")]
+    assert len(reported) > 1
+    assert reported == [(index, len(reported)) for index in range(1, len(reported) + 1)]
 
 
-async def test_few_records_pass_as_they_are_under_their_references(make: Any) -> None:
+async def test_few_records_are_returned_unchanged_under_their_references(make: Any) -> None:
     bench = make(3)
     outcome = await bench.call(direct_limit=2000)
     assert outcome.envelope.strategy == "direct_pass"
@@ -61,14 +61,14 @@ async def test_few_records_pass_as_they_are_under_their_references(make: Any) ->
 
 
 @pytest.mark.parametrize("pagination", [None, BY_CURSOR])
-async def test_few_records_pass_as_they_are_although_nobody_announced_how_many(make: Any, pagination: Any) -> None:
+async def test_few_records_are_returned_unchanged_without_a_total(make: Any, pagination: Any) -> None:
     bench = make(5, says_total=False, **({"pagination": pagination} if pagination else {}))
     outcome = await bench.call(direct_limit=2000)
     assert outcome.envelope.strategy == "direct_pass"
     assert bench.reducer.requests == []
 
 
-async def test_what_fits_one_chunk_is_one_request(make: Any) -> None:
+async def test_records_that_fit_one_chunk_are_one_request(make: Any) -> None:
     bench = make(12)
     outcome = await bench.call(direct_limit=100)
     assert outcome.envelope.strategy == "single_reduction"
@@ -78,7 +78,7 @@ async def test_what_fits_one_chunk_is_one_request(make: Any) -> None:
     assert outcome.envelope.data[0]["records"] == ["tickets_1#1"]
 
 
-async def test_a_dataset_of_many_chunks_is_read_in_chunks_none_above_effective(make: Any) -> None:
+async def test_no_chunk_exceeds_the_effective_tokens(make: Any) -> None:
     bench = make(261)
     outcome = await bench.call()
     assert outcome.envelope.strategy == "paginated_reduction"
@@ -93,7 +93,7 @@ def lines(request: Any) -> Any:
     return [(0, 0, line.split("] ", 1)[1]) for line in inside.split("\n") if not line.startswith("[columns]")]
 
 
-async def test_findings_of_every_chunk_point_to_the_rows_they_rest_on(make: Any) -> None:
+async def test_findings_reference_the_rows_they_are_based_on(make: Any) -> None:
     bench = make(100)
     outcome = await bench.call()
     assert outcome.dataset is not None
@@ -102,7 +102,7 @@ async def test_findings_of_every_chunk_point_to_the_rows_they_rest_on(make: Any)
         assert str(outcome.dataset.record(row)["id"]) in finding.statement
 
 
-async def test_no_record_is_a_fact_and_not_an_error(make: Any) -> None:
+async def test_no_records_are_a_fact_and_not_an_error(make: Any) -> None:
     outcome = await make(0).call()
     assert outcome.envelope.status == "empty"
     assert outcome.coverage.is_complete
@@ -117,7 +117,7 @@ async def test_figures_over_more_than_twenty_records_are_not_claimed(make: Any) 
     assert outcome.coverage.is_complete
 
 
-async def test_up_to_twenty_short_records_are_shown_although_figures_are_wanted(make: Any) -> None:
+async def test_up_to_twenty_short_records_are_shown_even_if_figures_are_wanted(make: Any) -> None:
     short = [{"id": number, "city": "Brno"} for number in range(20)]
     outcome = await make(records=short).call(need="compute", direct_limit=100_000)
     assert outcome.envelope.strategy == "direct_pass"
@@ -126,7 +126,7 @@ async def test_up_to_twenty_short_records_are_shown_although_figures_are_wanted(
 
 @pytest.mark.parametrize("pagination", [None, BY_PAGE, BY_CURSOR])
 @pytest.mark.parametrize("says_total", [True, False])
-async def test_the_first_n_are_enough_where_that_was_asked(make: Any, pagination: Any, says_total: bool) -> None:
+async def test_the_first_n_records_are_enough_if_requested(make: Any, pagination: Any, says_total: bool) -> None:
     bench = make(200, says_total=says_total, **({"pagination": pagination} if pagination else {}))
     outcome = await bench.call(at_most=70)
     assert bench.ids(outcome) == [1000 + number for number in range(70)]
@@ -134,18 +134,17 @@ async def test_the_first_n_are_enough_where_that_was_asked(make: Any, pagination
     assert "first_n" in bench.codes(outcome)
     assert outcome.coverage.records_total == (200 if says_total else 70)
     assert outcome.coverage.total_is.value == ("exact" if says_total else "at_least")
-    assert len(bench.api.asked) < 10
+    assert len(bench.api.requests) < 10
 
 
-async def test_more_than_there_are_is_no_first_n(make: Any) -> None:
+async def test_more_records_than_exist_is_not_a_first_n(make: Any) -> None:
     outcome = await make(30).call(at_most=70)
     assert outcome.coverage.reasons == ()
     assert outcome.coverage.records_total == 30
 
 
-async def test_a_huge_response_without_pages_is_chunked_by_the_same_rules(make: Any) -> None:
-    bench = make(300, pagination=SINGLE, cap=1000, says_total=False)
-    bench.api.call = all_at_once(bench.api)
+async def test_a_large_response_without_pages_is_chunked_by_the_same_rules(make: Any) -> None:
+    bench = make(300, pagination=SINGLE, cap=1000, default_size=1000, says_total=False)
     outcome = await bench.call()
     assert outcome.envelope.strategy == "paginated_reduction"
     assert outcome.coverage.read_by_model == 300
@@ -153,14 +152,7 @@ async def test_a_huge_response_without_pages_is_chunked_by_the_same_rules(make: 
     assert bench.largest_request() <= bench.effective
 
 
-def all_at_once(api: Any) -> Any:
-    async def call(*_: Any, **__: Any) -> Any:
-        return api._result(api.records, 0)
-
-    return call
-
-
-async def test_forecast_is_told_twice_the_second_time_corrected(make: Any) -> None:
+async def test_the_forecast_is_reported_twice_and_corrected(make: Any) -> None:
     bench = make(261)
     await bench.call()
     planned = bench.events("chunking.planned")
@@ -174,7 +166,7 @@ async def test_forecast_is_told_twice_the_second_time_corrected(make: Any) -> No
     assert change.before > change.after
 
 
-async def test_reading_everything_without_a_model_leaves_a_sealed_dataset(make: Any) -> None:
+async def test_reading_everything_without_a_model_seals_the_dataset(make: Any) -> None:
     bench = make(120, reducer=[])
     outcome = await bench.read_all()
     assert bench.ids(outcome) == [1000 + number for number in range(120)]
@@ -198,7 +190,7 @@ async def test_reading_everything_without_a_model_leaves_a_sealed_dataset(make: 
     ],
     ids=["scalars", "empty objects", "mixed", "case clash", "nested clash", "huge integer", "dates", "text", "names"],
 )
-async def test_whatever_the_records_are_they_are_kept_sealed_and_shown(make: Any, records: list[Any]) -> None:
+async def test_records_of_any_shape_are_stored_sealed_and_shown(make: Any, records: list[Any]) -> None:
     bench = make(records=records, says_total=False)
     outcome = await bench.call(direct_limit=5000)
     wanted = [record if isinstance(record, dict) else {"value": record} for record in records]
@@ -208,7 +200,7 @@ async def test_whatever_the_records_are_they_are_kept_sealed_and_shown(make: Any
     assert outcome.coverage.is_complete
 
 
-async def test_concurrent_calls_get_names_of_their_own(make: Any) -> None:
+async def test_concurrent_calls_get_distinct_names(make: Any) -> None:
     import asyncio
 
     bench = make(60)

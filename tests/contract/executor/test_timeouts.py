@@ -1,10 +1,10 @@
-"""Nothing that hangs holds up what works: limits of time of a call, places for requests, and a loop that stays free."""
+"""A source that hangs blocks nothing else: call timeouts, the concurrency limit, and a responsive event loop."""
 
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,8 @@ from adapters.source_events import OnEvent, ignore_events
 from runax_cli.executor.executor import Executor
 from runax_cli.executor.fetch.source_client import ConcurrencyLimiter
 from runax_cli.executor.store.dataset import DatasetStore
-from tests.contract.executor.conftest import PROMPTS, Api, Bench, ticket
+from tests.contract.executor.conftest import PROMPTS, Bench, ticket
+from tests.fakes.paged_api import PagedApi
 
 MakeBench = Callable[..., Bench]
 
@@ -33,13 +34,18 @@ def with_limits(bench: Bench, folder: Path, *, source: Any = None, **limits: Any
     return replace(bench, executor=executor)
 
 
+def hanging_api() -> PagedApi:
+    """An API that never answers; `at_gate` is set by the first request."""
+    return PagedApi([], gate=asyncio.Event(), gate_from=0)
+
+
 async def test_a_call_whose_pages_hang_ends_with_the_records_it_has(
     make: MakeBench, tmp_path: Path, jump_one_hour: Callable[[], None]
 ) -> None:
     clock = ManualClock()
     bench = with_limits(make(300, gate=asyncio.Event()), tmp_path, call_timeout_s=60.0, clock=clock)
     reading = asyncio.create_task(bench.read_all())
-    await bench.api.waits.wait()
+    await bench.api.at_gate.wait()
     clock.now += 3600.0
     jump_one_hour()
     outcome = await reading
@@ -48,13 +54,13 @@ async def test_a_call_whose_pages_hang_ends_with_the_records_it_has(
     assert any("--call-timeout" in reason.text for reason in outcome.coverage.reasons)
 
 
-async def test_a_call_whose_first_answer_hangs_is_an_error(
+async def test_a_call_whose_first_response_hangs_is_an_error(
     make: MakeBench, tmp_path: Path, jump_one_hour: Callable[[], None]
 ) -> None:
-    clock, hanging = ManualClock(), Hanging()
+    clock, hanging = ManualClock(), hanging_api()
     bench = with_limits(make(300), tmp_path, source=hanging, call_timeout_s=60.0, clock=clock)
     reading = asyncio.create_task(bench.read_all())
-    await hanging.began.wait()
+    await hanging.at_gate.wait()
     clock.now += 3600.0
     jump_one_hour()
     outcome = await reading
@@ -63,31 +69,11 @@ async def test_a_call_whose_first_answer_hangs_is_an_error(
 
 
 @dataclass
-class Hanging:
-    """Takes requests and answers none; `began` is set by the first."""
-
-    began: asyncio.Event = field(default_factory=asyncio.Event)
-
-    async def call(
-        self,
-        tool: str,
-        arguments: Mapping[str, Json],
-        page: PageAddress | None = None,
-        *,
-        observer: OnEvent = ignore_events,
-    ) -> CallResult:
-        del tool, arguments, page, observer
-        self.began.set()
-        await asyncio.Event().wait()
-        raise AssertionError("nobody waits so long")
-
-
-@dataclass
-class Two:
+class TwoSources:
     """A source that hangs beside one that answers."""
 
-    hanging: Hanging
-    healthy: Api
+    hanging: PagedApi
+    healthy: PagedApi
 
     async def call(
         self,
@@ -97,17 +83,17 @@ class Two:
         *,
         observer: OnEvent = ignore_events,
     ) -> CallResult:
-        behind = self.hanging if arguments.get("hangs") else self.healthy
-        return await behind.call(tool, arguments, page, observer=observer)
+        source = self.hanging if arguments.get("hangs") else self.healthy
+        return await source.call(tool, arguments, page, observer=observer)
 
 
-async def test_a_source_that_hangs_holds_no_place_of_another(make: MakeBench, tmp_path: Path) -> None:
-    bench, hanging = make(120), Hanging()
-    two = Two(hanging, bench.api)
-    bench = with_limits(bench, tmp_path, source=two, places=ConcurrencyLimiter(1, patience_s=0.1))
+async def test_a_source_that_hangs_does_not_block_another(make: MakeBench, tmp_path: Path) -> None:
+    bench, hanging = make(120), hanging_api()
+    sources = TwoSources(hanging, bench.api)
+    bench = with_limits(bench, tmp_path, source=sources, places=ConcurrencyLimiter(1, slow_after_s=0.1))
     stuck_tool = replace(bench.api.spec(bench.pagination), source="stuck")
     stuck = asyncio.create_task(bench.read_all(tool=stuck_tool, arguments={"hangs": True}, call_id="c2"))
-    await hanging.began.wait()
+    await hanging.at_gate.wait()
 
     outcome = await bench.read_all()
 
@@ -117,37 +103,37 @@ async def test_a_source_that_hangs_holds_no_place_of_another(make: MakeBench, tm
     await asyncio.gather(stuck, return_exceptions=True)
 
 
-async def test_no_more_requests_than_places_are_under_way_and_every_place_comes_back() -> None:
-    places, under_way, most = ConcurrencyLimiter(3), 0, 0
+async def test_the_number_of_requests_in_flight_is_limited() -> None:
+    limiter, in_flight, most = ConcurrencyLimiter(3), 0, 0
 
     async def one() -> None:
-        nonlocal under_way, most
-        async with places.held():
-            under_way += 1
-            most = max(most, under_way)
+        nonlocal in_flight, most
+        async with limiter.slot():
+            in_flight += 1
+            most = max(most, in_flight)
             await asyncio.sleep(0)
-            under_way -= 1
+            in_flight -= 1
 
     for _ in range(2):
         await asyncio.gather(*(one() for _ in range(50)))
     assert most == 3
 
 
-async def test_a_place_is_given_back_once_whether_patience_ended_or_not() -> None:
-    places = ConcurrencyLimiter(1, patience_s=0.0)
-    # The one place is given to the second while the first goes on, and to a third while both do.
-    async with places.held(), places.held():
-        await _through(places)
-    patient = ConcurrencyLimiter(1, patience_s=60.0)
-    async with patient.held():
-        waiting = asyncio.create_task(_through(patient))
+async def test_a_slot_is_released_exactly_once() -> None:
+    limiter = ConcurrencyLimiter(1, slow_after_s=0.0)
+    # The only slot passes to the second holder while the first is still running, and then to a third.
+    async with limiter.slot(), limiter.slot():
+        await _pass_through(limiter)
+    patient = ConcurrencyLimiter(1, slow_after_s=60.0)
+    async with patient.slot():
+        waiting = asyncio.create_task(_pass_through(patient))
         await asyncio.sleep(0)
         assert not waiting.done()
     await waiting
 
 
-async def _through(places: ConcurrencyLimiter) -> None:
-    async with places.held():
+async def _pass_through(limiter: ConcurrencyLimiter) -> None:
+    async with limiter.slot():
         await asyncio.sleep(0)
 
 
@@ -175,9 +161,7 @@ async def watched() -> AsyncIterator[list[float]]:
 LONGEST_S = 0.1
 
 
-async def test_the_loop_stays_free_while_a_heavy_call_is_fetched_read_and_sealed(
-    make: MakeBench, tmp_path: Path
-) -> None:
+async def test_the_event_loop_stays_responsive_during_a_large_call(make: MakeBench, tmp_path: Path) -> None:
     wide = [ticket(number, chars=2000) for number in range(6000)]
     bench = make(records=wide, cap=2000, pagination=replace(make(1).pagination, max_size=2000), effective=30_000)
     bench = with_limits(bench, tmp_path)

@@ -1,4 +1,4 @@
-"""What one request of a call may cost, where its source repeats it more often than usual."""
+"""The request budget of one page whose source retries more often than `max_attempts`."""
 
 import asyncio
 from collections.abc import Mapping
@@ -11,11 +11,11 @@ from runax_cli.executor.fetch.source_client import SourceClient
 from runax_cli.executor.outcome import CallScope, DecidedCall
 from runax_cli.models.base import ScriptedModel
 
-USUAL = 3
+MAX_ATTEMPTS = 3
 
 
-class Away:
-    """A source that is asked again and again, until it answers or may not be asked."""
+class UnavailableSource:
+    """A source that retries until it answers or a retry is refused."""
 
     def __init__(self, attempts: int) -> None:
         self.attempts = attempts
@@ -36,23 +36,25 @@ class Away:
         return CallResult(payload="answered", location="GET /", requests=self.attempts)
 
 
-async def _sent(attempts: int, *, requests: int) -> tuple[Json, Budget]:
+async def _send(attempts: int, *, requests: int) -> tuple[Json, Budget]:
     budget = Budget(Limits(requests=requests), owner="turn")
     emitter = Emitter.for_run(CollectingSink(), run_id="r", session_id="s")
     scope = CallScope(emitter=emitter, budget=budget, reducer=ScriptedModel([]))
     tool = ToolSpec(name="t", description="", parameters={}, source="api", locator="GET /")
     call = DecidedCall(call_id="c", tool=tool, arguments={}, focus="")
-    sender = SourceClient(Away(attempts), call, scope=scope, slots=asyncio.Semaphore(1), max_attempts=USUAL)
-    return (await sender(None)).payload, budget
+    client = SourceClient(
+        UnavailableSource(attempts), call, scope=scope, slots=asyncio.Semaphore(1), max_attempts=MAX_ATTEMPTS
+    )
+    return (await client(None)).payload, budget
 
 
-async def test_what_is_sent_beyond_the_usual_attempts_is_reserved_and_settled_once():
-    payload, budget = await _sent(9, requests=20)
+async def test_requests_beyond_max_attempts_are_reserved_and_settled_once():
+    payload, budget = await _send(9, requests=20)
     assert payload == "answered"
     assert (budget.spent.requests, budget.reserved.requests) == (9, 0)
 
 
-async def test_an_outage_is_not_waited_out_beyond_the_budget_of_requests():
-    payload, budget = await _sent(9, requests=5)
+async def test_an_outage_is_not_waited_out_beyond_the_request_budget():
+    payload, budget = await _send(9, requests=5)
     assert payload == "refused"
     assert (budget.spent.requests, budget.reserved.requests) == (5, 0)

@@ -1,4 +1,4 @@
-"""Whole numbers keep every digit on their way into a table."""
+"""Integers keep every digit in a sealed table."""
 
 from pathlib import Path
 

@@ -1,7 +1,6 @@
-"""Whatever goes wrong, in any combination: a call that says it is complete has every record, once and in order."""
+"""For any combination of faults: a call that claims to be complete has every record, once and in order."""
 
 import asyncio
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -9,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from adapters.base import Pagination, PaginationStyle
-from adapters.errors import HttpStatusError, TimedOut
+from tests.fakes.paged_api import cut, http_error, shifted, timed_out, with_inserted_duplicate
 
 PAGED = {
     "offset": Pagination(convention=PaginationStyle.OFFSET, position="offset", size="limit", min_size=1, max_size=20),
@@ -18,31 +17,8 @@ PAGED = {
     ),
     "cursor": Pagination(convention=PaginationStyle.CURSOR, position="cursor", size="limit", max_size=20),
 }
-Fault = Callable[[], Any]
 
-
-def cut(n: int) -> Any:
-    return lambda api, start, size: api.records[start : start + size][: -n or None]
-
-
-def other(shift: int) -> Any:
-    return lambda api, start, size: api.records[max(0, start + shift * size) : max(0, start + shift * size) + size]
-
-
-def twin(at: int) -> Any:
-    def page(api: Any, start: int, size: int) -> list[Any]:
-        records = api.records[start : start + size]
-        return [*records[:at], *records[:1], *records[at:]][:size] if records else records
-
-    return page
-
-
-errors = st.one_of(
-    st.builds(lambda: TimedOut("late", source="crm", location="GET", is_retryable=True, requests=3)),
-    st.sampled_from([400, 500]).map(
-        lambda status: HttpStatusError("refused", source="crm", location="GET", status=status)
-    ),
-)
+errors = st.one_of(st.builds(timed_out), st.sampled_from([400, 500]).map(http_error))
 starts = st.integers(0, 8).map(lambda page: page * 20)
 
 
@@ -51,15 +27,20 @@ def plans(faults: Any) -> Any:
 
 
 ANYTHING = plans(
-    st.one_of(errors, st.integers(1, 20).map(cut), st.integers(-2, -1).map(other), st.integers(1, 19).map(twin))
+    st.one_of(
+        errors,
+        st.integers(1, 20).map(cut),
+        st.integers(-2, -1).map(shifted),
+        st.integers(1, 19).map(with_inserted_duplicate),
+    )
 )
-"""Where a right total is announced, whatever is lost is missed."""
-NOTICEABLE = plans(st.one_of(errors, st.integers(1, 6).map(cut), st.integers(1, 19).map(twin)))
-"""Without one, a last page that comes short is like any other end: such faults are kept from the last pages."""
+"""With a correct total, every lost record is noticed."""
+NOTICEABLE = plans(st.one_of(errors, st.integers(1, 6).map(cut), st.integers(1, 19).map(with_inserted_duplicate)))
+"""Without a total, a short last page looks like any other end: such faults are kept from the last pages."""
 
 
 def noticeable(plan: dict[int, list[Any]], n: int, wrong: int | None) -> dict[int, list[Any]]:
-    """A wrong total may by chance be that of the records left: only errors before it can be noticed then."""
+    """A wrong total may equal the number of records that are left: then only errors before it are noticed."""
     return {
         start: [fault for fault in faults if isinstance(fault, Exception) or wrong is None]
         for start, faults in plan.items()
@@ -68,7 +49,7 @@ def noticeable(plan: dict[int, list[Any]], n: int, wrong: int | None) -> dict[in
 
 
 def no_false_cap(plan: dict[int, list[Any]]) -> dict[int, list[Any]]:
-    """A first page by number that is cut twice in the same way is like that of a server whose cap is lower."""
+    """A numbered first page that is cut twice in the same way looks like that of a server with a lower cap."""
     return {start: faults[:1] if start == 0 else faults for start, faults in plan.items()}
 
 
@@ -83,8 +64,10 @@ def no_false_cap(plan: dict[int, list[Any]]) -> dict[int, list[Any]]:
     at_most=st.one_of(st.none(), st.integers(1, 160)),
     concurrency=st.integers(1, 5),
 )
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-def test_complete_means_complete(
+@settings(
+    deadline=None, max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
+def test_a_complete_call_has_every_record(
     make: Any,
     style: str,
     n: int,
@@ -96,10 +79,10 @@ def test_complete_means_complete(
     at_most: int | None,
     concurrency: int,
 ) -> None:
-    # A wrong total that is by chance the cap of a page is in accord with everything that is seen.
+    # A wrong total that equals the page cap is consistent with everything the fetch sees.
     announced = None if announced == cap else announced
-    is_told = says_total and announced in (None, n)
-    plan = no_false_cap(anything) if is_told else noticeable(noticed, n, announced if says_total else None)
+    is_total_correct = says_total and announced in (None, n)
+    plan = no_false_cap(anything) if is_total_correct else noticeable(noticed, n, announced if says_total else None)
     bench = make(
         n,
         pagination=PAGED[style],
@@ -116,10 +99,10 @@ def test_complete_means_complete(
     assert coverage.records_read == len(ids)
     wanted = n if at_most is None else min(n, at_most)
     if coverage.is_complete:
-        assert ids == [1000 + number for number in range(wanted)], (coverage, bench.api.asked)
+        assert ids == [1000 + number for number in range(wanted)], (coverage, bench.api.requests)
         assert outcome.envelope.status in ("success", "empty")
     else:
         assert coverage.reasons
         assert outcome.envelope.status in ("partial", "error")
-    assert len(set(ids)) == len(ids), "no record is kept twice"
-    assert len(bench.api.asked) < 80
+    assert len(set(ids)) == len(ids), "no duplicates"
+    assert len(bench.api.requests) < 80

@@ -1,4 +1,4 @@
-"""Calls over an API that does not behave: what is amiss is mended, or named; never passed over in silence."""
+"""Calls to a faulty API: faults are repaired or reported, and never ignored."""
 
 import asyncio
 import json
@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from adapters.base import Pagination, PaginationStyle
-from adapters.errors import HttpStatusError, TimedOut
+from adapters.base import Json, PageAddress, Pagination, PaginationStyle
 from runax_cli.core.budget import Amount, Limits
 from runax_cli.core.errors import StoreError
 from runax_cli.executor.outcome import FaultCode
+from tests.fakes.paged_api import cut, empty, http_error, shifted, timed_out, with_duplicate
 
 BY_PAGE = Pagination(
     convention=PaginationStyle.PAGE, position="page", size="limit", first=1, min_size=1, max_size=50, default_size=20
@@ -29,32 +29,9 @@ def make(make: Any) -> Any:
     return partial(make, effective=PAGES_OF_FIFTY)
 
 
-def failure(*, is_retryable: bool = True, retry_after_s: float | None = None) -> TimedOut:
-    return TimedOut(
-        "no reply in 30 s",
-        source="crm",
-        location="GET /tickets",
-        is_retryable=is_retryable,
-        retry_after_s=retry_after_s,
-        requests=3,
-    )
-
-
-def cut(n: int) -> Any:
-    return lambda api, start, size: api.records[start : start + size][:-n]
-
-
-def nothing(api: Any, start: int, size: int) -> list[Any]:
-    return []
-
-
-def page_before(api: Any, start: int, size: int) -> list[Any]:
-    return api.records[start - size : start]
-
-
 @pytest.mark.parametrize("pagination", [None, BY_PAGE])
-async def test_a_dropped_page_is_named_and_the_rest_is_read(make: Any, pagination: Any) -> None:
-    bench = make(261, faults={100: [failure()]}, **({"pagination": pagination} if pagination else {}))
+async def test_a_failed_page_is_reported_and_the_rest_is_read(make: Any, pagination: Any) -> None:
+    bench = make(261, faults={100: [timed_out()]}, **({"pagination": pagination} if pagination else {}))
     outcome = await bench.call()
     assert outcome.envelope.status == "partial"
     assert bench.ids(outcome) == [number for number in ALL if not 1100 <= number < 1150]
@@ -70,8 +47,8 @@ async def test_a_dropped_page_is_named_and_the_rest_is_read(make: Any, paginatio
     assert failed.index == 3
 
 
-async def test_a_dropped_page_of_a_cursor_ends_the_walk_and_says_so(make: Any) -> None:
-    bench = make(261, pagination=BY_CURSOR, faults={100: [failure()]})
+async def test_a_failed_cursor_page_ends_the_fetch_with_a_reason(make: Any) -> None:
+    bench = make(261, pagination=BY_CURSOR, faults={100: [timed_out()]})
     outcome = await bench.call()
     assert bench.ids(outcome) == ALL[:100]
     assert outcome.envelope.status == "partial"
@@ -79,13 +56,11 @@ async def test_a_dropped_page_of_a_cursor_ends_the_walk_and_says_so(make: Any) -
     assert "page_failed" in bench.codes(outcome)
 
 
-async def test_a_failed_probe_is_an_error_and_never_an_empty_dataset(make: Any) -> None:
-    bench = make(261)
+async def test_a_failed_probe_is_an_error_and_not_an_empty_dataset(make: Any) -> None:
+    def fails(_: PageAddress) -> Json:
+        raise timed_out(retry_after_s=2.0)
 
-    async def fails(*_: Any, **__: Any) -> Any:
-        raise failure(retry_after_s=2.0)
-
-    bench.api.call = fails
+    bench = make(261, answer=fails)
     outcome = await bench.call()
     sent = json.loads(outcome.envelope.to_model_text())
     assert sent["status"] == "error"
@@ -99,14 +74,14 @@ async def test_a_failed_probe_is_an_error_and_never_an_empty_dataset(make: Any) 
     assert outcome.coverage.records_total is None
 
 
-async def test_a_first_page_that_fails_after_a_good_probe_is_an_error_too(make: Any) -> None:
-    outcome = await make(261, faults={0: [failure()]}).call()
+async def test_a_failed_first_page_after_a_successful_probe_is_an_error(make: Any) -> None:
+    outcome = await make(261, faults={0: [timed_out()]}).call()
     assert outcome.envelope.status == "error"
     assert not outcome.coverage.is_complete
 
 
 @pytest.mark.parametrize("pagination", [None, BY_PAGE])
-async def test_a_total_that_is_too_high_ends_as_incomplete(make: Any, pagination: Any) -> None:
+async def test_a_total_that_is_too_high_makes_the_call_incomplete(make: Any, pagination: Any) -> None:
     bench = make(261, announced=300, **({"pagination": pagination} if pagination else {}))
     outcome = await bench.call()
     assert bench.ids(outcome) == ALL
@@ -115,17 +90,17 @@ async def test_a_total_that_is_too_high_ends_as_incomplete(make: Any, pagination
     assert "300" in outcome.envelope.next_action_hint
 
 
-async def test_a_total_that_is_absurdly_high_does_not_lead_to_endless_asking(make: Any) -> None:
+async def test_an_absurdly_high_total_does_not_cause_endless_requests(make: Any) -> None:
     bench = make(261, announced=10**9)
     outcome = await bench.call()
     assert bench.ids(outcome) == ALL
-    assert len(bench.api.asked) < 40
+    assert len(bench.api.requests) < 40
     assert "total_mismatch" in bench.codes(outcome)
 
 
 @pytest.mark.parametrize("pagination", [None, BY_PAGE, BY_CURSOR])
 @pytest.mark.parametrize("announced", [60, 100, 200, 250])
-async def test_a_total_that_is_too_low_is_read_beyond(make: Any, pagination: Any, announced: int) -> None:
+async def test_records_beyond_a_total_that_is_too_low_are_read(make: Any, pagination: Any, announced: int) -> None:
     bench = make(261, announced=announced, **({"pagination": pagination} if pagination else {}))
     outcome = await bench.call()
     assert bench.ids(outcome) == ALL
@@ -135,49 +110,44 @@ async def test_a_total_that_is_too_low_is_read_beyond(make: Any, pagination: Any
 
 
 @pytest.mark.parametrize("pagination", [None, BY_PAGE, BY_CURSOR])
-async def test_a_total_of_zero_is_not_believed_where_there_are_records(make: Any, pagination: Any) -> None:
+async def test_a_total_of_zero_is_not_believed_if_there_are_records(make: Any, pagination: Any) -> None:
     bench = make(120, announced=0, **({"pagination": pagination} if pagination else {}))
     outcome = await bench.call()
     assert bench.ids(outcome) == ALL[:120]
     assert outcome.envelope.status == "success"
 
 
-async def test_a_metadata_answer_of_zero_is_checked_by_a_page(make: Any) -> None:
+async def test_a_metadata_total_of_zero_is_verified_by_a_page(make: Any) -> None:
     flagged = Pagination(
         convention=PaginationStyle.OFFSET, position="offset", size="limit", max_size=50, metadata="meta_only"
     )
-    bench = make(60, pagination=flagged)
-    inner = bench.api.call
 
-    async def lies(tool: str, arguments: Any, page: Any = None, /, **more: Any) -> Any:
-        from adapters.base import CallResult
+    def metadata(address: PageAddress) -> Json:
+        if not address.arguments.get("meta_only"):
+            return None
+        return {"data_path": "items", "total_items": 0, "tokens_estimation": 0}
 
-        if page is not None and page.arguments.get("meta_only"):
-            figures = {"data_path": "items", "total_items": 0, "tokens_estimation": 0}
-            return CallResult(payload=figures, location="GET /tickets")
-        return await inner(tool, arguments, page, **more)
-
-    bench.api.call = lies
+    bench = make(60, pagination=flagged, answer=metadata)
     outcome = await bench.call()
     assert bench.ids(outcome) == ALL[:60]
 
 
-async def test_a_page_that_comes_short_once_is_filled_by_its_gap(make: Any) -> None:
+async def test_a_short_page_is_completed_by_requesting_its_gap(make: Any) -> None:
     bench = make(261, faults={100: [cut(7)]})
     outcome = await bench.call()
     assert bench.ids(outcome) == ALL
     assert outcome.coverage.is_complete
-    assert {"offset": 143, "limit": 7} in [{k: a[k] for k in ("offset", "limit")} for a in bench.api.asked]
+    assert {"offset": 143, "limit": 7} in [{k: a[k] for k in ("offset", "limit")} for a in bench.api.requests]
 
 
-async def test_a_page_by_number_that_comes_short_once_is_asked_for_again(make: Any) -> None:
+async def test_a_short_numbered_page_is_requested_again(make: Any) -> None:
     bench = make(261, pagination=BY_PAGE, faults={100: [cut(7)]})
     outcome = await bench.call()
     assert bench.ids(outcome) == ALL
     assert outcome.coverage.is_complete
 
 
-async def test_a_page_that_stays_short_is_told_and_incomplete(make: Any) -> None:
+async def test_a_page_that_stays_short_makes_the_call_incomplete(make: Any) -> None:
     bench = make(261, pagination=BY_PAGE, faults={100: [cut(7)] * 9})
     outcome = await bench.call()
     assert len(bench.ids(outcome)) == 254
@@ -185,22 +155,22 @@ async def test_a_page_that_stays_short_is_told_and_incomplete(make: Any) -> None
     assert "page_short" in bench.codes(outcome)
 
 
-async def test_a_short_page_whose_gap_cannot_be_had_keeps_its_records(make: Any) -> None:
-    bench = make(261, faults={100: [cut(7)], 143: [failure()]})
+async def test_a_short_page_whose_gap_fails_keeps_its_records(make: Any) -> None:
+    bench = make(261, faults={100: [cut(7)], 143: [timed_out()]})
     outcome = await bench.call()
     assert bench.ids(outcome) == [number for number in ALL if not 1143 <= number < 1150]
     assert not outcome.coverage.is_complete
     assert "page_short" in bench.codes(outcome)
 
 
-async def test_a_short_page_by_offset_is_filled_although_no_total_was_announced(make: Any) -> None:
+async def test_a_short_offset_page_is_completed_without_a_total(make: Any) -> None:
     bench = make(500, says_total=False, faults={150: [cut(7)] * 9})
     outcome = await bench.call()
     assert bench.ids(outcome) == [1000 + number for number in range(500)]
     assert outcome.coverage.is_complete
 
 
-async def test_a_short_page_by_number_is_told_where_no_total_was_announced(make: Any) -> None:
+async def test_a_short_numbered_page_is_reported_without_a_total(make: Any) -> None:
     bench = make(500, says_total=False, pagination=BY_PAGE, faults={150: [cut(7)] * 9})
     outcome = await bench.call()
     assert not outcome.coverage.is_complete
@@ -210,9 +180,7 @@ async def test_a_short_page_by_number_is_told_where_no_total_was_announced(make:
 
 @pytest.mark.parametrize("pagination", [None, BY_PAGE])
 @pytest.mark.parametrize("start", [0, 250])
-async def test_a_page_cut_once_is_whole_in_the_end_although_no_total_was_announced(
-    make: Any, pagination: Any, start: int
-) -> None:
+async def test_a_page_cut_once_is_completed_without_a_total(make: Any, pagination: Any, start: int) -> None:
     bench = make(290, says_total=False, faults={start: [cut(7)]}, **({"pagination": pagination} if pagination else {}))
     outcome = await bench.call()
     assert bench.ids(outcome) == [1000 + number for number in range(290)]
@@ -221,7 +189,7 @@ async def test_a_page_cut_once_is_whole_in_the_end_although_no_total_was_announc
 
 @pytest.mark.parametrize("convention", [PaginationStyle.OFFSET, PaginationStyle.PAGE])
 @pytest.mark.parametrize("faults", [{}, {0: [cut(7)]}], ids=["whole", "first page cut"])
-async def test_an_undeclared_cap_loses_nothing_where_no_total_was_announced(
+async def test_an_undeclared_page_cap_loses_nothing_without_a_total(
     make: Any, convention: PaginationStyle, faults: Any
 ) -> None:
     position = "offset" if convention is PaginationStyle.OFFSET else "page"
@@ -230,46 +198,36 @@ async def test_an_undeclared_cap_loses_nothing_where_no_total_was_announced(
     )
     bench = make(261, pagination=pagination, cap=30, says_total=False, effective=100_000, faults=dict(faults))
     outcome = await bench.call()
-    assert any(int(asked["limit"]) > 30 for asked in bench.api.asked), "more was asked for than the server gives"
+    assert any(int(request["limit"]) > 30 for request in bench.api.requests), "a size above the cap was requested"
     assert bench.ids(outcome) == ALL
     assert outcome.coverage.is_complete
 
 
 @pytest.mark.parametrize("pagination", [None, BY_PAGE, BY_CURSOR])
-async def test_a_page_with_a_record_twice_is_asked_for_again(make: Any, pagination: Any) -> None:
-    def with_twin(api: Any, start: int, size: int) -> list[Any]:
-        page = api.records[start : start + size]
-        return [*page[:-1], page[0]]
-
-    bench = make(261, says_total=False, faults={100: [with_twin]}, **({"pagination": pagination} if pagination else {}))
+async def test_a_page_with_a_duplicate_record_is_requested_again(make: Any, pagination: Any) -> None:
+    bench = make(
+        261, says_total=False, faults={100: [with_duplicate]}, **({"pagination": pagination} if pagination else {})
+    )
     outcome = await bench.call()
     assert bench.ids(outcome) == ALL
     assert outcome.coverage.is_complete
 
 
-async def test_a_total_that_sinks_while_pages_are_read_is_no_completeness(make: Any) -> None:
-    bench = make(261, concurrency=1)
-    inner = bench.api._result
-
-    def shrinking(records: list[Any], start: int) -> Any:
-        result = inner(records, start)
-        result.payload["total"] = 261 if start < 100 else 260
-        return result
-
-    bench.api._result = shrinking
+async def test_a_total_that_drops_during_the_fetch_makes_the_call_incomplete(make: Any) -> None:
+    bench = make(261, concurrency=1, announced=lambda start: 261 if start < 100 else 260)
     outcome = await bench.call()
     assert "total_changed" in bench.codes(outcome)
     assert not outcome.coverage.is_complete
 
 
-async def test_an_empty_page_amid_others_is_asked_for_again(make: Any) -> None:
-    bench = make(261, faults={50: [nothing]})
+async def test_an_empty_page_among_others_is_requested_again(make: Any) -> None:
+    bench = make(261, faults={50: [empty]})
     outcome = await bench.call()
     assert bench.ids(outcome) == ALL
     assert outcome.coverage.is_complete
 
 
-async def test_a_first_page_that_comes_short_loses_nothing(make: Any) -> None:
+async def test_a_short_first_page_is_completed(make: Any) -> None:
     for pagination in (None, BY_PAGE):
         bench = make(261, faults={0: [cut(7)]}, **({"pagination": pagination} if pagination else {}))
         outcome = await bench.call()
@@ -278,15 +236,15 @@ async def test_a_first_page_that_comes_short_loses_nothing(make: Any) -> None:
 
 
 @pytest.mark.parametrize("pagination", [None, BY_PAGE])
-async def test_a_page_repeated_once_is_asked_for_again(make: Any, pagination: Any) -> None:
-    bench = make(261, faults={100: [page_before]}, **({"pagination": pagination} if pagination else {}))
+async def test_a_duplicate_page_is_requested_again(make: Any, pagination: Any) -> None:
+    bench = make(261, faults={100: [shifted(-1)]}, **({"pagination": pagination} if pagination else {}))
     outcome = await bench.call()
     assert bench.ids(outcome) == ALL
     assert outcome.coverage.is_complete
 
 
-async def test_a_page_that_stays_repeated_is_named_and_the_rest_is_read(make: Any) -> None:
-    bench = make(261, faults={100: [page_before] * 9})
+async def test_a_page_that_stays_a_duplicate_is_reported_and_the_rest_is_read(make: Any) -> None:
+    bench = make(261, faults={100: [shifted(-1)] * 9})
     outcome = await bench.call()
     assert bench.ids(outcome) == [number for number in ALL if not 1100 <= number < 1150]
     assert not outcome.coverage.is_complete
@@ -294,28 +252,24 @@ async def test_a_page_that_stays_repeated_is_named_and_the_rest_is_read(make: An
 
 
 @pytest.mark.parametrize("says_total", [True, False])
-async def test_a_position_that_is_ignored_stops_the_walk(make: Any, says_total: bool) -> None:
-    bench = make(1000, says_total=says_total)
-    inner = bench.api._start
-    bench.api._start = lambda given: inner(given) * 0
+async def test_an_ignored_position_stops_the_fetch(make: Any, says_total: bool) -> None:
+    bench = make(1000, says_total=says_total, seek=lambda _position: 0)
     outcome = await bench.call()
     assert bench.ids(outcome) == [1000 + number for number in range(50)]
-    assert len(bench.api.asked) < 16
+    assert len(bench.api.requests) < 16
     assert not outcome.coverage.is_complete
     assert bench.codes(outcome) & {"page_repeated", "no_progress"}
 
 
-async def test_a_cursor_that_leads_back_stops_the_walk(make: Any) -> None:
-    bench = make(261, pagination=BY_CURSOR)
-    inner = bench.api._start
-    bench.api._start = lambda given: inner(given) % 100
+async def test_a_cursor_cycle_stops_the_fetch(make: Any) -> None:
+    bench = make(261, pagination=BY_CURSOR, seek=lambda position: position % 100)
     outcome = await bench.call()
     assert bench.ids(outcome) == ALL[:100]
     assert not outcome.coverage.is_complete
     assert bench.codes(outcome) & {"page_repeated", "no_progress"}
 
 
-async def test_a_server_that_gives_less_than_asked_is_followed_in_its_own_steps(make: Any) -> None:
+async def test_a_server_with_a_page_cap_is_read_in_pages_of_its_cap(make: Any) -> None:
     for pagination in (None, BY_PAGE):
         bench = make(261, cap=30, **({"pagination": pagination} if pagination else {}))
         outcome = await bench.call()
@@ -323,18 +277,14 @@ async def test_a_server_that_gives_less_than_asked_is_followed_in_its_own_steps(
         assert outcome.coverage.is_complete
 
 
-async def test_repeated_records_are_told(make: Any) -> None:
-    def with_twin(api: Any, start: int, size: int) -> list[Any]:
-        page = api.records[start : start + size]
-        return [*page[:-1], page[0]]
-
-    bench = make(261, faults={100: [with_twin] * 9})
+async def test_duplicate_records_are_reported(make: Any) -> None:
+    bench = make(261, faults={100: [with_duplicate] * 9})
     outcome = await bench.call()
     assert "records_repeated" in bench.codes(outcome)
-    assert not outcome.coverage.is_complete, "a record is missing in place of which another came twice"
+    assert not outcome.coverage.is_complete, "a record is missing where the duplicate stands"
 
 
-async def test_a_limit_without_a_position_may_hide_records_and_says_so(make: Any) -> None:
+async def test_a_limit_without_a_position_is_reported_as_incomplete(make: Any) -> None:
     bench = make(261, pagination=LIMIT_ALONE, says_total=False)
     outcome = await bench.call()
     assert bench.ids(outcome) == ALL[:50]
@@ -342,15 +292,14 @@ async def test_a_limit_without_a_position_may_hide_records_and_says_so(make: Any
     assert "pagination_unknown" in bench.codes(outcome)
 
 
-async def test_a_page_beyond_the_end_that_is_refused_is_the_end(make: Any) -> None:
-    refused = HttpStatusError("no such page", source="crm", location="GET /tickets", status=404)
-    bench = make(100, says_total=False, faults={100: [refused] * 3})
+async def test_a_refused_page_beyond_the_end_is_the_end(make: Any) -> None:
+    bench = make(100, says_total=False, faults={100: [http_error(404)] * 3})
     outcome = await bench.call()
     assert outcome.coverage.is_complete
     assert outcome.coverage.pages_failed == 0
 
 
-async def test_requests_stop_where_their_budget_does_and_the_data_is_kept(make: Any) -> None:
+async def test_an_exhausted_request_budget_keeps_the_data(make: Any) -> None:
     bench = make(261, limits=Limits(requests=6), concurrency=1)
     outcome = await bench.call()
     assert outcome.envelope.status == "partial"
@@ -362,25 +311,25 @@ async def test_requests_stop_where_their_budget_does_and_the_data_is_kept(make: 
     assert outcome.dataset.is_sealed
 
 
-async def test_what_was_reserved_and_not_used_is_given_back(make: Any) -> None:
-    bench = make(261, faults={100: [failure()]})
+async def test_unused_reservations_are_released(make: Any) -> None:
+    bench = make(261, faults={100: [timed_out()]})
     outcome = await bench.call()
     assert bench.budget.reserved == Amount()
-    assert bench.budget.spent.requests == outcome.report.requests == len(bench.api.asked) + 2, "a failure took three"
+    assert bench.budget.spent.requests == outcome.report.requests == len(bench.api.requests) + 2, "a failure took three"
 
 
 async def test_a_call_without_any_budget_sends_nothing(make: Any) -> None:
     bench = make(261, limits=Limits(requests=0))
     outcome = await bench.call()
     assert outcome.envelope.status == "budget_exhausted"
-    assert bench.api.asked == []
+    assert bench.api.requests == []
     assert not outcome.coverage.is_complete
 
 
-async def test_cancellation_in_mid_fetch_keeps_the_pages_that_were_in(make: Any) -> None:
+async def test_cancellation_keeps_the_stored_pages(make: Any) -> None:
     bench = make(261, gate=asyncio.Event())
     task = asyncio.create_task(bench.call())
-    await bench.api.waits.wait()
+    await bench.api.at_gate.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
@@ -392,7 +341,7 @@ async def test_cancellation_in_mid_fetch_keeps_the_pages_that_were_in(make: Any)
     assert bench.budget.reserved == Amount()
 
 
-async def test_a_disk_that_takes_no_pages_is_told(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_full_disk_is_reported(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from runax_cli.executor.store.spool import Spool
 
     inner = Spool.write
@@ -412,7 +361,7 @@ async def test_a_disk_that_takes_no_pages_is_told(make: Any, monkeypatch: pytest
 
 @pytest.mark.parametrize("direct_limit", [500, 10**6], ids=["too much", "little enough"])
 @pytest.mark.parametrize("happens", ["cut off", "damaged", "gone"])
-async def test_records_that_the_disk_does_not_give_back_are_told_and_the_others_are_read(
+async def test_unreadable_records_are_reported_and_the_others_are_read(
     make: Any, monkeypatch: pytest.MonkeyPatch, happens: str, direct_limit: int
 ) -> None:
     from runax_cli.executor.store.spool import Spool
@@ -443,16 +392,16 @@ async def test_records_that_the_disk_does_not_give_back_are_told_and_the_others_
     assert read == 250 if happens != "gone" else read <= 250
 
 
-async def test_records_that_are_gone_when_they_are_read_again_are_told(make: Any) -> None:
+async def test_a_deleted_spool_is_reported_when_it_is_read(make: Any) -> None:
     bench = make(261)
     outcome = await bench.call()
     assert outcome.dataset is not None
     outcome.dataset.spool.path.unlink()
-    with pytest.raises(StoreError, match=r"page 1 cannot be read from '.*': No such file or directory\. Ask again"):
+    with pytest.raises(StoreError, match=r"page 1 cannot be read from '.*': No such file or directory\. Ask the "):
         list(outcome.dataset.records())
 
 
-async def test_no_folder_for_datasets_is_an_envelope_and_no_exception(make: Any) -> None:
+async def test_a_missing_dataset_folder_is_an_envelope_and_not_an_exception(make: Any) -> None:
     bench = make(261)
     bench.folder.parent.mkdir(exist_ok=True)
     bench.folder.write_text("in the way")
@@ -461,7 +410,7 @@ async def test_no_folder_for_datasets_is_an_envelope_and_no_exception(make: Any)
     assert not outcome.coverage.is_complete
 
 
-async def test_sealing_that_fails_is_told_and_the_answer_stands(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_failed_sealing_is_reported_and_keeps_the_answer(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from runax_cli.executor import executor as call
 
     def fails(dataset: Any) -> Any:
@@ -476,7 +425,7 @@ async def test_sealing_that_fails_is_told_and_the_answer_stands(make: Any, monke
     assert not outcome.dataset.is_sealed
 
 
-async def test_a_broken_journal_is_told_once_and_stops_nothing(make: Any) -> None:
+async def test_a_broken_journal_is_reported_once_and_stops_nothing(make: Any) -> None:
     bench = make(261)
     bench.journal.close()
     outcome = await bench.call()
@@ -484,15 +433,7 @@ async def test_a_broken_journal_is_told_once_and_stops_nothing(make: Any) -> Non
     assert [event.code for event in bench.events("warned")] == ["journal"]
 
 
-async def test_a_total_that_changes_while_pages_are_read_is_told(make: Any) -> None:
-    bench = make(261, concurrency=1)
-    inner = bench.api._result
-
-    def growing(records: list[Any], start: int) -> Any:
-        result = inner(records, start)
-        result.payload["total"] = 261 + (1 if start >= 100 else 0)
-        return result
-
-    bench.api._result = growing
+async def test_a_total_that_changes_during_the_fetch_is_reported(make: Any) -> None:
+    bench = make(261, concurrency=1, announced=lambda start: 261 + (1 if start >= 100 else 0))
     outcome = await bench.call()
     assert "total_changed" in bench.codes(outcome)

@@ -1,4 +1,4 @@
-"""Pages on disk, rows in page order, names that are never given twice, sealing."""
+"""Datasets: pages on disk, rows in page order, unique names, sealing."""
 
 import itertools
 import json
@@ -59,7 +59,7 @@ def test_records_come_back_as_they_were_in_page_order(
 
 @given(st.lists(st.lists(records, min_size=1, max_size=6), min_size=1, max_size=4), st.randoms())
 @settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow])
-def test_whatever_the_records_are_sealing_keeps_them_all(
+def test_sealing_keeps_all_records_of_any_shape(
     tmp_path_factory: pytest.TempPathFactory, pages: list[list[dict[str, Any]]], random: Any
 ) -> None:
     dataset = fresh(tmp_path_factory.mktemp("seal"))
@@ -94,7 +94,7 @@ def test_one_record_of_a_huge_page_is_read_without_the_page(tmp_path: Path) -> N
     assert [record["n"] for record in dataset.records(300, 303)] == [299, 300, 301]
 
 
-def test_a_page_that_could_not_be_written_leaves_no_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_that_cannot_be_written_leaves_no_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     dataset = fresh(tmp_path)
     dataset.add_page(0, [{"n": 0}], position="")
     inner = spool._write_all
@@ -114,7 +114,7 @@ def test_a_page_that_could_not_be_written_leaves_no_trace(tmp_path: Path, monkey
     assert [json.loads(line)["index"] for line in manifest] == [0, 2]
 
 
-def test_sealing_that_fails_names_the_spool_and_leaves_no_draft(tmp_path: Path) -> None:
+def test_a_failed_sealing_names_the_spool_and_leaves_no_draft(tmp_path: Path) -> None:
     dataset = fresh(tmp_path)
     dataset.add_page(0, [{"n": 0}], position="")
     dataset.table_path.mkdir()
@@ -138,11 +138,11 @@ def test_sealing_that_fails_names_the_spool_and_leaves_no_draft(tmp_path: Path) 
         ("x" * 100, "x" * 40 + "_1"),
     ],
 )
-def test_a_noun_becomes_a_name_that_is_safe_as_a_folder_and_a_table(tmp_path: Path, noun: str, name: str) -> None:
+def test_a_name_is_safe_as_a_folder_and_a_table(tmp_path: Path, noun: str, name: str) -> None:
     assert DatasetStore(tmp_path / "d").create(noun).name == name
 
 
-def test_names_are_never_given_twice_even_by_another_process(tmp_path: Path) -> None:
+def test_names_are_unique_across_processes(tmp_path: Path) -> None:
     first, second = DatasetStore(tmp_path / "d"), DatasetStore(tmp_path / "d")
     assert [store.create("tickets").name for store in (first, second, first)] == ["tickets_1", "tickets_2", "tickets_3"]
     assert first.create("tickets_2").name == "tickets_2_1"
@@ -162,7 +162,7 @@ def test_an_empty_page_has_no_lines(tmp_path: Path) -> None:
     assert list(pages.lines(0)) == []
 
 
-def test_a_name_that_a_conversation_has_used_is_not_given_to_another_dataset(tmp_path: Path) -> None:
+def test_a_reserved_name_is_not_used(tmp_path: Path) -> None:
     store = DatasetStore(tmp_path)
-    store.never_again(["tickets_3", "payments_1"])
+    store.reserve_names(["tickets_3", "payments_1"])
     assert [store.create("tickets").name, store.create("payments").name] == ["tickets_4", "payments_2"]

@@ -1,4 +1,4 @@
-"""Runs that ended in some bad way go on to the answer that they would have had, and repeat nothing that is stored."""
+"""Interrupted runs resume to the same answer and repeat nothing that is stored."""
 
 import asyncio
 import json
@@ -18,8 +18,8 @@ async def within() -> AsyncIterator[World]:
         yield made
 
 
-async def goes_on(within: World, state: str, *options: str) -> None:
-    """Resume the one run of a state: the undisturbed answer, and every stored unit as it was."""
+async def resume(within: World, state: str, *options: str) -> None:
+    """Resume the only run of a state: it has the undisturbed answer and repeats no stored unit."""
     whole, _ = await undisturbed(within, QUESTION, "whole")
     folder = within.folder / state
     before, run = units(folder), run_of(folder)
@@ -31,31 +31,31 @@ async def goes_on(within: World, state: str, *options: str) -> None:
     assert [key for key, done_at in before.items() if after.get(key) != done_at] == []
 
 
-async def test_a_run_goes_on_after_ctrl_c(within: World) -> None:
+async def test_a_run_resumes_after_ctrl_c(within: World) -> None:
     code, _, _ = await within.runax("state", "query", QUESTION, wire=Wire(at=8, how=signal.SIGINT))
     assert code == 130
-    await goes_on(within, "state")
+    await resume(within, "state")
 
 
-async def test_a_run_goes_on_after_its_disk_was_full(within: World) -> None:
+async def test_a_run_resumes_after_a_full_disk(within: World) -> None:
     code, _, _ = await within.runax("state", "query", QUESTION, wire=Wire(), most_blocks=300)
     assert code in (4, 7)
-    await goes_on(within, "state")
+    await resume(within, "state")
 
 
-async def test_a_run_goes_on_after_its_network_was_lost(within: World) -> None:
+async def test_a_run_resumes_after_a_network_failure(within: World) -> None:
     code, out, _ = await within.runax("state", "query", QUESTION, "-o", "json", wire=Wire(away_from=5))
     assert (code, json.loads(out)["status"]) == (7, "incomplete")
-    await goes_on(within, "state")
+    await resume(within, "state")
 
 
-async def test_a_run_that_met_a_limit_goes_on_with_a_higher_one(within: World) -> None:
+async def test_a_run_that_reached_a_limit_resumes_with_a_higher_one(within: World) -> None:
     code, _, _ = await within.runax("state", "query", QUESTION, "--max-requests", "4", wire=Wire())
     assert code == 6
-    await goes_on(within, "state", "--max-requests", "1000")
+    await resume(within, "state", "--max-requests", "1000")
 
 
-async def test_two_runs_of_one_question_at_once_both_have_the_answer(within: World) -> None:
+async def test_concurrent_runs_of_one_question_both_have_the_answer(within: World) -> None:
     whole, _ = await undisturbed(within, QUESTION, "whole")
     both = [within.runax("state", "query", QUESTION, "-o", "json", wire=Wire()) for _ in range(2)]
     for code, out, err in await asyncio.gather(*both):

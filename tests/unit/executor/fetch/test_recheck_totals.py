@@ -1,4 +1,4 @@
-"""Totals are asked again by one cheap request, and a change is told."""
+"""Totals are requested again by one small request, and a change is reported."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,7 +12,13 @@ from adapters.memory_source import MemorySource
 from runax_cli.core.budget import Budget, Limits
 from runax_cli.core.events import CollectingSink, Emitter
 from runax_cli.core.results import CallReport, Coverage, Reason, ReasonCode, TotalIs
-from runax_cli.executor.fetch.verify import MOST_CHECKED, CheckedCall, TotalChange, changes, worth_checking
+from runax_cli.executor.fetch.recheck_totals import (
+    MAX_CHECKED,
+    CheckedCall,
+    TotalChange,
+    call_to_check,
+    recheck_totals,
+)
 from runax_cli.executor.outcome import CallOutcome, CallScope, EnvelopeStatus, ResultEnvelope
 from runax_cli.models.base import ScriptedModel
 
@@ -32,8 +38,8 @@ def source(total: int | None, spec: ToolSpec = SPEC) -> MemorySource:
     def reply(_arguments: Mapping[str, Any], page: PageAddress | None) -> CallResult:
         if page is not None and page.arguments.get("meta_only"):
             return CallResult(payload={"data_path": "items", "total_items": total}, location="GET /tickets")
-        told = {} if total is None else {"total": total}
-        return CallResult(payload={"items": [{"id": 1}], **told}, location="GET /tickets")
+        announced = {} if total is None else {"total": total}
+        return CallResult(payload={"items": [{"id": 1}], **announced}, location="GET /tickets")
 
     return MemorySource("crm", {spec.name: (spec, reply)})
 
@@ -58,62 +64,66 @@ def outcome(**changed: Any) -> CallOutcome:
     return CallOutcome(envelope=envelope, report=report, coverage=coverage.model_copy(update=changed), dataset=None)
 
 
-async def test_a_total_that_changed_is_told_by_call() -> None:
-    asked = source(263)
-    found = await changes([read()], asked, scope=scope(CollectingSink()))
+async def test_a_changed_total_is_returned_by_call() -> None:
+    api = source(263)
+    found = await recheck_totals([read()], api, scope=scope(CollectingSink()))
     assert found["call_1"].total == 263
     assert found["call_1"].reason == Reason(
-        code=ReasonCode.TOTAL_CHANGED, text="the data changed while it was read: 261 tickets then, 263 at the end"
+        code=ReasonCode.TOTAL_CHANGED, text="the data changed while it was read: 261 tickets at first, 263 at the end"
     )
-    ((_, arguments, page),) = asked.requests
+    ((_, arguments, page),) = api.requests
     assert arguments == {"customer_id": 4}
     assert page is not None
     assert page.arguments == {"offset": 0, "limit": 1}
 
 
 @pytest.mark.parametrize("total", [261, None])
-async def test_a_total_that_is_the_same_or_not_told_says_nothing(total: int | None) -> None:
-    assert await changes([read()], source(total), scope=scope(CollectingSink())) == {}
+async def test_an_unchanged_or_missing_total_is_not_a_change(total: int | None) -> None:
+    assert await recheck_totals([read()], source(total), scope=scope(CollectingSink())) == {}
 
 
-async def test_a_metadata_flag_is_asked_where_there_is_one() -> None:
+async def test_a_metadata_flag_is_used_if_there_is_one() -> None:
     spec = replace(SPEC, pagination=replace(BY_OFFSET, metadata="meta_only"))
-    asked = source(260, spec)
-    assert (await changes([read(spec=spec)], asked, scope=scope(CollectingSink())))["call_1"].total == 260
-    assert len(asked.requests) == 1
+    api = source(260, spec)
+    assert (await recheck_totals([read(spec=spec)], api, scope=scope(CollectingSink())))["call_1"].total == 260
+    assert len(api.requests) == 1
 
 
-async def test_a_fault_in_looking_once_more_is_told_and_costs_no_answer() -> None:
+async def test_an_internal_error_is_a_warning_and_costs_no_answer() -> None:
     def broken(_arguments: Mapping[str, Any], _page: PageAddress | None) -> CallResult:
         raise ZeroDivisionError("a bug")
 
-    asked, sink = MemorySource("crm", {SPEC.name: (SPEC, broken)}), CollectingSink()
-    assert await changes([read(1), read(2)], asked, scope=scope(sink)) == {}
-    told = [event.body.text for event in sink.events if event.body.type == "warned"]
-    assert len(told) == 2
-    assert "could not be asked: it failed inside runax: ZeroDivisionError: a bug (test_recheck.py:" in told[0]
+    api, sink = MemorySource("crm", {SPEC.name: (SPEC, broken)}), CollectingSink()
+    assert await recheck_totals([read(1), read(2)], api, scope=scope(sink)) == {}
+    warnings = [event.body.text for event in sink.events if event.body.type == "warned"]
+    assert len(warnings) == 2
+    assert (
+        "could not check whether the data of list_tickets changed: internal error: ZeroDivisionError: a bug ("
+        in warnings[0]
+    )
+    assert "(test_recheck_totals.py:" in warnings[0]
 
 
-async def test_a_tool_that_cannot_be_asked_cheaply_is_not_asked() -> None:
+async def test_a_tool_without_pages_is_not_requested() -> None:
     spec = replace(SPEC, pagination=Pagination())
-    asked = source(999, spec)
-    assert await changes([read(spec=spec)], asked, scope=scope(CollectingSink())) == {}
-    assert asked.requests == []
+    api = source(999, spec)
+    assert await recheck_totals([read(spec=spec)], api, scope=scope(CollectingSink())) == {}
+    assert api.requests == []
 
 
-async def test_a_request_that_fails_or_that_no_budget_is_left_for_changes_nothing() -> None:
+async def test_a_failed_or_unaffordable_request_is_a_warning() -> None:
     sink = CollectingSink()
-    assert await changes([read()], MemorySource("crm", {SPEC.name: (SPEC, failing)}), scope=scope(sink)) == {}
-    assert await changes([read()], source(999), scope=scope(sink, requests=0)) == {}
+    assert await recheck_totals([read()], MemorySource("crm", {SPEC.name: (SPEC, failing)}), scope=scope(sink)) == {}
+    assert await recheck_totals([read()], source(999), scope=scope(sink, requests=0)) == {}
     assert [event.body.code for event in sink.events if event.body.type == "warned"] == ["total_not_rechecked"] * 2
 
 
-async def test_only_the_largest_of_many_are_asked() -> None:
-    asked = source(7)
-    reads = [read(n, total=100 + n) for n in range(1, 3 * MOST_CHECKED)]
-    found = await changes(reads, asked, scope=scope(CollectingSink()))
-    assert len(asked.requests) == MOST_CHECKED
-    assert min(int(call_id.removeprefix("call_")) for call_id in found) == 2 * MOST_CHECKED
+async def test_only_the_largest_calls_are_checked() -> None:
+    api = source(7)
+    reads = [read(n, total=100 + n) for n in range(1, 3 * MAX_CHECKED)]
+    found = await recheck_totals(reads, api, scope=scope(CollectingSink()))
+    assert len(api.requests) == MAX_CHECKED
+    assert min(int(call_id.removeprefix("call_")) for call_id in found) == 2 * MAX_CHECKED
 
 
 @pytest.mark.parametrize(
@@ -125,18 +135,22 @@ async def test_only_the_largest_of_many_are_asked() -> None:
         {"reasons": (Reason(code=ReasonCode.FIRST_N, text="first 261"),)},
     ],
 )
-def test_what_one_page_brought_or_what_is_in_doubt_is_not_asked_again(changed: dict[str, Any]) -> None:
-    assert worth_checking(outcome(**changed), call_id="c", tool=SPEC) is None
+def test_calls_of_one_page_or_with_uncertain_totals_are_not_checked(changed: dict[str, Any]) -> None:
+    assert call_to_check(outcome(**changed), call_id="c", tool=SPEC) is None
 
 
-def test_what_came_in_pages_and_is_settled_is_asked_again() -> None:
-    found = worth_checking(outcome(), call_id="c", tool=SPEC)
+def test_complete_calls_of_several_pages_are_checked() -> None:
+    found = call_to_check(outcome(), call_id="c", tool=SPEC)
     assert found == CheckedCall(call_id="c", tool=SPEC, arguments={"customer_id": 4}, total=261)
-    assert worth_checking(outcome(), call_id="c", tool=None) is None
+    assert call_to_check(outcome(), call_id="c", tool=None) is None
 
 
 def test_a_change_makes_the_call_incomplete() -> None:
-    told = TotalChange(263, Reason(code=ReasonCode.TOTAL_CHANGED, text="t")).applied_to(outcome())
-    assert (told.coverage.is_complete, told.coverage.records_read, told.coverage.records_total) == (False, 261, 263)
-    assert told.coverage.reasons[-1].code is ReasonCode.TOTAL_CHANGED
-    assert told.report.records_total == 263
+    changed = TotalChange(263, Reason(code=ReasonCode.TOTAL_CHANGED, text="t")).applied_to(outcome())
+    assert (changed.coverage.is_complete, changed.coverage.records_read, changed.coverage.records_total) == (
+        False,
+        261,
+        263,
+    )
+    assert changed.coverage.reasons[-1].code is ReasonCode.TOTAL_CHANGED
+    assert changed.report.records_total == 263

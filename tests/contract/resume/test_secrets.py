@@ -1,4 +1,4 @@
-"""Secrets put wherever they can be are found nowhere afterwards: in no file, no output, no request to a model."""
+"""Secrets from every possible place appear in no file, no output and no request to a model."""
 
 import json
 import os
@@ -34,7 +34,7 @@ DOCUMENT: dict[str, Any] = {
 
 
 class Echo:
-    """An API that tells the credentials it was sent: in records, headers and errors, amid escape sequences."""
+    """An API that returns the credentials it received: in records, headers and errors, among escape sequences."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         del receive
@@ -49,30 +49,30 @@ class Echo:
         await send({"type": "http.response.body", "body": json.dumps(value, ensure_ascii=False).encode()})
 
 
-class Overheard:
-    """A model endpoint that keeps what it is sent."""
+class RecordingEndpoint:
+    """A model endpoint that records the requests it receives."""
 
     def __init__(self) -> None:
         self.app = create_llm_app(answer, model="mock", token=None)
-        self.heard = bytearray()
+        self.received = bytearray()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async def listening() -> Any:
+        async def recording() -> Any:
             message = await receive()
-            self.heard.extend(message.get("body", b""))
+            self.received.extend(message.get("body", b""))
             return message
 
-        await self.app(scope, listening, send)
+        await self.app(scope, recording, send)
 
 
 @pytest.fixture
-async def overheard() -> Overheard:
-    return Overheard()
+async def endpoint() -> RecordingEndpoint:
+    return RecordingEndpoint()
 
 
 @pytest.fixture
-async def within(tmp_path: Path, overheard: Overheard) -> AsyncIterator[World]:
-    api, llm = Watched(Echo()), Watched(overheard)
+async def within(tmp_path: Path, endpoint: RecordingEndpoint) -> AsyncIterator[World]:
+    api, llm = Watched(Echo()), Watched(endpoint)
     async with serve(api, port=0) as api_url, serve(llm, port=0) as llm_url:
         variables = {
             "PATH": os.environ["PATH"],
@@ -105,20 +105,20 @@ COMMANDS = (
 )
 
 
-async def test_no_secret_is_found_anywhere_and_no_escape_reaches_the_terminal(
-    within: World, overheard: Overheard
+async def test_no_secret_is_stored_and_no_escape_sequence_reaches_the_terminal(
+    within: World, endpoint: RecordingEndpoint
 ) -> None:
-    said = {}
+    outputs = {}
     for command in COMMANDS:
         code, out, err = await within.runax("state", *command, wire=Wire())
         assert "Traceback" not in err, err
-        said[command] = out + err
+        outputs[command] = out + err
         assert code in (0, 3, 4, 7), (command, err[-500:])
-    leaks = {(command, secret) for command, text in said.items() for secret in ALL if secret in text}
-    steering = {command for command, text in said.items() if set(text) & set("\x1b\x07\x9b\u202e")}
+    leaks = {(command, secret) for command, text in outputs.items() for secret in ALL if secret in text}
+    steering = {command for command, text in outputs.items() if set(text) & set("\x1b\x07\x9b\u202e")}
     assert (leaks, steering) == (set(), set())
-    assert b"otter says" in overheard.heard
-    assert [secret for secret in ALL if secret.encode() in overheard.heard] == []
+    assert b"otter says" in endpoint.received
+    assert [secret for secret in ALL if secret.encode() in endpoint.received] == []
     files = [path for path in within.folder.rglob("*") if path.is_file()]
     assert {path.name for path in files} >= {"journal.sqlite"}
     assert [(path, secret) for path in files for secret in ALL if secret.encode() in path.read_bytes()] == []

@@ -1,4 +1,4 @@
-"""The spool under load and on a bad disk: whole pages or none, whoever writes and whatever fails."""
+"""The spool under load and on a failing disk: it holds whole pages or none."""
 
 import json
 import os
@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runax_cli.core.errors import StoreError
-from runax_cli.executor.fetch.deduplication import SeenRecords, id_of, repeats_in
 from runax_cli.executor.sql.parquet import seal
 from runax_cli.executor.store import spool as module
 from runax_cli.executor.store.dataset import Dataset, DatasetStore
@@ -22,16 +21,16 @@ def lines(page: int, n: int) -> list[bytes]:
     return [json.dumps({"page": page, "n": number, "pad": "x" * (number * 37 % 500)}).encode() for number in range(n)]
 
 
-def test_pages_written_from_many_threads_are_all_there_and_whole(tmp_path: Path) -> None:
+def test_pages_written_from_many_threads_are_complete(tmp_path: Path) -> None:
     spool = Spool(tmp_path)
     with ThreadPoolExecutor(8) as threads:
         list(threads.map(lambda page: spool.write(page, lines(page, page % 9), position=str(page)), range(200)))
     assert spool.n_records == sum(page % 9 for page in range(200))
     for page in range(200):
         assert list(spool.lines(page)) == lines(page, page % 9)
-    told = [json.loads(line) for line in (tmp_path / "manifest.jsonl").read_text().splitlines()]
-    assert sorted(entry["index"] for entry in told) == list(range(200))
-    assert spool.path.stat().st_size == spool.n_bytes == sum(entry["n_bytes"] for entry in told)
+    entries = [json.loads(line) for line in (tmp_path / "manifest.jsonl").read_text().splitlines()]
+    assert sorted(entry["index"] for entry in entries) == list(range(200))
+    assert spool.path.stat().st_size == spool.n_bytes == sum(entry["n_bytes"] for entry in entries)
 
 
 def failing_after(monkeypatch: pytest.MonkeyPatch, n_bytes: int, *, into: str) -> None:
@@ -60,7 +59,7 @@ def failing_after(monkeypatch: pytest.MonkeyPatch, n_bytes: int, *, into: str) -
 
 
 def taken(dataset: Dataset, records: list[Any]) -> bool:
-    """Whether the disk took page 1; where it did not, the error says which page that was."""
+    """Write page 1 and return whether the disk accepted it; otherwise the error names the page."""
     try:
         dataset.add_page(1, records, position="1")
     except StoreError as error:
@@ -70,7 +69,7 @@ def taken(dataset: Dataset, records: list[Any]) -> bool:
 
 @settings(max_examples=30, deadline=None)
 @given(room=st.integers(0, 1500), into=st.sampled_from(["pages.ndjson", "manifest.jsonl"]), n=st.integers(1, 9))
-def test_a_write_that_stops_half_way_leaves_whole_pages_and_the_next_one_stands_right(
+def test_a_write_that_stops_half_way_leaves_whole_pages(
     tmp_path_factory: pytest.TempPathFactory, room: int, into: str, n: int
 ) -> None:
     dataset = DatasetStore(tmp_path_factory.mktemp("disk")).create("items")
@@ -89,7 +88,7 @@ def test_a_write_that_stops_half_way_leaves_whole_pages_and_the_next_one_stands_
     assert seal(dataset).records == len(wanted)
 
 
-def test_what_another_process_left_behind_the_last_page_is_not_sealed(tmp_path: Path) -> None:
+def test_bytes_after_the_last_page_are_not_sealed(tmp_path: Path) -> None:
     dataset = DatasetStore(tmp_path).create("items")
     dataset.add_page(0, [{"n": 1}, {"n": 2}], position="0")
     with dataset.spool.path.open("ab") as file:
@@ -97,7 +96,7 @@ def test_what_another_process_left_behind_the_last_page_is_not_sealed(tmp_path: 
     assert seal(dataset).records == 2
 
 
-def test_a_page_that_is_written_again_counts_once(tmp_path: Path) -> None:
+def test_a_page_that_is_written_twice_counts_once(tmp_path: Path) -> None:
     dataset = DatasetStore(tmp_path).create("items")
     dataset.add_page(0, [{"n": 1}, {"n": 2}], position="0")
     dataset.add_page(1, [{"n": 3}], position="1")
@@ -108,7 +107,7 @@ def test_a_page_that_is_written_again_counts_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("lost", [b" " * 7, b"},{null"])
-def test_a_spool_that_lost_records_is_not_sealed_as_whole(tmp_path: Path, lost: bytes) -> None:
+def test_a_damaged_spool_is_not_sealed(tmp_path: Path, lost: bytes) -> None:
     dataset = DatasetStore(tmp_path).create("items")
     dataset.add_page(0, [{"n": 1}, {"n": 2}], position="0")
     body = dataset.spool.path.read_bytes()
@@ -117,33 +116,3 @@ def test_a_spool_that_lost_records_is_not_sealed_as_whole(tmp_path: Path, lost: 
         seal(dataset)
     assert not dataset.is_sealed
     assert not dataset.table_path.exists()
-
-
-records = st.dictionaries(st.sampled_from(["id", "a", "b"]), st.integers(0, 3) | st.none(), max_size=3)
-
-
-@given(st.lists(records, max_size=20))
-def test_a_record_is_a_repetition_only_where_all_of_it_is_equal_and_it_has_an_id(held: list[dict[str, Any]]) -> None:
-    seen, expected = [], []
-    for record in held:
-        expected.append(record.get("id") is not None and record in seen)
-        seen.append(record)
-    identities = SeenRecords()
-    assert [identities.is_repetition(record) for record in held] == expected
-    assert repeats_in(held) == sum(expected)
-
-
-@pytest.mark.parametrize(
-    ("record", "wanted"),
-    [
-        ({"id": 4}, "4"),
-        ({"id": "x", "uuid": "y"}, "x"),
-        ({"id": None, "uuid": "y"}, "y"),
-        ({"id": True}, None),
-        ({"id": [1]}, None),
-        ([1], None),
-        ("x", None),
-    ],
-)
-def test_the_id_of_a_record_is_its_first_scalar_one(record: Any, wanted: str | None) -> None:
-    assert id_of(record) == wanted
