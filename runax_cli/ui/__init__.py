@@ -1,4 +1,1 @@
-"""What a person or a script sees: log lines, the live view, JSON, the answer, the prompt.
-
-Knows events, results and the terminal. Knows nothing of how an answer comes about, and decides nothing.
-"""
+"""The user interface: help, log lines, live view, JSON output, answer and chat prompt."""

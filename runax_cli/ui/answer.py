@@ -1,8 +1,4 @@
-"""The answer as text: streamed as Markdown on a terminal, printed once and plain anywhere else.
-
-Knows the result and what stands under an answer: footnotes, statements without proof, evidence, reasons, certificate.
-Verifies nothing: that is done before.
-"""
+"""Prints the answer with its footnotes, evidence and certificate: streamed Markdown on a terminal, else plain text."""
 
 import io
 import itertools
@@ -30,28 +26,28 @@ from runax_cli.core.results import (
 )
 from runax_cli.ui.console import STYLES, Environment, SafeStream, StreamName, Tone, one_line, strip_control
 
-# Raw HTML is off: Rich drops what it takes for a tag, and an answer may speak of `<anything>`.
+# Raw HTML is off: Rich drops everything that looks like a tag, and an answer may contain `<anything>`.
 _PARSER = MarkdownIt("commonmark", {"html": False}).enable("strikethrough").enable("table")
 
 
 @dataclass(frozen=True, slots=True)
 class FinishedBlocks:
-    """The blocks that are finished, and the rest that may still grow."""
+    """The finished Markdown blocks, and the rest that may still grow."""
 
     finished: tuple[str, ...]
     rest: str
 
 
 def split_blocks(text: str) -> FinishedBlocks:
-    """Cut `text` at its top-level blocks. The last one is never finished: what follows may belong to it."""
+    """Split `text` into its top-level blocks. The last one is never finished, since further text may belong to it."""
     starts = _block_starts(text)
     if len(starts) < 2:
         return FinishedBlocks((), text)
-    # The parser counts "\n" only, `str.splitlines` knows ten more line ends.
+    # The parser counts "\n" only; `str.splitlines` splits at ten more characters.
     lines = list(io.StringIO(text, newline="\n"))
-    borders = [0, *starts[1:]]
-    blocks = ("".join(lines[first:after]) for first, after in itertools.pairwise(borders))
-    return FinishedBlocks(tuple(blocks), "".join(lines[borders[-1] :]))
+    bounds = [0, *starts[1:]]
+    blocks = ("".join(lines[first:after]) for first, after in itertools.pairwise(bounds))
+    return FinishedBlocks(tuple(blocks), "".join(lines[bounds[-1] :]))
 
 
 def _block_starts(text: str) -> Sequence[int]:
@@ -60,14 +56,14 @@ def _block_starts(text: str) -> Sequence[int]:
 
 
 class BlockStream:
-    """Collects a stream of text and hands out every block once, when it is finished."""
+    """Collects a stream of text and returns each block once it is finished."""
 
     def __init__(self) -> None:
         self._rest = ""
 
     def feed(self, piece: str) -> tuple[str, ...]:
-        """Add a piece; the blocks that are finished by it."""
-        # A block ends where a line begins: parsing at every piece would be quadratic in a long one.
+        """Add a piece of text; the blocks that it finishes."""
+        # A block ends at a new line only; parsing at every piece would take quadratic time.
         is_new_line = "\n" in piece or self._rest.endswith("\n")
         self._rest += piece
         if not is_new_line:
@@ -77,13 +73,13 @@ class BlockStream:
         return split.finished
 
     def end(self) -> tuple[str, ...]:
-        """What is left: nothing may follow, so every block is finished."""
+        """The remaining blocks, at the end of the stream."""
         split, self._rest = split_blocks(self._rest), ""
         return (*split.finished, split.rest) if split.rest.strip() else split.finished
 
 
 def rendered(text: str) -> Markdown:
-    """`text` for a terminal. A link shows its address: what it says and where it leads may differ."""
+    """`text` rendered for a terminal. A link shows its URL, which may differ from its text."""
     markdown = Markdown(text, hyperlinks=False)
     markdown.parsed = _PARSER.parse(text)
     return markdown
@@ -97,19 +93,19 @@ _ROWS_SHOWN = 5
 
 
 class AnswerView(Protocol):
-    """Puts the answer on stdout."""
+    """Prints the answer to stdout."""
 
     def emit(self, event: Event) -> None:
-        """Take note of an event; never raises."""
+        """Handle an event; never raises."""
 
     def finish(self, result: RunResult) -> None:
-        """The run is over: print what is not printed yet."""
+        """Print the rest of the answer at the end of a run."""
 
 
 def notes_of(result: RunResult, *, certificate: Certificate, has_evidence: bool) -> Iterator[str]:
-    """The lines under the answer, free of control characters; the certificate is the last."""
+    """The lines below the answer, without control characters; the certificate is the last one."""
     yield from _footnotes(result.evidence)
-    yield from _without_proof(result.evidence)
+    yield from _unverified(result.evidence)
     if has_evidence:
         yield from evidence_lines(result.evidence)
     yield from _state(result)
@@ -117,28 +113,28 @@ def notes_of(result: RunResult, *, certificate: Certificate, has_evidence: bool)
 
 
 def _footnotes(evidence: tuple[Evidence, ...]) -> Iterator[str]:
-    known = [ref for item in evidence for ref in item.records if ref.id is not None]
-    cited = list(dict.fromkeys(f"[{ref.dataset}#{ref.row}] id {one_line(ref.id or '')}" for ref in known))
+    refs = [ref for item in evidence for ref in item.records if ref.id is not None]
+    cited = list(dict.fromkeys(f"[{ref.dataset}#{ref.row}] id {one_line(ref.id or '')}" for ref in refs))
     yield from cited[:_FOOTNOTES_SHOWN]
     if len(cited) > _FOOTNOTES_SHOWN:
-        yield f"+{len(cited) - _FOOTNOTES_SHOWN} more records (all of them: -o json)"
+        yield f"+{counted(len(cited) - _FOOTNOTES_SHOWN, 'more record')} (use -o json for all)"
 
 
-def _without_proof(evidence: tuple[Evidence, ...]) -> Iterator[str]:
-    bare = [item for item in evidence if item.kind is EvidenceKind.INFERENCE or not item.verified]
-    if bare:
-        yield "Without proof:"
-    for item in bare:
+def _unverified(evidence: tuple[Evidence, ...]) -> Iterator[str]:
+    unverified = [item for item in evidence if item.kind is EvidenceKind.INFERENCE or not item.verified]
+    if unverified:
+        yield "Unverified:"
+    for item in unverified:
         yield f"  - {one_line(item.statement)} ({_why(item)})"
 
 
 def _why(item: Evidence) -> str:
-    plain = "inference" if item.kind is EvidenceKind.INFERENCE else "not confirmed by what it cites"
-    return f"{plain}: {one_line(item.note)}" if item.note else plain
+    reason = "inference" if item.kind is EvidenceKind.INFERENCE else "not supported by its citations"
+    return f"{reason}: {one_line(item.note)}" if item.note else reason
 
 
 def evidence_lines(evidence: tuple[Evidence, ...]) -> Iterator[str]:
-    """What stands behind each statement: records with their own ids, quotes, SQL with its first rows."""
+    """The evidence of each statement: records with their ids, quotes, and SQL with its first rows."""
     yield f"Evidence: {counted(len(evidence), 'statement')}" if evidence else "Evidence: none"
     for number, item in enumerate(evidence, 1):
         mark = "verified" if item.verified else "NOT VERIFIED"
@@ -152,22 +148,22 @@ def evidence_lines(evidence: tuple[Evidence, ...]) -> Iterator[str]:
         elif item.sql:
             yield from (f"     sql: {line}" for line in strip_control(item.sql).splitlines() if line.strip())
         if item.note and not item.verified:
-            yield f"     why not: {one_line(item.note)}"
+            yield f"     reason: {one_line(item.note)}"
 
 
 def _query(query: SqlResult) -> Iterator[str]:
-    """A query, what its figures rest on, and its first rows."""
+    """A query, the lineage of its figures, and its first rows."""
     yield f"     {query.id} ({lineage_words(query.lineage, query.agreement)}):"
     yield from (f"       sql: {line}" for line in strip_control(query.sql).splitlines() if line.strip())
     yield f"       {' | '.join(map(one_line, query.columns))}"
     for row in query.rows[:_ROWS_SHOWN]:
         yield f"       {' | '.join('' if cell is None else one_line(str(cell)) for cell in row)}"
     if more := query.n_rows - len(query.rows[:_ROWS_SHOWN]):
-        yield f"       … {more:,} more rows"
+        yield f"       … {counted(more, 'more row')}"
 
 
 def _exactness(item: Evidence) -> str:
-    """How far the figures can be trusted: the weakest lineage of the queries behind them."""
+    """The exactness of the figures: the weakest lineage of their queries."""
     if item.queries:
         weakest = max(item.queries, key=lambda query: list(Lineage).index(query.lineage))
         return f", {lineage_words(weakest.lineage, weakest.agreement)}"
@@ -189,7 +185,7 @@ def _state(result: RunResult) -> Iterator[str]:
         case RunStatus.LIMIT:
             yield "PARTIAL: a budget stopped the run"
         case RunStatus.INCOMPLETE if result.coverage.is_complete and result.error is None:
-            yield "INCOMPLETE: the data was read, but not every statement is confirmed by what it cites"
+            yield "INCOMPLETE: all data was read, but not every statement is supported by its citations"
         case RunStatus.INCOMPLETE | RunStatus.INTERRUPTED | RunStatus.FAILED:
             yield result.status.value.upper()
     for reason in result.coverage.reasons:
@@ -197,9 +193,9 @@ def _state(result: RunResult) -> Iterator[str]:
 
 
 class AnswerNotes:
-    """What stands under the answer: on stdout where that is a terminal, else on stderr.
+    """Prints the lines below the answer, to stdout if it is a terminal and else to stderr.
 
-    With `is_quiet` only for a result that is not complete. An error always goes to stderr.
+    With `is_quiet`, only those of an incomplete result. An error is always printed to stderr.
     """
 
     def __init__(self, env: Environment, *, certificate: Certificate, is_quiet: bool, has_evidence: bool) -> None:
@@ -210,7 +206,7 @@ class AnswerNotes:
         self._certificate, self._is_quiet, self._has_evidence = certificate, is_quiet, has_evidence
 
     def print(self, result: RunResult) -> None:
-        """Print the notes, and the error where there is one."""
+        """Print the notes, and the error if there is one."""
         if not self._is_quiet or self._has_evidence or result.status is not RunStatus.COMPLETE:
             for line in notes_of(result, certificate=self._certificate, has_evidence=self._has_evidence):
                 self._line(line)
@@ -226,14 +222,14 @@ class AnswerNotes:
 
 
 class WholeAnswer:
-    """Prints the answer once, when it is verified; plain, and not wrapped."""
+    """Prints the answer as plain text, not wrapped, when it is verified."""
 
     def __init__(self, env: Environment, notes: AnswerNotes) -> None:
         self._outlet = SafeStream(env.stdout)
         self._notes = notes
 
     def emit(self, event: Event) -> None:
-        """The answer is printed when it is verified, and not before."""
+        """Nothing is printed before the answer is verified."""
 
     def finish(self, result: RunResult) -> None:
         """Print the answer, then the notes."""
@@ -244,7 +240,7 @@ class WholeAnswer:
 
 
 class StreamedAnswer:
-    """Prints each block of the answer as soon as it is finished, rendered; stdout is a terminal."""
+    """Renders each Markdown block of the answer as soon as it is finished; stdout is a terminal."""
 
     def __init__(self, env: Environment, notes: AnswerNotes, *, paused: Paused) -> None:
         self._outlet = SafeStream(env.stdout)
@@ -255,22 +251,22 @@ class StreamedAnswer:
         self._has_printed = False
 
     def emit(self, event: Event) -> None:
-        """Print the blocks that are finished by this event."""
+        """Print the blocks that this event finishes."""
         match event.body:
             case ev.AnswerDelta(text=text):
                 self._text += text
                 self._print(self._stream.feed(text))
             case ev.RunStarted():
-                self._begin_again()
+                self._reset()
                 self._has_printed = False
             case ev.ModelRequested() | ev.RetryScheduled() if event.stamp.role in (None, "agent"):
-                # What came before was said on the way to a call, or was cut off: it is not the answer.
-                self._begin_again()
+                # The earlier text belonged to a tool call or was cut off: it is not the answer.
+                self._reset()
             case _:
                 return
 
     def finish(self, result: RunResult) -> None:
-        """Print what the stream did not bring, then the notes."""
+        """Print the part of the answer that was not streamed, then the notes."""
         streamed, answer = self._text.strip(), result.answer.strip()
         if self._has_printed and streamed and answer.startswith(streamed):
             self._print((*self._stream.end(), answer.removeprefix(streamed)))
@@ -278,14 +274,14 @@ class StreamedAnswer:
             if self._has_printed:
                 self._print(("---\n",))
             self._print((answer,))
-        self._begin_again()
+        self._reset()
         self._has_printed = False
         with self._paused():
             if answer:
                 self._outlet.line("")
             self._notes.print(result)
 
-    def _begin_again(self) -> None:
+    def _reset(self) -> None:
         self._stream, self._text = BlockStream(), ""
 
     def _print(self, blocks: tuple[str, ...]) -> None:
@@ -300,7 +296,7 @@ class StreamedAnswer:
                 self._outlet.line(self._rendered(block))
 
     def _rendered(self, block: str) -> str:
-        """The block as lines without the padding that Rich puts around and behind them."""
+        """The rendered block, without the padding that Rich adds."""
         with self._console.capture() as captured:
             self._console.print(rendered(block))
         return "\n".join(line.rstrip() for line in captured.get().split("\n")).strip("\n")

@@ -1,8 +1,4 @@
-"""The outside world of the views: streams, terminals, colours, and text that is safe to show.
-
-Knows which stream is a terminal, what may be coloured, and how foreign text is disarmed. Knows no event and no
-result. Tests replace the world by another `Environment`.
-"""
+"""Streams, terminals and colors. Tests replace the real ones with another `Environment`."""
 
 import os
 import shutil
@@ -16,6 +12,7 @@ from typing import IO, ClassVar, Literal, TextIO
 
 from rich.console import Console
 
+from runax_cli.core.paths import state_folder
 from runax_cli.core.untrusted_text import one_line as one_line
 from runax_cli.core.untrusted_text import strip_control as strip_control
 
@@ -23,7 +20,7 @@ StreamName = Literal["stdout", "stderr"]
 
 
 class ColorChoice(StrEnum):
-    """What `--color` says."""
+    """The values of `--color`."""
 
     AUTO = "auto"
     ALWAYS = "always"
@@ -31,7 +28,7 @@ class ColorChoice(StrEnum):
 
 
 class Tone(StrEnum):
-    """What a piece of text is, by which it is coloured."""
+    """The kind of a piece of text, which determines its color."""
 
     REQUEST = "request"
     RESPONSE = "response"
@@ -43,7 +40,7 @@ class Tone(StrEnum):
     ASIDE = "aside"
 
 
-# The reducers' text is a lighter blue or green than the main model's: plain blue on blue cannot be read.
+# Reducers use a lighter blue and green than the main model: plain blue on blue is unreadable.
 STYLES: Mapping[Tone, str] = {
     Tone.REQUEST: "blue",
     Tone.RESPONSE: "green",
@@ -57,11 +54,11 @@ STYLES: Mapping[Tone, str] = {
 
 
 class SafeStream:
-    """A stream that never raises: whoever reads it may go away, and its encoding may lack a character.
+    """A stream that never raises if its reader closes the pipe or its encoding lacks a character.
 
-    After the first failure nothing more is written, and `is_broken` says so. A standard output that failed otherwise
-    than by its reader going away (a full disk) is kept in `lost_output`, for the end of the process to tell. Has what
-    Rich needs of a file.
+    After the first failure, `is_broken` is set and nothing more is written. If standard output fails for another
+    reason, such as a full disk, the error is kept in `lost_output` and reported when the process exits. Rich can use
+    it as a file.
     """
 
     lost_output: ClassVar[OSError | None] = None
@@ -77,10 +74,10 @@ class SafeStream:
         return self.encoding.lower().replace("-", "").replace("_", "").startswith("utf")
 
     def write(self, text: str) -> int:
-        """Write `text`; characters that the encoding lacks become `?`."""
+        """Write `text`; characters that the encoding lacks are replaced with `?`."""
         if not self.is_broken:
-            known = text if self.is_unicode else text.encode(self.encoding, "replace").decode(self.encoding)
-            self._attempt(known)
+            encodable = text if self.is_unicode else text.encode(self.encoding, "replace").decode(self.encoding)
+            self._attempt(encodable)
         return len(text)
 
     def line(self, text: str) -> None:
@@ -89,7 +86,7 @@ class SafeStream:
         self.flush()
 
     def flush(self) -> None:
-        """Hand over what was written."""
+        """Flush the stream."""
         if not self.is_broken:
             self._attempt(None)
 
@@ -114,24 +111,24 @@ class SafeStream:
 
     def _break(self) -> None:
         self.is_broken = True
-        self._forget_rest()
+        self._redirect_to_null()
 
-    def _forget_rest(self) -> None:
-        """Point the descriptor of a broken standard stream to nowhere: the interpreter flushes it when it ends."""
+    def _redirect_to_null(self) -> None:
+        """Redirect a broken standard stream to the null device, since the interpreter flushes it at exit."""
         if self._stream not in (sys.stdout, sys.stderr):
             return
-        # A stand-in without a descriptor is flushed by nobody.
+        # A replaced stream without a descriptor is not flushed at exit.
         with suppress(OSError, ValueError):
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, self._stream.fileno())
-            os.close(nowhere)
+            null = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(null, self._stream.fileno())
+            os.close(null)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Environment:
-    """The world outside: streams, whether each is a terminal, colours, folders of configuration and state.
+    """The environment of the process: streams, which of them are terminals, colors and folders.
 
-    `width` and `height` None: as the terminal says at the moment of drawing.
+    If `width` and `height` are None, the size of the terminal at the time of drawing is used.
     """
 
     stdin: TextIO
@@ -141,7 +138,6 @@ class Environment:
     is_stdout_terminal: bool
     is_stderr_terminal: bool
     variables: Mapping[str, str]
-    config_folder: Path
     state_folder: Path
     color: ColorChoice = ColorChoice.AUTO
     width: int | None = None
@@ -149,7 +145,7 @@ class Environment:
 
     @classmethod
     def of_process(cls, *, color: ColorChoice = ColorChoice.AUTO) -> "Environment":
-        """The world of this process. A stream that was closed before the start reads and writes nothing."""
+        """The environment of this process. A stream that is closed is replaced with the null device."""
         stdin, stdout, stderr = _open(sys.stdin, "r"), _open(sys.stdout, "w"), _open(sys.stderr, "w")
         return cls(
             stdin=stdin,
@@ -159,19 +155,18 @@ class Environment:
             is_stdout_terminal=stdout.isatty(),
             is_stderr_terminal=stderr.isatty(),
             variables=os.environ,
-            config_folder=_folder("XDG_CONFIG_HOME", ".config"),
-            state_folder=_folder("XDG_STATE_HOME", ".local/state"),
+            state_folder=state_folder(),
             color=color,
         )
 
     @property
     def columns(self) -> int:
-        """How wide the terminal is now."""
+        """The current width of the terminal."""
         return self.width or shutil.get_terminal_size().columns
 
     @property
     def is_dumb(self) -> bool:
-        """Whether the terminal can do nothing but print."""
+        """Whether the terminal has no control sequences (TERM=dumb)."""
         return self.variables.get("TERM", "") == "dumb"
 
     @property
@@ -185,7 +180,7 @@ class Environment:
         return self.is_stdout_terminal and not self.is_dumb
 
     def has_color(self, stream: StreamName) -> bool:
-        """`--color`, else NO_COLOR, else FORCE_COLOR, else whether the stream is a terminal that knows colours."""
+        """Whether to use colors: `--color`, else NO_COLOR, else FORCE_COLOR, else whether the stream is a terminal."""
         match self.color:
             case ColorChoice.ALWAYS:
                 return True
@@ -203,11 +198,11 @@ class Environment:
         return is_terminal and not self.is_dumb
 
     def console(self, outlet: SafeStream, stream: StreamName) -> Console:
-        """A Rich console on `outlet` that follows this policy and interprets no markup in what it prints."""
+        """A Rich console on `outlet` that follows this color policy and interprets no markup."""
         is_terminal = self.is_stdout_terminal if stream == "stdout" else self.is_stderr_terminal
         color_system: Literal["auto", "standard"] = "standard" if self.is_dumb else "auto"
         return Console(
-            file=outlet,  # type: ignore[arg-type]  # Rich asks for IO[str], and uses write, flush, isatty, encoding
+            file=outlet,  # type: ignore[arg-type]  # Rich uses write, flush, isatty and encoding only
             force_terminal=is_terminal or self.has_color(stream),
             force_interactive=is_terminal and not self.is_dumb,
             color_system=color_system if self.has_color(stream) else None,
@@ -221,11 +216,5 @@ class Environment:
 
 
 def _open(stream: TextIO | None, mode: str) -> TextIO:
-    # Python sets a standard stream to None where its descriptor was closed.
+    # Python sets a standard stream to None if its descriptor is closed.
     return stream if stream is not None else Path(os.devnull).open(mode, encoding="utf-8")  # type: ignore[return-value]
-
-
-def _folder(variable: str, default: str) -> Path:
-    """The XDG base folder that `variable` names, else `default` under home; a relative one does not count."""
-    named = Path(os.environ.get(variable, ""))
-    return (named if named.is_absolute() else Path.home() / default) / "runax"

@@ -1,7 +1,6 @@
-"""Ctrl-C while a turn runs: the first cancels the turn, a second within two seconds aborts.
+"""Ctrl-C during a turn: the first one cancels the turn, a second one within two seconds aborts the process.
 
-Knows a turn as an awaitable only. A turn that is cancelled keeps what it has stored; one that is aborted is not
-waited for.
+A cancelled turn keeps its stored data; an aborted one is not awaited.
 """
 
 import asyncio
@@ -16,14 +15,14 @@ _T = TypeVar("_T")
 
 
 class Interrupts:
-    """Decides what each Ctrl-C means: cancel, or abort where one came less than two seconds before."""
+    """Decides what a Ctrl-C means: cancel, or abort if the previous one was less than two seconds ago."""
 
     def __init__(self, *, clock: Clock) -> None:
         self._clock = clock
         self._last_s: float | None = None
 
     def is_abort(self) -> bool:
-        """Take note of a Ctrl-C; whether it aborts."""
+        """Record a Ctrl-C; whether it aborts."""
         now_s, last_s = self._clock.monotonic(), self._last_s
         self._last_s = now_s
         return last_s is not None and now_s - last_s <= ABORT_WITHIN_S
@@ -32,14 +31,14 @@ class Interrupts:
 async def run_interruptible(turn: Coroutine[Any, Any, _T], *, clock: Clock | None = None) -> _T:
     """Run `turn` as a child task that Ctrl-C cancels.
 
-    Raises CancelledError when the turn was cancelled and has wound up, and KeyboardInterrupt at once when it is to
-    be aborted. In the main thread only, since signals arrive there.
+    Raises CancelledError when a cancelled turn has ended, and KeyboardInterrupt immediately when it is aborted. Must
+    be called in the main thread, which receives signals.
     """
     loop = asyncio.get_running_loop()
     interrupts = Interrupts(clock=clock or SystemClock())
     aborted: asyncio.Future[None] = loop.create_future()
     task = asyncio.ensure_future(turn)
-    # What an aborted turn dies of is of interest to nobody; asyncio would print it.
+    # Retrieve the exception of an aborted turn, which asyncio would print otherwise.
     task.add_done_callback(lambda done: done.cancelled() or done.exception())
 
     def on_signal() -> None:
@@ -48,14 +47,14 @@ async def run_interruptible(turn: Coroutine[Any, Any, _T], *, clock: Clock | Non
         task.cancel()
 
     loop.add_signal_handler(signal.SIGINT, on_signal)
-    ends: set[asyncio.Future[Any]] = {task, aborted}
+    futures: set[asyncio.Future[Any]] = {task, aborted}
     try:
-        await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait(futures, return_when=asyncio.FIRST_COMPLETED)
         if aborted.done():
             raise KeyboardInterrupt
         return task.result()
     except asyncio.CancelledError:
-        # Cancelled from outside, where the task is not done: it must not outlive us.
+        # If this coroutine is cancelled from outside, the task must not outlive it.
         task.cancel()
         await asyncio.wait({task})
         raise

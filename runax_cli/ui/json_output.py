@@ -1,6 +1,6 @@
-"""Results and events as JSON on stdout: one object, or one line an event.
+"""JSON output on stdout: `-o json` prints one object, `-o jsonl` one line per event.
 
-Knows the contract that a stream of events ends with exactly one `run.finished`. Draws nothing.
+A stream of events ends with exactly one `run.finished`.
 """
 
 import json
@@ -21,18 +21,18 @@ _UNSAFE = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def to_json(value: Any, *, is_ascii: bool = False) -> str:
-    r"""`value` as compact JSON on one line. What could steer a terminal, or cannot be encoded, is written `\uXXXX`."""
+    r"""`value` as compact JSON on one line. Control characters and unencodable characters are escaped as `\uXXXX`."""
     text = json.dumps(_finite(value), ensure_ascii=is_ascii, separators=(",", ":"), default=str, allow_nan=False)
     return escape_controls(text)
 
 
 def escape_controls(json_text: str) -> str:
-    r"""JSON that was made elsewhere, with everything in it that could steer a terminal written `\uXXXX`."""
+    r"""Encoded JSON with all control characters escaped as `\uXXXX`."""
     return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", json_text)
 
 
 def _finite(value: Any) -> Any:
-    """`value` with None in place of the floats that JSON does not have."""
+    """`value` with NaN and infinity replaced by None."""
     match value:
         case float():
             return value if value - value == 0 else None
@@ -45,7 +45,7 @@ def _finite(value: Any) -> Any:
 
 
 def line_schema() -> dict[str, Any]:
-    """The JSON Schema of one line: what its kind of event says, between the context that every line has."""
+    """The JSON Schema of one line: the fields of its event type and those common to all events."""
     schema: dict[str, Any] = TypeAdapter(ev.AnyEvent).json_schema()
     stamp: dict[str, Any] = TypeAdapter(Stamp).json_schema()
     head = {
@@ -79,7 +79,7 @@ def _utc_now() -> datetime:
 
 
 class JsonlAnswer:
-    """Every event as a line, flushed at once. After `run.finished` nothing is written until another run starts."""
+    """One flushed line per event. After `run.finished`, nothing is written until another run starts."""
 
     def __init__(self, env: Environment, *, now: Callable[[], datetime] = _utc_now) -> None:
         self._outlet = SafeStream(env.stdout)
@@ -96,6 +96,6 @@ class JsonlAnswer:
         self._outlet.line(to_json(event.as_json(), is_ascii=not self._outlet.is_unicode))
 
     def finish(self, result: RunResult) -> None:
-        """Print `run.finished` where the run ended without it: it could not begin, say."""
+        """Print `run.finished` if the run ended without it, for example because it could not start."""
         stamp = Stamp(run_id=result.run_id, session_id=result.session_id, span_id=uuid4().hex[:16])
         self.emit(Event(self._last_seq + 1, self._now(), stamp, ev.RunFinished(result=result)))

@@ -1,7 +1,4 @@
-"""The live view: log lines that stay, and below them a small region that is redrawn and leaves no trace.
-
-Knows how far a run has come (`progress`) and draws it on stderr. `draw` is pure; only `LiveLog` touches the terminal.
-"""
+"""The log on stderr: plain lines, or on a terminal a live view that shows the progress below the lines."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
@@ -44,7 +41,7 @@ _REDRAWS_PER_SECOND = 8
 def draw(
     state: RunProgress, width: int, *, now: datetime, height: int = 24, is_unicode: bool = True
 ) -> tuple[LogLine, ...]:
-    """The region: at most `height - 1` lines of at most `width` cells; none before a run begins and after it."""
+    """The lines of the live region, at most `height - 1` of at most `width` cells; none if no run is active."""
     if state.started_at is None or state.is_finished:
         return ()
     elapsed_s = max(0.0, (now - state.started_at).total_seconds())
@@ -52,7 +49,7 @@ def draw(
     lines = [_status(state, elapsed_s)]
     for call in running:
         lines += [_heading(call), *_grid(call, width, is_unicode=is_unicode)]
-    return tuple(_fitted(line, width, is_unicode=is_unicode) for line in lines[: max(height - 1, 1)])
+    return tuple(_cut(line, width, is_unicode=is_unicode) for line in lines[: max(height - 1, 1)])
 
 
 def _status(state: RunProgress, elapsed_s: float) -> LogLine:
@@ -60,7 +57,7 @@ def _status(state: RunProgress, elapsed_s: float) -> LogLine:
     cost = usd(state.cost_usd) if state.is_cost_whole else f"{usd(state.cost_usd)}+?"
     retries = f" · retries {state.retries}" if state.retries else ""
     share = f" · context {state.context_used / state.effective_tokens:.0%}" if state.effective_tokens else ""
-    figures = f"{elapsed_s:.0f} s · {_short(tokens)} tok · {cost}"
+    figures = f"{elapsed_s:.0f} s · {_short_count(tokens)} tok · {cost}"
     return LogLine((StyledText(figures, Tone.TOKENS), StyledText(f" {state.stage}{retries}{share}")))
 
 
@@ -78,14 +75,14 @@ def _heading(call: CallProgress) -> LogLine:
 
 def _grid(call: CallProgress, width: int, *, is_unicode: bool) -> list[LogLine]:
     symbols = _SYMBOLS if is_unicode else _ASCII_SYMBOLS
-    a_row = max(width - 2, 1)
-    cells = condensed(call.cells, a_row * _GRID_ROWS)
-    rows = [cells[start : start + a_row] for start in range(0, len(cells), a_row)]
+    row_width = max(width - 2, 1)
+    cells = condensed(call.cells, row_width * _GRID_ROWS)
+    rows = [cells[start : start + row_width] for start in range(0, len(cells), row_width)]
     return [LogLine(tuple(StyledText(symbols[cell], _TONES[cell]) for cell in row)) for row in rows]
 
 
-def _fitted(line: LogLine, width: int, *, is_unicode: bool) -> LogLine:
-    """`line` cut to `width` cells, so that the terminal never wraps it and the region keeps its height."""
+def _cut(line: LogLine, width: int, *, is_unicode: bool) -> LogLine:
+    """`line` cut to `width` cells, so that the terminal does not wrap it and the region keeps its height."""
     room, spans = width - 1, []
     for span in line.spans:
         text = span.text if is_unicode else span.text.replace("·", "-").encode("ascii", "replace").decode()
@@ -97,7 +94,7 @@ def _fitted(line: LogLine, width: int, *, is_unicode: bool) -> LogLine:
     return LogLine(tuple(spans))
 
 
-def _short(number: int) -> str:
+def _short_count(number: int) -> str:
     """A count in at most five characters."""
     if number < 10_000:
         return str(number)
@@ -109,9 +106,9 @@ def _utc_now() -> datetime:
 
 
 class LiveLog:
-    """Log lines above, the region below; on stderr, which is a terminal.
+    """Log lines with a live region below, on a terminal.
 
-    What the region shows (pages, chunks, requests of reducers) gets no line of its own, but with `is_verbose`.
+    Events shown in the region (pages, chunks, reducer requests) get lines of their own only with `is_verbose`.
     """
 
     def __init__(self, env: Environment, *, is_verbose: bool = False, now: Callable[[], datetime] = _utc_now) -> None:
@@ -122,23 +119,23 @@ class LiveLog:
         self._live: Live | None = None
 
     def emit(self, event: Event) -> None:
-        """Take an event in, and show it above the region or in it."""
+        """Show an event above the region or in it."""
         self._state = fold(self._state, event)
         if self._state.is_finished:
             self.close()
         elif self._live is None and not isinstance(event.body, ev.AnswerDelta):
-            self._raise()
+            self._start_live()
         if self._is_verbose or not _is_in_region(event, self._state):
             for line in lines_of(event, is_verbose=self._is_verbose):
                 self._console.print(line.rich(), soft_wrap=True)
 
     def warn(self, text: str) -> None:
-        """Show a line that belongs to no run."""
+        """Show a warning that belongs to no run."""
         self._console.print(Text(f"runax: {one_line(text)}"), soft_wrap=True)
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Take the region down for a block; the next event that is no piece of the answer raises it again."""
+        """Erase the region for a block; the next event that is not part of the answer shows it again."""
         self.close()
         yield
 
@@ -148,7 +145,7 @@ class LiveLog:
         if live is not None:
             live.stop()
 
-    def _raise(self) -> None:
+    def _start_live(self) -> None:
         self._live = Live(
             self,
             console=self._console,
@@ -161,15 +158,15 @@ class LiveLog:
         self._live.start()
 
     def __rich__(self) -> Text:
-        """The region as it is now: Rich asks at every redraw, and at every line that is printed above it."""
+        """The current region; Rich calls this for every redraw and for every line printed above it."""
         size = self._console.size
         lines = draw(self._state, size.width, now=self._now(), height=size.height, is_unicode=self._outlet.is_unicode)
-        # An empty region would leave a blank line behind when it is taken down.
+        # An empty region would leave a blank line when it is erased.
         return Text("\n").join(line.rich() for line in lines) if lines else Text(" ", STYLES[Tone.ASIDE])
 
 
 def _is_in_region(event: Event, state: RunProgress) -> bool:
-    """Whether the region, or the answer that is being printed, shows already what the event says."""
+    """Whether the region or the streamed answer already shows the event."""
     match event.body:
         case ev.PageFetched() | ev.ChunkPacked() | ev.RunFinished():
             return True
@@ -190,17 +187,17 @@ class LogView(Protocol):
         """Show one event; never raises."""
 
     def warn(self, text: str) -> None:
-        """Show a line that belongs to no run."""
+        """Show a warning that belongs to no run."""
 
     def paused(self) -> AbstractContextManager[None]:
-        """Leave the terminal to somebody else for the length of a block."""
+        """Clear the terminal for another prompt for the duration of a block."""
 
     def close(self) -> None:
-        """Take down what is drawn. Closing twice changes nothing."""
+        """Erase the live region. May be called twice."""
 
 
 class PlainLog:
-    """One line a stage, never wrapped. With `is_quiet` only what went wrong."""
+    """One line per stage, not wrapped. With `is_quiet`, only warnings and failures."""
 
     def __init__(self, env: Environment, *, is_quiet: bool = False, is_verbose: bool = False) -> None:
         self._outlet = SafeStream(env.stderr)
@@ -209,21 +206,21 @@ class PlainLog:
 
     def emit(self, event: Event) -> None:
         """Show one event."""
-        if not self._is_quiet or is_trouble(event.body):
+        if not self._is_quiet or is_failure(event.body):
             for line in lines_of(event, is_verbose=self._is_verbose):
                 self._show(line)
 
     def warn(self, text: str) -> None:
-        """Show a line that belongs to no run."""
+        """Show a warning that belongs to no run."""
         self._show(LogLine((StyledText(f"runax: {one_line(text)}"),)))
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Nothing is drawn that would be in the way."""
+        """Plain lines need no clearing."""
         yield
 
     def close(self) -> None:
-        """Nothing is drawn that would have to be taken down."""
+        """Plain lines need no erasing."""
 
     def _show(self, line: LogLine) -> None:
         if self._console is None:
@@ -233,8 +230,8 @@ class PlainLog:
             self._outlet.flush()
 
 
-def is_trouble(body: ev.AnyEvent) -> bool:
-    """Whether a body says that something went wrong, so that it is shown even where silence was asked for."""
+def is_failure(body: ev.AnyEvent) -> bool:
+    """Whether an event reports a failure or a warning, which is shown even with `--quiet`."""
     match body:
         case ev.Warned() | ev.PageFailed() | ev.ChunkFailed():
             return True

@@ -1,7 +1,4 @@
-"""An event as a line of the log: the stages and fields that users of this kind of tool know.
-
-Pure: an event goes in, lines come out, coloured by meaning and free of control characters. Writes nothing.
-"""
+"""Converts events to log lines, without control characters; colors mark the kind of text."""
 
 import json
 from collections.abc import Mapping
@@ -18,8 +15,8 @@ from runax_cli.ui.console import STYLES, Tone, one_line, strip_control
 
 Actor: TypeAlias = Literal["agent", "reducer"]
 PREVIEW_LIMIT = 160
-_READERS = ("reducer", "labeller")
-_OF_REDUCER = (ev.ChunkPacked, ev.ChunkReduced, ev.ChunkFailed, ev.FindingsMerged)
+_REDUCER_ROLES = ("reducer", "labeller")
+_REDUCER_EVENTS = (ev.ChunkPacked, ev.ChunkReduced, ev.ChunkFailed, ev.FindingsMerged)
 _STRATEGIES: Mapping[str, str] = {
     "empty": "EMPTY DATASET",
     "direct_pass": "DIRECT PASS",
@@ -31,7 +28,7 @@ _STRATEGIES: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class StyledText:
-    """A piece of a line, and what it is."""
+    """A piece of a line and its kind."""
 
     text: str
     tone: Tone | None = None
@@ -39,18 +36,18 @@ class StyledText:
 
 @dataclass(frozen=True, slots=True)
 class LogLine:
-    """One line of the log, and below it, where it was asked for, a body of many lines."""
+    """One line of the log, with an optional body of many lines below it."""
 
     spans: tuple[StyledText, ...]
     body: str = ""
 
     @property
     def text(self) -> str:
-        """The line and its body without colours; the body is indented."""
+        """The line and its indented body without colors."""
         return "".join(span.text for span in self.spans) + "".join(f"\n    {row}" for row in self.body.splitlines())
 
     def rich(self) -> Text:
-        """The same with colours; a body has the tone of the line's first piece that has one."""
+        """The line and its body with colors; the body has the tone of the first piece that has one."""
         text = Text.assemble(*((span.text, STYLES[span.tone] if span.tone else "") for span in self.spans))
         tone = next((span.tone for span in self.spans if span.tone), None)
         for row in self.body.splitlines():
@@ -60,14 +57,14 @@ class LogLine:
 
 @dataclass(frozen=True, slots=True)
 class LogStage:
-    """What a body has to say: the pieces of its line, and the long text behind them."""
+    """The content of one log line: its pieces, and the body shown in verbose mode."""
 
     spans: tuple[StyledText, ...]
     body: str = ""
 
 
 def lines_of(event: Event, *, is_verbose: bool = False) -> tuple[LogLine, ...]:
-    """The log lines of an event, none for a piece of the streaming answer; bodies only where `is_verbose`."""
+    """The log lines of an event, with bodies if `is_verbose`; none for a piece of the streamed answer."""
     actor = _actor(event)
     part = "" if event.stamp.sub_question is None else f" · part {event.stamp.sub_question}"
     call = f" · call {one_line(event.stamp.call_id)}" if is_verbose and event.stamp.call_id else ""
@@ -85,17 +82,17 @@ def lines_of(event: Event, *, is_verbose: bool = False) -> tuple[LogLine, ...]:
 
 
 def line_of(event: Event, *, is_verbose: bool = False) -> str | None:
-    """The same as text without colours, or None."""
+    """The log lines of an event as text without colors, or None."""
     return "\n".join(line.text for line in lines_of(event, is_verbose=is_verbose)) or None
 
 
 def _actor(event: Event) -> Actor:
-    is_reducer = event.stamp.role in _READERS or isinstance(event.body, _OF_REDUCER)
+    is_reducer = event.stamp.role in _REDUCER_ROLES or isinstance(event.body, _REDUCER_EVENTS)
     return "reducer" if is_reducer else "agent"
 
 
 def _stage(*pieces: str | StyledText, body: str = "") -> tuple[LogStage, ...]:
-    """One stage: the pieces with single spaces between them; strings have no colour."""
+    """One stage: the pieces joined with spaces; strings have no color."""
     spans: list[StyledText] = []
     for piece in pieces:
         span = StyledText(piece) if isinstance(piece, str) else piece
@@ -105,7 +102,7 @@ def _stage(*pieces: str | StyledText, body: str = "") -> tuple[LogStage, ...]:
 
 
 def one_span(text: str) -> str:
-    """`text` disarmed and on one line; the white space at its ends stays."""
+    """`text` on one line without control characters; leading and trailing spaces are kept."""
     return strip_control(text).replace("\n", " ").replace("\t", " ")
 
 
@@ -130,7 +127,7 @@ def _preview_of(text: str, tone: Tone) -> StyledText:
 
 
 def usd(amount: float) -> str:
-    """Dollars, with as many digits as small amounts need; what was spent is never shown as nothing."""
+    """An amount in dollars, with more digits for small amounts; a positive amount is never shown as zero."""
     if amount >= 1:
         return f"${amount:.2f}"
     rounded = f"{amount:.4f}".rstrip("0").rstrip(".")
@@ -139,7 +136,7 @@ def usd(amount: float) -> str:
 
 @singledispatch
 def stages(body: ev.EventData, _actor: Actor) -> tuple[LogStage, ...]:
-    """What a body has to say; a body without a rule of its own says its type and fields."""
+    """The stages of an event; an event type without a function of its own is shown as JSON."""
     return _stage(_json(body.model_dump(mode="json")))
 
 
@@ -162,11 +159,11 @@ def _run_finished(body: ev.RunFinished, _actor: Actor) -> tuple[LogStage, ...]:
 
 
 def _forecast(body: ev.RunFinished) -> str | StyledText:
-    """How far the forecast of the probes was off: what was foretold, and the difference as a share of what was used."""
+    """The forecast tokens of the probes, and the relative error compared to the tokens used."""
     if body.forecast is None:
         return ""
-    off = "" if body.forecast.off_by is None else f" ({body.forecast.off_by:+.1%})"
-    return _tokens(f"forecast={body.forecast.tokens_forecast}{off}")
+    error = "" if body.forecast.off_by is None else f" ({body.forecast.off_by:+.1%})"
+    return _tokens(f"forecast={body.forecast.tokens_forecast}{error}")
 
 
 @stages.register
@@ -358,13 +355,13 @@ def _call_finished(body: ev.CallFinished, _actor: Actor) -> tuple[LogStage, ...]
 
 
 def _coverage(coverage: Coverage, *strategies: str | None) -> str:
-    """How much was fetched of how much; of what was computed over data that was there, how much was selected."""
+    """The records fetched of the total, or the records selected by a query over stored data."""
     share = f"selected={coverage.selected}" if coverage.selected else ""
     if coverage.records_total != 0 or coverage.pages_read or "empty" in strategies:
         share = f"records={coverage.records_read}/{_of(coverage.records_total)}"
     reasons = ",".join(dict.fromkeys(reason.code.value for reason in coverage.reasons))
-    told = (share, "" if coverage.is_complete else "INCOMPLETE", f"reasons={reasons}" if reasons else "")
-    return " ".join(filter(None, told))
+    fields = (share, "" if coverage.is_complete else "INCOMPLETE", f"reasons={reasons}" if reasons else "")
+    return " ".join(filter(None, fields))
 
 
 @stages.register
@@ -373,7 +370,7 @@ def _retry_scheduled(body: ev.RetryScheduled, _actor: Actor) -> tuple[LogStage, 
 
 
 @stages.register
-def _request_held(body: ev.RequestDelayed, _actor: Actor) -> tuple[LogStage, ...]:
+def _request_delayed(body: ev.RequestDelayed, _actor: Actor) -> tuple[LogStage, ...]:
     return _stage(f"[HELD] {body.what} wait={body.wait_s:.1f} s why={body.why}")
 
 

@@ -1,7 +1,4 @@
-"""How far a run has come, as a value: `state = fold(state, event)`.
-
-Knows events. Knows no terminal, no clock and no drawing; all it does is pure.
-"""
+"""The progress of a run as a value, folded from its events: `state = fold(state, event)`."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -13,7 +10,7 @@ from runax_cli.core.events import Event
 
 
 class PageState(IntEnum):
-    """What became of a page, in the order in which it goes."""
+    """The state of a page, in the order of processing."""
 
     WAITING = 0
     FETCHED = 1
@@ -23,7 +20,10 @@ class PageState(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallProgress:
-    """One call: its pages (`cells`, and how many chunks with a page's records are not reduced yet: `open_chunks`)."""
+    """The progress of one call.
+
+    `cells` has the state of each page, `open_chunks` the number of its chunks that are not reduced yet.
+    """
 
     tool: str = ""
     strategy: str = ""
@@ -38,7 +38,7 @@ class CallProgress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunProgress:
-    """The whole run. `cost_usd` sums the prices that are known; `is_cost_whole` is False once one was unknown."""
+    """The progress of a run. `cost_usd` sums the known prices; `is_cost_whole` is False if one was unknown."""
 
     started_at: datetime | None = None
     stage: str = ""
@@ -67,7 +67,7 @@ def fold(state: RunProgress, event: Event) -> RunProgress:
             is_main = event.stamp.call_id is None
             return replace(state, stage="waiting for the model", is_answering=False) if is_main else state
         case ev.ModelReplied() as body:
-            return _charged(state, body)
+            return _with_usage(state, body)
         case ev.AnswerDelta():
             return replace(state, stage="answering", is_answering=True)
         case ev.ContextMeasured() as body:
@@ -80,7 +80,7 @@ def fold(state: RunProgress, event: Event) -> RunProgress:
             return _with_call(state, event)
 
 
-def _charged(state: RunProgress, body: ev.ModelReplied) -> RunProgress:
+def _with_usage(state: RunProgress, body: ev.ModelReplied) -> RunProgress:
     return replace(
         state,
         tokens_in=state.tokens_in + body.input_tokens,
@@ -116,7 +116,7 @@ def _stage_of(body: ev.AnyEvent) -> str:
 
 
 def fold_call(call: CallProgress, body: ev.AnyEvent) -> CallProgress:
-    """The call after `body`; the same object where `body` says nothing about it."""
+    """The call after `body`; the same object if the event does not concern it."""
     match body:
         case ev.ToolSelected(tool=tool):
             return replace(call, tool=tool)
@@ -125,11 +125,11 @@ def fold_call(call: CallProgress, body: ev.AnyEvent) -> CallProgress:
         case ev.StrategyChosen(strategy=strategy):
             return replace(call, strategy=strategy)
         case ev.ChunkingPlanned(pages=pages, chunks=chunks):
-            return replace(_planned(call, pages), chunks_of=chunks)
+            return replace(_with_plan(call, pages), chunks_of=chunks)
         case ev.PageFetched(index=index, of=of, items=items):
-            return replace(_marked(_long_enough(call, of), (index,), PageState.FETCHED), items=call.items + items)
+            return replace(_with_state(_with_at_least(call, of), (index,), PageState.FETCHED), items=call.items + items)
         case ev.PageFailed(index=index, of=of):
-            return _marked(_long_enough(call, of), (index,), PageState.FAILED)
+            return _with_state(_with_at_least(call, of), (index,), PageState.FAILED)
         case ev.CallFinished(tool=tool):
             return replace(call, tool=tool, is_finished=True)
         case ev.ChunkPacked() | ev.ChunkReduced() | ev.ChunkFailed():
@@ -141,27 +141,28 @@ def fold_call(call: CallProgress, body: ev.AnyEvent) -> CallProgress:
 def _fold_chunk(call: CallProgress, body: ev.ChunkPacked | ev.ChunkReduced | ev.ChunkFailed) -> CallProgress:
     match body:
         case ev.ChunkPacked(pages=pages, of=of):
-            return replace(_opened(call, pages, by=1), chunks_of=of or call.chunks_of)
+            return replace(_with_open_chunks(call, pages, by=1), chunks_of=of or call.chunks_of)
         case ev.ChunkReduced(pages=pages, of=of):
-            done = replace(_opened(call, pages, by=-1), chunks_of=of or call.chunks_of)
-            settled = tuple(page for page in pages if _is_settled(done, page))
-            return replace(_marked(done, settled, PageState.REDUCED), chunks_done=call.chunks_done + 1)
+            done = replace(_with_open_chunks(call, pages, by=-1), chunks_of=of or call.chunks_of)
+            reduced = tuple(page for page in pages if _is_reduced(done, page))
+            return replace(_with_state(done, reduced, PageState.REDUCED), chunks_done=call.chunks_done + 1)
         case ev.ChunkFailed(pages=pages):
             return replace(
-                _marked(_opened(call, pages, by=-1), pages, PageState.FAILED), chunks_done=call.chunks_done + 1
+                _with_state(_with_open_chunks(call, pages, by=-1), pages, PageState.FAILED),
+                chunks_done=call.chunks_done + 1,
             )
 
 
-def _planned(call: CallProgress, pages: int | None) -> CallProgress:
-    """The corrected plan may have fewer pages than the first: waiting cells beyond it go."""
+def _with_plan(call: CallProgress, pages: int | None) -> CallProgress:
+    """The call with the planned number of pages; a corrected plan may have fewer pages, so waiting cells are cut."""
     if pages is None:
         return call
-    seen = max((i for i, cell in enumerate(call.cells, 1) if cell is not PageState.WAITING), default=0)
-    keep = max(pages, seen)
-    return _long_enough(replace(call, cells=call.cells[:keep], open_chunks=call.open_chunks[:keep]), pages)
+    last_started = max((i for i, cell in enumerate(call.cells, 1) if cell is not PageState.WAITING), default=0)
+    keep = max(pages, last_started)
+    return _with_at_least(replace(call, cells=call.cells[:keep], open_chunks=call.open_chunks[:keep]), pages)
 
 
-def _long_enough(call: CallProgress, pages: int | None) -> CallProgress:
+def _with_at_least(call: CallProgress, pages: int | None) -> CallProgress:
     missing = (pages or 0) - len(call.cells)
     if missing <= 0:
         return call
@@ -170,32 +171,32 @@ def _long_enough(call: CallProgress, pages: int | None) -> CallProgress:
     )
 
 
-def _marked(call: CallProgress, pages: Iterable[int], cell: PageState) -> CallProgress:
-    """`pages` (from 1) with a new cell. A failed page stays failed until it is fetched after all."""
-    known = _long_enough(call, max(pages := tuple(pages), default=0))
-    cells = list(known.cells)
+def _with_state(call: CallProgress, pages: Iterable[int], cell: PageState) -> CallProgress:
+    """Set the state of `pages` (from 1). A failed page stays failed until it is fetched."""
+    extended = _with_at_least(call, max(pages := tuple(pages), default=0))
+    cells = list(extended.cells)
     for page in pages:
         if cells[page - 1] is not PageState.FAILED or cell is PageState.FETCHED:
             cells[page - 1] = cell
-    return replace(known, cells=tuple(cells))
+    return replace(extended, cells=tuple(cells))
 
 
-def _opened(call: CallProgress, pages: Iterable[int], *, by: int) -> CallProgress:
-    known = _long_enough(call, max(pages := tuple(pages), default=0))
-    counts = list(known.open_chunks)
+def _with_open_chunks(call: CallProgress, pages: Iterable[int], *, by: int) -> CallProgress:
+    extended = _with_at_least(call, max(pages := tuple(pages), default=0))
+    counts = list(extended.open_chunks)
     for page in pages:
         counts[page - 1] = max(0, counts[page - 1] + by)
-    return replace(known, open_chunks=tuple(counts))
+    return replace(extended, open_chunks=tuple(counts))
 
 
-def _is_settled(call: CallProgress, page: int) -> bool:
+def _is_reduced(call: CallProgress, page: int) -> bool:
     return call.open_chunks[page - 1] == 0
 
 
 def condensed(cells: tuple[PageState, ...], room: int) -> tuple[PageState, ...]:
-    """At most `room` cells for all pages: each stands for a run of pages of equal length.
+    """At most `room` cells, each for an equal number of consecutive pages.
 
-    It shows a failure where there is one, else how far the page that is furthest behind has come.
+    A cell shows a failure if there is one, else the state of its least advanced page.
     """
     if len(cells) <= room:
         return cells

@@ -1,7 +1,4 @@
-"""The prompt: questions and slash commands, line after line, until the user leaves.
-
-Knows keys, history and completion. Talks to a `Conversation`, and knows nothing of how it is set up.
-"""
+"""The prompt of `runax chat`: reads questions and slash commands, with history and completion."""
 
 import asyncio
 import os
@@ -33,13 +30,13 @@ from runax_cli.ui.slash_commands import (
 from runax_cli.ui.view_factory import View
 
 PROMPT = "runax> "
-EMPTY_HINT = "Nothing is running. Ctrl-D or /quit leaves, /help lists the commands."
+EMPTY_HINT = "Nothing is running. Press Ctrl-D or type /quit to leave, /help for help."
 _MENU_ROWS = 4
-CANCELLED = "Cancelled. What was fetched is kept; /retry asks again."
+CANCELLED = "Cancelled. Fetched data is kept; /retry asks again."
 
 
 class PrivateHistory(FileHistory):
-    """History in a file that only its owner reads; a disk that fails costs the history and nothing else."""
+    """A history file that only its owner can read; write errors are ignored."""
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -57,35 +54,35 @@ class PrivateHistory(FileHistory):
 
 
 def open_history(folder: Path, view: View) -> History:
-    """The history across sessions; one in memory, with a warning, where the file cannot be used."""
+    """The history file; if it cannot be used, a history in memory, with a warning."""
     path = folder / "history"
     try:
         return PrivateHistory(path)
     except OSError as error:
-        view.warn(f"the history '{path}' cannot be written ({error.strerror}); this session's is kept in memory")
+        view.warn(f"cannot write the history '{path}' ({error.strerror}); it is kept in memory for this session")
         return InMemoryHistory()
 
 
 class WordsCompleter(Completer):
-    """Slash commands at the beginning as they are typed, names of tools anywhere on Tab."""
+    """Completes slash commands while they are typed, and tool names on Tab."""
 
     def __init__(self, tools: Iterable[str]) -> None:
         self._tools = tuple(sorted(tools))
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
-        """What may stand where the cursor is."""
+        """The completions at the cursor."""
         before = document.text_before_cursor
         if before.startswith("/") and " " not in before:
             matching = [name for name in COMMANDS if name.startswith(before.lower())]
             yield from (Completion(name, -len(before), display_meta=COMMANDS[name].help) for name in matching)
         elif complete_event.completion_requested:
             word = document.get_word_before_cursor(WORD=True)
-            known = (name for name in self._tools if word and name.lower().startswith(word.lower()))
-            yield from (Completion(name, -len(word)) for name in known)
+            matching = [name for name in self._tools if word and name.lower().startswith(word.lower())]
+            yield from (Completion(name, -len(word)) for name in matching)
 
 
 def key_bindings() -> KeyBindings:
-    """Enter sends, but after a backslash, and Alt-Enter, begin a new line."""
+    """Enter sends the text; Alt-Enter, or Enter after a backslash, starts a new line."""
     bindings = KeyBindings()
 
     @bindings.add("enter")
@@ -106,22 +103,22 @@ def key_bindings() -> KeyBindings:
 
 @dataclass(frozen=True, slots=True)
 class PromptStreams:
-    """Where keys come from and where the prompt is drawn; None is the terminal. Tests hand in pipes."""
+    """Input and output of the prompt; None is the terminal. Tests use pipes."""
 
     input: Input | None = None
     output: Output | None = None
 
 
 class Repl:
-    """Reads, asks, prints, and starts over."""
+    """The read-eval-print loop of a chat."""
 
     def __init__(
-        self, conversation: Conversation, view: View, *, env: Environment, ears: PromptStreams | None = None
+        self, conversation: Conversation, view: View, *, env: Environment, streams: PromptStreams | None = None
     ) -> None:
         self._view = view
         self._out, self._err = SafeStream(env.stdout), SafeStream(env.stderr)
         self._state = SlashState(conversation)
-        ears = ears or PromptStreams()
+        streams = streams or PromptStreams()
         self._prompt: PromptSession[str] = PromptSession(
             PROMPT,
             history=open_history(env.state_folder, view),
@@ -131,13 +128,13 @@ class Repl:
             multiline=True,
             reserve_space_for_menu=_MENU_ROWS,
             prompt_continuation="... ".rjust(len(PROMPT)),
-            input=ears.input,
-            # Standard output is for answers alone, and may be a file.
-            output=ears.output or create_output(stdout=env.stderr),
+            input=streams.input,
+            # Standard output is only for answers, and may be a file.
+            output=streams.output or create_output(stdout=env.stderr),
         )
 
     async def run(self) -> ExitCode:
-        """Until the user leaves. A turn that is aborted ends the prompt: INTERRUPTED."""
+        """Run until the user leaves. An aborted turn ends the loop with INTERRUPTED."""
         while True:
             try:
                 text = await self._prompt.prompt_async()
@@ -154,12 +151,12 @@ class Repl:
                 return ExitCode.INTERRUPTED
 
     def _hint(self) -> None:
-        # Ctrl-C over a half-written line only throws it away.
+        # Ctrl-C with text on the line only discards the text.
         if not self._prompt.default_buffer.text:
             self._err.line(EMPTY_HINT)
 
     async def _handle(self, text: str) -> bool:
-        """Whether to go on."""
+        """Handle one input; whether to continue."""
         if not text:
             return True
         if not is_slash(text):
@@ -181,7 +178,7 @@ class Repl:
         try:
             self._view.print_result(await run_interruptible(conversation.ask(question)))
         except asyncio.CancelledError:
-            # Our own cancelling is the answer to Ctrl-C; one from outside must pass through.
+            # Only a cancellation by Ctrl-C ends here; one of this task must pass through.
             if (task := asyncio.current_task()) is not None and task.cancelling():
                 raise
             self._view.close()
@@ -189,6 +186,6 @@ class Repl:
         self._remember(conversation.last_result)
 
     def _remember(self, result: RunResult | None) -> None:
-        known = {kept.run_id for kept in self._state.results}
-        if result is not None and result.run_id not in known:
+        run_ids = {stored.run_id for stored in self._state.results}
+        if result is not None and result.run_id not in run_ids:
             self._state = replace(self._state, results=(*self._state.results, result))

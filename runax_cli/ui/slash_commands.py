@@ -1,7 +1,4 @@
-"""The slash commands of the prompt: one closed table, from which the help is made.
-
-Knows what a conversation can tell. Each command is text in, text out; only the prompt prints.
-"""
+"""The slash commands of the chat prompt, in one table from which `/help` is generated."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,14 +15,14 @@ from runax_cli.ui.log_lines import usd
 
 
 class Conversation(Protocol):
-    """What the prompt talks to."""
+    """The conversation as the prompt uses it."""
 
     async def ask(self, question: str) -> RunResult:
-        """Answer one question. When it is cancelled, `last_result` holds what there was."""
+        """Answer one question. If it is cancelled, `last_result` has the partial result."""
 
     @property
     def last_result(self) -> RunResult | None:
-        """The result of the turn before, interrupted ones included."""
+        """The result of the previous turn, including an interrupted one."""
 
     @property
     def tools(self) -> Sequence[ToolSpec]:
@@ -33,11 +30,11 @@ class Conversation(Protocol):
 
     @property
     def models(self) -> Mapping[str, str]:
-        """The model's name for each role."""
+        """The model name of each role."""
 
 
 class NextAction(StrEnum):
-    """What the prompt does next."""
+    """What the prompt does after a command."""
 
     GO_ON = "go_on"
     ASK_AGAIN = "ask_again"
@@ -46,7 +43,7 @@ class NextAction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CommandResponse:
-    """What a command says, and what follows. `is_data` marks text for stdout; the rest goes to stderr."""
+    """The output of a command and the next action. `is_data` marks text for stdout; other text goes to stderr."""
 
     text: str = ""
     after: NextAction = NextAction.GO_ON
@@ -55,7 +52,7 @@ class CommandResponse:
 
 @dataclass(frozen=True, slots=True)
 class SlashState:
-    """What a command may look at: the conversation, and the results and questions of this sitting."""
+    """The input of a command: the conversation, its results, and the last question."""
 
     conversation: Conversation
     results: tuple[RunResult, ...] = ()
@@ -64,7 +61,7 @@ class SlashState:
 
 @dataclass(frozen=True, slots=True)
 class SlashCommand:
-    """One command: its name with the slash, its line of help, what it does with what was written behind it."""
+    """One command: its name with the slash, its help text, and its function, which gets the text after the name."""
 
     name: str
     help: str
@@ -77,16 +74,14 @@ _NO_RESULT = CommandResponse("No question has been answered yet.")
 def _help(_state: SlashState, _rest: str) -> CommandResponse:
     width = max(len(command.name) for command in COMMANDS.values())
     lines = [f"{command.name:<{width}}  {command.help}" for command in COMMANDS.values()]
-    keys = "Alt-Enter or a backslash at the end: new line · Tab: complete · Ctrl-C: cancel the turn · Ctrl-D: quit"
+    keys = "Alt-Enter or trailing backslash: new line · Tab: complete · Ctrl-C: cancel the turn · Ctrl-D: quit"
     return CommandResponse("\n".join([*lines, keys]))
 
 
 def _tools(state: SlashState, rest: str) -> CommandResponse:
     tools = [tool for tool in state.conversation.tools if rest.lower() in tool.name.lower()]
     lines = [f"{tool.name} [{tool.effect}] {one_line(tool.description, limit=100)}" for tool in tools]
-    return CommandResponse(
-        "\n".join(lines) or (f"No tool has '{rest}' in its name." if rest else "There are no tools.")
-    )
+    return CommandResponse("\n".join(lines) or (f"No tool name contains '{rest}'." if rest else "There are no tools."))
 
 
 def _model(state: SlashState, _rest: str) -> CommandResponse:
@@ -97,9 +92,9 @@ def _usage(state: SlashState, _rest: str) -> CommandResponse:
     if not state.results:
         return _NO_RESULT
     lines = [_role_line(role, _summed(state.results, role)) for role in _roles(state.results)]
-    known = [result.cost_usd for result in state.results if result.cost_usd is not None]
-    is_whole = len(known) == len(state.results)
-    cost = f"{usd(sum(known))}{'' if is_whole else ' and what has no known price'}" if known else "unknown"
+    costs = [result.cost_usd for result in state.results if result.cost_usd is not None]
+    is_whole = len(costs) == len(state.results)
+    cost = f"{usd(sum(costs))}{'' if is_whole else ' plus requests without a known price'}" if costs else "unknown"
     return CommandResponse("\n".join([*lines, f"cost: {cost} · {counted(len(state.results), 'turn')}"]))
 
 
@@ -134,12 +129,12 @@ def _why(state: SlashState, rest: str) -> CommandResponse:
 def _trace(state: SlashState, _rest: str) -> CommandResponse:
     if not state.results:
         return _NO_RESULT
-    return CommandResponse(state.results[-1].trace_path or "This run left no trace: its log could not be written.")
+    return CommandResponse(state.results[-1].trace_path or "This run has no trace: its log could not be written.")
 
 
 def _retry(state: SlashState, _rest: str) -> CommandResponse:
     if state.last_question is None:
-        return CommandResponse("There is no question to ask again.")
+        return CommandResponse("No question to ask again.")
     return CommandResponse(f"Asking again: {one_line(state.last_question)}", NextAction.ASK_AGAIN)
 
 
@@ -156,31 +151,31 @@ def _quit(_state: SlashState, _rest: str) -> CommandResponse:
 
 
 _ALL: Sequence[SlashCommand] = (
-    SlashCommand("/help", "this list", _help),
-    SlashCommand("/tools", "the tools; a word behind it filters by name", _tools),
-    SlashCommand("/model", "the model of each role", _model),
-    SlashCommand("/usage", "requests, tokens and cost of this conversation", _usage),
-    SlashCommand("/why", "what stands behind each statement of the last answer; a number behind it picks one", _why),
-    SlashCommand("/trace", "where the events of the last run are stored", _trace),
+    SlashCommand("/help", "list the commands", _help),
+    SlashCommand("/tools", "list the tools; /tools WORD filters by name", _tools),
+    SlashCommand("/model", "show the model of each role", _model),
+    SlashCommand("/usage", "show requests, tokens and cost of this conversation", _usage),
+    SlashCommand("/why", "show the evidence of the last answer; /why N shows statement N", _why),
+    SlashCommand("/trace", "show the path of the event log of the last run", _trace),
     SlashCommand("/retry", "ask the last question again", _retry),
-    SlashCommand("/json", "the last result as JSON", _json),
-    SlashCommand("/quit", "leave (Ctrl-D does too)", _quit),
+    SlashCommand("/json", "print the last result as JSON", _json),
+    SlashCommand("/quit", "leave the chat (or press Ctrl-D)", _quit),
 )
 COMMANDS: Mapping[str, SlashCommand] = {command.name: command for command in _ALL}
 
 
 def is_slash(text: str) -> bool:
-    """Whether `text` is meant as a command; a path such as `/tickets/4 …` with a second slash is a question."""
+    """Whether `text` is a command; a path with a second slash, such as `/tickets/4 …`, is a question."""
     head = text.split(maxsplit=1)[0] if text.split() else ""
     return head.startswith("/") and "/" not in head[1:]
 
 
 def respond(text: str, state: SlashState) -> CommandResponse:
-    """What the command in `text` says. An unknown one names the nearest."""
+    """Run the command in `text`. For an unknown command, suggest the most similar one."""
     name, _, rest = text.strip().partition(" ")
     command = COMMANDS.get(name.lower())
     if command is not None:
         return command.run(state, rest.strip())
     nearest = get_close_matches(name, COMMANDS, n=1)
-    hint = f"Did you mean {nearest[0]}?" if nearest else "/help lists all of them."
-    return CommandResponse(f"There is no command '{one_line(name)}'. {hint}")
+    hint = f"Did you mean {nearest[0]}?" if nearest else "/help lists the commands."
+    return CommandResponse(f"Unknown command '{one_line(name)}'. {hint}")

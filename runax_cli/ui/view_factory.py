@@ -1,7 +1,4 @@
-"""Which view a run gets: what shows the stages, and what prints the answer, put together by the output asked for.
-
-Knows the kinds there are. Draws and prints nothing itself.
-"""
+"""Builds the view of a run: the log on stderr and the answer on stdout, for the output format and the terminal."""
 
 from contextlib import AbstractContextManager
 from typing import Literal, TypeAlias, assert_never
@@ -17,7 +14,7 @@ Output: TypeAlias = Literal["text", "json", "jsonl"]
 
 
 class View:
-    """Shows a run: an event sink for the time that it takes, and then the result."""
+    """Shows the events of a run, and then its result."""
 
     def __init__(self, log: LogView, answer: AnswerView) -> None:
         self._log, self._answer = log, answer
@@ -28,20 +25,20 @@ class View:
         self._answer.emit(event)
 
     def print_result(self, result: RunResult) -> None:
-        """The run is over: print the answer, and what belongs under it."""
+        """Print the answer, and the lines below it, at the end of a run."""
         self._log.close()
         self._answer.finish(result)
 
     def warn(self, text: str) -> None:
-        """Show a line on stderr that belongs to no run."""
+        """Show a warning on stderr that belongs to no run."""
         self._log.warn(text)
 
     def paused(self) -> AbstractContextManager[None]:
-        """Leave the terminal to somebody else, a question to the user say, for the length of a block."""
+        """Clear the terminal for another prompt for the duration of a block."""
         return self._log.paused()
 
     def close(self) -> None:
-        """Take down what is drawn. Closing twice changes nothing."""
+        """Erase the live region. May be called twice."""
         self._log.close()
 
 
@@ -54,7 +51,7 @@ def build_view(
     verbose: bool = False,
     evidence: bool = False,
 ) -> View:
-    """The view for `output`. `quiet` leaves only trouble on stderr; `verbose` adds bodies to the log lines."""
+    """The view for `output`. `quiet` shows only failures on stderr; `verbose` adds bodies to the log lines."""
     log = _log(output, env, quiet=quiet, verbose=verbose)
     match output:
         case "json":
@@ -70,8 +67,8 @@ def build_view(
 
 
 def _log(output: Output, env: Environment, *, quiet: bool, verbose: bool) -> LogView:
-    # A stream of JSON lines on the same terminal would run into the live region.
-    is_contested = output == "jsonl" and env.is_stdout_terminal
-    if env.can_draw and not quiet and not is_contested:
+    # JSON lines on the same terminal would be mixed with the live region.
+    shares_terminal = output == "jsonl" and env.is_stdout_terminal
+    if env.can_draw and not quiet and not shares_terminal:
         return LiveLog(env, is_verbose=verbose)
     return PlainLog(env, is_quiet=quiet, is_verbose=verbose)

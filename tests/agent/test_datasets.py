@@ -22,7 +22,7 @@ from runax_cli.executor.store.dataset import DatasetStore
 from runax_cli.memory.journal import MemoryJournal
 from runax_cli.models.base import ModelReply, ModelRequest, Role, ScriptedModel, ToolCall, Usage
 from runax_cli.models.registry import ModelRegistry, RoleConfig
-from runax_cli.runtime.runtime import LABELLER_PROMPTS, REDUCER_PROMPTS
+from runax_cli.runtime.runtime import LABELER_PROMPTS, REDUCER_PROMPTS
 
 N = 90
 CITIES = ("Brno", "Plzeň", "Zlín")
@@ -98,7 +98,7 @@ class Play:
             journal,
             reader=ReducerFactory(counter, prompts=REDUCER_PROMPTS, effective_tokens=effective, concurrency=4),
             labels=LabelerDependencies(
-                counter=counter, prompts=LABELLER_PROMPTS, effective_tokens=effective, concurrency=4
+                counter=counter, prompts=LABELER_PROMPTS, effective_tokens=effective, concurrency=4
             ),
             clock=SystemClock(),
         )

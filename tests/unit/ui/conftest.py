@@ -41,7 +41,6 @@ class World:
             is_stdout_terminal=is_stdout_terminal,
             is_stderr_terminal=is_stderr_terminal,
             variables={"TERM": "xterm-256color", **variables},
-            config_folder=self.folder / "config",
             state_folder=self.folder / "state",
             color=color,
             width=width,

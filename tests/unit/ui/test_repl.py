@@ -65,7 +65,7 @@ def play(world, talk, keys) -> Callable[[str], "asyncio.Future[ExitCode]"]:
         env = world.environment()
         view = build_view("text", env, certificate=lambda result: f"certificate of {result.run_id}")
         keys.send_text(typed)
-        return await Repl(talk, view, env=env, ears=PromptStreams(keys, DummyOutput())).run()
+        return await Repl(talk, view, env=env, streams=PromptStreams(keys, DummyOutput())).run()
 
     return run
 
