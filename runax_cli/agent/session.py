@@ -39,8 +39,8 @@ from runax_cli.core.budget import Budget, Limits
 from runax_cli.core.errors import RunaxError, StoreError, TurnTimedOut, first_cause
 from runax_cli.core.events import AnswerDelta, Emitter, EventSink, RunFinished, RunStarted
 from runax_cli.core.results import ForecastCheck, RunResult, RunStatus
-from runax_cli.executor.fetch.recheck_totals import TotalChange, call_to_check, recheck_totals
 from runax_cli.executor.outcome import CallScope
+from runax_cli.executor.recheck_totals import TotalChange, call_to_check, recheck_totals
 from runax_cli.guard.approval import AlwaysDeny, Approver, WritePolicy
 from runax_cli.memory.conversation import History, RecordEntity
 from runax_cli.memory.journal import Journal, StoredRun
