@@ -40,8 +40,8 @@ from runax_cli.core.errors import RunaxError, StoreError, TurnTimedOut, first_ca
 from runax_cli.core.event_types import AnswerDelta, RunFinished, RunStarted
 from runax_cli.core.events import Emitter, EventSink
 from runax_cli.core.results import ForecastCheck, RunResult, RunStatus
-from runax_cli.executor.fetch.recheck_totals import TotalChange, call_to_check, recheck_totals
 from runax_cli.executor.outcome import CallScope
+from runax_cli.executor.recheck_totals import TotalChange, call_to_check, recheck_totals
 from runax_cli.guard.approval import AlwaysDeny, Approver, WritePolicy
 from runax_cli.memory.conversation import History, RecordEntity
 from runax_cli.memory.journal import Journal, StoredRun

@@ -20,7 +20,8 @@ from runax_cli.executor.call_context import CallContext
 from runax_cli.executor.coverage import CoverageNotes, fetch_coverage, note_discrepancies
 from runax_cli.executor.fetch.call_limits import DEFAULT_CALL_TIMEOUT_S, Deadline
 from runax_cli.executor.fetch.fetcher import Fetcher, FetchOptions
-from runax_cli.executor.fetch.pages import CachedProbeClient, FetchContext, stored_page_size
+from runax_cli.executor.fetch.page_cache import CachedProbeClient
+from runax_cli.executor.fetch.page_client import FetchContext, stored_page_size
 from runax_cli.executor.fetch.snapshot import ReusePolicy, snapshot_of
 from runax_cli.executor.fetch.source_client import ConcurrencyLimiter, Source, SourceClient
 from runax_cli.executor.outcome import (

@@ -13,7 +13,7 @@ from runax_cli.core.results import Coverage
 from runax_cli.executor.coverage import CoverageNotes, fetch_coverage, note_discrepancies
 from runax_cli.executor.fetch.call_limits import CallLimits, Deadline
 from runax_cli.executor.fetch.fetcher import Fetcher, FetchOptions
-from runax_cli.executor.fetch.pages import FetchContext
+from runax_cli.executor.fetch.page_client import FetchContext
 from runax_cli.executor.fetch.source_client import SourceClient
 from runax_cli.executor.outcome import CallScope, DecidedCall
 from runax_cli.executor.run_cache import RunCache

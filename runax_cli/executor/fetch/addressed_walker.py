@@ -14,10 +14,10 @@ from adapters.pagination import offset_address
 from runax_cli.core.errors import BudgetExhausted
 from runax_cli.core.results import ReasonCode, counted
 from runax_cli.executor.fetch.page import FetchedPage
+from runax_cli.executor.fetch.page_client import PageClient
 from runax_cli.executor.fetch.page_repair import ExpectedPage, PageRepairer
 from runax_cli.executor.fetch.page_schedule import PageSchedule, ReceivedPage
 from runax_cli.executor.fetch.page_writer import PageState, PageWriter
-from runax_cli.executor.fetch.pages import PageClient
 from runax_cli.executor.fetch.server_limits import (
     OFFSET_STYLES,
     SILENT_WINDOW,

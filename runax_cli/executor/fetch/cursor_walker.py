@@ -17,9 +17,10 @@ from runax_cli.core.errors import BudgetExhausted
 from runax_cli.core.results import ReasonCode
 from runax_cli.executor.fetch.addressed_walker import MAX_OBJECT_PAGES, not_a_list
 from runax_cli.executor.fetch.page import Continuation, FetchedPage
+from runax_cli.executor.fetch.page_cache import address_key
+from runax_cli.executor.fetch.page_client import PageClient
 from runax_cli.executor.fetch.page_repair import PageRepairer
 from runax_cli.executor.fetch.page_writer import PageState, PageWriter
-from runax_cli.executor.fetch.pages import PageClient, address_key
 from runax_cli.executor.fetch.server_limits import is_out_of_range
 from runax_cli.executor.run_cache import key_of
 

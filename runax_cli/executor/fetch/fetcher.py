@@ -17,10 +17,10 @@ from runax_cli.executor.fetch.addressed_walker import AddressedWalker
 from runax_cli.executor.fetch.call_limits import CallLimits, Deadline, LimitChecker
 from runax_cli.executor.fetch.cursor_walker import CursorWalker
 from runax_cli.executor.fetch.page import FetchedPage
+from runax_cli.executor.fetch.page_client import FetchContext, PageClient
 from runax_cli.executor.fetch.page_repair import PageRepairer
 from runax_cli.executor.fetch.page_schedule import PageSchedule, ReceivedPage
 from runax_cli.executor.fetch.page_writer import PageWriter
-from runax_cli.executor.fetch.pages import FetchContext, PageClient
 from runax_cli.executor.fetch.server_limits import COMMON_PAGE_CAPS, OFFSET_STYLES, is_refusal, refusal_text
 from runax_cli.executor.fetch.verify import (
     CHECKS_AFTER_WALK,

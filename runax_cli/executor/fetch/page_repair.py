@@ -13,7 +13,7 @@ from runax_cli.core.results import ReasonCode
 from runax_cli.executor.coverage import CoverageNotes
 from runax_cli.executor.fetch.deduplication import count_duplicates
 from runax_cli.executor.fetch.page import FetchedPage
-from runax_cli.executor.fetch.pages import PageClient
+from runax_cli.executor.fetch.page_client import PageClient
 from runax_cli.executor.fetch.server_limits import COMMON_PAGE_CAPS, OFFSET_STYLES, is_out_of_range
 from runax_cli.executor.strategy import legal_size
 

@@ -96,19 +96,14 @@ class PageSchedule:
 
     def take(self) -> int | None:
         """Return the next page to request; None if there is none now (or ever, if no request is in flight)."""
-        index = self.peek()
-        if index is not None:
-            self._next = index + 1
-        return index
-
-    def peek(self) -> int | None:
-        """Return what `take` would return."""
         while self._next in self.received:
             self._next += 1
         if self.is_stopped or self._next >= min(self.page_limit, self._horizon()):
             return None
-        end = self.end
-        return None if end is not None and self._next > end else self._next
+        if self.end is not None and self._next > self.end:
+            return None
+        self._next += 1
+        return self._next - 1
 
     def record_page(self, index: int, page: ReceivedPage) -> None:
         """Record that a page was received."""

@@ -18,7 +18,7 @@ from runax_cli.executor.coverage import CoverageNotes, TotalTracker
 from runax_cli.executor.fetch.call_limits import LimitChecker
 from runax_cli.executor.fetch.deduplication import DuplicateDetector
 from runax_cli.executor.fetch.page import Continuation, FetchedPage, continuation_to, position_label
-from runax_cli.executor.fetch.pages import PageClient
+from runax_cli.executor.fetch.page_client import PageClient
 from runax_cli.executor.outcome import DecidedCall
 from runax_cli.executor.store.dataset import Dataset
 

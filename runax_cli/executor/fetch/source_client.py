@@ -1,9 +1,9 @@
 """Sends the requests of one call within its budget, concurrency and time limits, and reports them as events."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
-from typing import Protocol, assert_never
+from typing import Protocol, TypeAlias, assert_never
 
 from adapters.base import CallResult, Json, PageAddress
 from adapters.errors import SourceError, TimedOut
@@ -23,6 +23,9 @@ from runax_cli.core.event_types import RequestDelayed, RetryScheduled, SourcePro
 from runax_cli.executor.fetch.call_limits import Deadline
 from runax_cli.executor.outcome import CallScope, DecidedCall
 from runax_cli.models.retry import count_retries
+
+SendRequest: TypeAlias = Callable[[PageAddress | None], Awaitable[CallResult]]
+"""Sends the request for one page of a call, as `SourceClient` does."""
 
 SLOW_AFTER_S = 5.0
 """A request that takes longer frees its slot, so that a source that hangs does not block those that answer."""

@@ -15,9 +15,9 @@ from runax_cli.core.results import ReasonCode, counted
 from runax_cli.executor.coverage import AnnouncedTotal
 from runax_cli.executor.fetch.deduplication import record_id
 from runax_cli.executor.fetch.page import FetchedPage
+from runax_cli.executor.fetch.page_client import PageClient
 from runax_cli.executor.fetch.page_schedule import ReceivedPage
 from runax_cli.executor.fetch.page_writer import PageWriter
-from runax_cli.executor.fetch.pages import PageClient
 from runax_cli.executor.fetch.server_limits import (
     COMMON_PAGE_CAPS,
     is_round_size,

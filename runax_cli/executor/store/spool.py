@@ -45,7 +45,6 @@ class Spool:
     """The append-only pages of one dataset. Thread-safe: each write has the end of the file for itself."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
         self.path = folder / "pages.ndjson"
         self.entries: dict[int, PageEntry] = {}
         self.n_records = 0

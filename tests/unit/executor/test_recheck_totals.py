@@ -12,14 +12,14 @@ from adapters.memory_source import MemorySource
 from runax_cli.core.budget import Budget, Limits
 from runax_cli.core.events import CollectingSink, Emitter
 from runax_cli.core.results import CallReport, Coverage, Reason, ReasonCode, TotalIs
-from runax_cli.executor.fetch.recheck_totals import (
+from runax_cli.executor.outcome import CallOutcome, CallScope, EnvelopeStatus, ResultEnvelope
+from runax_cli.executor.recheck_totals import (
     MAX_CHECKED,
     CheckedCall,
     TotalChange,
     call_to_check,
     recheck_totals,
 )
-from runax_cli.executor.outcome import CallOutcome, CallScope, EnvelopeStatus, ResultEnvelope
 from runax_cli.models.base import ScriptedModel
 
 BY_OFFSET = Pagination(convention=PaginationStyle.OFFSET, position="offset", size="limit", min_size=1, max_size=25)
