@@ -230,7 +230,7 @@ def mcp_settings(name: str, part: McpSourceSettings, configuration: Configuratio
         timeout_s=configuration.settings.api_timeout,
         read_tools=frozenset(key for key, operation in part.operations.items() if operation.read),
         timeouts={key: operation.timeout for key, operation in part.operations.items() if operation.timeout},
-        leaves={key: ApprovalMode(operation.write) for key, operation in part.operations.items()},
+        approval_modes={key: ApprovalMode(operation.write) for key, operation in part.operations.items()},
         paging={key: _pagination(one.pagination) for key, one in part.operations.items() if one.pagination},
         page_sizes={key: one.page_size for key, one in part.operations.items() if one.page_size},
     )

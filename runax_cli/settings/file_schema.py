@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from adapters.mcp.content.lenient_json import LenientParseError, read_nearly
+from adapters.mcp.content.lenient_json import LenientParseError, parse_lenient
 from runax_cli.core.errors import ConfigurationError, sentence
 from runax_cli.core.validation_messages import describe_error, masked_value, setting_path
 from runax_cli.settings.settings import Count, ModelApi, Seconds, Url
@@ -217,7 +217,7 @@ def _parse(text: str) -> Any:
     """
     if text.lstrip().startswith(("{", "//", "/*")):
         with suppress(LenientParseError):
-            value, end = read_nearly(text)
+            value, end = parse_lenient(text)
             if _COMMENTS.fullmatch(text, end):
                 return value
     return yaml.safe_load(text)

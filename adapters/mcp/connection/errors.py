@@ -1,8 +1,4 @@
-"""How MCP fails, as the errors of a source.
-
-Knows the SDK's exceptions, the JSON-RPC codes, and which of them mean that the connection is gone. Knows no session:
-what it needs (the last HTTP status, the server's last words) is given to it. Every message passes the mask.
-"""
+"""Translates failures of the MCP SDK and of servers to source errors. All messages are masked."""
 
 import re
 from dataclasses import dataclass
@@ -27,190 +23,200 @@ from adapters.http.secret_mask import SecretMask
 from adapters.mcp.connection.jsonrpc_repair import TOO_LARGE
 from adapters.mcp.settings import McpSettings
 
-_BY_STATUS = frozenset({INTERNAL_ERROR, METHOD_NOT_FOUND})
-_STAND_INS = ("server returned an error response", "not found")
-_GONE = (
+_STATUS_CODES = frozenset({INTERNAL_ERROR, METHOD_NOT_FOUND})
+_GENERIC_MESSAGES = ("server returned an error response", "not found")
+_CONNECTION_LOST = (
     "session terminated", "session not found", "connection closed", "valid session id", "invalid session",
     "session expired", "unknown session", "not initialized", "sse stream ended", "sse stream failed",
 )  # fmt: skip
-"""What servers and the SDK say when the connection or its session is gone; no code is reserved for it."""
-_TOO_LARGE = (
+"""Messages of servers and the SDK when the connection or session is gone; there is no code for it."""
+_TOO_LARGE_MESSAGES = (
     TOO_LARGE,
     "failed to parse json response: is larger than",
     "sse stream failed: server-sent event exceeded",
 )
-_LOST = (anyio.ClosedResourceError, anyio.BrokenResourceError, anyio.EndOfStream, httpx2.TransportError, OSError)
-_LATER = frozenset({408, 429, 500, 502, 503, 504})
-_SESSION_UNKNOWN = frozenset({400, 404})
-_NO_ENDPOINT = "is the URL that of its MCP endpoint, often a path such as '/mcp'?"
-_EXCERPT, _OPENING = 2000, 300
-_PASSING = re.compile(
+_LOST_EXCEPTIONS = (
+    anyio.ClosedResourceError,
+    anyio.BrokenResourceError,
+    anyio.EndOfStream,
+    httpx2.TransportError,
+    OSError,
+)
+_RETRYABLE_STATUSES = frozenset({408, 429, 500, 502, 503, 504})
+_SESSION_LOST_STATUSES = frozenset({400, 404})
+_ENDPOINT_HINT = "check that the URL is the MCP endpoint, often a path such as '/mcp'"
+_MAX_MESSAGE_CHARS, _TRANSIENT_CHARS = 2000, 300
+_TRANSIENT = re.compile(
     r"\b(?:rate.?limit|too many (?:requests|calls)|(?:try|retry) (?:it )?(?:again|later)|temporar(?:y|ily)"
     r"|timed? ?out\b|overloaded|is busy|is locked|service unavailable|bad gateway|connection (?:reset|refused|lost)"
     r"|(?:http|status|error|code)\W{0,3}(?:code\W{0,3})?(?:429|502|503|504)\b)",
     re.IGNORECASE,
 )
-"""What a tool says whose trouble may pass; the answer to the same request may be another one soon."""
+"""Messages of tools whose failure may be temporary, so that a retry may succeed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailureContext:
     """What was being done when it failed, the last HTTP status of 400 or more, and the end of the server's stderr.
 
-    `retry_after_s` is how long the server then asked to wait.
-    `has_session` says that the server may forget who is asking: it keeps sessions, over HTTP. `own_limit_s` is the time
-    limit of the tool itself, where it has one.
+    `retry_after_s` is the server's Retry-After. `has_session` says that the server keeps sessions over HTTP, and may
+    have forgotten this one. `tool_timeout_s` is the time limit of the tool, if it has its own.
     """
 
     settings: McpSettings
     location: str
     status: int | None = None
-    last_words: str = ""
+    server_output: str = ""
     is_connecting: bool = False
     has_session: bool = False
     retry_after_s: float | None = None
-    own_limit_s: float | None = None
+    tool_timeout_s: float | None = None
 
 
-def mask_of(settings: McpSettings) -> SecretMask:
-    """What keeps a server's secrets out of messages."""
+def secret_mask_of(settings: McpSettings) -> SecretMask:
+    """The mask that keeps a server's secrets out of messages."""
     return SecretMask(value for value in (settings.token, *settings.headers.values(), *settings.env.values()) if value)
 
 
-def failure_of(error: Exception, around: FailureContext) -> SourceError:
-    """The source error that an exception of the SDK means."""
-    cause = _root(error)
+def to_source_error(error: Exception, context: FailureContext) -> SourceError:
+    """The source error for an exception of the SDK."""
+    cause = _root_cause(error)
     if isinstance(cause, SourceError):
         return cause
     if isinstance(cause, TimeoutError):
-        return timed_out(around)
+        return timeout_error(context)
     if isinstance(cause, MCPError):
-        return _of_protocol(cause, around)
+        return _from_protocol_error(cause, context)
     if isinstance(cause, ValidationError):
         return MalformedResponse(
-            _told(around, f"the reply is no valid MCP result ({cause.error_count()} faults); see the server's version"),
-            source=around.settings.name,
-            location=around.location,
+            _message(
+                context,
+                f"the reply is not a valid MCP result (validation errors: {cause.error_count()})",
+            ),
+            source=context.settings.name,
+            location=context.location,
         )
-    if isinstance(cause, FileNotFoundError | PermissionError) and around.settings.command:
-        why = f"the command '{around.settings.command[0]}' cannot be started: {cause}"
-        return connection_failed(around, why, is_retryable=False)
-    is_lost = isinstance(cause, _LOST)
-    return connection_failed(around, str(cause) if is_lost and str(cause) else f"{type(cause).__name__}: {cause}")
+    if isinstance(cause, FileNotFoundError | PermissionError) and context.settings.command:
+        why = f"the command '{context.settings.command[0]}' cannot be started: {cause}"
+        return connection_error(context, why, is_retryable=False)
+    is_lost = isinstance(cause, _LOST_EXCEPTIONS)
+    return connection_error(context, str(cause) if is_lost and str(cause) else f"{type(cause).__name__}: {cause}")
 
 
-def connection_failed(around: FailureContext, why: str, *, is_retryable: bool = True) -> ConnectionFailed:
-    """No connection, or it was lost; usually worth trying again on a new one."""
+def connection_error(context: FailureContext, why: str, *, is_retryable: bool = True) -> ConnectionFailed:
+    """The connection failed or was lost; usually worth a retry on a new connection."""
     return ConnectionFailed(
-        _told(around, why), source=around.settings.name, location=around.location, is_retryable=is_retryable
+        _message(context, why), source=context.settings.name, location=context.location, is_retryable=is_retryable
     )
 
 
-def timed_out(around: FailureContext) -> TimedOut:
-    """The time limit of one step passed."""
-    limit_s, whose = around.settings.timeout_s, "source's"
-    if around.own_limit_s is not None:
-        limit_s, whose = around.own_limit_s, "tool's"
+def timeout_error(context: FailureContext) -> TimedOut:
+    """The time limit of one step was exceeded."""
+    limit_s, owner = context.settings.timeout_s, "source's"
+    if context.tool_timeout_s is not None:
+        limit_s, owner = context.tool_timeout_s, "tool's"
     return TimedOut(
-        _told(around, f"no reply within {limit_s:g} s; raise the {whose} timeout if it needs longer"),
-        source=around.settings.name,
-        location=around.location,
+        _message(context, f"no reply within {limit_s:g} s; raise the {owner} timeout if it needs longer"),
+        source=context.settings.name,
+        location=context.location,
         is_retryable=True,
     )
 
 
-def tool_failed(around: FailureContext, why: str) -> ToolFailed:
-    """The server says that the tool failed; the words are its own, and tell whether it may do better later."""
-    words = mask_of(around.settings).text(why.strip())[:_EXCERPT]
+def tool_error(context: FailureContext, why: str) -> ToolFailed:
+    """The server reports that the tool failed; its message tells whether a retry may succeed."""
+    message = secret_mask_of(context.settings).text(why.strip())[:_MAX_MESSAGE_CHARS]
     return ToolFailed(
-        words or "the server gives no reason",
-        source=around.settings.name,
-        location=around.location,
-        is_retryable=_PASSING.search(words[:_OPENING]) is not None,
+        message or "the server gave no reason",
+        source=context.settings.name,
+        location=context.location,
+        is_retryable=_TRANSIENT.search(message[:_TRANSIENT_CHARS]) is not None,
     )
 
 
-def void_result(around: FailureContext) -> MalformedResponse:
-    """A tool that reads gave nothing, which is not to say that there is nothing."""
+def empty_result_error(context: FailureContext) -> MalformedResponse:
+    """A tool that reads returned no content member, which is different from an empty result."""
     return MalformedResponse(
-        _told(around, "the result has neither 'content' nor 'structuredContent'"),
-        source=around.settings.name,
-        location=around.location,
+        _message(context, "the result has neither 'content' nor 'structuredContent'"),
+        source=context.settings.name,
+        location=context.location,
         is_retryable=True,
     )
 
 
-def _of_protocol(error: MCPError, around: FailureContext) -> SourceError:
-    said = error.message.lower()
+def _from_protocol_error(error: MCPError, context: FailureContext) -> SourceError:
+    message = error.message.lower()
     if error.code == REQUEST_TIMEOUT:
-        return timed_out(around)
-    if any(mark in said for mark in _TOO_LARGE):
-        why = "the reply is larger than what is read; ask for less, or for smaller pages"
-        return ResponseTooLarge(_told(around, why), source=around.settings.name, location=around.location)
-    if any(mark in said for mark in _GONE) or (error.code == PARSE_ERROR and around.settings.command):
-        return connection_failed(around, error.message)
+        return timeout_error(context)
+    if any(text in message for text in _TOO_LARGE_MESSAGES):
+        why = "the reply exceeds the size limit; request less data or smaller pages"
+        return ResponseTooLarge(_message(context, why), source=context.settings.name, location=context.location)
+    if any(text in message for text in _CONNECTION_LOST) or (error.code == PARSE_ERROR and context.settings.command):
+        return connection_error(context, error.message)
     if error.code == PARSE_ERROR:
-        return _unreadable(error.message, around)
-    if around.status is not None and error.code in _BY_STATUS and said in _STAND_INS:
-        return _of_status(around.status, around)
-    if "unexpected content type" in said and not around.is_connecting:
-        return _unreadable(error.message, around)
-    hint = f"; {_NO_ENDPOINT}" if around.is_connecting and "content type" in said else ""
+        return _unreadable_reply(error.message, context)
+    if context.status is not None and error.code in _STATUS_CODES and message in _GENERIC_MESSAGES:
+        return _from_status(context.status, context)
+    if "unexpected content type" in message and not context.is_connecting:
+        return _unreadable_reply(error.message, context)
+    hint = f"; {_ENDPOINT_HINT}" if context.is_connecting and "content type" in message else ""
     why = f"{error.message}{_details(error)} (code {error.code}){hint}"
-    return connection_failed(around, why, is_retryable=False) if around.is_connecting else tool_failed(around, why)
+    return connection_error(context, why, is_retryable=False) if context.is_connecting else tool_error(context, why)
 
 
-def _unreadable(why: str, around: FailureContext) -> MalformedResponse:
-    """A reply that is none, such as the page of a proxy that has trouble; another one may be sound."""
+def _unreadable_reply(why: str, context: FailureContext) -> MalformedResponse:
+    """A response that is not MCP, such as a proxy's error page; a retry may succeed."""
     return MalformedResponse(
-        _told(around, f"the reply cannot be read: {why}"),
-        source=around.settings.name,
-        location=around.location,
+        _message(context, f"the reply cannot be read: {why}"),
+        source=context.settings.name,
+        location=context.location,
         is_retryable=True,
     )
 
 
 def _details(error: MCPError) -> str:
-    """What an error says beyond its message; often it is the only part that says anything."""
+    """The `data` of a JSON-RPC error; often the only informative part."""
     data = error.error.data
-    return f": {str(data)[:_EXCERPT]}" if data and str(data) not in error.message else ""
+    return f": {str(data)[:_MAX_MESSAGE_CHARS]}" if data and str(data) not in error.message else ""
 
 
-def _of_status(status: int, around: FailureContext) -> SourceError:
-    settings = around.settings
-    if status in _SESSION_UNKNOWN and around.has_session:
-        return connection_failed(around, f"the server answered with HTTP {status}: it may have forgotten the session")
+def _from_status(status: int, context: FailureContext) -> SourceError:
+    settings = context.settings
+    if status in _SESSION_LOST_STATUSES and context.has_session:
+        return connection_error(context, f"the server responded with HTTP {status}; it may have forgotten the session")
     if status in (401, 403) and settings.token is None and not settings.headers:
         return MissingCredential(
-            _told(around, f"the server asks for a credential (HTTP {status}); set a token for this source"),
+            _message(context, f"the server requires a credential (HTTP {status}); set a token for this source"),
             source=settings.name,
-            location=around.location,
+            location=context.location,
         )
     return HttpStatusError(
-        _told(around, f"the server answered with HTTP {status}{_hint(status, around)}"),
+        _message(context, f"the server responded with HTTP {status}{_hint(status, context)}"),
         source=settings.name,
-        location=around.location,
+        location=context.location,
         status=status,
-        is_retryable=status in _LATER,
-        retry_after_s=around.retry_after_s,
+        is_retryable=status in _RETRYABLE_STATUSES,
+        retry_after_s=context.retry_after_s,
     )
 
 
-def _hint(status: int, around: FailureContext) -> str:
-    if around.retry_after_s is not None:
-        return f", and asks to be left alone for {around.retry_after_s:g} s"
-    is_no_endpoint = around.is_connecting and status in (404, 405)
-    return f"; {_NO_ENDPOINT}" if is_no_endpoint else ""
+def _hint(status: int, context: FailureContext) -> str:
+    if context.retry_after_s is not None:
+        return f"; retry after {context.retry_after_s:g} s"
+    is_no_endpoint = context.is_connecting and status in (404, 405)
+    return f"; {_ENDPOINT_HINT}" if is_no_endpoint else ""
 
 
-def _root(error: Exception) -> Exception:
-    """The first plain exception inside nested groups: the SDK's task groups wrap what happens in them."""
+def _root_cause(error: Exception) -> Exception:
+    """The first plain exception in nested groups: the SDK's task groups wrap exceptions."""
     while isinstance(error, ExceptionGroup):
         error = error.exceptions[0]
     return error
 
 
-def _told(around: FailureContext, why: str) -> str:
-    words = around.last_words.strip()
-    tail = f"; its last words: {words}" if words else ""
-    return mask_of(around.settings).text(f"MCP server '{around.settings.name}', {around.location}: {why}{tail}")
+def _message(context: FailureContext, why: str) -> str:
+    output = context.server_output.strip()
+    tail = f"; stderr: {output}" if output else ""
+    return secret_mask_of(context.settings).text(
+        f"MCP server '{context.settings.name}', {context.location}: {why}{tail}"
+    )

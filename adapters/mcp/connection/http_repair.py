@@ -1,7 +1,8 @@
-"""Replies over HTTP as the SDK will take them: their kind told by their look, their messages put right.
+"""Repairs HTTP responses that break the MCP transport rules before the SDK reads them.
 
-Knows the bodies of JSON and of server-sent events. Knows no session. What answers a POST can only be the reply to the
-request in it, whatever id or content type it bears; a notification that is never answered holds up nothing.
+The response to a POST can only be the reply to the request in it, whatever its id or content type. JSON and server-sent
+events are recognized by their first bytes, and bodies are repaired while they stream. A notification that is never
+answered does not block the requests after it.
 """
 
 import asyncio
@@ -18,40 +19,40 @@ from pydantic import ValidationError
 
 from adapters.base import Json, JsonObject
 from adapters.http.body_limits import MaxSizeClient
-from adapters.mcp.connection.jsonrpc_repair import RequestId, messages_in
+from adapters.mcp.connection.jsonrpc_repair import RequestId, recover_messages
 
 _JSON, _EVENTS = "application/json", "text/event-stream"
-_BLANKS = b" \t\r\n\xef\xbb\xbf"
-_MARKS = (b"data:", b"event:", b"id:", b"retry:", b":")
-_END_OF_EVENT = re.compile(rb"\r\n\r\n|\n\n|\r\r|\n\r\n")
-_LINE = re.compile(rb"\r\n|\n|\r")
-_MOST_PIECES = 4
-"""An end of an event has at most so many bytes, and a piece at least one."""
-_NOTICE_S = 1.0
-_RESULT = ("content", "structuredContent")
+_LEADING_BYTES = b" \t\r\n\xef\xbb\xbf"
+_EVENT_FIELDS = (b"data:", b"event:", b"id:", b"retry:", b":")
+_EVENT_END = re.compile(rb"\r\n\r\n|\n\n|\r\r|\n\r\n")
+_LINE_END = re.compile(rb"\r\n|\n|\r")
+_EVENT_END_PIECES = 4
+"""The longest end of an event in bytes; a chunk has at least one."""
+_NOTIFICATION_TIMEOUT_S = 1.0
+_RESULT_MEMBERS = ("content", "structuredContent")
 
 
 @dataclass(frozen=True, slots=True)
 class JsonRpcRequest:
-    """The request that a body answers."""
+    """The request that a body replies to."""
 
-    named: RequestId
+    id: RequestId
     method: str
 
 
 class RepairingClient(MaxSizeClient):
-    """A client whose answers to requests of JSON-RPC are messages, as far as they can be read as such."""
+    """An HTTP client whose responses to JSON-RPC requests are valid messages, as far as they can be recovered."""
 
     async def send(self, request: httpx2.Request, *, stream: bool = False, **options: Any) -> httpx2.Response:
         """See `httpx2.AsyncClient.send`."""
-        sent = _sent(request)
-        if sent is None:
+        message = _sent_message(request)
+        if message is None:
             return await super().send(request, stream=stream, **options)
-        if (asked := _asked(sent)) is None:
-            return await self._noticed(request, stream=stream, **options)
+        if (rpc_request := _to_request(message)) is None:
+            return await self._send_notification(request, stream=stream, **options)
         response = await super().send(request, stream=True, **options)
         if response.status_code in (httpx2.codes.OK, httpx2.codes.ACCEPTED):
-            response = await _mended(response, asked, self._max_bytes)
+            response = await _repair(response, rpc_request, self._max_bytes)
         if not stream:
             try:
                 await response.aread()
@@ -59,65 +60,69 @@ class RepairingClient(MaxSizeClient):
                 await response.aclose()
         return response
 
-    async def _noticed(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
-        """What a notification is answered; nobody waits for it long, since the requests behind it would wait too."""
+    async def _send_notification(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
+        """The response to a notification, or 202 after a short timeout, because later requests wait for it."""
         try:
-            async with asyncio.timeout(_NOTICE_S):
+            async with asyncio.timeout(_NOTIFICATION_TIMEOUT_S):
                 return await super().send(request, **options)
         except TimeoutError:
             return httpx2.Response(httpx2.codes.ACCEPTED, request=request)
 
 
-def _sent(request: httpx2.Request) -> JsonObject | None:
-    """The message that a POST carries."""
+def _sent_message(request: httpx2.Request) -> JsonObject | None:
+    """The JSON-RPC message in a POST."""
     if request.method != "POST":
         return None
     try:
-        sent = orjson.loads(request.content)
+        message = orjson.loads(request.content)
     except (orjson.JSONDecodeError, httpx2.RequestNotRead):
         return None
-    return sent if isinstance(sent, dict) else None
+    return message if isinstance(message, dict) else None
 
 
-def _asked(sent: JsonObject) -> JsonRpcRequest | None:
-    named, method = sent.get("id"), sent.get("method")
-    return JsonRpcRequest(named, method) if isinstance(named, int | str) and isinstance(method, str) else None
+def _to_request(message: JsonObject) -> JsonRpcRequest | None:
+    request_id, method = message.get("id"), message.get("method")
+    return JsonRpcRequest(request_id, method) if isinstance(request_id, int | str) and isinstance(method, str) else None
 
 
-async def _mended(response: httpx2.Response, asked: JsonRpcRequest, max_bytes: int) -> httpx2.Response:
-    """The response with its kind by its look, and with a body that is mended while it is read.
+async def _repair(response: httpx2.Response, rpc_request: JsonRpcRequest, max_bytes: int) -> httpx2.Response:
+    """The response with its content type corrected, and with a body that is repaired while it is read.
 
-    What is only said to be accepted has been answered where the answer is there.
+    A 202 response is treated as 200 if its body contains the reply.
     """
-    pieces = response.aiter_raw()
+    chunks = response.aiter_raw()
     first = b""
-    async for piece in pieces:
-        if first := piece.lstrip(_BLANKS):
+    async for chunk in chunks:
+        if first := chunk.lstrip(_LEADING_BYTES):
             break
-    kind = _kind(response.headers.get("content-type", "").lower(), first)
-    if kind is None or (response.status_code == httpx2.codes.ACCEPTED and not first):
+    media_type = _media_type(response.headers.get("content-type", "").lower(), first)
+    if media_type is None or (response.status_code == httpx2.codes.ACCEPTED and not first):
         return _with_body(
-            response, _RepairedBody(response, _again(first, pieces)), response.headers.get("content-type")
+            response, _RepairedBody(response, _prepend(first, chunks)), response.headers.get("content-type")
         )
-    body = _events(first, pieces, asked, max_bytes) if kind == _EVENTS else _reply(first, pieces, asked)
-    return _with_body(response, _RepairedBody(response, body), kind)
+    body = (
+        _repair_events(first, chunks, rpc_request, max_bytes)
+        if media_type == _EVENTS
+        else _repair_json(first, chunks, rpc_request)
+    )
+    return _with_body(response, _RepairedBody(response, body), media_type)
 
 
-def _kind(said: str, look: bytes) -> str | None:
-    """What a body is: what it looks like, else what it is said to be."""
-    if look[:1] in (b"{", b"["):
+def _media_type(content_type: str, start: bytes) -> str | None:
+    """The media type by the first bytes, else by the content type."""
+    if start[:1] in (b"{", b"["):
         return _JSON
-    if look.startswith(_MARKS) or said.startswith(_EVENTS):
+    if start.startswith(_EVENT_FIELDS) or content_type.startswith(_EVENTS):
         return _EVENTS
     return None
 
 
-def _with_body(response: httpx2.Response, body: "_RepairedBody", kind: str | None) -> httpx2.Response:
+def _with_body(response: httpx2.Response, body: "_RepairedBody", media_type: str | None) -> httpx2.Response:
     headers = [(name, value) for name, value in response.headers.multi_items() if name != "content-type"]
-    typed = [*headers, ("content-type", kind)] if kind else headers
+    new_headers = [*headers, ("content-type", media_type)] if media_type else headers
     return httpx2.Response(
-        httpx2.codes.OK if kind in (_JSON, _EVENTS) else response.status_code,
-        headers=typed,
+        httpx2.codes.OK if media_type in (_JSON, _EVENTS) else response.status_code,
+        headers=new_headers,
         stream=body,
         request=response.request,
         extensions=response.extensions,
@@ -125,7 +130,7 @@ def _with_body(response: httpx2.Response, body: "_RepairedBody", kind: str | Non
 
 
 class _RepairedBody(httpx2.AsyncByteStream):
-    """The pieces of a body that stand in for another response's."""
+    """A body that replaces that of another response."""
 
     def __init__(self, response: httpx2.Response, pieces: AsyncIterator[bytes]) -> None:
         self._response, self._pieces = response, pieces
@@ -137,92 +142,92 @@ class _RepairedBody(httpx2.AsyncByteStream):
         await self._response.aclose()
 
 
-async def _again(first: bytes, pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+async def _prepend(first: bytes, pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     yield first
     async for piece in pieces:
         yield piece
 
 
-async def _reply(first: bytes, pieces: AsyncIterator[bytes], asked: JsonRpcRequest) -> AsyncIterator[bytes]:
-    """A body of JSON: the reply in it, which stands last."""
+async def _repair_json(first: bytes, pieces: AsyncIterator[bytes], rpc_request: JsonRpcRequest) -> AsyncIterator[bytes]:
+    """A JSON body: the last message in it is the reply."""
     body = b"".join([first, *[piece async for piece in pieces]])
-    found = list(_replies(body, asked))
-    yield found[-1] if found else body
+    messages = list(_messages_in_body(body, rpc_request))
+    yield messages[-1] if messages else body
 
 
-async def _events(
-    first: bytes, pieces: AsyncIterator[bytes], asked: JsonRpcRequest, max_bytes: int
+async def _repair_events(
+    first: bytes, pieces: AsyncIterator[bytes], rpc_request: JsonRpcRequest, max_bytes: int
 ) -> AsyncIterator[bytes]:
-    """A stream of events, each mended as soon as it is whole; the last one may lack its end.
+    """A stream of events, each repaired as soon as it is complete; the last one may lack its end.
 
-    A reply that bears the id of another request counts only where no better one comes.
+    A reply with the id of another request is used only if there is no better one.
     """
-    rest, foreign = [first], list[bytes]()
-    size = len(rest[0])
+    buffer, replies_to_others = [first], list[bytes]()
+    size = len(buffer[0])
     while True:
-        if _END_OF_EVENT.search(b"".join(rest[-_MOST_PIECES:])) is not None:
-            *events, last = _cut(b"".join(rest))
+        if _EVENT_END.search(b"".join(buffer[-_EVENT_END_PIECES:])) is not None:
+            *events, last = _split_events(b"".join(buffer))
             for event in events:
-                if _is_foreign(event, asked):
-                    foreign.append(event)
+                if _is_reply_to_other(event, rpc_request):
+                    replies_to_others.append(event)
                 else:
-                    yield _event(event, asked)
-            rest, size = [last], len(last)
+                    yield _repair_event(event, rpc_request)
+            buffer, size = [last], len(last)
         if size > max_bytes:
             break
         try:
-            rest.append(await anext(pieces))
+            buffer.append(await anext(pieces))
         except StopAsyncIteration:
-            yield _last_event(b"".join(rest), asked)
-            for event in foreign:
-                yield _event(event, asked)
+            yield _repair_last_event(b"".join(buffer), rpc_request)
+            for event in replies_to_others:
+                yield _repair_event(event, rpc_request)
             return
-        size += len(rest[-1])
-    async for piece in _again(b"".join(rest), pieces):
+        size += len(buffer[-1])
+    async for piece in _prepend(b"".join(buffer), pieces):
         yield piece
 
 
-def _cut(text: bytes) -> Iterator[bytes]:
-    """The events in a text, each with its end, and what is behind the last of them."""
+def _split_events(text: bytes) -> Iterator[bytes]:
+    """The events in a text, each with its end, and the text after the last one."""
     start = 0
-    for end in _END_OF_EVENT.finditer(text):
+    for end in _EVENT_END.finditer(text):
         yield text[start : end.end()]
         start = end.end()
     yield text[start:]
 
 
-def _last_event(left: bytes, asked: JsonRpcRequest) -> bytes:
-    """What is behind the last end of an event: an event only where its data came whole."""
+def _repair_last_event(left: bytes, rpc_request: JsonRpcRequest) -> bytes:
+    """The text after the last complete event; it is an event only if its data is complete."""
     try:
-        orjson.loads(_data(left))
+        orjson.loads(_event_data(left))
     except orjson.JSONDecodeError:
         return left
-    return _event(left + b"\n\n", asked)
+    return _repair_event(left + b"\n\n", rpc_request)
 
 
-def _is_foreign(event: bytes, asked: JsonRpcRequest) -> bool:
-    """Whether an event is a reply, and its id says to another request."""
+def _is_reply_to_other(event: bytes, rpc_request: JsonRpcRequest) -> bool:
+    """Whether an event is a reply with the id of another request."""
     try:
-        value = orjson.loads(_data(event))
+        value = orjson.loads(_event_data(event))
     except orjson.JSONDecodeError:
         return False
-    named = value.get("id") if isinstance(value, dict) and "method" not in value else None
-    return isinstance(named, int | str) and str(named) != str(asked.named)
+    reply_id = value.get("id") if isinstance(value, dict) and "method" not in value else None
+    return isinstance(reply_id, int | str) and str(reply_id) != str(rpc_request.id)
 
 
-def _data(event: bytes) -> bytes:
-    lines = [line.partition(b":") for line in _LINE.split(event)]
+def _event_data(event: bytes) -> bytes:
+    lines = [line.partition(b":") for line in _LINE_END.split(event)]
     return b"\n".join(value.removeprefix(b" ") for name, _, value in lines if name == b"data")
 
 
-def _event(event: bytes, asked: JsonRpcRequest) -> bytes:
-    """An event whose data is a message; others as they are, and without their data where that is noise."""
-    lines = [line.partition(b":") for line in _LINE.split(event)]
-    data = _data(event)
+def _repair_event(event: bytes, rpc_request: JsonRpcRequest) -> bytes:
+    """An event with a valid message as data; data that is not a message is removed."""
+    lines = [line.partition(b":") for line in _LINE_END.split(event)]
+    data = _event_data(event)
     if not data.strip():
         return event
     others = [b":".join((name, value)) for name, _, value in lines if name in (b"id", b"retry")]
-    found = list(_replies(data, asked))
+    found = list(_messages_in_body(data, rpc_request))
     if not found:
         return b"\n".join([*others, b"data:", b"", b""]) if others else b": noise\n\n"
     if found == [data] and not any(name == b"event" for name, _, _ in lines):
@@ -231,44 +236,46 @@ def _event(event: bytes, asked: JsonRpcRequest) -> bytes:
 
 
 def _data_lines(data: bytes) -> list[bytes]:
-    return [b"data: " + line for line in _LINE.split(data)]
+    return [b"data: " + line for line in _LINE_END.split(data)]
 
 
-def _replies(body: bytes, asked: JsonRpcRequest) -> Iterator[bytes]:
-    """The messages in a body, of which one is the reply; the body itself where the SDK will take it."""
+def _messages_in_body(body: bytes, rpc_request: JsonRpcRequest) -> Iterator[bytes]:
+    """The messages in a body, the reply last; the body itself if the SDK accepts it."""
     try:
         message = jsonrpc_message_adapter.validate_json(body, by_name=False)
     except ValidationError:
         message = None
-    if message is not None and _fits(message, asked):
+    if message is not None and _answers(message, rpc_request):
         yield body
         return
-    messages = _without_foreign(messages_in(_in_envelope(body, asked), {asked.named: asked.method}), asked)
+    messages = _drop_foreign_replies(
+        recover_messages(_with_envelope(body, rpc_request), {rpc_request.id: rpc_request.method}), rpc_request
+    )
     for found in sorted(messages, key=lambda one: "method" not in one):
         is_reply = "method" not in found
-        yield json.dumps({**found, "id": asked.named} if is_reply else found, ensure_ascii=True).encode()
+        yield json.dumps({**found, "id": rpc_request.id} if is_reply else found, ensure_ascii=True).encode()
 
 
-def _without_foreign(messages: list[JsonObject], asked: JsonRpcRequest) -> list[JsonObject]:
-    """The messages without replies to other requests, where one to this request is among them."""
+def _drop_foreign_replies(messages: list[JsonObject], rpc_request: JsonRpcRequest) -> list[JsonObject]:
+    """The messages without replies to other requests, if there is a reply to this one."""
     replies = [message for message in messages if "method" not in message]
-    ours = [reply for reply in replies if str(reply.get("id")) == str(asked.named)]
+    ours = [reply for reply in replies if str(reply.get("id")) == str(rpc_request.id)]
     return [message for message in messages if message not in replies or message in ours] if ours else messages
 
 
-def _fits(message: object, asked: JsonRpcRequest) -> bool:
+def _answers(message: object, rpc_request: JsonRpcRequest) -> bool:
     is_reply = isinstance(message, JSONRPCResponse | JSONRPCError)
-    return not is_reply or str(getattr(message, "id", None)) == str(asked.named)
+    return not is_reply or str(getattr(message, "id", None)) == str(rpc_request.id)
 
 
-def _in_envelope(body: bytes, asked: JsonRpcRequest) -> Json | bytes:
-    """The body as a reply, where it is the bare result or a reply that does not say so."""
+def _with_envelope(body: bytes, rpc_request: JsonRpcRequest) -> Json | bytes:
+    """The body as a JSON-RPC reply, if it is a bare result or lacks `jsonrpc`."""
     try:
         value: Json = orjson.loads(body)
     except orjson.JSONDecodeError:
         return body
     if not isinstance(value, dict) or "method" in value:
         return value
-    if "result" not in value and "error" not in value and any(name in value for name in _RESULT):
-        return {"jsonrpc": "2.0", "id": asked.named, "result": value}
+    if "result" not in value and "error" not in value and any(name in value for name in _RESULT_MEMBERS):
+        return {"jsonrpc": "2.0", "id": rpc_request.id, "result": value}
     return {"jsonrpc": "2.0", **value}

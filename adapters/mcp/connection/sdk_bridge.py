@@ -1,9 +1,8 @@
-"""What passes between the SDK's client and its transport, with results kept whole.
+"""A transport around the SDK's transport that keeps results that violate the MCP schema.
 
-Knows the messages of JSON-RPC and which results matter here. Knows no payload. The SDK measures every result against
-the schema of the revision agreed on, and refuses a whole list of tools for the flaw of one. Servers break the schema,
-and their data is data all the same: behind this transport the SDK meets a result that fits, and the raw one travels
-inside it, unread. What the SDK could not read as a message is looked through for messages.
+The SDK validates every result against the negotiated protocol version and rejects a whole tool list because of one
+malformed tool. This bridge passes a valid result to the SDK and carries the raw one inside it. Input that the SDK could
+not parse as a message is searched for messages.
 """
 
 from collections import deque
@@ -31,7 +30,7 @@ from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_HANDSHAKE_VERS
 from pydantic import ValidationError
 
 from adapters.base import Json, JsonObject, SkippedTool
-from adapters.mcp.connection.jsonrpc_repair import is_begun, messages_in, too_large
+from adapters.mcp.connection.jsonrpc_repair import recover_messages, starts_message, too_large_errors
 from adapters.mcp.connection.stdio import LineTooLong
 
 _HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
@@ -39,8 +38,8 @@ _TYPES = ("string", "integer", "number", "boolean", "array", "object", "null")
 _CACHING = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
 
 
-def fitting(method: str, raw: JsonObject) -> JsonObject | None:
-    """A result of `method` that every revision accepts; None where the raw one may be passed on as it is."""
+def coerce_result(method: str, raw: JsonObject) -> JsonObject | None:
+    """A result of `method` that is valid in every protocol version; None if the raw one may be passed on."""
     match method:
         case "tools/call":
             return {"resultType": "complete", "content": []}
@@ -49,33 +48,33 @@ def fitting(method: str, raw: JsonObject) -> JsonObject | None:
         case "resources/list":
             return {**_CACHING, "resources": []}
         case "tools/list":
-            return {**_CACHING, "tools": list(usable_tools(raw)), **_cursor(raw)}
+            return {**_CACHING, "tools": list(usable_tools(raw)), **_next_cursor(raw)}
         case "initialize":
-            return _handshake(raw)
+            return _coerce_handshake(raw)
         case "server/discover":
-            return _discovery(raw)
+            return _coerce_discovery(raw)
         case _:
             return None
 
 
 def usable_tools(raw: Mapping[str, Json]) -> Iterator[JsonObject]:
-    """The tools of a list that have a name, with what is malformed about them left away."""
-    for tool in listed(raw, "tools"):
+    """The tools that have a name, without their malformed parts."""
+    for tool in list_member(raw, "tools"):
         if isinstance(tool, dict) and isinstance(tool.get("name"), str) and tool["name"]:
-            yield _tool(tool)
+            yield _sanitize_tool(tool)
 
 
 def unusable_tools(raw: Mapping[str, Json]) -> Iterator[SkippedTool]:
     """The rest of the list, each with the reason."""
-    for index, tool in enumerate(listed(raw, "tools")):
+    for index, tool in enumerate(list_member(raw, "tools")):
         if not isinstance(tool, dict):
-            yield SkippedTool(f"tools/{index}", "the tool is no object")
+            yield SkippedTool(f"tools/{index}", "the tool is not an object")
         elif not isinstance(tool.get("name"), str) or not tool["name"]:
             yield SkippedTool(f"tools/{index}", "the tool has no name")
 
 
-def listed(raw: Mapping[str, Json], name: str) -> list[Json]:
-    """The list of that name in a result; of an object its values, each under its key as a name."""
+def list_member(raw: Mapping[str, Json], name: str) -> list[Json]:
+    """The list of that name in a result; of an object its values, each named after its key."""
     found = raw.get(name)
     if isinstance(found, dict):
         return [{"name": key, **value} for key, value in found.items() if isinstance(value, dict)]
@@ -83,35 +82,35 @@ def listed(raw: Mapping[str, Json], name: str) -> list[Json]:
 
 
 def cursor_of(raw: Mapping[str, Json]) -> str | None:
-    """Where the list goes on; a number counts as its digits, and an empty text as the end."""
+    """The cursor of the next page; a number becomes a string, and an empty string means the end."""
     cursor = raw.get("nextCursor")
     if isinstance(cursor, bool) or not isinstance(cursor, str | int):
         return None
     return str(cursor) or None
 
 
-def _cursor(raw: JsonObject) -> JsonObject:
+def _next_cursor(raw: JsonObject) -> JsonObject:
     cursor = cursor_of(raw)
     return {} if cursor is None else {"nextCursor": cursor}
 
 
-def _tool(tool: JsonObject) -> JsonObject:
-    mended: JsonObject = {"name": tool["name"], "inputSchema": _object_schema(_schema_of(tool))}
+def _sanitize_tool(tool: JsonObject) -> JsonObject:
+    result: JsonObject = {"name": tool["name"], "inputSchema": _object_schema(_input_schema_of(tool))}
     for name in ("title", "description"):
         if isinstance(tool.get(name), str):
-            mended[name] = tool[name]
+            result[name] = tool[name]
     output = tool.get("outputSchema")
     if isinstance(output, dict):
         is_object = output.get("type", "object") == "object"
-        mended["outputSchema"] = _object_schema(output if is_object else {"properties": {"result": output}})
+        result["outputSchema"] = _object_schema(output if is_object else {"properties": {"result": output}})
     hints = tool.get("annotations")
     if isinstance(hints, dict):
-        mended["annotations"] = {name: hints[name] for name in _HINTS if isinstance(hints.get(name), bool)}
-    return mended
+        result["annotations"] = {name: hints[name] for name in _HINTS if isinstance(hints.get(name), bool)}
+    return result
 
 
-def _schema_of(tool: JsonObject) -> Json:
-    """The schema of the arguments, also under the names that other protocols use."""
+def _input_schema_of(tool: JsonObject) -> Json:
+    """The input schema, also under the names that other protocols use."""
     return next((tool[name] for name in ("inputSchema", "input_schema", "parameters") if name in tool), None)
 
 
@@ -132,85 +131,85 @@ def _object_schema(schema: Json) -> JsonObject:
 
 
 def _argument_schemas(properties: JsonObject) -> JsonObject:
-    """The schemas of arguments; a type's bare name is that type, and whatever else is no schema allows anything."""
+    """The schemas of arguments; the bare name of a type is that type, anything else allows any value."""
     return {
         name: value if isinstance(value, dict | bool) else {"type": value} if value in _TYPES else {}
         for name, value in properties.items()
     }
 
 
-def _handshake(raw: JsonObject) -> JsonObject:
-    """What the SDK needs of a handshake. A revision that is none of a handshake is taken for the last that is one."""
+def _coerce_handshake(raw: JsonObject) -> JsonObject:
+    """A valid handshake; an unknown protocol version becomes the latest one with a handshake."""
     server, revision, words = raw.get("serverInfo"), raw.get("protocolVersion"), raw.get("instructions")
-    named = {"name": "", "version": "", **(server if isinstance(server, dict) else {})}
+    request_id = {"name": "", "version": "", **(server if isinstance(server, dict) else {})}
     return {
         "protocolVersion": revision if revision in HANDSHAKE_PROTOCOL_VERSIONS else LATEST_HANDSHAKE_VERSION,
-        "capabilities": _offers(raw),
-        "serverInfo": {"name": str(named["name"]), "version": str(named["version"])},
+        "capabilities": _capabilities(raw),
+        "serverInfo": {"name": str(request_id["name"]), "version": str(request_id["version"])},
         **({"instructions": words} if isinstance(words, str) else {}),
     }
 
 
-def _discovery(raw: JsonObject) -> JsonObject | None:
-    """What the SDK needs of a stateless server's word about itself; None where it names no revision."""
+def _coerce_discovery(raw: JsonObject) -> JsonObject | None:
+    """A valid description of a stateless server; None if it lists no protocol versions."""
     revisions = raw.get("supportedVersions")
     if not isinstance(revisions, list):
         return None
-    return {**_CACHING, "supportedVersions": [str(name) for name in revisions], "capabilities": _offers(raw)}
+    return {**_CACHING, "supportedVersions": [str(name) for name in revisions], "capabilities": _capabilities(raw)}
 
 
-def _offers(raw: JsonObject) -> JsonObject:
-    """What a server says that it can do. One that says nothing may have tools all the same."""
+def _capabilities(raw: JsonObject) -> JsonObject:
+    """The capabilities of a server. A server that declares none may still have tools."""
     capabilities = raw.get("capabilities")
-    told = capabilities.items() if isinstance(capabilities, dict) else ()
-    return {name: _offer(offer) for name, offer in told if offer not in (None, False)}
+    items = capabilities.items() if isinstance(capabilities, dict) else ()
+    return {name: _capability_flags(offer) for name, offer in items if offer not in (None, False)}
 
 
-def _offer(offer: Json) -> JsonObject:
-    """What a server says of one thing that it can do: of that, flags matter only."""
+def _capability_flags(offer: Json) -> JsonObject:
+    """The boolean flags of one capability; other members do not matter."""
     flags = offer.items() if isinstance(offer, dict) else ()
     return {name: flag for name, flag in flags if isinstance(flag, bool)}
 
 
-_KEY = "runax/raw"
+_RAW_KEY = "runax/raw"
 _LOGGING, _CANCELLED, _LISTENING = "notifications/message", "notifications/cancelled", "subscriptions/listen"
-_OF_THE_WHOLE = frozenset({"json_invalid", "missing", "model_type", "model_attributes_type", "dict_type"})
-"""Faults of a message that are told with all of it, and not with one of its members."""
+_WHOLE_MESSAGE_ERRORS = frozenset({"json_invalid", "missing", "model_type", "model_attributes_type", "dict_type"})
+"""Validation errors that refer to the whole message, not to one of its members."""
 _EXCERPT = 300
-_MOST_LINES = 100_000
+_MAX_JOINED_LINES = 100_000
 
 
 class _RawResult(str):
-    """A text to the checks of the SDK, and the raw result to whoever knows better."""
+    """A string for the SDK's validation that carries the raw result."""
 
     __slots__ = ("raw",)
     raw: JsonObject
 
     @classmethod
     def of(cls, raw: JsonObject) -> "_RawResult":
-        carried = cls("carried")
-        carried.raw = raw
-        return carried
+        instance = cls("raw result")
+        instance.raw = raw
+        return instance
 
 
-def raw_of(result: Result) -> JsonObject:
-    """The result as the server sent it; one that did not come through this transport is taken as it is."""
-    carried = (result.meta or {}).get(_KEY)
-    if isinstance(carried, _RawResult):
-        return carried.raw
+def raw_result(result: Result) -> JsonObject:
+    """The result as the server sent it; a result that did not pass the bridge is returned as it is."""
+    raw = (result.meta or {}).get(_RAW_KEY)
+    if isinstance(raw, _RawResult):
+        return raw.raw
     return result.model_dump(by_alias=True, mode="json", exclude_none=True)
 
 
 @dataclass
 class SdkBridge:
-    """A transport around another one. `n_spoiled` counts what came and was no message; `last_spoiled` says what."""
+    """A transport around another one. `n_invalid` counts inputs that are not messages; `last_invalid` is the last."""
 
     inner: Transport
-    n_spoiled: int = 0
-    last_spoiled: str = ""
+    n_invalid: int = 0
+    last_invalid: str = ""
     _stack: AsyncExitStack = field(default_factory=AsyncExitStack)
     _pending: dict[RequestId, str] = field(default_factory=dict)
-    _begun: list[str] = field(default_factory=list)
+    _partial_lines: list[str] = field(default_factory=list)
 
     async def __aenter__(self) -> TransportStreams:
         reading, writing = await self._stack.enter_async_context(self.inner)
@@ -221,111 +220,119 @@ class SdkBridge:
     ) -> bool | None:
         return await self._stack.__aexit__(kind, error, trace)
 
-    def sent(self, message: SessionMessage) -> None:
-        """Remember which method a request is of, until it is answered or given up."""
+    def track_sent(self, message: SessionMessage) -> None:
+        """Remember the method of a request until it is answered or cancelled."""
         request = message.message
         if isinstance(request, JSONRPCRequest) and request.method != _LISTENING:
             self._pending[request.id] = request.method
         elif isinstance(request, JSONRPCNotification) and request.method == _CANCELLED:
             self._pending.pop((request.params or {}).get("requestId", ""), None)
 
-    def received(self, item: SessionMessage | Exception) -> Iterator[SessionMessage]:
-        """What came, as messages that the SDK will take; what is none is counted."""
+    def accept(self, item: SessionMessage | Exception) -> Iterator[SessionMessage]:
+        """Convert what arrived to messages that the SDK accepts; anything else is counted."""
         if isinstance(item, LineTooLong):
-            yield from self._taken(too_large(list(self._pending)))
+            yield from self._validated(too_large_errors(list(self._pending)))
         elif isinstance(item, Exception):
-            yield from self._mended(item)
+            yield from self._recover(item)
         elif isinstance(item.message, JSONRPCError) and item.message.id is None:
-            yield from self._taken(messages_in(item.message.model_dump(mode="json"), self._pending))
+            yield from self._validated(recover_messages(item.message.model_dump(mode="json"), self._pending))
         elif not (isinstance(item.message, JSONRPCNotification) and item.message.method == _LOGGING):
-            yield self._known(item)
+            yield self._coerced(item)
 
-    def _mended(self, spoiled: Exception) -> Iterator[SessionMessage]:
-        """The messages in what the SDK could not read."""
-        given = _input_of(spoiled)
-        found = messages_in(given, self._pending) or messages_in(self._printed(given), self._pending)
-        if not found:
-            self.n_spoiled += 1
-            self.last_spoiled = " ".join(str(spoiled if given is None else given)[:_EXCERPT].split())
+    def _recover(self, error: Exception) -> Iterator[SessionMessage]:
+        """The messages in an input that the SDK could not parse."""
+        rejected = _rejected_input(error)
+        messages = recover_messages(rejected, self._pending) or recover_messages(
+            self._join_printed_lines(rejected), self._pending
+        )
+        if not messages:
+            self.n_invalid += 1
+            self.last_invalid = " ".join(str(error if rejected is None else rejected)[:_EXCERPT].split())
         else:
-            self._begun.clear()
-        yield from self._taken(found)
+            self._partial_lines.clear()
+        yield from self._validated(messages)
 
-    def _printed(self, line: Json) -> str | None:
-        """The lines since one that began a message, where this one may end it."""
-        if not isinstance(line, str) or not (self._begun or is_begun(line)) or len(self._begun) > _MOST_LINES:
-            self._begun.clear()
+    def _join_printed_lines(self, line: Json) -> str | None:
+        """The lines of a message printed over several lines, once it may be complete."""
+        if (
+            not isinstance(line, str)
+            or not (self._partial_lines or starts_message(line))
+            or len(self._partial_lines) > _MAX_JOINED_LINES
+        ):
+            self._partial_lines.clear()
             return None
-        self._begun.append(line)
-        return "\n".join(self._begun) if line[:1] in ("}", "]") else None
+        self._partial_lines.append(line)
+        return "\n".join(self._partial_lines) if line[:1] in ("}", "]") else None
 
-    def _taken(self, messages: Iterable[JsonObject]) -> Iterator[SessionMessage]:
+    def _validated(self, messages: Iterable[JsonObject]) -> Iterator[SessionMessage]:
         for message in messages:
             try:
-                yield self._known(SessionMessage(jsonrpc_message_adapter.validate_python(message)))
+                yield self._coerced(SessionMessage(jsonrpc_message_adapter.validate_python(message)))
             except ValidationError as error:
-                self.n_spoiled += 1
-                self.last_spoiled = " ".join(str(error)[:_EXCERPT].split())
+                self.n_invalid += 1
+                self.last_invalid = " ".join(str(error)[:_EXCERPT].split())
 
-    def _known(self, item: SessionMessage) -> SessionMessage:
-        """The message, a result in the form that the SDK will take, and a request that is called off as failed."""
+    def _coerced(self, item: SessionMessage) -> SessionMessage:
+        """The message with a valid result; a cancellation by the server becomes an error reply."""
         reply = item.message
         if isinstance(reply, JSONRPCNotification) and reply.method == _CANCELLED:
-            return self._called_off(item, reply.params or {})
+            return self._cancelled_by_server(item, reply.params or {})
         if isinstance(reply, JSONRPCResponse | JSONRPCError):
-            method = self._answered(reply.id)
+            method = self._pop_method(reply.id)
             if isinstance(reply, JSONRPCResponse):
-                reply.result = _carrying(method, reply.result)
+                reply.result = _with_raw(method, reply.result)
         return item
 
-    def _called_off(self, item: SessionMessage, params: Mapping[str, Any]) -> SessionMessage:
-        named = params.get("requestId")
-        if not isinstance(named, int | str) or not self._answered(named):
+    def _cancelled_by_server(self, item: SessionMessage, params: Mapping[str, Any]) -> SessionMessage:
+        request_id = params.get("requestId")
+        if not isinstance(request_id, int | str) or not self._pop_method(request_id):
             return item
-        why = f"the server called the request off: {params.get('reason') or 'it gives no reason'}"
-        return SessionMessage(JSONRPCError(jsonrpc="2.0", id=named, error=ErrorData(code=INTERNAL_ERROR, message=why)))
+        why = f"the server cancelled the request: {params.get('reason') or 'no reason given'}"
+        return SessionMessage(
+            JSONRPCError(jsonrpc="2.0", id=request_id, error=ErrorData(code=INTERNAL_ERROR, message=why))
+        )
 
-    def _answered(self, named: RequestId | None) -> str:
-        """The method of the request of that id, which waits no more; some servers make texts of numbers."""
+    def _pop_method(self, request_id: RequestId | None) -> str:
+        """The method of the request with that id, which is no longer pending; some servers turn ids into strings."""
         for key in self._pending:
-            if str(key) == str(named):
+            if str(key) == str(request_id):
                 return self._pending.pop(key)
         return ""
 
 
-def _input_of(spoiled: Exception) -> Json:
-    """What a message was tried to be read from: a text that is no JSON, or a value of another form."""
-    if not isinstance(spoiled, ValidationError):
+def _rejected_input(error: Exception) -> Json:
+    """The input of a failed validation: a text that is not JSON, or a value that is not a message."""
+    if not isinstance(error, ValidationError):
         return None
-    whole = (error for error in spoiled.errors(include_url=False) if error["type"] in _OF_THE_WHOLE)
+    whole = (error for error in error.errors(include_url=False) if error["type"] in _WHOLE_MESSAGE_ERRORS)
     given: Json = next((error["input"] for error in whole), None)
     return given
 
 
-def _carrying(method: str, raw: JsonObject) -> JsonObject:
-    """The result in the form that the SDK accepts, with the raw one in its `_meta`."""
-    fit = fitting(method, raw)
-    if fit is None:
+def _with_raw(method: str, raw: JsonObject) -> JsonObject:
+    """The result in a form that the SDK accepts, with the raw one in its `_meta`."""
+    coerced = coerce_result(method, raw)
+    if coerced is None:
         return raw
-    meta = fit.get("_meta")
-    return {**fit, "_meta": {**(meta if isinstance(meta, Mapping) else {}), _KEY: _RawResult.of(raw)}}
+    meta = coerced.get("_meta")
+    return {**coerced, "_meta": {**(meta if isinstance(meta, Mapping) else {}), _RAW_KEY: _RawResult.of(raw)}}
 
 
 class _ReadStream:
-    """The stream of what the server sends."""
+    """The stream of messages from the server."""
 
-    def __init__(self, inner: ReadStream[SessionMessage | Exception], wire: SdkBridge) -> None:
-        self._inner, self._wire = inner, wire
+    def __init__(self, inner: ReadStream[SessionMessage | Exception], bridge: SdkBridge) -> None:
+        self._inner, self._bridge = inner, bridge
         self._waiting: deque[SessionMessage] = deque()
 
     @property
     def last_context(self) -> Any:
-        """The context in which the last message was sent: the SDK looks for it here."""
+        """The context in which the last message was sent; the SDK reads it here."""
         return getattr(self._inner, "last_context", None)
 
     async def receive(self) -> SessionMessage | Exception:
         while not self._waiting:
-            self._waiting.extend(self._wire.received(await self._inner.receive()))
+            self._waiting.extend(self._bridge.accept(await self._inner.receive()))
         return self._waiting.popleft()
 
     async def aclose(self) -> None:
@@ -336,7 +343,7 @@ class _ReadStream:
 
     async def __anext__(self) -> SessionMessage | Exception:
         while not self._waiting:
-            self._waiting.extend(self._wire.received(await self._inner.__anext__()))
+            self._waiting.extend(self._bridge.accept(await self._inner.__anext__()))
         return self._waiting.popleft()
 
     async def __aenter__(self) -> "_ReadStream":
@@ -350,13 +357,13 @@ class _ReadStream:
 
 
 class _WriteStream:
-    """The stream of what is sent to the server."""
+    """The stream of messages to the server."""
 
-    def __init__(self, inner: WriteStream[SessionMessage], wire: SdkBridge) -> None:
-        self._inner, self._wire = inner, wire
+    def __init__(self, inner: WriteStream[SessionMessage], bridge: SdkBridge) -> None:
+        self._inner, self._bridge = inner, bridge
 
     async def send(self, item: SessionMessage, /) -> None:
-        self._wire.sent(item)
+        self._bridge.track_sent(item)
         await self._inner.send(item)
 
     async def aclose(self) -> None:

@@ -1,6 +1,6 @@
-"""The ways to an MCP server: a process over stdio, Streamable HTTP, and the two HTTP streams of 2024-11-05.
+"""The transports to an MCP server: stdio, Streamable HTTP, and HTTP+SSE of protocol version 2024-11-05.
 
-Knows the SDK's transports and the HTTP client that carries credentials. Knows no session.
+Also captures the stderr of a server process, for its log file and for error messages.
 """
 
 import asyncio
@@ -22,71 +22,71 @@ from mcp.client.streamable_http import streamable_http_client
 from adapters.http.secret_mask import SecretMask, hide_secrets_in_http_logs
 from adapters.http.url_safety import block_metadata_addresses
 from adapters.mcp.connection.http_repair import RepairingClient
-from adapters.mcp.connection.stdio import process_client
+from adapters.mcp.connection.stdio import stdio_transport
 from adapters.mcp.settings import McpSettings
 
 _LOG = logging.getLogger(__name__)
-_LAST_WORDS = 1000
-_LONGEST_LINE = 2000
-_MOST_BYTES = 1_000_000
-_AT_ONCE = 65_536
+_TAIL_CHARS = 1000
+_MAX_LINE_CHARS = 2000
+_MAX_LOG_BYTES = 1_000_000
+_READ_SIZE = 65_536
 
 
 @dataclass
 class StderrTail:
-    """The stderr of one server; `last` is the end of it, at most 1,000 characters, free of secrets."""
+    """The stderr of one server; `tail` is its end, at most 1,000 characters, without secrets."""
 
     name: str
     mask: SecretMask
     path: Path | None = None
-    last: str = ""
+    tail: str = ""
     n_bytes: int = 0
-    _is_opened: bool = False
+    _is_log_opened: bool = False
     _file: TextIO | None = field(default=None, repr=False)
 
     @asynccontextmanager
-    async def listening(self) -> AsyncIterator[TextIO]:
-        """The stream that the process writes to. Leaving the block reads what is still there, and closes all."""
-        reading, writing = os.pipe()
+    async def capture(self) -> AsyncIterator[TextIO]:
+        """The stream for the process to write to. Leaving the block reads the rest and closes everything."""
+        read_end, write_end = os.pipe()
         loop = asyncio.get_running_loop()
-        stream = asyncio.StreamReader(limit=_AT_ONCE)
+        stream = asyncio.StreamReader(limit=_READ_SIZE)
         protocol = asyncio.StreamReaderProtocol(stream)
-        transport, _ = await loop.connect_read_pipe(lambda: protocol, os.fdopen(reading, "rb", buffering=0))
-        listener = asyncio.create_task(self._listen(stream), name=f"stderr of {self.name}")
-        ours: TextIO = os.fdopen(writing, "w", encoding="utf-8", errors="replace")
+        transport, _ = await loop.connect_read_pipe(lambda: protocol, os.fdopen(read_end, "rb", buffering=0))
+        reader = asyncio.create_task(self._read_lines(stream), name=f"stderr of {self.name}")
+        stream_for_process: TextIO = os.fdopen(write_end, "w", encoding="utf-8", errors="replace")
         try:
-            yield ours
+            yield stream_for_process
         finally:
             with suppress(OSError):
-                ours.close()
-            # A child of the server may hold the pipe open: its words are not waited for.
-            await asyncio.wait({listener}, timeout=0.2)
-            listener.cancel()
+                stream_for_process.close()
+            # A child of the server may keep the pipe open: its output is not waited for.
+            await asyncio.wait({reader}, timeout=0.2)
+            reader.cancel()
             with suppress(asyncio.CancelledError):
-                await asyncio.wait({listener})
+                await asyncio.wait({reader})
             transport.close()
             if self._file is not None:
                 self._file.close()
 
-    async def _listen(self, stream: asyncio.StreamReader) -> None:
-        """Take line after line; what has no line ends is taken in pieces."""
+    async def _read_lines(self, stream: asyncio.StreamReader) -> None:
+        """Process line by line; a very long line is processed in chunks."""
         rest = b""
-        while data := await stream.read(_AT_ONCE):
+        while data := await stream.read(_READ_SIZE):
             self.n_bytes += len(data)
             *lines, rest = (rest + data).split(b"\n")
-            if len(rest) > _LONGEST_LINE:
+            if len(rest) > _MAX_LINE_CHARS:
                 lines, rest = [*lines, rest], b""
             for line in lines:
-                self._take(line)
+                self._append(line)
         if rest:
-            self._take(rest)
+            self._append(rest)
 
-    def _take(self, line: bytes) -> None:
-        text = self.mask.text(line.decode("utf-8", "replace").rstrip("\r"))[:_LONGEST_LINE]
-        self.last = f"{self.last}{text}\n"[-_LAST_WORDS:]
-        if self._file is None and not self._is_opened:
-            self._open()
-        if self._file is None or self.n_bytes > _MOST_BYTES:
+    def _append(self, line: bytes) -> None:
+        text = self.mask.text(line.decode("utf-8", "replace").rstrip("\r"))[:_MAX_LINE_CHARS]
+        self.tail = f"{self.tail}{text}\n"[-_TAIL_CHARS:]
+        if self._file is None and not self._is_log_opened:
+            self._open_log()
+        if self._file is None or self.n_bytes > _MAX_LOG_BYTES:
             return
         try:
             self._file.write(f"{text}\n")
@@ -95,9 +95,9 @@ class StderrTail:
             _LOG.warning("the log of MCP server '%s' cannot be written: %s", self.name, error)
             self._file = None
 
-    def _open(self) -> None:
-        """Open the file, at the first line: most servers say nothing."""
-        self._is_opened = True
+    def _open_log(self) -> None:
+        """Open the log file at the first line: most servers write nothing."""
+        self._is_log_opened = True
         if self.path is None:
             return
         try:
@@ -109,81 +109,86 @@ class StderrTail:
         self._file = os.fdopen(descriptor, "a", encoding="utf-8")
 
 
-_READ_S = 300.0
+_MIN_READ_TIMEOUT_S = 300.0
 
 
 class TransportOption(StrEnum):
-    """How a server is reached. `STDIO_ANEW` starts it once more and asks nothing before the handshake."""
+    """How to reach a server. `STDIO_LEGACY` starts it again and sends nothing before the handshake."""
 
     STDIO = "stdio"
-    STDIO_ANEW = "stdio_anew"
+    STDIO_LEGACY = "stdio_legacy"
     HTTP = "http"
-    TWO_STREAMS = "two_streams"
+    HTTP_SSE = "http_sse"
 
 
-Heard = Callable[[httpx2.Response], Awaitable[None]]
+OnResponse = Callable[[httpx2.Response], Awaitable[None]]
 
 
-def ways_to(settings: McpSettings) -> tuple[TransportOption, ...]:
-    """The ways in the order in which they are tried; a later one only where the server knows nothing of the first."""
+def transport_options(settings: McpSettings) -> tuple[TransportOption, ...]:
+    """The transports in the order in which they are tried; the second is for servers of older versions."""
     return (
-        (TransportOption.STDIO, TransportOption.STDIO_ANEW)
+        (TransportOption.STDIO, TransportOption.STDIO_LEGACY)
         if settings.command
-        else (TransportOption.HTTP, TransportOption.TWO_STREAMS)
+        else (TransportOption.HTTP, TransportOption.HTTP_SSE)
     )
 
 
-async def transport_to(
-    settings: McpSettings, way: TransportOption, *, stack: AsyncExitStack, words: StderrTail, heard: Heard
+async def create_transport(
+    settings: McpSettings,
+    option: TransportOption,
+    *,
+    stack: AsyncExitStack,
+    stderr: StderrTail,
+    on_response: OnResponse,
 ) -> Transport:
-    """A transport that is not yet open; what it needs is entered on `stack`. `heard` sees every HTTP response."""
-    match way:
-        case TransportOption.STDIO | TransportOption.STDIO_ANEW:
-            errlog = await stack.enter_async_context(words.listening())
-            return process_client(_process(settings), errlog=errlog, max_bytes=settings.max_bytes)
+    """A transport that is not open yet; what it needs is entered on `stack`. `on_response` gets HTTP responses."""
+    match option:
+        case TransportOption.STDIO | TransportOption.STDIO_LEGACY:
+            errlog = await stack.enter_async_context(stderr.capture())
+            return stdio_transport(_server_parameters(settings), errlog=errlog, max_bytes=settings.max_bytes)
         case TransportOption.HTTP:
-            client = await stack.enter_async_context(_http(settings, heard))
+            client = await stack.enter_async_context(_http_client(settings, on_response))
             return streamable_http_client(settings.url or "", http_client=client, max_sse_event_size=settings.max_bytes)
-        case TransportOption.TWO_STREAMS:
+        case TransportOption.HTTP_SSE:
             return sse_client(
                 settings.url or "",
-                headers=_headers(settings),
+                headers=_request_headers(settings),
                 timeout=settings.timeout_s,
-                sse_read_timeout=max(_READ_S, settings.timeout_s),
+                sse_read_timeout=max(_MIN_READ_TIMEOUT_S, settings.timeout_s),
                 httpx_client_factory=_GuardedClientFactory(settings.url),
             )
 
 
-def _process(settings: McpSettings) -> StdioServerParameters:
-    """The process; bytes that are no text are noise, and must not end the connection."""
+def _server_parameters(settings: McpSettings) -> StdioServerParameters:
+    """The parameters of the process; bytes that are not UTF-8 are replaced and do not end the connection."""
     program, *args = settings.command or ("",)
     return StdioServerParameters(
         command=program, args=args, env=dict(settings.env), cwd=settings.cwd, encoding_error_handler="replace"
     )
 
 
-def _http(settings: McpSettings, heard: Heard) -> httpx2.AsyncClient:
-    """The HTTP client; the SDK follows redirects by itself, and within the origin only, so the token stays there.
+def _http_client(settings: McpSettings, on_response: OnResponse) -> httpx2.AsyncClient:
+    """The HTTP client. The SDK follows redirects itself, within the origin only, so the token stays there.
 
-    Reading may take long because a session keeps a stream open; every request has its own limit.
+    The read timeout is long because a session keeps a stream open; each request has its own time limit.
     """
     hide_secrets_in_http_logs()
-    limits = httpx2.Timeout(settings.timeout_s, read=max(_READ_S, settings.timeout_s))
+    limits = httpx2.Timeout(settings.timeout_s, read=max(_MIN_READ_TIMEOUT_S, settings.timeout_s))
     client = RepairingClient(
         max_bytes=settings.max_bytes,
         has_endless_events=True,
-        headers=_headers(settings),
+        headers=_request_headers(settings),
         timeout=limits,
-        event_hooks={"response": [heard]},
+        event_hooks={"response": [on_response]},
     )
     return block_metadata_addresses(client, (settings.url,))
 
 
 @dataclass(frozen=True, slots=True)
 class _GuardedClientFactory:
-    """Makes the clients of the SDK as it would, and lets them reach no address that only the user may name.
+    """Creates HTTP clients for the SDK that cannot reach internal addresses unless the user configured them.
 
-    They follow no redirect by themselves; the SDK does, within the origin only.
+    They do not follow redirects; the SDK does, within the origin only.
     """
 
     url: str | None
@@ -194,13 +199,13 @@ class _GuardedClientFactory:
         timeout: httpx2.Timeout | None = None,
         auth: httpx2.Auth | None = None,
     ) -> httpx2.AsyncClient:
-        """A client."""
+        """Create a client."""
         hide_secrets_in_http_logs()
-        client = httpx2.AsyncClient(headers=headers, timeout=timeout or httpx2.Timeout(_READ_S), auth=auth)
+        client = httpx2.AsyncClient(headers=headers, timeout=timeout or httpx2.Timeout(_MIN_READ_TIMEOUT_S), auth=auth)
         return block_metadata_addresses(client, (self.url,))
 
 
-def _headers(settings: McpSettings) -> dict[str, str]:
+def _request_headers(settings: McpSettings) -> dict[str, str]:
     headers = dict(settings.headers)
     if settings.token is not None:
         headers["Authorization"] = f"Bearer {settings.token}"

@@ -1,8 +1,7 @@
-"""Text that is almost JSON: the representation of Python values, trailing commas, comments, bare keys.
+"""Parses text that is almost JSON: Python reprs, trailing commas, comments, bare keys, several values in a row.
 
-Knows the spellings of a value that programs print and people write. Knows no wire. It reads what is there and guesses
-nothing: text that ends too early, or that holds anything without a counterpart in JSON, is refused, so that a cut
-result is never taken for a whole one.
+Nothing is guessed: text that ends too early, or contains anything without a counterpart in JSON, raises an error, so
+that a truncated result is never taken for a complete one.
 """
 
 import json
@@ -17,8 +16,8 @@ from typing import NoReturn
 from adapters.base import Json, JsonObject
 from adapters.json_text import fix_surrogates, fix_surrogates_in_text
 
-_DEPTH = 100
-_MARK = re.compile(
+_MAX_DEPTH = 100
+_LEXEME = re.compile(
     r"""(?P<space>\s+|//[^\n]*|\#[^\n]*|/\*.*?\*/)
       |(?P<text>[bBuU]?(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'))
       |(?P<number>[-+]?(?:\.\d|\d)[\w.]*(?:(?<=[eE])[-+]\d+)?)
@@ -28,17 +27,17 @@ _MARK = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _UTC = "datetime.timezone.utc"
-_WORDS: dict[str, Json] = {
+_LITERALS: dict[str, Json] = {
     "true": True, "True": True, "false": False, "False": False, "null": None, "None": None, "undefined": None,
     "nan": None, "NaN": None, "inf": None, "-inf": None, "Infinity": None, "-Infinity": None, "NaT": None,
     "<NA>": None, _UTC: "UTC",
 }  # fmt: skip
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|x([0-9a-fA-F]{2})|(\r?\n)|(.))", re.DOTALL)
-_ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "0": "\0", "a": "\a", "v": "\v"}
-_MOMENTS: dict[str, Callable[..., date | time]] = {"datetime": datetime, "date": date, "time": time}
-_MAKERS = frozenset(
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "0": "\0", "a": "\a", "v": "\v"}
+_DATETIME_TYPES: dict[str, Callable[..., date | time]] = {"datetime": datetime, "date": date, "time": time}
+_CONSTRUCTORS = frozenset(
     {
-        *_MOMENTS, "timedelta", "timezone", "set", "frozenset", "dict_values", "dict_keys", "array", "deque",
+        *_DATETIME_TYPES, "timedelta", "timezone", "set", "frozenset", "dict_values", "dict_keys", "array", "deque",
         "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
         "bool_", "str_", "datetime64", "mappingproxy", "defaultdict",
     }
@@ -46,318 +45,327 @@ _MAKERS = frozenset(
 
 
 class LenientParseError(ValueError):
-    """The text is no value, however far one looks away."""
+    """The text is not a value, even by the lenient rules."""
 
 
-def read_nearly(text: str, start: int = 0) -> tuple[Json, int]:
-    """The value that begins at `start`, and where it ends. Raises LenientParseError."""
+def parse_lenient(text: str, start: int = 0) -> tuple[Json, int]:
+    """The value that starts at `start`, and its end. Raises LenientParseError."""
     reader = _LenientReader(text, start)
     value = reader.value(0)
     return value, reader.end
 
 
 class _LenientReader:
-    """Reads one value, mark by mark; `end` is behind the last mark that belongs to it."""
+    """Parses one value; `end` is the position after its last lexeme."""
 
     def __init__(self, text: str, start: int) -> None:
         self.end = start
-        self._marks = _marks(text, start)
-        self._kind, self._mark, self._ends = "", "", start
-        self._next()
+        self._lexemes = _lexemes(text, start)
+        self._kind, self._lexeme, self._lexeme_end = "", "", start
+        self._advance()
 
     def value(self, depth: int) -> Json:
-        """The value that begins with the current mark."""
-        if depth > _DEPTH:
+        """The value that starts with the current lexeme."""
+        if depth > _MAX_DEPTH:
             raise LenientParseError("nested too deeply")
-        kind, mark = self._take()
+        kind, lexeme = self._pop()
         if kind == "text":
-            return self._joined(_text(mark))
+            return self._joined_strings(_unquote(lexeme))
         if kind == "number":
-            return _number(mark)
+            return _number(lexeme)
         if kind == "word":
-            return self._word(mark, depth)
+            return self._word(lexeme, depth)
         if kind == "member":
-            return self._member(depth)
-        if mark == "{":
-            return self._members(depth)
-        if mark in ("[", "("):
-            return self._items("]" if mark == "[" else ")", depth)
-        raise LenientParseError(f"'{mark}' begins no value")
+            return self._enum_member(depth)
+        if lexeme == "{":
+            return self._object(depth)
+        if lexeme in ("[", "("):
+            return self._list("]" if lexeme == "[" else ")", depth)
+        raise LenientParseError(f"'{lexeme}' does not start a value")
 
-    def _word(self, mark: str, depth: int) -> Json:
-        if self._mark == "(" and self._kind == "sign":
-            self._take()
-            return _made(mark, *self._arguments(depth))
-        if mark not in _WORDS and not mark.startswith("<class"):
-            raise LenientParseError(f"'{mark}' is no value")
-        return _WORDS.get(mark)
+    def _word(self, lexeme: str, depth: int) -> Json:
+        if self._lexeme == "(" and self._kind == "sign":
+            self._pop()
+            return _construct(lexeme, *self._arguments(depth))
+        if lexeme not in _LITERALS and not lexeme.startswith("<class"):
+            raise LenientParseError(f"'{lexeme}' is not a value")
+        return _LITERALS.get(lexeme)
 
-    def _member(self, depth: int) -> Json:
+    def _enum_member(self, depth: int) -> Json:
         """The value in `<Status.OPEN: 'open'>`."""
         value = self.value(depth + 1)
         self._expect(">")
         return value
 
-    def _joined(self, text: str) -> str:
-        """Python joins texts that stand side by side."""
+    def _joined_strings(self, text: str) -> str:
+        """Adjacent strings are concatenated, as in Python."""
         while self._kind == "text":
-            text += _text(self._take()[1])
+            text += _unquote(self._pop()[1])
         return text
 
-    def _items(self, closing: str, depth: int) -> list[Json]:
+    def _list(self, closing: str, depth: int) -> list[Json]:
         items: list[Json] = []
-        while self._mark != closing or self._kind != "sign":
+        while self._lexeme != closing or self._kind != "sign":
             items.append(self.value(depth + 1))
-            self._separated(closing)
-        self._take()
+            self._expect_separator(closing)
+        self._pop()
         return items
 
-    def _members(self, depth: int) -> Json:
-        """An object, or a set of values in the same braces."""
+    def _object(self, depth: int) -> Json:
+        """An object, or a Python set, which becomes a list."""
         members: JsonObject = {}
-        while self._mark != "}" or self._kind != "sign":
-            first = self._kind, self._mark
+        while self._lexeme != "}" or self._kind != "sign":
+            first = self._kind, self._lexeme
             key = self._key()
-            if not members and self._kind == "sign" and self._mark in (",", "}"):
-                self._separated("}")
-                return [_number(key) if first[0] == "number" else key, *self._items("}", depth)]
+            if not members and self._kind == "sign" and self._lexeme in (",", "}"):
+                self._expect_separator("}")
+                return [_number(key) if first[0] == "number" else key, *self._list("}", depth)]
             self._expect(":")
             members[key] = self.value(depth + 1)
-            self._separated("}")
-        self._take()
+            self._expect_separator("}")
+        self._pop()
         return members
 
     def _key(self) -> str:
-        kind, mark = self._take()
+        kind, lexeme = self._pop()
         if kind == "sign":
-            raise LenientParseError(f"'{mark}' is no key")
-        return _text(mark) if kind == "text" else mark
+            raise LenientParseError(f"'{lexeme}' is not a key")
+        return _unquote(lexeme) if kind == "text" else lexeme
 
     def _arguments(self, depth: int) -> tuple[list[Json], JsonObject]:
-        """What stands in the parentheses of `Name(1, b=2)`: values without and with a name."""
-        plain: list[Json] = []
-        named: JsonObject = {}
-        while self._mark != ")" or self._kind != "sign":
-            if self._kind == "word" and self._mark not in _WORDS:
-                name = self._take()[1]
-                if self._mark == "=" and self._kind == "sign":
-                    self._take()
-                    named[name] = self.value(depth + 1)
+        """The positional and keyword arguments of `Name(1, b=2)`."""
+        args: list[Json] = []
+        kwargs: JsonObject = {}
+        while self._lexeme != ")" or self._kind != "sign":
+            if self._kind == "word" and self._lexeme not in _LITERALS:
+                name = self._pop()[1]
+                if self._lexeme == "=" and self._kind == "sign":
+                    self._pop()
+                    kwargs[name] = self.value(depth + 1)
                 else:
-                    plain.append(self._word(name, depth + 1))
+                    args.append(self._word(name, depth + 1))
             else:
-                plain.append(self.value(depth + 1))
-            self._separated(")")
-        self._take()
-        return plain, named
+                args.append(self.value(depth + 1))
+            self._expect_separator(")")
+        self._pop()
+        return args, kwargs
 
-    def _separated(self, closing: str) -> None:
-        if self._kind == "sign" and self._mark == closing:
+    def _expect_separator(self, closing: str) -> None:
+        if self._kind == "sign" and self._lexeme == closing:
             return
         self._expect(",")
 
     def _expect(self, sign: str) -> None:
-        if self._kind != "sign" or self._mark != sign:
-            raise LenientParseError(f"'{self._mark}' stands where '{sign}' should")
-        self._take()
+        if self._kind != "sign" or self._lexeme != sign:
+            raise LenientParseError(f"expected '{sign}', found '{self._lexeme}'")
+        self._pop()
 
-    def _take(self) -> tuple[str, str]:
-        taken = self._kind, self._mark
+    def _pop(self) -> tuple[str, str]:
+        current = self._kind, self._lexeme
         if not self._kind:
             raise LenientParseError("the text ends too early")
-        self.end = self._ends
-        self._next()
-        return taken
+        self.end = self._lexeme_end
+        self._advance()
+        return current
 
-    def _next(self) -> None:
-        self._kind, self._mark, self._ends = next(self._marks, ("", "", self._ends))
+    def _advance(self) -> None:
+        self._kind, self._lexeme, self._lexeme_end = next(self._lexemes, ("", "", self._lexeme_end))
 
 
-def _marks(text: str, start: int) -> Iterator[tuple[str, str, int]]:
-    """Kind, text and end of every mark; what is none ends the value, or spoils it."""
-    match = _MARK.match(text, start)
+def _lexemes(text: str, start: int) -> Iterator[tuple[str, str, int]]:
+    """Kind, text and end of every lexeme; stops at the first character that starts none."""
+    match = _LEXEME.match(text, start)
     while match is not None:
         kind = match.lastgroup or ""
         if kind != "space":
             yield kind, match.group(), match.end()
-        match = _MARK.match(text, match.end())
+        match = _LEXEME.match(text, match.end())
 
 
-def _text(mark: str) -> str:
-    body = mark.lstrip("bBuU")[1:-1]
+def _unquote(lexeme: str) -> str:
+    body = lexeme.lstrip("bBuU")[1:-1]
     if "\\" not in body:
         return body
-    return fix_surrogates_in_text(_ESCAPE.sub(_unescaped, body))
+    return fix_surrogates_in_text(_ESCAPE.sub(_unescape, body))
 
 
-def _unescaped(match: re.Match[str]) -> str:
+def _unescape(match: re.Match[str]) -> str:
     code = match[1] or match[2] or match[3]
     if code:
         number = int(code, 16)
         return chr(number) if number <= 0x10FFFF else "�"
-    return "" if match[4] else _ESCAPED.get(match[5], match[5])
+    return "" if match[4] else _ESCAPES.get(match[5], match[5])
 
 
-def _number(mark: str) -> int | float:
+def _number(lexeme: str) -> int | float:
     for base in (0, 10):
         with suppress(ValueError):
-            return int(mark, base)
+            return int(lexeme, base)
     try:
-        number = float(mark)
+        number = float(lexeme)
     except ValueError:
-        raise LenientParseError(f"'{mark}' is no number") from None
+        raise LenientParseError(f"'{lexeme}' is not a number") from None
     if number in (float("inf"), float("-inf")):
-        raise LenientParseError(f"'{mark}' is beyond the range of a double")
+        raise LenientParseError(f"'{lexeme}' is beyond the range of a double")
     return number
 
 
-def _made(name: str, plain: list[Json], named: JsonObject) -> Json:
-    """The value of `Name(…)`: a moment, a number, an object with members, or what it was made from."""
+def _construct(name: str, args: list[Json], kwargs: JsonObject) -> Json:
+    """The value of `Name(…)`: a date, a number, an object of keyword arguments, or the only argument."""
     kind = name.rpartition(".")[2]
-    if not kind[:1].isupper() and kind not in _MAKERS:
-        _refuse(name)
-    if kind in _MOMENTS and plain and all(isinstance(part, int) for part in plain):
-        return _moment(kind, plain, named.pop("tzinfo", None))
-    if named and not plain:
-        return named
-    if kind == "OrderedDict" and len(plain) == 1 and _are_pairs(plain[0]):
-        return {str(key): value for key, value in plain[0]}
-    if kind == "defaultdict" and len(plain) == len(("factory", "members")):
-        return plain[1]
-    if len(plain) != 1 or named:
-        _refuse(name)
-    if kind == "Decimal" and isinstance(plain[0], str):
-        return _number(plain[0]) if plain[0] not in _WORDS else None
-    return plain[0]
+    if not kind[:1].isupper() and kind not in _CONSTRUCTORS:
+        _reject(name)
+    if kind in _DATETIME_TYPES and args and all(isinstance(part, int) for part in args):
+        return _iso_datetime(kind, args, kwargs.pop("tzinfo", None))
+    if kwargs and not args:
+        return kwargs
+    match kind, args:
+        case "OrderedDict", [pairs] if _are_pairs(pairs):
+            return {str(key): value for key, value in pairs}
+        case "defaultdict", [_factory, members]:
+            return members
+        case "Decimal", [str(digits)] if not kwargs:
+            return _number(digits) if digits not in _LITERALS else None
+        case _, [value] if not kwargs:
+            return value
+        case _:
+            return _reject(name)
 
 
 def _are_pairs(value: Json) -> bool:
-    return isinstance(value, list) and all(isinstance(item, list) and len(item) == len("kv") for item in value)
+    return isinstance(value, list) and all(isinstance(item, list) and len(item) == 2 for item in value)
 
 
-def _moment(kind: str, parts: list[Json], zone: Json) -> str:
-    """A moment in ISO 8601; of its zones, those are known that are a distance from UTC."""
+def _iso_datetime(kind: str, parts: list[Json], zone: Json) -> str:
+    """A date or time in ISO 8601; only UTC and fixed offsets are supported as time zones."""
     try:
-        moment = _MOMENTS[kind](*parts).isoformat()
+        text = _DATETIME_TYPES[kind](*parts).isoformat()
         match zone:
             case None:
-                return moment
+                return text
             case "UTC" | {"key": "UTC"}:
-                return f"{moment}+00:00"
+                return f"{text}+00:00"
             case {"seconds": int(seconds)}:
                 days = int(zone.get("days", 0))
                 minutes = (days * 86_400 + seconds) // 60
-                return f"{moment}{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02}:{abs(minutes) % 60:02}"
+                return f"{text}{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02}:{abs(minutes) % 60:02}"
             case _:
-                return _refuse(kind)
+                return _reject(kind)
     except (ValueError, TypeError, OverflowError):
-        return _refuse(kind)
+        return _reject(kind)
 
 
-def _refuse(name: str) -> NoReturn:
+def _reject(name: str) -> NoReturn:
     raise LenientParseError(f"'{name}(…)' has no counterpart in JSON")
 
 
-_LEAD = r"(?:[-*\u2022][ \t]+|\d{1,7}[.)][ \t]+|data:[ \t]*|\x1e)?"
-_FIRST = re.compile(rf"^[ \t]*{_LEAD}(?=[{{\[])", re.MULTILINE)
-_BETWEEN = re.compile(rf"(?:[ \t\r,;]*\n(?:[ \t\r]*(?:-{{3,}}|,|;)?[ \t\r]*\n)*[ \t]*{_LEAD}|[ \t]*[,;\x1e]?[ \t]*)")
-_OPENING = ("{", "[")
-_MOST_WORDS = 600
-_FEW = 4
-_LONGEST_INTEGER = 4000
+_ITEM_PREFIX = r"(?:[-*\u2022][ \t]+|\d{1,7}[.)][ \t]+|data:[ \t]*|\x1e)?"
+_SEQUENCE_START = re.compile(rf"^[ \t]*{_ITEM_PREFIX}(?=[{{\[])", re.MULTILINE)
+_VALUE_SEPARATOR = re.compile(
+    rf"(?:[ \t\r,;]*\n(?:[ \t\r]*(?:-{{3,}}|,|;)?[ \t\r]*\n)*[ \t]*{_ITEM_PREFIX}|[ \t]*[,;\x1e]?[ \t]*)"
+)
+_OPENING_CHARS = ("{", "[")
+_MAX_SURROUNDING_CHARS = 600
+_MAX_MERGED_OBJECTS = 4
+_MAX_INTEGER_DIGITS = 4000
 
 
 @dataclass(frozen=True, slots=True)
 class ValueSequence:
-    """The values of a text, the words around them, and why what follows could not be read, if it could not."""
+    """The values of a text, the text around them, and why the rest could not be parsed, if so."""
 
     values: tuple[Json, ...]
-    words: str
+    surrounding: str
     flaw: str = ""
 
 
-def read_sequence(text: str) -> ValueSequence | None:
-    """Two values or more; None where the text is something else."""
-    first = _FIRST.search(text)
-    if first is None or first.start() > _MOST_WORDS:
+def parse_sequence(text: str) -> ValueSequence | None:
+    """Two or more values in a row; None if the text is something else."""
+    first = _SEQUENCE_START.search(text)
+    if first is None or first.start() > _MAX_SURROUNDING_CHARS:
         return None
-    values, end = _values(text, first.end())
+    values, end = _parse_values(text, first.end())
     if len(values) < 2 or not _are_data(values):
         return None
     rest = text[end:].strip(" \t\r\n,;\x1e")
-    words = f"{text[: first.start()].strip()}\n{rest}".strip()
-    if rest.startswith(_OPENING):
-        why = f"value {len(values) + 1}, at character {end} of {len(text)}, is cut or broken, near {rest[:60]!r}"
-        return ValueSequence(values, text[: first.start()].strip(), why)
-    is_beside = len(rest) <= _MOST_WORDS and _FIRST.search(rest) is None
-    return ValueSequence(values, words) if is_beside else None
+    surrounding = f"{text[: first.start()].strip()}\n{rest}".strip()
+    if rest.startswith(_OPENING_CHARS):
+        flaw = f"value {len(values) + 1}, at character {end} of {len(text)}, is cut or broken, near {rest[:60]!r}"
+        return ValueSequence(values, text[: first.start()].strip(), flaw)
+    is_brief = len(rest) <= _MAX_SURROUNDING_CHARS and _SEQUENCE_START.search(rest) is None
+    return ValueSequence(values, surrounding) if is_brief else None
 
 
-def value_at(text: str, start: int) -> tuple[Json, int]:
-    """The value that begins there, in any spelling, and where it ends. Raises ValueError or RecursionError."""
+def parse_value(text: str, start: int) -> tuple[Json, int]:
+    """The JSON or almost-JSON value at `start`, and its end. Raises ValueError or RecursionError."""
     try:
         value, end = _DECODER.raw_decode(text, start)
     except ValueError:
-        return read_nearly(text, start)
+        return parse_lenient(text, start)
     return (fix_surrogates(value) if text.find("\\u", start, end) >= 0 else value), end
 
 
-def integer(digits: str) -> int | str:
-    """The number; one of more digits than Python reads is kept as its digits."""
-    return int(digits) if len(digits) <= _LONGEST_INTEGER else digits
+def to_integer(digits: str) -> int | str:
+    """The integer; more digits than Python parses stay a string."""
+    return int(digits) if len(digits) <= _MAX_INTEGER_DIGITS else digits
 
 
-_DECODER = json.JSONDecoder(strict=False, parse_int=integer, parse_constant=lambda _: None)
+_DECODER = json.JSONDecoder(strict=False, parse_int=to_integer, parse_constant=lambda _: None)
 
 
-def together(values: Sequence[Json]) -> Json:
-    """One value of several: the members of objects that share none, the items of lists, else a list of the values.
+def combine_values(values: Sequence[Json]) -> Json:
+    """Several values as one: objects without common keys are merged, lists are concatenated, else a list of the values.
 
-    An object beside one list is what a page says of itself.
+    An object beside a single list is metadata about the list.
     """
     if len(values) == 1:
         return values[0]
     objects = [value for value in values if isinstance(value, dict)]
     lists = [value for value in values if isinstance(value, list)]
     if not lists:
-        return _merged(objects) if len(objects) <= _FEW and _are_apart(objects) else list(values)
+        return _merge(objects) if len(objects) <= _MAX_MERGED_OBJECTS and _are_disjoint(objects) else list(values)
     if not objects:
         is_rows = all(not isinstance(item, dict | list) for value in lists for item in value)
         return list(values) if is_rows else [item for value in lists for item in value]
-    if len(lists) == 1 and len(objects) <= _FEW and _are_apart(objects) and not any(map(_holds_list, objects)):
-        return {**_merged(objects), "items": lists[0]}
+    if (
+        len(lists) == 1
+        and len(objects) <= _MAX_MERGED_OBJECTS
+        and _are_disjoint(objects)
+        and not any(map(_has_list, objects))
+    ):
+        return {**_merge(objects), "items": lists[0]}
     return list(values)
 
 
-def _values(text: str, start: int) -> tuple[tuple[Json, ...], int]:
-    """The values from there on, and where the last of them ends."""
+def _parse_values(text: str, start: int) -> tuple[tuple[Json, ...], int]:
+    """The values from `start` on, and the end of the last one."""
     values: list[Json] = []
     end = start
-    while text.startswith(_OPENING, start):
+    while text.startswith(_OPENING_CHARS, start):
         try:
-            value, end = value_at(text, start)
+            value, end = parse_value(text, start)
         except (ValueError, RecursionError):
             break
         values.append(value)
-        between = _BETWEEN.match(text, end)
+        between = _VALUE_SEPARATOR.match(text, end)
         start = between.end() if between is not None else end
     return tuple(values), end
 
 
 def _are_data(values: Sequence[Json]) -> bool:
-    """Whether the values are data, and not marks such as `[1]` in a sentence."""
+    """Whether the values are data, and not reference marks such as `[1]` in a sentence."""
     return any(
         bool(value) if isinstance(value, dict) else isinstance(value, list) and len(value) > 1 for value in values
     )
 
 
-def _are_apart(objects: Sequence[JsonObject]) -> bool:
+def _are_disjoint(objects: Sequence[JsonObject]) -> bool:
     return all(not one.keys() & other.keys() for one, other in combinations(objects, 2))
 
 
-def _merged(objects: Sequence[JsonObject]) -> JsonObject:
+def _merge(objects: Sequence[JsonObject]) -> JsonObject:
     return {name: value for one in objects for name, value in one.items()}
 
 
-def _holds_list(value: JsonObject) -> bool:
+def _has_list(value: JsonObject) -> bool:
     return any(isinstance(inner, list) for inner in value.values())

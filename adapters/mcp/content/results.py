@@ -1,9 +1,8 @@
-"""From the raw result of an MCP request to a payload: everything that the server sent, in one value.
+"""From the raw result of an MCP request to a payload: everything that the server sent, as one value.
 
-Knows the shapes in which servers return data: structured content; text blocks that hold data, one or one for each
-record; resources inside the result, links to others, images. Knows neither session nor SDK: a result that breaks the
-schema is read as far as it goes. Bytes are named and never inlined. Markers beside the data (`nextCursor`, `total`)
-stay beside it, in the result itself, its `_meta`, or the words around the data.
+Data may be structured content; text blocks, one or one per record; embedded resources; links and images. A result that
+violates the schema is parsed as far as possible. Binary data is described, not inlined. Pagination metadata
+(`nextCursor`, `total`) in the result, its `_meta`, or the text around the data is kept beside the data.
 """
 
 import base64
@@ -14,180 +13,182 @@ from dataclasses import dataclass
 import orjson
 
 from adapters.base import Json, JsonObject
-from adapters.mcp.content.lenient_json import together
+from adapters.mcp.content.lenient_json import combine_values
 from adapters.mcp.content.prose_signals import (
-    complaint_beside,
-    complaint_in,
-    facts_in,
-    going_on,
-    going_on_in,
-    is_cut_short,
+    error_message_in,
+    is_truncated,
+    metadata_in,
+    paging_metadata,
+    paging_metadata_in,
+    partial_error_in,
 )
-from adapters.mcp.content.text_data import TextContent, read_alone, read_text, unwrapped
-from adapters.mcp.content.text_tables import is_head_alone
+from adapters.mcp.content.text_data import TextContent, parse_text, parse_whole_text, unwrap
+from adapters.mcp.content.text_tables import is_header_only
 from adapters.pagination.read.text_signals import says_nothing
 
-_OWN = frozenset(
+_PROTOCOL_MEMBERS = frozenset(
     {"content", "structuredContent", "structured_content", "isError", "is_error", "_meta", "resultType", "ttlMs",
      "cacheScope", "contents"}
 )  # fmt: skip
-_HOLDING = frozenset({"content", "contents", "structuredContent", "structured_content"})
-_RESERVED = ("io.modelcontextprotocol/", "modelcontextprotocol.io/", "mcp.dev/", "runax/")
-_OF_PAGING = re.compile("next|cursor|more|total|page|token|offset|count|last", re.IGNORECASE)
-_TEXTUAL = re.compile(r"text/(?!html)|application/(?:[\w.-]+\+)?(?:json|x-ndjson|ndjson|jsonl)\b", re.IGNORECASE)
-_SOLE = frozenset({"result", "content"})
-_BYTES = ("data", "blob")
-_MOST_FLAWS = 3
+_CONTENT_MEMBERS = frozenset({"content", "contents", "structuredContent", "structured_content"})
+_RESERVED_PREFIXES = ("io.modelcontextprotocol/", "modelcontextprotocol.io/", "mcp.dev/", "runax/")
+_PAGING_NAME = re.compile("next|cursor|more|total|page|token|offset|count|last", re.IGNORECASE)
+_TEXT_MIME_TYPE = re.compile(r"text/(?!html)|application/(?:[\w.-]+\+)?(?:json|x-ndjson|ndjson|jsonl)\b", re.IGNORECASE)
+_GENERIC_WRAPPERS = frozenset({"result", "content"})
+_BINARY_MEMBERS = ("data", "blob")
+_MAX_FLAWS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedResult:
-    """A payload, its size in bytes as it came, and what is odd about it as pairs of code and text.
+    """A payload, its size in bytes as received, and warnings as pairs of code and text.
 
-    `flaw` says why a part of it could not be read.
+    `flaw` says why a part of it could not be parsed.
     """
 
     payload: Json
     n_bytes: int = 0
-    oddities: tuple[tuple[str, str], ...] = ()
+    warnings: tuple[tuple[str, str], ...] = ()
     flaw: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class _ResultBlocks:
-    """The blocks of a result: what their texts hold, and what can be said about those without text."""
+    """The blocks of a result: the content of text blocks, and descriptions of all others."""
 
     contents: tuple[TextContent, ...]
-    others: tuple[JsonObject, ...]
+    attachments: tuple[JsonObject, ...]
 
 
-def read_result(raw: Mapping[str, Json], *, is_paged: bool = False) -> ParsedResult:
-    """The data of a result; None where it holds nothing.
+def parse_result(raw: Mapping[str, Json], *, is_paged: bool = False) -> ParsedResult:
+    """The data of a result; None if it has none.
 
-    A text without data is a page too where the tool pages, and what it says of the next one is heard; it is a part
-    where it says so at its begin or end.
+    A text without data is a page if the tool paginates, and may state where the next page is. It is incomplete if its
+    first or last line says so.
     """
-    raw = _without_echo(_opened(raw))
-    texts, parts = _sorted(_blocks(raw))
-    structured = _structure(raw)
+    raw = _drop_duplicate_structure(_unwrap_nested_result(raw))
+    texts, blocks = _read_blocks(_blocks(raw))
+    structured = _structured_content(raw)
     has_structure = structured is not None and not (structured in ({}, []) and texts)
-    said = _data(parts.contents)
-    if has_structure and _n_records(said) > _n_records(structured):
+    text_data = _combine_data(blocks.contents)
+    if has_structure and _count_records(text_data) > _count_records(structured):
         structured, has_structure = None, False
-        raw = {**_told(raw), **raw}
-    data = structured if has_structure else said
-    if is_paged and isinstance(data, str) and is_head_alone(data):
+        raw = {**_scalar_members(raw), **raw}
+    data = structured if has_structure else text_data
+    if is_paged and isinstance(data, str) and is_header_only(data):
         data = []
-    words = "" if has_structure else _words(parts.contents)
-    if data is None and not parts.others and not _has_content(raw):
-        data = {name: value for name, value in raw.items() if name not in _OWN} or None
+    surrounding = "" if has_structure else _surrounding_text(blocks.contents)
+    if data is None and not blocks.attachments and not _has_content(raw):
+        data = {name: value for name, value in raw.items() if name not in _PROTOCOL_MEMBERS} or None
         return ParsedResult(data, _size(data))
-    markers = _markers(raw, parts.contents) if not has_structure else _beside(raw, parts.contents, data)
-    if isinstance(data, str) and (is_paged or is_cut_short(data)):
-        markers = going_on_in(data) | ({"has_more": True} if is_cut_short(data) else {}) | markers
-    payload = _joined(data, words, markers, parts.others)
+    markers = _markers(raw, blocks.contents) if not has_structure else _structured_markers(raw, blocks.contents, data)
+    if isinstance(data, str) and (is_paged or is_truncated(data)):
+        markers = paging_metadata_in(data) | ({"has_more": True} if is_truncated(data) else {}) | markers
+    payload = _assemble(data, surrounding, markers, blocks.attachments)
     n_bytes = sum(len(text.encode("utf-8", "replace")) for text in texts)
-    flaw = "; ".join(filter(None, ("" if has_structure else _flaws(parts), complaint_beside(payload))))
+    flaw = "; ".join(filter(None, ("" if has_structure else _flaws(blocks), partial_error_in(payload))))
     return ParsedResult(
-        payload, n_bytes or _size(payload), tuple(_oddities(parts, flaw, has_structure=has_structure)), flaw
+        payload, n_bytes or _size(payload), tuple(_warnings(blocks, flaw, has_structure=has_structure)), flaw
     )
 
 
-def texts_of(raw: Mapping[str, Json]) -> list[str]:
-    """The text of every block that has any, resources inside the result included."""
-    return _sorted(_blocks(raw), is_read=False)[0]
+def result_texts(raw: Mapping[str, Json]) -> list[str]:
+    """The text of every block that has one, including embedded resources."""
+    return _read_blocks(_blocks(raw), is_read=False)[0]
 
 
 def is_error(raw: Mapping[str, Json]) -> bool:
-    """Whether the server says that the tool failed."""
+    """Whether the server reports that the tool failed (`isError`)."""
     return raw.get("isError", raw.get("is_error")) in (True, "true", "True")
 
 
-def told_failure(raw: Mapping[str, Json]) -> str:
-    """The message of a failure that the server gives as if it were the result; empty where the result is none."""
-    raw = _opened(raw)
+def error_in_result(raw: Mapping[str, Json]) -> str:
+    """The error message of a result that reports a failure, with or without `isError`; empty for data."""
+    raw = _unwrap_nested_result(raw)
     if is_error(raw):
-        return "\n".join(texts_of(raw)) or str(_structure(raw) or "")
-    structured = _structure(raw)
+        return "\n".join(result_texts(raw)) or str(_structured_content(raw) or "")
+    structured = _structured_content(raw)
     if structured not in (None, {}, []):
-        return complaint_in(structured)
-    texts = texts_of(raw)
+        return error_message_in(structured)
+    texts = result_texts(raw)
     if len(texts) != 1 or len(_blocks(raw)) != 1:
         return ""
-    return complaint_in(read_text(texts[0]).value)
+    return error_message_in(parse_text(texts[0]).value)
 
 
-def asks_for_input(raw: Mapping[str, Json]) -> bool:
-    """Whether the server wants something from a person or a model before it answers (`resultType`, 2026-07-28)."""
+def needs_input(raw: Mapping[str, Json]) -> bool:
+    """Whether the server needs input from the client before it answers (`resultType`, 2026-07-28)."""
     return raw.get("resultType") == "input_required"
 
 
-def is_put_off(raw: Mapping[str, Json]) -> bool:
-    """Whether the server began a task and gives its name in place of the result."""
+def is_deferred_task(raw: Mapping[str, Json]) -> bool:
+    """Whether the server started a task and returned its id in place of the result."""
     return raw.get("resultType") == "task" or (isinstance(raw.get("task"), dict) and not _has_content(raw))
 
 
-def is_void(raw: Mapping[str, Json]) -> bool:
-    """Whether a result holds nothing, not even content that is empty: nobody says that there is no data."""
-    return all(value is None or name in _OWN - _HOLDING for name, value in raw.items())
+def is_empty_result(raw: Mapping[str, Json]) -> bool:
+    """Whether a result has no content member at all; `content: []` is not empty in this sense."""
+    return all(value is None or name in _PROTOCOL_MEMBERS - _CONTENT_MEMBERS for name, value in raw.items())
 
 
-def _opened(raw: Mapping[str, Json]) -> Mapping[str, Json]:
-    """The result that another server gave, where the one text of this result is all of that one."""
-    texts = texts_of(raw) if _structure(raw) is None else []
+def _unwrap_nested_result(raw: Mapping[str, Json]) -> Mapping[str, Json]:
+    """The result of another MCP server, if it is the only text of this result."""
+    texts = result_texts(raw) if _structured_content(raw) is None else []
     if len(texts) != 1 or not texts[0].lstrip().startswith("{") or '"content"' not in texts[0]:
         return raw
     try:
         inner = orjson.loads(texts[0])
     except orjson.JSONDecodeError:
         return raw
-    blocks = inner.get("content") if isinstance(inner, dict) and inner.keys() <= _OWN else None
+    blocks = inner.get("content") if isinstance(inner, dict) and inner.keys() <= _PROTOCOL_MEMBERS else None
     is_result = isinstance(blocks, list) and all(isinstance(block, dict) and "type" in block for block in blocks)
     return inner if is_result and blocks else raw
 
 
-def _without_echo(raw: Mapping[str, Json]) -> Mapping[str, Json]:
-    """The result without structured content that only says its text once more, or as that text where it has none.
+def _drop_duplicate_structure(raw: Mapping[str, Json]) -> Mapping[str, Json]:
+    """The result without structured content that repeats its text; without text, that text becomes the content.
 
-    Frameworks wrap every text that a tool returns once more, as `{"result": "…"}`; to them that is structure.
+    Frameworks wrap every returned string as `{"result": "…"}` and declare it as structured content.
     """
     structured = raw.get("structuredContent", raw.get("structured_content"))
-    if isinstance(structured, dict) and len(structured) == 1 and not _SOLE.isdisjoint(structured):
+    if isinstance(structured, dict) and len(structured) == 1 and not _GENERIC_WRAPPERS.isdisjoint(structured):
         (structured,) = structured.values()
     if not isinstance(structured, str):
         return raw
     rest = {name: value for name, value in raw.items() if name not in ("structuredContent", "structured_content")}
-    texts = [text.strip() for text in texts_of(raw)]
+    texts = [text.strip() for text in result_texts(raw)]
     if structured.strip() in (*texts, "\n".join(texts)):
         return rest
     return raw if texts else {**rest, "content": [*_blocks(raw), {"type": "text", "text": structured}]}
 
 
-def _structure(raw: Mapping[str, Json]) -> Json:
-    """The structured content, unwrapped; a text that holds data as that data."""
+def _structured_content(raw: Mapping[str, Json]) -> Json:
+    """The structured content, unwrapped; a string that contains data is parsed."""
     structured = raw.get("structuredContent", raw.get("structured_content"))
-    return read_text(structured).value if isinstance(structured, str) else unwrapped(structured)
+    return parse_text(structured).value if isinstance(structured, str) else unwrap(structured)
 
 
-def _n_records(value: Json, depth: int = 3) -> int:
-    """How many records a value may hold: the longest list in it, or one for an object."""
+def _count_records(value: Json, depth: int = 3) -> int:
+    """How many records a value may hold: the length of the longest list in it, or 1 for an object."""
     if isinstance(value, list):
         return len(value)
     if not isinstance(value, dict) or not value:
         return 0
-    inner = max((_n_records(part, depth - 1) for part in value.values()), default=0) if depth else 0
+    inner = max((_count_records(part, depth - 1) for part in value.values()), default=0) if depth else 0
     return inner if inner or any(isinstance(part, list) for part in value.values()) else 1
 
 
-def _told(raw: Mapping[str, Json]) -> JsonObject:
-    """What structured content says of the data, where the data itself is in the text: figures and marks."""
-    structured = _structure(raw)
-    told = structured.items() if isinstance(structured, dict) else ()
-    return {name: value for name, value in told if not isinstance(value, dict | list) and name not in _OWN}
+def _scalar_members(raw: Mapping[str, Json]) -> JsonObject:
+    """Scalar members of structured content, such as totals, when the data itself is in the text."""
+    structured = _structured_content(raw)
+    members = structured.items() if isinstance(structured, dict) else ()
+    return {
+        name: value for name, value in members if not isinstance(value, dict | list) and name not in _PROTOCOL_MEMBERS
+    }
 
 
 def _has_content(raw: Mapping[str, Json]) -> bool:
-    return not _HOLDING.isdisjoint(raw)
+    return not _CONTENT_MEMBERS.isdisjoint(raw)
 
 
 def _blocks(raw: Mapping[str, Json]) -> list[Json]:
@@ -197,36 +198,36 @@ def _blocks(raw: Mapping[str, Json]) -> list[Json]:
     return content if isinstance(content, list) else [content]
 
 
-def _sorted(blocks: Sequence[Json], *, is_read: bool = True) -> tuple[list[str], _ResultBlocks]:
+def _read_blocks(blocks: Sequence[Json], *, is_read: bool = True) -> tuple[list[str], _ResultBlocks]:
     texts: list[str] = []
     contents: list[TextContent] = []
-    others: list[JsonObject] = []
+    attachments: list[JsonObject] = []
     for block in blocks:
-        inner = _inner(block)
+        inner = _block_value(block)
         if isinstance(inner, str):
             texts.append(inner)
-            contents.append(read_text(inner) if is_read else TextContent(inner))
-        elif isinstance(block, dict) and inner is block and _is_described(block):
-            others.append(_described(block))
+            contents.append(parse_text(inner) if is_read else TextContent(inner))
+        elif isinstance(block, dict) and inner is block and _is_attachment(block):
+            attachments.append(_describe_attachment(block))
         else:
             contents.append(TextContent(inner))
-    is_text = is_read and not others and all(isinstance(content.value, str) for content in contents)
-    whole = (read_alone("\n".join(texts)),) if is_text and texts else ()
+    is_text = is_read and not attachments and all(isinstance(content.value, str) for content in contents)
+    whole = (parse_whole_text("\n".join(texts)),) if is_text and texts else ()
     if whole and whole[0].is_data:
         return texts, _ResultBlocks(whole, ())
-    return texts, _ResultBlocks(_cut_by_length(texts) or tuple(contents), tuple(others))
+    return texts, _ResultBlocks(_join_split_text(texts) or tuple(contents), tuple(attachments))
 
 
-def _cut_by_length(texts: Sequence[str]) -> tuple[TextContent, ...]:
-    """The one value that is spread over all texts, cut where a block was full; empty where there is none."""
-    if len(texts) < 2 or not read_text(texts[0]).flaw:
+def _join_split_text(texts: Sequence[str]) -> tuple[TextContent, ...]:
+    """The value that is split over all texts; empty if there is none."""
+    if len(texts) < 2 or not parse_text(texts[0]).flaw:
         return ()
-    joined = read_text("".join(texts))
-    return (joined,) if joined.is_data and not joined.words else ()
+    joined = parse_text("".join(texts))
+    return (joined,) if joined.is_data and not joined.surrounding else ()
 
 
-def _inner(block: Json) -> Json:
-    """The text of a block, or the value that an unusual one holds in its place."""
+def _block_value(block: Json) -> Json:
+    """The text of a block, or the value that an unusual block holds instead."""
     if not isinstance(block, dict):
         return block
     resource = block.get("resource")
@@ -234,14 +235,14 @@ def _inner(block: Json) -> Json:
     for name in ("text", "json", "value"):
         if holder.get(name) is not None:
             return holder[name]
-    text = _decoded(holder)
+    text = _decode_blob(holder)
     return block if text is None else text
 
 
-def _decoded(holder: JsonObject) -> str | None:
-    """The text that is written as bytes, where its type says that it is one."""
+def _decode_blob(holder: JsonObject) -> str | None:
+    """The text of a blob whose MIME type is textual."""
     blob, kind = holder.get("blob"), holder.get("mimeType")
-    if not isinstance(blob, str) or not isinstance(kind, str) or _TEXTUAL.match(kind) is None:
+    if not isinstance(blob, str) or not isinstance(kind, str) or _TEXT_MIME_TYPE.match(kind) is None:
         return None
     try:
         return base64.b64decode(blob, validate=True).decode("utf-8-sig")
@@ -249,42 +250,42 @@ def _decoded(holder: JsonObject) -> str | None:
         return None
 
 
-def _is_described(block: JsonObject) -> bool:
-    """Whether a block says of itself what it is, or holds bytes; any other one is data."""
-    return "type" in block or any(isinstance(block.get(name), str) for name in _BYTES)
+def _is_attachment(block: JsonObject) -> bool:
+    """Whether a block states its type or holds binary data; other blocks are data."""
+    return "type" in block or any(isinstance(block.get(name), str) for name in _BINARY_MEMBERS)
 
 
-def _described(block: JsonObject) -> JsonObject:
-    """A block without its bytes: their number stands for them."""
+def _describe_attachment(block: JsonObject) -> JsonObject:
+    """A block with the size of its binary data in place of the data."""
     resource = block.get("resource")
     flat = {**block, **resource} if isinstance(resource, dict) else dict(block)
     flat.pop("resource", None)
-    described = {name: value for name, value in flat.items() if name not in (*_BYTES, "_meta", "annotations")}
-    encoded = next((flat[name] for name in _BYTES if isinstance(flat.get(name), str)), None)
+    described = {name: value for name, value in flat.items() if name not in (*_BINARY_MEMBERS, "_meta", "annotations")}
+    encoded = next((flat[name] for name in _BINARY_MEMBERS if isinstance(flat.get(name), str)), None)
     if encoded is not None:
         described["n_bytes"] = len(encoded) * 3 // 4 - encoded[-2:].count("=")
     return described
 
 
-def _data(contents: Sequence[TextContent]) -> Json:
-    """The data that the texts hold: one value, or a record for each of them; else one text."""
+def _combine_data(contents: Sequence[TextContent]) -> Json:
+    """The data of the texts: one value, or one record per text; else the joined text."""
     values = [content.value for content in contents if not isinstance(content.value, str)]
     if not values:
         texts = [content.value for content in contents]
         return "\n".join(texts) if texts else None
     if len(values) == 1:
         return values[0]
-    return _pages(values) if all(map(_is_page, values)) else together(values)
+    return _merge_pages(values) if all(map(_is_page, values)) else combine_values(values)
 
 
 def _is_page(value: Json) -> bool:
-    """Whether an object is a page: one list of objects in it, and nothing else of any length."""
+    """Whether an object is a page: it has exactly one list, and that is a list of objects."""
     lists = [inner for inner in value.values() if isinstance(inner, list)] if isinstance(value, dict) else []
     return len(lists) == 1 and bool(lists[0]) and all(isinstance(item, dict) for item in lists[0])
 
 
-def _pages(values: Sequence[Json]) -> Json:
-    """Pages of one list as one page: what the last of them says of going on holds for all."""
+def _merge_pages(values: Sequence[Json]) -> Json:
+    """Pages of the same list as one page, with the metadata of the last one."""
     pages = [value for value in values if isinstance(value, dict)]
     names = {name for page in pages for name, inner in page.items() if isinstance(inner, list)}
     if len(names) != 1 or any(_has_identity(page) for page in pages):
@@ -294,82 +295,86 @@ def _pages(values: Sequence[Json]) -> Json:
 
 
 def _has_identity(page: JsonObject) -> bool:
-    """Whether an object is a record that holds a list, and no page: it has a name or an id of its own."""
+    """Whether an object is a record with a list, not a page: it has a name or an id of its own."""
     return any(name in page for name in ("id", "name", "key", "title", "uuid", "uri"))
 
 
-def _words(contents: Sequence[TextContent]) -> str:
-    """What stands around the data; nothing where the words are the data."""
+def _surrounding_text(contents: Sequence[TextContent]) -> str:
+    """The text around the data; empty if the text is the data."""
     if not any(content.is_data for content in contents):
         return ""
-    around = (content.words if content.is_data else content.value for content in contents)
-    return "\n".join(words for words in around if isinstance(words, str) and words.strip())
+    texts = (content.surrounding if content.is_data else content.value for content in contents)
+    return "\n".join(text for text in texts if isinstance(text, str) and text.strip())
 
 
 def _markers(raw: Mapping[str, Json], contents: Sequence[TextContent]) -> JsonObject:
-    """Members beside the data that the protocol does not know, and facts in the words around it."""
-    said = {name: value for content in contents if content.is_data for name, value in content.facts.items()}
+    """Members beside the data that MCP does not define, and metadata in the text around the data."""
+    markers = {name: value for content in contents if content.is_data for name, value in content.metadata.items()}
     if any(content.is_data for content in contents):
-        said |= facts_in(_loose(contents), n_records=_n_records(_data(contents)))
-    return {**said, **_unknown(raw)}
+        markers |= metadata_in(_plain_text(contents), n_records=_count_records(_combine_data(contents)))
+    return {**markers, **_extra_members(raw)}
 
 
-def _beside(raw: Mapping[str, Json], contents: Sequence[TextContent], data: Json) -> JsonObject:
-    """The same beside structured content: of the words, which tell it once more, only what they say of going on."""
-    told = going_on_in(_loose(contents), n_records=_n_records(data)) if isinstance(data, dict | list) else {}
-    told = going_on(content.facts for content in contents) | told
-    known = data if isinstance(data, dict) else {}
-    return {**{name: value for name, value in told.items() if name not in known}, **_unknown(raw)}
+def _structured_markers(raw: Mapping[str, Json], contents: Sequence[TextContent], data: Json) -> JsonObject:
+    """The same beside structured content; from the text, only what it says about further pages."""
+    markers = (
+        paging_metadata_in(_plain_text(contents), n_records=_count_records(data))
+        if isinstance(data, dict | list)
+        else {}
+    )
+    markers = paging_metadata(content.metadata for content in contents) | markers
+    members = data if isinstance(data, dict) else {}
+    return {**{name: value for name, value in markers.items() if name not in members}, **_extra_members(raw)}
 
 
-def _loose(contents: Sequence[TextContent]) -> str:
+def _plain_text(contents: Sequence[TextContent]) -> str:
     return "\n".join(content.value for content in contents if isinstance(content.value, str))
 
 
-def _unknown(raw: Mapping[str, Json]) -> JsonObject:
-    """Members of the result that the protocol does not know, those in `_meta` without the owner of their name."""
+def _extra_members(raw: Mapping[str, Json]) -> JsonObject:
+    """Members of the result that MCP does not define; those in `_meta` without their prefix."""
     meta = raw.get("_meta")
-    beside = {name: value for name, value in raw.items() if name not in _OWN and value is not None}
+    beside = {name: value for name, value in raw.items() if name not in _PROTOCOL_MEMBERS and value is not None}
     named = meta.items() if isinstance(meta, dict) else ()
-    own = {name.rpartition("/")[2]: value for name, value in named if _is_told(name, value)}
+    own = {name.rpartition("/")[2]: value for name, value in named if _is_data_metadata(name, value)}
     return {**({"_meta": own} if own else {}), **beside}
 
 
-def _is_told(name: str, value: Json) -> bool:
-    """Whether a member of `_meta` may tell of the data; what is between frameworks does not."""
-    is_of_paging = not isinstance(value, dict) or any(_OF_PAGING.search(inner) for inner in value)
-    return is_of_paging and not name.startswith(_RESERVED)
+def _is_data_metadata(name: str, value: Json) -> bool:
+    """Whether a member of `_meta` may describe the data; members used between frameworks do not."""
+    is_of_paging = not isinstance(value, dict) or any(_PAGING_NAME.search(inner) for inner in value)
+    return is_of_paging and not name.startswith(_RESERVED_PREFIXES)
 
 
-def _joined(data: Json, words: str, markers: JsonObject, others: Sequence[JsonObject]) -> Json:
-    """One value of data and what is around it; the data alone where there is nothing around.
+def _assemble(data: Json, surrounding: str, markers: JsonObject, attachments: Sequence[JsonObject]) -> Json:
+    """The data together with the text, markers and attachments around it; the data alone if there are none.
 
-    One object beside markers is a page of one record: a cursor must not become a part of it.
+    One object beside markers is a page of one record, so that the cursor does not become part of the record.
     """
-    if data is None or (others and isinstance(data, str)):
-        words, data, others = (data or words), list(others) or None, ()
-    around: JsonObject = {**({"message": words} if words else {}), **markers}
-    if others:
-        around["attachments"] = list(others)
-    if not around or (data is None and not markers):
+    if data is None or (attachments and isinstance(data, str)):
+        surrounding, data, attachments = (data or surrounding), list(attachments) or None, ()
+    extra: JsonObject = {**({"message": surrounding} if surrounding else {}), **markers}
+    if attachments:
+        extra["attachments"] = list(attachments)
+    if not extra or (data is None and not markers):
         return data
     is_record = bool(markers) and isinstance(data, dict) and not any(isinstance(v, list) for v in data.values())
     if isinstance(data, dict) and not is_record:
-        return {**around, **data}
+        return {**extra, **data}
     is_none = data is None or (isinstance(data, str) and says_nothing(data))
-    return {**around, "items": data if isinstance(data, list) else [] if is_none else [data]}
+    return {**extra, "items": data if isinstance(data, list) else [] if is_none else [data]}
 
 
-def _flaws(parts: _ResultBlocks) -> str:
-    return "; ".join([content.flaw for content in parts.contents if content.flaw][:_MOST_FLAWS])
+def _flaws(blocks: _ResultBlocks) -> str:
+    return "; ".join([content.flaw for content in blocks.contents if content.flaw][:_MAX_FLAWS])
 
 
-def _oddities(parts: _ResultBlocks, flaw: str, *, has_structure: bool) -> Iterator[tuple[str, str]]:
-    if parts.others and not has_structure:
-        kinds = ", ".join(sorted({str(block.get("type")) for block in parts.others}))
-        yield "content_not_text", f"returned content that is no text ({kinds}): it is named and not inlined"
+def _warnings(blocks: _ResultBlocks, flaw: str, *, has_structure: bool) -> Iterator[tuple[str, str]]:
+    if blocks.attachments and not has_structure:
+        kinds = ", ".join(sorted({str(block.get("type")) for block in blocks.attachments}))
+        yield "content_not_text", f"returned non-text content ({kinds}); it is described but not inlined"
     if flaw:
-        yield "text_not_json", f"returned text that looks like data and could not be read: {flaw}"
+        yield "text_not_json", f"returned text that looks like data but could not be parsed: {flaw}"
 
 
 def _size(value: Json) -> int:

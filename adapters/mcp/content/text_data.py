@@ -1,8 +1,7 @@
-"""From the text of a tool's result to the data in it.
+"""Finds the data in the text of a tool result: JSON, NDJSON, Python reprs, fenced blocks, JSON in JSON strings, tables.
 
-Knows how tools print data: JSON, lines of JSON, Python, a fenced block, JSON after some words, JSON inside the text of
-JSON, tables. Knows no wire. Words beside the data are kept beside it; text without data stays text; data that ends too
-early is text too, and is told by a reason.
+Text around the data is kept beside it; text without data stays text. Truncated data stays text too, and `flaw` says
+why.
 """
 
 import json
@@ -14,89 +13,96 @@ import orjson
 
 from adapters.base import Json, JsonObject
 from adapters.json_text import fix_surrogates
-from adapters.mcp.content.lenient_json import LenientParseError, integer, read_nearly, read_sequence, together, value_at
-from adapters.mcp.content.prose_signals import facts_in
+from adapters.mcp.content.lenient_json import (
+    LenientParseError,
+    combine_values,
+    parse_lenient,
+    parse_sequence,
+    parse_value,
+    to_integer,
+)
+from adapters.mcp.content.prose_signals import metadata_in
 from adapters.mcp.content.text_tables import (
     TextTable,
-    read_heading,
-    read_items,
-    read_listing,
-    read_sections,
-    read_table,
-    read_yaml,
+    parse_empty_heading,
+    parse_list,
+    parse_list_items,
+    parse_sections,
+    parse_table,
+    parse_yaml,
 )
 
-_OPENING = ("{", "[", "(")
+_OPENING_CHARS = ("{", "[", "(")
 _FENCES = ("```", "~~~")
-_MOST_FENCES = 2000
-_BLANKS = " \t\r\n\f\v\ufeff\u200b\u00a0"
-_GAP = re.compile(r"^[ \t]*\.{2,}(?:[ \t|]+\.{2,})+[ \t|]*$", re.MULTILINE)
-_LEFT_OUT = "it is a table in which rows are left out, and dots stand for them"
-_NAMES_OF_TABLES = frozenset({"csv", "tsv", "psv", "table"})
+_MAX_FENCES = 2000
+_WHITESPACE = " \t\r\n\f\v\ufeff\u200b\u00a0"
+_ELLIPSIS_ROW = re.compile(r"^[ \t]*\.{2,}(?:[ \t|]+\.{2,})+[ \t|]*$", re.MULTILINE)
+_ROWS_OMITTED = "the table omits rows ('...')"
+_TABLE_LANGUAGES = frozenset({"csv", "tsv", "psv", "table"})
 _FENCE = re.compile(
     r"^[ \t]*(```+|~~~+)[ \t]*([\w+-]*)[ \t]*(?:\r?\n|(?=[{\[]))(.*?)(?:^[ \t]*|(?<=[}\]]))\1[ \t]*\r?$",
     re.DOTALL | re.MULTILINE,
 )
-_STARTS = re.compile(r"(?:^[ \t]*|(?<=:)[ \t]+)(?=\{\s*[\"'\w$}]|\[\s*[\[{(\"'])", re.MULTILINE)
+_VALUE_START = re.compile(r"(?:^[ \t]*|(?<=:)[ \t]+)(?=\{\s*[\"'\w$}]|\[\s*[\[{(\"'])", re.MULTILINE)
 _LABEL = re.compile(r"\[[A-Za-z][A-Za-z ]*\]")
 _WRAPPERS = frozenset({"result", "content", "text", "data", "output", "response", "body", "items", "results"})
-_SOLE = frozenset({"result", "content"})
-"""Names under which servers put a whole text; any other name may be the name of a fact."""
-_MOST_WORDS = 600
-_FIRST_SPOILED = 60
+_GENERIC_WRAPPERS = frozenset({"result", "content"})
+"""Names under which servers return the whole text; any other name may be the name of a value."""
+_MAX_SURROUNDING_CHARS = 600
+_EXCERPT_CHARS = 60
 
 
 @dataclass(frozen=True, slots=True)
 class TextContent:
-    """What a text holds: `value` (the text itself where it holds no data), and the words and facts around it.
+    """The content of a text: `value` (the text itself if it contains no data), and the text and metadata around it.
 
-    `flaw` says why text that looks like data could not be read as such.
+    `flaw` says why text that looks like data could not be parsed.
     """
 
     value: Json
-    words: str = ""
-    facts: JsonObject = field(default_factory=dict)
+    surrounding: str = ""
+    metadata: JsonObject = field(default_factory=dict)
     flaw: str = ""
 
     @property
     def is_data(self) -> bool:
-        """Whether the value was read from the text, and is not the text."""
+        """Whether the value was parsed from the text, and is not the text itself."""
         return isinstance(self.value, dict | list)
 
 
-def read_text(text: str) -> TextContent:
-    """The object or list that a text holds, else the text."""
-    bare = text.strip(_BLANKS)
-    if (fenced := _fenced(bare)) is not None:
-        return fenced
-    if any(sign in bare for sign in _OPENING):
-        if (inner := _text_in_json(bare)) is not None:
-            again = read_text(inner)
+def parse_text(text: str) -> TextContent:
+    """The object or list in a text, else the text."""
+    stripped = text.strip(_WHITESPACE)
+    if (content := _parse_fenced(stripped)) is not None:
+        return content
+    if any(sign in stripped for sign in _OPENING_CHARS):
+        if (inner := _decode_json_string(stripped)) is not None:
+            again = parse_text(inner)
             return again if again.is_data else TextContent(text)
-        if bare.startswith(_OPENING) and (value := _value(bare)) is not None:
-            return TextContent(unwrapped(value))
-        for read in (_lines, _sequence, _after_words):
-            content = read(bare)
+        if stripped.startswith(_OPENING_CHARS) and (value := _parse_container(stripped)) is not None:
+            return TextContent(unwrap(value))
+        for parse in (_parse_ndjson, _parse_value_sequence, _parse_embedded):
+            content = parse(stripped)
             if content is not None:
                 return content
-        if flaw := _flaw(bare):
+        if flaw := _syntax_error(stripped):
             return TextContent(text, flaw=flaw)
-    return _tabled(bare) or TextContent(text, flaw=_LEFT_OUT if _GAP.search(bare) else "")
+    return _parse_tabular(stripped) or TextContent(text, flaw=_ROWS_OMITTED if _ELLIPSIS_ROW.search(stripped) else "")
 
 
-def read_alone(text: str) -> TextContent:
-    """The same for a text that is all of a result: it may be a list of items, or a heading with nothing under it."""
-    content = read_text(text)
-    table = None if content.is_data or content.flaw else _listed(text.strip(_BLANKS))
-    return content if table is None else _with_words(table.rows, table.words)
+def parse_whole_text(text: str) -> TextContent:
+    """Like `parse_text`, for the only text of a result: it may also be a list of items or an empty heading."""
+    content = parse_text(text)
+    table = None if content.is_data or content.flaw else _parse_outline(text.strip(_WHITESPACE))
+    return content if table is None else _content_of(table.rows, table.surrounding)
 
 
-def _listed(text: str) -> TextTable | None:
-    return read_sections(text) or read_items(text) or read_heading(text)
+def _parse_outline(text: str) -> TextTable | None:
+    return parse_sections(text) or parse_list_items(text) or parse_empty_heading(text)
 
 
-def _text_in_json(text: str) -> str | None:
-    """The text that was written as JSON once more, in quotes and with escapes."""
+def _decode_json_string(text: str) -> str | None:
+    """The text inside a JSON string literal."""
     if not text.startswith('"'):
         return None
     try:
@@ -106,84 +112,84 @@ def _text_in_json(text: str) -> str | None:
     return value if isinstance(value, str) and value != text else None
 
 
-def unwrapped(value: Json) -> Json:
-    """The value inside `{"result": …}` or `{"content": "…"}`, and every text that is a whole object read as one."""
+def unwrap(value: Json) -> Json:
+    """The value inside `{"result": …}` or `{"content": "…"}`; members that are JSON text are parsed."""
     if isinstance(value, list):
-        return _objects(value)
+        return _parse_string_items(value)
     if not isinstance(value, dict):
         return value
-    opened = {name: _opened(name, inner) for name, inner in value.items()}
+    opened = {name: _unwrap_member(name, inner) for name, inner in value.items()}
     if len(opened) != 1:
         return opened
     name, inner = next(iter(opened.items()))
-    if name not in _SOLE:
+    if name not in _GENERIC_WRAPPERS:
         return opened if inner is value[name] else inner
     if isinstance(inner, str):
-        return read_text(inner).value
+        return parse_text(inner).value
     return inner if name == "result" or inner is not value[name] else opened
 
 
-def _opened(name: str, inner: Json) -> Json:
+def _unwrap_member(name: str, inner: Json) -> Json:
     if name.lower() not in _WRAPPERS:
         return inner
-    if isinstance(inner, str) and inner.lstrip().startswith(_OPENING):
-        content = read_text(inner)
+    if isinstance(inner, str) and inner.lstrip().startswith(_OPENING_CHARS):
+        content = parse_text(inner)
         return content.value if content.is_data else inner
-    return _objects(inner) if isinstance(inner, list) else inner
+    return _parse_string_items(inner) if isinstance(inner, list) else inner
 
 
-def _objects(items: list[Json]) -> list[Json]:
-    """The items, where all of them are texts of objects as those objects."""
+def _parse_string_items(items: list[Json]) -> list[Json]:
+    """The items as objects, if all of them are JSON text of objects."""
     if not items or not all(isinstance(item, str) and item.lstrip().startswith("{") for item in items):
         return items
-    values = [_value(item.strip()) for item in items]
+    values = [_parse_container(item.strip()) for item in items]
     return values if all(isinstance(value, dict) for value in values) else items
 
 
-def _value(text: str) -> Json:
-    """The object or list that is the whole text, in any spelling; None where it is none."""
-    for read in (orjson.loads, _lenient_json, _whole_nearly):
+def _parse_container(text: str) -> Json:
+    """The object or list that is the whole text, in any notation; None if it is neither."""
+    for parse in (orjson.loads, _loads_loosely, _loads_lenient):
         try:
-            value = read(text)
+            value = parse(text)
         except (ValueError, RecursionError):
             continue
         return value if isinstance(value, dict | list) else None
     return None
 
 
-def _lenient_json(text: str) -> Json:
-    """JSON with line breaks inside of texts, and with numbers that the fast parser refuses."""
-    value = json.loads(text, strict=False, parse_int=integer, parse_constant=lambda _: None)
+def _loads_loosely(text: str) -> Json:
+    """JSON with line breaks inside strings, and with numbers that orjson rejects."""
+    value = json.loads(text, strict=False, parse_int=to_integer, parse_constant=lambda _: None)
     return fix_surrogates(value) if "\\u" in text else value
 
 
-def _whole_nearly(text: str) -> Json:
-    value, end = read_nearly(text)
+def _loads_lenient(text: str) -> Json:
+    value, end = parse_lenient(text)
     if text[end:].strip(" \t\r\n;") not in ("", "."):
-        raise LenientParseError("more follows")
+        raise LenientParseError("text follows the value")
     return value
 
 
-def _fenced(text: str) -> TextContent | None:
-    """Data in fenced blocks, one or several."""
-    if not 0 < sum(map(text.count, _FENCES)) <= _MOST_FENCES:
+def _parse_fenced(text: str) -> TextContent | None:
+    """Data in one or more fenced blocks."""
+    if not 0 < sum(map(text.count, _FENCES)) <= _MAX_FENCES:
         return None
     blocks = list(_FENCE.finditer(text))
-    contents = [_in_fence(block[2], block[3]) for block in blocks]
+    contents = [_parse_fence(block[2], block[3]) for block in blocks]
     if not blocks or any(not content.is_data or content.flaw for content in contents):
         return None
-    words = "\n".join([_FENCE.sub("", text), *(content.words for content in contents)])
-    return _with_words(_together([content.value for content in contents]), words)
+    surrounding = "\n".join([_FENCE.sub("", text), *(content.surrounding for content in contents)])
+    return _content_of(_combine([content.value for content in contents]), surrounding)
 
 
-def _in_fence(name: str, text: str) -> TextContent:
-    if name.lower() in _NAMES_OF_TABLES and (table := read_table(text.strip())) is not None:
-        return _with_words(table.rows, table.words)
-    return read_text(text.strip())
+def _parse_fence(name: str, text: str) -> TextContent:
+    if name.lower() in _TABLE_LANGUAGES and (table := parse_table(text.strip())) is not None:
+        return _content_of(table.rows, table.surrounding)
+    return parse_text(text.strip())
 
 
-def _lines(text: str) -> TextContent | None:
-    """A JSON object a line, read fast; whatever else stands there is for the reader of sequences."""
+def _parse_ndjson(text: str) -> TextContent | None:
+    """One JSON object per line, parsed fast; anything else is left to `parse_sequence`."""
     lines = [line for line in text.split("\n") if line.strip()]
     if len(lines) < 2 or not lines[0].lstrip().startswith("{"):
         return None
@@ -193,43 +199,46 @@ def _lines(text: str) -> TextContent | None:
             values.append(orjson.loads(line))
         except orjson.JSONDecodeError:
             return None
-    return TextContent(together(values)) if all(isinstance(value, dict) for value in values) else None
+    return TextContent(combine_values(values)) if all(isinstance(value, dict) for value in values) else None
 
 
-def _sequence(text: str) -> TextContent | None:
-    """Values one behind another; what is broken behind them is told."""
-    found = read_sequence(text)
-    if found is None:
+def _parse_value_sequence(text: str) -> TextContent | None:
+    """Values in a row; a broken value at the end is reported as a flaw."""
+    sequence = parse_sequence(text)
+    if sequence is None:
         return None
-    value = together(found.values)
-    return TextContent(value, found.words, facts_in(found.words, n_records=_length(value)), found.flaw)
+    value = combine_values(sequence.values)
+    return TextContent(
+        value, sequence.surrounding, metadata_in(sequence.surrounding, n_records=_longest_list(value)), sequence.flaw
+    )
 
 
-def _tabled(text: str) -> TextContent | None:
-    """YAML, a table or a listing, in plain text or as Markdown has it."""
-    if (outlined := read_yaml(text)) is not None:
-        return TextContent(outlined)
-    table = read_table(text) or read_listing(text)
-    return None if table is None else _with_words(table.rows, table.words)
+def _parse_tabular(text: str) -> TextContent | None:
+    """YAML, a table or a list, in plain text or Markdown."""
+    if (data := parse_yaml(text)) is not None:
+        return TextContent(data)
+    table = parse_table(text) or parse_list(text)
+    return None if table is None else _content_of(table.rows, table.surrounding)
 
 
-def _after_words(text: str) -> TextContent | None:
-    """One value with words before or behind it: few words, so that a report with an example stays a report.
+def _parse_embedded(text: str) -> TextContent | None:
+    """One value with text before or after it; the text must be short, so that a report with an example stays a report.
 
-    Only where the first thing that looks like data is data: behind the start of a cut value, its parts are not looked
-    for.
+    Only the first text that looks like data is tried: the parts of a truncated value are not data.
     """
-    match = _STARTS.search(text)
-    if match is None or (match.end() > 0 and text.startswith(_OPENING) and not _LABEL.match(text)):
+    match = _VALUE_START.search(text)
+    if match is None or (match.end() > 0 and text.startswith(_OPENING_CHARS) and not _LABEL.match(text)):
         return None
     start = match.end()
     try:
-        value, end = value_at(text, start)
+        value, end = parse_value(text, start)
     except (ValueError, RecursionError):
         return None
-    words = f"{text[:start].strip()}\n{text[end:].strip()}".strip()
-    is_beside = len(words) <= max(_MOST_WORDS, (end - start) // 4) and _STARTS.search(text, end) is None
-    return _with_words(unwrapped(value), words) if is_beside and _is_substantial(value) else None
+    surrounding = f"{text[:start].strip()}\n{text[end:].strip()}".strip()
+    is_surrounded_briefly = (
+        len(surrounding) <= max(_MAX_SURROUNDING_CHARS, (end - start) // 4) and _VALUE_START.search(text, end) is None
+    )
+    return _content_of(unwrap(value), surrounding) if is_surrounded_briefly and _is_substantial(value) else None
 
 
 def _is_substantial(value: Json) -> bool:
@@ -239,29 +248,29 @@ def _is_substantial(value: Json) -> bool:
     return isinstance(value, dict) and bool(value)
 
 
-def _with_words(value: Json, words: str) -> TextContent:
-    words = words.strip()
-    return TextContent(value, words, facts_in(words, n_records=_length(value)))
+def _content_of(value: Json, surrounding: str) -> TextContent:
+    surrounding = surrounding.strip()
+    return TextContent(value, surrounding, metadata_in(surrounding, n_records=_longest_list(value)))
 
 
-def _length(value: Json) -> int:
-    """How many items a list has, or the longest list in an object."""
+def _longest_list(value: Json) -> int:
+    """The length of a list, or of the longest list in an object."""
     if isinstance(value, dict):
         return max((len(inner) for inner in value.values() if isinstance(inner, list)), default=0)
     return len(value) if isinstance(value, list) else 0
 
 
-def _together(values: Sequence[Json]) -> Json:
-    """The one value; of several, one list."""
-    return unwrapped(values[0]) if len(values) == 1 else together(values)
+def _combine(values: Sequence[Json]) -> Json:
+    """The only value, or several values combined."""
+    return unwrap(values[0]) if len(values) == 1 else combine_values(values)
 
 
-def _flaw(text: str) -> str:
-    """Why text that looks like data could not be read; empty where it never looked so.
+def _syntax_error(text: str) -> str:
+    """Why text that looks like data could not be parsed; empty if it does not look like data.
 
-    Behind words it looks so where it is the most of the text.
+    Data that follows text counts only if it is most of the text.
     """
-    match = _STARTS.search(text)
+    match = _VALUE_START.search(text)
     if match is None or (match.start() > 0 and match.end() > len(text) // 2):
         return ""
     start = match.end()
@@ -269,9 +278,9 @@ def _flaw(text: str) -> str:
         json.JSONDecoder(strict=False).raw_decode(text, start)
     except json.JSONDecodeError as error:
         is_cut = error.pos >= len(text) - 1 or error.msg.startswith("Unterminated string")
-        about = "it ends too early" if is_cut else error.msg
-        place = text[max(0, error.pos - 20) : error.pos + _FIRST_SPOILED - 20]
-        return f"{about} at character {error.pos} of {len(text)}, near {place!r}"
+        problem = "unexpected end of data" if is_cut else error.msg
+        excerpt = text[max(0, error.pos - 20) : error.pos + _EXCERPT_CHARS - 20]
+        return f"{problem} at character {error.pos} of {len(text)}, near {excerpt!r}"
     except (ValueError, RecursionError) as error:
         return str(error)
-    return "more follows behind it" if start == 0 else ""
+    return "text follows the data" if start == 0 else ""

@@ -1,7 +1,7 @@
-"""Tables in a text: comma- or tab-separated values, and tables ruled with lines as Markdown and databases print them.
+"""Finds tables and lists in text: Markdown and ruled tables, CSV, bullet lists, headed sections, YAML.
 
-Knows the look of tables. Knows no wire. A text is a table only where every row has as many cells as the head; short
-words may stand before and behind it. A column is numbers where all its cells are, written as a program writes numbers.
+Text is a table only if every row has as many cells as the header; a short text may surround it. A column is numeric if
+all its cells are numbers as programs write them.
 """
 
 import csv
@@ -14,101 +14,106 @@ from textwrap import dedent
 from adapters.base import Json, JsonObject
 from adapters.openapi.document.loader import DocumentSyntaxError, parse_document
 
-_SEPARATORS = ("\t", ";", ",")
-_NAME = re.compile(r"[^\W\d][\w .()#%/$:-]{0,60}")
-_RULES = frozenset("-=\u2500\u2550")
-_RULED = frozenset(" \t\r|+:=-") | {chr(code) for code in range(0x2500, 0x2580)}
-_BAR = re.compile(r"(?<!\\)[|\u2502\u2503]")
+_DELIMITERS = ("\t", ";", ",")
+_COLUMN_NAME = re.compile(r"[^\W\d][\w .()#%/$:-]{0,60}")
+_RULE_CHARS = frozenset("-=\u2500\u2550")
+_RULE_LINE_CHARS = frozenset(" \t\r|+:=-") | {chr(code) for code in range(0x2500, 0x2580)}
+_COLUMN_BORDER = re.compile(r"(?<!\\)[|\u2502\u2503]")
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,17})(?:\.\d{1,17})?")
-_REMARKS = ("(", ".", "\u2026", "*", "_", "[", "-", "#")
-"""What a line begins with that stands right under a table and is no row that was cut."""
-_MOST_WORDS = 600
-_NO_VALUE = frozenset({"", "NULL", "null", "None", "NaN", "nan", "<NA>", "\\N"})
+_FOOTNOTE_STARTS = ("(", ".", "\u2026", "*", "_", "[", "-", "#")
+"""How a line may start that follows a table directly and is not a truncated row."""
+_MAX_SURROUNDING_CHARS = 600
+_NULL_TEXTS = frozenset({"", "NULL", "null", "None", "NaN", "nan", "<NA>", "\\N"})
 
 
 @dataclass(frozen=True, slots=True)
 class TextTable:
-    """The rows as records, and the words around them."""
+    """The rows as records, and the text around the table."""
 
     rows: list[Json]
-    words: str
+    surrounding: str
 
 
-def read_table(text: str) -> TextTable | None:
-    """The one table of a text; None where it has none."""
+def parse_table(text: str) -> TextTable | None:
+    """The only table of a text; None without one."""
     lines = text.replace("\r\n", "\n").split("\n")
-    return _ruled(lines) or _separated(lines)
+    return _parse_ruled(lines) or _parse_delimited(lines)
 
 
-def _ruled(lines: Sequence[str]) -> TextTable | None:
-    """A table with a rule under its head; rules around it and between rows are nothing."""
-    kinds = [(key, list(group)) for key, group in groupby(enumerate(lines), key=lambda one: _is_of_table(one[1]))]
+def _parse_ruled(lines: Sequence[str]) -> TextTable | None:
+    """A table with a rule under its header; rules around it and between rows are ignored."""
+    kinds = [(key, list(group)) for key, group in groupby(enumerate(lines), key=lambda one: _is_table_line(one[1]))]
     blocks = [group for key, group in kinds if key and any(_is_rule(line) for _, line in group)]
     if len(blocks) != 1:
         return None
     inside = [line for _, line in blocks[0]]
-    rows = [_cells(line) for line in inside if not _is_rule(line)]
+    rows = [_split_cells(line) for line in inside if not _is_rule(line)]
     is_headed = (len(inside) > 1 and _is_rule(inside[1])) or (
         len(inside) > 2 and _is_rule(inside[0]) and _is_rule(inside[2])
     )
-    is_single = len(rows[0]) < 2 and not _BAR.match(inside[0].strip()) if rows else True
+    is_single = len(rows[0]) < 2 and not _COLUMN_BORDER.match(inside[0].strip()) if rows else True
     if not is_headed or is_single or len({len(row) for row in rows}) != 1:
         return None
     first, last = blocks[0][0][0], blocks[0][-1][0]
-    return _table(rows[0], rows[1:], [*lines[:first], *lines[last + 1 :]])
+    return _to_table(rows[0], rows[1:], [*lines[:first], *lines[last + 1 :]])
 
 
-def _is_of_table(line: str) -> bool:
-    return _BAR.search(line) is not None or _is_rule(line)
+def _is_table_line(line: str) -> bool:
+    return _COLUMN_BORDER.search(line) is not None or _is_rule(line)
 
 
 def _is_rule(line: str) -> bool:
     signs = set(line)
-    return len(line.strip()) > 2 and signs <= _RULED and not signs.isdisjoint(_RULES)
+    return len(line.strip()) > 2 and signs <= _RULE_LINE_CHARS and not signs.isdisjoint(_RULE_CHARS)
 
 
-def _cells(line: str) -> list[str]:
+def _split_cells(line: str) -> list[str]:
     bare = line.strip()
-    cells = _BAR.split(bare)
+    cells = _COLUMN_BORDER.split(bare)
     if bare[:1] in ("|", "\u2502", "\u2503"):
         cells = cells[1:-1] if not cells[-1].strip() else cells[1:]
     return [cell.strip().replace("\\|", "|") for cell in cells]
 
 
-def _separated(lines: Sequence[str]) -> TextTable | None:
-    """Separated values; a head of names tells which sign separates them, and where the table begins."""
-    found = ((at, sign) for at, line in enumerate(lines[:20]) for sign in _SEPARATORS if _is_head(line, sign))
-    at, sign = next(found, (-1, ""))
-    if at < 0 or (at > 0 and lines[at - 1].strip()):
+def _parse_delimited(lines: Sequence[str]) -> TextTable | None:
+    """Delimited values; a header of names shows the delimiter and the start of the table."""
+    found = (
+        (index, delimiter)
+        for index, line in enumerate(lines[:20])
+        for delimiter in _DELIMITERS
+        if _is_header(line, delimiter)
+    )
+    index, delimiter = next(found, (-1, ""))
+    if index < 0 or (index > 0 and lines[index - 1].strip()):
         return None
     try:
-        rows, rest = _records(lines[at:], sign)
+        rows, rest = _read_rows(lines[index:], delimiter)
     except csv.Error:
         return None
-    if len(rows) < 2 or (rest and rest[0].strip() and not rest[0].lstrip().startswith(_REMARKS)):
+    if len(rows) < 2 or (rest and rest[0].strip() and not rest[0].lstrip().startswith(_FOOTNOTE_STARTS)):
         return None
-    return _table([name.strip() for name in rows[0]], rows[1:], [*lines[:at], *rest])
+    return _to_table([name.strip() for name in rows[0]], rows[1:], [*lines[:index], *rest])
 
 
-def is_head_alone(text: str) -> bool:
-    """Whether a text is the head of a table and nothing else: names without spaces, in one line."""
+def is_header_only(text: str) -> bool:
+    """Whether a text is only the header of a table: one line of names without spaces."""
     line = text.strip()
-    return "\n" not in line and " " not in line and any(_is_head(line, sign) for sign in _SEPARATORS)
+    return "\n" not in line and " " not in line and any(_is_header(line, delimiter) for delimiter in _DELIMITERS)
 
 
-def _is_head(line: str, sign: str) -> bool:
+def _is_header(line: str, delimiter: str) -> bool:
     try:
-        names = next(csv.reader([line], delimiter=sign), [])
+        names = next(csv.reader([line], delimiter=delimiter), [])
     except csv.Error:
         return False
-    is_spaced = sign == "," and ", " in line and '"' not in line
-    are_names = all(_NAME.fullmatch(name.strip()) for name in names)
+    is_spaced = delimiter == "," and ", " in line and '"' not in line
+    are_names = all(_COLUMN_NAME.fullmatch(name.strip()) for name in names)
     return len(names) > 1 and not is_spaced and are_names and len(set(names)) == len(names)
 
 
-def _records(lines: Sequence[str], sign: str) -> tuple[list[list[str]], list[str]]:
-    """The rows of as many cells as the head, and the lines behind them."""
-    reader = csv.reader((f"{line}\n" for line in lines), delimiter=sign, strict=True)
+def _read_rows(lines: Sequence[str], delimiter: str) -> tuple[list[list[str]], list[str]]:
+    """The rows with as many cells as the header, and the lines after them."""
+    reader = csv.reader((f"{line}\n" for line in lines), delimiter=delimiter, strict=True)
     rows: list[list[str]] = []
     n_read = 0
     for row in reader:
@@ -120,134 +125,138 @@ def _records(lines: Sequence[str], sign: str) -> tuple[list[list[str]], list[str
     return rows, list(lines[n_read:])
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]], around: Iterable[str]) -> TextTable | None:
-    words = "\n".join(line for line in around if line.strip()).strip()
+def _to_table(head: Sequence[str], rows: Sequence[Sequence[str]], other_lines: Iterable[str]) -> TextTable | None:
+    surrounding = "\n".join(line for line in other_lines if line.strip()).strip()
     names = list(head)
-    if len(words) > _MOST_WORDS or not all(names) or len(set(names)) != len(names):
+    if len(surrounding) > _MAX_SURROUNDING_CHARS or not all(names) or len(set(names)) != len(names):
         return None
     if not rows:
-        return TextTable([], words)
-    columns = [column([row[at] for row in rows]) for at in range(len(names))]
+        return TextTable([], surrounding)
+    columns = [typed_column([row[at] for row in rows]) for at in range(len(names))]
     records: list[JsonObject] = [dict(zip(names, cells, strict=True)) for cells in zip(*columns, strict=True)]
-    return TextTable(list(records), words)
+    return TextTable(list(records), surrounding)
 
 
-def column(cells: Sequence[str]) -> list[Json]:
-    """A column's values: numbers where it holds nothing else, and nothing where a cell says so."""
-    told = [cell.strip() for cell in cells]
-    given = [cell for cell in told if cell not in _NO_VALUE]
-    if not given or not all(_NUMBER.fullmatch(cell) for cell in given):
-        return [None if cell in _NO_VALUE - {"None", "nan", ""} else cell for cell in told]
-    return [None if cell in _NO_VALUE else float(cell) if "." in cell else int(cell) for cell in told]
+def typed_column(cells: Sequence[str]) -> list[Json]:
+    """The values of a column: numbers if all cells are numbers, None for empty cells."""
+    texts = [cell.strip() for cell in cells]
+    values = [cell for cell in texts if cell not in _NULL_TEXTS]
+    if not values or not all(_NUMBER.fullmatch(cell) for cell in values):
+        return [None if cell in _NULL_TEXTS - {"None", "nan", ""} else cell for cell in texts]
+    return [None if cell in _NULL_TEXTS else float(cell) if "." in cell else int(cell) for cell in texts]
 
 
-_FORMS = tuple(
+_LINE_FORMS = tuple(
     map(
         re.compile,
         (r"\[[A-Z][A-Z ]{1,15}\] +\S.*", r"/\S.*", r"[A-Za-z]:\\.*", r"[a-z][a-z0-9+.-]*://\S+"),
     )
 )
-_LEAST = 3
-_MEMBER = re.compile(r"(?:[-*\u2022] +)?(?:\*\*)?([^\W\d_][\w .()/#-]{0,40}?)(?:\*\*)?:(?:\*\*)?(?: +(.*))?")
-_BETWEEN = re.compile(r"\n[ \t]*\n(?:[ \t]*[-=*_]{3,}[ \t]*\n(?:[ \t]*\n)*)?|\n[ \t]*[-=*_]{3,}[ \t]*\n(?:[ \t]*\n)*")
-_MOST_WORDS_listings = 600
-_HEADING = re.compile(r"(?P<words>[^\n]{1,200}?)(?P<end>:?\s*\[\s*\]|:[*_]{0,2}|)")
-_TROUBLE = re.compile(r"error|fail|except|unable|could ?n|cannot|can't|denied|invalid|warning|missing", re.IGNORECASE)
-_PAGE = re.compile(r"\b(?:page|chunk|batch|part)\W{0,3}(\d{1,9})\s*(?:of|/)\s*(\d{1,9})\b", re.IGNORECASE)
-_SHOWN = re.compile(
+_MIN_ITEMS = 3
+_NAME_VALUE_LINE = re.compile(r"(?:[-*\u2022] +)?(?:\*\*)?([^\W\d_][\w .()/#-]{0,40}?)(?:\*\*)?:(?:\*\*)?(?: +(.*))?")
+_BLOCK_SEPARATOR = re.compile(
+    r"\n[ \t]*\n(?:[ \t]*[-=*_]{3,}[ \t]*\n(?:[ \t]*\n)*)?|\n[ \t]*[-=*_]{3,}[ \t]*\n(?:[ \t]*\n)*"
+)
+_MAX_SURROUNDING_CHARS = 600
+_BARE_HEADING = re.compile(r"(?P<words>[^\n]{1,200}?)(?P<end>:?\s*\[\s*\]|:[*_]{0,2}|)")
+_ERROR_WORDS = re.compile(
+    r"error|fail|except|unable|could ?n|cannot|can't|denied|invalid|warning|missing", re.IGNORECASE
+)
+_PAGE_OF_PAGES = re.compile(r"\b(?:page|chunk|batch|part)\W{0,3}(\d{1,9})\s*(?:of|/)\s*(\d{1,9})\b", re.IGNORECASE)
+_ROW_RANGE = re.compile(
     r"\b(?:showing|displaying|listing|results?|records?|items?|rows?)\W{0,3}(\d[\d,]*)\s*(?:-|\u2013|to)\s*(\d[\d,]*)"
     r"(?:\s+(?:out )?of\s+\d|\W*$)",
     re.IGNORECASE,
 )
-"""What a page says of its place: of a page behind the last one, the first record comes after the last."""
+"""The position of a page; past the last page, the first record comes after the last."""
 
 
-def read_listing(text: str) -> TextTable | None:
-    """The things that a text lists; None where it is none."""
-    return _of_lines(text) or _of_blocks(text)
+def parse_list(text: str) -> TextTable | None:
+    """The items that a text lists; None if it is no list."""
+    return _parse_lines(text) or _parse_blocks(text)
 
 
-def _of_lines(text: str) -> TextTable | None:
-    """Lines of one form, as texts."""
+def _parse_lines(text: str) -> TextTable | None:
+    """Lines of the same form, such as paths or URLs, as strings."""
     parts = re.split(r"\n[ \t]*\n", text.replace("\r\n", "\n"))
-    listed = [part for part in parts if _form(part) is not None]
-    words = "\n".join(part for part in parts if part not in listed)
-    if len(listed) != 1 or len(words) > _MOST_WORDS_listings:
+    list_member = [part for part in parts if _line_form(part) is not None]
+    surrounding = "\n".join(part for part in parts if part not in list_member)
+    if len(list_member) != 1 or len(surrounding) > _MAX_SURROUNDING_CHARS:
         return None
-    rows: list[Json] = [line.rstrip() for line in listed[0].split("\n") if line.strip()]
-    return TextTable(rows, words) if len(rows) >= _LEAST else None
+    rows: list[Json] = [line.rstrip() for line in list_member[0].split("\n") if line.strip()]
+    return TextTable(rows, surrounding) if len(rows) >= _MIN_ITEMS else None
 
 
-def read_heading(text: str) -> TextTable | None:
-    """A heading with nothing under it: it ends in a colon or an empty list, or tells of a place behind the last one."""
-    heading = _HEADING.fullmatch(text.strip())
-    if heading is None or _TROUBLE.search(heading["words"]):
+def parse_empty_heading(text: str) -> TextTable | None:
+    """A heading without items: it ends in a colon or an empty list, or names a page past the last one."""
+    heading = _BARE_HEADING.fullmatch(text.strip())
+    if heading is None or _ERROR_WORDS.search(heading["words"]):
         return None
     is_bare = bool(heading["end"])
-    return TextTable([], heading["words"]) if is_bare or _is_behind_all(heading["words"]) else None
+    return TextTable([], heading["words"]) if is_bare or _is_past_last_page(heading["words"]) else None
 
 
-def _is_behind_all(words: str) -> bool:
-    """Whether words tell of a page behind the last one: `Showing 301-300 of 300`, `Page 8 of 7`."""
-    shown, page = _SHOWN.search(words), _PAGE.search(words)
-    if shown is not None:
-        return int(shown[1].replace(",", "")) > int(shown[2].replace(",", ""))
+def _is_past_last_page(text: str) -> bool:
+    """Whether a text names a page past the last one: `Showing 301-300 of 300`, `Page 8 of 7`."""
+    rows, page = _ROW_RANGE.search(text), _PAGE_OF_PAGES.search(text)
+    if rows is not None:
+        return int(rows[1].replace(",", "")) > int(rows[2].replace(",", ""))
     return page is not None and int(page[1]) > int(page[2])
 
 
-def _form(part: str) -> re.Pattern[str] | None:
+def _line_form(part: str) -> re.Pattern[str] | None:
     lines = [line.strip() for line in part.split("\n") if line.strip()]
-    return next((form for form in _FORMS if lines and all(map(form.fullmatch, lines))), None)
+    return next((form for form in _LINE_FORMS if lines and all(map(form.fullmatch, lines))), None)
 
 
-def _of_blocks(text: str) -> TextTable | None:
-    """Blocks of members, as objects."""
-    parts = [part for part in _BETWEEN.split(text.replace("\r\n", "\n").strip()) if part.strip()]
-    read = [members(part) for part in parts]
-    inside = [at for at, block in enumerate(read) if block]
+def _parse_blocks(text: str) -> TextTable | None:
+    """Blocks of `Name: value` lines, as objects."""
+    parts = [part for part in _BLOCK_SEPARATOR.split(text.replace("\r\n", "\n").strip()) if part.strip()]
+    parsed = [parse_members(part) for part in parts]
+    inside = [index for index, block in enumerate(parsed) if block]
     if not inside or inside != list(range(inside[0], inside[-1] + 1)):
         return None
-    blocks = read[inside[0] : inside[-1] + 1]
-    around = [*parts[: inside[0]], *parts[inside[-1] + 1 :]]
-    words, first = "\n".join(around), next(iter(blocks[0]))
-    if any(first in part for part in around) or any(next(iter(block)) != first for block in blocks):
+    blocks = parsed[inside[0] : inside[-1] + 1]
+    others = [*parts[: inside[0]], *parts[inside[-1] + 1 :]]
+    surrounding, first = "\n".join(others), next(iter(blocks[0]))
+    if any(first in part for part in others) or any(next(iter(block)) != first for block in blocks):
         return None
-    is_alone = len(blocks) < 2 and _SHOWN.search(words) is None
-    if is_alone or len(blocks[0]) < 2 or len(words) > _MOST_WORDS_listings:
+    is_alone = len(blocks) < 2 and _ROW_RANGE.search(surrounding) is None
+    if is_alone or len(blocks[0]) < 2 or len(surrounding) > _MAX_SURROUNDING_CHARS:
         return None
-    return TextTable(list(typed(blocks)), words)
+    return TextTable(list(typed_records(blocks)), surrounding)
 
 
-def members(part: str) -> dict[str, str]:
-    """The members that a block of lines has; none where a line is none, or a name comes twice."""
-    found = [_MEMBER.fullmatch(line.strip()) for line in part.split("\n") if line.strip()]
-    members = {match[1].strip(): (match[2] or "").strip() for match in found if match is not None}
-    return members if len(members) == len(found) else {}
+def parse_members(part: str) -> dict[str, str]:
+    """The `Name: value` lines of a block; empty if a line is none, or a name is repeated."""
+    matches = [_NAME_VALUE_LINE.fullmatch(line.strip()) for line in part.split("\n") if line.strip()]
+    members = {match[1].strip(): (match[2] or "").strip() for match in matches if match is not None}
+    return members if len(members) == len(matches) else {}
 
 
-def typed(blocks: Sequence[dict[str, str]]) -> list[JsonObject]:
-    """The blocks with numbers where a member is one in all of them."""
+def typed_records(blocks: Sequence[dict[str, str]]) -> list[JsonObject]:
+    """The blocks with numbers for members that are numbers in all of them."""
     names = dict.fromkeys(name for block in blocks for name in block)
-    columns = {name: iter(column([block[name] for block in blocks if name in block])) for name in names}
+    columns = {name: iter(typed_column([block[name] for block in blocks if name in block])) for name in names}
     return [{name: next(columns[name]) for name in block} for block in blocks]
 
 
-_MARK = re.compile(r"(?:[-*\u2022+]|(\d{1,7})[.)])[ \t]+(?=\S)")
-_OF_YAML = re.compile(r"^(?:[A-Za-z_][\w.-]*:[ \t]*\n)?[ \t]*- [\w\"'][^\n]*?:(?:[ \t]|$)", re.MULTILINE)
-_KEY = re.compile(r"[A-Za-z_$@][\w.$@/-]*")
-_NAMED = re.compile(r"(?:\*\*|__)?([^\W\d_][\w .()/#-]{0,40}?)(?:\*\*|__)?:(?:\*\*|__)?[ \t]+\S")
-_BULLETS = "-*+\u2022"
-_HEADING_outlines = re.compile(r"(#{1,5})[ \t]+(?=\S)")
-_RULE = re.compile(r"\s*[-=*_]{3,}\s*")
-_TITLE = "title"
-_FEW_WORDS, _MOST_WORDS_outlines = 200, 600
-_LEAST_outlines = 3
-_LONGEST_YAML = 20_000_000
+_BULLET = re.compile(r"(?:[-*\u2022+]|(\d{1,7})[.)])[ \t]+(?=\S)")
+_LOOKS_LIKE_YAML = re.compile(r"^(?:[A-Za-z_][\w.-]*:[ \t]*\n)?[ \t]*- [\w\"'][^\n]*?:(?:[ \t]|$)", re.MULTILINE)
+_YAML_KEY = re.compile(r"[A-Za-z_$@][\w.$@/-]*")
+_LABELED_ITEM = re.compile(r"(?:\*\*|__)?([^\W\d_][\w .()/#-]{0,40}?)(?:\*\*|__)?:(?:\*\*|__)?[ \t]+\S")
+_BULLET_CHARS = "-*+\u2022"
+_MARKDOWN_HEADING = re.compile(r"(#{1,5})[ \t]+(?=\S)")
+_HORIZONTAL_RULE = re.compile(r"\s*[-=*_]{3,}\s*")
+_TITLE_KEY = "title"
+_MAX_INTRO_CHARS, _MAX_SURROUNDING_CHARS = 200, 600
+_MIN_ITEMS = 3
+_MAX_YAML_CHARS = 20_000_000
 
 
-def read_yaml(text: str) -> JsonObject | list[Json] | None:
-    """The data of a text in YAML; None where it is none, or holds no list of objects."""
-    if len(text) > _LONGEST_YAML or _OF_YAML.search(text) is None:
+def parse_yaml(text: str) -> JsonObject | list[Json] | None:
+    """The data of a YAML text; None if it is not YAML or contains no list of objects."""
+    if len(text) > _MAX_YAML_CHARS or _LOOKS_LIKE_YAML.search(text) is None:
         return None
     try:
         value = parse_document(text.encode("utf-8", "replace"))
@@ -255,63 +264,76 @@ def read_yaml(text: str) -> JsonObject | list[Json] | None:
         return None
     if isinstance(value, list):
         return value if _are_records(value) else None
-    if not isinstance(value, dict) or not all(_KEY.fullmatch(name) for name in value):
+    if not isinstance(value, dict) or not all(_YAML_KEY.fullmatch(name) for name in value):
         return None
     return value if any(_are_records(inner) for inner in value.values()) else None
 
 
-def read_items(text: str) -> TextTable | None:
-    """The items of the one list in a text; None where it is something else."""
+def parse_list_items(text: str) -> TextTable | None:
+    """The items of the only list in a text; None if it is something else."""
     lines = text.replace("\r\n", "\n").split("\n")
-    begins = [at for at, line in enumerate(lines) if _MARK.match(line)]
-    if not begins:
+    starts = [index for index, line in enumerate(lines) if _BULLET.match(line)]
+    if not starts:
         return None
-    end = _end(lines, begins[-1])
-    words = "\n".join([*lines[: begins[0]], *lines[end:]]).strip()
-    is_remark = len(begins) == 1 and lines[begins[0]][0] in _BULLETS and any(line.strip() for line in lines[end:])
-    is_long = is_remark or len(words) > (_FEW_WORDS if len(begins) < _LEAST_outlines else _MOST_WORDS_outlines)
-    if is_long or not _are_together(lines[begins[0] : end]) or not _are_counted([lines[at] for at in begins]):
+    end = _list_end(lines, starts[-1])
+    surrounding = "\n".join([*lines[: starts[0]], *lines[end:]]).strip()
+    is_remark = len(starts) == 1 and lines[starts[0]][0] in _BULLET_CHARS and any(line.strip() for line in lines[end:])
+    is_long = is_remark or len(surrounding) > (_MAX_INTRO_CHARS if len(starts) < _MIN_ITEMS else _MAX_SURROUNDING_CHARS)
+    if (
+        is_long
+        or not _is_contiguous(lines[starts[0] : end])
+        or not _are_markers_consistent([lines[index] for index in starts])
+    ):
         return None
-    items = [_item(lines[at:until]) for at, until in zip(begins, [*begins[1:], end], strict=True)]
-    inner = read_yaml("\n".join(lines[begins[0] : end]))
+    items = [_item_text(lines[index:until]) for index, until in zip(starts, [*starts[1:], end], strict=True)]
+    inner = parse_yaml("\n".join(lines[starts[0] : end]))
     if isinstance(inner, list) and len(inner) == len(items):
-        return TextTable(inner, words)
-    if (objects := _objects([item.split("\n") for item in items])) is not None:
-        return TextTable(objects, words)
-    return None if _are_members(items) else TextTable(list(items), words)
+        return TextTable(inner, surrounding)
+    if (objects := _parse_objects([item.split("\n") for item in items])) is not None:
+        return TextTable(objects, surrounding)
+    return None if _are_distinct_fields(items) else TextTable(list(items), surrounding)
 
 
-def read_sections(text: str) -> TextTable | None:
-    """The sections of a text as objects: a heading of one level each, and `Name: value` lines under it."""
+def parse_sections(text: str) -> TextTable | None:
+    """The sections of a text as objects: headings of the same level, with `Name: value` lines below."""
     lines = text.replace("\r\n", "\n").split("\n")
-    levels = [(at, mark[1]) for at, line in enumerate(lines) if (mark := _HEADING_outlines.match(line)) is not None]
+    levels = [
+        (index, mark[1]) for index, line in enumerate(lines) if (mark := _MARKDOWN_HEADING.match(line)) is not None
+    ]
     deepest = max((level for _, level in levels), key=len, default="")
-    begins = [at for at, level in levels if level == deepest]
-    words = "\n".join(lines[: begins[0]]).strip() if begins else ""
-    if not begins or len(words) > _FEW_WORDS or any(at > begins[0] for at, level in levels if level != deepest):
+    starts = [index for index, level in levels if level == deepest]
+    surrounding = "\n".join(lines[: starts[0]]).strip() if starts else ""
+    if (
+        not starts
+        or len(surrounding) > _MAX_INTRO_CHARS
+        or any(index > starts[0] for index, level in levels if level != deepest)
+    ):
         return None
-    ends = [*begins[1:], len(lines)]
-    objects = _objects(
-        [[_HEADING_outlines.sub("", lines[at]), *lines[at + 1 : end]] for at, end in zip(begins, ends, strict=True)]
+    ends = [*starts[1:], len(lines)]
+    objects = _parse_objects(
+        [
+            [_MARKDOWN_HEADING.sub("", lines[index]), *lines[index + 1 : end]]
+            for index, end in zip(starts, ends, strict=True)
+        ]
     )
-    return None if objects is None else TextTable(objects, words)
+    return None if objects is None else TextTable(objects, surrounding)
 
 
-def _objects(items: Sequence[Sequence[str]]) -> list[Json] | None:
-    """Things of members each, or of a title and members, as objects; None where one of them has anything else."""
-    bare = [[line for line in lines if not _RULE.fullmatch(line)] for lines in items]
-    found = [members("\n".join(lines)) for lines in bare]
+def _parse_objects(items: Sequence[Sequence[str]]) -> list[Json] | None:
+    """Items of members, or of a title and members, as objects; None if an item contains anything else."""
+    bare = [[line for line in lines if not _HORIZONTAL_RULE.fullmatch(line)] for lines in items]
+    found = [parse_members("\n".join(lines)) for lines in bare]
     if not all(len(inner) > 1 for inner in found) or len({next(iter(inner)) for inner in found}) > 1:
-        found = [members("\n".join(lines)) for _, *lines in bare]
-        if not all(inner and _TITLE not in inner for inner in found):
+        found = [parse_members("\n".join(lines)) for _, *lines in bare]
+        if not all(inner and _TITLE_KEY not in inner for inner in found):
             return None
         titles = [title.strip().strip("*_").strip() for title, *_ in bare]
-        found = [{_TITLE: title, **inner} for title, inner in zip(titles, found, strict=True)]
-    return list(typed(found))
+        found = [{_TITLE_KEY: title, **inner} for title, inner in zip(titles, found, strict=True)]
+    return list(typed_records(found))
 
 
 def _are_records(value: Json) -> bool:
-    """Whether a list holds objects that begin alike, and more than one member somewhere."""
+    """Whether a list holds objects with the same first key, at least one with several members."""
     if not isinstance(value, list) or not value:
         return False
     firsts = {next(iter(item), "") if isinstance(item, dict) else "" for item in value}
@@ -319,39 +341,39 @@ def _are_records(value: Json) -> bool:
     return len(firsts) == 1 and "" not in firsts and is_wide
 
 
-def _end(lines: Sequence[str], last: int) -> int:
-    """Behind the last item, which goes on as long as lines are indented."""
-    end = last + 1
-    for at in range(last + 1, len(lines)):
-        if lines[at][:1] in (" ", "\t"):
-            end = at + 1
-        elif lines[at].strip():
+def _list_end(lines: Sequence[str], last_item: int) -> int:
+    """The line after the last item, which continues as long as lines are indented."""
+    end = last_item + 1
+    for index in range(last_item + 1, len(lines)):
+        if lines[index][:1] in (" ", "\t"):
+            end = index + 1
+        elif lines[index].strip():
             break
     return end
 
 
-def _are_together(lines: Sequence[str]) -> bool:
-    """Whether every line begins an item, belongs to one, or is blank."""
-    return all(not line.strip() or line[0] in " \t" or _MARK.match(line) for line in lines)
+def _is_contiguous(lines: Sequence[str]) -> bool:
+    """Whether every line starts an item, continues one, or is blank."""
+    return all(not line.strip() or line[0] in " \t" or _BULLET.match(line) for line in lines)
 
 
-def _are_counted(begins: Sequence[str]) -> bool:
-    """Whether all items bear the same kind of mark, and numbers follow each other."""
-    marks = [match for line in begins if (match := _MARK.match(line)) is not None]
+def _are_markers_consistent(first_lines: Sequence[str]) -> bool:
+    """Whether all items have the same kind of marker, and numbers are consecutive."""
+    marks = [match for line in first_lines if (match := _BULLET.match(line)) is not None]
     numbers = [int(mark[1]) for mark in marks if mark[1]]
     if not numbers:
         return len({mark[0][0] for mark in marks}) == 1
     return len(numbers) == len(marks) and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
 
 
-def _item(lines: Sequence[str]) -> str:
-    """The text of an item, its further lines without their common indent."""
-    first = _MARK.sub("", lines[0], count=1).rstrip()
+def _item_text(lines: Sequence[str]) -> str:
+    """The text of an item, with the common indent of its further lines removed."""
+    first = _BULLET.sub("", lines[0], count=1).rstrip()
     rest = dedent("\n".join(line.rstrip() for line in lines[1:])).strip("\n")
     return f"{first}\n{rest}" if rest else first
 
 
-def _are_members(items: Sequence[str]) -> bool:
-    """Whether items say `Name: value`, each of another name: what is listed is what one thing has."""
-    named = [match[1].strip().lower() for item in items if (match := _NAMED.match(item)) is not None]
-    return len(named) == len(items) > 1 and len(set(named)) == len(named)
+def _are_distinct_fields(items: Sequence[str]) -> bool:
+    """Whether the items are `Name: value` with different names: fields of one thing, not a list."""
+    names = [match[1].strip().lower() for item in items if (match := _LABELED_ITEM.match(item)) is not None]
+    return len(names) == len(items) > 1 and len(set(names)) == len(names)

@@ -80,7 +80,7 @@ async def test_a_result_without_any_content_is_a_failure_and_no_empty_list(way: 
 async def test_a_line_beyond_the_cap_is_told_as_too_large_and_the_next_call_goes_on() -> None:
     async with careless("large", max_bytes=50_000) as source:
         for _ in range(2):
-            with pytest.raises(ResponseTooLarge, match="larger than what is read"):
+            with pytest.raises(ResponseTooLarge, match="exceeds the size limit"):
                 await source.call("list_rows", {})
 
 
@@ -111,5 +111,5 @@ async def test_a_list_of_tools_whose_next_page_fails_is_used_and_told_as_not_who
     async with careless("second_page_fails") as source:
         listed = await source.list_tools()
     assert [tool.name for tool in listed.tools] == ["list_rows"]
-    assert "not whole" in listed.skipped[0].why
-    assert "Invalid cursor" in listed.skipped[0].why
+    assert "incomplete" in listed.left_out[0].why
+    assert "Invalid cursor" in listed.left_out[0].why

@@ -144,7 +144,7 @@ async def test_a_reply_without_measure_is_cut_off_while_it_comes_and_not_asked_f
     way: str, fault: McpFault
 ) -> None:
     async with breaking(way, fault, max_bytes=2_000_000) as source:
-        with pytest.raises(ResponseTooLarge, match="larger than what is read") as failed:
+        with pytest.raises(ResponseTooLarge, match="exceeds the size limit") as failed:
             await source.call("list_tickets", {})
         assert (failed.value.requests, failed.value.is_retryable) == (1, False)
 
@@ -184,8 +184,8 @@ async def test_a_list_of_tools_without_end_is_read_once(fault: McpFault) -> None
     async with breaking("stdio", fault) as source:
         listed = await source.list_tools()
     assert [tool.name for tool in listed.tools] == ["list_tickets"]
-    assert [part.path for part in listed.skipped] == ["tools/list"]
-    assert "brings nothing new; 1 tools were read" in listed.skipped[0].why
+    assert [part.path for part in listed.left_out] == ["tools/list"]
+    assert "returns no new tools; tools read: 1" in listed.left_out[0].why
 
 
 @pytest.mark.parametrize("way", ["stdio", "stdio stateless"])
@@ -236,7 +236,7 @@ async def test_what_answers_a_post_is_its_reply_whatever_id_it_bears() -> None:
 async def test_noise_in_place_of_a_reply_is_named_in_the_failure() -> None:
     faults = (McpFault.NO_REPLY, McpFault.NOISE_ON_STDOUT)
     async with breaking("stdio", *faults, timeouts={"list_tickets": 1.5}, max_attempts=1) as source:
-        with pytest.raises(TimedOut, match="lines on stdout were no messages"):
+        with pytest.raises(TimedOut, match="lines on stdout that are not JSON-RPC"):
             await source.call("list_tickets", {})
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from adapters.base import CallResult, Json, Pagination
-from adapters.mcp.content.prose_signals import facts_in
+from adapters.mcp.content.prose_signals import metadata_in
 from adapters.pagination import read_page
 from adapters.pagination.read.records import find_records
 from adapters.pagination.read.text_signals import says_failed
@@ -47,7 +47,7 @@ def test_any_other_text_is_one_record(text: str) -> None:
     ],
 )
 def test_sentences_are_read_for_what_they_tell_of_paging(words: str, facts: Json) -> None:
-    assert facts_in(words) == facts
+    assert metadata_in(words) == facts
 
 
 @pytest.mark.parametrize(

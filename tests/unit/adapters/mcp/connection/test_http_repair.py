@@ -1,4 +1,4 @@
-"""Bodies of MCP over HTTP: their kind by their look, and the reply in them for the request that was sent."""
+"""Repair of HTTP responses: content type by the first bytes, and the reply for the request that was sent."""
 
 import asyncio
 import json
@@ -46,12 +46,12 @@ def coded(value: Any) -> bytes:
 
 
 @pytest.mark.parametrize("kind", [JSON, "text/plain", None, "text/html", "application/vnd.api+json", EVENTS])
-async def test_a_reply_is_told_by_its_look(kind: str | None) -> None:
+async def test_a_json_reply_is_recognized_by_its_first_bytes(kind: str | None) -> None:
     assert messages(await answered(kind, coded(REPLY))) == [REPLY]
 
 
 @pytest.mark.parametrize("kind", [EVENTS, JSON, "text/plain"])
-async def test_events_are_told_by_their_look(kind: str) -> None:
+async def test_events_are_recognized_by_their_first_bytes(kind: str) -> None:
     response = await answered(kind, b"event: message\ndata: " + coded(REPLY) + b"\n\n")
     assert response.headers["content-type"] == EVENTS
     assert messages(response) == [REPLY]
@@ -71,7 +71,7 @@ async def test_events_are_told_by_their_look(kind: str) -> None:
         json.dumps(REPLY, ensure_ascii=False).encode("latin-1").replace(b"\xe9", "é".encode()),
     ],
 )
-async def test_a_body_of_json_holds_the_reply_to_the_one_request(body: bytes) -> None:
+async def test_the_reply_is_found_in_a_json_body(body: bytes) -> None:
     assert messages(await answered(JSON, body)) == [REPLY]
 
 
@@ -91,17 +91,17 @@ async def test_a_body_of_json_holds_the_reply_to_the_one_request(body: bytes) ->
         b"data: " + coded([REPLY | {"id": 99, "result": {"content": []}}, REPLY]) + b"\n\n",
     ],
 )
-async def test_a_stream_of_events_holds_the_reply_to_the_one_request(body: bytes) -> None:
+async def test_the_reply_is_found_in_a_stream_of_events(body: bytes) -> None:
     assert messages(await answered(EVENTS, body)) == [REPLY]
 
 
-async def test_a_reply_to_another_request_counts_only_behind_one_to_this() -> None:
+async def test_a_reply_with_the_right_id_comes_before_others() -> None:
     stranger = REPLY | {"id": 99, "result": {"content": []}}
     response = await answered(EVENTS, b"data: " + coded(stranger) + b"\n\ndata: " + coded(REPLY) + b"\n\n")
     assert messages(response)[0] == REPLY
 
 
-async def test_a_request_that_is_only_accepted_is_answered_by_what_comes_with_it() -> None:
+async def test_a_202_response_with_a_reply_becomes_200() -> None:
     response = await answered(JSON, coded(REPLY), status=202)
     assert (response.status_code, messages(response)) == (200, [REPLY])
     assert (await answered(None, b"", status=202)).status_code == 202
@@ -109,7 +109,7 @@ async def test_a_request_that_is_only_accepted_is_answered_by_what_comes_with_it
 
 
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=30))
-def test_events_are_the_same_however_they_are_cut_into_pieces(sizes: list[int]) -> None:
+def test_events_do_not_depend_on_chunk_sizes(sizes: list[int]) -> None:
     body = (
         b"id: 1\ndata: "
         + coded(LOG)
@@ -130,34 +130,34 @@ def test_events_are_the_same_however_they_are_cut_into_pieces(sizes: list[int]) 
     assert "id: 2" in response.text
 
 
-async def test_the_mark_to_resume_from_outlives_an_event_without_a_message() -> None:
+async def test_event_ids_are_kept_without_a_message() -> None:
     response = await answered(EVENTS, b"id: 7\nretry: 50\ndata:\n\nid: 8\ndata: ping\n\n")
     assert "id: 7" in response.text
     assert "id: 8" in response.text
     assert "ping" not in response.text
 
 
-async def test_a_stream_that_is_cut_holds_no_reply() -> None:
+async def test_a_truncated_stream_has_no_reply() -> None:
     response = await answered(EVENTS, b"data: " + coded(REPLY)[:40])
     assert not response.text.endswith("\n\n")
 
 
-async def test_an_event_beyond_the_cap_is_passed_on_to_be_refused() -> None:
+async def test_an_event_above_the_size_limit_is_passed_through() -> None:
     body = b"data: " + coded(REPLY | {"x": "y" * 500}) + b"\n\n"
     assert (await answered(EVENTS, body, max_bytes=100)).content == body
 
 
 @pytest.mark.parametrize(("kind", "body"), [("text/html", b"<html></html>"), (None, b""), (JSON, b"no json")])
-async def test_what_holds_no_reply_is_passed_on_as_it_is(kind: str | None, body: bytes) -> None:
+async def test_a_body_without_a_reply_is_passed_through(kind: str | None, body: bytes) -> None:
     assert (await answered(kind, body)).content == body
 
 
-async def test_the_body_of_a_failure_is_passed_on_as_it_is() -> None:
+async def test_an_error_response_is_passed_through() -> None:
     assert (await answered(JSON, b'{"error": "no"}', status=400)).content == b'{"error": "no"}'
 
 
-async def test_a_notification_that_is_never_answered_holds_up_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("adapters.mcp.connection.http_repair._NOTICE_S", 0.01)
+async def test_an_unanswered_notification_does_not_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("adapters.mcp.connection.http_repair._NOTIFICATION_TIMEOUT_S", 0.01)
 
     async def never(_: httpx2.Request) -> httpx2.Response:
         await asyncio.Event().wait()
