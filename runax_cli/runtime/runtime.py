@@ -169,7 +169,7 @@ def session_budgets(
     def lost(why: str) -> None:
         loop.call_soon_threadsafe(warn, why)
 
-    ledger = SharedLedger(ledger_path(root), limits, clock, on_lost=lost)
+    ledger = SharedLedger(ledger_path(root), limits, clock, on_error=lost)
     with closing(ledger):
         yield lambda: Budget(of_session, owner="session", shared=ledger, flags="--max-session-")
 

@@ -296,7 +296,7 @@ class CachedProbeClient:
         )
         payload = stored.model_dump_json().encode("utf-8", "replace")
         # What a credential was taken out of is no answer any more: it is asked for again.
-        if not CREDENTIAL_MASK.is_touched(payload):
+        if not CREDENTIAL_MASK.has_credentials(payload):
             await self._ledger.store(EntryKind.PAGE, {key: payload})
 
     def _key(self, place: PageAddress | None) -> str:

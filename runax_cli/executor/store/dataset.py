@@ -43,7 +43,7 @@ class Dataset:
         Credentials in records are masked here: all that is kept, and all that a model sees, has been through the spool.
         """
         lines = [line_of(record) for record in records]
-        if self._mask.is_touched(b"\n".join(lines)):
+        if self._mask.has_credentials(b"\n".join(lines)):
             lines = [self._mask.data(line) for line in lines]
         return self.spool.write(index, lines, position=position)
 
