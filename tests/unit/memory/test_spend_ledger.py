@@ -240,7 +240,7 @@ async def spend(budget, draw):
 
 async def main():
     seed = int(sys.argv[2])
-    ledger = SharedLedger(Path(sys.argv[1]), LedgerLimits(day=Limits(tokens=50_000, usd=50.0)))
+    ledger = SharedLedger(Path(sys.argv[1]), LedgerLimits(day=Limits(tokens=20_000, usd=20.0)))
     print("ready", flush=True)
     sys.stdin.readline()
     budget = Budget(Limits(), owner="session", shared=ledger)
@@ -251,9 +251,9 @@ asyncio.run(main())
 """
 
 
-async def test_eight_processes_never_exceed_the_limit_of_one_day(tmp_path: Path) -> None:
+async def test_four_processes_never_exceed_the_limit_of_one_day(tmp_path: Path) -> None:
     path = tmp_path / "ledger.sqlite"
-    spenders = [started(SPENDER, str(path), str(seed)) for seed in range(8)]
+    spenders = [started(SPENDER, str(path), str(seed)) for seed in range(4)]
     for spender in spenders:
         assert spender.stdout is not None
         assert spender.stdout.readline() == "ready\n"
@@ -262,14 +262,14 @@ async def test_eight_processes_never_exceed_the_limit_of_one_day(tmp_path: Path)
         spender.stdin.write("go\n")
         spender.stdin.flush()
     spent = [int(spender.communicate(timeout=100)[0]) for spender in spenders]
-    assert [spender.returncode for spender in spenders] == [0] * 8
+    assert [spender.returncode for spender in spenders] == [0] * 4
 
-    ledger = SharedLedger(path, LedgerLimits(day=Limits(tokens=50_000)))
+    ledger = SharedLedger(path, LedgerLimits(day=Limits(tokens=20_000)))
     (booked,) = await ledger.used()
     ledger.close()
     assert sum(spent) == booked.amount.tokens
-    assert 49_000 <= sum(spent) <= 50_000
-    assert sum(1 for part in spent if part) > 2, "they did so at the same time"
+    assert 19_000 <= sum(spent) <= 20_000
+    assert sum(1 for part in spent if part) > 1, "they spent at the same time"
     assert booked.amount.usd == pytest.approx(sum(spent) / 1000)
 
 

@@ -59,7 +59,11 @@ def test_a_short_secret_does_not_mask_ordinary_words() -> None:
 
 
 @given(
-    st.recursive(st.text() | st.sampled_from(KEYS), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner))
+    st.recursive(
+        st.text(max_size=40) | st.sampled_from(KEYS),
+        lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=10), inner, max_size=4),
+        max_leaves=10,
+    )
 )
 def test_json_stays_json_of_the_same_shape(value: object) -> None:
     masked = CredentialMask().data(json.dumps(value).encode())
