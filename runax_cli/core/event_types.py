@@ -1,7 +1,6 @@
-"""What can happen in a run: the bodies of events, a closed list.
+"""The event types of a run: a closed list, distinguished by `type`.
 
-Knows the fields of each and their meaning; secrets are masked before a body is made. Knows nothing of the order and
-the context that a body stands in (`events`), nor of how it is shown.
+Secrets are masked before an event is made. `events` adds the order, the time and the context.
 """
 
 from typing import Annotated, Any, Literal
@@ -12,13 +11,13 @@ from runax_cli.core.results import Coverage, ForecastCheck, RunResult, TotalIs
 
 
 class EventData(BaseModel):
-    """What happened; every body has a `type` from a closed list."""
+    """The data of an event; each has a `type` from a closed list."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class ToolsOffered(EventData):
-    """The tools that the main model has on its list, of `total`, and what they take in each of its requests."""
+    """The tools offered to the main model, out of `total`, and their `tokens` in each of its requests."""
 
     type: Literal["tools.offered"] = "tools.offered"
     tools: tuple[str, ...]
@@ -27,7 +26,7 @@ class ToolsOffered(EventData):
 
 
 class ToolSelected(EventData):
-    """The main model asked for a call."""
+    """The main model requested a call."""
 
     type: Literal["tool.selected"] = "tool.selected"
     tool: str
@@ -52,7 +51,7 @@ GuardCode = Literal[
 
 
 class GuardDecided(EventData):
-    """The guard decided what becomes of a requested call."""
+    """The guard decided about a requested call."""
 
     type: Literal["guard.decided"] = "guard.decided"
     tool: str
@@ -61,7 +60,7 @@ class GuardDecided(EventData):
 
 
 class RunStarted(EventData):
-    """A question was taken up."""
+    """A run started."""
 
     type: Literal["run.started"] = "run.started"
     question: str
@@ -73,7 +72,7 @@ class RunStarted(EventData):
 
 
 class RunFinished(EventData):
-    """The run is over; exactly one, last. `forecast` says how far off the probes were, where any call was probed."""
+    """The run is over; exactly one, the last event. `forecast` compares probes with the run."""
 
     type: Literal["run.finished"] = "run.finished"
     result: RunResult
@@ -81,10 +80,10 @@ class RunFinished(EventData):
 
 
 class PlanMade(EventData):
-    """The question was taken apart, or found to be single; `rule` says who decided.
+    """The question was split into parts, or found to be single; `rule` says what decided.
 
-    `after` has, for each part, the numbers (from 1) of the parts that it waits for. A plan that is revised after a
-    result is told once more.
+    `after` has, for each part, the numbers (from 1) of the parts it depends on. A plan that is revised after a result
+    is emitted again.
     """
 
     type: Literal["plan.made"] = "plan.made"
@@ -96,7 +95,7 @@ class PlanMade(EventData):
 
 
 class ModelRequested(EventData):
-    """A request leaves for a model."""
+    """A request is sent to a model."""
 
     type: Literal["model.requested"] = "model.requested"
     model: str
@@ -107,7 +106,7 @@ class ModelRequested(EventData):
 
 
 class ModelReplied(EventData):
-    """A model's reply arrived. `cost_usd` is None where no price is known."""
+    """The reply of a model arrived. `cost_usd` is None if the price is unknown."""
 
     type: Literal["model.replied"] = "model.replied"
     model: str
@@ -120,14 +119,14 @@ class ModelReplied(EventData):
 
 
 class AnswerDelta(EventData):
-    """A piece of the answer as it streams. Views that print after verification ignore it."""
+    """A piece of the streamed answer. Views that print after verification ignore it."""
 
     type: Literal["answer.delta"] = "answer.delta"
     text: str
 
 
 class PagingDetected(EventData):
-    """What the end-point supports: convention, hidden parameters."""
+    """The pagination of an endpoint: its convention and the parameters that are hidden from the model."""
 
     type: Literal["paging.detected"] = "paging.detected"
     tool: str
@@ -137,7 +136,7 @@ class PagingDetected(EventData):
 
 
 class SourceRequested(EventData):
-    """A request leaves for a source; `location` has its secrets masked."""
+    """A request is sent to a source; secrets in `location` are masked."""
 
     type: Literal["source.requested"] = "source.requested"
     source: str
@@ -145,7 +144,7 @@ class SourceRequested(EventData):
 
 
 class CallProbed(EventData):
-    """The probe's figures. A total that is unknown is None and never zero."""
+    """The result of a probe. An unknown total is None, never zero."""
 
     type: Literal["call.probed"] = "call.probed"
     tool: str
@@ -157,7 +156,7 @@ class CallProbed(EventData):
 
 
 class StrategyChosen(EventData):
-    """How the call's result will reach the model, and why."""
+    """How the result of a call is passed to the model, and why."""
 
     type: Literal["strategy.chosen"] = "strategy.chosen"
     strategy: Literal["empty", "direct_pass", "single_reduction", "paginated_reduction", "table"]
@@ -165,7 +164,7 @@ class StrategyChosen(EventData):
 
 
 class ChunkingPlanned(EventData):
-    """The forecast of pages and chunks; sent again, corrected, after the first page."""
+    """The forecast of pages and chunks; emitted again, corrected, after the first page."""
 
     type: Literal["chunking.planned"] = "chunking.planned"
     budget_tokens: int
@@ -178,7 +177,7 @@ class ChunkingPlanned(EventData):
 
 
 class PageFetched(EventData):
-    """A page is on disk. `index` counts from 1; `of` is None where the number of pages is unknown."""
+    """A page was fetched and stored. `index` counts from 1; `of` is None if the number of pages is unknown."""
 
     type: Literal["page.fetched"] = "page.fetched"
     index: int
@@ -191,7 +190,7 @@ class PageFetched(EventData):
 
 
 class PageFailed(EventData):
-    """A page could not be had, after its retries."""
+    """A page could not be fetched, after its retries."""
 
     type: Literal["page.failed"] = "page.failed"
     index: int
@@ -201,7 +200,7 @@ class PageFailed(EventData):
 
 
 class ChunkPacked(EventData):
-    """Records were packed for one reducer request; `pages` are the page indices (from 1) they come from."""
+    """Records were packed for one reducer request; `pages` are the indices (from 1) of their pages."""
 
     type: Literal["chunk.packed"] = "chunk.packed"
     index: int
@@ -212,7 +211,7 @@ class ChunkPacked(EventData):
 
 
 class ChunkReduced(EventData):
-    """A reducer's findings of one chunk were checked and kept; `saved_chars`: by the short form of its records."""
+    """The findings of one chunk were checked and stored; `saved_chars` is what the short form of its records saved."""
 
     type: Literal["chunk.reduced"] = "chunk.reduced"
     index: int
@@ -226,7 +225,7 @@ class ChunkReduced(EventData):
 
 
 class ChunkFailed(EventData):
-    """A chunk, or what was left of it after a repair and a split, could not be reduced."""
+    """A chunk, or a part of it after a repair and a split, could not be reduced."""
 
     type: Literal["chunk.failed"] = "chunk.failed"
     index: int
@@ -246,7 +245,7 @@ class FindingsMerged(EventData):
 
 
 class TokensChanged(EventData):
-    """How many tokens a reduction saved."""
+    """The tokens before and after a reduction."""
 
     type: Literal["tokens.changed"] = "tokens.changed"
     before: int
@@ -254,7 +253,7 @@ class TokensChanged(EventData):
 
 
 class DatasetSealed(EventData):
-    """All records of a call are in one Parquet file."""
+    """All records of a call were written to one Parquet file."""
 
     type: Literal["dataset.sealed"] = "dataset.sealed"
     dataset: str
@@ -264,7 +263,7 @@ class DatasetSealed(EventData):
 
 
 class DatasetQueried(EventData):
-    """A SELECT ran over datasets, or was refused (`error`; its `ref` is then empty). `preview` is what it gave."""
+    """A SELECT ran over datasets, or was rejected (`error` is set and `ref` is empty). `preview` shows its result."""
 
     type: Literal["dataset.queried"] = "dataset.queried"
     ref: str
@@ -277,7 +276,7 @@ class DatasetQueried(EventData):
 
 
 class DatasetLabelled(EventData):
-    """Texts of a dataset got labels; `agreement` is that of a second labelling of `n_sample` texts."""
+    """Texts of a dataset were labeled; `agreement` is that of a second labeling of `n_sample` texts."""
 
     type: Literal["dataset.labelled"] = "dataset.labelled"
     dataset: str
@@ -292,7 +291,7 @@ class DatasetLabelled(EventData):
 
 
 class StructureSeen(EventData):
-    """The structure of a response and the types of its items."""
+    """The structure of a response, with the types of its items."""
 
     type: Literal["structure.seen"] = "structure.seen"
     tool: str
@@ -300,7 +299,7 @@ class StructureSeen(EventData):
 
 
 class CallFinished(EventData):
-    """A call is over, and this is what the main model gets."""
+    """A call is finished; `preview` is what the main model receives."""
 
     type: Literal["call.finished"] = "call.finished"
     tool: str
@@ -313,7 +312,7 @@ class CallFinished(EventData):
 
 
 class RetryScheduled(EventData):
-    """A request to a source or a model will be repeated after `wait_s` seconds."""
+    """A request to a source or a model will be retried after `wait_s` seconds."""
 
     type: Literal["retry.scheduled"] = "retry.scheduled"
     what: str
@@ -323,7 +322,7 @@ class RetryScheduled(EventData):
 
 
 class RequestDelayed(EventData):
-    """A request to a source or a model waits for `wait_s` seconds, since no more are allowed at the moment."""
+    """A request to a source or a model waits `wait_s` seconds because of a rate limit."""
 
     type: Literal["request.held"] = "request.held"
     what: str
@@ -332,7 +331,7 @@ class RequestDelayed(EventData):
 
 
 class SourceProgressed(EventData):
-    """A request under way says how far it is: `done` of `total`, in units of its own."""
+    """A running request reports its progress: `done` of `total`, in its own units."""
 
     type: Literal["source.progressed"] = "source.progressed"
     source: str
@@ -343,7 +342,7 @@ class SourceProgressed(EventData):
 
 
 class BudgetNoted(EventData):
-    """A budget was touched in a way the user should see: near its limit, or at it."""
+    """A budget is near its limit or exhausted."""
 
     type: Literal["budget.noted"] = "budget.noted"
     resource: str
@@ -354,7 +353,7 @@ class BudgetNoted(EventData):
 
 
 class ContextMeasured(EventData):
-    """How much of the effective context the next request uses."""
+    """The share of the effective context that the next request uses."""
 
     type: Literal["context.measured"] = "context.measured"
     used_tokens: int
@@ -362,14 +361,14 @@ class ContextMeasured(EventData):
 
 
 class Resumed(EventData):
-    """Work that is stored already was taken over instead of done again."""
+    """Stored work was reused instead of repeated."""
 
     type: Literal["resumed"] = "resumed"
     text: str
 
 
 class Warned(EventData):
-    """Something is not as it should be, and the run goes on."""
+    """A problem occurred that does not stop the run."""
 
     type: Literal["warned"] = "warned"
     code: str

@@ -18,7 +18,7 @@ EVENT_VERSION = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stamp:
-    """The context of an event: whose run, within which span, for which part, call and model role."""
+    """The context of an event: its run, span, part of the question, call and model role."""
 
     run_id: str
     session_id: str
@@ -31,7 +31,7 @@ class Stamp:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One event: what happened, where in the run, in which order (`seq`, from 1) and when."""
+    """One event with its order (`seq`, from 1), time and context."""
 
     seq: int
     ts: datetime
@@ -46,10 +46,10 @@ class Event:
 
 
 class EventSink(Protocol):
-    """Who listens. `emit` must not block and must not raise."""
+    """A consumer of events. `emit` must not block and must not raise."""
 
     def emit(self, event: Event) -> None:
-        """Take note of one event."""
+        """Receive one event."""
 
 
 class CollectingSink:
@@ -69,7 +69,7 @@ def _utc_now() -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class Emitter:
-    """Stamps bodies and hands them to a sink. Children share the sink and the numbering, and narrow the context."""
+    """Stamps event data and passes it to a sink. Children share the sink and the numbering and narrow the context."""
 
     sink: EventSink
     stamp: Stamp
@@ -90,7 +90,7 @@ class Emitter:
     def child(
         self, *, sub_question: int | None = None, call_id: str | None = None, role: str | None = None
     ) -> "Emitter":
-        """An emitter for a span inside this one; what is not given is inherited."""
+        """An emitter for a span inside this one; arguments that are not given are inherited."""
         stamp = self.stamp
         inner = replace(
             stamp,

@@ -1,7 +1,4 @@
-"""The result of a run as it is printed, stored and sent (`-o json`): coverage, calls, evidence, usage.
-
-Knows the contract's fields and their meaning. Knows nothing of how they come about.
-"""
+"""The result of a run as it is printed, stored and sent (`-o json`), and the forecast of a question."""
 
 from enum import StrEnum
 from typing import Any, Literal, assert_never
@@ -12,7 +9,7 @@ RESULT_VERSION = 1
 
 
 class StoredModel(BaseModel):
-    """A value that leaves the process: frozen, and without unknown fields."""
+    """The base of values that are stored or sent: frozen, unknown fields are rejected."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -28,7 +25,7 @@ class RunStatus(StrEnum):
 
 
 class TotalIs(StrEnum):
-    """How far a total can be trusted."""
+    """Whether a total is exact, a lower bound or unknown."""
 
     EXACT = "exact"
     AT_LEAST = "at_least"
@@ -36,7 +33,7 @@ class TotalIs(StrEnum):
 
 
 class ReasonCode(StrEnum):
-    """Why coverage is not complete, or what was noticed about the data on the way."""
+    """Why coverage is incomplete, or what else was noticed about the data."""
 
     PAGE_FAILED = "page_failed"
     PAGE_SHORT = "page_short"
@@ -62,14 +59,14 @@ class ReasonCode(StrEnum):
 
 
 class Reason(StoredModel):
-    """A code from the closed list, with words beside it."""
+    """A code from the closed list, with an explanation."""
 
     code: ReasonCode
     text: str
 
 
 class Coverage(StoredModel):
-    """How much of the data was read. `records_read` counts records fetched whole; `read_by_model` those a model saw."""
+    """How much of the data was read. `records_read` counts fetched records, `read_by_model` those that a model saw."""
 
     records_read: int = 0
     records_total: int | None = None
@@ -83,7 +80,7 @@ class Coverage(StoredModel):
 
 
 class RecordRef(StoredModel):
-    """A record that a statement rests on: its dataset, row number (from 1) and the API's own id where it has one."""
+    """A record that supports a statement: its dataset, row number (from 1) and the API's own id if it has one."""
 
     dataset: str
     row: int
@@ -91,7 +88,7 @@ class RecordRef(StoredModel):
 
 
 class EvidenceKind(StrEnum):
-    """What a statement rests on."""
+    """The kind of evidence for a statement."""
 
     RECORD = "record"
     SQL = "sql"
@@ -99,7 +96,7 @@ class EvidenceKind(StrEnum):
 
 
 class Lineage(StrEnum):
-    """How far a figure can be trusted: over complete data, over labels that a model gave, over incomplete data."""
+    """How a figure was computed: over complete data, over labels of a model, or over incomplete data."""
 
     EXACT = "exact"
     BY_LABEL = "by_label"
@@ -107,12 +104,12 @@ class Lineage(StrEnum):
 
 
 def counted(number: int, noun: str) -> str:
-    """A number with its noun: "1 page", "1,204 pages"."""
+    """A number with its noun in singular or plural: "1 page", "1,204 pages"."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def lineage_words(lineage: Lineage, agreement: float | None = None) -> str:
-    """As users read it: "exact", "by label (agreement 94 %)" or "at least"."""
+    """The lineage for users: "exact", "by label (agreement 94 %)" or "at least"."""
     match lineage:
         case Lineage.EXACT:
             return "exact"
@@ -125,7 +122,7 @@ def lineage_words(lineage: Lineage, agreement: float | None = None) -> str:
 
 
 class SqlResult(StoredModel):
-    """A query that a statement cites: `rows` are the first of `n_rows`; `agreement` (0 to 1) that of labels in it."""
+    """A query that a statement cites. `rows` are the first of `n_rows`; `agreement` (0 to 1) is that of its labels."""
 
     id: str
     sql: str
@@ -137,10 +134,10 @@ class SqlResult(StoredModel):
 
 
 class Evidence(StoredModel):
-    """A statement and what it rests on; `verified` is decided by code.
+    """A statement and its evidence; `verified` is decided by code.
 
-    `sql` are the statements of `queries`. `exact` is None where no figure was computed or counted. `note` says what is
-    wrong with a statement that is not verified; `unproven` are its figures that stand in no evidence.
+    `sql` is the text of `queries`. `exact` is None if no figure was computed or counted. `note` says why a statement is
+    not verified; `unproven` are its figures that appear in no evidence.
     """
 
     statement: str
@@ -156,7 +153,7 @@ class Evidence(StoredModel):
 
 
 class CallReport(StoredModel):
-    """One call as it is reported."""
+    """One call in the result."""
 
     tool: str
     source: str
@@ -184,13 +181,13 @@ class RoleUsage(StoredModel):
 
 
 class UsageReport(RoleUsage):
-    """Requests and tokens of all roles together, and of each."""
+    """Requests and tokens of all roles together and of each."""
 
     by_role: dict[str, RoleUsage] = Field(default_factory=dict)
 
 
 class ErrorReport(StoredModel):
-    """What failed, in the words that were printed."""
+    """The error that was printed."""
 
     type: str
     message: str
@@ -199,7 +196,7 @@ class ErrorReport(StoredModel):
 class SubQuestionReport(StoredModel):
     """One part of the question and its answer.
 
-    `after` are the numbers (from 1) of the parts whose answers it was given; `error` says why it failed.
+    `after` are the numbers (from 1) of the parts whose answers it received; `error` says why it failed.
     """
 
     question: str
@@ -211,7 +208,7 @@ class SubQuestionReport(StoredModel):
 
 
 class RunResult(StoredModel):
-    """The whole result of one run; the object of `-o json` and of the event `run.finished`."""
+    """The complete result of a run; the object of `-o json` and of the event `run.finished`."""
 
     v: int = RESULT_VERSION
     run_id: str
@@ -235,7 +232,7 @@ FORECAST_VERSION = 1
 
 
 class ForecastCheck(StoredModel):
-    """A run against what its probes foretold; `off_by` 0.1 is ten percent more than was used, None of nothing."""
+    """The forecast of the probes against the run. `off_by` 0.1 means ten percent too high; None if nothing was used."""
 
     tokens_forecast: int
     tokens_used: int
@@ -243,14 +240,14 @@ class ForecastCheck(StoredModel):
 
 
 class ForecastRange(StoredModel):
-    """From a good case to a bad one; `high` None has no upper end, because the size of a call is not known."""
+    """A range from the best to the worst case; `high` is None if the size of a call is unknown."""
 
     low: float
     high: float | None
 
 
 class RoleForecast(StoredModel):
-    """Requests and tokens that one model role will take."""
+    """The forecast requests and tokens of one model role."""
 
     requests: int = 0
     input_tokens: int = 0
@@ -258,10 +255,10 @@ class RoleForecast(StoredModel):
 
 
 class CallForecast(StoredModel):
-    """One call that the main model would make first. What is not known is None.
+    """One call that the main model would make first. Unknown values are None.
 
-    `is_lookup`: it was run, because others depend on what it returns. `requests` are those to the source, probe
-    included; `model_requests` those to reducers. `error` says why it could not be looked at.
+    With `is_lookup` it was executed, because other calls depend on its result. `requests` counts those to the source,
+    including the probe; `model_requests` those to reducers. `error` says why it could not be previewed.
     """
 
     tool: str
@@ -286,7 +283,7 @@ class CallForecast(StoredModel):
 
 
 class SubQuestionForecast(StoredModel):
-    """One part of the question: what it needs, which calls it would begin with, and the tokens that it will take."""
+    """The forecast of one part of the question: its first calls and its tokens."""
 
     question: str
     need: Literal["read", "compute"]
@@ -298,7 +295,7 @@ class SubQuestionForecast(StoredModel):
 
 
 class QuestionForecast(StoredModel):
-    """The whole forecast. `spent` is what the forecast itself took, of models; `price_usd` None: no price is known."""
+    """The complete forecast. `spent` is the model usage of the forecast itself; `price_usd` is None if unknown."""
 
     v: int = FORECAST_VERSION
     question: str

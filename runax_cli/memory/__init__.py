@@ -1,1 +1,1 @@
-"""What is remembered: of this turn (`working`), of the conversation (`history`), and on disk (`journal`)."""
+"""Memory of the conversation, the run journal and the spend ledger on disk."""

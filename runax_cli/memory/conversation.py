@@ -1,7 +1,6 @@
-"""Working memory: what was said and returned since the question of this turn was asked.
+"""Memory of a conversation: messages of the current turn, earlier exchanges, and entities named in results.
 
-Knows messages, which of them are results of calls, the short form that stands for a result once it had to make room,
-and what each result named, which outlives it. Knows no counter and no limit: somebody else decides when to fold.
+The caller decides when results are collapsed to save tokens.
 """
 
 import re
@@ -12,9 +11,9 @@ from typing import Any
 from adapters.text import fold, truncate
 from runax_cli.models.base import Message
 
-MOST_CHARS = 1600
-"""So much of a request may be taken by what earlier calls named: about 400 tokens."""
-MOST_LINKS = 4
+MAX_ENTITIES_CHARS = 1600
+"""Limit of the entities of earlier calls in a request: about 400 tokens."""
+MAX_LINKS = 4
 NAME_CHARS = 60
 _OWN_IDS = ("id", "uuid", "guid", "key", "number", "code", "slug")
 _NAMES = ("name", "fullname", "displayname", "title", "subject", "label", "username", "email", "surname", "lastname")
@@ -24,9 +23,9 @@ _WORD = re.compile(r"[^\W_]+")
 
 @dataclass(frozen=True, slots=True)
 class RecordEntity:
-    """Something that a record names: its kind ("customers"), its own id, its name, its links to ids of other kinds.
+    """An entity in a record: its kind ("customers"), its own id, its name, and links to ids of other kinds.
 
-    `ref` is the record it was read from, as it is cited.
+    `ref` is the reference of the record.
     """
 
     kind: str
@@ -44,7 +43,7 @@ class RecordEntity:
 
 
 def record_id(record: Mapping[str, Any], noun: str) -> str | None:
-    """The record's own id, by the names that ids have: `id`, `ticket_id` for tickets, `key`, a single `…_id`."""
+    """The record's own id by common names of ids: `id`, `ticket_id` for tickets, `key`, or a single `…_id`."""
     singular = noun.removesuffix("s").replace("_", "").casefold()
     by_folded = {name.replace("_", "").casefold(): value for name, value in record.items() if _is_id(value)}
     names = [_OWN_IDS[0], f"{singular}id", f"{singular}key", *_OWN_IDS[1:]]
@@ -56,7 +55,7 @@ def record_id(record: Mapping[str, Any], noun: str) -> str | None:
 
 
 def entities_in(record: Mapping[str, Any], noun: str, *, ref: str | None = None) -> Iterator[RecordEntity]:
-    """The entity that a record is, and those nested right in it. One that has neither name nor links says nothing."""
+    """The entity of a record and those directly nested in it; one without a name and links is left out."""
     own = record_id(record, noun)
     if own is not None:
         entity = RecordEntity(noun, _short(own), _name(record), _links(record, own), ref)
@@ -68,23 +67,23 @@ def entities_in(record: Mapping[str, Any], noun: str, *, ref: str | None = None)
 
 
 def rank_entities(
-    entities: Iterable[RecordEntity], question: str, *, most_chars: int = MOST_CHARS
+    entities: Iterable[RecordEntity], question: str, *, max_chars: int = MAX_ENTITIES_CHARS
 ) -> tuple[RecordEntity, ...]:
-    """Those that share most with the question first, the latest of equals first, as many as `most_chars` hold."""
+    """Entities by words shared with the question, then by recency, up to `max_chars` characters."""
     asked = frozenset(_words(question))
     latest_first = list(dict.fromkeys(reversed(list(entities))))
     by_relevance = sorted(latest_first, key=lambda entity: -len(asked & frozenset(_words(entity.text))))
     kept: list[RecordEntity] = []
     for entity in by_relevance:
-        most_chars -= len(entity.text) + 1
-        if most_chars < 0:
+        max_chars -= len(entity.text) + 1
+        if max_chars < 0:
             break
         kept.append(entity)
     return tuple(kept)
 
 
 def describe_entities(entities: Sequence[RecordEntity]) -> str:
-    """One entity a line."""
+    """The entities as text, one per line."""
     return "\n".join(entity.text for entity in entities)
 
 
@@ -103,7 +102,7 @@ def _links(record: Mapping[str, Any], own: str) -> tuple[tuple[str, str], ...]:
         for name, value in record.items()
         if _LINK.search(name) and _is_id(value) and str(value) != own
     )
-    return tuple(links)[:MOST_LINKS]
+    return tuple(links)[:MAX_LINKS]
 
 
 def _short(text: str) -> str:
@@ -124,8 +123,8 @@ class _Result:
     call_id: str
     pointer: str
     named: tuple[RecordEntity, ...]
-    is_in_view: bool
-    is_folded: bool = False
+    is_visible: bool
+    is_collapsed: bool = False
 
 
 class WorkingMemory:
@@ -137,49 +136,49 @@ class WorkingMemory:
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """All messages, folded results in their short form."""
+        """All messages; collapsed results in their short form."""
         return tuple(self._messages)
 
     @property
     def named(self) -> tuple[RecordEntity, ...]:
-        """What results named that cannot be read off the messages: they were reduced, or folded. The oldest first."""
-        return tuple(entity for result in self._results if not result.is_in_view for entity in result.named)
+        """Entities of results that are not visible in the messages (reduced or collapsed), oldest first."""
+        return tuple(entity for result in self._results if not result.is_visible for entity in result.named)
 
     def add(self, message: Message) -> None:
-        """A reply of the model, or a word of the runner to it."""
+        """Add a reply of the model or an instruction of the runner."""
         self._messages.append(message)
 
     def add_result(
-        self, call_id: str, text: str, *, pointer: str, named: Sequence[RecordEntity] = (), is_in_view: bool = True
+        self, call_id: str, text: str, *, pointer: str, named: Sequence[RecordEntity] = (), is_visible: bool = True
     ) -> None:
-        """The result of a call; `pointer` takes its place once it is folded.
+        """Add the result of a call; `pointer` replaces it when it is collapsed.
 
-        `named` are the entities in its records, and `is_in_view` says whether `text` has them itself.
+        `named` are the entities in its records; `is_visible` says whether `text` contains them.
         """
-        self._results.append(_Result(len(self._messages), call_id, pointer, tuple(named), is_in_view))
+        self._results.append(_Result(len(self._messages), call_id, pointer, tuple(named), is_visible))
         self._messages.append(Message("tool", text, tool_call_id=call_id))
 
-    def foldable(self) -> Iterator[str]:
-        """Ids of the calls whose results would shrink by folding, oldest first."""
+    def collapsible(self) -> Iterator[str]:
+        """Ids of the calls whose results would get shorter by collapsing, oldest first."""
         for result in self._results:
-            if not result.is_folded and len(result.pointer) < len(self._messages[result.position].content):
+            if not result.is_collapsed and len(result.pointer) < len(self._messages[result.position].content):
                 yield result.call_id
 
-    def fold(self, call_id: str) -> None:
-        """Put the pointer in the place of a result."""
+    def collapse(self, call_id: str) -> None:
+        """Replace a result by its pointer."""
         for result in self._results:
-            if result.call_id == call_id and not result.is_folded:
+            if result.call_id == call_id and not result.is_collapsed:
                 self._messages[result.position] = Message("tool", result.pointer, tool_call_id=call_id)
-                result.is_folded, result.is_in_view = True, False
+                result.is_collapsed, result.is_visible = True, False
 
     def drop_first(self, count: int) -> tuple[str, ...]:
-        """Take the first messages out: something else stands for them now. The ids of the calls whose results went."""
+        """Remove the first messages, e.g. after they were summarized. Returns the ids of calls whose results went."""
         self._messages = self._messages[count:]
         dropped: list[str] = []
         for result in self._results:
             if 0 <= result.position < count:
                 dropped.append(result.call_id)
-                result.is_folded, result.is_in_view = True, False
+                result.is_collapsed, result.is_visible = True, False
             result.position -= count
         return tuple(dropped)
 
@@ -199,12 +198,12 @@ class History:
         self.exchanges: list[Exchange] = []
 
     def add(self, question: str, answer: str) -> None:
-        """Remember a turn. One that ended without an answer leaves nothing that a later turn could build on."""
+        """Add a turn; one without an answer is ignored."""
         if answer.strip():
             self.exchanges.append(Exchange(question, answer))
 
     def latest(self, budget_tokens: int, *, measure: Callable[[str], int]) -> tuple[Exchange, ...]:
-        """The latest exchanges that `measure` puts under the budget, whole and without a gap; oldest first."""
+        """The latest complete exchanges that fit into `budget_tokens` by `measure`, without gaps, oldest first."""
         kept: list[Exchange] = []
         left = budget_tokens
         for exchange in reversed(self.exchanges):

@@ -1,9 +1,8 @@
-"""The journal: runs, units of work and spend in one SQLite file that outlives a crash.
+"""The run journal: runs, their work and their spend in one SQLite file that survives a crash.
 
-A unit of work (step, page, reduction, label) is keyed by a hash of its content. It is written twice: `started`, with
-the tokens reserved for it, before its request leaves, and `done`, with its result, afterwards. A unit that started and
-was never done may have been billed. Knows rows, checksums and the schema's version. Knows nothing of what a key or a
-payload means.
+An entry (step, page, reduction, label) is keyed by a hash of its content. It is written twice: `start_entry`, with the
+reserved tokens, before its request is sent, and `finish_entry`, with its result, afterwards. An entry that was started
+and not finished may have been billed.
 """
 
 import hashlib
@@ -29,10 +28,10 @@ from runax_cli.telemetry.credential_mask import CREDENTIAL_MASK
 SCHEMA_VERSION = 1
 BUSY_TIMEOUT_S = 10.0
 MASK = "***"
-_SHORTEST_SECRET = 4
+_MIN_SECRET_CHARS = 4
 _IN_MEMORY = ":memory:"
-_NEVER = "9999"
-"""After every time that can be written down."""
+_END_OF_TIME = "9999"
+"""Sorts after every ISO timestamp."""
 _SCHEMA = """
 CREATE TABLE runs (
     run_id TEXT PRIMARY KEY, session_id TEXT NOT NULL, question TEXT NOT NULL, settings TEXT NOT NULL,
@@ -50,10 +49,10 @@ CREATE TABLE spend (
 ) STRICT;
 CREATE INDEX spend_by_run ON spend (run_id);
 """
-_KEYS_AT_ONCE = 500
+_KEYS_PER_QUERY = 500
 _CLOCK_SKEW = timedelta(minutes=1)
-_COUNTS = "payload IS NOT NULL AND ((run_id=? AND done_at>=started_at) OR done_at BETWEEN ? AND ?)"
-"""Which results count: those a run stored itself since it last began them, and those of others from a time."""
+_IS_VALID = "payload IS NOT NULL AND ((run_id=? AND done_at>=started_at) OR done_at BETWEEN ? AND ?)"
+"""Valid results: those that the run stored since it last started them, and those of other runs in a time range."""
 _STORE = (
     "INSERT INTO units (key, kind, run_id, reserved_tokens, started_at, done_at, payload, checksum) "
     "VALUES (?, ?, ?, 0, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET run_id=excluded.run_id, "
@@ -62,7 +61,7 @@ _STORE = (
 
 
 class EntryKind(StrEnum):
-    """What a unit of work is."""
+    """The kind of an entry."""
 
     STEP = "step"
     PAGE = "page"
@@ -72,7 +71,7 @@ class EntryKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredRun:
-    """One run as the journal has it. A run without `finished_at` is still running, or its process died."""
+    """One run in the journal. A run without `finished_at` is still running, or its process died."""
 
     run_id: str
     session_id: str
@@ -87,7 +86,7 @@ class StoredRun:
 
 @dataclass(frozen=True, slots=True)
 class UnfinishedEntry:
-    """A unit of work that began and has no result: its request may have been billed."""
+    """An entry that was started and has no result; its request may have been billed."""
 
     kind: EntryKind
     reserved_tokens: int
@@ -95,7 +94,7 @@ class UnfinishedEntry:
 
 @dataclass(frozen=True, slots=True)
 class RoleSpend:
-    """What requests of one role to one model used so far; `cost_usd` is None where a price is not known."""
+    """The usage of one role in a run; `cost_usd` is None if a price is unknown."""
 
     role: Role
     usage: Usage
@@ -104,9 +103,9 @@ class RoleSpend:
 
 
 class Journal:
-    """One journal file. Every write is one transaction, on disk when the method returns; safe to use from threads.
+    """One journal file. Every write is one transaction and on disk when the method returns. Thread-safe.
 
-    Every method raises StoreError where the disk is full or read-only or the file is damaged.
+    Every method raises StoreError if the disk is full or read-only or the file is damaged.
     """
 
     def __init__(
@@ -120,10 +119,10 @@ class Journal:
 
     @classmethod
     def open(cls, path: Path | str, *, secrets: Iterable[str] = (), is_isolated: bool = False) -> "Journal":
-        """Open or create the file (0600, its folder 0700); ":memory:" is a journal that dies with the process.
+        """Open or create the file (mode 0600, its folder 0700); ":memory:" keeps it in memory.
 
-        Whatever is written later, none of `secrets` is: a model or a source may have echoed one. `is_isolated`: no run
-        finds what another one stored.
+        `secrets` are masked in everything that is written: a model or a source may echo one. With `is_isolated`, a run
+        does not find results of other runs.
         """
         name = str(path)
         with _sqlite_errors_as_store_error(name):
@@ -142,22 +141,22 @@ class Journal:
     def begin_run(
         self, run_id: str, session_id: str, *, question: str, settings: Mapping[str, Any], started_at: datetime
     ) -> None:
-        """Write that a run began. `settings` must be free of secrets."""
-        told = json.dumps(dict(settings), ensure_ascii=False)
-        row = (run_id, session_id, self._masked(question), self._masked(told), started_at.isoformat())
+        """Record the start of a run. `settings` must not contain secrets."""
+        settings_json = json.dumps(dict(settings), ensure_ascii=False)
+        row = (run_id, session_id, self._masked(question), self._masked(settings_json), started_at.isoformat())
         self._write("INSERT INTO runs (run_id, session_id, question, settings, started_at) VALUES (?, ?, ?, ?, ?)", row)
 
     def finish_run(self, result: RunResult) -> None:
-        """Write how a run ended."""
+        """Record the result of a run."""
         row = (_now(), result.status.value, result.exit_code, self._masked(result.model_dump_json()), result.run_id)
         self._write("UPDATE runs SET finished_at=?, status=?, exit_code=?, result=? WHERE run_id=?", row)
 
     def reopen_run(self, run_id: str) -> None:
-        """Write that a run that had ended, or whose process died, is under way again."""
+        """Record that a run continues that had ended or whose process had died."""
         self._write("UPDATE runs SET finished_at=NULL, status=NULL, exit_code=NULL WHERE run_id=?", (run_id,))
 
     def earlier_runs(self, run: StoredRun) -> tuple[StoredRun, ...]:
-        """Runs of the same session that began before it, the earliest first."""
+        """Runs of the same session that started before `run`, oldest first."""
         rows = self._read(
             "SELECT * FROM runs WHERE session_id=? AND started_at<? ORDER BY started_at, rowid",
             (run.session_id, run.started_at.isoformat()),
@@ -170,17 +169,19 @@ class Journal:
         return tuple(_stored_run(row) for row in rows)
 
     def find_run(self, id_prefix: str) -> StoredRun | None:
-        """The run whose id begins with `id_prefix`; UsageError where several do and none is equal to it."""
+        """The run whose id starts with `id_prefix`. Raises UsageError if several do and none is equal to it."""
         rows = self._read("SELECT * FROM runs WHERE substr(run_id, 1, ?) = ?", (len(id_prefix), id_prefix))
         runs = [_stored_run(row) for row in rows]
         exact = [run for run in runs if run.run_id == id_prefix]
         if len(runs) > 1 and not exact:
             named = ", ".join(f"'{run.run_id}'" for run in runs[:5])
-            raise UsageError(f"the run id '{id_prefix}' fits {len(runs)} runs ({named}); give more of its characters.")
+            raise UsageError(
+                f"the run id '{id_prefix}' is ambiguous: it matches {len(runs)} runs ({named}). Give more characters."
+            )
         return next(iter(exact or runs), None)
 
     def start_entry(self, key: str, kind: EntryKind, run_id: str, *, reserved_tokens: int = 0) -> None:
-        """Write that a unit of work begins. A result that is stored under the key already stays until replaced."""
+        """Record the start of an entry. An older result under the same key is kept until it is replaced."""
         self._write(
             "INSERT INTO units (key, kind, run_id, reserved_tokens, started_at) VALUES (?, ?, ?, ?, ?) "
             "ON CONFLICT (key) DO UPDATE SET run_id=excluded.run_id, reserved_tokens=excluded.reserved_tokens, "
@@ -189,30 +190,30 @@ class Journal:
         )
 
     def finish_entry(self, key: str, payload: bytes) -> None:
-        """Write the result of a unit that was `started`; ValueError where it was not."""
+        """Store the result of a started entry. Raises ValueError if it was not started."""
         payload = self._masked_bytes(payload)
         row = (_now(), payload, hashlib.sha256(payload).digest(), key)
         if self._write("UPDATE units SET done_at=max(?, started_at), payload=?, checksum=? WHERE key=?", row) == 0:
-            raise ValueError(f"the unit '{key}' is done but was never started")
+            raise ValueError(f"the entry '{key}' was not started")
 
     def discard_entry(self, key: str, run_id: str) -> None:
-        """Write that a unit which a run `started` came to nothing; an older result stays, and is nobody's own."""
+        """Remove an entry that a run started and that failed; an older result is kept, without an owner."""
         self._write("DELETE FROM units WHERE key=? AND run_id=? AND payload IS NULL", (key, run_id))
         statement = "UPDATE units SET run_id='', started_at=done_at WHERE key=? AND run_id=? AND done_at<started_at"
         self._write(statement, (key, run_id))
 
     def was_started(self, key: str, run_id: str) -> bool:
-        """Whether a run began this unit and never heard what came of it."""
+        """Whether a run started this entry and has no result for it."""
         rows = self._read("SELECT 1 FROM units WHERE key=? AND run_id=? AND payload IS NULL", (key, run_id))
         return bool(rows)
 
     def unfinished_entries(self, run_id: str) -> tuple[UnfinishedEntry, ...]:
-        """Units of a run that began and have no result."""
+        """Entries of a run that were started and have no result."""
         statement = "SELECT kind, reserved_tokens FROM units WHERE run_id=? AND (payload IS NULL OR done_at<started_at)"
         return tuple(UnfinishedEntry(EntryKind(kind), tokens) for kind, tokens in self._read(statement, (run_id,)))
 
     def spend_by_role(self, run_id: str) -> tuple[RoleSpend, ...]:
-        """What a run has used so far, by role."""
+        """The usage of a run so far, by role."""
         statement = (
             "SELECT role, sum(input_tokens), sum(output_tokens), count(*), "
             "CASE WHEN count(cost_usd)=count(*) THEN sum(cost_usd) END FROM spend WHERE run_id=? GROUP BY role"
@@ -221,39 +222,39 @@ class Journal:
         return tuple(RoleSpend(Role(role), Usage(into, out), n, cost) for role, into, out, n, cost in rows)
 
     def update_entry(self, key: str, payload: bytes) -> None:
-        """Write another result for a unit that is done, as old as the one before: a pointer that points elsewhere."""
+        """Replace the result of a finished entry and keep its age, for a pointer to data that moved."""
         payload = self._masked_bytes(payload)
         row = (payload, hashlib.sha256(payload).digest(), key)
         self._write("UPDATE units SET payload=?, checksum=? WHERE key=? AND payload IS NOT NULL", row)
 
     def get(self, key: str, *, run_id: str = "", max_age_s: float | None = None) -> bytes | None:
-        """The stored result of a unit, or None: not there, not done, or damaged (its checksum does not fit).
+        """The result of an entry; None if it is missing, unfinished or damaged (wrong checksum).
 
-        One that is older than `max_age_s` seconds counts only for the run that stored it, `run_id`; so does one from
-        the future, whose age nobody knows: the clock was put back since.
+        A result older than `max_age_s` seconds is valid only for the run that stored it, `run_id`. So is one from the
+        future: its age is unknown, because the clock was set back since.
         """
-        statement = f"SELECT payload, checksum FROM units WHERE key=? AND {_COUNTS}"  # noqa: S608
-        rows = self._read(statement, (key, run_id, *self._between(max_age_s)))
+        statement = f"SELECT payload, checksum FROM units WHERE key=? AND {_IS_VALID}"  # noqa: S608
+        rows = self._read(statement, (key, run_id, *self._valid_range(max_age_s)))
         for payload, checksum in rows:
             if hashlib.sha256(payload).digest() == checksum:
                 return bytes(payload)
         return None
 
     def get_all(self, keys: Sequence[str], *, run_id: str = "") -> dict[str, bytes]:
-        """The stored results of many units, by key; those that are not there, not done or damaged are left out."""
-        between = self._between(None)
+        """The results of many entries by key, without missing, unfinished and damaged ones."""
+        between = self._valid_range(None)
         found: dict[str, bytes] = {}
-        for start in range(0, len(keys), _KEYS_AT_ONCE):
-            some = tuple(keys[start : start + _KEYS_AT_ONCE])
+        for start in range(0, len(keys), _KEYS_PER_QUERY):
+            some = tuple(keys[start : start + _KEYS_PER_QUERY])
             marks = ",".join("?" * len(some))
-            statement = f"SELECT key, payload, checksum FROM units WHERE {_COUNTS} AND key IN ({marks})"  # noqa: S608
+            statement = f"SELECT key, payload, checksum FROM units WHERE {_IS_VALID} AND key IN ({marks})"  # noqa: S608
             for key, payload, checksum in self._read(statement, (run_id, *between, *some)):
                 if hashlib.sha256(payload).digest() == checksum:
                     found[key] = bytes(payload)
         return found
 
     def store_entries(self, kind: EntryKind, run_id: str, entries: Mapping[str, bytes]) -> None:
-        """Write many units that are done, in one transaction: all of them are there afterwards, or none."""
+        """Store many finished entries in one transaction."""
         now = _now()
         masked = {key: self._masked_bytes(payload) for key, payload in entries.items()}
         rows = [
@@ -270,7 +271,7 @@ class Journal:
             self._connection.execute("COMMIT")
 
     def record_spend(self, run_id: str, role: Role, *, model: str, usage: Usage, cost_usd: float | None) -> None:
-        """Write what one request to a model used; `cost_usd` is None where no price is known."""
+        """Record the usage of one model request; `cost_usd` is None if the price is unknown."""
         row = (run_id, role.value, model, usage.input_tokens, usage.output_tokens, cost_usd, _now())
         self._write("INSERT INTO spend VALUES (?, ?, ?, ?, ?, ?, ?)", row)
 
@@ -279,12 +280,12 @@ class Journal:
         with self._lock, _sqlite_errors_as_store_error(self.path):
             self._connection.close()
 
-    def _between(self, max_age_s: float | None) -> tuple[str, str]:
-        """From when to when a unit of another run must have been done to count."""
+    def _valid_range(self, max_age_s: float | None) -> tuple[str, str]:
+        """The time range in which results of other runs are valid."""
         if self._is_isolated:
-            return _NEVER, _NEVER
+            return _END_OF_TIME, _END_OF_TIME
         if max_age_s is None:
-            return "", _NEVER
+            return "", _END_OF_TIME
         now = datetime.now(UTC)
         return (now - timedelta(seconds=max_age_s)).isoformat(), (now + _CLOCK_SKEW).isoformat()
 
@@ -308,7 +309,7 @@ class Journal:
 
 
 class MemoryJournal(Journal):
-    """A journal that dies with the process: the in-memory twin for tests and for runs that store nothing."""
+    """A journal in memory, for tests and for runs that store nothing."""
 
     def __init__(self, path: str = _IN_MEMORY) -> None:
         connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
@@ -317,8 +318,8 @@ class MemoryJournal(Journal):
 
 
 def _spellings(secrets: Iterable[str]) -> tuple[str, ...]:
-    """Each secret as it is, and as it stands inside JSON; longer ones first. What is too short would mask words."""
-    long = [secret for secret in secrets if len(secret) >= _SHORTEST_SECRET]
+    """Each secret in plain and JSON spelling, longest first; short ones are left out, as they would mask words."""
+    long = [secret for secret in secrets if len(secret) >= _MIN_SECRET_CHARS]
     spelled = {spelling for secret in long for spelling in (secret, json.dumps(secret)[1:-1])}
     return tuple(sorted(spelled, key=len, reverse=True))
 
@@ -339,7 +340,7 @@ def _stored_run(row: tuple[Any, ...]) -> StoredRun:
 
 
 def _readable_result(text: str | None) -> RunResult | None:
-    """The stored result, or None where another version of runax wrote one that this version cannot read."""
+    """The stored result, None if another version of runax wrote it in a format that this version cannot read."""
     if text is None:
         return None
     try:
@@ -349,7 +350,7 @@ def _readable_result(text: str | None) -> RunResult | None:
 
 
 def _create_private(path: Path) -> None:
-    """The file must be private before SQLite opens it: the WAL file takes over its mode."""
+    """Create the file with mode 0600 before SQLite opens it: the WAL file inherits its mode."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
 
@@ -367,7 +368,7 @@ def _prepare(connection: sqlite3.Connection, *, path: str) -> None:
 
 
 def _migrate(connection: sqlite3.Connection, *, path: str) -> None:
-    """Create the tables in an empty file. Inside a transaction, so that two processes cannot both do it."""
+    """Create the tables in an empty file; in a transaction, so that two processes do not both do it."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version == 0:
         for statement in _SCHEMA.split(";"):
@@ -375,8 +376,8 @@ def _migrate(connection: sqlite3.Connection, *, path: str) -> None:
         connection.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
     elif version != SCHEMA_VERSION:
         raise StoreError(
-            f"the journal '{path}' has schema version {version}; this runax reads version {SCHEMA_VERSION}. Use the "
-            "runax that wrote it, or move the file away to begin a new one.",
+            f"the journal '{path}' has schema version {version}, but this runax supports version {SCHEMA_VERSION}. Use "
+            "the runax that wrote it, or move the file away to start a new one.",
             path=path,
         )
 
@@ -387,8 +388,8 @@ def _sqlite_errors_as_store_error(path: str) -> Iterator[None]:
         yield
     except (sqlite3.Error, OSError) as error:
         raise StoreError(
-            f"the journal '{path}' cannot be used: {error}. Free some space, make the folder writable, or move the "
-            "file away to begin a new one.",
+            f"cannot read or write the journal '{path}': {error}. Free disk space, make the folder writable, or move "
+            "the file away to start a new one.",
             path=path,
         ) from error
 

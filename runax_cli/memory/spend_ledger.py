@@ -1,9 +1,8 @@
-"""The ledger of a day: what all processes of a user have reserved and used, in one SQLite file.
+"""The spend ledger: what all processes of a user reserve and use per day and tenant, in one SQLite file.
 
-Each amount is booked on the day (UTC) and the tenant it was reserved for. A limit is checked and the worst case set
-aside in one transaction, so that processes cannot pass it together; what dead processes had set aside is given back.
-Where a limit rests on a ledger that cannot be read, nothing may be used. Knows amounts, days, tenants. Knows nothing
-of what is bought.
+An amount is booked on the day (UTC) and the tenant of its reservation. A limit is checked and the worst case reserved
+in one transaction, so that processes cannot exceed it together. Reservations of dead processes are released. If a limit
+is set and the ledger cannot be read, nothing may be used.
 """
 
 import asyncio
@@ -26,7 +25,7 @@ from runax_cli.memory.process_lock import ProcessLock
 
 BUSY_TIMEOUT_S = 30.0
 NANO = 1_000_000_000
-"""Money is booked in whole billionths of a dollar: sums of floats would drift."""
+"""Dollars are booked as integers of a billionth each: sums of floats would drift."""
 
 _VERSION = 1
 _SCHEMA = """
@@ -40,7 +39,7 @@ CREATE TABLE reserved (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX reserved_by_process ON reserved (process);
 """
-# Later days count too: where the clock was put back, what was used stays used.
+# Later days count too, in case the clock was set back.
 _IN_USE = (
     "SELECT (SELECT coalesce(sum(amount), 0) FROM used WHERE day >= :day AND resource = :resource {tenant})"
     " + (SELECT coalesce(sum(amount), 0) FROM reserved WHERE day >= :day AND resource = :resource {tenant})"
@@ -51,14 +50,14 @@ _BOOK = (
     "INSERT INTO used (day, tenant, resource, {column}) VALUES (?, ?, ?, ?) "
     "ON CONFLICT (day, tenant, resource) DO UPDATE SET {column} = {column} + excluded.{column}"
 )
-_BOOK_USED, _BOOK_PERHAPS = _BOOK.format(column="amount"), _BOOK.format(column="perhaps")
+_BOOK_USED, _BOOK_POSSIBLE = _BOOK.format(column="amount"), _BOOK.format(column="perhaps")
 _RESOURCES = tuple(item.name for item in fields(Amount))
 _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerLimits:
-    """The most that one day may use, and the most that `tenant` may use of it."""
+    """The limits of one day for all tenants (`day`) and for the tenant `name` (`tenant`)."""
 
     day: Limits = field(default_factory=Limits)
     tenant: Limits = field(default_factory=Limits)
@@ -66,13 +65,13 @@ class LedgerLimits:
 
     @property
     def is_any(self) -> bool:
-        """Whether anything is limited at all."""
+        """Whether there is any limit."""
         return self.day != Limits() or self.tenant != Limits()
 
 
 @dataclass(frozen=True, slots=True)
 class TenantSpend:
-    """What a tenant used on a day. `perhaps` is what requests may have cost whose process died while they ran."""
+    """The usage of a tenant on a day. `perhaps` is the possible usage of requests whose process died meanwhile."""
 
     day: str
     tenant: str
@@ -82,7 +81,7 @@ class TenantSpend:
 
 @dataclass(slots=True)
 class _LedgerReservation:
-    """A worst case in the ledger; `id` is None where nothing limits it and only its use is booked."""
+    """A reservation in the ledger; `id` is None without limits, when only the usage is booked."""
 
     ledger: "SharedLedger"
     day: str
@@ -90,84 +89,84 @@ class _LedgerReservation:
     is_open: bool = True
 
     def settle(self, actual: Amount) -> None:
-        """See `budget.Hold.settle`: booked in the ledger's own thread."""
+        """See `SharedReservation.settle`. Booked in the thread of the ledger."""
         if self.is_open:
             self.is_open = False
-            self.ledger.book(self.day, actual, instead_of=self.id)
+            self.ledger.book(self.day, actual, reservation_id=self.id)
 
 
 @dataclass(slots=True)
 class _LedgerFile:
-    """The file, as the ledger's thread has it."""
+    """The open file, used by the thread of the ledger only."""
 
     connection: sqlite3.Connection
-    presence: ProcessLock
+    process: ProcessLock
 
 
 @dataclass(slots=True)
 class SharedLedger:
-    """One ledger file as one process sees it. All work on it is done in a thread of its own, in order."""
+    """The ledger file of this process. All work on it is done in order, in a thread of its own."""
 
     path: Path
     limits: LedgerLimits = field(default_factory=LedgerLimits)
     clock: Clock = field(default_factory=SystemClock)
-    on_lost: Callable[[str], None] = lambda _why: None
+    on_error: Callable[[str], None] = lambda _why: None
     _open: _LedgerFile | None = None
-    _rests: Mapping[str, float] | None = None
+    _remaining: Mapping[str, float] | None = None
     _pool: ThreadPoolExecutor = field(
         default_factory=lambda: ThreadPoolExecutor(max_workers=1, thread_name_prefix="ledger")
     )
-    _is_lost: bool = False
+    _has_failed: bool = False
 
     def remaining(self, resource: str) -> float | None:
-        """See `budget.Shared.rest`. Before the first look it is the limit itself."""
-        if self._rests is not None:
-            return self._rests.get(resource)
+        """See `SharedLimits.remaining`. Before the first refresh it is the limit itself."""
+        if self._remaining is not None:
+            return self._remaining.get(resource)
         limits: list[float | None] = [getattr(scope, resource) for scope in (self.limits.day, self.limits.tenant)]
         return min((limit for limit in limits if limit is not None), default=None)
 
     async def refresh(self) -> None:
-        """See `budget.Shared.refresh`."""
+        """See `SharedLimits.refresh`."""
         if self.limits.is_any:
-            await self._in_thread(self._looked)
+            await self._in_thread(self._refresh)
 
     async def reserve(self, amount: Amount) -> _LedgerReservation:
-        """See `budget.Shared.reserve`. Where nothing is limited, only what was used is booked."""
+        """See `SharedLimits.reserve`. Without limits, only the usage is booked."""
         day = self._today()
         if not self.limits.is_any:
             return _LedgerReservation(self, day, None)
-        hold = _LedgerReservation(self, day, uuid4().hex)
+        reservation = _LedgerReservation(self, day, uuid4().hex)
         try:
-            await self._in_thread(lambda: self._set_aside(hold, amount))
+            await self._in_thread(lambda: self._insert_reservation(reservation, amount))
         except asyncio.CancelledError:
-            hold.settle(Amount())
+            reservation.settle(Amount())
             raise
-        return hold
+        return reservation
 
-    def book(self, day: str, actual: Amount, *, instead_of: str | None = None) -> None:
-        """Book what was used, in place of what was set aside. Returns at once; a failure leaves it set aside."""
-        if actual == Amount() and instead_of is None:
+    def book(self, day: str, actual: Amount, *, reservation_id: str | None = None) -> None:
+        """Book the usage in place of a reservation. Returns at once; on failure the reservation remains."""
+        if actual == Amount() and reservation_id is None:
             return
-        # A pool that is shut down takes nothing more: of a run that was aborted nobody waits for the end.
+        # A pool that was shut down accepts no work: an aborted run does not wait.
         with suppress(RuntimeError):
-            self._pool.submit(self._booked, day, actual, instead_of)
+            self._pool.submit(self._book, day, actual, reservation_id)
 
     async def used(self) -> tuple[TenantSpend, ...]:
-        """Everything that is booked, the latest day first. Raises LedgerClosed."""
-        return await self._in_thread(self._all_used)
+        """All booked usage, latest day first. Raises LedgerClosed."""
+        return await self._in_thread(self._read_used)
 
     def close(self) -> None:
-        """Book what is under way, and leave. A second call changes nothing."""
+        """Finish pending bookings and close the file. A second call changes nothing."""
         self._pool.shutdown(wait=True)
         if self._open is not None:
             self._open.connection.close()
-            self._open.presence.release()
+            self._open.process.release()
             self._open = None
 
     async def _in_thread(self, action: Callable[[], _T]) -> _T:
-        return await asyncio.wrap_future(self._submitted(action))
+        return await asyncio.wrap_future(self._submit(action))
 
-    def _submitted(self, action: Callable[[], _T]) -> Future[_T]:
+    def _submit(self, action: Callable[[], _T]) -> Future[_T]:
         def guarded() -> _T:
             with _errors_as_ledger_closed(self.path):
                 return action()
@@ -175,25 +174,25 @@ class SharedLedger:
         return self._pool.submit(guarded)
 
     def _limited(self, amount: Amount) -> Iterator[tuple[str, str, Limits]]:
-        """Scope, resource and limits of everything in `amount` that is limited."""
+        """Scope, resource and limits of each limited resource in `amount`."""
         for scope, limits in (("day", self.limits.day), ("tenant", self.limits.tenant)):
             for resource in _RESOURCES:
                 if getattr(amount, resource) > 0 and getattr(limits, resource) is not None:
                     yield scope, resource, limits
 
-    def _set_aside(self, hold: _LedgerReservation, amount: Amount) -> None:
-        opened = self._opened()
+    def _insert_reservation(self, reservation: _LedgerReservation, amount: Amount) -> None:
+        opened = self._ensure_open()
         with _transaction(opened.connection) as connection:
-            self._expire(opened)
+            self._release_dead(opened)
             for scope, resource, limits in self._limited(amount):
-                self._require(connection, scope, resource, limits=limits, day=hold.day, amount=amount)
+                self._require(connection, scope, resource, limits=limits, day=reservation.day, amount=amount)
             rows = [
-                (hold.id, resource, opened.presence.name, hold.day, self.limits.name, units)
+                (reservation.id, resource, opened.process.name, reservation.day, self.limits.name, units)
                 for resource in _RESOURCES
                 if (units := _units(resource, getattr(amount, resource))) > 0
             ]
             connection.executemany("INSERT INTO reserved VALUES (?, ?, ?, ?, ?, ?)", rows)
-            self._rests = self._measured(connection)
+            self._remaining = self._compute_remaining(connection)
 
     def _require(
         self, connection: sqlite3.Connection, scope: str, resource: str, *, limits: Limits, day: str, amount: Amount
@@ -215,49 +214,49 @@ class SharedLedger:
         (units,) = connection.execute(statement, values).fetchone()
         return int(units)
 
-    def _expire(self, opened: _LedgerFile) -> None:
-        """Give back what dead processes had set aside. Their requests may have been billed: that is kept beside."""
+    def _release_dead(self, opened: _LedgerFile) -> None:
+        """Release reservations of dead processes; their requests may have been billed and are booked as `perhaps`."""
         names = [name for (name,) in opened.connection.execute("SELECT DISTINCT process FROM reserved")]
         for name in names:
-            if not opened.presence.is_alive(name):
+            if not opened.process.is_alive(name):
                 rows = opened.connection.execute(
                     "DELETE FROM reserved WHERE process=? RETURNING day, tenant, resource, amount", (name,)
                 ).fetchall()
-                opened.connection.executemany(_BOOK_PERHAPS, rows)
+                opened.connection.executemany(_BOOK_POSSIBLE, rows)
 
-    def _booked(self, day: str, actual: Amount, instead_of: str | None) -> None:
+    def _book(self, day: str, actual: Amount, reservation_id: str | None) -> None:
         try:
-            with _errors_as_ledger_closed(self.path), _transaction(self._opened().connection) as connection:
-                connection.execute("DELETE FROM reserved WHERE id=?", (instead_of,))
+            with _errors_as_ledger_closed(self.path), _transaction(self._ensure_open().connection) as connection:
+                connection.execute("DELETE FROM reserved WHERE id=?", (reservation_id,))
                 rows = [
                     (day, self.limits.name, resource, units)
                     for resource in _RESOURCES
                     if (units := _units(resource, getattr(actual, resource))) > 0
                 ]
                 connection.executemany(_BOOK_USED, rows)
-                self._rests = self._measured(connection)
-        except LedgerClosed as lost:
-            if not self._is_lost:
-                self._is_lost = True
-                self.on_lost(str(lost))
+                self._remaining = self._compute_remaining(connection)
+        except LedgerClosed as error:
+            if not self._has_failed:
+                self._has_failed = True
+                self.on_error(str(error))
 
-    def _looked(self) -> None:
-        opened = self._opened()
+    def _refresh(self) -> None:
+        opened = self._ensure_open()
         with _transaction(opened.connection) as connection:
-            self._expire(opened)
-            self._rests = self._measured(connection)
+            self._release_dead(opened)
+            self._remaining = self._compute_remaining(connection)
 
-    def _measured(self, connection: sqlite3.Connection) -> Mapping[str, float]:
-        rests: dict[str, float] = {}
+    def _compute_remaining(self, connection: sqlite3.Connection) -> Mapping[str, float]:
+        remaining: dict[str, float] = {}
         every = Amount(**dict.fromkeys(_RESOURCES, 1))
         for scope, resource, limits in self._limited(every):
             used = self._in_use(connection, scope, resource, day=self._today())
-            rest = max(0, _units(resource, getattr(limits, resource), is_limit=True) - used)
-            rests[resource] = min(_value(resource, rest), rests.get(resource, math.inf))
-        return rests
+            left = max(0, _units(resource, getattr(limits, resource), is_limit=True) - used)
+            remaining[resource] = min(_value(resource, left), remaining.get(resource, math.inf))
+        return remaining
 
-    def _all_used(self) -> tuple[TenantSpend, ...]:
-        rows = self._opened().connection.execute(
+    def _read_used(self) -> tuple[TenantSpend, ...]:
+        rows = self._ensure_open().connection.execute(
             "SELECT day, tenant, resource, amount, perhaps FROM used ORDER BY day DESC, tenant, resource"
         )
         booked: dict[tuple[str, str], tuple[dict[str, float], dict[str, float]]] = {}
@@ -266,15 +265,15 @@ class SharedLedger:
             used[resource], maybe[resource] = _value(resource, amount), _value(resource, perhaps)
         return tuple(TenantSpend(*key, _amount(used), _amount(maybe)) for key, (used, maybe) in booked.items())
 
-    def _opened(self) -> _LedgerFile:
+    def _ensure_open(self) -> _LedgerFile:
         if self._open is None:
-            connection = _connected(self.path)
+            connection = _connect(self.path)
             try:
-                presence = ProcessLock(self.path.with_name(f"{self.path.name}.processes"))
+                process = ProcessLock(self.path.with_name(f"{self.path.name}.processes"))
             except BaseException:
                 connection.close()
                 raise
-            self._open = _LedgerFile(connection, presence)
+            self._open = _LedgerFile(connection, process)
         return self._open
 
     def _today(self) -> str:
@@ -287,7 +286,7 @@ def _amount(values: Mapping[str, float]) -> Amount:
 
 
 def _units(resource: str, value: float, *, is_limit: bool = False) -> int:
-    """As it is booked: money rounded up, and a limit of money rounded down."""
+    """The booked integer: dollars are rounded up, a limit in dollars is rounded down."""
     if resource != "usd":
         return int(value)
     exact = round(value * NANO, 3)
@@ -298,7 +297,7 @@ def _value(resource: str, units: int) -> float:
     return units / NANO if resource == "usd" else float(units)
 
 
-def _connected(path: Path) -> sqlite3.Connection:
+def _connect(path: Path) -> sqlite3.Connection:
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
     connection = sqlite3.connect(path, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False)
@@ -320,12 +319,12 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
             connection.execute(statement)
         connection.execute(f"PRAGMA user_version={_VERSION}")
     elif version != _VERSION:
-        raise LedgerClosed(f"it has version {version}, and this runax reads version {_VERSION}", path=str(path))
+        raise LedgerClosed(f"it has version {version}, but this runax supports version {_VERSION}", path=str(path))
 
 
 @contextmanager
 def _transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
-    """Everything inside or nothing; whoever else writes waits."""
+    """A write transaction; other writers wait."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield connection

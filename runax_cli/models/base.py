@@ -1,7 +1,4 @@
-"""The seam to language models: one request, one reply.
-
-Knows roles, messages, tool calls and usage. Knows no wire format, no prompt, and not what a reply is for.
-"""
+"""The model interface: messages, tools, requests, replies and the `Model` protocol, with a scripted model for tests."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +7,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 
 class Role(StrEnum):
-    """For whom a model works; sent as `X-Runax-Role`."""
+    """The part of the agent that sends a request; sent as header `X-Runax-Role`."""
 
     PLANNER = "planner"
     AGENT = "agent"
@@ -21,7 +18,7 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A call that the model asks for. `arguments` is its raw text: it may not be JSON."""
+    """A tool call requested by the model. `arguments` is the raw text, which may not be valid JSON."""
 
     id: str
     name: str
@@ -30,7 +27,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message. `tool_calls` only with "assistant", `tool_call_id` only with "tool" (the result of that call)."""
+    """One message. `tool_calls` is for role "assistant", `tool_call_id` for role "tool" (the result of that call)."""
 
     role: Literal["system", "user", "assistant", "tool"]
     content: str
@@ -40,7 +37,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class ToolSchema:
-    """A tool as it is sent to a model; `parameters` is a JSON Schema of type object."""
+    """A tool definition for a model; `parameters` is a JSON Schema of type object."""
 
     name: str
     description: str
@@ -49,7 +46,7 @@ class ToolSchema:
 
 @dataclass(frozen=True, slots=True)
 class OutputSchema:
-    """The strict JSON Schema that a reply must fit: every property required, no additional ones, no open maps."""
+    """The strict JSON Schema of a reply: all properties required, no additional properties, no open maps."""
 
     name: str
     schema: dict[str, Any]
@@ -57,7 +54,7 @@ class OutputSchema:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRequest:
-    """Everything that is sent. `max_output_tokens` is the output reserve that was set aside for the reply."""
+    """A request to a model. `max_output_tokens` limits the reply and is reserved in the budget."""
 
     role: Role
     messages: tuple[Message, ...]
@@ -69,7 +66,7 @@ class ModelRequest:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens as the endpoint reports them, or as counted here (`is_reported` False)."""
+    """Token usage as reported by the endpoint, or as counted by runax (`is_reported` False)."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -79,9 +76,9 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelReply:
-    """A whole reply. A reply that was cut off is an error and never a ModelReply.
+    """A complete reply; a truncated one raises an error instead.
 
-    `cost_usd` is None where no price is known. `requests` counts retries and repairs too, and `usage` sums them.
+    `cost_usd` is None if the price is unknown. `requests` and `usage` include retries and repairs.
     """
 
     text: str
@@ -98,17 +95,17 @@ OnText: TypeAlias = Callable[[str], None]
 
 
 class Model(Protocol):
-    """One model at one endpoint, for one role. Deadline, retries, budget and usage are behind this seam."""
+    """One model at one endpoint, for one role. Implementations handle timeouts, retries, budget and usage."""
 
     @property
     def name(self) -> str:
-        """The model's name as the endpoint knows it."""
+        """The name of the model at its endpoint."""
 
     async def complete(self, request: ModelRequest, *, on_text: OnText | None = None) -> ModelReply:
-        """Send one request. With `on_text` the reply streams, and each piece is handed over as it comes.
+        """Send one request. With `on_text` the reply is streamed, and `on_text` receives each piece of text.
 
-        Where `request.output` is given, `text` of the reply is JSON that fits the schema.
-        Raises ModelError (and its kinds), BudgetExhausted; cancellation passes through.
+        If `request.output` is given, the `text` of the reply is JSON that is valid against the schema.
+        Raises ModelError and its subclasses, and BudgetExhausted.
         """
 
     async def aclose(self) -> None:
@@ -120,25 +117,25 @@ class TokenCounter(Protocol):
 
     @property
     def name(self) -> str:
-        """What the log calls this counter."""
+        """The name of this counter in the log."""
 
     def count(self, text: str) -> int:
-        """Tokens in `text`."""
+        """The number of tokens in `text`."""
 
 
 class ByteCounter:
-    """One token a byte: the only proven upper bound, used where nothing better is known."""
+    """Counts one token per byte: the only proven upper bound, used until calibration gives a better one."""
 
     name = "bytes"
 
     def count(self, text: str) -> int:
-        """Bytes of the UTF-8 text."""
+        """The length of the UTF-8 text in bytes."""
         return len(text.encode("utf-8", "surrogatepass"))
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A named, versioned template. Fields are written `{{name}}`."""
+    """A named, versioned prompt template with fields `{{name}}`."""
 
     name: str
     version: int
@@ -146,11 +143,11 @@ class Prompt:
 
     @property
     def id(self) -> str:
-        """Name and version, as they take part in keys of stored results."""
+        """Name and version, as used in the keys of stored results."""
         return f"{self.name}@{self.version}"
 
     def fill(self, **values: str) -> str:
-        """The text with every field replaced, in one pass: a value that looks like a field stays as it is."""
+        """The text with every field replaced, in one pass: values are not searched for fields."""
         parts = self.text.split("{{")
         filled = [parts[0]]
         for part in parts[1:]:
@@ -164,7 +161,7 @@ Scripted: TypeAlias = ModelReply | Exception | Callable[[ModelRequest], ModelRep
 
 @dataclass
 class ScriptedModel:
-    """A model that follows a script, in order or by a function; `requests` keeps what it was sent."""
+    """A model that replies from a script, in order or by a function; `requests` records what it was sent."""
 
     script: Sequence[Scripted] | Callable[[ModelRequest], ModelReply]
     name: str = "scripted"
@@ -172,7 +169,7 @@ class ScriptedModel:
     is_closed: bool = False
 
     async def complete(self, request: ModelRequest, *, on_text: OnText | None = None) -> ModelReply:
-        """The next entry of the script; a script that has run out is an AssertionError."""
+        """The next entry of the script; AssertionError if the script is exhausted."""
         self.requests.append(request)
         reply = self._next(request)
         if on_text is not None and reply.text:
@@ -191,5 +188,5 @@ class ScriptedModel:
         return entry(request) if callable(entry) else entry
 
     async def aclose(self) -> None:
-        """Nothing is open; remember that it was closed."""
+        """Record the call; nothing is open."""
         self.is_closed = True

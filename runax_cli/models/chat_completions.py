@@ -1,7 +1,4 @@
-"""The wire format of Chat Completions (`POST /chat/completions`).
-
-Knows its bodies, choices and stream chunks, and the two names that endpoints have for the limit of a reply.
-"""
+"""The wire format of Chat Completions (`POST /chat/completions`)."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -24,7 +21,7 @@ _LIMIT_NAMES = ("max_completion_tokens", "max_tokens")
 
 
 class ChatWire:
-    """Bodies and replies of one model."""
+    """Request bodies and replies of one model."""
 
     api: Api = "chat"
     path = "/chat/completions"
@@ -33,7 +30,7 @@ class ChatWire:
         self._model = model
 
     def body(self, request: ModelRequest, *, sampling: Sampling, dropped: set[str], stream: bool) -> Payload:
-        """See `Wire.body`. Where `max_completion_tokens` was dropped, `max_tokens` is tried."""
+        """See `WireFormat.body`. If `max_completion_tokens` was rejected, `max_tokens` is used."""
         limit_name = next((name for name in _LIMIT_NAMES if name not in dropped), _LIMIT_NAMES[-1])
         body: Payload = {
             "model": self._model,
@@ -49,38 +46,38 @@ class ChatWire:
         return {key: value for key, value in body.items() if value is not None and key not in dropped}
 
     def collector(self) -> "ChatCollector":
-        """For one stream."""
+        """See `WireFormat.collector`."""
         return ChatCollector(self._model)
 
     def read(self, payload: Payload) -> WireReply:
-        """See `Wire.read`."""
+        """See `WireFormat.read`."""
         usage = read_usage(
             payload, input_name="prompt_tokens", output_name="completion_tokens", details_name="prompt_tokens_details"
         )
         choice = next(objects_in(payload.get("choices")), {})
         message = as_object(choice.get("message"))
         calls = tuple(_calls(message))
-        fault = _fault(payload, choice, message)
-        if fault is None and not calls and not isinstance(message.get("content"), str | list):
-            fault = "holds neither words nor a tool call", True
-        if fault is not None:
-            what, is_retryable = fault
+        problem = _find_problem(payload, choice, message)
+        if problem is None and not calls and not isinstance(message.get("content"), str | list):
+            problem = "contains neither text nor a tool call", True
+        if problem is not None:
+            what, is_retryable = problem
             raise UnusableReply(
                 f"the reply of the model '{self._model}' {what}.",
                 model=self._model,
                 retryable=is_retryable,
                 usage=usage,
             )
-        text = _words(message.get("content"))
+        text = _text_of(message.get("content"))
         return WireReply(
             text=text, tool_calls=calls, usage=usage, model=text_or_empty(payload.get("model")) or self._model
         )
 
 
 class ChatCollector:
-    """Puts chunks together into the object that would have come without streaming.
+    """Collects chunks into the object of a reply without streaming.
 
-    A server that does not stream although it was asked to sends that object as its one chunk.
+    A server that ignores `stream` sends that object as its only chunk.
     """
 
     def __init__(self, model: str) -> None:
@@ -98,18 +95,18 @@ class ChatCollector:
         choice = next(objects_in(event.get("choices")), {})
         if isinstance(choice.get("message"), dict):
             self._whole = event
-            return _words(choice["message"].get("content"))
+            return _text_of(choice["message"].get("content"))
         self._finish_reason = text_or_empty(choice.get("finish_reason")) or self._finish_reason
         delta = as_object(choice.get("delta"))
         for call in objects_in(delta.get("tool_calls")):
             self._add_call(call)
         self._refusal.append(text_or_empty(delta.get("refusal")))
-        piece = _words(delta.get("content"))
+        piece = _text_of(delta.get("content"))
         self._pieces.append(piece)
         return piece
 
     def _add_call(self, delta: Payload) -> None:
-        """Deltas of one call share an index; without one, an id begins a new call."""
+        """Deltas of one call share an index; without an index, an id starts a new call."""
         index = delta.get("index")
         if not isinstance(index, int):
             index = len(self._calls) if delta.get("id") or not self._calls else max(self._calls)
@@ -125,7 +122,7 @@ class ChatCollector:
             return self._whole
         if self._finish_reason is None and "error" not in self._rest:
             raise UnusableReply(
-                f"the stream of the model '{self._model}' was cut before its 'finish_reason'.",
+                f"the stream of the model '{self._model}' ended before its 'finish_reason'.",
                 model=self._model,
                 retryable=True,
             )
@@ -163,16 +160,16 @@ def _tools(request: ModelRequest) -> list[Payload] | None:
 def _format(request: ModelRequest) -> Payload | None:
     if request.output is None:
         return None
-    wanted = {"name": request.output.name, "schema": request.output.schema, "strict": True}
-    return {"type": "json_schema", "json_schema": wanted}
+    response_format = {"name": request.output.name, "schema": request.output.schema, "strict": True}
+    return {"type": "json_schema", "json_schema": response_format}
 
 
-def _fault(payload: Payload, choice: Payload, message: Payload) -> tuple[str, bool] | None:
-    """What makes a reply unusable, and whether asking again can help."""
+def _find_problem(payload: Payload, choice: Payload, message: Payload) -> tuple[str, bool] | None:
+    """Why a reply is unusable, and whether a retry can help; None if it is usable."""
     if error := as_object(payload.get("error")):
-        return f"is an error: {text_or_empty(error.get('message')) or 'no reason was given'}"[:500], True
+        return f"is an error: {text_or_empty(error.get('message')) or 'no reason given'}"[:500], True
     if choice.get("finish_reason") == "length":
-        return "was cut at its limit of tokens (finish_reason 'length')", False
+        return "was cut off at its token limit (finish_reason 'length')", False
     if choice.get("finish_reason") == "content_filter":
         return "was stopped by a content filter", False
     if refusal := text_or_empty(message.get("refusal")):
@@ -180,8 +177,8 @@ def _fault(payload: Payload, choice: Payload, message: Payload) -> tuple[str, bo
     return None
 
 
-def _words(content: Any) -> str:
-    """Text, or the text parts of a list."""
+def _text_of(content: Any) -> str:
+    """The text of a message, or the text parts of a list."""
     if isinstance(content, list):
         return "".join(text_or_empty(part.get("text")) for part in objects_in(content) if part.get("type") == "text")
     return text_or_empty(content)

@@ -1,8 +1,7 @@
-"""One model endpoint over HTTP: JSON out, JSON in, on the openai SDK.
+"""HTTP access to one model endpoint: sends and receives JSON through the openai SDK.
 
-Knows the SDK, headers, caps and how its errors look. Knows neither wire format. The SDK's typed objects are built
-without validation, so that a malformed reply passes for a hollow one; hence its documented low-level calls, which
-hand over the JSON as it came. Its own retries are off: there is one retry layer, and it is ours.
+The SDK builds its typed objects without validation, so a malformed reply would look like an empty one. Therefore this
+uses its documented low-level calls, which return the JSON as received. The SDK's retries are off: `retry` does them.
 """
 
 import json
@@ -19,22 +18,20 @@ from runax_cli.models.endpoint_errors import HttpRefusal, StatusError, excerpt, 
 from runax_cli.models.wire import Payload, UnusableReply, as_object, text_or_empty
 
 MAX_REPLY_BYTES = 32 * 1024 * 1024
-"""After decompression. A stream spends some 300 bytes of framing on each token: this is room for 100,000."""
+"""Limit of a reply after decompression. A stream takes about 300 bytes per token: enough for 100,000 tokens."""
 
 _NO_KEY = "none"
 
 
 def _ignore_headers(_headers: Mapping[str, str]) -> None:
-    """Whoever does not listen to headers."""
+    """The default for `on_headers`."""
 
 
 class Endpoint:
-    """A base URL with its key. `timeout_s` is per read here; the deadline of a request is the caller's.
+    """A base URL with its API key. `timeout_s` applies to each read; the caller limits the whole request.
 
-    `heard` is told the headers of every answer.
-
-    Raises StatusError for a status that is no success, ModelError where there is no connection, and UnusableReply
-    for a success that holds no JSON object.
+    `on_headers` receives the headers of every response. `send` and `stream` raise StatusError for an error status,
+    ModelError if the connection fails, and UnusableReply if a successful response is not a JSON object.
     """
 
     def __init__(
@@ -45,7 +42,7 @@ class Endpoint:
         timeout_s: float,
         clock: Clock,
         max_bytes: int = MAX_REPLY_BYTES,
-        heard: OnHeaders = _ignore_headers,
+        on_headers: OnHeaders = _ignore_headers,
     ) -> None:
         self.base_url = base_url
         self.api_key = api_key
@@ -54,22 +51,22 @@ class Endpoint:
             base_url=base_url,
             api_key=api_key or _NO_KEY,
             max_retries=0,
-            http_client=MaxSizeClient(max_bytes=max_bytes, on_headers=heard, timeout=timeout_s, follow_redirects=False),
+            http_client=MaxSizeClient(max_bytes=max_bytes, heard=on_headers, timeout=timeout_s, follow_redirects=False),
         )
 
     async def send(self, path: str, body: Payload, *, headers: Mapping[str, str]) -> Payload:
-        """Post `body` and return the whole reply."""
+        """Post `body` and return the complete reply."""
         model = text_or_empty(body.get("model"))
         try:
             response = await self._client.post(
                 path, cast_to=httpx2.Response, body=body, options={"headers": dict(headers)}
             )
-            return _object_in(response.content, model)
+            return _read_object(response.content, model)
         except (openai.OpenAIError, BodyTooLarge, httpx2.HTTPError) as error:
-            raise self._fault(error, model) from error
+            raise self._as_model_error(error, model) from error
 
     async def stream(self, path: str, body: Payload, *, headers: Mapping[str, str]) -> AsyncGenerator[Payload, None]:
-        """Post `body` and yield the events of the reply. A server that does not stream yields its reply as one."""
+        """Post `body` and yield the events of the reply; one event if the server does not stream."""
         model = text_or_empty(body.get("model"))
         try:
             stream = await self._client.post(
@@ -84,43 +81,40 @@ class Endpoint:
                 async for event in events:
                     yield event
         except (openai.OpenAIError, BodyTooLarge, httpx2.HTTPError, ValueError, RecursionError) as error:
-            raise self._fault(error, model) from error
+            raise self._as_model_error(error, model) from error
 
     async def aclose(self) -> None:
         """Close the connections."""
         await self._client.close()
 
-    def _fault(self, error: Exception, model: str) -> Exception:
+    def _as_model_error(self, error: Exception, model: str) -> Exception:
         match error:
             case openai.APIStatusError():
                 return StatusError(self._refusal(error))
             case openai.APIConnectionError() | httpx2.HTTPError():
                 cause = error.__cause__ or error
-                words = excerpt(str(cause) or type(cause).__name__, api_key=self.api_key)
+                reason = excerpt(str(cause) or type(cause).__name__, api_key=self.api_key)
                 return ModelError(
-                    f"no reply from '{self.base_url}' for the model '{model}': {words} Check LLM_API_BASE_URL.",
+                    f"request to '{self.base_url}' for the model '{model}' failed: {reason} Check LLM_API_BASE_URL.",
                     model=model,
                     retryable=True,
                 )
             case BodyTooLarge():
                 return UnusableReply(f"the reply of the model '{model}' {error}.", model=model, retryable=False)
             case _:
-                words = excerpt(str(error), api_key=self.api_key)
-                return UnusableReply(f"the stream of the model '{model}' failed: {words}", model=model, retryable=True)
+                reason = excerpt(str(error), api_key=self.api_key)
+                return UnusableReply(f"the stream of the model '{model}' failed: {reason}", model=model, retryable=True)
 
     def _refusal(self, error: openai.APIStatusError) -> HttpRefusal:
-        """What the status and the body say; the error object is at the top or under `error`."""
+        """Status and error of a response; the error object is at the top level or under `error`."""
         outer = as_object(error.body)
         inner = as_object(outer.get("error")) or outer
-        words = (
-            text_or_empty(inner.get("message"))
-            or text_or_empty(outer.get("error"))
-            or text_or_empty(outer.get("detail"))
-        )
+        messages = (inner.get("message"), outer.get("error"), outer.get("detail"))
+        message = next(filter(None, map(text_or_empty, messages)), "")
         code = inner.get("code")
         return HttpRefusal(
             status=error.status_code,
-            message=words or (error.body if isinstance(error.body, str) else json.dumps(error.body)),
+            message=message or (error.body if isinstance(error.body, str) else json.dumps(error.body)),
             code=text_or_empty(code) or text_or_empty(inner.get("type")),
             param=text_or_empty(inner.get("param")),
             retry_after_s=retry_after_s(error.response.headers, now=self._clock.wall()),
@@ -129,19 +123,21 @@ class Endpoint:
 
 async def _events(stream: openai.AsyncStream[object], model: str) -> AsyncGenerator[Payload, None]:
     if "json" in stream.response.headers.get("content-type", ""):
-        yield _object_in(await stream.response.aread(), model)
+        yield _read_object(await stream.response.aread(), model)
         return
     async for event in stream:
         yield as_object(event)
 
 
-def _object_in(content: bytes, model: str) -> Payload:
-    """The JSON object that a reply must be. A text, null, a list or half an object is no reply."""
+def _read_object(content: bytes, model: str) -> Payload:
+    """The JSON object in a response body. Raises UnusableReply for anything else."""
     try:
         value = json.loads(content)
     except (ValueError, RecursionError) as error:
         raise UnusableReply(f"the reply of the model '{model}' is not JSON.", model=model, retryable=True) from error
     if not isinstance(value, dict):
         kind = type(value).__name__
-        raise UnusableReply(f"the reply of the model '{model}' is no object but {kind}.", model=model, retryable=True)
+        raise UnusableReply(
+            f"the reply of the model '{model}' is not a JSON object but {kind}.", model=model, retryable=True
+        )
     return value

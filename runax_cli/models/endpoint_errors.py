@@ -1,6 +1,6 @@
-"""Why an endpoint refused: what can be learned from it, and which error it is for the caller.
+"""Classifies HTTP errors of model endpoints: what is retryable, what was rejected, and the error for the caller.
 
-Pure. Knows statuses, codes and the words that endpoints use. Knows no SDK. Keys never get into a message.
+API keys never get into a message.
 """
 
 import re
@@ -17,17 +17,17 @@ _CONTEXT = re.compile(
 )
 _SCHEMA = re.compile(r"response_format|text\.format|json_schema|structured outputs?", re.IGNORECASE)
 _UNKNOWN_MODEL = re.compile(r"\bmodel\b.*(not found|does not exist|not exist|unknown)", re.IGNORECASE | re.DOTALL)
-_KEY_REFUSED = frozenset({401, 403})
+_KEY_REJECTED = frozenset({401, 403})
 _RETRYABLE = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529})
-_NO_SUCH_API = frozenset({404, 405, 501})
+_UNKNOWN_API = frozenset({404, 405, 501})
 _INVALID = frozenset({400, 422})
-_LONGEST_EXCERPT = 500
-_SHORTEST_KEY = 8
+_MAX_EXCERPT_CHARS = 500
+_MIN_KEY_CHARS = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpRefusal:
-    """A reply with a status that is no success; `code`, `param` and `message` are "" where the endpoint gave none."""
+    """A response with an error status; `code`, `param` and `message` are "" if the endpoint gave none."""
 
     status: int
     message: str
@@ -37,7 +37,7 @@ class HttpRefusal:
 
 
 class StatusError(Exception):
-    """Carries a refusal from the connection to whoever decides what it means."""
+    """Carries an HTTP error from the connection to the code that classifies it."""
 
     def __init__(self, refusal: HttpRefusal) -> None:
         super().__init__(f"{refusal.status}: {refusal.message}")
@@ -45,11 +45,11 @@ class StatusError(Exception):
 
 
 class SchemaUnsupported(ModelRefused):
-    """The endpoint takes no JSON Schema for its output; the schema can still go into the prompt."""
+    """The endpoint does not support structured output; the schema can go into the prompt instead."""
 
 
 def refused_parameter(refusal: HttpRefusal, body: Payload) -> str | None:
-    """The optional parameter of `body` that was refused: the one that `param` names, or the first in the message."""
+    """The optional parameter of `body` that was rejected: the one in `param`, or the first named in the message."""
     if refusal.status not in _INVALID:
         return None
     sent = [name for name in OPTIONAL_PARAMETERS if name in body]
@@ -60,15 +60,15 @@ def refused_parameter(refusal: HttpRefusal, body: Payload) -> str | None:
 
 
 def refuses_schema(refusal: HttpRefusal, body: Payload) -> bool:
-    """The output schema of `body` was refused."""
+    """Whether the output schema of `body` was rejected."""
     has_schema = "text" in body or "response_format" in body
-    words = f"{refusal.param} {refusal.code} {refusal.message}"
-    return has_schema and refusal.status in _INVALID and _SCHEMA.search(words) is not None
+    text = f"{refusal.param} {refusal.code} {refusal.message}"
+    return has_schema and refusal.status in _INVALID and _SCHEMA.search(text) is not None
 
 
 def is_unknown_api(refusal: HttpRefusal) -> bool:
-    """The endpoint does not know the path, as opposed to the model."""
-    return refusal.status in _NO_SUCH_API and not _is_unknown_model(refusal)
+    """Whether the endpoint does not know the path, as opposed to the model."""
+    return refusal.status in _UNKNOWN_API and not _is_unknown_model(refusal)
 
 
 def _is_unknown_model(refusal: HttpRefusal) -> bool:
@@ -76,17 +76,17 @@ def _is_unknown_model(refusal: HttpRefusal) -> bool:
 
 
 def model_error(refusal: HttpRefusal, *, model: str, base_url: str, api_key: str) -> ModelError:
-    """What the caller gets to see, naming the setting to look at."""
-    said = excerpt(refusal.message, api_key=api_key)
-    answered = f"the endpoint '{base_url}' answered {refusal.status} for the model '{model}': {said}"
+    """The error for the caller, with the setting to check."""
+    reason = excerpt(refusal.message, api_key=api_key)
+    message = f"'{base_url}' returned {refusal.status} for the model '{model}': {reason}"
     if refusal.status == 413 or (refusal.status in _INVALID and _is_context(refusal)):
-        return ContextTooLong(f"{answered} Lower LLM_MAX_CONTEXT.", model=model, retryable=False)
+        return ContextTooLong(f"{message} Lower LLM_MAX_CONTEXT.", model=model, retryable=False)
     if refusal.status in _RETRYABLE and refusal.code != "insufficient_quota":
         return ModelError(
-            answered, model=model, retryable=True, retry_after_s=refusal.retry_after_s, status=refusal.status
+            message, model=model, retryable=True, retry_after_s=refusal.retry_after_s, status=refusal.status
         )
-    kind = ModelKeyRefused if refusal.status in _KEY_REFUSED else ModelRefused
-    return kind(f"{answered} {_next_step(refusal)}".strip(), model=model, retryable=False)
+    kind = ModelKeyRefused if refusal.status in _KEY_REJECTED else ModelRefused
+    return kind(f"{message} {_next_step(refusal)}".strip(), model=model, retryable=False)
 
 
 def _is_context(refusal: HttpRefusal) -> bool:
@@ -94,27 +94,27 @@ def _is_context(refusal: HttpRefusal) -> bool:
 
 
 def _next_step(refusal: HttpRefusal) -> str:
-    if refusal.status in _KEY_REFUSED:
+    if refusal.status in _KEY_REJECTED:
         return "Check LLM_API_KEY."
-    if refusal.status in _NO_SUCH_API:
+    if refusal.status in _UNKNOWN_API:
         return "Check LLM_NAME." if _is_unknown_model(refusal) else "Check LLM_API_BASE_URL and LLM_API."
     if 300 <= refusal.status < 400:
-        return "Redirects are not followed, because they would carry the key along: set LLM_API_BASE_URL to the target."
+        return "Redirects are not followed, as they would forward the API key: set LLM_API_BASE_URL to the target."
     return ""
 
 
 def excerpt(text: str, *, api_key: str) -> str:
-    """The beginning of a text on one line, with the key masked, ended by a full stop.
+    """The start of a text on one line, with the API key masked, ending with a full stop.
 
-    A key of under eight characters is a placeholder ("none", "ollama") and may be an ordinary word of the text.
+    A key of less than eight characters is a placeholder ("none", "ollama") and can be an ordinary word of the text.
     """
-    masked = text.replace(api_key, "***") if len(api_key) >= _SHORTEST_KEY else text
-    line = " ".join(masked.split())[:_LONGEST_EXCERPT] or "no reason was given"
+    masked = text.replace(api_key, "***") if len(api_key) >= _MIN_KEY_CHARS else text
+    line = " ".join(masked.split())[:_MAX_EXCERPT_CHARS] or "no reason given"
     return line if line.endswith((".", "!", "?")) else f"{line}."
 
 
 def retry_after_s(headers: Mapping[str, str], *, now: float) -> float | None:
-    """Seconds that a reply asks to wait: `Retry-After-Ms`, or `Retry-After` in seconds or as a date; `now` is wall."""
+    """Seconds to wait by `Retry-After-Ms`, or `Retry-After` in seconds or as a date. `now` is a Unix time."""
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds is not None:
         return milliseconds / 1000

@@ -1,8 +1,7 @@
-"""A model at an endpoint: one request, one deadline, and what was learned about the endpoint on the way.
+"""A model at an endpoint: sends one request with one deadline, in the wire format that the endpoint supports.
 
-Knows which wire format to speak and what to leave out of it. Knows no HTTP (`endpoint`), no retries (`retry`), no
-budget (`metered`). A request that was refused for one of its optional parameters is sent again without it within the
-same attempt: a refusal is answered at once and is not billed.
+A request that is rejected because of an optional parameter is sent again without it in the same attempt: a rejection is
+immediate and not billed. Retries are in `retry`, budget and usage in `metering`.
 """
 
 import asyncio
@@ -36,7 +35,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class _Attempt:
-    """What is under way: requests sent, when it began, when the first piece of text came."""
+    """The state of one attempt: start time, number of requests, time of the first text."""
 
     request: ModelRequest
     on_text: OnText | None
@@ -46,7 +45,7 @@ class _Attempt:
 
 
 class EndpointModel:
-    """One model at one endpoint. `quirks` is shared by all that talk to it, and so is the endpoint."""
+    """One model at one endpoint. `quirks` and `endpoint` are shared by all its users."""
 
     def __init__(
         self,
@@ -68,22 +67,22 @@ class EndpointModel:
         self._clock = clock
 
     async def complete(self, request: ModelRequest, *, on_text: OnText | None = None) -> ModelReply:
-        """See `Model.complete`. The deadline is over the whole reply: a stream that drips ends too."""
+        """See `Model.complete`. The timeout covers the whole reply, so a slow stream ends too."""
         attempt = _Attempt(request, on_text, self._clock.monotonic())
         try:
             async with asyncio.timeout(self._timeout_s):
-                read = await self._converse(attempt)
+                reply = await self._send(attempt)
         except TimeoutError as error:
             raise ModelError(
-                f"the model '{self.name}' gave no whole reply within {self._timeout_s:g} s (LLM_TIMEOUT).",
+                f"the model '{self.name}' timed out after {self._timeout_s:g} s (LLM_TIMEOUT).",
                 model=self.name,
                 retryable=True,
             ) from error
         return ModelReply(
-            text=read.text,
-            model=read.model,
-            tool_calls=read.tool_calls,
-            usage=read.usage or Usage(is_reported=False),
+            text=reply.text,
+            model=reply.model,
+            tool_calls=reply.tool_calls,
+            usage=reply.usage or Usage(is_reported=False),
             duration_s=self._clock.monotonic() - attempt.started,
             first_token_s=attempt.first_token_s,
             requests=attempt.requests,
@@ -93,27 +92,27 @@ class EndpointModel:
         """Close the connections to the endpoint."""
         await self._endpoint.aclose()
 
-    async def _converse(self, attempt: _Attempt) -> WireReply:
-        """Speak the format that the endpoint is known to know, or find out which one that is."""
-        first, *others = self._wires()
+    async def _send(self, attempt: _Attempt) -> WireReply:
+        """Use the wire format that the endpoint is known to support, or find out which one that is."""
+        first, *others = self._candidate_formats()
         try:
-            read = await self._speak(first, attempt)
+            reply = await self._exchange_adapting(first, attempt)
         except StatusError as fault:
             if not others or not is_unknown_api(fault.refusal):
                 raise self._error(fault.refusal) from fault
             _log.info("'%s' has no Responses API; Chat Completions is used", self._endpoint.base_url)
             first = others[0]
-            read = await self._fall_back(first, attempt)
+            reply = await self._fall_back(first, attempt)
         self._quirks.api = first.api
-        return read
+        return reply
 
     async def _fall_back(self, wire: WireFormat, attempt: _Attempt) -> WireReply:
         try:
-            return await self._speak(wire, attempt)
+            return await self._exchange_adapting(wire, attempt)
         except StatusError as fault:
             raise self._error(fault.refusal) from fault
 
-    def _wires(self) -> list[WireFormat]:
+    def _candidate_formats(self) -> list[WireFormat]:
         api = self._quirks.api if self._api == "auto" else self._api
         responses, chat = ResponsesWire(self.name), ChatWire(self.name)
         match api:
@@ -124,8 +123,8 @@ class EndpointModel:
             case _:
                 return [responses, chat]
 
-    async def _speak(self, wire: WireFormat, attempt: _Attempt) -> WireReply:
-        """Send until nothing optional is refused any more: at most once for each optional parameter."""
+    async def _exchange_adapting(self, wire: WireFormat, attempt: _Attempt) -> WireReply:
+        """Send until no optional parameter is rejected any more: at most once for each."""
         while True:
             body = wire.body(
                 attempt.request,
@@ -137,12 +136,12 @@ class EndpointModel:
             try:
                 return wire.read(await self._exchange(wire, body, attempt))
             except StatusError as fault:
-                self._learn(fault, body)
+                self._adapt_to(fault, body)
             except UnusableReply as unusable:
                 raise self._without_key(unusable) from unusable.__cause__
 
-    def _learn(self, fault: StatusError, body: Payload) -> None:
-        """Remember what was refused, or raise again where nothing can be left out."""
+    def _adapt_to(self, fault: StatusError, body: Payload) -> None:
+        """Remember the rejected parameter, or raise if there is none to leave out."""
         refusal = fault.refusal
         if refuses_schema(refusal, body):
             self._quirks.needs_schema_in_prompt = True
@@ -150,7 +149,7 @@ class EndpointModel:
         name = refused_parameter(refusal, body)
         if name is None:
             raise fault
-        _log.info("the model '%s' refuses '%s'; it is left out from now on", self.name, name)
+        _log.info("the model '%s' rejects the parameter '%s'; it is left out from now on", self.name, name)
         self._quirks.dropped.add(name)
 
     async def _exchange(self, wire: WireFormat, body: Payload, attempt: _Attempt) -> Payload:
@@ -172,7 +171,7 @@ class EndpointModel:
         return collector.payload()
 
     def _without_key(self, unusable: UnusableReply) -> UnusableReply:
-        """The same error; an endpoint that echoes the key within a reply does not get it into a message."""
+        """The same error with the API key masked, in case the endpoint echoes it in a reply."""
         words = excerpt(str(unusable), api_key=self._endpoint.api_key)
         return UnusableReply(words, model=self.name, retryable=unusable.retryable, usage=unusable.usage)
 

@@ -1,6 +1,6 @@
-"""A model under control: bounded, reserved in the budget, in its place in the queue, counted and told about.
+"""Metering of model requests: size limit, concurrency slots, budget reservation, usage, cost and events.
 
-Wraps a model; one request here is one attempt there. Knows sizes, amounts and events. Knows no wire and no retries.
+`MeteredModel` wraps a model; each of its requests is one attempt of `RetryModel`. `MaskedModel` removes credentials.
 """
 
 import asyncio
@@ -25,14 +25,14 @@ from runax_cli.telemetry.credential_mask import CredentialMask
 
 
 class Priority(IntEnum):
-    """Who goes first; lower is earlier."""
+    """The priority of a request; lower goes first."""
 
     MAIN = 0
     WORKER = 1
 
 
 def priority_of(role: Role) -> Priority:
-    """Whoever reads many chunks is a worker; a person waits for all others."""
+    """Roles that read many chunks in parallel are workers; a person waits for the others."""
     match role:
         case Role.PLANNER | Role.AGENT | Role.SUMMARIZER:
             return Priority.MAIN
@@ -41,22 +41,22 @@ def priority_of(role: Role) -> Priority:
 
 
 class PrioritySlots:
-    """At most `size` holders at once. A free slot goes to the highest priority, then to who came first.
+    """At most `size` concurrent requests. A free slot goes to the highest priority, then to the longest waiting.
 
-    A main request waits for one running request at most, however many workers queue. Workers can wait for the main
-    model only as long as it has requests, and it has one at a time.
+    A main request waits for at most one running request, however many workers are queued. Workers are not starved: the
+    main model has one request at a time.
     """
 
     def __init__(self, size: int) -> None:
         if size < 1:
-            raise ValueError(f"there must be at least one slot, not {size}")
+            raise ValueError(f"size must be at least 1, not {size}")
         self._free = size
         self._order = itertools.count()
         self._waiting: list[tuple[Priority, int, asyncio.Future[None]]] = []
 
     @asynccontextmanager
     async def slot(self, priority: Priority) -> AsyncIterator[None]:
-        """Hold a slot for a block."""
+        """Hold a slot in a `with` block."""
         await self._acquire(priority)
         try:
             yield
@@ -77,7 +77,7 @@ class PrioritySlots:
             raise
 
     def _release(self) -> None:
-        """Hand the slot to who is next; those that were cancelled while waiting are passed over."""
+        """Give the slot to the next waiting request; cancelled ones are skipped."""
         while self._waiting:
             _, _, turn = heapq.heappop(self._waiting)
             if not turn.done():
@@ -86,24 +86,24 @@ class PrioritySlots:
         self._free += 1
 
 
-_LONGEST_PREVIEW = 2000
-_MOST_CHARS_A_TOKEN = 16
-_SMALLEST_CAP_CHARS = 4096
+_MAX_PREVIEW_CHARS = 2000
+_MAX_CHARS_PER_TOKEN = 16
+_MIN_REPLY_LIMIT_CHARS = 4096
 
 
 class RequestTooLarge(ModelRefused):
-    """The request is above the effective context by the counter in use. Nothing was sent."""
+    """The request is longer than the effective context by the counter in use. Nothing was sent."""
 
 
 class UsageMeter:
-    """Requests, tokens and money of one turn, by role. Attempts that failed count with what they may have cost."""
+    """Requests, tokens and cost of one turn by role. A failed attempt counts with what it may have cost."""
 
     def __init__(self) -> None:
         self._by_role: dict[str, RoleUsage] = {}
         self._cost_usd: float | None = 0.0
 
     def record(self, role: Role, usage: Usage, *, requests: int, cost_usd: float | None) -> None:
-        """Add to what `role` used."""
+        """Add to the usage of `role`."""
         before = self._by_role.get(role.value, RoleUsage())
         self._by_role[role.value] = RoleUsage(
             requests=before.requests + requests,
@@ -114,11 +114,11 @@ class UsageMeter:
 
     @property
     def cost_usd(self) -> float | None:
-        """The sum; None as soon as the price of one request is not known."""
+        """The total cost; None if the price of any request is unknown."""
         return self._cost_usd
 
     def report(self) -> UsageReport:
-        """All roles together, and each."""
+        """The usage of all roles together and of each."""
         roles = self._by_role.values()
         return UsageReport(
             requests=sum(role.requests for role in roles),
@@ -130,7 +130,7 @@ class UsageMeter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metering:
-    """What a metered model is held to, and whom it tells."""
+    """The limits of a metered model, and where it reports its use."""
 
     role: Role
     effective_tokens: int
@@ -144,17 +144,17 @@ class Metering:
 
 @dataclass(slots=True)
 class _StreamListener:
-    """Passes pieces of a stream on and keeps them, up to `most_chars`, so that a broken stream can be counted."""
+    """Passes on the pieces of a stream and keeps them, to count a broken stream. Raises `too_long` at the limit."""
 
     on_text: OnText
-    most_chars: int
+    max_chars: int
     too_long: Exception
     pieces: list[str] = field(default_factory=list)
     n_chars: int = 0
 
-    def take(self, piece: str) -> None:
+    def receive(self, piece: str) -> None:
         self.n_chars += len(piece)
-        if self.n_chars > self.most_chars:
+        if self.n_chars > self.max_chars:
             raise self.too_long
         self.pieces.append(piece)
         self.on_text(piece)
@@ -163,121 +163,121 @@ class _StreamListener:
 class MeteredModel:
     """One model for one role within one turn.
 
-    The worst case is reserved when the request has its slot: what queues has cost nothing yet. A success settles with
-    its usage. A refusal is not billed and settles with nothing. Any other end (broken, late, cancelled, unusable) may
-    have been billed: it settles with the usage that came with it, else with the input and what was heard of the reply.
+    The worst case is reserved once the request has its slot. A success settles with its usage. A refusal is not billed
+    and settles with zero. Any other end (broken, late, cancelled, unusable) may have been billed: it settles with the
+    reported usage, else with the counted input and the received part of the reply.
     """
 
     def __init__(self, inner: Model, *, metering: Metering) -> None:
         self._inner = inner
-        self._to = metering
+        self._metering = metering
 
     @property
     def name(self) -> str:
-        """The name of the model behind."""
+        """The name of the wrapped model."""
         return self._inner.name
 
     async def complete(self, request: ModelRequest, *, on_text: OnText | None = None) -> ModelReply:
         """See `Model.complete`. Raises RequestTooLarge and BudgetExhausted before anything is sent."""
-        size = await measure_off_loop(request, self._to.counter)
+        size = await measure_off_loop(request, self._metering.counter)
         self._require_fit(size)
-        async with self._to.slots.slot(priority_of(self._to.role)):
+        async with self._metering.slots.slot(priority_of(self._metering.role)):
             # Other replies may have recalibrated the counter while this request was queueing.
             self._require_fit(size)
-            reservation = await self._to.budget.reserve_shared(self._worst(size, request))
-            self._tell_request(request, size)
+            reservation = await self._metering.budget.reserve_shared(self._worst_case(size, request))
+            self._emit_request(request, size)
             return await self._attempt(request, size, reservation, on_text)
 
     async def aclose(self) -> None:
-        """Close the model behind."""
+        """Close the wrapped model."""
         await self._inner.aclose()
 
     async def _attempt(
         self, request: ModelRequest, size: RequestSize, reservation: Reservation, on_text: OnText | None
     ) -> ModelReply:
-        most, too_long = max_reply_chars(request.max_output_tokens), self._too_long(request)
-        heard = None if on_text is None else _StreamListener(on_text, most, too_long)
+        max_chars, too_long = max_reply_chars(request.max_output_tokens), self._too_long(request)
+        streamed = None if on_text is None else _StreamListener(on_text, max_chars, too_long)
         try:
-            reply = await self._inner.complete(request, on_text=None if heard is None else heard.take)
-            if _n_chars(reply) > most:
+            reply = await self._inner.complete(request, on_text=None if streamed is None else streamed.receive)
+            if _n_chars(reply) > max_chars:
                 too_long.usage = reply.usage if reply.usage.is_reported else None
                 raise too_long
             reply = await self._with_usage(reply, size)
         except ModelRefused as error:
             self._settle(reservation, Usage())
             if isinstance(error, ContextTooLong):
-                self._to.counter.refused(size.counted, self._to.effective_tokens)
+                self._metering.counter.refused(size.counted, self._metering.effective_tokens)
             raise
         except BaseException as error:
-            self._settle(reservation, self._perhaps_billed(error, size, heard))
+            self._settle(reservation, self._possibly_billed(error, size, streamed))
             raise
         self._settle(reservation, reply.usage, requests=reply.requests)
         if reply.usage.is_reported:
-            self._to.counter.observe(size.counted, reply.usage.input_tokens)
-        self._tell_reply(reply)
+            self._metering.counter.observe(size.counted, reply.usage.input_tokens)
+        self._emit_reply(reply)
         return reply
 
     def _too_long(self, request: ModelRequest) -> UnusableReply:
         return UnusableReply(
-            f"the reply of the model '{self.name}' is longer than the {request.max_output_tokens:,} tokens that were "
-            "reserved for it, and was cut off.",
+            f"the reply of the model '{self.name}' exceeds max_output_tokens ({request.max_output_tokens:,}); it was "
+            "cut off.",
             model=self.name,
             retryable=False,
         )
 
     def _require_fit(self, size: RequestSize) -> None:
-        bound, effective = size.bound(self._to.counter), self._to.effective_tokens
+        bound, effective = size.bound(self._metering.counter), self._metering.effective_tokens
         if bound > effective:
             raise RequestTooLarge(
-                f"a request for the {self._to.role.value} may have {bound:,} tokens ({self._to.counter.name}), and the "
-                f"effective context is {effective:,}. Raise LLM_MAX_CONTEXT or LLM_CONTEXT_UTILIZATION, or narrow "
-                "what is asked.",
+                f"the {self._metering.role.value} request is too large: up to {bound:,} tokens "
+                f"({self._metering.counter.name}), but the effective context is {effective:,}. Raise LLM_MAX_CONTEXT "
+                "or LLM_CONTEXT_UTILIZATION, or ask a narrower question.",
                 model=self.name,
                 retryable=False,
             )
 
-    def _worst(self, size: RequestSize, request: ModelRequest) -> Amount:
-        return self._amount(Usage(size.bound(self._to.counter), request.max_output_tokens))
+    def _worst_case(self, size: RequestSize, request: ModelRequest) -> Amount:
+        return self._amount(Usage(size.bound(self._metering.counter), request.max_output_tokens))
 
     def _amount(self, usage: Usage) -> Amount:
-        """Tokens and money of `usage`; an unknown price cannot be limited and counts as nothing in the budget."""
-        cost_usd = self._to.price.cost_usd(usage)
+        """Tokens and cost of `usage`; an unknown price counts as zero, because it cannot be limited."""
+        cost_usd = self._metering.price.cost_usd(usage)
         return Amount(tokens=usage.input_tokens + usage.output_tokens, usd=cost_usd or 0.0)
 
     def _settle(self, reservation: Reservation, usage: Usage, *, requests: int = 1) -> None:
         reservation.settle(self._amount(usage))
-        cost_usd = self._to.price.cost_usd(usage)
-        self._to.meter.record(self._to.role, usage, requests=requests, cost_usd=cost_usd)
+        cost_usd = self._metering.price.cost_usd(usage)
+        self._metering.meter.record(self._metering.role, usage, requests=requests, cost_usd=cost_usd)
 
-    def _perhaps_billed(self, error: BaseException, size: RequestSize, heard: _StreamListener | None) -> Usage:
+    def _possibly_billed(self, error: BaseException, size: RequestSize, streamed: _StreamListener | None) -> Usage:
         if isinstance(error, UnusableReply) and error.usage is not None:
             return error.usage
-        text = "".join(heard.pieces) if heard is not None else ""
-        return Usage(size.estimate(self._to.counter), self._to.counter.count(text), is_reported=False)
+        text = "".join(streamed.pieces) if streamed is not None else ""
+        return Usage(size.estimate(self._metering.counter), self._metering.counter.count(text), is_reported=False)
 
     async def _with_usage(self, reply: ModelReply, size: RequestSize) -> ModelReply:
-        """The reply with its price, and with counted tokens where the endpoint reported none."""
+        """The reply with its cost, and with counted usage if the endpoint reported none."""
         usage = reply.usage
         if not usage.is_reported:
-            said = reply.text + "".join(call.name + call.arguments for call in reply.tool_calls)
-            counter = self._to.counter
-            usage = Usage(size.estimate(counter), await count_off_loop(counter, said), is_reported=False)
-        return replace(reply, usage=usage, cost_usd=self._to.price.cost_usd(usage))
+            text = reply.text + "".join(call.name + call.arguments for call in reply.tool_calls)
+            counter = self._metering.counter
+            usage = Usage(size.estimate(counter), await count_off_loop(counter, text), is_reported=False)
+        return replace(reply, usage=usage, cost_usd=self._metering.price.cost_usd(usage))
 
-    def _tell_request(self, request: ModelRequest, size: RequestSize) -> None:
-        self._to.emitter.emit(
+    def _emit_request(self, request: ModelRequest, size: RequestSize) -> None:
+        self._metering.emitter.emit(
             ModelRequested(
                 model=self.name,
-                tokens_in=size.estimate(self._to.counter),
+                tokens_in=size.estimate(self._metering.counter),
                 n_messages=len(request.messages),
                 n_tools=len(request.tools),
                 preview=_preview(request.messages[-1].content),
             )
         )
 
-    def _tell_reply(self, reply: ModelReply) -> None:
+    def _emit_reply(self, reply: ModelReply) -> None:
         calls = " ".join(f"{call.name}({call.arguments})" for call in reply.tool_calls)
-        self._to.emitter.emit(
+        self._metering.emitter.emit(
             ModelReplied(
                 model=reply.model,
                 input_tokens=reply.usage.input_tokens,
@@ -291,8 +291,8 @@ class MeteredModel:
 
 
 def max_reply_chars(tokens: int) -> int:
-    """Where a reply is cut off that was allowed so many tokens: far above what texts have."""
-    return max(_SMALLEST_CAP_CHARS, tokens * _MOST_CHARS_A_TOKEN)
+    """The limit in characters for a reply of at most `tokens` tokens; far above that of any real text."""
+    return max(_MIN_REPLY_LIMIT_CHARS, tokens * _MAX_CHARS_PER_TOKEN)
 
 
 def _n_chars(reply: ModelReply) -> int:
@@ -300,18 +300,18 @@ def _n_chars(reply: ModelReply) -> int:
 
 
 def _preview(text: str) -> str:
-    return " ".join(text[: _LONGEST_PREVIEW * 2].split())[:_LONGEST_PREVIEW]
+    return " ".join(text[: _MAX_PREVIEW_CHARS * 2].split())[:_MAX_PREVIEW_CHARS]
 
 
 class MaskedModel:
-    """Wraps a model; what it is sent is masked."""
+    """A model whose requests are masked: messages, arguments and tool definitions are sent without credentials."""
 
     def __init__(self, inner: Model, mask: CredentialMask) -> None:
         self._inner, self._mask = inner, mask
 
     @property
     def name(self) -> str:
-        """The name of the model behind."""
+        """The name of the wrapped model."""
         return self._inner.name
 
     async def complete(self, request: ModelRequest, *, on_text: OnText | None = None) -> ModelReply:
@@ -324,7 +324,7 @@ class MaskedModel:
         return await self._inner.complete(masked, on_text=on_text)
 
     async def aclose(self) -> None:
-        """Close the model behind."""
+        """Close the wrapped model."""
         await self._inner.aclose()
 
     def _message(self, message: Message) -> Message:
@@ -332,7 +332,7 @@ class MaskedModel:
         return replace(message, content=self._mask.text(message.content), tool_calls=calls)
 
     def _tool(self, tool: ToolSchema) -> ToolSchema:
-        told = json.dumps(tool.parameters, ensure_ascii=False)
-        masked = self._mask.text(told)
-        parameters = tool.parameters if masked == told else json.loads(masked)
+        text = json.dumps(tool.parameters, ensure_ascii=False)
+        masked = self._mask.text(text)
+        parameters = tool.parameters if masked == text else json.loads(masked)
         return replace(tool, description=self._mask.text(tool.description), parameters=parameters)

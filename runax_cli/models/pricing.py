@@ -1,7 +1,6 @@
-"""What tokens cost, by the model and the endpoint that bills them.
+"""Prices of tokens per model and endpoint: from the settings, or from the list that `genai-prices` ships (no network).
 
-Knows the prices that `genai-prices` ships (no network), and those that the user states. A price that is not known is
-None and never zero: a name alone does not tell who bills, so an endpoint that is in no price list has no price.
+An unknown price is None, never zero. A model name alone does not tell who bills, so an unlisted endpoint has no price.
 """
 
 from dataclasses import dataclass
@@ -11,15 +10,15 @@ from runax_cli.models.base import Usage
 
 
 class Price(Protocol):
-    """What one model at one endpoint costs."""
+    """The price of one model at one endpoint."""
 
     def cost_usd(self, usage: Usage) -> float | None:
-        """US dollars for `usage`; None where the price is not known."""
+        """The cost of `usage` in US dollars, None if the price is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class FreePrice:
-    """Costs nothing: the offline rules model."""
+    """The price of the offline rules model: zero."""
 
     def cost_usd(self, usage: Usage) -> float | None:  # noqa: ARG002
         """Zero."""
@@ -28,7 +27,7 @@ class FreePrice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatedPrice:
-    """What the user says that it costs, in US dollars a million tokens; `cached` None is as any other input."""
+    """A price from the settings, in US dollars per million tokens; `cached` None means the price of other input."""
 
     input: float
     output: float
@@ -37,20 +36,20 @@ class StatedPrice:
     def cost_usd(self, usage: Usage) -> float | None:
         """See `Price.cost_usd`."""
         cached = min(usage.cached_tokens, usage.input_tokens)
-        of_cached = self.input if self.cached is None else self.cached
-        spent = (usage.input_tokens - cached) * self.input + cached * of_cached + usage.output_tokens * self.output
-        return spent / 1_000_000
+        cached_price = self.input if self.cached is None else self.cached
+        uncached = usage.input_tokens - cached
+        return (uncached * self.input + cached * cached_price + usage.output_tokens * self.output) / 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class ListPrice:
-    """The list price of `model` at `base_url`."""
+    """The list price of `model` at `base_url`, with cached input at its own price."""
 
     model: str
     base_url: str
 
     def cost_usd(self, usage: Usage) -> float | None:
-        """See `Price.cost_usd`; cached input at its own price."""
+        """See `Price.cost_usd`."""
         from genai_prices import Usage as Billed
         from genai_prices import calc_price
 

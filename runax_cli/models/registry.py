@@ -1,7 +1,7 @@
-"""Which model works for which role, and what all roles share.
+"""The models of a process by role, and what they share: connections, slots, calibration, quirks.
 
-Knows the configuration of roles and builds the layers around a model: structured output, retries, metering, the
-endpoint. Importing it is cheap: SDK and vocabulary are loaded with the first model that needs them.
+Builds the layers around a model: structured output, retries, metering, masking, endpoint. Importing it is cheap: the
+SDK and the vocabulary are loaded with the first model that needs them.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ _O200K_NAMES = ("gpt-4o", "gpt-4.1", "gpt-4.5", "gpt-5", "o1", "o3", "o4", "chat
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoleConfig:
-    """The model of one role. `base_url` None is OpenAI; `max_context` is in tokens, `utilization` a share of it."""
+    """The model of one role. `base_url` None means OpenAI; `utilization` is a share of `max_context` (in tokens)."""
 
     name: str
     base_url: str | None = None
@@ -45,20 +45,20 @@ class RoleConfig:
 
     @property
     def effective_tokens(self) -> int:
-        """What any one request may use."""
+        """The maximum number of tokens of one request."""
         return int(self.max_context * self.utilization)
 
     @property
     def endpoint_url(self) -> str:
-        """The base URL in use, without a slash at its end."""
+        """The base URL in use, without a trailing slash."""
         return (self.base_url or OPENAI_URL).rstrip("/")
 
 
 class ModelRegistry:
     """All models of a process.
 
-    Roles of the same configuration share a connection; those with the same model at the same endpoint share what was
-    learned of it: calibration and quirks.
+    Roles with the same configuration share a connection. Roles with the same model at the same endpoint share its
+    token calibration, quirks, rate limit and circuit breaker.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class ModelRegistry:
         policy: RetryPolicy | None = None,
         mask: CredentialMask = CREDENTIAL_MASK,
     ) -> None:
-        """`concurrency` is over all models together. A role that is not configured works with the agent's model."""
+        """`concurrency` limits the requests of all models together. An unconfigured role uses the agent's model."""
         self._roles = dict(roles)
         self._rules, self._mask = rules, mask
         self._clock = clock or SystemClock()
@@ -88,24 +88,24 @@ class ModelRegistry:
         return self._roles.get(role) or self._roles[Role.AGENT]
 
     def counter(self, role: Role) -> CalibratedCounter:
-        """The counter of the role's model, corrected by all that its endpoint has reported so far."""
+        """The token counter of the role's model, calibrated by the usage that its endpoint reports."""
         config = self.config(role)
         ratio = 1.0 if _uses_o200k(config) else None
         return self._counters.setdefault(_endpoint_key(config), CalibratedCounter(O200kCounter(), ratio=ratio))
 
     def price(self, role: Role) -> Price:
-        """What the role's model costs."""
+        """The price of the role's model."""
         return _price(self.config(role))
 
     def bind(self, role: Role, *, budget: Budget, emitter: Emitter, meter: UsageMeter) -> Model:
         """The role's model for one turn.
 
-        Structured output is outermost, because a repair is a request of its own; then retries, because each attempt
-        is reserved by itself and a wait holds no slot; then metering; then the endpoint.
+        Structured output is the outermost layer, because a repair is a request of its own. Retries come next, because
+        each attempt reserves its own budget and a wait must not hold a slot. Then metering, masking and the endpoint.
         """
-        config, told = self.config(role), emitter.child(role=role.value)
+        config, emitter = self.config(role), emitter.child(role=role.value)
         price = _price(config)
-        self._warn_of_price(config, price, budget, told)
+        self._warn_if_price_unknown(config, price, budget, emitter)
         metering = Metering(
             role=role,
             effective_tokens=config.effective_tokens,
@@ -113,22 +113,22 @@ class ModelRegistry:
             slots=self._slots,
             price=price,
             budget=budget,
-            emitter=told,
+            emitter=emitter,
             meter=meter,
         )
         metered = MeteredModel(MaskedModel(self._model(config), self._mask), metering=metering)
         retried = RetryModel(
             metered,
             clock=self._clock,
-            on_retry=count_retries(budget, told),
+            on_retry=count_retries(budget, emitter),
             policy=self._policy,
             gate=self._gate(config),
-            on_held=told.emit,
+            on_delay=emitter.emit,
         )
         return StructuredModel(retried, quirks=self._quirks_of(config))
 
     async def warm(self) -> None:
-        """Load what the first request will need (SDK, vocabulary, prices; seconds on a slow machine) in a thread."""
+        """Load the SDK, the vocabulary and the prices in a thread, so that the first request does not wait for them."""
         await asyncio.to_thread(self._load)
 
     async def aclose(self) -> None:
@@ -144,8 +144,8 @@ class ModelRegistry:
             if not config.is_rules:
                 import runax_cli.models.endpoint_model  # noqa: F401 (loads the SDK)
 
-    def _warn_of_price(self, config: RoleConfig, price: Price, budget: Budget, emitter: Emitter) -> None:
-        """Say once for each model that a limit of money cannot hold where nobody knows the price."""
+    def _warn_if_price_unknown(self, config: RoleConfig, price: Price, budget: Budget, emitter: Emitter) -> None:
+        """Warn once per model if a limit in dollars is set and the price of the model is unknown."""
         if (
             budget.remaining("usd") is None
             or _endpoint_key(config) in self._warned
@@ -154,8 +154,8 @@ class ModelRegistry:
             return
         self._warned.add(_endpoint_key(config))
         text = (
-            f"the price of the model '{config.name}' at '{config.endpoint_url}' is not known: no limit of money "
-            "holds it. State it under 'prices' in runax.yaml, or limit tokens with --max-tokens or --max-day-tokens."
+            f"the price of the model '{config.name}' at '{config.endpoint_url}' is unknown, so limits in dollars do "
+            "not apply to it. Add it under 'prices' in runax.yaml, or use --max-tokens or --max-day-tokens."
         )
         emitter.emit(Warned(code="price_unknown", text=text))
 
@@ -167,10 +167,10 @@ class ModelRegistry:
 
     def _model(self, config: RoleConfig) -> Model:
         if config not in self._models:
-            self._models[config] = self._rules() if config.is_rules else self._connected(config)
+            self._models[config] = self._rules() if config.is_rules else self._connect(config)
         return self._models[config]
 
-    def _connected(self, config: RoleConfig) -> Model:
+    def _connect(self, config: RoleConfig) -> Model:
         from runax_cli.models.endpoint import Endpoint
         from runax_cli.models.endpoint_model import EndpointModel
 
@@ -179,7 +179,7 @@ class ModelRegistry:
             api_key=config.api_key,
             timeout_s=config.timeout_s,
             clock=self._clock,
-            heard=self._gate(config).pace.update,
+            on_headers=self._gate(config).rate_limiter.update,
         )
         return EndpointModel(
             config.name,
@@ -197,7 +197,7 @@ def _endpoint_key(config: RoleConfig) -> tuple[str, str]:
 
 
 def _uses_o200k(config: RoleConfig) -> bool:
-    """The rules model has no other tokens, and these models of OpenAI use the very vocabulary that is shipped."""
+    """Whether the shipped vocabulary is exact: for these models of OpenAI, and for the rules model."""
     return config.is_rules or (config.endpoint_url == OPENAI_URL and config.name.startswith(_O200K_NAMES))
 
 

@@ -1,7 +1,7 @@
 """The wire format of the Responses API (`POST /responses`).
 
-Knows its bodies, items and stream events. Full input is always sent and nothing is stored at the endpoint
-(`previous_response_id` is not portable). Items that carry no words and no calls, such as reasoning, are passed over.
+Every request has the full input and nothing is stored at the endpoint, because `previous_response_id` is not portable.
+Items without text or calls, such as reasoning, are ignored.
 """
 
 from collections.abc import Iterator
@@ -20,12 +20,12 @@ from runax_cli.models.wire import (
     text_or_empty,
 )
 
-_DONE = "response.completed"
-_ENDED = frozenset({_DONE, "response.incomplete", "response.failed"})
+_COMPLETED = "response.completed"
+_TERMINAL = frozenset({_COMPLETED, "response.incomplete", "response.failed"})
 
 
 class ResponsesWire:
-    """Bodies and replies of one model."""
+    """Request bodies and replies of one model."""
 
     api: Api = "responses"
     path = "/responses"
@@ -34,7 +34,7 @@ class ResponsesWire:
         self._model = model
 
     def body(self, request: ModelRequest, *, sampling: Sampling, dropped: set[str], stream: bool) -> Payload:
-        """See `Wire.body`. The system message that comes first goes as `instructions`."""
+        """See `WireFormat.body`. A system message at the start is sent as `instructions`."""
         first, *rest = request.messages
         has_instructions = first.role == "system"
         messages = rest if has_instructions else request.messages
@@ -53,21 +53,21 @@ class ResponsesWire:
         return {key: value for key, value in body.items() if value is not None and key not in dropped}
 
     def collector(self) -> "ResponsesCollector":
-        """For one stream."""
+        """See `WireFormat.collector`."""
         return ResponsesCollector(self._model)
 
     def read(self, payload: Payload) -> WireReply:
-        """See `Wire.read`."""
+        """See `WireFormat.read`."""
         usage = read_usage(
             payload, input_name="input_tokens", output_name="output_tokens", details_name="input_tokens_details"
         )
-        fault = _fault(payload)
-        text = "".join(_words(payload))
+        problem = _find_problem(payload)
+        text = "".join(_text_of(payload))
         calls = tuple(_calls(payload))
-        if fault is None and not calls and not _has_message(payload):
-            fault = "holds neither words nor a tool call", True
-        if fault is not None:
-            what, is_retryable = fault
+        if problem is None and not calls and not _has_message(payload):
+            problem = "contains neither text nor a tool call", True
+        if problem is not None:
+            what, is_retryable = problem
             raise UnusableReply(
                 f"the reply of the model '{self._model}' {what}.",
                 model=self._model,
@@ -80,9 +80,9 @@ class ResponsesWire:
 
 
 class ResponsesCollector:
-    """The terminal event holds the whole reply; what came before fills in for endpoints that leave it hollow.
+    """The terminal event has the complete reply; earlier events are used if an endpoint leaves its `output` empty.
 
-    A server that does not stream although it was asked to sends the whole reply as its one event.
+    A server that ignores `stream` sends the complete reply as its only event.
     """
 
     def __init__(self, model: str) -> None:
@@ -96,7 +96,7 @@ class ResponsesCollector:
         kind = event.get("type")
         if kind is None and "output" in event:
             self._last = event
-            return "".join(_words(event))
+            return "".join(_text_of(event))
         if kind == "response.output_text.delta":
             piece = text_or_empty(event.get("delta"))
             self._pieces.append(piece)
@@ -105,7 +105,7 @@ class ResponsesCollector:
             self._items.append(as_object(event.get("item")))
         elif kind == "error":
             self._last = {"status": "failed", "error": as_object(event.get("error")) or event}
-        elif kind in _ENDED:
+        elif kind in _TERMINAL:
             self._last = as_object(event.get("response"))
             self._last.setdefault("status", str(kind).removeprefix("response."))
         return ""
@@ -114,7 +114,9 @@ class ResponsesCollector:
         """See `Collector.payload`."""
         if self._last is None:
             raise UnusableReply(
-                f"the stream of the model '{self._model}' was cut before '{_DONE}'.", model=self._model, retryable=True
+                f"the stream of the model '{self._model}' ended before '{_COMPLETED}'.",
+                model=self._model,
+                retryable=True,
             )
         if not self._last.get("output"):
             self._last["output"] = self._items or self._from_pieces()
@@ -152,20 +154,20 @@ def _tools(request: ModelRequest) -> list[Payload] | None:
 def _format(request: ModelRequest) -> Payload | None:
     if request.output is None:
         return None
-    wanted = {"type": "json_schema", "name": request.output.name, "schema": request.output.schema, "strict": True}
-    return {"format": wanted}
+    json_schema = {"type": "json_schema", "name": request.output.name, "schema": request.output.schema, "strict": True}
+    return {"format": json_schema}
 
 
-def _fault(payload: Payload) -> tuple[str, bool] | None:
-    """What makes a reply unusable, and whether asking again can help."""
+def _find_problem(payload: Payload) -> tuple[str, bool] | None:
+    """Why a reply is unusable, and whether a retry can help; None if it is usable."""
     error = as_object(payload.get("error"))
     if error or payload.get("status") == "failed":
-        return f"is an error: {text_or_empty(error.get('message')) or 'no reason was given'}"[:500], True
+        return f"is an error: {text_or_empty(error.get('message')) or 'no reason given'}"[:500], True
     if payload.get("status") == "incomplete":
-        reason = text_or_empty(as_object(payload.get("incomplete_details")).get("reason")) or "no reason was given"
+        reason = text_or_empty(as_object(payload.get("incomplete_details")).get("reason")) or "no reason given"
         return f"is incomplete ({reason})", False
     if payload.get("status") in {"in_progress", "queued", "cancelled"}:
-        return f"is not done (status '{payload['status']}')", True
+        return f"is not complete (status '{payload['status']}')", True
     if refusals := [part for part in _parts(payload) if part.get("type") == "refusal"]:
         return f"is a refusal: {text_or_empty(refusals[0].get('refusal'))}"[:500], False
     return None
@@ -179,7 +181,7 @@ def _parts(payload: Payload) -> Iterator[Payload]:
     return (part for message in _messages(payload) for part in objects_in(message.get("content")))
 
 
-def _words(payload: Payload) -> Iterator[str]:
+def _text_of(payload: Payload) -> Iterator[str]:
     for message in _messages(payload):
         yield text_or_empty(message.get("content"))
         for part in objects_in(message.get("content")):

@@ -1,7 +1,7 @@
-"""Replies that fit a schema, from endpoints that enforce one and from endpoints that do not.
+"""Structured output: replies that are valid against a JSON Schema, validated and repaired once.
 
-Wraps a model. Knows schemas (`schema`) and what was learned of the endpoint. Each request it sends is a request like
-any other for the layers below: it is retried, reserved, counted and bounded by itself.
+`StructuredModel` wraps a model and works with endpoints that enforce a schema and with those that do not. Each of its
+requests, the repair included, passes through retries, metering and budget like any other.
 """
 
 import json
@@ -31,26 +31,26 @@ REPAIR_PROMPT = Prompt(
 _FENCE = re.compile(r"```[A-Za-z0-9_-]*\s*\n(.*?)```", re.DOTALL)
 _MAX_ERRORS = 5
 _MAX_ERROR_CHARS = 200
-_NOTHING = object()
+_NOT_JSON = object()
 
 
 def schema_instruction(output: OutputSchema) -> str:
-    """The words that ask for `output` where an endpoint takes no schema."""
+    """The instruction for `output` in the prompt, for an endpoint that takes no schema."""
     schema = json.dumps(output.schema, ensure_ascii=False, separators=(",", ":"))
     return SCHEMA_PROMPT.fill(name=output.name, schema=schema)
 
 
 def repair_instruction(errors: tuple[str, ...]) -> str:
-    """The words that ask for a corrected reply."""
+    """The message that asks for a corrected reply."""
     return REPAIR_PROMPT.fill(errors="\n".join(f"- {error}" for error in errors))
 
 
 class NotJson(ValueError):
-    """A reply holds no JSON value."""
+    """A reply contains no JSON."""
 
 
 class OutsideSchema(ValueError):
-    """A reply is JSON and does not fit; `errors` are `path: what is wrong`, the first five."""
+    """A reply is JSON but not valid against the schema; `errors` are the first five, as `path: message`."""
 
     def __init__(self, errors: tuple[str, ...]) -> None:
         super().__init__("; ".join(errors))
@@ -58,20 +58,20 @@ class OutsideSchema(ValueError):
 
 
 def parse_structured(text: str, output: OutputSchema) -> str:
-    """The JSON in `text` (bare, in a code fence, or among words) that fits `output`.
+    """The JSON in `text` (plain, in a code fence, or inside prose) that is valid against the schema of `output`.
 
-    Raises NotJson where there is none, and OutsideSchema where it does not fit.
+    Raises NotJson if there is none and OutsideSchema if it is not valid.
     """
-    source, value = _found(text)
-    if errors := _violations(value, output.schema):
+    source, value = _find_json(text)
+    if errors := _schema_errors(value, output.schema):
         raise OutsideSchema(errors)
     return source
 
 
-def _found(text: str) -> tuple[str, Any]:
+def _find_json(text: str) -> tuple[str, Any]:
     for candidate in _candidates(text):
-        value = _parsed(candidate)
-        if value is not _NOTHING:
+        value = _parse(candidate)
+        if value is not _NOT_JSON:
             return candidate, value
     raise NotJson("the reply is not JSON")
 
@@ -80,22 +80,22 @@ def _candidates(text: str) -> list[str]:
     bare = text.strip().removeprefix("\ufeff")
     fenced = [match.strip() for match in _FENCE.findall(bare)]
     start, end = bare.find("{"), bare.rfind("}")
-    among_words = [bare[start : end + 1]] if 0 <= start < end else []
-    return [bare, *reversed(fenced), *among_words]
+    inside_prose = [bare[start : end + 1]] if 0 <= start < end else []
+    return [bare, *reversed(fenced), *inside_prose]
 
 
-def _parsed(candidate: str) -> Any:
+def _parse(candidate: str) -> Any:
     try:
-        return json.loads(candidate, parse_constant=_refuse)
+        return json.loads(candidate, parse_constant=_reject_constant)
     except (ValueError, RecursionError):
-        return _NOTHING
+        return _NOT_JSON
 
 
-def _refuse(constant: str) -> None:
+def _reject_constant(constant: str) -> None:
     raise ValueError(f"{constant} is not JSON")
 
 
-def _violations(value: Any, schema: dict[str, Any]) -> tuple[str, ...]:
+def _schema_errors(value: Any, schema: dict[str, Any]) -> tuple[str, ...]:
     from jsonschema import Draft202012Validator
 
     errors = sorted(Draft202012Validator(schema).iter_errors(value), key=lambda error: list(map(str, error.path)))
@@ -106,10 +106,10 @@ _MAX_ECHO_CHARS = 2000
 
 
 class StructuredModel:
-    """A model whose `text` fits `request.output`; a request without one passes through.
+    """A model whose replies are valid against `request.output`; requests without it pass through.
 
-    Where the endpoint refuses schemas, or answers without JSON although it was given one, the schema goes into the
-    prompt, for this request and all that follow. A reply that does not fit is asked again once, with the errors.
+    If the endpoint rejects schemas, or replies without JSON in spite of one, the schema goes into the prompt from then
+    on. An invalid reply is repaired once: the request is sent again with the errors.
     """
 
     def __init__(self, inner: Model, *, quirks: Quirks) -> None:
@@ -118,13 +118,13 @@ class StructuredModel:
 
     @property
     def name(self) -> str:
-        """The name of the model behind."""
+        """The name of the wrapped model."""
         return self._inner.name
 
     async def complete(self, request: ModelRequest, *, on_text: OnText | None = None) -> ModelReply:
-        """See `Model.complete`. Raises ModelReplyInvalid where the repaired reply does not fit either."""
+        """See `Model.complete`. Raises ModelReplyInvalid if the repaired reply is not valid either."""
         output = request.output
-        reply = await self._ask(request, on_text=on_text)
+        reply = await self._send(request, on_text=on_text)
         if output is None or reply.tool_calls:
             return reply
         try:
@@ -132,26 +132,26 @@ class StructuredModel:
         except (NotJson, OutsideSchema) as error:
             if isinstance(error, NotJson):
                 self._quirks.needs_schema_in_prompt = True
-            return await self._repaired(request, output, reply, _errors(error))
+            return await self._repair(request, output, reply, _errors(error))
 
     async def aclose(self) -> None:
-        """Close the model behind."""
+        """Close the wrapped model."""
         await self._inner.aclose()
 
-    async def _ask(self, request: ModelRequest, *, on_text: OnText | None = None) -> ModelReply:
+    async def _send(self, request: ModelRequest, *, on_text: OnText | None = None) -> ModelReply:
         try:
-            return await self._inner.complete(self._adapted(request), on_text=on_text)
+            return await self._inner.complete(self._adapt(request), on_text=on_text)
         except SchemaUnsupported:
             if not self._quirks.needs_schema_in_prompt:
                 raise
-            return await self._inner.complete(self._adapted(request), on_text=on_text)
+            return await self._inner.complete(self._adapt(request), on_text=on_text)
 
-    def _adapted(self, request: ModelRequest) -> ModelRequest:
+    def _adapt(self, request: ModelRequest) -> ModelRequest:
         if request.output is None or not self._quirks.needs_schema_in_prompt:
             return request
         return replace(request, messages=_with_note(request.messages, schema_instruction(request.output)), output=None)
 
-    async def _repaired(
+    async def _repair(
         self, request: ModelRequest, output: OutputSchema, reply: ModelReply, errors: tuple[str, ...]
     ) -> ModelReply:
         again = replace(
@@ -162,17 +162,17 @@ class StructuredModel:
                 Message("user", repair_instruction(errors)),
             ),
         )
-        second = await self._ask(again)
+        second = await self._send(again)
         try:
             text = parse_structured(second.text, output)
         except (NotJson, OutsideSchema) as error:
             raise UnusableReply(
-                f"the reply of the model '{self.name}' does not fit the schema '{output.name}', and neither did its "
+                f"the reply of the model '{self.name}' is not valid against the schema '{output.name}', even after a "
                 f"repair: {'; '.join(_errors(error))}",
                 model=self.name,
                 retryable=False,
             ) from error
-        return _together(reply, replace(second, text=text))
+        return _with_cost_of(reply, replace(second, text=text))
 
 
 def _errors(error: NotJson | OutsideSchema) -> tuple[str, ...]:
@@ -180,15 +180,15 @@ def _errors(error: NotJson | OutsideSchema) -> tuple[str, ...]:
 
 
 def _with_note(messages: Sequence[Message], note: str) -> tuple[Message, ...]:
-    """The note at the end of the first system message: one more system message is refused by some endpoints."""
+    """Append the note to the system message: some endpoints reject a second system message."""
     first, *rest = messages
     if first.role != "system":
         return Message("system", note), first, *rest
     return replace(first, content=f"{first.content}\n\n{note}"), *rest
 
 
-def _together(first: ModelReply, second: ModelReply) -> ModelReply:
-    """The second reply with what both cost."""
+def _with_cost_of(first: ModelReply, second: ModelReply) -> ModelReply:
+    """The second reply with the usage and cost of both."""
     usage = Usage(
         first.usage.input_tokens + second.usage.input_tokens,
         first.usage.output_tokens + second.usage.output_tokens,

@@ -1,7 +1,4 @@
-"""What the two wire formats have in common: what is read off the wire, and what an endpoint was found to refuse.
-
-Knows JSON payloads, as tolerantly as real endpoints demand. Knows no HTTP and neither of the formats.
-"""
+"""What the two wire formats share: protocols, tolerant readers of JSON payloads, and the quirks of an endpoint."""
 
 import json
 from collections.abc import Iterator
@@ -23,12 +20,12 @@ OPTIONAL_PARAMETERS = (
     "max_completion_tokens",
     "max_tokens",
 )
-"""Parameters that a request can do without; an endpoint that refuses one gets no further request with it."""
+"""Parameters that are left out of later requests once an endpoint has rejected them."""
 
 
 @dataclass(slots=True)
 class Quirks:
-    """What one model at one endpoint was found to refuse, shared by all that talk to it."""
+    """What one model at one endpoint rejects; shared by all its users."""
 
     api: Api | None = None
     dropped: set[str] = field(default_factory=set)
@@ -37,7 +34,7 @@ class Quirks:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sampling:
-    """How a model is to choose its words; None leaves it to the endpoint."""
+    """Sampling parameters; None means the default of the endpoint."""
 
     temperature: float | None = None
     top_p: float | None = None
@@ -45,7 +42,7 @@ class Sampling:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WireReply:
-    """A whole reply as it was read. `usage` is None where the endpoint reports none, or nonsense."""
+    """A complete reply. `usage` is None if the endpoint reports none or implausible values."""
 
     text: str
     tool_calls: tuple[ToolCall, ...]
@@ -54,7 +51,7 @@ class WireReply:
 
 
 class UnusableReply(ModelReplyInvalid):
-    """A reply that arrived, was perhaps billed as `usage` says, and is not what was asked for."""
+    """A reply that cannot be used; it may have been billed, with `usage` if that was reported."""
 
     def __init__(self, message: str, *, model: str, retryable: bool, usage: Usage | None = None) -> None:
         super().__init__(message, model=model, retryable=retryable)
@@ -62,48 +59,48 @@ class UnusableReply(ModelReplyInvalid):
 
 
 class Collector(Protocol):
-    """Puts the events of a stream together."""
+    """Collects the events of a stream into one payload."""
 
     def add(self, event: Payload) -> str:
-        """Take one event; return the piece of text in it, "" where there is none."""
+        """Add one event and return the text in it, "" if there is none."""
 
     def payload(self) -> Payload:
-        """The whole reply. Raises UnusableReply where the stream ended without its terminal event."""
+        """The complete reply. Raises UnusableReply if the stream ended without its terminal event."""
 
 
 class WireFormat(Protocol):
-    """One wire format. Pure: bodies out, replies in."""
+    """One wire format: builds request bodies and reads replies, without I/O."""
 
     @property
     def api(self) -> Api:
-        """Which format this is."""
+        """The name of the format."""
 
     @property
     def path(self) -> str:
-        """Where requests go, under the base URL."""
+        """The path of requests under the base URL."""
 
     def body(self, request: ModelRequest, *, sampling: Sampling, dropped: set[str], stream: bool) -> Payload:
-        """The body of a request, without the parameters in `dropped`."""
+        """The request body, without the parameters in `dropped`."""
 
     def collector(self) -> Collector:
-        """For one stream."""
+        """A collector for one stream."""
 
     def read(self, payload: Payload) -> WireReply:
-        """Read a whole reply. Raises UnusableReply."""
+        """Read a complete reply. Raises UnusableReply."""
 
 
 def as_object(value: Any) -> Payload:
-    """`value` where it is an object, else an empty one."""
+    """`value` if it is a JSON object, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
 def objects_in(value: Any) -> Iterator[Payload]:
-    """The objects in a list; nothing where `value` is no list."""
+    """The JSON objects in a list; none if `value` is not a list."""
     yield from (item for item in (value if isinstance(value, list) else ()) if isinstance(item, dict))
 
 
 def text_or_empty(value: Any) -> str:
-    """`value` where it is text, else "". Halves of characters, which JSON can spell and nobody can write, go."""
+    """`value` if it is a string, else "". Lone surrogates, which JSON allows and UTF-8 does not, are replaced."""
     if not isinstance(value, str):
         return ""
     try:
@@ -114,12 +111,12 @@ def text_or_empty(value: Any) -> str:
 
 
 def arguments_text(value: Any) -> str:
-    """The arguments of a tool call as raw text; some endpoints send an object instead."""
+    """The arguments of a tool call as text; some endpoints send an object instead."""
     return text_or_empty(json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else value)
 
 
 def read_usage(payload: Payload, *, input_name: str, output_name: str, details_name: str) -> Usage | None:
-    """Reported usage, None where it is missing or makes no sense."""
+    """The reported usage, None if it is missing or implausible."""
     usage = as_object(payload.get("usage"))
     tokens_in, tokens_out = _tokens(usage.get(input_name)), _tokens(usage.get(output_name))
     if not tokens_in or tokens_out is None:

@@ -163,7 +163,7 @@ def session_budgets(
     def on_lost(why: str) -> None:
         loop.call_soon_threadsafe(warn, why)
 
-    ledger = SharedLedger(ledger_path(root), limits, clock, on_lost=on_lost)
+    ledger = SharedLedger(ledger_path(root), limits, clock, on_error=on_lost)
     with closing(ledger):
         yield lambda: Budget(session_limits, owner="session", shared=ledger, flags="--limit session.")
 

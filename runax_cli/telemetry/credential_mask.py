@@ -1,8 +1,7 @@
-"""Credentials in data: taken out before data is stored or sent to a model.
+"""Masks credentials in data before it is stored or sent to a model.
 
-Knows the values that the settings hold, and the look of credentials that cannot be anything else. Unlike in logs, no
-name beside a value makes it one: `token: abc` may be what a record is about. A value that was taken out is gone for
-this run; where a page goes on is not data, and passes.
+By the secrets of the settings and by unmistakable formats of keys. Unlike `redaction`, which is for logs, the name of a
+field does not matter: `token: abc` can be the subject of a record. Cursors of pages are not masked.
 """
 
 import json
@@ -11,12 +10,12 @@ from collections.abc import Iterable
 from urllib.parse import quote
 
 MASK = "***"
-_SHORTEST = 8
-_MARKS = (
+_MIN_SECRET_CHARS = 8
+_MARKERS = (
     b"sk-", b"rk-", b"ghp_", b"gho_", b"ghu_", b"ghs_", b"ghr_", b"github_pat_", b"glpat-", b"xox", b"xai-", b"hf_",
     b"AKIA", b"ASIA", b"AIza", b"eyJ", b"earer ", b"PRIVATE KEY-----",
 )  # fmt: skip
-"""What each of the patterns has inside: a text without any of them needs no second look."""
+"""Substrings of all patterns: a text without any of them need not be searched."""
 _KEYS = re.compile(
     rb"-----BEGIN [A-Z ]*PRIVATE KEY-----(?:(?!-----END)[^\"])*(?:-----END [A-Z ]*PRIVATE KEY-----)?"
     rb"|(?<![\w-])(?:sk|rk)-[A-Za-z0-9_-]{16,}"
@@ -29,35 +28,37 @@ _KEYS = re.compile(
 
 
 class CredentialMask:
-    """Takes credentials out of text and JSON; what is JSON stays JSON. `secrets` are values of the settings."""
+    """Masks credentials in text and JSON; JSON stays valid. `secrets` are values of the settings."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        forms = {form for secret in secrets if len(secret) >= _SHORTEST for form in _forms(secret)}
+        forms = {form for secret in secrets if len(secret) >= _MIN_SECRET_CHARS for form in _forms(secret)}
         self._values = tuple(sorted((form.encode("utf-8", "replace") for form in forms), key=len, reverse=True))
 
-    def is_touched(self, data: bytes) -> bool:
-        """Whether anything has to be taken out."""
-        return any(value in data for value in self._values) or (_may_have(data) and _KEYS.search(data) is not None)
+    def has_credentials(self, data: bytes) -> bool:
+        """Whether anything would be masked."""
+        return any(value in data for value in self._values) or (
+            _may_contain_key(data) and _KEYS.search(data) is not None
+        )
 
     def data(self, data: bytes) -> bytes:
-        """The bytes of UTF-8 text without credentials."""
+        """UTF-8 text as bytes, with credentials masked."""
         for value in self._values:
             data = data.replace(value, MASK.encode())
-        return _KEYS.sub(MASK.encode(), data) if _may_have(data) else data
+        return _KEYS.sub(MASK.encode(), data) if _may_contain_key(data) else data
 
     def text(self, text: str) -> str:
-        """The text without credentials."""
+        """The text with credentials masked."""
         raw = text.encode("utf-8", "surrogatepass")
-        return self.data(raw).decode("utf-8", "surrogatepass") if self.is_touched(raw) else text
+        return self.data(raw).decode("utf-8", "surrogatepass") if self.has_credentials(raw) else text
 
 
 CREDENTIAL_MASK = CredentialMask()
 
 
-def _may_have(data: bytes) -> bool:
-    return any(mark in data for mark in _MARKS)
+def _may_contain_key(data: bytes) -> bool:
+    return any(mark in data for mark in _MARKERS)
 
 
 def _forms(secret: str) -> set[str]:
-    """As it is, inside a JSON string, and percent-encoded."""
+    """The spellings of a secret: plain, in a JSON string, and percent-encoded."""
     return {secret, json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1], quote(secret, safe="")}

@@ -1,7 +1,4 @@
-"""What a run came to, in numbers: a pure fold over its events, and a sink that keeps it for each run.
-
-Knows events. Prices and token counts come from them; nothing is measured here.
-"""
+"""Metrics of a run: a pure fold over its events, and a sink that keeps them for each run."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -25,7 +22,7 @@ class RoleMetrics:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunMetrics:
-    """One run. `by_type` counts events; `tokens_before` and `tokens_after` sum what reductions took in and kept."""
+    """The metrics of one run. `by_type` counts events; `tokens_before` and `tokens_after` sum over reductions."""
 
     by_type: Mapping[str, int] = field(default_factory=dict)
     by_role: Mapping[str, RoleMetrics] = field(default_factory=dict)
@@ -103,7 +100,7 @@ def _count_model(metrics: RunMetrics, role: str, body: ev.ModelRequested | ev.Mo
 
 
 class MetricsSink:
-    """Keeps the metrics of each run it hears of."""
+    """Keeps the metrics of each run."""
 
     def __init__(self) -> None:
         self._by_run: dict[str, RunMetrics] = {}
@@ -114,9 +111,9 @@ class MetricsSink:
         self._by_run[run_id] = count(self.of(run_id), event)
 
     def of(self, run_id: str) -> RunMetrics:
-        """The metrics of a run; all zero where nothing was heard of it."""
+        """The metrics of a run; all zero for an unknown run."""
         return self._by_run.get(run_id, RunMetrics())
 
     def forget(self, run_id: str) -> None:
-        """Let go of a run that is over."""
+        """Drop the metrics of a finished run."""
         self._by_run.pop(run_id, None)

@@ -1,7 +1,6 @@
-"""The files of a run: `debug_<time>_<run>.log` to read, and beside it `….events.jsonl` for programs.
+"""Log files of runs: `debug_<time>_<run>.log` for people and `….events.jsonl` for programs.
 
-Knows events, a folder and what to mask. A disk that is full or read-only costs the files, one warning, and never
-the run.
+If the disk is full or read-only, the run continues without its files after one warning.
 """
 
 import json
@@ -34,9 +33,9 @@ class RunFiles:
     events_path: Path
 
     def close(self) -> None:
-        """Close both."""
+        """Close both files."""
         for descriptor in (self.log, self.events):
-            # What a disk has to say at closing it has said at writing.
+            # An error of the disk was reported at writing.
             with suppress(OSError):
                 os.close(descriptor)
 
@@ -46,11 +45,10 @@ def _utc_now() -> datetime:
 
 
 class Recorder:
-    """Writes every event of every run to that run's two files (mode 0600), unbuffered, secrets masked.
+    """Writes every event of every run to the two files of that run (mode 0600), unbuffered, with secrets masked.
 
-    `line_of` says how an event reads; None leaves it out of the log, whose last line has the run's metrics.
-    `on_failure` hears, once, why nothing is written any more. The files of a run are named by the time at which they
-    are opened and by the run's id.
+    `line_of` formats an event for the log, or returns None to leave it out. The last line of the log has the metrics of
+    the run. `on_failure` is called once with the reason if nothing can be written any more.
     """
 
     def __init__(
@@ -70,13 +68,13 @@ class Recorder:
         self._metrics = MetricsSink()
 
     def trace_path(self, run_id: str) -> str | None:
-        """Where the events of a run are stored: opens its files. None where nothing can be written."""
+        """The path of the events file of a run, which is opened if necessary; None if nothing can be written."""
         if run_id not in self._paths:
             self._files(run_id)
         return self._paths.get(run_id)
 
     def emit(self, event: Event) -> None:
-        """Write one event. The files of a run are closed after its `run.finished`."""
+        """Write one event. The files of a run are closed after `run.finished`."""
         run_id = event.stamp.run_id
         files = self._files(run_id)
         if files is None:
@@ -107,7 +105,7 @@ class Recorder:
             _write_all(files.log, f"{clock} [agent] METRICS: {figures}\n")
 
     def _files(self, run_id: str) -> RunFiles | None:
-        """The open files of a run; None where nothing can be written, and once the run is finished."""
+        """The open files of a run; None if nothing can be written or the run is finished."""
         if not self._is_failed and run_id not in self._paths:
             try:
                 files = open_files(self._folder, run_id, at=self._now())
@@ -126,11 +124,11 @@ class Recorder:
         self._is_failed = True
         self.close()
         why = error.strerror or str(error)
-        self._on_failure(f"the log in '{self._folder}' cannot be written ({why}); the run goes on without it")
+        self._on_failure(f"cannot write the log in '{self._folder}': {why}; the run continues without a log")
 
 
 def open_files(folder: Path, run_id: str, *, at: datetime) -> RunFiles:
-    """Create a run's files; a name that is taken gets a number. Raises OSError."""
+    """Create the files of a run; a number is appended to a name that exists. Raises OSError."""
     folder.mkdir(parents=True, exist_ok=True)
     stem = f"debug_{at.astimezone(UTC):%Y%m%dT%H%M%SZ}_{re.sub(r'[^A-Za-z0-9-]', '', run_id)[:40]}"
     for number in range(1, _ATTEMPTS + 1):
@@ -145,7 +143,7 @@ def open_files(folder: Path, run_id: str, *, at: datetime) -> RunFiles:
         except OSError:
             os.close(log)
             raise
-    raise FileExistsError(f"'{stem}' and {_ATTEMPTS} further names are taken")
+    raise FileExistsError(f"'{stem}' and {_ATTEMPTS} further names exist already")
 
 
 def _write_all(descriptor: int, text: str) -> None:
@@ -158,10 +156,9 @@ _log = logging.getLogger(__name__)
 
 
 class FanOutSink:
-    """Hands each event to every sink, in their order.
+    """Passes each event to several sinks, in order.
 
-    A sink must not raise; one that does all the same is reported once with its error, and is asked again at the next
-    event: a run is worth more than its display.
+    A sink must not raise; the first error of one that does is logged, and it still receives later events.
     """
 
     def __init__(self, sinks: Sequence[EventSink]) -> None:
@@ -169,11 +166,11 @@ class FanOutSink:
         self._reported: set[int] = set()
 
     def emit(self, event: Event) -> None:
-        """Hand one event to everybody."""
+        """Pass one event to every sink."""
         for position, sink in enumerate(self._sinks):
             try:
                 sink.emit(event)
             except Exception:
                 if position not in self._reported:
                     self._reported.add(position)
-                    _log.exception("the listener '%s' failed at '%s'", type(sink).__name__, event.body.type)
+                    _log.exception("the event sink '%s' failed on '%s'", type(sink).__name__, event.body.type)

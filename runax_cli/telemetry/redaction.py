@@ -1,7 +1,6 @@
-"""Masks secrets in whatever is written down: by their value, by the name they stand under, by their look.
+"""Masks secrets in logs and events: by value, by the name of the field, and by the format of common keys.
 
-Knows the values that the settings hand over, names of headers and parameters, and the look of common keys. The last
-line of defence: secrets should not get into an event in the first place.
+The last line of defense: secrets should not get into an event in the first place.
 """
 
 import base64
@@ -15,7 +14,7 @@ from pydantic import BaseModel
 from runax_cli.core.events import Event, EventSink
 
 MASK = "***"
-# A shorter value is no secret; one shorter than a key is masked as a whole word only, or it would eat ordinary words.
+# A shorter value is not a secret. One shorter than a key is masked as a whole word only, so that ordinary words stay.
 MIN_SECRET_LENGTH = 4
 _KEY_LENGTH = 8
 
@@ -33,7 +32,7 @@ _IN_TEXT = (
 )
 _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL), MASK),
-    # A key has digits, signs or capitals inside; "basic understanding" has none.
+    # A key contains digits, signs or capitals; "basic understanding" does not.
     (re.compile(r"\b((?i:bearer|basic))\s+(?=[^\s\"]+[0-9A-Z._=])[A-Za-z0-9._~+/-]{8,}=*"), rf"\1 {MASK}"),
     (re.compile(r"(?i)\b((?:proxy-)?authorization|(?:set-)?cookie)(\"?\s*:\s*\"?)(?!\*)[^\"\r\n]+"), rf"\1\2{MASK}"),
     (re.compile(rf"(?i)(?<![\w-])({_IN_TEXT})(\"?\s*[=:]\s*\"?)(?!\*)[^\s&\"',;)\]}}]+"), rf"\1\2{MASK}"),
@@ -48,12 +47,12 @@ _Model = TypeVar("_Model", bound=BaseModel)
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether what stands under this name (of a header, a parameter, a field) is a secret."""
+    """Whether the value of a header, parameter or field with this name is a secret."""
     return re.sub(r"[-_\s]", "", name.lower()) in _NAMES
 
 
 class Redactor:
-    """Masks. `secrets` are the values that the settings hold; their encoded forms are masked too."""
+    """Masks secrets. `secrets` are the values in the settings; their encoded forms are masked too."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         forms = {form for secret in secrets if len(secret) >= MIN_SECRET_LENGTH for form in _forms(secret)}
@@ -68,7 +67,7 @@ class Redactor:
         return masked
 
     def value(self, value: Any) -> Any:
-        """A JSON value with secrets masked in every string, and wholly where a name says that it is one."""
+        """A JSON value with secrets masked in every string, and whole values under names of secrets."""
         match value:
             case str():
                 return self.text(value)
@@ -80,7 +79,7 @@ class Redactor:
                 return value
 
     def model(self, model: _Model) -> _Model:
-        """The same kind of model with secrets masked; `model` itself where there are none."""
+        """A copy of the model with secrets masked; `model` itself if there are none."""
         before = model.model_dump(mode="json")
         after = self.value(before)
         return model if after == before else type(model).model_validate(after)
@@ -100,18 +99,18 @@ def _value_pattern(form: str) -> str:
 
 
 def _forms(secret: str) -> Iterable[str]:
-    """How a secret may stand in a URL or a header."""
+    """The spellings of a secret in URLs and headers."""
     encoded = base64.b64encode(secret.encode("utf-8", "surrogatepass")).decode("ascii")
     escaped = quote(secret, safe="", errors="replace"), quote_plus(secret, errors="replace")
     return (secret, *escaped, encoded, encoded.rstrip("="))
 
 
 class RedactingSink:
-    """Masks every event before it reaches the sink behind."""
+    """Masks every event before it is passed to the inner sink."""
 
     def __init__(self, inner: EventSink, redactor: Redactor) -> None:
         self._inner, self._redactor = inner, redactor
 
     def emit(self, event: Event) -> None:
-        """Hand the masked event on."""
+        """Pass the masked event on."""
         self._inner.emit(self._redactor.event(event))

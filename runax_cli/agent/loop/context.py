@@ -18,7 +18,7 @@ from runax_cli.core.events import Emitter
 from runax_cli.core.untrusted_text import escape_for_prompt
 from runax_cli.executor.reduce.reducer import beginning_and_end
 from runax_cli.memory.conversation import (
-    MOST_CHARS,
+    MAX_ENTITIES_CHARS,
     Exchange,
     History,
     RecordEntity,
@@ -201,10 +201,10 @@ class TurnContext:
             size = await measure_off_loop(request, self._counter)
             bound = size.bound(self._counter)
             is_fitting = bound + self.answer_reserve <= limit
-            oldest = next(working.foldable(), None)
+            oldest = next(working.collapsible(), None)
             if is_fitting or oldest is None:
                 return FittedRequest(request, size.estimate(self._counter), bound, tuple(folded), is_fitting)
-            working.fold(oldest)
+            working.collapse(oldest)
             folded.append(oldest)
 
     async def older(self, working: WorkingMemory) -> OlderMessages | None:
@@ -280,7 +280,9 @@ class TurnContext:
 
     def _known(self, named: Sequence[RecordEntity], question: str) -> str:
         """The most relevant of what was named, in words; "" where nothing was."""
-        entities = rank_entities(named, question, most_chars=min(MOST_CHARS, self.effective_tokens // _KNOWN_SHARE))
+        entities = rank_entities(
+            named, question, max_chars=min(MAX_ENTITIES_CHARS, self.effective_tokens // _KNOWN_SHARE)
+        )
         return prompts.AGENT_KNOWN.fill(entities=escape_for_prompt(describe_entities(entities))) if entities else ""
 
 

@@ -278,7 +278,7 @@ class Turn:
             hint = prompts.AGENT_FOLDED.fill(tool=call.report.tool)
             pointer = call.envelope.model_copy(update={"data": None, "next_action_hint": hint}).to_model_text()
             text = without_template_marks(call.envelope.to_model_text())
-            self._working.add_result(call.call_id, text, pointer=pointer, named=named, is_in_view=is_in_view)
+            self._working.add_result(call.call_id, text, pointer=pointer, named=named, is_visible=is_in_view)
 
     async def _keep_back_for_the_answer(self) -> Reservation:
         """A share of tokens and money that no call may use up, so that a limit still leaves an answer."""

@@ -211,7 +211,7 @@ class CachedProbeClient:
         )
         payload = stored.model_dump_json().encode("utf-8", "replace")
         # A response with masked credentials is no longer the response of the server: it is requested again.
-        if not CREDENTIAL_MASK.is_touched(payload):
+        if not CREDENTIAL_MASK.has_credentials(payload):
             await self._cache.store(EntryKind.PAGE, {key: payload})
 
     def _key(self, address: PageAddress | None) -> str:

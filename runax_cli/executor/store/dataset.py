@@ -40,7 +40,7 @@ class Dataset:
         Credentials are masked here, because everything that is stored or sent to a model passes through the spool.
         """
         lines = [to_json_line(record) for record in records]
-        if self._mask.is_touched(b"\n".join(lines)):
+        if self._mask.has_credentials(b"\n".join(lines)):
             lines = [self._mask.data(line) for line in lines]
         return self.spool.write(index, lines, position=position)
 

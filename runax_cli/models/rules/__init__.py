@@ -1,7 +1,6 @@
-"""The offline rules model: words are matched, nothing is understood.
+"""The offline rules model: matches words of English questions, so that demos, tests and CI need no key and no network.
 
-It stands behind the model seam so that demos, tests and CI run without a key and without a network. It reads only
-what a model would be sent. English questions are what it is made for.
+It implements the `Model` protocol and reads only what any model is sent.
 """
 
 from runax_cli.models.rules.model import RulesModel

@@ -1,6 +1,6 @@
-"""The final answer, composed of what calls returned.
+"""Composes the final answer from the envelopes of tool results, and the plan of a question.
 
-Knows envelopes as a model is shown them. States only what stands in one, with the references it was given.
+States only what is in an envelope, with its references.
 """
 
 import csv
@@ -15,13 +15,13 @@ from runax_cli.models.rules.reading import brief, relevant
 from runax_cli.models.rules.words import Clues, read_clues, words
 
 QUERY = "query_dataset"
-MOST_LINES = 10
-NO_TOOL = "None of the tools fits this question. Ask about what they offer, in their words."
+MAX_LINES = 10
+NO_TOOL = "No tool matches this question. Ask about what the tools offer, in their words."
 
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What a call returned, as the model was shown it: the tool, its arguments, the envelope."""
+    """The result of a call as the model sees it: tool, arguments and envelope."""
 
     tool: str
     arguments: dict[str, Any]
@@ -29,25 +29,25 @@ class ToolResult:
 
     @property
     def records(self) -> list[tuple[str, Any]]:
-        """References and records of a call whose records were passed on as they are."""
+        """References and records of a call whose records were passed on unchanged."""
         data = self.envelope.get("data")
         return [(ref, record) for ref, record in data.items() if "#" in ref] if isinstance(data, dict) else []
 
 
-def compose_answer(clues: Clues, told: Sequence[ToolResult]) -> str:
-    """The answer over all calls; in plain words, each statement with its references."""
-    parts = [part for call in told if (part := _part(clues, call))]
+def compose_answer(clues: Clues, results: Sequence[ToolResult]) -> str:
+    """The answer over all calls, each statement with its references."""
+    parts = [part for call in results if (part := _part(clues, call))]
     return "\n\n".join(parts) if parts else NO_TOOL
 
 
 def read_tool_result(tool: str, arguments: str, content: str) -> ToolResult:
-    """Read one tool message; what is no JSON object counts as an error of that call."""
+    """Parse one tool message; anything but a JSON object counts as an error of that call."""
     try:
         envelope, parsed_arguments = json.loads(content), json.loads(arguments or "{}")
     except ValueError:
         envelope, parsed_arguments = {"status": "error", "error": {"message": "the result is not JSON"}}, {}
     if not isinstance(envelope, dict):
-        envelope = {"status": "error", "error": {"message": "the result is no envelope"}}
+        envelope = {"status": "error", "error": {"message": "the result is not an envelope"}}
     return ToolResult(tool, parsed_arguments if isinstance(parsed_arguments, dict) else {}, envelope)
 
 
@@ -57,7 +57,7 @@ def _part(clues: Clues, call: ToolResult) -> str:
         case "success" | "partial":
             return _figures(call) if call.tool == QUERY else _found(clues, call)
         case "empty":
-            return f"No {_noun(call)} match ({_asked(call)})."
+            return f"No {_noun(call)} match ({_query_text(call)})."
         case "duplicate_call_blocked" | "deferred":
             return ""
         case _:
@@ -66,20 +66,20 @@ def _part(clues: Clues, call: ToolResult) -> str:
 
 
 def _figures(call: ToolResult) -> str:
-    """A result of SQL: a single value with its name, or a line for each row."""
+    """A SQL result: a single value with its name, or a line for each row."""
     data = call.envelope.get("data") or {}
     header, *rows = csv.reader(str(data.get("result", "")).splitlines())
     ref = data.get("ref")
     if len(rows) == 1 and len(header) == 1:
         return f"{header[0].replace('_', ' ')}: {rows[0][0]} [{ref}]."
-    return "\n".join(f"- {_on_one_line(': '.join(row))} [{ref}]" for row in rows[:MOST_LINES]) or "No row fits."
+    return "\n".join(f"- {_on_one_line(': '.join(row))} [{ref}]" for row in rows[:MAX_LINES]) or "No rows."
 
 
 def _found(clues: Clues, call: ToolResult) -> str:
     envelope = call.envelope
     total, read = envelope.get("total_matches"), envelope.get("records_read")
-    asked, dataset = _asked(call), envelope.get("dataset")
-    head = f"{total if total is not None else read} {_noun(call)} match ({asked}){f' [{dataset}]' if dataset else ''}."
+    query, dataset = _query_text(call), envelope.get("dataset")
+    head = f"{total if total is not None else read} {_noun(call)} match ({query}){f' [{dataset}]' if dataset else ''}."
     if not envelope.get("is_complete", True):
         head += f" The data is incomplete: {read} of them were fetched."
     return "\n".join([head, *_lines(clues, call)])
@@ -88,13 +88,13 @@ def _found(clues: Clues, call: ToolResult) -> str:
 def _lines(clues: Clues, call: ToolResult) -> list[str]:
     data = call.envelope.get("data")
     if isinstance(data, list):
-        return [_finding(entry) for entry in _ranked(clues, data)[:MOST_LINES]]
+        return [_finding(entry) for entry in _ranked(clues, data)[:MAX_LINES]]
     records = call.records
     by_words = relevant(clues.text, records)
     if by_words:
-        return [f"- {_on_one_line(p.statement)} [{p.ref}]" for p in by_words[:MOST_LINES]]
+        return [f"- {_on_one_line(p.statement)} [{p.ref}]" for p in by_words[:MAX_LINES]]
     return [
-        f"- {_on_one_line(brief(record))} [{ref}]" for ref, record in records[: MOST_LINES if len(records) <= 20 else 3]
+        f"- {_on_one_line(brief(record))} [{ref}]" for ref, record in records[: MAX_LINES if len(records) <= 20 else 3]
     ]
 
 
@@ -122,9 +122,9 @@ def _noun(call: ToolResult) -> str:
     return words(call.tool)[-1]
 
 
-def _asked(call: ToolResult) -> str:
-    query: Iterable[tuple[str, Any]] = (call.envelope.get("query") or {}).items()
-    return ", ".join(f"{name} = {value}" for name, value in query) or "no filter"
+def _query_text(call: ToolResult) -> str:
+    items: Iterable[tuple[str, Any]] = (call.envelope.get("query") or {}).items()
+    return ", ".join(f"{name} = {value}" for name, value in items) or "no filter"
 
 
 REVISION = "plan_revision"
@@ -139,52 +139,52 @@ _FIGURE = re.compile(
     r"\b(how (?:many|much|often)|numbers? of|counts?|average|mean|median|sum|total|percent\w*|share|most|least)\b",
     re.IGNORECASE,
 )
-_HOLE = "\ufffc"
-_MOST_ELLIPTIC_WORDS = 3
+_PLACEHOLDER = "\ufffc"
+_MAX_ELLIPTIC_WORDS = 3
 
 
 def compose_plan(request: ModelRequest) -> dict[str, Any]:
-    """The parts of the question in a planner's request; a plan is never revised."""
+    """The parts of the question in a planner request; a plan is never revised."""
     if request.output is not None and request.output.name == REVISION:
         return {"parts": []}
-    return {"parts": [_part_planning(question) for question in split_question(planned_question(request.messages))]}
+    return {"parts": [_planned_part(question) for question in split_question(planned_question(request.messages))]}
 
 
 def planned_question(messages: Sequence[Message]) -> str:
-    """What stands under QUESTION in the last message."""
+    """The text after `QUESTION:` in the last message."""
     return messages[-1].content.partition("QUESTION:")[2].strip() if messages else ""
 
 
 def split_question(question: str) -> list[str]:
-    """The parts in order, each with the name that it is about."""
+    """The parts in order; a part that only refers to a name gets that name."""
     parts: list[str] = []
     named = ""
     for piece in _pieces(question):
         clues = read_clues(piece)
         own = _name(clues)
-        is_open = bool(named) and not own and (_PRONOUN.search(piece) or len(piece.split()) <= _MOST_ELLIPTIC_WORDS)
+        is_open = bool(named) and not own and (_PRONOUN.search(piece) or len(piece.split()) <= _MAX_ELLIPTIC_WORDS)
         parts.append(f"{piece.rstrip('?')} of {named}?" if is_open else piece)
         named = own or named
     return parts
 
 
 def _pieces(question: str) -> Iterator[str]:
-    """The text between separators; quoted text is never cut."""
+    """The text between separators; quoted text is not split."""
     quotations = _QUOTED.findall(question)
     rest = iter(quotations)
-    for piece in _SEPARATOR.split(_QUOTED.sub(_HOLE, question)):
-        whole = re.sub(_HOLE, lambda _hole: next(rest), piece).strip(" \n,.?")
+    for piece in _SEPARATOR.split(_QUOTED.sub(_PLACEHOLDER, question)):
+        whole = re.sub(_PLACEHOLDER, lambda _placeholder: next(rest), piece).strip(" \n,.?")
         if whole:
             yield f"{whole[0].upper()}{whole[1:]}?"
 
 
 def _name(clues: Clues) -> str:
-    """Whom a part is about, as it can be said again: 'customer 4', 'customer named "Baláž"'."""
+    """The subject of a part, e.g. 'customer 4' or 'customer named "Baláž"'."""
     if clues.names:
         return f'{clues.names[0].before or "the one"} named "{clues.names[0].value}"'
     return f"{clues.numbers[0].before} {clues.numbers[0].value}".strip() if clues.numbers else ""
 
 
-def _part_planning(question: str) -> dict[str, Any]:
+def _planned_part(question: str) -> dict[str, Any]:
     need = "compute" if _FIGURE.search(question) else "read"
     return {"question": question, "need": need, "after": [], "must_contain": ""}

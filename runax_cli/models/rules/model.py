@@ -1,7 +1,4 @@
-"""The rules model behind the model seam: one reply for each role.
-
-Knows the messages it is sent and nothing else. Counting its tokens is left to whoever meters it.
-"""
+"""The rules model: one reply per role, computed from the messages of the request."""
 
 import json
 from collections.abc import Sequence
@@ -10,7 +7,7 @@ from typing import Any
 from runax_cli.models.base import Message, ModelReply, ModelRequest, OnText, Role, ToolCall, ToolSchema, Usage
 from runax_cli.models.rules.answering import QUERY, ToolResult, compose_answer, compose_plan, read_tool_result
 from runax_cli.models.rules.reading import (
-    MOST_FINDINGS,
+    MAX_FINDINGS,
     brief,
     focus_of,
     label_texts,
@@ -23,19 +20,21 @@ from runax_cli.models.rules.tool_selection import KnownEntity, WantedCall, entit
 from runax_cli.models.rules.words import Clues, content_stems, read_clues, topic_stems
 
 NAME = "rules"
-NOTICE = "The model is 'rules': offline, matching words without understanding language. Set LLM_NAME for a real one."
+NOTICE = (
+    "The model is 'rules': offline, it matches words and does not understand language. Set LLM_NAME for a real one."
+)
 FINDERS = frozenset({"find_tools", "runax_find_tools"})
 OVER_DATA = frozenset({QUERY, "label_dataset", "read_dataset"})
 _STREAM_CHARS = 80
 
 
 class RulesModel:
-    """Answers by rules, at once and free of charge; the same request gives the same reply."""
+    """Replies by rules, immediately and free of charge; the same request gives the same reply."""
 
     name = NAME
 
     async def complete(self, request: ModelRequest, *, on_text: OnText | None = None) -> ModelReply:
-        """The reply of `request.role`; text is handed to `on_text` in pieces."""
+        """See `Model.complete`. Text is streamed to `on_text` in pieces."""
         reply = self.reply(request)
         if on_text is not None:
             for start in range(0, len(reply.text), _STREAM_CHARS):
@@ -46,13 +45,13 @@ class RulesModel:
         """The reply as a function of the request."""
         match request.role:
             case Role.REDUCER:
-                return _said(json.dumps(_reduced(request), ensure_ascii=False))
+                return _reply(json.dumps(_reduced(request), ensure_ascii=False))
             case Role.SUMMARIZER:
-                return _said("\n".join(_brief_lines(request.messages)))
+                return _reply("\n".join(_brief_lines(request.messages)))
             case Role.PLANNER:
-                return _said(json.dumps(compose_plan(request), ensure_ascii=False))
+                return _reply(json.dumps(compose_plan(request), ensure_ascii=False))
             case Role.LABELLER:
-                return _said(json.dumps(label_texts(request.messages[-1].content), ensure_ascii=False))
+                return _reply(json.dumps(label_texts(request.messages[-1].content), ensure_ascii=False))
             case Role.AGENT:
                 return _agent(request)
 
@@ -60,76 +59,80 @@ class RulesModel:
         """Nothing is open."""
 
 
-def _said(text: str, calls: tuple[ToolCall, ...] = ()) -> ModelReply:
+def _reply(text: str, calls: tuple[ToolCall, ...] = ()) -> ModelReply:
     return ModelReply(text=text, model=NAME, tool_calls=calls, usage=Usage(is_reported=False), cost_usd=0.0)
 
 
 def _agent(request: ModelRequest) -> ModelReply:
     question, turn = _turn(request.messages)
     clues = read_clues(question)
-    told = [call for call in _told(turn) if call.tool not in FINDERS]
-    entities = [e for call in told for e in entities_of(call.tool, [r for _, r in call.records], clues)]
-    done = frozenset(WantedCall(call.tool, call.arguments).key for call in told)
+    results = [call for call in _tool_results(turn) if call.tool not in FINDERS]
+    entities = [e for call in results for e in entities_of(call.tool, [r for _, r in call.records], clues)]
+    done = frozenset(WantedCall(call.tool, call.arguments).key for call in results)
     tools = [tool for tool in request.tools if tool.name not in OVER_DATA | FINDERS]
-    wishes = next_calls(clues, tools, entities, done) if _goes_on(told, entities, tools) else []
+    wishes = next_calls(clues, tools, entities, done) if _needs_call(results, entities, tools) else []
     if not wishes:
-        wishes = _figures(clues, told, request.tools) or _search(clues, told, request.tools, asked=len(_told(turn)))
+        wishes = _figures(clues, results, request.tools) or _search(
+            clues, results, request.tools, n_calls=len(_tool_results(turn))
+        )
     if wishes:
         calls = tuple(
-            ToolCall(f"call_{len(told) + i}", w.tool, json.dumps(w.arguments, ensure_ascii=False))
+            ToolCall(f"call_{len(results) + i}", w.tool, json.dumps(w.arguments, ensure_ascii=False))
             for i, w in enumerate(wishes, 1)
         )
-        return _said("", calls)
-    return _said(compose_answer(clues, _that_matter(told, clues)))
+        return _reply("", calls)
+    return _reply(compose_answer(clues, _relevant_results(results, clues)))
 
 
-def _search(clues: Clues, told: Sequence[ToolResult], tools: Sequence[ToolSchema], *, asked: int) -> list[WantedCall]:
-    """One look for further tools, where none of those offered fits; `asked` are the calls of this turn so far."""
+def _search(
+    clues: Clues, results: Sequence[ToolResult], tools: Sequence[ToolSchema], *, n_calls: int
+) -> list[WantedCall]:
+    """One search for further tools if no offered one matches; `n_calls` is the number of calls in this turn."""
     finder = next((tool.name for tool in tools if tool.name in FINDERS), None)
     words = " ".join(content_stems(clues.text))
-    return [WantedCall(finder, {"query": words})] if finder and words and not told and not asked else []
+    return [WantedCall(finder, {"query": words})] if finder and words and not results and not n_calls else []
 
 
-def _figures(clues: Clues, told: Sequence[ToolResult], tools: Sequence[ToolSchema]) -> list[WantedCall]:
-    """A figure over what the last call left, where the question asks for one."""
-    if not told or not any(tool.name == QUERY for tool in tools):
+def _figures(clues: Clues, results: Sequence[ToolResult], tools: Sequence[ToolSchema]) -> list[WantedCall]:
+    """A query over the dataset of the last call, if the question asks for a figure."""
+    if not results or not any(tool.name == QUERY for tool in tools):
         return []
-    last = told[-1]
+    last = results[-1]
     sheet = read_table(last.envelope)
     sql = select_statement(clues.text, sheet, last.arguments) if sheet is not None else None
     return [WantedCall(QUERY, {"sql": sql})] if sql else []
 
 
-def _goes_on(told: Sequence[ToolResult], entities: Sequence[KnownEntity], tools: Sequence[ToolSchema]) -> bool:
-    """A first call, or one that an id found so far makes possible; after the target's data there is nothing to add."""
-    return bool(tools) and (not told or (bool(entities) and len(told) < len(tools)))
+def _needs_call(results: Sequence[ToolResult], entities: Sequence[KnownEntity], tools: Sequence[ToolSchema]) -> bool:
+    """Whether a call is needed: the first one, or one with an id that earlier calls found."""
+    return bool(tools) and (not results or (bool(entities) and len(results) < len(tools)))
 
 
-def _that_matter(told: Sequence[ToolResult], clues: Clues) -> list[ToolResult]:
-    """Lookups that only gave an id are left out where later calls gave the data."""
-    if clues.wants_everything or len(told) < 2:
-        return list(told)
-    last = told[-1]
-    return [last] if last.envelope.get("status") in {"success", "partial", "empty"} else list(told)
+def _relevant_results(results: Sequence[ToolResult], clues: Clues) -> list[ToolResult]:
+    """The results without lookups that only returned an id for a later call."""
+    if clues.wants_everything or len(results) < 2:
+        return list(results)
+    last = results[-1]
+    return [last] if last.envelope.get("status") in {"success", "partial", "empty"} else list(results)
 
 
 def _turn(messages: Sequence[Message]) -> tuple[str, Sequence[Message]]:
-    """The question of this turn, and what came after it."""
-    at = max((i for i, m in enumerate(messages) if m.role == "user" and _asks(messages, i)), default=0)
+    """The question of this turn, and the messages after it."""
+    at = max((i for i, m in enumerate(messages) if m.role == "user" and _is_question(messages, i)), default=0)
     return (messages[at].content if messages else ""), messages[at + 1 :]
 
 
-def _asks(messages: Sequence[Message], at: int) -> bool:
-    """A user message that follows a result is a request of the runner and not the question."""
+def _is_question(messages: Sequence[Message], at: int) -> bool:
+    """Whether a user message is a question: one right after a tool result is an instruction of the runner."""
     return at == 0 or messages[at - 1].role != "tool"
 
 
-def _told(turn: Sequence[Message]) -> list[ToolResult]:
+def _tool_results(turn: Sequence[Message]) -> list[ToolResult]:
     calls = {call.id: call for message in turn for call in message.tool_calls}
-    results = [m for m in turn if m.role == "tool" and m.tool_call_id in calls]
+    messages = [m for m in turn if m.role == "tool" and m.tool_call_id in calls]
     return [
         read_tool_result(calls[m.tool_call_id or ""].name, calls[m.tool_call_id or ""].arguments, m.content)
-        for m in results
+        for m in messages
     ]
 
 
@@ -139,7 +142,7 @@ def _reduced(request: ModelRequest) -> dict[str, Any]:
         return _merged(message)
     records = records_of(message)
     focus = focus_of(message)
-    found = relevant(focus, records)[:MOST_FINDINGS]
+    found = relevant(focus, records)[:MAX_FINDINGS]
     findings = [{"statement": p.statement, "records": [int(p.ref)], "quote": p.quote} for p in found]
     if not findings and _is_general(focus):
         findings = [{"statement": brief(r), "records": [int(ref)], "quote": None} for ref, r in records[:2] if brief(r)]

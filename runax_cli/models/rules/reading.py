@@ -1,7 +1,4 @@
-"""Reducing by lexical relevance: which records carry the words of the focus, and where.
-
-Knows the fenced lists that a reducer is sent. Knows nothing of tools.
-"""
+"""Replies of the reducer and the labeler: finds the records that contain the words of the focus, and labels texts."""
 
 import json
 import math
@@ -15,7 +12,7 @@ from adapters.text import fold
 from runax_cli.models.rules.words import content_stems, read_clues, stem, stems, topic_stems
 
 QUOTE_CHARS = 200
-MOST_FINDINGS = 12
+MAX_FINDINGS = 12
 _RELEVANT_SHARE = 0.5
 _LINE = re.compile(r"^\[(\w+)(?: part \d+/\d+)?\] (.*)$")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
@@ -40,7 +37,7 @@ _BRIEF_FIRST = (
 
 @dataclass(frozen=True, slots=True)
 class RelevantRecord:
-    """A record that is relevant: its reference, how relevant, a statement about it, and a verbatim quote."""
+    """A relevant record: its reference, its score, a statement about it, and a verbatim quote."""
 
     ref: str
     score: float
@@ -49,7 +46,7 @@ class RelevantRecord:
 
 
 def numbered_lines(message: str, fence: str) -> Iterator[tuple[str, str]]:
-    """The lines of a fenced list as pairs of reference and text."""
+    """The lines inside a tag such as `<records>`, as pairs of reference and text."""
     inside = message.partition(f"<{fence}>")[2].rpartition(f"</{fence}>")[0] or message.partition(f"<{fence}")[2]
     for line in inside.splitlines():
         matched = _LINE.match(line)
@@ -58,7 +55,7 @@ def numbered_lines(message: str, fence: str) -> Iterator[tuple[str, str]]:
 
 
 def records_of(message: str) -> list[tuple[str, Any]]:
-    """The records of a reducer's message: each its JSON, or the values of its columns, or the text of a part."""
+    """The records in a reducer message: JSON, values of columns, or the text of a part of a record."""
     found = list(numbered_lines(message, "records"))
     if not found or found[0][0] != "columns":
         return [(ref, parsed(text)) for ref, text in found]
@@ -67,7 +64,7 @@ def records_of(message: str) -> list[tuple[str, Any]]:
 
 
 def values_of(row: str) -> list[Any]:
-    """The cells of a row of values: JSON where it begins with a quote, brace or bracket; else plain text."""
+    """The cells of a row: JSON if a cell starts with a quote, brace or bracket, otherwise plain text."""
     values: list[Any] = []
     at = 0
     while at <= len(row):
@@ -82,12 +79,12 @@ def values_of(row: str) -> list[Any]:
 
 
 def focus_of(message: str) -> str:
-    """What stands under FOCUS, up to the fence."""
+    """The text after `FOCUS:`, up to the next tag."""
     return message.partition("FOCUS:")[2].partition("\n<")[0].strip()
 
 
 def relevant(focus: str, records: Sequence[tuple[str, Any]]) -> list[RelevantRecord]:
-    """The records that carry at least half of the focus's weight of words, best first.
+    """The records that contain at least half of the weighted words of the focus, best first.
 
     A word weighs the more the fewer records have it. Words that name fields or nearly all records weigh nothing; quoted
     text must stand in a record as it is.
@@ -140,12 +137,13 @@ def _passage(ref: str, record: Any, score: float, asked: frozenset[str]) -> Rele
     quote = max((_best_sentence(value, asked) for value in _values(record)), default=(0, ""), key=lambda pair: pair[0])[
         1
     ]
-    told = brief(record)
-    return RelevantRecord(ref, score, f"{told} — {quote}" if quote and quote not in told else told, quote or None)
+    summary = brief(record)
+    statement = f"{summary} — {quote}" if quote and quote not in summary else summary
+    return RelevantRecord(ref, score, statement, quote or None)
 
 
 def _best_sentence(text: str, asked: frozenset[str]) -> tuple[int, str]:
-    """The sentence with most of the asked words, and what follows it as far as a quote may be long."""
+    """The sentence with most of the words of the focus, and the text after it up to the length of a quote."""
     starts = [0, *(match.end() for match in _SENTENCE_END.finditer(text))]
     ends = [*starts[1:], len(text)]
     scored = [
@@ -178,7 +176,7 @@ _OTHERS = ("other", "none", "unknown")
 
 
 def label_texts(message: str) -> dict[str, Any]:
-    """The labels of all texts of a message."""
+    """The labels of all texts in a message."""
     instruction = message.partition("INSTRUCTION:\n")[2].partition("\n\nFIELDS:\n")[0]
     fields = _fields(message.partition("\n\nFIELDS:\n")[2].partition("\n\n<texts>")[0])
     texts = [(ref, parsed(text) if text.startswith('"') else text) for ref, text in numbered_lines(message, "texts")]
@@ -186,7 +184,7 @@ def label_texts(message: str) -> dict[str, Any]:
 
 
 def _fields(lines: str) -> Mapping[str, Sequence[str]]:
-    """The values of each field; one value alone is a type."""
+    """The values of each field; a single value is a type."""
     matched = filter(None, map(_FIELD.match, lines.splitlines()))
     return {field[1]: field[2].split(" | ") for field in matched}
 

@@ -1,8 +1,4 @@
-"""Figures: from the words of a question and what is known of a table to one SELECT.
-
-Knows cards and records as a model is shown them, and a handful of figures in English. Where a word could mean more
-than one thing, nothing is computed.
-"""
+"""Turns a question about a figure into one SELECT over a table card or records. Ambiguous words give none."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +17,7 @@ _COLUMN = re.compile(r'^(?:"([^"]+)"|(\w+)) ([A-Z][^;]*)(?:; (.*))?$')
 
 
 class RequestedFigure(StrEnum):
-    """A figure that a question may ask for; the value is what stands in SQL."""
+    """A figure that a question can ask for; the value is the SQL function."""
 
     COUNT = "count"
     DISTINCT = "count distinct"
@@ -50,7 +46,7 @@ _ASKED: Mapping[RequestedFigure, str] = {
 
 @dataclass(frozen=True, slots=True)
 class TableSketch:
-    """A table: its columns by name with their types, and values that are known to occur."""
+    """A table: types of its columns, and values that are known to occur in them."""
 
     table: str
     types: Mapping[str, str]
@@ -58,33 +54,33 @@ class TableSketch:
 
     @property
     def measures(self) -> list[str]:
-        """Columns of numbers that name nothing."""
+        """Numeric columns that are not identifiers."""
         return [
             name for name, kind in self.types.items() if kind.startswith(_NUMBERS) and not _KEYS & set(words(name)[-1:])
         ]
 
 
 def requested_figure(question: str) -> RequestedFigure | None:
-    """The figure that a question asks for."""
+    """The figure that a question asks for, None if it asks for none."""
     folded = fold(question)
     return next((figure for figure, pattern in _ASKED.items() if re.search(pattern, folded)), None)
 
 
 def read_table(envelope: Mapping[str, Any]) -> TableSketch | None:
-    """The table that a result left: as its card tells it, or by its records."""
+    """The table of a result, from its table card or its records."""
     data, dataset = envelope.get("data"), envelope.get("dataset")
     if not isinstance(dataset, str):
         return None
     if envelope.get("strategy") == "table" and isinstance(data, str):
-        return _of_card(data)
+        return _parse_card(data)
     if isinstance(data, dict):
         records = [record for ref, record in data.items() if "#" in ref and isinstance(record, dict)]
-        return _of_records(dataset, records) if records else None
+        return _sketch_records(dataset, records) if records else None
     return None
 
 
 def select_statement(question: str, sheet: TableSketch, given: Mapping[str, Any]) -> str | None:
-    """One SELECT for the question; None where its words do not tell a column. `given` are filters that hold already."""
+    """One SELECT for the question, None if no column is named. `given` are filters that the call applied already."""
     figure = requested_figure(question)
     where = _where(question, sheet, given)
     match figure:
@@ -110,7 +106,7 @@ def select_statement(question: str, sheet: TableSketch, given: Mapping[str, Any]
             )
 
 
-def _of_card(card: str) -> TableSketch | None:
+def _parse_card(card: str) -> TableSketch | None:
     lines = card.splitlines()
     table = _TABLE.match(lines[0]) if lines else None
     if table is None:
@@ -126,7 +122,7 @@ def _of_card(card: str) -> TableSketch | None:
     return TableSketch(table[1], types, values)
 
 
-def _of_records(dataset: str, records: Sequence[Mapping[str, Any]]) -> TableSketch:
+def _sketch_records(dataset: str, records: Sequence[Mapping[str, Any]]) -> TableSketch:
     types: dict[str, str] = {}
     values: dict[str, list[str]] = {}
     for record in records:
@@ -153,7 +149,7 @@ def _type_of(value: Any) -> str:
 
 
 def _named(question: str, columns: Mapping[str, Any] | Sequence[str]) -> str | None:
-    """The column whose whole name stands in the question; the longest of several."""
+    """The column whose whole name is in the question; the longest of several."""
     asked = set(stems(question))
     named = [column for column in columns if (own := {stem(word) for word in words(column)}) and own <= asked]
     return max(named, key=lambda column: len(words(column)), default=None)
@@ -165,7 +161,7 @@ def _where(question: str, sheet: TableSketch, given: Mapping[str, Any]) -> str:
 
 
 def _filters(question: str, sheet: TableSketch, given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Values of columns that the question names together with their column, and that the call was not made with."""
+    """Columns and values that the question names together, unless the call was filtered by them."""
     asked = words(question)
     for column, values in sheet.values.items():
         if column in given or _named(question, [column]) is None:

@@ -1,7 +1,4 @@
-"""Which tools to call next, and with which arguments: lexical match, nothing else.
-
-Knows tool schemas and what earlier calls of this turn returned, as a model is shown them.
-"""
+"""Selects the next tool calls and their arguments by lexical matching."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -35,21 +32,21 @@ _VIRTUAL = frozenset({"focus", "need", "at_most"})
 
 @dataclass(frozen=True, slots=True)
 class WantedCall:
-    """A call to ask for; `arguments` are those of the tool, virtual ones included."""
+    """A call to request; `arguments` include virtual ones."""
 
     tool: str
     arguments: dict[str, Any]
 
     @property
     def key(self) -> str:
-        """Equal for equal calls, whatever their focus."""
+        """The identity of the call without its virtual arguments."""
         own = {k: v for k, v in self.arguments.items() if k not in _VIRTUAL}
         return self.tool + json.dumps(own, sort_keys=True)
 
 
 @dataclass(frozen=True, slots=True)
 class KnownEntity:
-    """Something with an id that an earlier call returned: the stem of its kind ("customer"), id, and folded text."""
+    """An entity that an earlier call returned: the stem of its kind ("customer"), its id, and its folded text."""
 
     kind: str
     id: Any
@@ -58,7 +55,7 @@ class KnownEntity:
 
 @dataclass(frozen=True, slots=True)
 class ToolMatch:
-    """How well a tool fits: its score, the arguments that could be filled, the names they used up."""
+    """How well a tool matches: its score, the arguments that could be filled, and the names that they use."""
 
     tool: ToolSchema
     score: float
@@ -69,23 +66,23 @@ class ToolMatch:
 def next_calls(
     clues: Clues, tools: Sequence[ToolSchema], entities: Sequence[KnownEntity], done: frozenset[str]
 ) -> list[WantedCall]:
-    """The calls to ask for now; none when there is nothing new to ask."""
+    """The calls to request now; none if all were made."""
     matches = sorted((m for t in tools if (m := match(clues, t, entities))), key=lambda m: (-m.score, m.tool.name))
     if not matches:
         return []
     target = matches[0]
-    hop = _lookup(clues, target, matches, entities)
-    if hop is not None and _wish(hop, clues).key not in done:
-        return [_wish(hop, clues)]
+    lookup = _lookup(clues, target, matches, entities)
+    if lookup is not None and _wanted_call(lookup, clues).key not in done:
+        return [_wanted_call(lookup, clues)]
     chosen = [target]
     if clues.wants_everything and entities:
         chosen += [m for m in matches[1:] if _uses_entity(m, entities)]
-    wishes = [_wish(m, clues) for m in chosen]
-    return [w for w in {w.key: w for w in wishes}.values() if w.key not in done]
+    calls = [_wanted_call(m, clues) for m in chosen]
+    return [w for w in {w.key: w for w in calls}.values() if w.key not in done]
 
 
 def match(clues: Clues, tool: ToolSchema, entities: Sequence[KnownEntity]) -> ToolMatch | None:
-    """How well `tool` fits the question; None where a required argument cannot be filled or nothing fits."""
+    """How well `tool` matches the question; None if a required argument cannot be filled or nothing matches."""
     properties: dict[str, Any] = tool.parameters.get("properties", {})
     arguments: dict[str, Any] = {}
     used: set[str] = set()
@@ -108,7 +105,7 @@ def _score(clues: Clues, tool: ToolSchema) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _KnownValues:
-    """What arguments may be filled from, and the names of all arguments of the tool."""
+    """The values that arguments can be filled from, and the names of all arguments of the tool."""
 
     clues: Clues
     entities: Sequence[KnownEntity]
@@ -164,7 +161,7 @@ def _text(own: list[str], schema: dict[str, Any], known: _KnownValues) -> _Fille
     if set(own) & _SEARCH_LIKE and known.clues.quoted:
         return known.clues.quoted[0], ()
     for clue in known.clues.names:
-        if _names_it(own, clue, known.properties):
+        if _names_argument(own, clue, known.properties):
             return clue.value, (clue.value,)
     return None
 
@@ -177,7 +174,7 @@ def _date(own: list[str], clues: Clues) -> _Filled | None:
     return None
 
 
-def _names_it(own: list[str], clue: Clue, properties: frozenset[str]) -> bool:
+def _names_argument(own: list[str], clue: Clue, properties: frozenset[str]) -> bool:
     if clue.before and clue.before in own:
         return True
     if clue.before in properties:
@@ -213,7 +210,7 @@ def _as_type(value: Any, schema: dict[str, Any]) -> Any:
 def _lookup(
     clues: Clues, target: ToolMatch, matches: Iterable[ToolMatch], entities: Sequence[KnownEntity]
 ) -> ToolMatch | None:
-    """The tool that turns a name into the id which the target wants, where the question gives only the name."""
+    """The tool that finds the id which the target needs, if the question gives only a name."""
     open_names = {clue.value for clue in clues.names} - target.used
     wanted = {
         kind
@@ -234,7 +231,7 @@ def _uses_entity(candidate: ToolMatch, entities: Sequence[KnownEntity]) -> bool:
     return any(_is_identifier(words(name)) and str(value) in ids for name, value in candidate.arguments.items())
 
 
-def _wish(chosen: ToolMatch, clues: Clues) -> WantedCall:
+def _wanted_call(chosen: ToolMatch, clues: Clues) -> WantedCall:
     properties = chosen.tool.parameters.get("properties", {})
     arguments = dict(chosen.arguments)
     if "focus" in properties:
@@ -247,7 +244,7 @@ def _wish(chosen: ToolMatch, clues: Clues) -> WantedCall:
 
 
 def entities_of(tool: str, records: Iterable[Any], clues: Clues) -> list[KnownEntity]:
-    """Those of the entities that a call returned which carry a name that the question names."""
+    """The entities in the records of a call that have a name from the question."""
     kinds = {stem(word) for word in words(tool)} - READING_VERBS
     named = [fold(clue.value) for clue in clues.names]
     found = []

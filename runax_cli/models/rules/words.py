@@ -1,7 +1,4 @@
-"""What a question names: numbers, names, quoted text and dates, each with the word before it.
-
-Knows the surface of English questions. Knows nothing of tools.
-"""
+"""Extracts numbers, names, quoted text and dates from an English question, each with the word before it."""
 
 import re
 from dataclasses import dataclass
@@ -34,12 +31,12 @@ STOP_WORDS = frozenset(
 
 
 def words(text: str) -> list[str]:
-    """The folded words of a text, in order; names in snake_case and camelCase fall apart into theirs."""
+    """The folded words of a text in order; snake_case and camelCase names are split."""
     return _WORD.findall(fold(_CAMEL.sub(" ", text)))
 
 
 def stem(word: str) -> str:
-    """A word without its most common English endings; words of up to three letters stay as they are."""
+    """A word without its most common English endings; words of up to three letters are unchanged."""
     if len(word) <= 3:
         return word
     for ending, instead in (("ies", "y"), ("sses", "ss"), ("ing", ""), ("ed", ""), ("s", "")):
@@ -49,12 +46,12 @@ def stem(word: str) -> str:
 
 
 def stems(text: str) -> list[str]:
-    """The stems of a text's words, in order."""
+    """The stems of the words of a text, in order."""
     return [stem(word) for word in words(text)]
 
 
 def content_stems(text: str) -> list[str]:
-    """The stems that say what a text is about, each once, in order."""
+    """The stems of a text without stop words, each once, in order."""
     kept = (stem(word) for word in words(text) if word not in STOP_WORDS and len(word) > 1)
     return list(dict.fromkeys(kept))
 
@@ -74,7 +71,7 @@ _NOT_NAMES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Clue:
-    """A value that the question names, and the folded word right before it ("" where there is none)."""
+    """A value in the question, and the folded word before it ("" if there is none)."""
 
     value: str
     before: str = ""
@@ -82,7 +79,7 @@ class Clue:
 
 @dataclass(frozen=True, slots=True)
 class Clues:
-    """Everything that a question names."""
+    """All values in a question."""
 
     numbers: tuple[Clue, ...]
     names: tuple[Clue, ...]
@@ -95,7 +92,7 @@ class Clues:
 
     @property
     def qualifiers(self) -> frozenset[str]:
-        """Stems of words that only say whose or which: the "customer" of "customer 4" and of "customer Novák"."""
+        """Stems of the words before a value: "customer" in "customer 4" and "customer Novák"."""
         return frozenset(stem(clue.before) for clue in (*self.numbers, *self.names) if clue.before)
 
 
@@ -103,34 +100,34 @@ _NAMING = frozenset("named called name".split())
 _PREPOSITIONS = frozenset("in from to at".split())
 _CALLED = re.compile(r"\b(?:named|called)\s+([^\W\d_][\w.-]*)", re.IGNORECASE)
 _OPENERS = frozenset("which what list show find count any all many".split())
-_MOST_NOUN_WORDS = 2
+_MAX_NOUN_WORDS = 2
 
 
 def topic_stems(question: str) -> list[str]:
-    """The stems of what records are to be about: without the kind of record asked for and without its owner.
+    """The stems of the topic of a question: without the kind of record and without its owner.
 
-    "Which open tickets of customer 4 mention a router?" is about routers: the words after the question word only
-    name the kind, and "customer 4" is a filter.
+    "Which open tickets of customer 4 mention a router?" is about routers: "open tickets" is the kind of record, and
+    "customer 4" is a filter.
     """
     clues = read_clues(question)
     owners = [clue for clue in (*clues.numbers, *clues.names) if clue.before and clue.before not in STOP_WORDS]
-    dropped = {s for clue in owners for s in stems(f"{clue.before} {clue.value}")} | _kind_asked_for(words(question))
+    dropped = {s for clue in owners for s in stems(f"{clue.before} {clue.value}")} | _record_kind(words(question))
     return [word for word in content_stems(question) if word not in dropped]
 
 
-def _kind_asked_for(asked: list[str]) -> set[str]:
+def _record_kind(asked: list[str]) -> set[str]:
     for at, word in enumerate(asked):
         if word in _OPENERS:
             rest = asked[at + 1 :]
             while rest and rest[0] in STOP_WORDS:
                 rest = rest[1:]
             end = next((i for i, later in enumerate(rest) if later in STOP_WORDS), len(rest))
-            return {stem(later) for later in rest[: min(end, _MOST_NOUN_WORDS)]}
+            return {stem(later) for later in rest[: min(end, _MAX_NOUN_WORDS)]}
     return set()
 
 
 def read_clues(question: str) -> Clues:
-    """Read the clues off a question."""
+    """Extract the clues of a question."""
     named, quoted = _quotations(question)
     bare = _QUOTED.sub(" ", question)
     first_n = _FIRST_N.search(bare)
@@ -147,7 +144,7 @@ def read_clues(question: str) -> Clues:
 
 
 def _quotations(question: str) -> tuple[tuple[Clue, ...], tuple[str, ...]]:
-    """Quoted values ("the customer named …", "in the city …") apart from quoted text that records are to contain."""
+    """Quoted values ("the customer named …", "in the city …"), and quoted text to search for."""
     named, quoted = [], []
     for match in _QUOTED.finditer(question):
         text, before = match[1] or match[2], _word_before(question, match.start())
@@ -159,7 +156,7 @@ def _quotations(question: str) -> tuple[tuple[Clue, ...], tuple[str, ...]]:
 
 
 def _called(text: str) -> tuple[Clue, ...]:
-    """Names that are announced as such, whatever their spelling: "the customer named balaz"."""
+    """Names after "named" or "called", in any spelling: "the customer named balaz"."""
     return tuple(Clue(match[1], _word_before(text, match.start(1))) for match in _CALLED.finditer(text))
 
 
@@ -168,7 +165,7 @@ def _dates(text: str) -> tuple[Clue, ...]:
 
 
 def _word_before(text: str, end: int) -> str:
-    """The word that tells what a value is: of "customer named …" it is the customer."""
+    """The word that says what a value is: "customer" in "customer named …"."""
     earlier = [fold(word) for word in re.findall(r"[^\W\d_]+", text[:end])]
     while len(earlier) > 1 and earlier[-1] in _NAMING:
         earlier.pop()
@@ -181,7 +178,7 @@ def _names(text: str) -> tuple[Clue, ...]:
         before, name = match[1] or "", match[2].rstrip(".-")
         parts = name.split()
         while parts and (
-            fold(parts[0]) in _NOT_NAMES or fold(parts[0]) in STOP_WORDS or _opens(text, match, parts, name)
+            fold(parts[0]) in _NOT_NAMES or fold(parts[0]) in STOP_WORDS or _starts_sentence(text, match, parts, name)
         ):
             before, parts = parts[0], parts[1:]
         if parts:
@@ -189,8 +186,8 @@ def _names(text: str) -> tuple[Clue, ...]:
     return tuple(found)
 
 
-def _opens(text: str, match: re.Match[str], parts: list[str], name: str) -> bool:
-    """Whether the first part only opens a sentence: capital by position, and no name can be told from it."""
+def _starts_sentence(text: str, match: re.Match[str], parts: list[str], name: str) -> bool:
+    """Whether the first part only starts a sentence, so that its capital letter does not make it a name."""
     at_start = not text[: match.start(2)].strip(" \t\n\"'(") or text[: match.start(2)].rstrip().endswith(
         (".", "?", "!")
     )

@@ -24,7 +24,7 @@ both_formats = pytest.mark.parametrize("api", ["responses", "chat"])
 @both_formats
 @pytest.mark.parametrize("name", ["temperature", "top_p"])
 @pytest.mark.parametrize("is_named", [True, False], ids=["by param", "in the message"])
-async def test_a_refused_parameter_is_left_out_and_remembered(fake: Any, api: str, name: str, is_named: bool) -> None:
+async def test_a_rejected_parameter_is_left_out_from_then_on(fake: Any, api: str, name: str, is_named: bool) -> None:
     message = f"Unsupported parameter: '{name}' is not supported with this model."
     refusal = fake.status(400, "not here", param=name) if is_named else fake.status(400, message)
     fake.plays(refusal, fake.reply("ok"))
@@ -36,7 +36,7 @@ async def test_a_refused_parameter_is_left_out_and_remembered(fake: Any, api: st
     assert first.requests == 2
 
 
-async def test_a_model_that_refuses_both_gets_neither(fake: Any) -> None:
+async def test_a_model_that_rejects_two_parameters_gets_neither(fake: Any) -> None:
     fake.plays(fake.status(400, "'temperature'", param="temperature"), fake.status(400, "top_p"), fake.reply("ok"))
     model = fake.model()
     assert (await model.complete(fake.request())).text == "ok"
@@ -44,7 +44,7 @@ async def test_a_model_that_refuses_both_gets_neither(fake: Any) -> None:
     assert {"temperature", "top_p"}.isdisjoint(fake.requests[-1].body)
 
 
-async def test_an_endpoint_that_refuses_on_is_not_asked_forever(fake: Any) -> None:
+async def test_an_endpoint_that_rejects_everything_is_not_asked_forever(fake: Any) -> None:
     fake.plays(fake.status(400, "temperature top_p store max_output_tokens: all wrong"))
     model = fake.model()
     with pytest.raises(ModelRefused):
@@ -94,7 +94,7 @@ async def test_auto_stays_with_the_responses_api_where_there_is_one(fake: Any) -
     assert not any(seen.is_chat for seen in fake.requests)
 
 
-async def test_an_endpoint_with_neither_api_is_refused_with_the_settings_to_look_at(fake: Any) -> None:
+async def test_an_endpoint_with_neither_api_is_an_error_that_names_the_settings(fake: Any) -> None:
     fake.plays(fake.raw(b"Not Found", status=404))
     model = fake.model(api="auto")
     with pytest.raises(ModelRefused, match="Check LLM_API_BASE_URL and LLM_API"):
@@ -108,9 +108,7 @@ async def test_an_endpoint_with_neither_api_is_refused_with_the_settings_to_look
     "message",
     ["'response_format' of type 'json_schema' is not supported", "Unknown parameter: 'text.format'", "json_schema: no"],
 )
-async def test_where_a_schema_is_refused_it_goes_into_the_prompt_and_stays_there(
-    fake: Any, api: str, message: str
-) -> None:
+async def test_a_rejected_schema_goes_into_the_prompt_from_then_on(fake: Any, api: str, message: str) -> None:
     fake.plays(
         fake.status(400, message), fake.reply('Sure!\n```json\n{"word": "ano"}\n```'), fake.reply('{"word": "ne"}')
     )
@@ -128,7 +126,7 @@ async def test_where_a_schema_is_refused_it_goes_into_the_prompt_and_stays_there
 
 
 @both_formats
-async def test_a_reply_outside_the_schema_is_asked_again_once_with_the_errors(fake: Any, api: str) -> None:
+async def test_an_invalid_reply_is_repaired_once_with_the_errors(fake: Any, api: str) -> None:
     fake.plays(fake.reply('{"word": 7}'), fake.reply('{"word": "sedm"}'))
     quirks = Quirks()
     model = StructuredModel(fake.model(api=api, quirks=quirks), quirks=quirks)
@@ -141,18 +139,18 @@ async def test_a_reply_outside_the_schema_is_asked_again_once_with_the_errors(fa
 
 
 @both_formats
-async def test_a_repair_that_fails_too_is_an_error(fake: Any, api: str) -> None:
+async def test_a_failed_repair_is_an_error(fake: Any, api: str) -> None:
     fake.plays(fake.reply('{"word": 7}'))
     quirks = Quirks()
     model = StructuredModel(fake.model(api=api, quirks=quirks), quirks=quirks)
-    with pytest.raises(ModelReplyInvalid, match="neither did its repair"):
+    with pytest.raises(ModelReplyInvalid, match="even after a repair"):
         await model.complete(fake.request(output=WORD))
     await model.aclose()
     assert len(fake.requests) == 2
 
 
 @both_formats
-async def test_an_endpoint_that_ignores_schemas_is_told_in_words_from_then_on(fake: Any, api: str) -> None:
+async def test_an_endpoint_that_ignores_schemas_gets_them_in_the_prompt_from_then_on(fake: Any, api: str) -> None:
     fake.plays(fake.reply("The word is ano."), fake.reply('{"word": "ano"}'))
     quirks = Quirks()
     model = StructuredModel(fake.model(api=api, quirks=quirks), quirks=quirks)

@@ -29,23 +29,23 @@ async def _error(fake: Any, api: str = "responses", is_streamed: bool = False, *
 
 
 @both_formats
-async def test_a_stream_that_is_cut_is_no_reply(fake: Any, api: str) -> None:
+async def test_an_incomplete_stream_is_an_error(fake: Any, api: str) -> None:
     fake.plays(fake.reply("half an answer", cut=3))
     error = await _error(fake, api, is_streamed=True)
     assert isinstance(error, ModelReplyInvalid)
     assert error.retryable
-    assert "was cut before" in str(error)
+    assert "ended before" in str(error)
 
 
 @both_formats
 @both_ways
-async def test_a_reply_that_drips_ends_at_the_deadline(fake: Any, api: str, is_streamed: bool) -> None:
+async def test_a_slow_stream_ends_at_the_deadline(fake: Any, api: str, is_streamed: bool) -> None:
     fake.plays(fake.drip(b": still there\n\n" if is_streamed else b" "))
     began = time.monotonic()
     error = await _error(fake, api, is_streamed, timeout_s=0.3)
     assert time.monotonic() - began < 60
     assert error.retryable
-    assert "within 0.3 s (LLM_TIMEOUT)" in str(error)
+    assert "timed out after 0.3 s (LLM_TIMEOUT)" in str(error)
 
 
 @both_formats
@@ -64,7 +64,7 @@ async def test_a_reply_that_drips_ends_at_the_deadline(fake: Any, api: str, is_s
     ],
     ids=["text", "null", "list", "hollow", "html", "empty", "no content", "deep"],
 )
-async def test_a_malformed_success_is_no_reply(fake: Any, api: str, is_streamed: bool, body: bytes) -> None:
+async def test_a_malformed_successful_response_is_an_error(fake: Any, api: str, is_streamed: bool, body: bytes) -> None:
     fake.plays(fake.raw(body))
     error = await _error(fake, api, is_streamed)
     assert isinstance(error, ModelReplyInvalid)
@@ -72,7 +72,7 @@ async def test_a_malformed_success_is_no_reply(fake: Any, api: str, is_streamed:
 
 
 @both_formats
-async def test_an_event_that_is_not_json_is_no_reply(fake: Any, api: str) -> None:
+async def test_an_event_that_is_not_json_is_an_error(fake: Any, api: str) -> None:
     fake.plays(fake.events('{"half": '))
     error = await _error(fake, api, is_streamed=True)
     assert isinstance(error, ModelReplyInvalid)
@@ -81,12 +81,12 @@ async def test_an_event_that_is_not_json_is_no_reply(fake: Any, api: str) -> Non
 
 @both_ways
 @pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503, 504, 529])
-async def test_a_passing_failure_is_retryable(fake: Any, status: int, is_streamed: bool) -> None:
+async def test_a_temporary_failure_is_retryable(fake: Any, status: int, is_streamed: bool) -> None:
     fake.plays(fake.status(status, "overloaded"))
     error = await _error(fake, is_streamed=is_streamed)
     assert error.retryable
     assert not isinstance(error, ModelRefused)
-    assert f"answered {status} for the model 'test-model': overloaded." in str(error)
+    assert f"returned {status} for the model 'test-model': overloaded." in str(error)
     assert len(fake.requests) == 1
 
 
@@ -94,25 +94,25 @@ async def test_a_passing_failure_is_retryable(fake: Any, status: int, is_streame
     ("headers", "seconds"),
     [({"Retry-After": "7"}, 7.0), ({"Retry-After-Ms": "1500"}, 1.5), ({"Retry-After": "soon"}, None), ({}, None)],
 )
-async def test_what_the_endpoint_asks_to_wait_is_handed_on(fake: Any, headers: Any, seconds: float | None) -> None:
+async def test_retry_after_is_passed_on(fake: Any, headers: Any, seconds: float | None) -> None:
     fake.plays(fake.status(429, "slow down", headers=headers))
     assert (await _error(fake)).retry_after_s == seconds
 
 
-async def test_a_quota_that_is_used_up_is_not_asked_again(fake: Any) -> None:
+async def test_an_exhausted_quota_is_not_retryable(fake: Any) -> None:
     fake.plays(fake.status(429, "You exceeded your current quota", code="insufficient_quota"))
     assert isinstance(await _error(fake), ModelRefused)
 
 
 @pytest.mark.parametrize("status", [401, 403])
-async def test_a_refused_key_names_the_setting_and_never_the_key(fake: Any, status: int) -> None:
+async def test_a_rejected_key_names_the_setting_and_never_the_key(fake: Any, status: int) -> None:
     fake.plays(fake.status(status, "Incorrect API key provided: sk-a-very-secret-key"))
     error = await _error(fake)
     assert exit_code_of(error) is ExitCode.CONFIGURATION
     assert "Incorrect API key provided: ***. Check LLM_API_KEY." in str(error)
 
 
-async def test_a_key_that_is_echoed_within_a_success_stays_out_of_the_message(fake: Any) -> None:
+async def test_a_key_echoed_in_a_reply_stays_out_of_the_message(fake: Any) -> None:
     fake.plays(fake.raw(json.dumps({"error": {"message": "bad key sk-a-very-secret-key"}}).encode()))
     assert "bad key ***" in str(await _error(fake))
 
@@ -138,27 +138,27 @@ async def test_an_unknown_model_names_the_setting(fake: Any, message: str, api: 
         (413, {"message": "Request Entity Too Large"}),
     ],
 )
-async def test_a_request_beyond_the_context_is_told_apart(fake: Any, status: int, fields: Any) -> None:
+async def test_a_request_beyond_the_context_raises_context_too_long(fake: Any, status: int, fields: Any) -> None:
     fake.plays(fake.status(status, **fields))
     assert isinstance(await _error(fake), ContextTooLong)
 
 
-async def test_an_invalid_request_is_refused_for_good(fake: Any) -> None:
+async def test_an_invalid_request_is_not_retryable(fake: Any) -> None:
     fake.plays(fake.raw(b'{"detail": "messages must alternate"}', status=422))
     error = await _error(fake)
     assert isinstance(error, ModelRefused)
-    assert "answered 422 for the model 'test-model': messages must alternate." in str(error)
+    assert "returned 422 for the model 'test-model': messages must alternate." in str(error)
 
 
-async def test_an_endpoint_that_is_not_there_is_retryable_and_names_the_setting(fake: Any) -> None:
+async def test_an_unreachable_endpoint_is_retryable_and_names_the_setting(fake: Any) -> None:
     error = await _error(fake, base_url="http://127.0.0.1:9/v1")
     assert error.retryable
-    assert "no reply from 'http://127.0.0.1:9/v1'" in str(error)
+    assert "request to 'http://127.0.0.1:9/v1'" in str(error)
     assert "LLM_API_BASE_URL" in str(error)
 
 
 @both_ways
-async def test_a_redirect_is_not_followed_because_it_would_carry_the_key_along(fake: Any, is_streamed: bool) -> None:
+async def test_a_redirect_is_not_followed_because_it_would_forward_the_key(fake: Any, is_streamed: bool) -> None:
     fake.plays(fake.raw(b"", status=307, headers={"Location": f"{fake.base_url}/elsewhere"}))
     error = await _error(fake, is_streamed=is_streamed)
     assert isinstance(error, ModelRefused)
@@ -182,7 +182,7 @@ USAGE = {"input_tokens": 50, "output_tokens": 9, "prompt_tokens": 50, "completio
 @pytest.mark.parametrize(
     ("api", "payload"), [("chat", end) for end in CHAT_ENDS] + [("responses", end) for end in RESPONSES_ENDS]
 )
-async def test_a_reply_that_was_cut_filtered_or_refused_is_no_reply_and_keeps_its_usage(
+async def test_a_truncated_filtered_or_refused_reply_is_an_error_with_its_usage(
     fake: Any, api: str, payload: Any
 ) -> None:
     fake.plays(fake.raw(json.dumps(payload | {"usage": USAGE}).encode()))
@@ -202,7 +202,7 @@ async def test_a_reply_that_was_cut_filtered_or_refused_is_no_reply_and_keeps_it
         {"error": {"message": "engine died"}},
     ],
 )
-async def test_an_error_within_a_stream_is_an_error(fake: Any, event: Any) -> None:
+async def test_an_error_event_in_a_stream_is_an_error(fake: Any, event: Any) -> None:
     fake.plays(fake.events(event))
     error = await _error(fake, is_streamed=True)
     assert isinstance(error, ModelReplyInvalid)
@@ -211,7 +211,7 @@ async def test_an_error_within_a_stream_is_an_error(fake: Any, event: Any) -> No
 
 @both_formats
 @both_ways
-async def test_a_reply_of_two_megabytes_is_read_whole(fake: Any, api: str, is_streamed: bool) -> None:
+async def test_a_reply_of_two_megabytes_is_read(fake: Any, api: str, is_streamed: bool) -> None:
     text = "velmi dlouhá odpověď " * 100_000
     events = {
         "responses": [
@@ -229,7 +229,7 @@ async def test_a_reply_of_two_megabytes_is_read_whole(fake: Any, api: str, is_st
 
 @both_formats
 @both_ways
-async def test_a_reply_above_the_cap_is_cut_off(fake: Any, api: str, is_streamed: bool) -> None:
+async def test_a_reply_above_the_size_limit_is_an_error(fake: Any, api: str, is_streamed: bool) -> None:
     fake.plays(fake.reply("x" * 20_000))
     error = await _error(fake, api, is_streamed, max_bytes=10_000)
     assert "is larger than 10,000 bytes" in str(error)
@@ -237,7 +237,7 @@ async def test_a_reply_above_the_cap_is_cut_off(fake: Any, api: str, is_streamed
 
 
 @both_ways
-async def test_the_cap_holds_after_decompression(fake: Any, is_streamed: bool) -> None:
+async def test_the_size_limit_applies_after_decompression(fake: Any, is_streamed: bool) -> None:
     fake.plays(fake.zipped(b" " * 5_000_000))
     assert "is larger than 1,000,000 bytes" in str(await _error(fake, is_streamed=is_streamed, max_bytes=1_000_000))
 
@@ -251,7 +251,7 @@ async def test_a_compressed_reply_is_read(fake: Any) -> None:
 
 
 @both_ways
-async def test_cancelling_passes_through_and_hangs_up(fake: Any, is_streamed: bool) -> None:
+async def test_cancellation_closes_the_connection(fake: Any, is_streamed: bool) -> None:
     fake.plays(fake.drip())
     model = fake.model()
     task = asyncio.create_task(model.complete(fake.request(), on_text=_ignore if is_streamed else None))

@@ -45,7 +45,7 @@ async def test_parallel_calls_arrive_in_order_with_their_raw_arguments(fake: Any
 
 
 @both_formats
-async def test_every_request_says_for_whom_and_for_which_run_it_is(fake: Any, api: str) -> None:
+async def test_every_request_carries_its_role_and_run(fake: Any, api: str) -> None:
     fake.plays(fake.reply("ok"))
     await _ask(fake, api, False, role=Role.REDUCER)
     assert fake.requests[0].headers["x-runax-role"] == "reducer"
@@ -107,7 +107,7 @@ async def test_an_output_schema_is_sent_strict_in_both_formats(fake: Any) -> Non
 
 
 @both_formats
-async def test_a_server_that_does_not_stream_although_asked_is_read_all_the_same(fake: Any, api: str) -> None:
+async def test_a_reply_without_streaming_is_read_in_spite_of_stream(fake: Any, api: str) -> None:
     whole = fake.reply("whole at once")
 
     async def unstreamed(seen: Any, writer: Any) -> None:
@@ -132,15 +132,13 @@ async def test_a_server_that_does_not_stream_although_asked_is_read_all_the_same
     ],
     ids=["none", "zero", "negative", "no number"],
 )
-async def test_usage_that_is_absent_or_makes_no_sense_is_not_reported(
-    fake: Any, api: str, is_streamed: bool, usage: Any
-) -> None:
+async def test_missing_or_implausible_usage_is_not_reported(fake: Any, api: str, is_streamed: bool, usage: Any) -> None:
     fake.plays(fake.reply("ok", usage=usage))
     reply, _ = await _ask(fake, api, is_streamed)
     assert reply.usage == Usage(is_reported=False)
 
 
-async def test_a_stream_whose_terminal_event_is_hollow_is_put_together_from_its_pieces(fake: Any) -> None:
+async def test_a_stream_with_an_empty_terminal_event_is_collected_from_its_pieces(fake: Any) -> None:
     fake.plays(
         fake.events(
             {"type": "response.output_text.delta", "delta": "Dobrý "},
@@ -165,7 +163,7 @@ async def test_tool_call_deltas_without_an_index_are_kept_apart_by_their_ids(fak
     assert reply.tool_calls == (ToolCall("a", "one", "{}"), ToolCall("b", "two", "[]"))
 
 
-async def test_a_stream_that_ends_right_after_its_finish_reason_is_whole(fake: Any) -> None:
+async def test_a_stream_that_ends_right_after_its_finish_reason_is_complete(fake: Any) -> None:
     fake.plays(fake.reply("enough", cut=2))
     reply, _ = await _ask(fake, "chat", True)
     assert reply.text == "enough"

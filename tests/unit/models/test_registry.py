@@ -50,7 +50,7 @@ def test_the_effective_context_is_a_share_of_the_context() -> None:
     assert RULES.effective_tokens == 32_768
 
 
-def test_a_role_that_is_not_configured_works_with_the_model_of_the_agent() -> None:
+def test_an_unconfigured_role_uses_the_model_of_the_agent() -> None:
     registry = _registry(agent=LOCAL)
     assert registry.config(Role.REDUCER) is LOCAL
     assert registry.counter(Role.REDUCER) is registry.counter(Role.AGENT)
@@ -72,13 +72,11 @@ def test_another_endpoint_has_another_counter() -> None:
         (LOCAL, False),
     ],
 )
-def test_the_shipped_vocabulary_is_trusted_only_where_it_is_the_models_own(
-    config: RoleConfig, is_calibrated: bool
-) -> None:
+def test_the_shipped_vocabulary_is_exact_only_for_models_that_use_it(config: RoleConfig, is_calibrated: bool) -> None:
     assert _registry(agent=config).counter(Role.AGENT).is_calibrated is is_calibrated
 
 
-async def test_a_bound_model_retries_counts_and_tells_with_its_role() -> None:
+async def test_a_bound_model_retries_counts_and_emits_events_with_its_role() -> None:
     busy = ModelError("busy", model="rules", retryable=True)
     registry = _registry([busy, ModelReply(text="ok", model="rules", usage=Usage(9, 1))])
     sink, meter = CollectingSink(), UsageMeter()
@@ -113,17 +111,17 @@ async def test_closing_closes_every_model() -> None:
     assert [model.is_closed for model in made] == [True]
 
 
-async def test_a_limit_of_money_over_an_unknown_price_is_warned_of_once() -> None:
+async def test_a_dollar_limit_with_an_unknown_price_warns_once() -> None:
     registry, sink = _registry(agent=LOCAL), CollectingSink()
     for limits in (Limits(), Limits(usd=1.0), Limits(usd=1.0)):
         registry.bind(Role.AGENT, budget=Budget(limits, owner="turn"), emitter=_emitter(sink), meter=UsageMeter())
     await registry.aclose()
     (event,) = sink.events
     assert isinstance(event.body, Warned)
-    assert "the price of the model 'qwen' at 'http://127.0.0.1:9/v1' is not known" in event.body.text
+    assert "the price of the model 'qwen' at 'http://127.0.0.1:9/v1' is unknown" in event.body.text
 
 
-async def test_warming_loads_what_the_first_request_needs() -> None:
+async def test_warm_loads_what_the_first_request_needs() -> None:
     await _registry(agent=LOCAL).warm()
     assert "openai" in sys.modules
     assert _registry(agent=LOCAL).counter(Role.AGENT).is_ready
@@ -137,7 +135,7 @@ async def test_warming_loads_what_the_first_request_needs() -> None:
         ("no-such-model", "https://api.openai.com/v1", False),
     ],
 )
-def test_only_a_price_list_knows_a_price(model: str, base_url: str, is_known: bool) -> None:
+def test_only_a_listed_endpoint_has_a_list_price(model: str, base_url: str, is_known: bool) -> None:
     cost_usd = ListPrice(model, base_url).cost_usd(Usage(1_000_000, 1_000_000))
     assert (cost_usd is not None) is is_known
     assert cost_usd is None or cost_usd > 0

@@ -36,7 +36,7 @@ class Retried:
         )
 
 
-async def test_a_passing_failure_is_asked_again_and_counted() -> None:
+async def test_a_temporary_failure_is_retried_and_counted() -> None:
     retried = Retried(ScriptedModel([_busy(), _busy(), GOOD]))
     reply = await retried.model.complete(REQUEST)
     assert (reply.text, reply.requests) == ("good", 3)
@@ -45,14 +45,14 @@ async def test_a_passing_failure_is_asked_again_and_counted() -> None:
     assert retried.said[0].what == "model scripted"
 
 
-async def test_the_last_error_stands() -> None:
+async def test_the_last_error_is_raised() -> None:
     retried = Retried(ScriptedModel([_busy(), _busy(), ModelError("still busy", model="m", retryable=True), GOOD]))
     with pytest.raises(ModelError, match="still busy"):
         await retried.model.complete(REQUEST)
     assert len(retried.inner.requests) == 3
 
 
-async def test_a_refusal_is_never_asked_again() -> None:
+async def test_a_rejected_request_is_never_retried() -> None:
     retried = Retried(ScriptedModel([ModelRefused("no", model="m", retryable=False), GOOD]))
     with pytest.raises(ModelRefused):
         await retried.model.complete(REQUEST)
@@ -60,13 +60,13 @@ async def test_a_refusal_is_never_asked_again() -> None:
     assert retried.clock.slept == []
 
 
-async def test_what_the_endpoint_asks_to_wait_is_the_least_that_is_waited() -> None:
+async def test_retry_after_is_the_minimum_wait() -> None:
     retried = Retried(ScriptedModel([_busy(7.0), GOOD]))
     await retried.model.complete(REQUEST)
     assert retried.clock.slept == [7.5]
 
 
-async def test_nobody_waits_longer_than_the_policy_allows() -> None:
+async def test_a_retry_after_beyond_the_policy_is_not_retried() -> None:
     retried = Retried(ScriptedModel([_busy(3600.0), GOOD]))
     with pytest.raises(ModelError, match="busy"):
         await retried.model.complete(REQUEST)
@@ -74,10 +74,12 @@ async def test_nobody_waits_longer_than_the_policy_allows() -> None:
 
 
 @given(st.integers(2, 40), st.floats(0, 0.999), st.none() | st.floats(0, 60))
-def test_a_wait_is_bounded_and_never_shorter_than_asked(attempt: int, draw: float, asked_s: float | None) -> None:
-    wait_s = RetryPolicy(attempts=40).wait_s(attempt, asked_s=asked_s, draw=draw)
+def test_a_wait_is_bounded_and_never_shorter_than_retry_after(
+    attempt: int, draw: float, retry_after_s: float | None
+) -> None:
+    wait_s = RetryPolicy(attempts=40).wait_s(attempt, retry_after_s=retry_after_s, draw=draw)
     assert wait_s is not None
-    assert (asked_s or 0) <= wait_s <= (asked_s or 0) + 20
+    assert (retry_after_s or 0) <= wait_s <= (retry_after_s or 0) + 20
 
 
 class Breaking:
@@ -111,7 +113,7 @@ class Breaking:
         ([(["Good "], False), (["Hello"], True)], "Good \n\nHello"),
     ],
 )
-async def test_the_listener_gets_the_answer_whole_and_no_piece_twice(script: Any, shown: str) -> None:
+async def test_the_listener_gets_the_whole_reply_and_no_piece_twice(script: Any, shown: str) -> None:
     pieces: list[str] = []
     reply = await Retried(Breaking(*script)).model.complete(REQUEST, on_text=pieces.append)
     assert "".join(pieces) == shown
@@ -131,7 +133,7 @@ async def test_cancelling_while_waiting_passes_through() -> None:
         await task
 
 
-async def test_retries_end_where_the_run_may_have_no_more() -> None:
+async def test_retries_end_with_the_retry_budget() -> None:
     budget, sink = Budget(Limits(retries=1), owner="turn"), CollectingSink()
     emitter = Emitter(sink=sink, stamp=Stamp(run_id="r", session_id="s", span_id="p"), numbers=itertools.count())
     inner = ScriptedModel([_busy(), _busy(), GOOD])
@@ -142,7 +144,7 @@ async def test_retries_end_where_the_run_may_have_no_more() -> None:
     assert [event.body.type for event in sink.events] == ["retry.scheduled", "warned"]
 
 
-async def test_an_endpoint_that_fails_and_fails_is_left_alone_by_all_who_ask_it() -> None:
+async def test_the_circuit_breaker_of_a_failing_endpoint_applies_to_all_its_users() -> None:
     clock = ManualClock()
     gate = RequestGate(clock)
     inner = ScriptedModel([_busy() for _ in range(MAX_CONSECUTIVE_FAILURES)] + [GOOD])
@@ -153,25 +155,25 @@ async def test_an_endpoint_that_fails_and_fails_is_left_alone_by_all_who_ask_it(
     for model in models[:-1]:
         with pytest.raises(ModelError, match="busy"):
             await model.complete(REQUEST)
-    with pytest.raises(ModelError, match="left alone for 20 s more: 12 requests failed in a row") as left:
+    with pytest.raises(ModelError, match="no requests for another 20 s: 12 requests failed in a row") as left:
         await models[-1].complete(REQUEST)
     assert not left.value.retryable
     await clock.sleep(20)
     assert (await models[-1].complete(REQUEST)).text == "good"
 
 
-async def test_an_endpoint_that_is_too_busy_works_all_the_same() -> None:
+async def test_a_429_does_not_open_the_circuit_breaker() -> None:
     busy = [ModelError("429", model="m", retryable=True, status=429) for _ in range(MAX_CONSECUTIVE_FAILURES + 1)]
     retried = Retried(ScriptedModel([*busy, GOOD]), attempts=40)
     assert (await retried.model.complete(REQUEST)).text == "good"
 
 
-async def test_a_request_is_held_until_its_endpoint_allows_more() -> None:
+async def test_a_request_waits_for_the_rate_limit_of_its_endpoint() -> None:
     held: list[RequestDelayed] = []
     clock = ManualClock()
     gate = RequestGate(clock)
-    gate.pace.update({"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "4s"})
-    model = RetryModel(ScriptedModel([GOOD]), clock=clock, on_retry=lambda _: None, gate=gate, on_held=held.append)
+    gate.rate_limiter.told({"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "4s"})
+    model = RetryModel(ScriptedModel([GOOD]), clock=clock, on_retry=lambda _: None, gate=gate, on_delay=held.append)
     await model.complete(REQUEST)
     assert clock.slept == [4]
     assert [(event.what, event.wait_s) for event in held] == [("model scripted", 4)]

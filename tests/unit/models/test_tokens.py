@@ -51,11 +51,11 @@ def test_names_of_special_tokens_in_data_are_counted_as_characters(counter: O200
 
 
 @pytest.mark.parametrize("white", [" ", "\t", "\u00a0", " \n"])
-def test_a_million_white_characters_are_counted_without_a_panic(counter: O200kCounter, white: str) -> None:
+def test_a_million_whitespace_characters_are_counted(counter: O200kCounter, white: str) -> None:
     assert 0 < counter.count("x" + white * 1_000_000 + "x") <= 2 + 2 * 1_000_000
 
 
-def test_a_long_text_is_counted_in_windows_that_change_the_count_by_next_to_nothing(counter: O200kCounter) -> None:
+def test_counting_a_long_text_in_windows_hardly_changes_the_count(counter: O200kCounter) -> None:
     text = "Ticket 17 of customer Baláž is open. " * 20_000
     exact = len(tokens._build().encode_ordinary(text))
     assert counter.count(text) == pytest.approx(exact, abs=2 * len(text) // 262_144)
@@ -100,7 +100,7 @@ def test_after_calibration_the_bound_is_the_corrected_count_with_headroom() -> N
 @pytest.mark.parametrize(
     ("counted", "reported"), [(1000, 0), (1000, -5), (1000, 10), (1000, 50_000), (0, 100), (10, 40)]
 )
-def test_a_report_out_of_all_reason_changes_nothing(counted: int, reported: int) -> None:
+def test_an_implausible_report_is_ignored(counted: int, reported: int) -> None:
     counter = CalibratedCounter(O200kCounter())
     counter.observe(counted, reported)
     assert not counter.is_calibrated
@@ -113,7 +113,7 @@ def test_the_largest_recent_ratio_counts() -> None:
     assert counter.ratio == pytest.approx(1.3)
 
 
-def test_a_small_request_no_longer_counts_once_a_large_one_was_seen() -> None:
+def test_a_small_request_is_ignored_after_a_large_one() -> None:
     counter = CalibratedCounter(O200kCounter())
     counter.observe(150, 500)
     counter.observe(10_000, 10_400)
@@ -129,9 +129,7 @@ def test_an_old_ratio_is_forgotten() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 10**6), st.integers(-10, 10**7)), max_size=40), TEXTS)
-def test_whatever_is_reported_the_bound_lies_between_the_count_and_the_bytes(
-    reports: list[tuple[int, int]], text: str
-) -> None:
+def test_the_bound_is_always_between_the_count_and_the_bytes(reports: list[tuple[int, int]], text: str) -> None:
     counter = CalibratedCounter(O200kCounter())
     for counted, reported in reports:
         counter.observe(counted, reported)
@@ -169,7 +167,7 @@ def test_the_bound_of_a_request_includes_its_tools_and_its_schema() -> None:
     assert measure(_request(output=schema), counter).bound(counter) > plain
 
 
-def test_a_measured_request_is_judged_anew_after_calibration() -> None:
+def test_a_measured_request_uses_later_calibration() -> None:
     counter = CalibratedCounter(O200kCounter())
     size = measure(_request(), counter)
     assert size.bound(counter) == size.n_bytes
@@ -179,7 +177,7 @@ def test_a_measured_request_is_judged_anew_after_calibration() -> None:
 
 
 @pytest.mark.usefixtures("switch_threads_often")
-def test_a_thread_that_packs_records_never_meets_a_calibration_half_done() -> None:
+def test_other_threads_never_see_a_partial_calibration() -> None:
     counter = CalibratedCounter(O200kCounter())
     with ThreadPoolExecutor(max_workers=1) as pool:
         packing = pool.submit(lambda: {counter.bound_of_counted(1000, 10**6) for _ in range(100_000)})
@@ -188,7 +186,7 @@ def test_a_thread_that_packs_records_never_meets_a_calibration_half_done() -> No
         assert packing.result() <= {10**6, 1575}
 
 
-async def test_a_large_text_is_counted_without_holding_up_the_loop() -> None:
+async def test_a_large_text_is_counted_without_blocking_the_event_loop() -> None:
     counter = CalibratedCounter(O200kCounter())
     counter.count("warm")
     text = "ticket number 17 is open; " * 40_000

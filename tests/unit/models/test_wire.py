@@ -8,16 +8,16 @@ from runax_cli.models.wire import arguments_text, text_or_empty
 
 
 @given(st.text(alphabet=st.characters(), max_size=30))
-def test_every_text_can_be_written(text: str) -> None:
+def test_every_text_can_be_encoded(text: str) -> None:
     text_or_empty(text).encode("utf-8")
     arguments_text({"q": text}).encode("utf-8")
 
 
 @given(st.text(max_size=30))
-def test_text_without_halves_of_characters_stays_as_it_is(text: str) -> None:
+def test_text_without_lone_surrogates_is_unchanged(text: str) -> None:
     assert text_or_empty(text) == text
 
 
 @pytest.mark.parametrize("value", [None, 4, ["a"], {"a": 1}])
-def test_what_is_no_text_is_none(value: object) -> None:
+def test_a_value_that_is_not_text_is_empty(value: object) -> None:
     assert text_or_empty(value) == ""

@@ -73,7 +73,7 @@ def test_runs_are_kept_apart() -> None:
     assert sink.of("b") == RunMetrics()
 
 
-def test_a_run_that_is_over_is_let_go() -> None:
+def test_a_finished_run_is_forgotten() -> None:
     sink = MetricsSink()
     sink.emit(event(REQUEST, run_id="a"))
     sink.forget("a")

@@ -1,4 +1,5 @@
 import json
+import logging
 import resource
 import stat
 from collections.abc import Callable
@@ -8,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from runax_cli.core import event_types as ev
-from runax_cli.core.events import Event, Stamp
+from runax_cli.core.events import CollectingSink, Event, Stamp
 from runax_cli.core.results import RunResult
-from runax_cli.telemetry.recorder import Recorder, open_files
+from runax_cli.telemetry.recorder import FanOutSink, Recorder, open_files
 from runax_cli.telemetry.redaction import MASK, Redactor
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -107,7 +108,7 @@ def test_no_secret_reaches_the_disk(record, tmp_path: Path) -> None:
     assert f"api_key={MASK}" in written
 
 
-def test_a_lone_surrogate_is_written_all_the_same(record) -> None:
+def test_a_lone_surrogate_is_written(record) -> None:
     recorder = record()
     recorder.emit(event(ev.Warned(code="x", text="half \ud83d")))
     recorder.emit(event(ev.Resumed(text="next"), seq=2))
@@ -115,17 +116,17 @@ def test_a_lone_surrogate_is_written_all_the_same(record) -> None:
     assert [json.loads(line)["seq"] for line in lines] == [1, 2]
 
 
-def test_a_folder_that_cannot_be_written_costs_one_warning(record, tmp_path: Path, warnings: list[str]) -> None:
+def test_an_unwritable_folder_causes_one_warning(record, tmp_path: Path, warnings: list[str]) -> None:
     (tmp_path / "file").touch()
     recorder = record(tmp_path / "file" / "logs")
     for _ in range(3):
         recorder.emit(event(ev.Resumed(text="x")))
     assert recorder.trace_path("7f3a") is None
     assert len(warnings) == 1
-    assert "the run goes on without it" in warnings[0]
+    assert "the run continues without a log" in warnings[0]
 
 
-def test_a_disk_that_fills_up_costs_one_warning(record, warnings: list[str]) -> None:
+def test_a_full_disk_causes_one_warning(record, warnings: list[str]) -> None:
     recorder = record()
     recorder.emit(event(ev.Resumed(text="x")))
     # A limit on file size stands in for a full disk: both make a write fail in the middle of a run.
@@ -150,7 +151,7 @@ def test_no_descriptor_stays_open_after_the_run(record) -> None:
     assert open_descriptors() == before
 
 
-def test_a_run_id_cannot_lead_out_of_the_folder(tmp_path: Path) -> None:
+def test_a_run_id_cannot_escape_the_folder(tmp_path: Path) -> None:
     files = open_files(tmp_path, "../../etc/passwd", at=NOON)
     files.close()
     assert files.events_path.parent == tmp_path
@@ -160,3 +161,29 @@ def test_a_link_in_the_place_of_a_log_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "debug_20261121T120000Z_7f3a.log").symlink_to(tmp_path / "victim")
     open_files(tmp_path, "7f3a", at=NOON).close()
     assert not (tmp_path / "victim").exists()
+
+
+class Broken:
+    """A sink that always fails."""
+
+    def emit(self, event: Event) -> None:
+        raise RuntimeError("no")
+
+
+def test_every_sink_receives_every_event_in_order() -> None:
+    first, second = CollectingSink(), CollectingSink()
+    sink = FanOutSink([first, second])
+    events = [event(ev.Resumed(text="x"), seq=1), event(ev.Resumed(text="x"), seq=2)]
+    for each in events:
+        sink.emit(each)
+    assert first.events == second.events == events
+
+
+def test_a_failing_sink_is_reported_once_and_does_not_affect_the_others(caplog: pytest.LogCaptureFixture) -> None:
+    kept = CollectingSink()
+    sink = FanOutSink([Broken(), kept])
+    with caplog.at_level(logging.ERROR):
+        sink.emit(event(ev.Resumed(text="x"), seq=1))
+        sink.emit(event(ev.Resumed(text="x"), seq=2))
+    assert len(kept.events) == 2
+    assert [record.getMessage() for record in caplog.records] == ["the event sink 'Broken' failed on 'resumed'"]

@@ -14,7 +14,7 @@ KEY = "sk-0123456789"
 
 
 @given(st.integers(300, 599), st.text(max_size=200), st.text(max_size=20), st.integers(0, 3))
-def test_no_refusal_carries_the_key_into_its_message(status: int, words: str, code: str, keys: int) -> None:
+def test_no_error_message_contains_the_api_key(status: int, words: str, code: str, keys: int) -> None:
     refusal = HttpRefusal(status=status, message=words + KEY * keys + words, code=code)
     error = model_error(refusal, model="m", base_url="http://h/v1", api_key=KEY)
     assert KEY not in str(error)
@@ -23,7 +23,7 @@ def test_no_refusal_carries_the_key_into_its_message(status: int, words: str, co
     assert "'http://h/v1'" in str(error)
 
 
-def test_a_placeholder_for_a_key_does_not_eat_words() -> None:
+def test_a_placeholder_key_does_not_mask_ordinary_words() -> None:
     refusal = HttpRefusal(status=400, message="none of the messages is valid")
     error = model_error(refusal, model="m", base_url="http://h/v1", api_key="none")
     assert "none of the messages is valid" in str(error)
@@ -39,22 +39,22 @@ def test_a_placeholder_for_a_key_does_not_eat_words() -> None:
         ("store is not in the body", "", None),
     ],
 )
-def test_the_refused_parameter_is_one_that_was_sent(message: str, param: str, expected: str | None) -> None:
+def test_the_rejected_parameter_is_one_that_was_sent(message: str, param: str, expected: str | None) -> None:
     body = {"max_tokens": 1, "temperature": 0, "top_p": 1}
     assert refused_parameter(HttpRefusal(status=400, message=message, param=param), body) == expected
 
 
-def test_only_an_invalid_request_refuses_a_parameter() -> None:
+def test_only_an_invalid_request_status_rejects_a_parameter() -> None:
     assert refused_parameter(HttpRefusal(status=500, message="temperature"), {"temperature": 0}) is None
 
 
-def test_a_schema_is_refused_only_where_one_was_sent() -> None:
+def test_only_a_sent_schema_can_be_rejected() -> None:
     refusal = HttpRefusal(status=400, message="response_format is not supported")
     assert refuses_schema(refusal, {"response_format": {}})
     assert not refuses_schema(refusal, {"temperature": 0})
 
 
-def test_a_date_to_wait_for_is_turned_into_seconds() -> None:
+def test_retry_after_as_a_date_becomes_seconds() -> None:
     now = datetime(2026, 11, 21, tzinfo=UTC).timestamp()
     later = format_datetime(datetime.fromtimestamp(now + 30, UTC), usegmt=True)
     assert retry_after_s({"retry-after": later}, now=now) == 30
@@ -62,6 +62,6 @@ def test_a_date_to_wait_for_is_turned_into_seconds() -> None:
 
 
 @given(st.text(max_size=20))
-def test_any_wait_that_is_asked_for_is_none_or_not_negative(value: str) -> None:
+def test_retry_after_is_none_or_not_negative(value: str) -> None:
     seconds = retry_after_s({"retry-after": value}, now=0.0)
     assert seconds is None or seconds >= 0

@@ -33,11 +33,11 @@ from runax_cli.models.rules.answering import split_question
         ("", []),
     ],
 )
-def test_questions_fall_apart_at_their_marks(question: str, parts: list[str]) -> None:
+def test_questions_are_split_at_separators(question: str, parts: list[str]) -> None:
     assert split_question(question) == parts
 
 
-def test_a_planner_request_gets_a_plan_and_a_revision_none() -> None:
+def test_a_planner_request_gets_a_plan_and_a_revision_gets_none() -> None:
     messages = (Message("system", "s"), Message("user", "QUESTION:\nHow many tickets? Who is Baláž?"))
     request = ModelRequest(role=Role.PLANNER, messages=messages, output=OutputSchema("plan", {}))
     parts = json.loads(RulesModel().reply(request).text)["parts"]

@@ -51,7 +51,7 @@ async def test_two_processes_share_one_limit(make: MakeLedger) -> None:
     assert await other.reserve(Amount(tokens=50))
 
 
-async def test_what_was_used_is_booked_also_where_nothing_is_limited(make: MakeLedger) -> None:
+async def test_usage_is_booked_without_limits_too(make: MakeLedger) -> None:
     free = make(name="acme")
     (await free.reserve(Amount(tokens=900, usd=0.25))).settle(Amount(tokens=700, usd=0.1))
     (booked,) = await free.used()
@@ -60,7 +60,7 @@ async def test_what_was_used_is_booked_also_where_nothing_is_limited(make: MakeL
         await make(day=Limits(tokens=1_000)).reserve(Amount(tokens=301))
 
 
-async def test_what_is_settled_after_the_ledger_was_closed_counts_as_perhaps_used(make: MakeLedger) -> None:
+async def test_a_settlement_after_close_counts_as_possibly_used(make: MakeLedger) -> None:
     aborted = make(day=Limits(tokens=100))
     hold = await aborted.reserve(Amount(tokens=80))
     aborted.close()
@@ -84,19 +84,19 @@ async def test_a_tenant_has_a_limit_of_its_own_within_the_day(make: MakeLedger) 
         await other.reserve(Amount(usd=9.5))
 
 
-async def test_a_limit_is_known_before_the_first_look(make: MakeLedger) -> None:
+async def test_a_limit_is_known_before_the_first_refresh(make: MakeLedger) -> None:
     ledger = make(day=Limits(usd=10), tenant=Limits(usd=4, tokens=7))
     assert (ledger.remaining("usd"), ledger.remaining("tokens"), ledger.remaining("steps")) == (4, 7, None)
 
 
-async def test_a_new_day_begins_with_nothing_used(make: MakeLedger) -> None:
+async def test_a_new_day_starts_at_zero(make: MakeLedger) -> None:
     today = make(day=Limits(tokens=10))
     (await today.reserve(Amount(tokens=10))).settle(Amount(tokens=10))
     assert await make(day=Limits(tokens=10), wall=NOON + DAY).reserve(Amount(tokens=10))
 
 
 @pytest.mark.parametrize("back", [1, 3, 400])
-async def test_a_clock_that_is_put_back_opens_nothing(make: MakeLedger, back: int) -> None:
+async def test_setting_the_clock_back_does_not_free_budget(make: MakeLedger, back: int) -> None:
     today = make(day=Limits(tokens=10))
     (await today.reserve(Amount(tokens=10))).settle(Amount(tokens=10))
     await today.refresh()
@@ -116,7 +116,7 @@ async def test_a_request_over_midnight_counts_on_the_day_it_was_reserved(make: M
 
 
 @pytest.mark.parametrize("damage", ["garbage", "directory", "other version"])
-async def test_a_ledger_that_cannot_be_read_closes_the_gate(make: MakeLedger, tmp_path: Path, damage: str) -> None:
+async def test_an_unreadable_ledger_stops_limited_requests(make: MakeLedger, tmp_path: Path, damage: str) -> None:
     path = tmp_path / "ledger.sqlite"
     if damage == "directory":
         path.mkdir()
@@ -133,21 +133,17 @@ async def test_a_ledger_that_cannot_be_read_closes_the_gate(make: MakeLedger, tm
         await limited.refresh()
 
 
-async def test_a_ledger_that_cannot_be_read_is_told_once_where_no_limit_rests_on_it(
-    make: MakeLedger, tmp_path: Path
-) -> None:
+async def test_an_unreadable_ledger_warns_once_without_limits(make: MakeLedger, tmp_path: Path) -> None:
     (tmp_path / "ledger.sqlite").write_bytes(b"no database at all " * 100)
     free, told = make(), []
-    free.on_lost = told.append
+    free.on_error = told.append
     for _ in range(3):
         (await free.reserve(Amount(tokens=1))).settle(Amount(tokens=1))
     free.close()
     assert len(told) == 1
 
 
-async def test_a_settlement_that_cannot_be_written_leaves_the_worst_case_set_aside(
-    make: MakeLedger, tmp_path: Path
-) -> None:
+async def test_a_settlement_that_cannot_be_written_keeps_the_reservation(make: MakeLedger, tmp_path: Path) -> None:
     ledger = make(day=Limits(tokens=100))
     hold = await ledger.reserve(Amount(tokens=80))
     connection = sqlite3.connect(tmp_path / "ledger.sqlite", isolation_level=None)
@@ -161,7 +157,7 @@ async def test_a_settlement_that_cannot_be_written_leaves_the_worst_case_set_asi
         await ledger.reserve(Amount(tokens=30))
 
 
-async def test_a_reservation_that_is_cancelled_is_given_back(make: MakeLedger) -> None:
+async def test_a_cancelled_reservation_is_released(make: MakeLedger) -> None:
     ledger = make(day=Limits(tokens=100))
     waiting = asyncio.ensure_future(ledger.reserve(Amount(tokens=100)))
     await asyncio.sleep(0)
@@ -202,7 +198,7 @@ asyncio.run(main())
 """
 
 
-async def test_what_a_killed_process_had_set_aside_is_given_back_and_told(tmp_path: Path) -> None:
+async def test_the_reservations_of_a_killed_process_are_released_and_reported(tmp_path: Path) -> None:
     path = tmp_path / "ledger.sqlite"
     ledger = SharedLedger(path, LedgerLimits(day=Limits(tokens=100)))
     holder = started(HOLDER, str(path))
@@ -244,7 +240,7 @@ async def spend(budget, draw):
 
 async def main():
     seed = int(sys.argv[2])
-    ledger = SharedLedger(Path(sys.argv[1]), LedgerLimits(day=Limits(tokens=50_000, usd=50.0)))
+    ledger = SharedLedger(Path(sys.argv[1]), LedgerLimits(day=Limits(tokens=20_000, usd=20.0)))
     print("ready", flush=True)
     sys.stdin.readline()
     budget = Budget(Limits(), owner="session", shared=ledger)
@@ -255,9 +251,9 @@ asyncio.run(main())
 """
 
 
-async def test_eight_processes_at_the_limit_of_one_day_never_pass_it(tmp_path: Path) -> None:
+async def test_four_processes_never_exceed_the_limit_of_one_day(tmp_path: Path) -> None:
     path = tmp_path / "ledger.sqlite"
-    spenders = [started(SPENDER, str(path), str(seed)) for seed in range(8)]
+    spenders = [started(SPENDER, str(path), str(seed)) for seed in range(4)]
     for spender in spenders:
         assert spender.stdout is not None
         assert spender.stdout.readline() == "ready\n"
@@ -266,19 +262,19 @@ async def test_eight_processes_at_the_limit_of_one_day_never_pass_it(tmp_path: P
         spender.stdin.write("go\n")
         spender.stdin.flush()
     spent = [int(spender.communicate(timeout=100)[0]) for spender in spenders]
-    assert [spender.returncode for spender in spenders] == [0] * 8
+    assert [spender.returncode for spender in spenders] == [0] * 4
 
-    ledger = SharedLedger(path, LedgerLimits(day=Limits(tokens=50_000)))
+    ledger = SharedLedger(path, LedgerLimits(day=Limits(tokens=20_000)))
     (booked,) = await ledger.used()
     ledger.close()
     assert sum(spent) == booked.amount.tokens
-    assert 49_000 <= sum(spent) <= 50_000
-    assert sum(1 for part in spent if part) > 2, "they did so at the same time"
+    assert 19_000 <= sum(spent) <= 20_000
+    assert sum(1 for part in spent if part) > 1, "they spent at the same time"
     assert booked.amount.usd == pytest.approx(sum(spent) / 1000)
 
 
 @given(st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)), max_size=12))
-def test_a_budget_over_a_ledger_never_uses_more_than_both_allow(steps: list[tuple[int, int]]) -> None:
+def test_a_budget_with_a_ledger_never_exceeds_either_limit(steps: list[tuple[int, int]]) -> None:
     asyncio.run(_within_both(steps))
 
 

@@ -66,14 +66,14 @@ def test_a_name_is_looked_up_before_the_call_that_needs_its_id() -> None:
     assert asked(question, *found) == [("list_tickets", {"customer_id": 4})]
 
 
-def test_everything_about_somebody_leads_over_the_lookup_to_every_tool_that_takes_the_id() -> None:
+def test_a_question_about_everything_looks_up_the_id_and_calls_every_tool_that_takes_it() -> None:
     question = "Find out everything about the customer Baláž."
     found = result_of("list_customers", {"name": "Baláž"}, data={"customers_1#1": {"id": 4, "name": "Jan Baláž"}})
     names = {name for name, _ in asked(question, *found)}
     assert {"list_tickets", "list_payments"} <= names
 
 
-def test_the_same_call_is_never_asked_for_twice() -> None:
+def test_the_same_call_is_never_requested_twice() -> None:
     done = result_of("list_tickets", {"customer_id": 4}, data=[], total_matches=261, records_read=261)
     assert asked("How many tickets does customer 4 have?", *done) == []
 
@@ -110,7 +110,7 @@ def test_a_chunk_without_the_words_of_the_focus_has_nothing_relevant() -> None:
     assert found == {"findings": [], "nothing_relevant": True}
 
 
-def test_clues_keep_the_word_before_a_number_and_leave_dates_alone() -> None:
+def test_clues_keep_the_word_before_a_number_and_ignore_dates() -> None:
     clues = read_clues("Payments of customer 4 since 2026-01-02, first 10")
     assert [(c.before, c.value) for c in clues.numbers] == [("customer", "4"), ("first", "10")]
     assert [(c.before, c.value) for c in clues.dates] == [("since", "2026-01-02")]

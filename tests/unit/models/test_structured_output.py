@@ -44,12 +44,12 @@ OBJECTS = st.dictionaries(
     OBJECTS,
     st.sampled_from(["{}", "\n {}\n", "```json\n{}\n```", "Here you are:\n```\n{}\n```\nGood luck!", "\ufeff{}"]),
 )
-def test_an_object_is_found_bare_and_in_a_fence(value: dict[str, Any], around: str) -> None:
+def test_json_is_found_plain_and_in_a_code_fence(value: dict[str, Any], around: str) -> None:
     text = around.replace("{}", json.dumps(value, ensure_ascii=False))
     assert json.loads(parse_structured(text, ANY_OBJECT)) == value
 
 
-def test_an_object_is_found_among_words() -> None:
+def test_json_is_found_inside_prose() -> None:
     assert parse_structured('The result is {"a": 1}, as asked.', ANY_OBJECT) == '{"a": 1}'
 
 
@@ -58,7 +58,7 @@ def test_the_last_fence_counts() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "no", "{", '{"a": ', '{"a": NaN}', "[" * 100_000, "```json\n```"])
-def test_what_is_no_json_is_told(text: str) -> None:
+def test_a_reply_without_json_raises_not_json(text: str) -> None:
     with pytest.raises(NotJson):
         parse_structured(text, ANY_OBJECT)
 
@@ -72,7 +72,7 @@ def test_what_is_no_json_is_told(text: str) -> None:
         ("[]", "$: [] is not of type 'object'"),
     ],
 )
-def test_what_does_not_fit_is_named_with_its_path(text: str, error: str) -> None:
+def test_schema_errors_name_their_path(text: str, error: str) -> None:
     with pytest.raises(OutsideSchema) as caught:
         parse_structured(text, FINDINGS)
     assert caught.value.errors[0].startswith(error)
@@ -85,6 +85,6 @@ def test_errors_are_few_and_short() -> None:
     assert max(map(len, caught.value.errors)) < 260
 
 
-def test_the_notes_carry_schema_and_errors() -> None:
+def test_the_instructions_contain_schema_and_errors() -> None:
     assert '"additionalProperties":false' in schema_instruction(FINDINGS)
     assert repair_instruction(("$.a: wrong", "$.b: worse")).count("\n- ") == 2

@@ -13,7 +13,7 @@ secrets = st.text(st.characters(exclude_categories=["Cs"]), min_size=8, max_size
 
 
 @given(secrets, st.text(), st.text())
-def test_a_known_secret_is_masked_wherever_it_stands(secret: str, before: str, after: str) -> None:
+def test_a_known_secret_is_masked_everywhere(secret: str, before: str, after: str) -> None:
     redactor = Redactor([secret])
     assert secret not in redactor.text(before + secret + after).replace(MASK, "")
 
@@ -60,7 +60,7 @@ def test_the_encoded_forms_of_a_secret_are_masked(text: str) -> None:
         ("Cookie: a=1; b=2", f"Cookie: {MASK}"),
     ],
 )
-def test_what_looks_like_a_secret_is_masked_unknown_though_it_is(text: str, masked: str) -> None:
+def test_an_unknown_value_that_looks_like_a_secret_is_masked(text: str, masked: str) -> None:
     assert Redactor().text(text) == masked
 
 
@@ -77,7 +77,7 @@ def test_what_looks_like_a_secret_is_masked_unknown_though_it_is(text: str, mask
         "sub-question one",
     ],
 )
-def test_ordinary_text_is_left_alone(text: str) -> None:
+def test_ordinary_text_is_not_masked(text: str) -> None:
     assert Redactor().text(text) == text
 
 
@@ -86,7 +86,7 @@ def test_ordinary_text_is_left_alone(text: str) -> None:
     [("X-API-Key", True), ("api_key", True), ("Authorization", True), ("token", True), ("tokens_in", False),
      ("next_token", False), ("session_id", False), ("key", False)],
 )  # fmt: skip
-def test_names_under_which_secrets_stand(name: str, expected: bool) -> None:
+def test_names_of_secrets_are_recognized(name: str, expected: bool) -> None:
     assert is_secret_name(name) is expected
 
 
@@ -119,6 +119,6 @@ def test_a_sink_behind_the_redactor_never_sees_the_secret() -> None:
     assert seen.body == ev.ToolSelected(tool="t", arguments={"q": MASK, "password": MASK})
 
 
-def test_an_event_without_secrets_is_handed_on_as_it_is() -> None:
+def test_an_event_without_secrets_is_passed_on_unchanged() -> None:
     original = event(ev.Warned(code="x", text="y"))
     assert Redactor([SECRET]).event(original) is original

@@ -14,7 +14,15 @@ from runax_cli.core.event_types import ModelReplied, ModelRequested
 from runax_cli.core.events import CollectingSink, Emitter
 from runax_cli.core.results import RoleUsage
 from runax_cli.models.base import Message, Model, ModelReply, ModelRequest, OnText, Role, ScriptedModel, ToolCall, Usage
-from runax_cli.models.metering import MeteredModel, Metering, Priority, PrioritySlots, RequestTooLarge, UsageMeter
+from runax_cli.models.metering import (
+    MeteredModel,
+    Metering,
+    Priority,
+    PrioritySlots,
+    RequestTooLarge,
+    UsageMeter,
+    priority_of,
+)
 from runax_cli.models.pricing import FreePrice
 from runax_cli.models.tokens import CalibratedCounter, O200kCounter, measure
 from runax_cli.models.wire import UnusableReply
@@ -86,7 +94,7 @@ async def test_the_worst_case_is_reserved_while_the_request_runs() -> None:
 
 
 @pytest.mark.parametrize("limits", [Limits(tokens=400), Limits(usd=400.0)])
-async def test_a_request_whose_worst_case_is_beyond_the_budget_is_not_sent(limits: Limits) -> None:
+async def test_a_request_whose_worst_case_exceeds_the_budget_is_not_sent(limits: Limits) -> None:
     bench = Bench(ScriptedModel([_reply()]), limits)
     with pytest.raises(BudgetExhausted):
         await bench.model.complete(_request(max_output_tokens=500))
@@ -121,10 +129,10 @@ def test_concurrent_requests_never_spend_more_than_the_budget(uses: list[tuple[i
 
 
 @pytest.mark.parametrize("is_streamed", [False, True], ids=["whole", "streamed"])
-async def test_a_reply_far_longer_than_what_was_reserved_for_it_is_cut_off(is_streamed: bool) -> None:
+async def test_a_reply_far_above_its_token_limit_is_cut_off(is_streamed: bool) -> None:
     heard: list[str] = []
     bench = Bench(ScriptedModel([replace(_reply(usage=Usage(10, 500_000)), text="blah " * 400_000)]))
-    with pytest.raises(UnusableReply, match="longer than the 200 tokens that were reserved"):
+    with pytest.raises(UnusableReply, match=r"exceeds max_output_tokens \(200\)"):
         await bench.model.complete(_request(max_output_tokens=200), on_text=heard.append if is_streamed else None)
     assert heard == []
     assert bench.budget.reserved == Amount()
@@ -138,7 +146,7 @@ async def test_a_refusal_is_not_billed() -> None:
     assert bench.meter.report().requests == 1
 
 
-async def test_a_broken_reply_may_have_been_billed_with_its_input_and_what_was_heard() -> None:
+async def test_a_broken_reply_counts_its_input_and_the_received_text() -> None:
     class Breaking(ScriptedModel):
         async def complete(self, request: ModelRequest, *, on_text: OnText | None = None) -> ModelReply:
             assert on_text is not None
@@ -182,7 +190,9 @@ async def test_a_cancelled_request_gives_its_reservation_back_and_its_input_coun
 async def test_a_request_above_the_effective_context_is_not_sent() -> None:
     inner = ScriptedModel([_reply()])
     bench = Bench(inner, effective_tokens=100)
-    with pytest.raises(RequestTooLarge, match=r"reducer may have 1,0\d\d tokens .* effective context is 100"):
+    with pytest.raises(
+        RequestTooLarge, match=r"reducer request is too large: up to 1,0\d\d tokens .* effective context is 100"
+    ):
         await bench.model.complete(_request("x" * 1000))
     assert inner.requests == []
 
@@ -198,7 +208,7 @@ async def test_bytes_bound_a_request_until_the_first_usage_is_reported() -> None
     assert (await bench.model.complete(long)).text == "ok"
 
 
-async def test_a_request_that_waited_is_judged_by_the_counter_as_it_is_then() -> None:
+async def test_a_queued_request_is_checked_again_with_the_calibrated_counter() -> None:
     counter = CalibratedCounter(O200kCounter(), ratio=1.0)
     slots = PrioritySlots(1)
     text = "hello world " * 200
@@ -212,7 +222,7 @@ async def test_a_request_that_waited_is_judged_by_the_counter_as_it_is_then() ->
         await task
 
 
-async def test_absent_usage_is_counted_and_marked_so() -> None:
+async def test_missing_usage_is_counted_and_marked_as_not_reported() -> None:
     call = ToolCall("c", "get_tickets", '{"id": 4}')
     bench = Bench(ScriptedModel([_reply("hello world", Usage(is_reported=False), tool_calls=(call,))]))
     reply = await bench.model.complete(_request())
@@ -222,7 +232,7 @@ async def test_absent_usage_is_counted_and_marked_so() -> None:
     assert not bench.counter.is_calibrated
 
 
-async def test_requests_and_replies_are_told() -> None:
+async def test_requests_and_replies_are_emitted() -> None:
     bench = Bench(ScriptedModel([_reply("a\n  b", duration_s=1.5, first_token_s=0.2)]))
     await bench.model.complete(_request("hello\n world"))
     asked, answered = (event.body for event in bench.sink.events)
@@ -250,13 +260,13 @@ async def test_an_unknown_price_is_none_and_never_zero() -> None:
     assert bench.meter.cost_usd is None
 
 
-async def test_what_is_free_costs_nothing() -> None:
+async def test_a_free_model_costs_nothing() -> None:
     bench = Bench(ScriptedModel([_reply()]), price=FreePrice())
     await bench.model.complete(_request())
     assert bench.meter.cost_usd == 0.0
 
 
-def test_a_meter_keeps_roles_apart_and_together() -> None:
+def test_the_meter_reports_each_role_and_the_total() -> None:
     meter = UsageMeter()
     meter.record(Role.AGENT, Usage(10, 1), requests=1, cost_usd=0.5)
     meter.record(Role.REDUCER, Usage(20, 2), requests=3, cost_usd=0.25)
@@ -266,3 +276,110 @@ def test_a_meter_keeps_roles_apart_and_together() -> None:
     assert meter.cost_usd == 0.75
     meter.record(Role.AGENT, Usage(1, 1), requests=1, cost_usd=None)
     assert meter.cost_usd is None
+
+
+async def _settled() -> None:
+    """Let every task run until it waits."""
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
+class Holders:
+    """Tasks that take a slot and keep it until told to leave."""
+
+    def __init__(self, size: int) -> None:
+        self.slots = PrioritySlots(size)
+        self.entered: list[int] = []
+        self.running: set[int] = set()
+        self.most = 0
+        self.doors: dict[int, asyncio.Event] = {}
+        self.tasks: dict[int, asyncio.Task[None]] = {}
+
+    def come(self, number: int, priority: Priority) -> None:
+        self.doors[number] = asyncio.Event()
+        self.tasks[number] = asyncio.create_task(self._hold(number, priority))
+
+    async def _hold(self, number: int, priority: Priority) -> None:
+        async with self.slots.slot(priority):
+            self.entered.append(number)
+            self.running.add(number)
+            self.most = max(self.most, len(self.running))
+            try:
+                await self.doors[number].wait()
+            finally:
+                self.running.discard(number)
+
+    async def leave_all(self) -> None:
+        for door in self.doors.values():
+            door.set()
+        await asyncio.gather(*self.tasks.values(), return_exceptions=True)
+
+
+async def test_a_waiting_main_model_goes_before_workers_that_came_earlier() -> None:
+    holders = Holders(1)
+    for number, priority in enumerate([Priority.WORKER, Priority.WORKER, Priority.WORKER, Priority.MAIN]):
+        holders.come(number, priority)
+        await _settled()
+    await holders.leave_all()
+    assert holders.entered == [0, 3, 1, 2]
+
+
+async def test_a_cancelled_waiter_does_not_lose_a_slot() -> None:
+    holders = Holders(1)
+    for number in range(3):
+        holders.come(number, Priority.WORKER)
+    await _settled()
+    holders.tasks[1].cancel()
+    await _settled()
+    await holders.leave_all()
+    assert holders.entered == [0, 2]
+
+
+async def test_a_slot_given_to_a_task_that_is_being_cancelled_goes_to_the_next() -> None:
+    holders = Holders(1)
+    async with holders.slots.slot(Priority.WORKER):
+        for number in (1, 2):
+            holders.come(number, Priority.WORKER)
+        await _settled()
+    holders.tasks[1].cancel()
+    await _settled()
+    assert holders.entered == [2]
+    await holders.leave_all()
+
+
+@given(
+    st.integers(1, 4),
+    st.lists(
+        st.tuples(st.sampled_from(["come", "leave", "cancel"]), st.integers(0, 15), st.sampled_from(Priority)),
+        max_size=40,
+    ),
+)
+def test_whatever_happens_slots_are_kept_busy_and_never_exceeded(
+    size: int, steps: list[tuple[str, int, Priority]]
+) -> None:
+    async def play() -> None:
+        holders = Holders(size)
+        for step, number, priority in steps:
+            if step == "come" and number not in holders.tasks:
+                holders.come(number, priority)
+            elif step == "leave" and number in holders.running:
+                holders.doors[number].set()
+            elif step == "cancel" and number in holders.tasks:
+                holders.tasks[number].cancel()
+            await _settled()
+            alive = sum(not task.done() for task in holders.tasks.values())
+            assert len(holders.running) == min(size, alive)
+        await holders.leave_all()
+        assert holders.most <= size
+        assert holders.slots._free == size
+
+    asyncio.run(play())
+
+
+def test_the_number_of_slots_must_be_positive() -> None:
+    with pytest.raises(ValueError, match="at least 1"):
+        PrioritySlots(0)
+
+
+def test_roles_that_read_chunks_have_worker_priority() -> None:
+    assert {role for role in Role if priority_of(role) is Priority.WORKER} == {Role.REDUCER, Role.LABELLER}

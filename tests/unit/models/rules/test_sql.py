@@ -21,7 +21,7 @@ SHEET = TableSketch(
 )
 
 
-def test_a_card_is_read_back_as_columns_and_values() -> None:
+def test_a_table_card_is_parsed_into_columns_and_values() -> None:
     assert read_table({"dataset": "tickets_1", "strategy": "table", "data": CARD}) == SHEET
 
 
@@ -37,7 +37,7 @@ def test_a_card_is_read_back_as_columns_and_values() -> None:
         ("What do they say?", None),
     ],
 )
-def test_a_figure_is_told_by_its_words(question: str, figure: RequestedFigure | None) -> None:
+def test_the_requested_figure_is_recognized(question: str, figure: RequestedFigure | None) -> None:
     assert requested_figure(question) is figure
 
 
@@ -51,7 +51,7 @@ def test_a_figure_is_told_by_its_words(question: str, figure: RequestedFigure | 
         ("Why is that?", None),
     ],
 )
-def test_one_select_says_what_the_question_asks(question: str, sql: str | None) -> None:
+def test_a_question_becomes_one_select(question: str, sql: str | None) -> None:
     made = select_statement(question, SHEET, {})
     assert (made is None) if sql is None else (made is not None and sql in made)
 
@@ -61,7 +61,7 @@ def test_a_filter_that_the_call_was_made_with_is_not_repeated() -> None:
     assert select_statement(question, SHEET, {"status": "open"}) == "SELECT count(*) AS n FROM tickets_1"
 
 
-def test_labels_are_the_values_whose_words_a_text_has() -> None:
+def test_a_label_is_the_value_whose_words_are_in_the_text() -> None:
     message = (
         "INSTRUCTION:\nTopic?\n\nFIELDS:\nlabel: slow_speed | router | other\n\n<texts>\n[1] My routers are broken\n"
         '[2] "Speed\\nis slow"\n[3] Hello\n</texts>'
