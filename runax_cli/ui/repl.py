@@ -59,9 +59,7 @@ def open_history(folder: Path, view: View) -> History:
     try:
         return PrivateHistory(path)
     except OSError as error:
-        view.warn(
-            f"cannot write the history '{path}' ({error.strerror}); it is kept in memory for this session"
-        )
+        view.warn(f"cannot write the history '{path}' ({error.strerror}); it is kept in memory for this session")
         return InMemoryHistory()
 
 

@@ -19,7 +19,7 @@ def test_an_output_that_cannot_be_written_is_an_error_and_said(arguments: list[s
             [*RUNAX, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, timeout=90, check=False
         )
     assert done.returncode == 1
-    assert "the standard output cannot be written: No space left on device" in done.stderr
+    assert "cannot write to standard output: No space left on device" in done.stderr
     assert "internal error" not in done.stderr
 
 
