@@ -92,7 +92,7 @@ def _report(error: BaseException) -> int:
 
 
 def _describe_option_error(error: BaseException, fault: dict[str, Any]) -> str:
-    """What is wrong with the value of an option, with the value; nothing where it is not known whose it is."""
+    """The error of an option with its value; empty if the option is unknown."""
     names = getattr(getattr(error, "param", None), "opts", None)
     return f"'{names[0]} {fault['input']}': {describe_error(fault)}" if names else ""
 

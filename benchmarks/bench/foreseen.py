@@ -11,7 +11,7 @@ from benchmarks.bench.judged import Asked
 from benchmarks.bench.sections import AnyQuestion, Tell
 from benchmarks.bench.stage import Setting, Stage, stage_of
 from benchmarks.questions import COMPOUNDS, EXACT, LABELS
-from runax_cli.commands.plan import looked, report_of
+from runax_cli.commands.plan import forecast_of, preview_of
 
 MOST_OFF_PERCENT, LEAST_SHARE = 25.0, 0.9
 
@@ -41,7 +41,7 @@ def _claim(rows: Sequence[Mapping[str, Any]]) -> Claim:
 
 async def _row(stage: Stage, asked: Asked, question: AnyQuestion) -> dict[str, Any]:
     conversation = stage.anew().conversation
-    report = report_of(question.text, await looked(question.text, conversation), conversation.runtime)
+    report = forecast_of(question.text, await preview_of(question.text, conversation), conversation.runtime)
     errors = [str(part.error) for part in report.parts if part.error]
     off = round(100 * (report.tokens - asked.tokens) / asked.tokens, 1) if asked.tokens else None
     return {

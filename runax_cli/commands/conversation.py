@@ -80,7 +80,7 @@ def approval_prompt(request: ApprovalRequest) -> list[str]:
 
 
 def approver_of(common: CommonOptions, view: View) -> Approver:
-    """The person at the terminal; nobody where standard input or error is none."""
+    """Asks on the terminal; denies if standard input or error is not a terminal."""
     env = environment_of(common)
     if env.is_stdin_terminal and env.is_stderr_terminal:
         return TerminalApprover(env, view, asyncio.Lock())

@@ -1,4 +1,4 @@
-"""Budgets as a user sets them: by flag and setting, for a turn, a day and a tenant."""
+"""Limits of a turn, a day and a tenant, set by option and setting."""
 
 import os
 from collections.abc import Callable
@@ -27,12 +27,12 @@ def ask(runax: Run, mock: Any) -> Any:
         yield asked
 
 
-def test_a_day_that_is_used_up_stops_the_next_run_and_another_tenant_goes_on(ask: Any) -> None:
+def test_exhausted_limit_stops_only_its_tenant(ask: Any) -> None:
     first, result = ask("--tenant", "acme")
     assert first.code == 0, first.err
     used = result.usage.input_tokens + result.usage.output_tokens
 
-    again, stopped = ask("--tenant", "acme", "--max-tenant-tokens", str(used))
+    again, stopped = ask("--tenant", "acme", "--limit", f"tenant.tokens={used}")
     assert (again.code, stopped.status) == (6, RunStatus.LIMIT)
     assert "--max-tenant-tokens" in again.err
     assert stopped.usage.requests == 0
@@ -41,7 +41,7 @@ def test_a_day_that_is_used_up_stops_the_next_run_and_another_tenant_goes_on(ask
     assert ask(MAX_DAY_TOKENS=str(used))[0].code == 6
 
 
-def test_a_ledger_that_cannot_be_read_closes_the_gate_only_where_a_limit_rests_on_it(ask: Any) -> None:
+def test_unreadable_ledger_stops_a_run_only_if_a_limit_depends_on_it(ask: Any) -> None:
     ledger = Path(os.environ["XDG_STATE_HOME"]) / "runax" / "ledger.sqlite"
     ledger.parent.mkdir(parents=True)
     ledger.write_bytes(b"no database at all " * 1000)
@@ -55,13 +55,13 @@ def test_a_ledger_that_cannot_be_read_closes_the_gate_only_where_a_limit_rests_o
     assert free.code == 0
 
 
-def test_the_requests_of_a_turn_have_a_limit(ask: Any) -> None:
+def test_requests_of_a_turn_are_limited(ask: Any) -> None:
     done, result = ask("--max-requests", "3")
     assert (done.code, result.status) == (6, RunStatus.LIMIT)
     assert sum(call.requests for call in result.calls) <= 3
 
 
-def test_a_limit_for_a_tenant_needs_its_name(runax: Run) -> None:
+def test_tenant_limit_needs_a_tenant(runax: Run) -> None:
     done = runax("query", QUESTION, "-m", "rules", "--base-url", "http://127.0.0.1:9", "--max-tenant-usd", "1")
     assert done.code == 3
     assert "--tenant" in done.err

@@ -14,10 +14,10 @@ Run = Callable[..., Any]
 ESCAPE = "\x1b"
 
 
-def test_help_goes_to_stdout_and_leaves_with_0(runax: Run) -> None:
+def test_help_is_printed_to_stdout(runax: Run) -> None:
     done = runax("--help")
     assert (done.code, done.err) == (0, "")
-    assert "Ask questions of APIs" in done.out
+    assert "Ask questions about APIs" in done.out
 
 
 @pytest.mark.parametrize(
@@ -27,9 +27,25 @@ def test_piped_help_has_no_escape_codes(variables: dict[str, str], runax: Run) -
     assert ESCAPE not in runax("query", "--help", variables=variables).out
 
 
+@pytest.mark.parametrize("arguments", [["--help"], ["query", "--help"]])
+def test_help_fits_on_fifty_lines(arguments: list[str], runax: Run) -> None:
+    lines = runax(*arguments, variables={"COLUMNS": "80"}).out.splitlines()
+    assert len(lines) <= 50
+    assert max(map(len, lines)) <= 80
+
+
+def test_help_all_lists_every_option_except_aliases(runax: Run) -> None:
+    short, full = runax("query", "--help").out, runax("query", "--help-all").out
+    assert "--limit" in short
+    assert "--max-steps" not in short
+    assert "--max-steps" in full
+    assert "--max-day-steps" not in full
+
+
+@pytest.mark.parametrize("option", ["--help", "--help-all"])
 @pytest.mark.parametrize("columns", [20, 40, 200])
-def test_help_fits_any_terminal(columns: int, terminal: Callable[..., Any]) -> None:
-    done = terminal("--help", columns=columns, variables={"COLUMNS": str(columns), "NO_COLOR": "1"}).end()
+def test_help_fits_any_terminal(columns: int, option: str, terminal: Callable[..., Any]) -> None:
+    done = terminal(option, columns=columns, variables={"COLUMNS": str(columns), "NO_COLOR": "1"}).end()
     assert done.code == 0
     plain = re.sub(r"\x1b\[[0-9;]*m", "", done.out)
     assert max(map(len, plain.splitlines())) <= columns
@@ -48,6 +64,9 @@ def test_a_missing_command_is_explained_on_stderr(arguments: list[str], runax: R
         (["nope"], "'nope'"),
         (["query", "--foo", "x"], "--foo"),
         (["query", "x", "--max-steps", "many"], "--max-steps"),
+        (["query", "x", "--limit", "day.token=1"], "did you mean 'day.tokens'?"),
+        (["query", "x", "--limit", "usd"], "NAME=VALUE"),
+        (["query", "x", "--limit", "day.tokens=many"], "'--limit day.tokens=many'"),
         (["query", "x", "-o", "yaml"], "yaml"),
         (["runs", "show"], "run"),
         (["runs", "show", "zzzz"], "'zzzz'"),
@@ -77,6 +96,18 @@ def test_options_may_stand_before_the_command(runax: Run) -> None:
     before, after = runax("--max-steps", "3", "config", "show"), runax("config", "show", "--max-steps", "3")
     assert before == after
     assert re.search(r"^MAX_STEPS +3$", before.out, re.MULTILINE)
+
+
+@pytest.mark.parametrize("option", [["--limit", "day.tokens=500"], ["--max-day-tokens", "500"]])
+def test_limit_and_its_alias_set_the_same_setting(option: list[str], runax: Run) -> None:
+    done = runax("config", "show", *option, "--origin")
+    assert re.search(r"^MAX_DAY_TOKENS +500 +flag --limit day.tokens$", done.out, re.MULTILINE)
+
+
+def test_limits_before_and_after_the_command_add_up(runax: Run) -> None:
+    done = runax("--limit", "usd=1", "--limit", "steps=3", "config", "show", "--limit", "steps=4")
+    assert re.search(r"^MAX_USD +1.0$", done.out, re.MULTILINE)
+    assert re.search(r"^MAX_STEPS +4$", done.out, re.MULTILINE)
 
 
 def test_an_option_after_the_command_wins(runax: Run) -> None:

@@ -13,13 +13,13 @@ RUNAX = [sys.executable, "-m", "runax_cli"]
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
 @pytest.mark.parametrize("arguments", [["--help"], ["config", "show"], ["runs", "schema"]])
-def test_an_output_that_cannot_be_written_is_an_error_and_said(arguments: list[str]) -> None:
+def test_failed_output_is_an_error(arguments: list[str]) -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
             [*RUNAX, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, timeout=90, check=False
         )
     assert done.returncode == 1
-    assert "the standard output cannot be written: No space left on device" in done.stderr
+    assert "cannot write to standard output: No space left on device" in done.stderr
     assert "internal error" not in done.stderr
 
 

@@ -37,7 +37,7 @@ def test_a_full_disk_under_stdout_is_an_error(runax: Run) -> None:
 def test_no_question_at_all_is_a_usage_error(arguments: list[str], runax: Run) -> None:
     done = runax(*arguments, stdin="")
     assert (done.code, done.out) == (2, "")
-    assert "there is no question" in done.err
+    assert "the question is missing" in done.err
 
 
 def test_an_empty_pipe_into_the_bare_command_explains(runax: Run) -> None:

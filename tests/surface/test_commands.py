@@ -22,11 +22,14 @@ HEAVY = (
     "httpx2",
     "pydantic_settings",
     "uvicorn",
+    "rich",
+    "pydantic",
+    "asyncio",
 )
 COMMON = {
     "--openapi", "--base-url", "--mcp", "--config", "--model", "-m", "--output", "-o", "-q", "-v", "--tools",
     "--allow-writes", "--max-steps", "--max-calls", "--max-tokens", "--max-usd", "--timeout", "--evidence", "--color",
-    "--debug",
+    "--debug", "--limit", "--help-all",
 }  # fmt: skip
 
 

@@ -25,7 +25,7 @@ def settings(configuration: Configuration, name: str) -> Any:
     return mcp_settings(name, part, configuration)
 
 
-def test_variables_are_filled_in_wherever_an_entry_names_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_variables_of_an_entry_are_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_HOST", "127.0.0.1:9")
     monkeypatch.setenv("MY_TOKEN", "s3cr3t-value")
     monkeypatch.setenv("EMPTY", "")
@@ -51,17 +51,17 @@ def test_variables_are_filled_in_wherever_an_entry_names_them(monkeypatch: pytes
 @pytest.mark.parametrize(
     ("entry", "why"),
     [
-        (7, "is no mapping"),
+        (7, "must be a mapping"),
         ({}, "either a 'command' or a 'url'"),
         ({"command": "x", "url": "http://h"}, "either a 'command' or a 'url'"),
-        ({"command": ["x"]}, "'command' that is no text"),
-        ({"command": "x", "args": "-y"}, "'args' that are no list"),
+        ({"command": ["x"]}, "'command' must be a string"),
+        ({"command": "x", "args": "-y"}, "'args' a list"),
         ({"url": "ftp://h"}, "ftp://h"),
         ({"command": "x", "env": []}, "'env'"),
-        ({"command": "x", "env": {"A": "${ABSENT}"}}, "'ABSENT', which is not set"),
+        ({"command": "x", "env": {"A": "${ABSENT}"}}, "variable 'ABSENT' is not set"),
     ],
 )
-async def test_a_flawed_entry_disables_its_server_alone(entry: Any, why: str) -> None:
+async def test_invalid_entry_disables_only_its_server(entry: Any, why: str) -> None:
     configuration = configured(bad=entry, good={"command": "npx"})
     assert settings(configuration, "good").command == ("npx",)
     bad = await open_source("bad", configuration.sources()["bad"], configuration)
@@ -69,7 +69,7 @@ async def test_a_flawed_entry_disables_its_server_alone(entry: Any, why: str) ->
         await bad.list_tools()
 
 
-def test_a_disabled_server_is_none_and_other_spellings_are_read() -> None:
+def test_disabled_servers_are_ignored_and_other_spellings_accepted() -> None:
     configuration = configured(
         off={"command": "x", "disabled": True}, web={"serverUrl": "http://h/mcp", "autoApprove": ["a"], "timeout": 5}
     )
@@ -78,12 +78,12 @@ def test_a_disabled_server_is_none_and_other_spellings_are_read() -> None:
     assert set(mcp_servers({"servers": {"a": {"command": "x"}}}, path=Path("mcp.json"))) == {"a"}
 
 
-def test_a_file_without_servers_is_of_no_use() -> None:
-    with pytest.raises(ConfigurationError, match="no mapping 'mcpServers'"):
+def test_file_without_servers_is_an_error() -> None:
+    with pytest.raises(ConfigurationError, match="'mcpServers' must be a mapping"):
         mcp_servers({"mcpServers": []}, path=Path("mcp.json"))
 
 
-def test_only_braces_make_a_variable() -> None:
+def test_only_names_in_braces_are_variables() -> None:
     assert expanded("$HOME ${A} ${B:-} ${C:-x:-y}", {"A": "1"}.get) == "$HOME 1  x:-y"
     with pytest.raises(KeyError):
         expanded("${B}", {}.get)
@@ -106,20 +106,20 @@ ENTRY = {"command": "npx", "args": ["-y", "x"]}
         "mcpServers:\n  - name: a\n    command: npx\n    args: [-y, x]\n",
     ],
 )
-def test_a_file_is_read_as_the_clients_write_it(text: str) -> None:
+def test_files_of_other_clients_are_read(text: str) -> None:
     path = Path.cwd() / "servers.json"
     path.write_text(text, encoding="utf-8")
     configuration = load(config=path)
     assert settings(configuration, "a").command == ("npx", "-y", "x")
 
 
-def test_a_comment_behind_a_value_is_no_part_of_it() -> None:
+def test_comment_after_a_value_is_ignored() -> None:
     path = Path.cwd() / "servers.json"
     path.write_text('{"servers": {"a": {"command": "x", "disabled": true // for now\n}, "b": {"command": "y"}}}')
     assert set(load(config=path).sources()) == {"b"}
 
 
-def test_places_that_editors_know_are_filled_in(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_editor_variables_are_replaced(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     folder = Path.cwd() / ".vscode"
     folder.mkdir()
@@ -132,7 +132,7 @@ def test_places_that_editors_know_are_filled_in(monkeypatch: pytest.MonkeyPatch,
     assert found.cwd == str(Path.cwd())
 
 
-def test_an_env_file_is_read_and_its_secrets_are_known_as_such() -> None:
+def test_env_file_is_read_and_its_secrets_are_masked() -> None:
     (Path.cwd() / "x.env").write_text("MY_TOKEN=s3cr3t-value\nMODE=file\n")
     configuration = configured(a={**ENTRY, "envFile": "${workspaceFolder}/x.env", "env": {"MODE": "entry"}})
     assert dict(settings(configuration, "a").env) == {"MY_TOKEN": "s3cr3t-value", "MODE": "entry"}
@@ -142,12 +142,12 @@ def test_an_env_file_is_read_and_its_secrets_are_known_as_such() -> None:
 @pytest.mark.parametrize(
     ("more", "why"),
     [
-        ({"env": {"K": "${input:api-key}"}}, r"asks for '\$\{input:api-key\}'.*'\$\{API_KEY\}'"),
-        ({"cwd": "${config:some.place}"}, r"asks for '\$\{config:some.place\}'"),
-        ({"envFile": "absent.env"}, "the file 'absent.env' in 'envFile', which is not there"),
+        ({"env": {"K": "${input:api-key}"}}, r"needs '\$\{input:api-key\}'.*'\$\{API_KEY\}'"),
+        ({"cwd": "${config:some.place}"}, r"needs '\$\{config:some.place\}'"),
+        ({"envFile": "absent.env"}, "'absent.env' in 'envFile', which does not exist"),
     ],
 )
-def test_what_only_another_client_can_give_is_told(more: Any, why: str) -> None:
+def test_values_of_other_clients_are_an_error(more: Any, why: str) -> None:
     configuration = configured(a={**ENTRY, **more}, b=ENTRY)
     assert settings(configuration, "b").command
     with pytest.raises(DocumentError, match=why):

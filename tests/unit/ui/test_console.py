@@ -18,7 +18,7 @@ noisy = st.text(
 @given(noisy)
 @example(f"{ESC}{ESC}[31m[31m")
 @example(f"{ESC}]0;title\x07text")
-def test_nothing_that_steers_a_terminal_is_left(text: str) -> None:
+def test_control_characters_are_removed(text: str) -> None:
     left = strip_control(text)
     assert not [c for c in left if unicodedata.category(c) in ("Cc", "Cs") and c not in "\n\t"]
     assert not set(left) & set(BIDI)
@@ -31,7 +31,7 @@ def test_stripping_twice_changes_nothing(text: str) -> None:
 
 
 @given(st.text(st.characters(exclude_categories=["Cc", "Cs", "Cf"])))
-def test_ordinary_text_is_left_alone(text: str) -> None:
+def test_ordinary_text_is_unchanged(text: str) -> None:
     assert strip_control(text) == text
 
 
@@ -49,11 +49,11 @@ def test_ordinary_text_is_left_alone(text: str) -> None:
         (f"{ESC}Pq#0payload{ESC}\\x", "x"),
     ],
 )
-def test_sequences_go_with_what_is_inside_them(text: str, left: str) -> None:
+def test_escape_sequences_are_removed_with_their_content(text: str, left: str) -> None:
     assert strip_control(text) == left
 
 
-def test_a_sequence_that_never_ends_hides_nothing() -> None:
+def test_unterminated_sequence_hides_no_text() -> None:
     assert strip_control(f"{ESC}]0;the invoice is overdue") == "0;the invoice is overdue"
 
 
@@ -79,20 +79,18 @@ def test_one_line_is_one_line_within_its_limit(text: str, limit: int) -> None:
         (ColorChoice.NEVER, {"FORCE_COLOR": "1"}, True, False),
     ],
 )
-def test_colour_follows_flag_then_no_color_then_force_color_then_terminal(
-    world, color, variables, is_terminal, expected
-) -> None:
+def test_color_follows_option_then_environment_then_terminal(world, color, variables, is_terminal, expected) -> None:
     env = world.environment(is_stderr_terminal=is_terminal, color=color, **variables)
     assert env.has_color("stderr") is expected
 
 
-def test_a_dumb_terminal_gets_no_live_view_and_no_rendering(world) -> None:
+def test_dumb_terminal_has_no_live_view_and_no_rendering(world) -> None:
     env = world.environment(is_stdout_terminal=True, is_stderr_terminal=True, TERM="dumb")
     assert not env.can_draw
     assert not env.can_render
 
 
-def test_closed_standard_streams_are_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_closed_standard_streams_are_not_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("stdin", "stdout", "stderr"):
         monkeypatch.setattr(f"sys.{name}", None)
     env = Environment.of_process()
@@ -102,14 +100,14 @@ def test_closed_standard_streams_are_no_error(monkeypatch: pytest.MonkeyPatch) -
         assert not env.can_draw
 
 
-def test_state_goes_to_the_xdg_folder_unless_that_is_relative(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
+def test_state_folder_ignores_a_relative_xdg_path(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     assert Environment.of_process().state_folder == tmp_path / "runax"
     monkeypatch.setenv("XDG_STATE_HOME", "here")
     assert Environment.of_process().state_folder.parts[-3:] == (".local", "state", "runax")
 
 
-def test_a_pipe_whose_reader_is_gone_is_written_to_quietly() -> None:
+def test_writing_to_a_broken_pipe_does_not_raise() -> None:
     reader, writer = os.pipe()
     os.close(reader)
     stream = os.fdopen(writer, "w")
@@ -121,7 +119,7 @@ def test_a_pipe_whose_reader_is_gone_is_written_to_quietly() -> None:
         stream.close()
 
 
-def test_a_closed_stream_is_written_to_quietly() -> None:
+def test_writing_to_a_closed_stream_does_not_raise() -> None:
     stream = io.StringIO()
     stream.close()
     outlet = SafeStream(stream)
@@ -129,7 +127,7 @@ def test_a_closed_stream_is_written_to_quietly() -> None:
     assert outlet.is_broken
 
 
-def test_characters_that_an_encoding_lacks_become_question_marks() -> None:
+def test_unencodable_characters_become_question_marks() -> None:
     raw = io.BytesIO()
     outlet = SafeStream(io.TextIOWrapper(raw, encoding="ascii"))
     outlet.line("Baláž")

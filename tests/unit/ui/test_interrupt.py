@@ -13,7 +13,7 @@ def press() -> None:
 
 
 @pytest.mark.parametrize(("pause_s", "is_abort"), [(0.0, True), (ABORT_WITHIN_S, True), (ABORT_WITHIN_S + 0.1, False)])
-def test_a_second_press_within_two_seconds_aborts(pause_s: float, is_abort: bool) -> None:
+def test_second_ctrl_c_within_two_seconds_aborts(pause_s: float, is_abort: bool) -> None:
     clock = ManualClock()
     interrupts = Interrupts(clock=clock)
     assert not interrupts.is_abort()
@@ -21,11 +21,11 @@ def test_a_second_press_within_two_seconds_aborts(pause_s: float, is_abort: bool
     assert interrupts.is_abort() is is_abort
 
 
-async def test_a_turn_that_nobody_interrupts_returns_its_value() -> None:
+async def test_uninterrupted_turn_returns_its_value() -> None:
     assert await run_interruptible(asyncio.sleep(0, "done")) == "done"
 
 
-async def test_an_error_of_the_turn_passes_through() -> None:
+async def test_error_of_the_turn_is_raised() -> None:
     async def turn() -> None:
         raise ValueError("x")
 
@@ -33,7 +33,7 @@ async def test_an_error_of_the_turn_passes_through() -> None:
         await run_interruptible(turn())
 
 
-async def test_the_first_press_lets_the_turn_wind_up() -> None:
+async def test_first_ctrl_c_waits_for_the_turn_to_end() -> None:
     stored: list[str] = []
 
     async def turn() -> None:
@@ -49,7 +49,7 @@ async def test_the_first_press_lets_the_turn_wind_up() -> None:
     assert stored == ["page 1"]
 
 
-async def test_a_turn_that_ends_well_in_spite_of_a_press_keeps_its_result() -> None:
+async def test_turn_that_completes_despite_ctrl_c_returns_its_result() -> None:
     async def turn() -> str:
         press()
         try:
@@ -61,7 +61,7 @@ async def test_a_turn_that_ends_well_in_spite_of_a_press_keeps_its_result() -> N
     assert await run_interruptible(turn()) == "partial"
 
 
-async def test_the_second_press_does_not_wait_for_a_turn_that_will_not_end() -> None:
+async def test_second_ctrl_c_does_not_wait_for_the_turn() -> None:
     release = asyncio.Event()
     ended = asyncio.Event()
 
@@ -85,7 +85,7 @@ async def test_the_second_press_does_not_wait_for_a_turn_that_will_not_end() -> 
     await ended.wait()
 
 
-async def test_cancelling_from_outside_takes_the_turn_along() -> None:
+async def test_outside_cancellation_cancels_the_turn() -> None:
     began, ended = asyncio.Event(), asyncio.Event()
 
     async def turn() -> None:
@@ -103,6 +103,6 @@ async def test_cancelling_from_outside_takes_the_turn_along() -> None:
     assert ended.is_set()
 
 
-async def test_afterwards_ctrl_c_means_what_it_meant_before() -> None:
+async def test_signal_handler_is_restored() -> None:
     await run_interruptible(asyncio.sleep(0))
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -1,4 +1,4 @@
-"""Keys that stand in an entry itself are known as secrets, and ordinary words beside them are not."""
+"""Secrets written literally into source entries are detected; ordinary values are not."""
 
 from pathlib import Path
 
@@ -26,29 +26,29 @@ from runax_cli.settings.mcp_servers import mcp_servers, secret_variables
         ((), []),
     ],
 )
-def test_values_of_options_named_like_keys_are_secrets(command: tuple[str, ...], secrets: list[str]) -> None:
+def test_values_of_credential_options_are_secrets(command: tuple[str, ...], secrets: list[str]) -> None:
     assert literal_secrets(McpSourceSettings(kind="mcp", command=command)) == secrets
 
 
-def test_passwords_and_keys_in_addresses_are_secrets() -> None:
+def test_passwords_and_keys_in_urls_are_secrets() -> None:
     part = OpenApiSourceSettings(
         kind="openapi", base_url="http://u:pw-1234@h.x", document="http://h.x/doc?api_key=Abc123&page=abcdef7"
     )
     assert [secret for secret in literal_secrets(part) if secret] == ["pw-1234", "Abc123"]
 
 
-def test_variables_in_commands_and_addresses_are_secrets_by_their_names() -> None:
+def test_variables_in_commands_are_secrets_by_name() -> None:
     command = ("server", "--key", "${MY_API_KEY}", "${WORK_FOLDER}")
     part = McpSourceSettings(kind="mcp", command=command)
     assert secret_variables(part) == {"MY_API_KEY"}
 
 
-def test_a_misplaced_key_is_not_repeated(tmp_path: Path) -> None:
-    wrong = {"mcpServers": {"a": {"url": "http://h.x", "headers": "Authorization: Bearer told-to-nobody"}}}
+def test_misplaced_secret_is_not_repeated_in_the_message(tmp_path: Path) -> None:
+    wrong = {"mcpServers": {"a": {"url": "http://h.x", "headers": "Authorization: Bearer hush-hush"}}}
     (part,) = mcp_servers(wrong, path=tmp_path / "mcp.json").values()
     assert part.flaw is not None
     assert "'headers' is '***'" in part.flaw
-    assert "told-to-nobody" not in part.flaw
+    assert "hush-hush" not in part.flaw
     with pytest.raises(ConfigurationError) as caught:
-        structure_of({"sources": {"a": {"kind": "mcp", "headers": "told-to-nobody"}}}, path=tmp_path / "runax.yaml")
-    assert "told-to-nobody" not in str(caught.value)
+        structure_of({"sources": {"a": {"kind": "mcp", "headers": "hush-hush"}}}, path=tmp_path / "runax.yaml")
+    assert "hush-hush" not in str(caught.value)

@@ -37,13 +37,13 @@ snippets = st.lists(
 
 
 @given(snippets.map("".join) | st.text())
-def test_blocks_and_rest_are_the_whole_text(text: str) -> None:
+def test_blocks_and_rest_form_the_whole_text(text: str) -> None:
     split = split_blocks(text)
     assert "".join(split.finished) + split.rest == text
 
 
 @given(st.data())
-def test_a_stream_gives_the_same_text_however_it_is_cut(data: st.DataObject) -> None:
+def test_stream_returns_the_same_text_for_any_split(data: st.DataObject) -> None:
     cuts = sorted(data.draw(st.lists(st.integers(0, len(ANSWER)), max_size=30)))
     borders = [0, *cuts, len(ANSWER)]
     stream, blocks = BlockStream(), []
@@ -53,7 +53,7 @@ def test_a_stream_gives_the_same_text_however_it_is_cut(data: st.DataObject) -> 
     assert "".join(blocks) == ANSWER
 
 
-def test_each_block_comes_once_it_is_finished() -> None:
+def test_each_block_is_returned_when_it_is_finished() -> None:
     stream = BlockStream()
     blocks = [block.strip() for char in ANSWER for block in stream.feed(char)] + [b.strip() for b in stream.end()]
     assert [block.splitlines()[0] for block in blocks] == [
@@ -66,7 +66,7 @@ def test_each_block_comes_once_it_is_finished() -> None:
     ]
 
 
-def test_an_empty_line_in_a_code_block_does_not_end_it() -> None:
+def test_empty_line_does_not_end_a_code_block() -> None:
     stream = BlockStream()
     assert stream.feed("```\na\n\nb\n") == ()
     assert stream.feed("```\n\n") == ()
@@ -82,11 +82,11 @@ def shown(text: str) -> str:
 @pytest.mark.parametrize(
     "text", ["see <router> now", "<script>x</script>", "cited [tickets_1#17]", "a [/x] b", "a < b > c"]
 )
-def test_nothing_of_an_answer_is_lost_as_markup(text: str) -> None:
+def test_text_that_looks_like_markup_is_kept(text: str) -> None:
     assert text in shown(text)
 
 
-def test_a_link_shows_where_it_leads() -> None:
+def test_link_shows_its_url() -> None:
     text = shown("[your bank](http://evil.example)")
     assert "http://evil.example" in text
     assert "\x1b]8" not in text

@@ -33,18 +33,18 @@ def used(agent: int, reducer: int) -> UsageReport:
     )
 
 
-def test_the_table_is_the_documented_one() -> None:
+def test_command_names() -> None:
     assert list(COMMANDS) == ["/help", "/tools", "/model", "/usage", "/why", "/trace", "/retry", "/json", "/quit"]
 
 
-def test_help_is_made_from_the_table() -> None:
+def test_help_lists_every_command() -> None:
     text = respond("/help", SlashState(Talk())).text
     assert [line.split()[0] for line in text.splitlines()[:-1]] == list(COMMANDS)
     assert all(command.help in text for command in COMMANDS.values())
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_no_command_fails_before_the_first_question(name: str) -> None:
+def test_commands_work_before_the_first_question(name: str) -> None:
     response = respond(name, SlashState(Talk()))
     assert response.text or response.after is NextAction.QUIT
 
@@ -52,19 +52,19 @@ def test_no_command_fails_before_the_first_question(name: str) -> None:
 def test_tools_are_listed_and_filtered() -> None:
     assert respond("/tools", SlashState(Talk())).text.splitlines()[0] == "get_tickets [read] get_tickets reads things"
     assert respond("/tools CUST", SlashState(Talk())).text.startswith("get_customers")
-    assert respond("/tools xyz", SlashState(Talk())).text == "No tool has 'xyz' in its name."
+    assert respond("/tools xyz", SlashState(Talk())).text == "No tool name contains 'xyz'."
 
 
 def test_models_are_named_by_role() -> None:
     assert respond("/model", SlashState(Talk())).text == "agent: gpt\nreducer: mini"
 
 
-def test_usage_sums_all_turns_and_admits_unknown_prices(result_of) -> None:
+def test_usage_sums_all_turns_and_mentions_unknown_prices(result_of) -> None:
     results = (result_of(usage=used(10, 20), cost_usd=0.5), result_of(usage=used(1, 2), cost_usd=None))
     assert respond("/usage", SlashState(Talk(), results)).text.splitlines() == [
         "agent: 2 requests, 11 tokens in, 0 out",
         "reducer: 4 requests, 22 tokens in, 0 out",
-        "cost: $0.5 and what has no known price · 2 turns",
+        "cost: $0.5 plus requests without a known price · 2 turns",
     ]
     assert "cost: unknown" in respond("/usage", SlashState(Talk(), results[1:])).text
 
@@ -74,7 +74,7 @@ def test_trace_names_the_file(result_of) -> None:
     assert "no trace" in respond("/trace", SlashState(Talk(), (result_of(),))).text
 
 
-def test_why_lists_what_stands_behind_each_statement(result_of) -> None:
+def test_why_lists_the_evidence_of_each_statement(result_of) -> None:
     asked = SqlResult(id="q1", sql="SELECT n\nFROM t", columns=("city", "n"), rows=(("Praha", 12), (None, 3)), n_rows=9)
     evidence = (
         Evidence(statement="He paid", kind="record", records=(RecordRef(dataset="p_1", row=3, id="77"),), quote="paid"),
@@ -96,7 +96,7 @@ def test_why_lists_what_stands_behind_each_statement(result_of) -> None:
         "        | 3",
         "       … 7 more rows",
         "  3. It was 47 (inference, NOT VERIFIED)",
-        "     why not: 47 stands in no evidence",
+        "     reason: 47 stands in no evidence",
     ]
     assert "Praha has 12" in respond("/why 2", SlashState(Talk(), (result_of(evidence=evidence),))).text
 
@@ -112,8 +112,8 @@ def test_json_is_data_for_stdout(result_of) -> None:
     assert json.loads(response.text)["run_id"] == "7f3a"
 
 
-def test_an_unknown_command_names_the_nearest() -> None:
-    assert respond("/tool", SlashState(Talk())).text == "There is no command '/tool'. Did you mean /tools?"
+def test_unknown_command_suggests_the_nearest() -> None:
+    assert respond("/tool", SlashState(Talk())).text == "Unknown command '/tool'. Did you mean /tools?"
     assert re.search("/help", respond("/zzz", SlashState(Talk())).text)
 
 
@@ -121,5 +121,5 @@ def test_an_unknown_command_names_the_nearest() -> None:
     ("text", "expected"),
     [("/help", True), ("  /TOOLS x", True), ("what is /x", False), ("/a/b is what?", False), ("", False)],
 )
-def test_a_path_is_no_command(text: str, expected: bool) -> None:
+def test_path_is_not_a_command(text: str, expected: bool) -> None:
     assert is_slash(text) is expected

@@ -26,7 +26,7 @@ def show(world):
     return build
 
 
-def test_a_pipe_gets_the_answer_alone_and_the_rest_goes_to_stderr(show, world, event_of, result_of) -> None:
+def test_pipe_gets_only_the_answer(show, world, event_of, result_of) -> None:
     view = show()
     view.emit(event_of(STARTED))
     view.emit(event_of(ev.AnswerDelta(text="# Tw")))
@@ -36,7 +36,7 @@ def test_a_pipe_gets_the_answer_alone_and_the_rest_goes_to_stderr(show, world, e
     assert "\x1b" not in world.err.getvalue()
 
 
-def test_a_pipe_is_never_wrapped(show, world, result_of, event_of) -> None:
+def test_piped_answer_is_not_wrapped(show, world, result_of, event_of) -> None:
     view = show(width=20, color=ColorChoice.ALWAYS)
     view.emit(event_of(ev.Warned(code="x", text="word " * 60)))
     view.print_result(result_of(answer="word " * 60))
@@ -44,7 +44,7 @@ def test_a_pipe_is_never_wrapped(show, world, result_of, event_of) -> None:
     assert world.err.getvalue().splitlines()[0].count("word") == 60
 
 
-def test_colour_may_be_forced_on_the_log_but_never_on_a_piped_answer(show, world, event_of, result_of) -> None:
+def test_color_can_be_forced_on_the_log_but_not_on_a_piped_answer(show, world, event_of, result_of) -> None:
     view = show(color=ColorChoice.ALWAYS)
     view.emit(event_of(ev.TokensChanged(before=2, after=1)))
     view.print_result(result_of(answer="**Two.**"))
@@ -53,7 +53,7 @@ def test_colour_may_be_forced_on_the_log_but_never_on_a_piped_answer(show, world
 
 
 @pytest.mark.parametrize("is_terminal", [True, False])
-def test_an_answer_cannot_steer_the_terminal(show, world, result_of, is_terminal) -> None:
+def test_answer_cannot_control_the_terminal(show, world, result_of, is_terminal) -> None:
     show(is_stdout_terminal=is_terminal, color=ColorChoice.NEVER).print_result(result_of(answer=NASTY))
     assert world.out.getvalue().splitlines()[0] == "red turned [/x]"
     assert "\x1b" not in world.out.getvalue()
@@ -68,7 +68,7 @@ def stream(view: View, event_of, text: str, *, size: int = 5) -> None:
 ANSWER = "# Two\n\nThere are **two** of them.\n\n- one\n- two\n\nThat is all."
 
 
-def test_a_terminal_gets_each_block_once_as_it_is_finished(show, world, event_of, result_of) -> None:
+def test_terminal_gets_each_block_when_it_is_finished(show, world, event_of, result_of) -> None:
     view = show(is_stdout_terminal=True, color=ColorChoice.NEVER)
     stream(view, event_of, ANSWER)
     early = world.out.getvalue()
@@ -81,7 +81,7 @@ def test_a_terminal_gets_each_block_once_as_it_is_finished(show, world, event_of
     assert text.splitlines()[-1] == certificate(None)
 
 
-def test_what_was_said_on_the_way_to_a_call_is_not_the_answer(show, world, event_of, result_of) -> None:
+def test_text_before_a_tool_call_is_not_the_answer(show, world, event_of, result_of) -> None:
     view = show(is_stdout_terminal=True)
     stream(view, event_of, "Let me look.")
     view.emit(event_of(ev.ModelRequested(model="m", tokens_in=1, n_messages=1, n_tools=0, preview=""), role="agent"))
@@ -91,7 +91,7 @@ def test_what_was_said_on_the_way_to_a_call_is_not_the_answer(show, world, event
     assert "Let me look" not in world.out.getvalue()
 
 
-def test_a_reducer_at_work_does_not_interrupt_the_answer(show, world, event_of, result_of) -> None:
+def test_reducer_events_do_not_interrupt_the_answer(show, world, event_of, result_of) -> None:
     view = show(is_stdout_terminal=True)
     stream(view, event_of, "One.\n\nTw")
     view.emit(event_of(ev.ModelRequested(model="m", tokens_in=1, n_messages=1, n_tools=0, preview=""), role="reducer"))
@@ -101,14 +101,14 @@ def test_a_reducer_at_work_does_not_interrupt_the_answer(show, world, event_of, 
     assert world.out.getvalue().count("One.") == 1
 
 
-def test_an_answer_that_differs_from_the_stream_is_printed_whole(show, world, event_of, result_of) -> None:
+def test_answer_that_differs_from_the_stream_is_printed_again(show, world, event_of, result_of) -> None:
     view = show(is_stdout_terminal=True)
     stream(view, event_of, "Perhaps three.\n\nOr four.\n\n")
     view.print_result(result_of(answer="Two."))
     assert "Two." in world.out.getvalue()
 
 
-def test_what_is_added_after_the_stream_is_printed_behind_it(show, world, event_of, result_of) -> None:
+def test_text_added_after_the_stream_is_appended(show, world, event_of, result_of) -> None:
     view = show(is_stdout_terminal=True)
     stream(view, event_of, ANSWER)
     view.print_result(result_of(answer=ANSWER + "\n\nPartial: a budget stopped the run."))
@@ -116,7 +116,7 @@ def test_what_is_added_after_the_stream_is_printed_behind_it(show, world, event_
     assert "Partial: a budget stopped the run." in world.out.getvalue()
 
 
-def test_the_second_question_starts_afresh(show, world, event_of, result_of) -> None:
+def test_second_question_starts_with_an_empty_stream(show, world, event_of, result_of) -> None:
     view = show(is_stdout_terminal=True)
     for _ in range(2):
         stream(view, event_of, ANSWER)
@@ -136,13 +136,13 @@ WRONG = Evidence(statement="He paid", kind="record", verified=False)
 COUNTED = Evidence(statement="261 in all", kind="sql", sql="SELECT count(*)\nFROM t", exact=True, verified=True)
 
 
-def test_under_the_answer_stand_footnotes_and_what_has_no_proof(show, world, result_of) -> None:
+def test_footnotes_and_unverified_statements_follow_the_answer(show, world, result_of) -> None:
     show().print_result(result_of(evidence=(PROVEN, GUESSED, WRONG, COUNTED)))
     assert world.err.getvalue().splitlines() == [
         "[tickets_1#17] id 9001",
-        "Without proof:",
+        "Unverified:",
         "  - He is angry (inference)",
-        "  - He paid (not confirmed by what it cites)",
+        "  - He paid (not supported by its citations)",
         certificate(None),
     ]
 
@@ -160,13 +160,13 @@ def test_evidence_lists_records_quote_and_sql(show, world, result_of) -> None:
     ]
 
 
-def test_many_footnotes_are_counted_and_not_listed(show, world, result_of) -> None:
+def test_number_of_footnotes_is_limited(show, world, result_of) -> None:
     records = tuple(RecordRef(dataset="t_1", row=row, id=str(row)) for row in range(1, 101))
     show().print_result(result_of(evidence=(PROVEN.model_copy(update={"records": records}),)))
-    assert world.err.getvalue().splitlines()[20] == "+80 more records (all of them: -o json)"
+    assert world.err.getvalue().splitlines()[20] == "+80 more records (use -o json for all)"
 
 
-def test_an_incomplete_answer_says_why(show, world, result_of, incomplete: Coverage) -> None:
+def test_incomplete_answer_lists_the_reasons(show, world, result_of, incomplete: Coverage) -> None:
     show(quiet=True).print_result(result_of(status=RunStatus.INCOMPLETE, coverage=incomplete))
     assert world.err.getvalue().splitlines() == [
         "INCOMPLETE",
@@ -175,12 +175,12 @@ def test_an_incomplete_answer_says_why(show, world, result_of, incomplete: Cover
     ]
 
 
-def test_a_partial_answer_is_marked(show, world, result_of) -> None:
+def test_partial_answer_is_marked(show, world, result_of) -> None:
     show().print_result(result_of(status=RunStatus.LIMIT))
     assert "PARTIAL: a budget stopped the run" in world.err.getvalue()
 
 
-def test_quiet_leaves_the_answer_and_trouble(show, world, event_of, result_of) -> None:
+def test_quiet_shows_the_answer_and_failures(show, world, event_of, result_of) -> None:
     view = show(quiet=True)
     view.emit(event_of(STARTED))
     view.emit(event_of(ev.PageFailed(index=1, of=1, position="", why="503")))
@@ -189,7 +189,7 @@ def test_quiet_leaves_the_answer_and_trouble(show, world, event_of, result_of) -
     assert world.err.getvalue() == "[agent] [PAGE 1/1] FAILED why=503\n"
 
 
-def test_a_failure_prints_no_answer_and_its_error_on_stderr(show, world, result_of) -> None:
+def test_failure_prints_only_the_error_on_stderr(show, world, result_of) -> None:
     error = ErrorReport(type="ModelRefused", message="the key is refused\nnext line")
     show().print_result(result_of(status=RunStatus.FAILED, exit_code=5, answer="", error=error))
     assert world.out.getvalue() == ""
@@ -225,13 +225,13 @@ def test_jsonl_has_every_event_and_one_run_finished_at_the_end(show, world, even
     assert lines(world)[-1]["result"] == result.model_dump(mode="json")
 
 
-def test_jsonl_ends_with_run_finished_even_where_the_run_could_not_begin(show, world, result_of) -> None:
+def test_jsonl_ends_with_run_finished_if_the_run_could_not_start(show, world, result_of) -> None:
     show("jsonl").print_result(result_of(status=RunStatus.FAILED))
     assert [(line["seq"], line["type"], line["run_id"]) for line in lines(world)] == [(1, "run.finished", "7f3a")]
 
 
 @pytest.mark.parametrize("value", ["\ud800", "\x9b2J", float("nan"), float("inf"), 10**40, {"a": (1,)}, "Baláž \u2028"])
-def test_any_argument_becomes_one_line_of_valid_json(show, world, event_of, value) -> None:
+def test_any_value_becomes_one_line_of_valid_json(show, world, event_of, value) -> None:
     show("jsonl").emit(event_of(ev.ToolSelected(tool="t", arguments={"x": value})))
     text = world.out.getvalue()
     assert text.count("\n") == 1
@@ -240,7 +240,7 @@ def test_any_argument_becomes_one_line_of_valid_json(show, world, event_of, valu
     json.loads(text, parse_constant=pytest.fail)
 
 
-def test_on_one_terminal_json_lines_and_live_view_do_not_mix(show, world, event_of) -> None:
+def test_json_lines_on_the_terminal_disable_the_live_view(show, world, event_of) -> None:
     view = show("jsonl", is_stdout_terminal=True, is_stderr_terminal=True, color=ColorChoice.NEVER)
     view.emit(event_of(STARTED))
     view.close()

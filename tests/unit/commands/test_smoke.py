@@ -1,4 +1,4 @@
-"""When an answer counts as right, wrong or unjudged."""
+"""Judging answers: passed, failed or inconclusive."""
 
 from xml.etree import ElementTree as ET
 
@@ -64,7 +64,7 @@ def result(**changes: object) -> RunResult:
     return RunResult.model_validate(right | changes)
 
 
-def test_a_right_answer_passes() -> None:
+def test_correct_answer_passes() -> None:
     verdict = judge(QUESTION, result())
     assert (verdict.outcome, verdict.reasons) == (QuestionOutcome.PASSED, ())
 
@@ -72,30 +72,30 @@ def test_a_right_answer_passes() -> None:
 @pytest.mark.parametrize(
     ("changes", "named"),
     [
-        ({"answer": "I do not know"}, "lacks 'STORK-1'"),
-        ({"answer": "STORK-1 is my guess"}, "has 'guess'"),
+        ({"answer": "I do not know"}, "does not contain 'STORK-1'"),
+        ({"answer": "STORK-1 is my guess"}, "contains 'guess'"),
         ({"calls": ()}, "'list_tickets' was not called"),
-        ({"calls": (CALL.model_copy(update={"records_read": 2}),)}, "records_read is 2 and not 3"),
+        ({"calls": (CALL.model_copy(update={"records_read": 2}),)}, "records_read is 2, expected 3"),
         ({"calls": (CALL.model_copy(update={"records_total": None}),)}, "records_total is None"),
         ({"calls": (CALL.model_copy(update={"strategy": "table"}),)}, "strategy is table"),
-        ({"evidence": ()}, "0 records are cited"),
-        ({"evidence": (PROOF.model_copy(update={"verified": False}),)}, "1 citations failed"),
+        ({"evidence": ()}, "0 records cited"),
+        ({"evidence": (PROOF.model_copy(update={"verified": False}),)}, "1 citation failed"),
         ({"coverage": Coverage(is_complete=False)}, "is_complete is False"),
     ],
 )
-def test_each_difference_fails_with_its_reason(changes: dict[str, object], named: str) -> None:
+def test_each_difference_fails_with_a_reason(changes: dict[str, object], named: str) -> None:
     verdict = judge(QUESTION, result(**changes))
     assert verdict.outcome is QuestionOutcome.FAILED
     assert any(named in reason for reason in verdict.reasons)
 
 
-def test_the_figures_are_those_of_the_last_call_of_the_tool() -> None:
+def test_last_call_of_the_tool_is_compared() -> None:
     first = CALL.model_copy(update={"records_read": 0})
     assert judge(QUESTION, result(calls=(first, CALL))).outcome is QuestionOutcome.PASSED
     assert judge(QUESTION, result(calls=(CALL, first))).outcome is QuestionOutcome.FAILED
 
 
-def test_a_run_that_failed_as_a_whole_proves_nothing() -> None:
+def test_failed_run_is_inconclusive() -> None:
     failed = result(status=RunStatus.FAILED, error=ErrorReport(type="ModelError", message="no reply"))
     assert judge(QUESTION, failed).outcome is QuestionOutcome.INCONCLUSIVE
 
@@ -117,11 +117,11 @@ def verdicts(*outcomes: QuestionOutcome) -> list[QuestionVerdict]:
         ((QuestionOutcome.INCONCLUSIVE, QuestionOutcome.INCONCLUSIVE), ExitCode.SMOKE_INCONCLUSIVE),
     ],
 )
-def test_the_exit_code_of_a_set(outcomes: tuple[QuestionOutcome, ...], code: ExitCode) -> None:
+def test_exit_code_of_several_questions(outcomes: tuple[QuestionOutcome, ...], code: ExitCode) -> None:
     assert exit_code(verdicts(*outcomes)) is code
 
 
-def test_junit_counts_and_can_be_parsed() -> None:
+def test_junit_report() -> None:
     suite = ET.fromstring(junit(verdicts(*QuestionOutcome)))
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("3", "1", "1")
     assert [case.get("name") for case in suite] == ["q", "q", "q"]

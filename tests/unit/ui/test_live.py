@@ -35,7 +35,7 @@ states = st.builds(
 
 
 @given(states, st.integers(10, 200), st.integers(3, 60), st.booleans())
-def test_the_region_never_outgrows_the_terminal(state: RunProgress, width: int, height: int, is_unicode: bool) -> None:
+def test_region_fits_the_terminal(state: RunProgress, width: int, height: int, is_unicode: bool) -> None:
     lines = draw(state, width, now=NOW, height=height, is_unicode=is_unicode)
     assert 1 <= len(lines) < height
     assert all(cell_len(line.text) < width for line in lines)
@@ -44,7 +44,7 @@ def test_the_region_never_outgrows_the_terminal(state: RunProgress, width: int, 
         assert all(line.text.isascii() for line in lines)
 
 
-def test_at_forty_columns_pages_tokens_cost_and_time_are_there() -> None:
+def test_forty_columns_show_pages_tokens_cost_and_time() -> None:
     cells = (PageState.REDUCED,) * 3 + (PageState.FETCHED,) * 2 + (PageState.FAILED,) + (PageState.WAITING,) * 3
     call = CallProgress(tool="get_tickets", cells=cells, items=145, total_items=261, chunks_done=3, chunks_of=9)
     state = RunProgress(started_at=START, stage="reading", tokens_in=12_345, cost_usd=0.004, calls={"a": call})
@@ -66,12 +66,12 @@ def test_without_unicode_the_grid_is_ascii() -> None:
     assert draw(RunProgress(started_at=START, calls={"a": call}), 40, now=NOW, is_unicode=False)[-1].text == ".o#x"
 
 
-def test_nothing_is_drawn_before_and_after_a_run() -> None:
+def test_nothing_is_drawn_without_a_run() -> None:
     assert draw(RunProgress(), 80, now=NOW) == ()
     assert draw(RunProgress(started_at=START, is_finished=True), 80, now=NOW) == ()
 
 
-def test_an_unknown_price_shows() -> None:
+def test_unknown_price_is_marked() -> None:
     state = RunProgress(started_at=START, cost_usd=0.5, is_cost_whole=False)
     assert "$0.5+?" in draw(state, 80, now=NOW)[0].text
 
@@ -86,7 +86,7 @@ def live(world):
 STARTED = ev.RunStarted(question="q", model="m", reducer_model="r", effective_tokens=100, counter="c")
 
 
-def test_pages_are_cells_and_not_lines(live, world, event_of) -> None:
+def test_pages_are_shown_in_the_region_only(live, world, event_of) -> None:
     live.emit(event_of(STARTED))
     live.emit(event_of(ev.PageFetched(index=1, of=2, position="offset=0", limit=1, items=1, retries=0)))
     live.emit(event_of(ev.PageFailed(index=2, of=2, position="offset=1", why="503")))
@@ -94,14 +94,14 @@ def test_pages_are_cells_and_not_lines(live, world, event_of) -> None:
     assert "[PAGE 2/2] FAILED" in world.err.getvalue()
 
 
-def test_with_bodies_pages_are_lines_too(world, event_of) -> None:
+def test_verbose_mode_shows_pages_as_lines(world, event_of) -> None:
     log = LiveLog(world.environment(is_stderr_terminal=True), is_verbose=True)
     log.emit(event_of(ev.PageFetched(index=1, of=2, position="offset=0", limit=1, items=1, retries=0)))
     log.close()
     assert "[PAGE 1/2] offset=0" in world.err.getvalue()
 
 
-def test_the_cursor_is_shown_again_when_the_view_closes(live, world, event_of) -> None:
+def test_closing_restores_the_cursor(live, world, event_of) -> None:
     live.emit(event_of(STARTED))
     assert world.err.getvalue().rfind("\x1b[?25l") > world.err.getvalue().rfind("\x1b[?25h")
     live.close()
@@ -109,14 +109,14 @@ def test_the_cursor_is_shown_again_when_the_view_closes(live, world, event_of) -
     assert world.err.getvalue().rfind("\x1b[?25h") > world.err.getvalue().rfind("\x1b[?25l")
 
 
-def test_markup_in_foreign_text_is_text(live, world, event_of) -> None:
+def test_markup_in_untrusted_text_is_not_interpreted(live, world, event_of) -> None:
     live.emit(event_of(ev.Warned(code="x", text="[/x] [bold red]alert[/]")))
     live.warn("[/y]")
     assert "[/x] [bold red]alert[/]" in world.err.getvalue()
     assert "[/y]" in world.err.getvalue()
 
 
-def test_a_pause_takes_the_region_down_until_the_next_stage(live, world, event_of) -> None:
+def test_pause_erases_the_region_until_the_next_stage(live, world, event_of) -> None:
     live.emit(event_of(STARTED))
     with live.paused():
         assert world.err.getvalue().endswith("\x1b[2K")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from runax_cli.core import event_types as ev
-from runax_cli.core.events import CollectingSink, Emitter, Event, Stamp
+from runax_cli.core.events import CollectingSink, Emitter, Event
 from runax_cli.core.results import Coverage, ForecastCheck, RunResult, RunStatus, TotalIs
 from runax_cli.ui.console import Tone
 from runax_cli.ui.log_lines import PREVIEW_LIMIT, line_of, lines_of, stages, usd
@@ -169,21 +169,21 @@ def test_each_stage_has_its_name_and_fields(event_of, body, line) -> None:
 
 
 @pytest.mark.parametrize("body", BODIES, ids=lambda body: body.__name__)
-def test_every_kind_of_event_has_a_rule(body: type) -> None:
+def test_every_event_type_has_a_stage(body: type) -> None:
     assert stages.dispatch(body) is not stages.dispatch(ev.EventData)
 
 
-def test_a_piece_of_the_answer_is_no_line(event_of) -> None:
+def test_answer_delta_has_no_line(event_of) -> None:
     assert line_of(event_of(ev.AnswerDelta(text="x"))) is None
 
 
-def test_a_body_is_shown_only_when_asked_for(event_of) -> None:
+def test_body_is_shown_only_if_verbose(event_of) -> None:
     event = event_of(ev.StructureSeen(tool="t", text="id: int\nname: str"))
     assert line_of(event) == "[agent] STRUCTURE: t: id: int name: str"
     assert line_of(event, is_verbose=True) == "[agent] STRUCTURE: t: id: int name: str\n    id: int\n    name: str"
 
 
-def test_the_call_is_named_where_bodies_are(event_of) -> None:
+def test_call_id_is_shown_if_verbose(event_of) -> None:
     event = event_of(ev.Resumed(text="x"), call_id="call_2")
     assert line_of(event, is_verbose=True) == "[agent] [RESUME] x · call call_2"
 
@@ -191,7 +191,7 @@ def test_the_call_is_named_where_bodies_are(event_of) -> None:
 @pytest.mark.parametrize(
     ("role", "prefix"), [("reducer", "reducer"), ("labeller", "reducer"), ("agent", "agent"), (None, "agent")]
 )
-def test_the_prefix_says_who_speaks(event_of, role, prefix) -> None:
+def test_prefix_names_the_actor(event_of, role, prefix) -> None:
     event = event_of(ev.ModelRequested(model="m", tokens_in=9, n_messages=2, n_tools=0, preview=""), role=role)
     assert line_of(event) == f"[{prefix}] LLM REQUEST: m messages=2 tools=0 tokens=9"
 
@@ -214,7 +214,7 @@ REPLY = ev.ModelReplied(
         (LINES[-1][0], None, Tone.TOOL_RESULT),
     ],
 )
-def test_each_meaning_has_its_tone(event_of, body, role, tone) -> None:
+def test_tone_of_each_event(event_of, body, role, tone) -> None:
     (line,) = lines_of(event_of(body, role=role))
     assert line.spans[1].tone is tone
 
@@ -231,7 +231,7 @@ def test_each_meaning_has_its_tone(event_of, body, role, tone) -> None:
         (ev.TokensChanged(before=2, after=1), None, "\x1b[31;47m"),
     ],
 )
-def test_the_theme_has_the_colours_that_users_know(event_of, body, role, code) -> None:
+def test_colors_of_the_theme(event_of, body, role, code) -> None:
     out = io.StringIO()
     console = Console(file=out, force_terminal=True, color_system="standard")
     (line,) = lines_of(event_of(body, role=role))
@@ -243,7 +243,7 @@ nasty = st.text(st.one_of(st.characters(), st.sampled_from("\x1b[]\n\r\t\x00\x9b
 
 
 @given(nasty, nasty)
-def test_foreign_text_never_breaks_a_line_nor_steers_the_terminal(text: str, other: str) -> None:
+def test_untrusted_text_stays_on_its_line_without_control_characters(text: str, other: str) -> None:
     stamp = Stamp(run_id="r", session_id="s", span_id="x")
     result = RunResult(run_id="r", session_id="s", status="complete", exit_code=0, question=text, answer=other)
     bodies: list[ev.AnyEvent] = [
@@ -260,7 +260,7 @@ def test_foreign_text_never_breaks_a_line_nor_steers_the_terminal(text: str, oth
         assert not re.search("[\x00-\x1f\x7f-\x9f\u202e]", line)
 
 
-def test_a_long_preview_is_cut(event_of) -> None:
+def test_long_preview_is_truncated(event_of) -> None:
     line = line_of(event_of(ev.ChunkReduced(index=1, of=1, findings=1, tokens=1, preview="x" * 5000)))
     assert line is not None
     assert len(line) < PREVIEW_LIMIT + 80
@@ -270,11 +270,11 @@ def test_a_long_preview_is_cut(event_of) -> None:
 @pytest.mark.parametrize(
     ("amount", "text"), [(0, "$0"), (0.004, "$0.004"), (0.00004, "<$0.0001"), (1.5, "$1.50"), (0.12345, "$0.1235")]
 )
-def test_what_was_spent_is_never_shown_as_nothing(amount: float, text: str) -> None:
+def test_positive_amount_is_never_shown_as_zero(amount: float, text: str) -> None:
     assert usd(amount) == text
 
 
-def test_lines_of_parts_that_run_side_by_side_say_whose_they_are() -> None:
+def test_lines_name_their_sub_question() -> None:
     sink = CollectingSink()
     root = Emitter.for_run(sink, run_id="r", session_id="s")
     root.emit(ev.Warned(code="c", text="t"))
@@ -282,7 +282,7 @@ def test_lines_of_parts_that_run_side_by_side_say_whose_they_are() -> None:
     assert [line_of(event) for event in sink.events] == ["[agent] [WARNING] c: t", "[agent] [WARNING] c: t · part 2"]
 
 
-def test_the_end_of_a_run_tells_how_far_its_forecast_was_off() -> None:
+def test_run_finished_shows_the_forecast_error() -> None:
     result = RunResult(run_id="r", session_id="s", status=RunStatus.COMPLETE, exit_code=0, question="q", answer="a")
     check = ForecastCheck(tokens_forecast=110, tokens_used=100, off_by=0.1)
     sink = CollectingSink()

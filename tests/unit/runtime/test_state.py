@@ -1,4 +1,4 @@
-"""What may be removed from the state folder, and what is in use."""
+"""Pruning of stored sessions, and sessions in use."""
 
 import os
 from pathlib import Path
@@ -21,7 +21,9 @@ SESSIONS = st.lists(
 
 
 @given(SESSIONS, st.integers(0, 5000), st.floats(0, 100))
-def test_what_is_kept_is_young_enough_and_fits(sessions: list[SessionFolder], cap: int, max_age_s: float) -> None:
+def test_kept_sessions_are_within_age_and_size_limits(
+    sessions: list[SessionFolder], cap: int, max_age_s: float
+) -> None:
     removed = list(sessions_to_remove(sessions, max_bytes=cap, max_age_s=max_age_s))
     kept = list(sessions)
     for session in removed:
@@ -31,16 +33,16 @@ def test_what_is_kept_is_young_enough_and_fits(sessions: list[SessionFolder], ca
 
 
 @given(SESSIONS)
-def test_nothing_is_removed_without_need(sessions: list[SessionFolder]) -> None:
+def test_sessions_within_the_limits_are_kept(sessions: list[SessionFolder]) -> None:
     assert sessions_to_remove(sessions, max_bytes=20_000, max_age_s=100) == ()
 
 
-def test_the_oldest_go_first() -> None:
+def test_oldest_sessions_are_removed_first() -> None:
     old, young = SessionFolder(Path("old"), 10, 50.0), SessionFolder(Path("young"), 10, 1.0)
     assert sessions_to_remove([old, young], max_bytes=10, max_age_s=100) == (old,)
 
 
-def test_a_session_in_use_is_not_listed_and_one_that_ended_is(tmp_path: Path) -> None:
+def test_session_in_use_is_not_listed(tmp_path: Path) -> None:
     with session_folder(tmp_path, "a") as folder:
         (folder / "page").write_bytes(b"12345")
         assert stored_sessions(tmp_path) == ()
