@@ -101,4 +101,4 @@ async def test_of_two_parameters_that_are_credentials_none_is_chosen(opened, ser
 async def test_a_credential_for_a_scheme_that_is_not_there_is_told(opened, server, tools):
     source = await opened(described(tools), base_url=server.url, credentials={"X-Key": SECRET})
     (skipped,) = [one for one in (await source.list_tools()).skipped if "X-Key" in one.why]
-    assert "a place is written as 'header X-Key'" in skipped.why
+    assert "write 'header X-Key'" in skipped.why

@@ -116,7 +116,7 @@ async def test_a_damaged_entry_is_ignored_and_written_again(opened, server, tool
         case "flipped":
             path.write_bytes(sound[:-9] + bytes([sound[-9] ^ 1]) + sound[-8:])
         case "no JSON":
-            DiskCache(folder).keep(path.stem, b"[1, 2")
+            DiskCache(folder).put(path.stem, b"[1, 2")
         case bytes():
             path.write_bytes(damage)
     assert await (await opened(document, base_url=server.url, cache_folder=folder)).list_tools() == first
@@ -156,17 +156,17 @@ async def test_a_folder_that_cannot_be_written_is_no_error(opened, server, tools
 def test_the_entries_used_longest_ago_go_where_they_are_too_large_together(tmp_path: Path):
     shelf = DiskCache(tmp_path / "shelf", max_bytes=800)
     for age, key in ((50, "a"), (40, "b"), (30, "c")):
-        assert shelf.keep(key, b"x" * 150)
+        assert shelf.put(key, b"x" * 150)
         os.utime(shelf.folder / f"{key}.kept", (1_000_000 - age, 1_000_000 - age))
-    assert shelf.find("a") == b"x" * 150
-    assert shelf.keep("d", b"y" * 150)
-    assert [shelf.find(key) is not None for key in "abcd"] == [True, False, True, True]
-    assert not shelf.keep("e", b"x" * 1_000)
+    assert shelf.get("a") == b"x" * 150
+    assert shelf.put("d", b"y" * 150)
+    assert [shelf.get(key) is not None for key in "abcd"] == [True, False, True, True]
+    assert not shelf.put("e", b"x" * 1_000)
     assert sum(path.stat().st_size for path in shelf.folder.iterdir()) <= 800
 
 
 def test_an_entry_under_another_key_is_none(tmp_path: Path):
     shelf = DiskCache(tmp_path)
-    shelf.keep("a", b"x")
+    shelf.put("a", b"x")
     (tmp_path / "a.kept").rename(tmp_path / "b.kept")
-    assert shelf.find("b") is None
+    assert shelf.get("b") is None

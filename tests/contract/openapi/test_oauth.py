@@ -164,16 +164,19 @@ async def test_a_server_that_wants_the_credentials_in_the_body_gets_them_there(
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
-        ((400, {"error": "invalid_client", "error_description": SECRET}), "400 'invalid_client'; check the values"),
+        (
+            (400, {"error": "invalid_client", "error_description": SECRET}),
+            "400 'invalid_client'; check the environment variables",
+        ),
         ((401, {"error": "invalid_client"}), "401 'invalid_client'"),
         ((400, {"error": "invalid_scope"}), "400 'invalid_scope'; check 'scope'"),
-        ((400, {"error": "hush"}), "it answered 400$"),
-        ((500, {"error": SECRET}), "it answered 500$"),
-        ((200, {"token": "x"}), "no usable 'access_token'"),
-        ((200, {"access_token": "line\r\nbreak"}), "no usable 'access_token'"),
-        ((200, ["tok-en-1234"]), "no usable 'access_token'"),
-        ((200, b"tok-en-1234"), "no usable 'access_token'"),
-        ((200, {"access_token": "tok-en-1234", "token_type": "mac"}), "another type"),
+        ((400, {"error": "hush"}), "answered 400$"),
+        ((500, {"error": SECRET}), "answered 500$"),
+        ((200, {"token": "x"}), "no valid 'access_token'"),
+        ((200, {"access_token": "line\r\nbreak"}), "no valid 'access_token'"),
+        ((200, ["tok-en-1234"]), "no valid 'access_token'"),
+        ((200, b"tok-en-1234"), "no valid 'access_token'"),
+        ((200, {"access_token": "tok-en-1234", "token_type": "mac"}), "not 'Bearer'"),
     ],
 )
 async def test_a_refusal_names_scheme_url_and_code_and_no_secret(signed, server, other_server, tools, answer, words):
@@ -182,7 +185,7 @@ async def test_a_refusal_names_scheme_url_and_code_and_no_secret(signed, server,
     with pytest.raises(TokenRequestFailed, match=words) as caught:
         await (await signed()).call("l", {})
     text = f"{caught.value} {caught.value.location}"
-    assert f"no token for the scheme 'sso' from '{other_server.url}/token'" in text
+    assert f"cannot get a token for the scheme 'sso' from '{other_server.url}/token'" in text
     assert not [hidden for hidden in (SECRET, BASIC[6:], "tenant", "tok-en", "hush") if hidden in text]
     assert server.received == []
 
@@ -191,7 +194,7 @@ async def test_a_token_server_that_drips_is_given_up_in_time(signed, server, oth
     other_server.routes["/token"] = tools.dripping(0.01)
     source = await signed(timeout_s=0.3)
     async with asyncio.timeout(60):
-        with pytest.raises(TokenRequestFailed, match=r"did not answer within 0\.3 s") as caught:
+        with pytest.raises(TokenRequestFailed, match=r"timed out after 0\.3 s") as caught:
             await source.call("l", {})
     assert caught.value.is_retryable
 
@@ -268,7 +271,7 @@ async def test_a_scheme_that_takes_a_bearer_token_takes_a_fetched_one(signed, se
         ("http://169.254.169.254/token", "is not encrypted"),
         ("https://169.254.169.254/token", "link-local"),
         ("https://metadata.google.internal/token", "link-local"),
-        ("ftp://idp.example/token", "no http URL"),
+        ("ftp://idp.example/token", "must be an https URL"),
     ],
 )
 async def test_the_secret_goes_to_no_server_that_may_not_have_it(signed, server, url, words):
@@ -278,7 +281,7 @@ async def test_the_secret_goes_to_no_server_that_may_not_have_it(signed, server,
 
 
 async def test_a_scheme_without_a_token_url_says_what_to_set(signed, server):
-    with pytest.raises(MissingCredential, match="'sso' gets its tokens; set 'token_url'"):
+    with pytest.raises(MissingCredential, match="no token URL for the scheme 'sso'; set 'token_url'"):
         await (await signed(flows={"authorizationCode": {"tokenUrl": "https://idp.example/token"}})).call("l", {})
 
 

@@ -108,7 +108,7 @@ async def test_a_value_of_several_segments_cannot_lead_elsewhere(sent, server, v
 
 async def test_a_path_whose_variable_is_never_sent_is_left_out(opened, tools):
     source = await opened(tools.described({"/a#v/{id}": get(in_path("id"))}), base_url="http://127.0.0.1:1")
-    assert "behind a '#'" in (await skipped(source))["#/paths/~1a#v~1{id}/get"]
+    assert "after '#'" in (await skipped(source))["#/paths/~1a#v~1{id}/get"]
 
 
 @pytest.mark.parametrize(
@@ -222,7 +222,7 @@ async def test_a_variable_of_a_server_brings_no_second_slash(opened, tools):
 
 async def test_a_document_without_a_host_says_which_path_its_server_has(opened, tools):
     source = await opened(tools.described({"/a": get()}, servers=[{"url": "/api/v1"}]))
-    assert "'/api/v1'" in (await skipped(source))["#/servers"]
+    assert "https://HOST/api/v1" in (await skipped(source))["#/servers"]
 
 
 async def test_a_swagger_form_is_multipart_where_nothing_else_is_consumed(opened, server, tools):
@@ -341,7 +341,7 @@ async def test_a_placeholder_is_no_default(opened, server, tools, default):
     where = {**in_path("id"), "schema": {"type": "string", "default": default}}
     which = {"name": "q", "in": "query", "required": True, "schema": {"type": "string", "default": default}}
     source = await opened(tools.described({"/t/{id}": get(where, which)}), base_url=server.url)
-    with pytest.raises(InvalidRequest, match="q: it is required"):
+    with pytest.raises(InvalidRequest, match="q: missing required argument"):
         await source.call("op", {"id": "4"})
     with pytest.raises(InvalidRequest, match="id: it is required"):
         await source.call("op", {"q": "4"})
