@@ -58,7 +58,7 @@ class Servers:
             return BaseUrl(self._declared[0])
         here = httpx2.URL(self._document_uri)
         own = next((url for stated in self._declared if (url := _at_origin(stated, here)) is not None), None)
-        why = f"the document is not of the origin of its server '{self._declared[0]}'; set BASE_API_URL to the "
+        why = f"the document and its server '{self._declared[0]}' have different origins; set BASE_API_URL to the "
         return BaseUrl(own, "" if own else f"{why}server's URL if you trust it")
 
     def base_of(self, declared: DocumentNode | None) -> BaseUrl:
@@ -75,7 +75,9 @@ class Servers:
                 return BaseUrl(same_origin)
             if Origin.of(url) in origins:
                 return BaseUrl(self._rebase(url))
-        why = f"its server '{urls[0]}' is not of the origin '{self.origin}'; add a source with that base URL to use it"
+        why = (
+            f"the server '{urls[0]}' has another origin than '{self.origin}'; add a source with that base URL to use it"
+        )
         return BaseUrl(None, why)
 
     def _rebase(self, url: httpx2.URL) -> httpx2.URL:

@@ -165,7 +165,8 @@ class OperationReader:
     def _parameters(self, entry: OperationEntry, found: list[DocumentNode]) -> tuple[OperationParameter, ...]:
         template = entry.template
         if template.fragment_variables:
-            why = f"the path variable '{template.fragment_variables[0]}' is after '#', in the fragment, which is never sent"
+            name = template.fragment_variables[0]
+            why = f"the path variable '{name}' is after '#', in the fragment, which is never sent"
             raise UnusableOperation(self._document.display_path(entry.operation), why)
         read: dict[tuple[ParameterLocation, str], OperationParameter] = {}
         for node in found:
