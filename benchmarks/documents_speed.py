@@ -1,9 +1,9 @@
-"""How fast the largest real documents become tools, beside Python's `json.loads` of the same files, in one run.
+"""Measures how fast the largest real documents become tools, relative to Python's `json.loads` of the same files.
 
-`python -m benchmarks.documents_speed [FOLDER]` reads GitHub's, Kubernetes' and Elasticsearch's documents from FOLDER
-(`../shared/specs`). Each may take four times as long as `json.loads` of it and a millisecond an operation; from the
-cache of tools half of that. The three are measured in turn, so that the machine's mood is shared, and the least of all
-rounds counts: anything more is somebody else's work. Leaves with 10 where a document takes longer than it may.
+`python -m benchmarks.documents_speed [FOLDER]` reads the documents of GitHub, Kubernetes and Elasticsearch from FOLDER
+(`../shared/specs`). The limit is four times `json.loads` plus a millisecond per operation, and half of that with cached
+tools. The measurements alternate, and the minimum of all rounds counts, to reduce the influence of other processes.
+Exits with 10 if a document exceeds its limit.
 """
 
 import argparse
@@ -32,7 +32,7 @@ _HEAD = ("document", "operations", "json.loads", "allowed", "built", "ratio", "a
 
 @dataclass(slots=True)
 class Timed:
-    """One document: seconds of each round."""
+    """One document, with the seconds of each round."""
 
     path: Path
     operations: int
@@ -47,7 +47,7 @@ class Timed:
 
     @property
     def ratios(self) -> tuple[float, float]:
-        """What building takes of what it may, and what reading from the cache does."""
+        """Time of building and of loading from the cache, relative to their limits."""
         return min(self.built) / self.allowed, min(self.cached) / (self.allowed * CACHED_SHARE)
 
     @property
@@ -65,7 +65,7 @@ class Timed:
 
 
 def table(rows: list[Timed]) -> Iterator[str]:
-    """The figures in columns."""
+    """Format the rows as a table."""
     lines = [_HEAD, *(row.cells for row in rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for first, *rest in lines:
@@ -73,7 +73,7 @@ def table(rows: list[Timed]) -> Iterator[str]:
 
 
 async def seconds_to_tools(path: Path, cache: Path | None = None) -> float:
-    """Seconds from a file to the list of its tools."""
+    """Return the seconds from a file to the list of its tools."""
     began = time.perf_counter()
     source = await OpenApiSource.open(OpenApiSettings(name="api", document=str(path), cache_folder=cache))
     await source.list_tools()
@@ -83,7 +83,7 @@ async def seconds_to_tools(path: Path, cache: Path | None = None) -> float:
 
 
 async def measure(one: Timed, cache: Path) -> None:
-    """One round of one document."""
+    """Measure one round of one document."""
     data = one.path.read_bytes()
     began = time.perf_counter()
     value = json.loads(data)
@@ -93,8 +93,8 @@ async def measure(one: Timed, cache: Path) -> None:
     one.cached.append(await seconds_to_tools(one.path, cache))
 
 
-async def all_of_them(folder: Path, rounds: int) -> list[Timed]:
-    """Every document, after each has been kept once."""
+async def measure_all(folder: Path, rounds: int) -> list[Timed]:
+    """Measure every document, after caching its tools once."""
     paths = [folder / file for file in FILES]
     rows = [
         Timed(path, operations(OpenApiDocument(path.as_uri(), parse_document(path.read_bytes())))) for path in paths
@@ -109,16 +109,16 @@ async def all_of_them(folder: Path, rounds: int) -> list[Timed]:
 
 
 def main() -> int:
-    """Measure, print, judge."""
+    """Measure, print the table, and return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", nargs="?", type=Path, default=SPECS)
     parser.add_argument("--rounds", type=int, default=_ROUNDS)
     given = parser.parse_args()
     missing = [file for file in FILES if not (given.folder / file).exists()]
     if missing:
-        print(f"skipped: '{given.folder}' has no {', '.join(missing)}; name the folder that has them")
+        print(f"skipped: '{given.folder}' has no {', '.join(missing)}; pass the folder that has them")
         return 0
-    rows = asyncio.run(all_of_them(given.folder.resolve(), given.rounds))
+    rows = asyncio.run(measure_all(given.folder.resolve(), given.rounds))
     print("\n".join(table(rows)))
     return MISSED if any(ratio > 1 for row in rows for ratio in row.ratios) else 0
 

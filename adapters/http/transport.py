@@ -255,7 +255,7 @@ class HttpTransport:
             raise ConnectionFailed(text, source=self._source, location=location) from None
 
     def _describe(self, error: Exception) -> str:
-        """Return the masked message of an error of the library, which is not chained: it holds the request's secrets."""
+        """Return the masked message of a library error. It is not chained, since it holds the request's secrets."""
         return self._mask.text(str(error) or type(error).__name__)
 
     async def _send_and_follow(self, request: HttpRequest, exchange: "_Exchange") -> tuple[httpx2.Response, bytes]:

@@ -1,4 +1,4 @@
-"""OpenAPI documents: read lazily, one operation at a time, and turned into tools and requests.
+"""OpenAPI services as sources: documents, operations, schemas, tools, requests and auth.
 
-Each module knows one step: text, document, operation, schema, tool, request. None of them sends anything.
+Documents are read lazily, one operation at a time. Only `adapter` and `auth.oauth` send requests.
 """

@@ -1,16 +1,14 @@
-"""A service behind an OpenAPI document as a source of tools.
+"""OpenAPI services as sources of tools: from document to tools, and from call to response.
 
-Knows the way from a document to tools and from a call to a response: build, check, send, check. Knows no step of it
-in detail. What does not fit the document is reported once a tool and used all the same; what leads to another
-origin is never followed.
+Requests and responses are validated against the document; a response that does not match causes one warning per tool
+and is used anyway. Links to another origin are never followed.
 """
 
 import asyncio
 import contextlib
 import difflib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TypeVar
 
 import httpx2
 
@@ -29,8 +27,8 @@ from adapters.http.secret_mask import SecretMask
 from adapters.http.transport import HttpLimits, HttpRequest, HttpTransport, new_client
 from adapters.http.url_safety import Origin, differs_only_in_scheme, resolve_url
 from adapters.openapi.auth.schemes import Credential
-from adapters.openapi.document.document import DocumentNotLoaded, OpenApiDocument
-from adapters.openapi.document.loader import MAX_DOCUMENT_BYTES, DocumentFetcher
+from adapters.openapi.document.document import OpenApiDocument
+from adapters.openapi.document.loader import MAX_DOCUMENT_BYTES, DocumentFetcher, LazyDocument
 from adapters.openapi.document.servers import parse_base_url
 from adapters.openapi.request.authorization import RequestAuthorizer
 from adapters.openapi.request.builder import (
@@ -43,10 +41,9 @@ from adapters.openapi.request.builder import (
 )
 from adapters.openapi.request.validation import CallValidator, ValidationNote
 from adapters.openapi.settings import ANY_SCHEME, OpenApiSettings, ToolOverride
-from adapters.openapi.tools import cache as kept
 from adapters.openapi.tools.arguments import NotAnObject, set_arguments
 from adapters.openapi.tools.builder import OpenApiToolBuilder
-from adapters.openapi.tools.cache import DiskCache
+from adapters.openapi.tools.cache import CachedTools, DiskCache, cache_key, load_tools, store_tools
 from adapters.openapi.tools.response_shape import declares_html
 from adapters.openapi.tools.tool import OpenApiTool
 from adapters.pagination import as_written
@@ -56,10 +53,9 @@ __all__ = ["OpenApiSettings", "OpenApiSource", "ToolOverride"]
 
 _DOCUMENT_TIMEOUT_S = 60.0
 _SAFE_METHODS = frozenset({"GET", "HEAD"})
-_UNAUTHORIZED_STATUSES = frozenset({401, 403})
+_UNAUTHORIZED, _FORBIDDEN = 401, 403
 _IDEMPOTENCY_HEADERS = frozenset({"idempotency-key", "x-idempotency-key"})
-"""Headers by which a server knows a write again, so that sending it twice does it once."""
-_T = TypeVar("_T")
+"""Headers that make repeating a write safe."""
 
 
 class OpenApiSource:
@@ -69,16 +65,15 @@ class OpenApiSource:
         self,
         settings: OpenApiSettings,
         builder: OpenApiToolBuilder,
+        document: LazyDocument,
         *,
-        fetcher: DocumentFetcher,
-        document: OpenApiDocument,
         client: httpx2.AsyncClient,
         owns_client: bool,
         clock: Clock,
     ) -> None:
-        self._settings, self._builder, self._fetcher, self._document = settings, builder, fetcher, document
+        self._settings, self._builder, self._document = settings, builder, document
         self._client, self._owns_client = client, owns_client
-        self._validator = CallValidator(document, builder.reader)
+        self._validator = CallValidator(document.value, builder.reader)
         self._lock = asyncio.Lock()
         self._tools: ToolList | None = None
         self._cache = None if settings.cache_folder is None else DiskCache(settings.cache_folder)
@@ -100,62 +95,57 @@ class OpenApiSource:
         clock: Clock | None = None,
         observer: OnEvent = ignore_events,
     ) -> "OpenApiSource":
-        """Read the document. Raises DocumentError where it is none at all; a flaw inside costs only its operation."""
+        """Load the document. Raises DocumentError if it is unusable; invalid parts only skip their operations."""
         clock, http = clock or SystemClock(), client or new_client((settings.base_url, settings.document))
         try:
             fetcher = _new_fetcher(settings, http, clock, observer)
-            document = await fetcher.open(settings.document)
-            _require_known_version(document, settings)
-            builder = await _run_loading_files(fetcher, document, lambda: OpenApiToolBuilder(document, settings))
+            document = LazyDocument(fetcher, await fetcher.open(settings.document))
+            _require_known_version(document.value, settings)
+            builder = await document.run(lambda: OpenApiToolBuilder(document.value, settings))
         except BaseException:
             if client is None:
                 await http.aclose()
             raise
-        return cls(
-            settings, builder, fetcher=fetcher, document=document, client=http, owns_client=client is None, clock=clock
-        )
+        return cls(settings, builder, document, client=http, owns_client=client is None, clock=clock)
 
     @property
     def name(self) -> str:
-        """The name under which the settings know it."""
+        """The name of the source in the settings."""
         return self._settings.name
 
     async def list_tools(self) -> ToolList:
-        """All usable tools, and what was left out with its JSON pointer. Raises DocumentError, ConnectionFailed."""
+        """List all usable tools, and skipped parts with their JSON pointers. Raises DocumentError, ConnectionFailed."""
         async with self._lock:
             if self._tools is None:
                 self._tools = await self._load_cached_tools() or await self._build_tools()
         return self._tools
 
     async def _build_tools(self) -> ToolList:
-        await _run_loading_files(self._fetcher, self._document, self._builder.build)
+        await self._document.run(self._builder.build)
         tools = sorted(self._builder.tools.values(), key=lambda tool: tool.spec.name)
         listed = ToolList(tuple(tool.spec for tool in tools), tuple(dict.fromkeys(self._builder.skipped)))
         if self._cache is not None:
-            found = kept.CachedTools(self._other_files(), listed)
-            await asyncio.to_thread(kept.store_tools, self._cache, self._cache_key(), found, mask=self._mask)
+            entry = CachedTools(self._document.other_digests, listed)
+            await asyncio.to_thread(store_tools, self._cache, self._cache_key(), entry, mask=self._mask)
         return listed
 
     async def _load_cached_tools(self) -> ToolList | None:
-        """What an earlier run built of the same files, if it was kept."""
-        found = (
-            None if self._cache is None else await asyncio.to_thread(kept.load_tools, self._cache, self._cache_key())
-        )
-        if found is None:
+        """Return the tools that an earlier run built from the same files, if they are cached."""
+        if self._cache is None:
             return None
-        for uri in found.files:
-            await _load_file(self._fetcher, self._document, uri)
-        if self._other_files() != found.files:
+        cached = await asyncio.to_thread(load_tools, self._cache, self._cache_key())
+        if cached is None:
             return None
-        self._builder.restore(found.listed.tools)
-        return found.listed
-
-    def _other_files(self) -> dict[str, str | None]:
-        return {uri: digest for uri, digest in self._fetcher.digests.items() if uri != self._document.uri}
+        for uri in cached.files:
+            await self._document.load(uri)
+        if self._document.other_digests != cached.files:
+            return None
+        self._builder.restore(cached.listed.tools)
+        return cached.listed
 
     def _cache_key(self) -> str:
-        digest = self._fetcher.digests[self._document.uri] or ""
-        return kept.cache_key(self._document.uri, digest, self._settings, self._builder.security.credential_parameters)
+        parameters = self._builder.security.credential_parameters
+        return cache_key(self._document.value.uri, self._document.root_digest, self._settings, parameters)
 
     async def call(
         self,
@@ -165,82 +155,84 @@ class OpenApiSource:
         *,
         observer: OnEvent = ignore_events,
     ) -> CallResult:
-        """Send one request of a tool. `page.arguments` go over the call's own; `page.url` replaces the URL.
+        """Send one request of a tool. `page.arguments` override the call's own; `page.url` replaces the URL.
 
-        A fetched token that is refused is fetched anew, once. Raises SourceError: InvalidRequest where nothing was
-        sent, ForeignOrigin where a page is elsewhere.
+        A fetched token that is refused is renewed once. Raises SourceError: InvalidRequest if nothing was sent,
+        ForeignOrigin if the page is of another origin.
         """
-        place = page or PageAddress()
-        known = await self._tool(place.operation or tool)
-        own = self._with_page_arguments(known, arguments, place)
-        credentials = await self._authorizer.credentials(known, observer)
+        address = page or PageAddress()
+        target = await self._tool(address.operation or tool)
+        values = self._with_page_arguments(target, arguments, address)
+        credentials = await self._authorizer.credentials(target, observer)
         try:
-            return await self._send(known, own, place, credentials, observer)
+            return await self._send(target, values, address, credentials, observer)
         except HttpStatusError as error:
-            if (
-                not credentials
-                and error.status in _UNAUTHORIZED_STATUSES
-                and (missing := self._authorizer.missing_credential(known)) is not None
-            ):
-                missing.requests = error.requests
-                raise missing from error
-            if error.status != 401 or not self._authorizer.invalidate_tokens(credentials):
+            self._require_credentials(target, credentials, error)
+            if error.status != _UNAUTHORIZED or not self._authorizer.invalidate_tokens(credentials):
                 raise
             n_sent = error.requests
-        credentials = await self._authorizer.credentials(known, observer)
+        credentials = await self._authorizer.credentials(target, observer)
         try:
-            result = await self._send(known, own, place, credentials, observer)
+            result = await self._send(target, values, address, credentials, observer)
         except SourceError as error:
             error.requests += n_sent
             raise
         return replace(result, requests=result.requests + n_sent)
 
+    def _require_credentials(
+        self, tool: OpenApiTool, credentials: tuple[Credential, ...], error: HttpStatusError
+    ) -> None:
+        """Raise MissingCredential if a request without credentials was refused and the document requires some."""
+        if credentials or error.status not in (_UNAUTHORIZED, _FORBIDDEN):
+            return
+        missing = self._authorizer.missing_credential(tool)
+        if missing is not None:
+            missing.requests = error.requests
+            raise missing from error
+
     async def _send(
         self,
-        known: OpenApiTool,
+        tool: OpenApiTool,
         arguments: JsonObject,
-        place: PageAddress,
+        page: PageAddress,
         credentials: tuple[Credential, ...],
         observer: OnEvent,
     ) -> CallResult:
-        """One request with some credentials, and its response."""
-        built = self._build_request(known, arguments, credentials)
-        if place.url is None:
-            url = with_page_query(built.url, undeclared_page_arguments(known, place))
-            await self._check_request(known, built, observer)
+        """Build, validate and send one request, and validate its response."""
+        built = self._build_request(tool, arguments, credentials)
+        if page.url is None:
+            url = with_page_query(built.url, undeclared_page_arguments(tool, page))
+            await self._check_request(tool, built, observer)
         else:
-            url = self._page_url(known, built, place.url, credentials)
+            url = self._page_url(tool, built, page.url, credentials)
         tokens = tuple(one.token for one in credentials if one.token)
-        request = replace(_http_request(known, built, url, place), secrets=tokens)
+        request = replace(_http_request(tool, built, url, page), secrets=tokens)
         result = await self._transport.send(request, observer=observer)
-        if not place.is_head:
-            await self._check_response(known, result, observer)
+        if not page.is_head:
+            await self._check_response(tool, result, observer)
         return result
 
     async def preview_request(self, tool: str, arguments: Mapping[str, Json]) -> RequestPreview:
-        """The request that a call would send, its secrets masked. Raises SourceError where it would send none."""
-        known = await self._tool(tool)
-        built = self._build_request(known, dict(arguments), ())
+        """Return the request that a call would send, secrets masked. Raises SourceError if it would send none."""
+        built = self._build_request(await self._tool(tool), dict(arguments), ())
         body = built.body_value if built.body_value is not None else (built.body or b"").decode("utf-8", "replace")
         return RequestPreview(built.method, self._mask.url(built.url), body or None)
 
-    def _with_page_arguments(self, tool: OpenApiTool, arguments: Mapping[str, Json], place: PageAddress) -> JsonObject:
-        """The call's arguments with those of the page; another operation gets the ones that it knows."""
-        own = dict(arguments)
-        if place.operation is not None:
-            own = {name: value for name, value in own.items() if name in tool.binding.arguments}
+    def _with_page_arguments(self, tool: OpenApiTool, arguments: Mapping[str, Json], page: PageAddress) -> JsonObject:
+        """Set the arguments of a page; another operation gets only those of the call's arguments that it has."""
+        values = dict(arguments)
+        if page.operation is not None:
+            values = {name: value for name, value in values.items() if name in tool.binding.arguments}
         try:
-            foreign = undeclared_page_arguments(tool, place)
-            declared = {name: value for name, value in place.arguments.items() if name not in foreign}
-            of_page = as_written(declared, tool.spec.pagination)
-            return set_arguments(own, of_page, known=tool.binding.arguments)
+            undeclared = undeclared_page_arguments(tool, page)
+            declared = {name: value for name, value in page.arguments.items() if name not in undeclared}
+            page_values = as_written(declared, tool.spec.pagination)
+            return set_arguments(values, page_values, known=tool.binding.arguments)
         except NotAnObject as error:
-            raise self._invalid_request(
-                tool, (f"{error}: it must be an object, since the page is said inside it",)
-            ) from None
+            raise self._invalid_request(tool, (f"{error}: must be an object, since it has paging members",)) from None
 
     async def check_reachable(self) -> None:
-        """Find out whether anybody answers at the base URL, whatever the answer. Raises ConnectionFailed, TimedOut."""
+        """Check that the server of the base URL responds, with any status. Raises ConnectionFailed, TimedOut."""
         url = self._builder.servers.root.url
         if url is None:
             return
@@ -248,29 +240,28 @@ class OpenApiSource:
             await self._transport.send(HttpRequest(method="HEAD", url=url, follows_redirects=False))
 
     async def tools_missing_credentials(self) -> tuple[str, ...]:
-        """The tools that no configured credential lets in, although the document requires one."""
+        """Return the tools whose required credentials are not configured."""
         names = [spec.name for spec in (await self.list_tools()).tools]
-        return tuple(
-            [name for name in names if self._authorizer.missing_credential(await self._tool(name)) is not None]
-        )
+        missing = [self._authorizer.missing_credential(await self._tool(name)) for name in names]
+        return tuple(name for name, error in zip(names, missing, strict=True) if error is not None)
 
     async def aclose(self) -> None:
-        """Close the connections that were opened here."""
+        """Close the HTTP client, unless it was passed in."""
         if self._owns_client:
             await self._client.aclose()
 
     async def _tool(self, name: str) -> OpenApiTool:
         if self._tools is None:
             await self.list_tools()
-        found = self._builder.tools.get(name)
-        if found is None:
+        tool = self._builder.tools.get(name)
+        if tool is None:
             async with self._lock:
-                found = await _run_loading_files(self._fetcher, self._document, lambda: self._builder.tool(name))
-        if found is None:
+                tool = await self._document.run(lambda: self._builder.tool(name))
+        if tool is None:
             near = difflib.get_close_matches(name, self._builder.names, n=1)
             hint = f"; did you mean '{near[0]}'?" if near else ""
             raise UnknownTool(f"there is no tool '{name}' in '{self.name}'{hint}", source=self.name)
-        return found
+        return tool
 
     def _build_request(
         self, tool: OpenApiTool, arguments: Mapping[str, Json], credentials: tuple[Credential, ...]
@@ -284,16 +275,16 @@ class OpenApiSource:
             raise self._invalid_request(tool, error.violations) from None
 
     def _invalid_request(self, tool: OpenApiTool, violations: tuple[str, ...]) -> InvalidRequest:
-        text = f"the arguments do not fit '{tool.spec.name}': {'; '.join(violations)}"
+        text = f"invalid arguments for '{tool.spec.name}': {'; '.join(violations)}"
         return InvalidRequest(text, source=self.name, location=tool.spec.locator, violations=violations)
 
     def _page_url(
         self, tool: OpenApiTool, built: BuiltRequest, text: str, credentials: tuple[Credential, ...]
     ) -> httpx2.URL:
-        """The URL of a page that a response named: seen from the request's own, and of its origin.
+        """Resolve the URL of a page from a response; it must be of the request's origin.
 
-        A service behind a proxy that ends TLS writes the wrong scheme: the page is asked for by the request's own.
-        What is sent by another method than GET goes to its own path only: data must not choose what a POST does.
+        Services behind a TLS-terminating proxy write the wrong scheme, so the request's own is used. For methods other
+        than GET the path must be the request's own: data must not choose what a POST does.
         """
         url = resolve_url(built.url, text)
         if url is not None and differs_only_in_scheme(url, built.url):
@@ -301,56 +292,49 @@ class OpenApiSource:
         if url is None or Origin.of(url) != Origin.of(built.url):
             raise self._foreign_origin(tool, text, f"another origin than '{Origin.of(built.url)}'")
         if built.method not in _SAFE_METHODS and url.path != built.url.path:
-            raise self._foreign_origin(tool, text, f"another path than that of '{tool.spec.locator}', and no GET")
+            raise self._foreign_origin(tool, text, f"another path than '{tool.spec.locator}', which is no GET")
         return with_credentials(url, credentials)
 
     def _foreign_origin(self, tool: OpenApiTool, text: str, where: str) -> ForeignOrigin:
-        shown = self._mask.text(text.partition("?")[0])[:200]
-        why = f"the next page is at '{shown}', {where}; it was not followed"
+        target = self._mask.text(text.partition("?")[0])[:200]
+        why = f"link to the next page not followed: '{target}' has {where}"
         return ForeignOrigin(why, source=self.name, location=tool.spec.locator, requests=0)
 
     async def _check_request(self, tool: OpenApiTool, built: BuiltRequest, observer: OnEvent) -> None:
-        faults, remark = await _run_loading_files(
-            self._fetcher, self._document, lambda: self._validator.check_request(tool, built)
-        )
+        faults, note = await self._document.run(lambda: self._validator.check_request(tool, built))
         if faults:
             raise self._invalid_request(tool, faults)
-        self._warn(tool, remark, observer)
+        self._warn(tool, note, observer)
 
     async def _check_response(self, tool: OpenApiTool, result: CallResult, observer: OnEvent) -> None:
         if is_html(result) and not declares_html(self._builder.reader, tool.operation.entry):
-            text = (
-                "the server answered with a web page where the document has none; check the base URL and the credential"
-            )
+            text = "the server returned a web page (HTML) instead of data; check the base URL and the credentials"
             raise MalformedResponse(text, source=self.name, location=result.location, requests=result.requests)
         if self._validator.should_check_response(tool, result):
-            remark = await _run_loading_files(
-                self._fetcher, self._document, lambda: self._validator.check_response(tool, result)
-            )
-            self._warn(tool, remark, observer)
+            self._warn(tool, await self._document.run(lambda: self._validator.check_response(tool, result)), observer)
 
-    def _warn(self, tool: OpenApiTool, remark: ValidationNote | None, observer: OnEvent) -> None:
-        if remark is not None:
-            observer(SourceWarning(self.name, tool.spec.name, remark.code, self._mask.text(remark.text)))
+    def _warn(self, tool: OpenApiTool, note: ValidationNote | None, observer: OnEvent) -> None:
+        if note is not None:
+            observer(SourceWarning(self.name, tool.spec.name, note.code, self._mask.text(note.text)))
 
 
-def _http_request(tool: OpenApiTool, built: BuiltRequest, url: httpx2.URL, place: PageAddress) -> HttpRequest:
-    """The request of one page: by HEAD it has no body, and its own headers go before those of the arguments."""
-    own = {name.lower() for name in place.headers}
-    headers = tuple(header for header in built.headers if header[0].lower() not in own)
+def _http_request(tool: OpenApiTool, built: BuiltRequest, url: httpx2.URL, page: PageAddress) -> HttpRequest:
+    """Return the request of one page; HEAD has no body, and headers of the page override those of arguments."""
+    overridden = {name.lower() for name in page.headers}
+    headers = tuple(header for header in built.headers if header[0].lower() not in overridden)
+    is_idempotent = any(name.lower() in _IDEMPOTENCY_HEADERS for name, _ in headers)
     return HttpRequest(
-        method="HEAD" if place.is_head else built.method,
+        method="HEAD" if page.is_head else built.method,
         url=url,
-        headers=(*headers, *place.headers.items()),
-        body=None if place.is_head else built.body,
-        is_repeatable=tool.spec.effect is Effect.READ
-        or any(name.lower() in _IDEMPOTENCY_HEADERS for name, _ in headers),
+        headers=(*headers, *page.headers.items()),
+        body=None if page.is_head else built.body,
+        is_repeatable=tool.spec.effect is Effect.READ or is_idempotent,
         timeout_s=tool.spec.timeout_s,
     )
 
 
 def is_html(result: CallResult) -> bool:
-    """Whether the response is HTML; JSON that calls itself HTML is JSON."""
+    """Whether a response is HTML; JSON with an HTML content type is not."""
     if not isinstance(result.payload, str):
         return False
     return result.headers.get("content-type", "").lower().lstrip().startswith(("text/html", "application/xhtml"))
@@ -359,7 +343,7 @@ def is_html(result: CallResult) -> bool:
 def _new_fetcher(
     settings: OpenApiSettings, client: httpx2.AsyncClient, clock: Clock, observer: OnEvent
 ) -> DocumentFetcher:
-    """What reads the document: its own limits, and the token only for the configured origin."""
+    """Return the loader of the document, with limits of its own and the token for the configured origin only."""
     values = {name: secret.get_secret_value() for name, secret in settings.credentials.items()}
     limits = HttpLimits(
         timeout_s=max(settings.timeout_s, _DOCUMENT_TIMEOUT_S),
@@ -381,23 +365,5 @@ def _require_known_version(document: OpenApiDocument, settings: OpenApiSettings)
     fields = document.root.fields
     version = fields.get("openapi", fields.get("swagger"))
     if str(version).split(".")[0] not in ("2", "3"):
-        text = f"the document '{settings.document}' has no OpenAPI version that is known: '{version}'; 2.0 and 3.x are"
+        text = f"unsupported OpenAPI version '{version}' in '{settings.document}'; supported are 2.0 and 3.x"
         raise DocumentError(text, source=settings.name)
-
-
-async def _run_loading_files(fetcher: DocumentFetcher, document: OpenApiDocument, step: Callable[[], _T]) -> _T:
-    """The value of a step, taken off the event loop, again after each file that it turned out to need."""
-    while True:
-        try:
-            return await asyncio.to_thread(step)
-        except DocumentNotLoaded as needed:
-            uri = needed.uri
-        await _load_file(fetcher, document, uri)
-
-
-async def _load_file(fetcher: DocumentFetcher, document: OpenApiDocument, uri: str) -> None:
-    """Add one more file to a document, or take note that it cannot be had."""
-    try:
-        document.add(uri, await fetcher.read(uri, root_uri=document.uri))
-    except DocumentError as error:
-        document.mark_unavailable(uri, str(error))

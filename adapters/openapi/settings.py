@@ -1,7 +1,4 @@
-"""What a user can say about one OpenAPI source.
-
-Knows the shape of the settings and no document: a name that stands in no document is found out when tools are built.
-"""
+"""Settings of one OpenAPI source. Names that the document does not have are reported when tools are built."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,17 +15,17 @@ NO_OVERRIDES: Mapping[str, "ToolOverride"] = MappingProxyType({})
 
 
 class Secret(Protocol):
-    """A value that does not show itself; `pydantic.SecretStr` is one."""
+    """A value that is not shown by repr; `pydantic.SecretStr` is one."""
 
     def get_secret_value(self) -> str:
-        """The value."""
+        """Return the value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OAuthClient:
-    """A client of OAuth 2.0 that gets its tokens by its own credentials (RFC 6749, section 4.4).
+    """A client of the OAuth 2.0 client credentials grant (RFC 6749, section 4.4).
 
-    `token_url` goes before the document's; `scope` and `audience` are sent as they are where they are given.
+    `token_url` overrides the document's; `scope` and `audience` are sent as they are, if given.
     """
 
     client_id: Secret
@@ -40,10 +37,10 @@ class OAuthClient:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolOverride:
-    """What the user knows better than the document about one operation; None leaves what was found.
+    """Settings of one operation that override what the document says; None keeps what was detected.
 
-    `pagination` names parameters as the document spells them; `page_size` is the largest page that may be asked for;
-    `timeout_s` is how long one request may take, `leave` whether it may change data.
+    `pagination` names parameters as the document spells them; `page_size` is the largest page to request;
+    `timeout_s` limits one request; `approval` says whether the operation may change data.
     """
 
     pagination: Pagination | None = None
@@ -58,12 +55,11 @@ class ToolOverride:
 class OpenApiSettings:
     """One OpenAPI source.
 
-    `document` is a path or an http URL. `base_url`, where given, goes before the document's servers and is the
-    origin that credentials are sent to. `credentials` are by name of a security scheme, or `"*"` for whichever scheme
-    an operation requires; basic credentials are `user:password`. `clients` are by the same names
-    and get tokens; a credential of the same name goes first. `read_operations` and the keys of `overrides` are
-    operationIds, tool names or `POST /search`. In `cache_folder` built tools are kept for the next time; None keeps
-    none.
+    `document` is a path or an http URL. `base_url` overrides the document's servers and is the origin that credentials
+    are sent to. The keys of `credentials` are names of security schemes, or `"*"` for any scheme that an operation
+    requires; basic credentials are `user:password`. `clients` have the same keys and fetch tokens; a credential of
+    the same name takes precedence. `read_operations` and the keys of `overrides` are operationIds, tool names or
+    `POST /search`. Built tools are cached in `cache_folder`; None disables the cache.
     """
 
     name: str

@@ -1,7 +1,6 @@
-"""Tokens of OAuth 2.0 by client credentials: fetched once, kept in memory, renewed before they lapse.
+"""OAuth 2.0 client credentials (RFC 6749, sections 2.3.1, 4.4 and 5): fetches tokens, caches and renews them.
 
-Knows RFC 6749, sections 2.3.1, 4.4 and 5. Knows no document and no request of the source: where the token server is has
-been decided. The client's secret goes to that URL alone, never where it redirects to, and stands in no error.
+The client secret is sent to the token URL only, never to a redirect, and appears in no error.
 """
 
 import asyncio
@@ -28,13 +27,13 @@ _STANDARD_CODES = frozenset(
     {"invalid_request", "invalid_client", "invalid_grant", "unauthorized_client", "unsupported_grant_type"}
 ) | {"invalid_scope"}
 _RETRY_IN_BODY_CODES = frozenset({"invalid_client", "invalid_request"})
-"""Error codes of a 400 after which the credentials are tried in the body: the server did not see them in the header."""
+"""Error codes of a 400 after which the client credentials are sent in the body instead of the header."""
 _TOKEN = re.compile(r"[\x21-\x7e]+")
 
 
 @dataclass(frozen=True, slots=True)
 class _CachedToken:
-    """A token and the monotonic second from which it is no longer used; None where only a refusal ends it."""
+    """A token and the monotonic second at which it expires; None if it has no lifetime."""
 
     value: str
     expires_at: float | None
@@ -44,7 +43,7 @@ class _CachedToken:
 
 
 class TokenCache:
-    """The token of one scheme of one source. Requests at once share one fetch, and its failure."""
+    """The token of one scheme of one source. Concurrent requests share one fetch, and its failure."""
 
     def __init__(
         self,
@@ -69,25 +68,24 @@ class TokenCache:
         self._sends_id_in_body = False
 
     async def token(self, observer: OnEvent) -> str:
-        """The token in force. Raises TokenRequestFailed."""
+        """Return a valid token, fetched if needed. Raises TokenRequestFailed."""
         n_before = self._n_fetches
         async with self._lock:
             if self._cached is not None and self._cached.is_valid(self._clock.monotonic()):
                 return self._cached.value
-            failure = self._last_error
-            if self._n_fetches != n_before and failure is not None:
-                text, code = str(failure), failure.code
-                raise self._error(text, code=code, is_retryable=failure.is_retryable, requests=0)
+            error = self._last_error
+            if self._n_fetches != n_before and error is not None:
+                raise self._error(str(error), code=error.code, is_retryable=error.is_retryable, requests=0)
             try:
                 return await self._refresh(observer)
-            except TokenRequestFailed as error:
-                self._last_error = error
+            except TokenRequestFailed as failed:
+                self._last_error = failed
                 raise
             finally:
                 self._n_fetches += 1
 
     def invalidate(self, token: str) -> None:
-        """Use a token no more; one that took its place stays."""
+        """Drop a token that was refused, unless it has been replaced already."""
         if self._cached is not None and self._cached.value == token:
             self._cached = None
 
@@ -97,10 +95,10 @@ class TokenCache:
             async with asyncio.timeout(self._timeout_s):
                 self._cached = await self._fetch(observer)
         except TimeoutError:
-            raise self._error(f"it did not answer within {self._timeout_s:g} s", is_retryable=True) from None
+            raise self._error(f"timed out after {self._timeout_s:g} s", is_retryable=True) from None
         except HttpStatusError as error:
             code = _error_code(error)
-            why = f"it answered {error.status}" + (f" '{code}'" if code else "") + _hint_for(code)
+            why = f"the token server answered {error.status}" + (f" '{code}'" if code else "") + _hint_for(code)
             raise self._error(why, code=code, is_retryable=error.is_retryable, requests=error.requests) from None
         except SourceError as error:
             raise self._error(str(error), is_retryable=error.is_retryable, requests=error.requests) from None
@@ -111,8 +109,10 @@ class TokenCache:
         try:
             body = await self._request(observer)
         except HttpStatusError as error:
-            is_other_way = error.status == 401 or (error.status == 400 and _error_code(error) in _RETRY_IN_BODY_CODES)
-            if self._sends_id_in_body or not is_other_way:
+            is_retried_in_body = error.status == 401 or (
+                error.status == 400 and _error_code(error) in _RETRY_IN_BODY_CODES
+            )
+            if self._sends_id_in_body or not is_retried_in_body:
                 raise
             self._sends_id_in_body = True
             try:
@@ -123,7 +123,7 @@ class TokenCache:
         return self._parse(body, started_s)
 
     async def _request(self, observer: OnEvent) -> bytes:
-        """The body of the token server's answer; the client says who it is in the header, or in the body."""
+        """Request a token and return the response body; the client authenticates in the header, or in the body."""
         client, headers = self._client, [("accept", "application/json")]
         name, secret = client.client_id.get_secret_value().strip(), client.client_secret.get_secret_value().strip()
         form = {"grant_type": "client_credentials", "scope": client.scope, "audience": client.audience}
@@ -144,18 +144,18 @@ class TokenCache:
         return await self._transport.fetch(request, observer=observer)
 
     def _parse(self, body: bytes, started_s: float) -> _CachedToken:
-        """The token of an answer. What is no token is not repeated in the error."""
+        """Parse a token response. Errors do not repeat its content."""
         try:
-            answer: Json = json.loads(body)
+            response: Json = json.loads(body)
         except (ValueError, RecursionError):
-            answer = None
-        fields = answer if isinstance(answer, dict) else {}
+            response = None
+        fields = response if isinstance(response, dict) else {}
         token, kind = fields.get("access_token"), fields.get("token_type")
         if not isinstance(token, str) or not _TOKEN.fullmatch(token):
-            raise self._error("its answer has no usable 'access_token'")
+            raise self._error("the response has no valid 'access_token'")
         self._mask.add((token,))
         if isinstance(kind, str) and kind.strip().lower() != "bearer":
-            raise self._error("its token is of another type than 'Bearer'")
+            raise self._error("the token type is not 'Bearer'")
         lifetime_s = _lifetime_s(fields.get("expires_in"))
         if lifetime_s is None:
             return _CachedToken(token, None)
@@ -163,7 +163,7 @@ class TokenCache:
 
     def _error(self, why: str, *, code: str = "", is_retryable: bool = False, requests: int = 1) -> TokenRequestFailed:
         place = str(self._url.copy_with(query=None, fragment=None, userinfo=b""))
-        prefix = f"no token for the scheme '{self._scheme}' from '{place}': "
+        prefix = f"cannot get a token for the scheme '{self._scheme}' from '{place}': "
         error = TokenRequestFailed(
             why if why.startswith(prefix) else prefix + why,
             source=self._source,
@@ -176,7 +176,7 @@ class TokenCache:
 
 
 def _error_code(error: HttpStatusError) -> str:
-    """The error code of RFC 6749, section 5.2; empty for any other."""
+    """Return the error code if it is one of RFC 6749, section 5.2, else an empty string."""
     found = _ERROR_FIELD.search(error.body)
     return found.group(1) if found and found.group(1) in _STANDARD_CODES else ""
 
@@ -184,7 +184,7 @@ def _error_code(error: HttpStatusError) -> str:
 def _hint_for(code: str) -> str:
     match code:
         case "invalid_client":
-            return "; check the values of the variables that 'client_id' and 'client_secret' name"
+            return "; check the environment variables named by 'client_id' and 'client_secret'"
         case "invalid_scope":
             return "; check 'scope' in 'auth'"
         case _:
@@ -192,7 +192,7 @@ def _hint_for(code: str) -> str:
 
 
 def _lifetime_s(value: Json) -> float | None:
-    """A lifetime, as a number or its text; None where nothing usable is said."""
+    """Parse `expires_in`, a number or its text; None if invalid."""
     try:
         seconds = float(value) if isinstance(value, int | float | str) and not isinstance(value, bool) else -1.0
     except (ValueError, OverflowError):

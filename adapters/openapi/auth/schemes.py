@@ -1,8 +1,4 @@
-"""Who the request says it is: security schemes, requirements, and the credentials that meet them.
-
-Knows secrets, and shows none. Knows no request: it gives headers, cookies and query pairs. Whether they may go to an
-origin at all is decided where the request is built.
-"""
+"""Security schemes and requirements of a document, and the configured credentials that satisfy them."""
 
 import base64
 import re
@@ -29,17 +25,17 @@ _LIKELY_NAME = re.compile(r"(?:.* )?(?:key|token|appid)")
 _OTHER_TOKEN = re.compile(r"\b(?:page|next|continuation|sync|cursor|idempotency|idempotent|csrf|xsrf)\b")
 _ACCESS_WORDS = re.compile(r"\bapi\b|\bauth|\bcredential|\bsecret|\baccount\b|\baccess\b", re.IGNORECASE)
 _MIN_OPERATION_SHARE = 0.5
-"""Of the operations: a parameter that fewer have is a filter and not what lets a caller in."""
+"""Share of operations: a parameter that fewer have is a filter, not a credential."""
 
 
 def parse_credential_place(name: str) -> CredentialPlace | None:
-    """The place that a name in `auth` says, as in `header X-Api-Key`; None where it is the name of a scheme."""
+    """Parse a key of `auth` such as `header X-Api-Key`; None if it is the name of a scheme."""
     match = _PLACE_SETTING.fullmatch(name.strip())
     return (ParameterLocation(match[1].lower()), match[2]) if match else None
 
 
 def find_credential_parameter(document: OpenApiDocument) -> CredentialPlace | None:
-    """The parameter that holds the credential of a document without schemes; None where none or several could."""
+    """Return the parameter that takes the credential in a document without schemes; None unless exactly one fits."""
     found: Counter[CredentialPlace] = Counter()
     operations = 0
     for parameters in _parameters_by_operation(document):
@@ -50,7 +46,7 @@ def find_credential_parameter(document: OpenApiDocument) -> CredentialPlace | No
 
 
 def _parameters_by_operation(document: OpenApiDocument) -> Iterator[list[DocumentNode]]:
-    """The parameters of each operation, those of its path included; what another file holds is passed over."""
+    """Yield the parameters of each operation, including those of its path; those in other files are ignored."""
     for path, item in document.root.child("paths").members():
         try:
             for entry in find_operations(document, item, path, []):
@@ -65,14 +61,14 @@ def _as_credential_place(parameter: DocumentNode) -> CredentialPlace | None:
     if location not in _CREDENTIAL_LOCATIONS or not isinstance(name, str):
         return None
     words = _WORD_BREAK.sub(" ", name).strip().lower()
-    about = str(parameter.fields.get("description") or "")
-    is_certain = location == ParameterLocation.HEADER or _ACCESS_WORDS.search(about)
-    is_it = _CERTAIN_NAME.fullmatch(words) or (_LIKELY_NAME.fullmatch(words) and is_certain)
-    return (ParameterLocation(location), name) if is_it and not _OTHER_TOKEN.search(words) else None
+    description = str(parameter.fields.get("description") or "")
+    is_credential_like = location == ParameterLocation.HEADER or _ACCESS_WORDS.search(description)
+    is_credential = _CERTAIN_NAME.fullmatch(words) or (_LIKELY_NAME.fullmatch(words) and is_credential_like)
+    return (ParameterLocation(location), name) if is_credential and not _OTHER_TOKEN.search(words) else None
 
 
 class CredentialKind(StrEnum):
-    """How a credential is presented."""
+    """How a credential is sent."""
 
     BEARER = "bearer"
     BASIC = "basic"
@@ -81,9 +77,9 @@ class CredentialKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SecurityScheme:
-    """A security scheme that can be met: its name in the document, and where its credential stands.
+    """A supported security scheme: its name in the document, and where its credential is sent.
 
-    `token_url` is where the document says that a client gets its tokens.
+    `token_url` is the document's URL for the client credentials grant.
     """
 
     name: str
@@ -95,7 +91,7 @@ class SecurityScheme:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Credential:
-    """One credential, as it is sent; `token` is the fetched one inside of it."""
+    """One credential as it is sent; `token` is the fetched token in it, if any."""
 
     location: ParameterLocation
     field: str
@@ -104,13 +100,13 @@ class Credential:
 
 
 _HTTP_TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+\Z")
-"""What a header or a cookie may be called."""
+"""A legal name of a header or cookie."""
 _LOCATIONS = {"header": ParameterLocation.HEADER, "query": ParameterLocation.QUERY, "cookie": ParameterLocation.COOKIE}
 _BEARER = SecurityScheme(ANY_SCHEME, CredentialKind.BEARER)
 
 
 class MissingScheme(Exception):
-    """No alternative of a requirement can be met; `names` are the schemes that one of them needs."""
+    """No alternative of a requirement has all its credentials; `names` are the schemes of the first one."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
         super().__init__(", ".join(names))
@@ -118,9 +114,9 @@ class MissingScheme(Exception):
 
 
 class Security:
-    """The schemes of one document, and the credentials and clients of one source.
+    """The security schemes of one document, and the credentials and OAuth clients of one source.
 
-    `extra` are schemes that no document states: they go along with every request.
+    `extra` are schemes that the document does not declare; they apply to every request.
     """
 
     def __init__(
@@ -136,35 +132,33 @@ class Security:
         self._values = {name: value for name, value in values.items() if value}
         self._clients = settings.clients
 
-    def select(self, stated: DocumentNode | None) -> tuple[SecurityScheme, ...]:
-        """The schemes that a request of an operation meets; `stated` is its own requirement, else the document's holds.
+    def select(self, requirement: DocumentNode | None) -> tuple[SecurityScheme, ...]:
+        """Return the schemes to use for an operation; `requirement` is its own `security`, else the document's applies.
 
-        They are those of the first alternative that can be met whole. Where the document requires nothing anywhere,
-        what is configured goes along all the same. Raises MissingScheme.
+        If an operation accepts several auth schemes, the first alternative with all credentials configured is used. If
+        the document requires nothing anywhere, all configured schemes are used. Raises MissingScheme.
         """
         try:
-            return _without_conflicts((*self._extra, *self._required(stated)))
+            return _without_conflicts((*self._extra, *self._required(requirement)))
         except MissingScheme:
             if self._extra:
                 return self._extra
             raise
 
-    def _required(self, stated: DocumentNode | None) -> tuple[SecurityScheme, ...]:
-        requirement = self._default if stated is None else stated.value
-        if requirement is None:
+    def _required(self, requirement: DocumentNode | None) -> tuple[SecurityScheme, ...]:
+        value = self._default if requirement is None else requirement.value
+        if value is None:
             return self._configured_schemes()
-        alternatives = (
-            [_scheme_names(alternative) for alternative in requirement] if isinstance(requirement, list) else []
-        )
-        met = [names for names in alternatives if names and all(self._has_credential(name) for name in names)]
-        if met:
-            return _without_conflicts(self._schemes[name] for name in met[0])
+        alternatives = [_scheme_names(alternative) for alternative in value] if isinstance(value, list) else []
+        satisfied = [names for names in alternatives if names and all(self._has_credential(name) for name in names)]
+        if satisfied:
+            return _without_conflicts(self._schemes[name] for name in satisfied[0])
         if not alternatives or () in alternatives:
             return ()
         raise MissingScheme(alternatives[0])
 
     def _configured_schemes(self) -> tuple[SecurityScheme, ...]:
-        """All schemes that the settings name, else the first that any credential will do for."""
+        """Return the schemes that the settings name, else the first that the `"*"` credential fits."""
         named = [one for one in self._schemes.values() if one.name in self._values or self._is_client(one.name)]
         usable = named or [one for one in self._schemes.values() if self._has_credential(one.name)][:1]
         if usable or self._schemes or self._extra:
@@ -173,11 +167,11 @@ class Security:
 
     @property
     def has_no_credentials(self) -> bool:
-        """Whether nothing is configured to be let in by."""
+        """Whether neither a credential nor an OAuth client is configured."""
         return not self._values and not self._clients
 
     def oauth_client(self, scheme: SecurityScheme) -> OAuthClient | None:
-        """The client that gets the tokens of a scheme; None where its credential is at hand."""
+        """Return the OAuth client that fetches the tokens of a scheme; None if its credential is configured."""
         if scheme.kind is not CredentialKind.BEARER or scheme.name in self._values:
             return None
         own = self._clients.get(scheme.name)
@@ -193,7 +187,7 @@ class Security:
         return has_value or self.oauth_client(self._schemes[name]) is not None
 
     def credential(self, scheme: SecurityScheme, token: str | None = None) -> Credential:
-        """A credential as it is sent; `token` is the one that was fetched for it."""
+        """Return the credential of a scheme as it is sent; `token` is the one that was fetched for it."""
         value = token or self._values.get(scheme.name, self._values.get(ANY_SCHEME, ""))
         match scheme.kind:
             case CredentialKind.BEARER:
@@ -206,13 +200,13 @@ class Security:
 
     @property
     def credential_parameters(self) -> frozenset[tuple[ParameterLocation, str]]:
-        """Where credentials stand that are configured: parameters of these names are no arguments. Lower case."""
-        met = [*self._extra, *(scheme for scheme in self._schemes.values() if self._has_credential(scheme.name))]
-        return frozenset((scheme.location, scheme.field.lower()) for scheme in met)
+        """Locations and names (in lower case) of parameters that credentials fill; they are no arguments of tools."""
+        usable = [*self._extra, *(scheme for scheme in self._schemes.values() if self._has_credential(scheme.name))]
+        return frozenset((scheme.location, scheme.field.lower()) for scheme in usable)
 
     @property
     def secrets(self) -> frozenset[str]:
-        """Everything that must be masked: the credentials and the forms in which they are sent."""
+        """All values to mask: the credentials and their encoded forms."""
         parts = {
             part for value in self._values.values() for part in (value, *value.split(":", 1), _basic_credentials(value))
         }
@@ -221,17 +215,17 @@ class Security:
 
     @property
     def secret_names(self) -> frozenset[str]:
-        """Names of query parameters and fields that carry a credential."""
+        """Names of the parameters and headers that carry a credential."""
         return frozenset(scheme.field for scheme in (*self._schemes.values(), *self._extra))
 
 
 def _basic_credentials(value: str) -> str:
-    """`user:password`; a token without a colon is the user of an empty password."""
+    """Encode `user:password`; a value without a colon is a user with an empty password."""
     return base64.b64encode((value if ":" in value else f"{value}:").encode()).decode()
 
 
 def _without_conflicts(schemes: Iterable[SecurityScheme]) -> tuple[SecurityScheme, ...]:
-    """Schemes that can be met at once: of two that stand in one place, the first."""
+    """Drop schemes that would send a second credential in the same place."""
     return tuple({(one.location, one.field.lower()): one for one in reversed(tuple(schemes))}.values())[::-1]
 
 
@@ -240,7 +234,7 @@ def _scheme_names(alternative: Json) -> tuple[str, ...]:
 
 
 def read_security(document: OpenApiDocument, settings: OpenApiSettings, skipped: list[SkippedTool]) -> Security:
-    """The security of a document; schemes that cannot be met are left out by name, and so are clients of no scheme."""
+    """Read the security schemes of a document. Unsupported ones, and credentials without a scheme, are skipped."""
     root = document.root
     is_swagger = swagger.is_swagger2(root)
     try:
@@ -259,44 +253,46 @@ def read_security(document: OpenApiDocument, settings: OpenApiSettings, skipped:
             skipped.append(
                 SkippedTool(
                     document.display_path(node),
-                    f"the security scheme '{name}' is of a kind or under a name that cannot be sent",
+                    f"unsupported security scheme '{name}'",
                 )
             )
         else:
             schemes[name] = scheme
     default = root.fields.get("security")
-    always = _extra_schemes(document, settings, schemes)
-    known = {*schemes, *(scheme.name for scheme in always), ANY_SCHEME}
+    extra = _extra_schemes(document, settings, schemes)
+    known = {*schemes, *(scheme.name for scheme in extra), ANY_SCHEME}
     for name in sorted(set(settings.credentials) - known):
-        why = f"'auth' has a credential for '{name}', and the document has no such scheme"
-        skipped.append(SkippedTool(document.display_path(holder), f"{why}; a place is written as 'header {name}'"))
+        why = f"'auth' has a credential for '{name}', but the document has no such security scheme"
+        skipped.append(
+            SkippedTool(document.display_path(holder), f"{why}; to send it in a header, write 'header {name}'")
+        )
     for name in settings.clients:
         if name != ANY_SCHEME and (name not in schemes or schemes[name].kind is not CredentialKind.BEARER):
-            why = f"'auth' has a client for '{name}', and the document has no such scheme that takes a bearer token"
+            why = f"'auth' has an OAuth client for '{name}', but the document has no such scheme with bearer tokens"
             skipped.append(SkippedTool(document.display_path(holder), why))
-    return Security(schemes, default if isinstance(default, list) else None, settings, extra=always)
+    return Security(schemes, default if isinstance(default, list) else None, settings, extra=extra)
 
 
 def _extra_schemes(
     document: OpenApiDocument, settings: OpenApiSettings, schemes: Mapping[str, SecurityScheme]
 ) -> tuple[SecurityScheme, ...]:
-    """What goes along with every request: the places that the user says, else the parameter that shows itself."""
-    stated = [(name, parse_credential_place(name)) for name in settings.credentials if name not in schemes]
-    said = tuple(SecurityScheme(name, CredentialKind.API_KEY, *place) for name, place in stated if place is not None)
-    if said or schemes or ANY_SCHEME not in settings.credentials:
-        return said
-    shown = find_credential_parameter(document)
-    return () if shown is None else (SecurityScheme(ANY_SCHEME, CredentialKind.API_KEY, *shown),)
+    """Return the schemes for every request: places named in `auth`, else the credential parameter of the document."""
+    places = [(name, parse_credential_place(name)) for name in settings.credentials if name not in schemes]
+    named = tuple(SecurityScheme(name, CredentialKind.API_KEY, *place) for name, place in places if place is not None)
+    if named or schemes or ANY_SCHEME not in settings.credentials:
+        return named
+    found = find_credential_parameter(document)
+    return () if found is None else (SecurityScheme(ANY_SCHEME, CredentialKind.API_KEY, *found),)
 
 
 def _read_scheme(name: str, fields: Mapping[str, Json], *, is_swagger: bool) -> SecurityScheme | None:
-    stated = swagger.convert_security_scheme(dict(fields)) if is_swagger else fields
-    kind, scheme = str(stated.get("type", "")).lower(), str(stated.get("scheme", "")).lower()
+    scheme_fields = swagger.convert_security_scheme(dict(fields)) if is_swagger else fields
+    kind, scheme = str(scheme_fields.get("type", "")).lower(), str(scheme_fields.get("scheme", "")).lower()
     if kind in ("oauth2", "openidconnect") or (kind == "http" and scheme == "bearer"):
-        return SecurityScheme(name, CredentialKind.BEARER, token_url=_token_url(stated.get("flows")))
+        return SecurityScheme(name, CredentialKind.BEARER, token_url=_token_url(scheme_fields.get("flows")))
     if kind == "http" and scheme == "basic":
         return SecurityScheme(name, CredentialKind.BASIC)
-    place, field = _LOCATIONS.get(str(stated.get("in")).lower()), str(stated.get("name") or "").strip()
+    place, field = _LOCATIONS.get(str(scheme_fields.get("in")).lower()), str(scheme_fields.get("name") or "").strip()
     is_legal = place is ParameterLocation.QUERY or _HTTP_TOKEN.match(field) is not None
     if kind == "apikey" and place is not None and field and is_legal:
         return SecurityScheme(name, CredentialKind.API_KEY, place, field)
@@ -304,12 +300,12 @@ def _read_scheme(name: str, fields: Mapping[str, Json], *, is_swagger: bool) -> 
 
 
 def _token_url(flows: Json) -> str | None:
-    """Where the client credentials flow of a scheme gets its tokens."""
+    """Return the token URL of the client credentials flow."""
     flow = flows.get("clientCredentials") if isinstance(flows, dict) else None
     url = flow.get("tokenUrl") if isinstance(flow, dict) else None
     return url if isinstance(url, str) and url.strip() else None
 
 
 def credential_headers(credentials: Iterable[Credential]) -> tuple[tuple[str, str], ...]:
-    """The header credentials."""
+    """Return the credentials that are sent as headers."""
     return tuple((one.field, one.value) for one in credentials if one.location is ParameterLocation.HEADER)

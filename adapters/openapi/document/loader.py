@@ -1,15 +1,15 @@
-"""Documents from disk and over HTTP.
+"""Loads documents from disk or over HTTP and parses JSON and YAML, with limits against hostile input.
 
-Knows paths, URLs and caps; hands the bytes to `text`. Knows nothing of what a document says. A token goes out only
-to the origin of the base URL that the user configured, and only after the server asked for one.
+A token is sent only to the origin of the configured base URL, and only after the server answered 401 or 403.
 """
 
 import asyncio
 import hashlib
 import json
 import re
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from pathlib import Path
+from typing import TypeVar
 
 import httpx2
 import orjson
@@ -27,13 +27,13 @@ from adapters.errors import (
 from adapters.http.secret_mask import SecretMask
 from adapters.http.transport import HttpRequest, HttpTransport
 from adapters.http.url_safety import Origin, is_http_url
-from adapters.openapi.document.document import OpenApiDocument, file_path, is_inside_folder
+from adapters.openapi.document.document import DocumentNotLoaded, OpenApiDocument, file_path, is_inside_folder
 from adapters.openapi.gc_tuning import relaxed_gc
 from adapters.source_events import OnEvent, ignore_events
 
 _MARKUP_ERROR = (
-    "it is a web page or other markup, neither JSON nor YAML; a page that shows an API names the URL of the document "
-    "itself, often /openapi.json, /swagger.json or /v3/api-docs"
+    "it is HTML or other markup, not JSON or YAML; documentation pages usually link to the document itself, often "
+    "at /openapi.json, /swagger.json or /v3/api-docs"
 )
 _ARCHIVE_MAGIC = ((b"\x1f\x8b", "gzip"), (b"PK\x03\x04", "zip"), (b"BZh", "bzip2"), (b"\x28\xb5\x2f\xfd", "zstd"))
 _COMMENT = re.compile(rb"^[ \t]*(?://|/\*)|[,{\[][ \t]*(?://|/\*)", re.MULTILINE)
@@ -46,11 +46,11 @@ _MAX_MERGED_KEYS = 100_000
 
 
 class DocumentSyntaxError(ValueError):
-    """The text is neither JSON nor YAML, or is made to do harm."""
+    """The text is neither JSON nor YAML, or exceeds a limit."""
 
 
 def parse_document(data: bytes) -> Json:
-    """The value of a JSON or YAML text. Raises DocumentSyntaxError."""
+    """Parse a JSON or YAML text. Raises DocumentSyntaxError."""
     data = _to_utf8(data)
     begin = data[:1_000].lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
     if begin == b"<":
@@ -59,19 +59,19 @@ def parse_document(data: bytes) -> Json:
         try:
             return _parse_json(data)
         except DocumentSyntaxError:
-            bare = _strip_comments(data)
-            if bare != data:
-                return _parse_json(bare)
+            stripped = _strip_comments(data)
+            if stripped != data:
+                return _parse_json(stripped)
             if b"\n" not in data.strip():
                 raise
     return _parse_yaml(data)
 
 
 def _strip_comments(data: bytes) -> bytes:
-    """The text without what editors allow in JSON: comments, and a comma behind the last member.
+    """Remove comments and trailing commas, which editors allow in JSON.
 
-    Only where a line begins or ends with a comment: YAML takes one for a part of the next name, and `//` stands in
-    addresses.
+    Only if a line begins with a comment or a comment follows a delimiter: YAML would read it as part of a key, and
+    `//` also occurs in URLs.
     """
     if not _COMMENT.search(data):
         return data
@@ -83,22 +83,22 @@ def _keep_string(match: re.Match[bytes]) -> bytes:
 
 
 def _to_utf8(data: bytes) -> bytes:
-    """The text in the encoding that it begins like, with its mark or without one."""
-    packed = next((kind for begin, kind in _ARCHIVE_MAGIC if data.startswith(begin)), None)
-    if packed is not None:
-        raise DocumentSyntaxError(f"it is packed ({packed}); unpack it, and name the document that is inside")
+    """Convert a text to UTF-8 from the encoding that its first bytes show, with or without a byte order mark."""
+    archive = next((kind for begin, kind in _ARCHIVE_MAGIC if data.startswith(begin)), None)
+    if archive is not None:
+        raise DocumentSyntaxError(f"it is compressed ({archive}); extract it and use the document inside")
     encoding = json.detect_encoding(data)
     if encoding.startswith("utf-8"):
         return data
     try:
         return data.decode(encoding).encode()
     except UnicodeError:
-        raise DocumentSyntaxError(f"it begins like text in {encoding.upper()} and is none") from None
+        raise DocumentSyntaxError(f"invalid {encoding.upper()} text") from None
 
 
 def _yaml_hint(data: bytes) -> str:
-    """What people write that YAML does not allow, if the text has it."""
-    return "; YAML is indented with spaces, and a line begins with a tab" if _TAB_INDENT.search(data) else ""
+    """Return a hint on a common mistake in YAML, if the text has it."""
+    return "; indent YAML with spaces: a line begins with a tab" if _TAB_INDENT.search(data) else ""
 
 
 def _parse_json(data: bytes) -> Json:
@@ -109,7 +109,7 @@ def _parse_json(data: bytes) -> Json:
     try:
         return json.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError):
-        raise DocumentSyntaxError(f"no JSON: {reason}") from None
+        raise DocumentSyntaxError(f"invalid JSON: {reason}") from None
 
 
 def _parse_yaml(data: bytes) -> Json:
@@ -117,15 +117,15 @@ def _parse_yaml(data: bytes) -> Json:
         _check_yaml_size(data)
         return yaml.load(data, Loader=_JsonLikeLoader)  # noqa: S506  derived from the safe loader
     except yaml.YAMLError as error:
-        raise DocumentSyntaxError(f"neither JSON nor YAML: {' '.join(str(error).split())}{_yaml_hint(data)}") from None
+        raise DocumentSyntaxError(f"invalid JSON or YAML: {' '.join(str(error).split())}{_yaml_hint(data)}") from None
     except (RecursionError, ValueError, UnicodeError) as error:
-        raise DocumentSyntaxError(f"neither JSON nor YAML: {error}") from None
+        raise DocumentSyntaxError(f"invalid JSON or YAML: {error}") from None
 
 
 def _check_yaml_size(data: bytes) -> None:
-    """Refuse what would overrun the stack or the memory later, by the events alone, which need neither.
+    """Raise DocumentSyntaxError for YAML that would exhaust the stack or the memory.
 
-    Counts values as they will be seen: an alias counts as all that its anchor holds.
+    Works on parser events, which need neither. An alias counts as all values of its anchor.
     """
     sizes: dict[str, int] = {}
     open_: list[tuple[str | None, int]] = [(None, 0)]
@@ -140,38 +140,40 @@ def _check_yaml_size(data: bytes) -> None:
             sizes[anchor or ""] = size
         elif isinstance(event, yaml.AliasEvent):
             if any(anchor == event.anchor for anchor, _ in open_):
-                raise DocumentSyntaxError(f"the anchor '{event.anchor}' holds itself")
+                raise DocumentSyntaxError(f"the anchor '{event.anchor}' contains itself")
             size = sizes.get(event.anchor or "", 1)
         else:
             size = 1
         open_[-1] = (open_[-1][0], open_[-1][1] + size)
         if open_[-1][1] > _MAX_VALUES:
-            raise DocumentSyntaxError(f"its anchors multiply to more than {_MAX_VALUES:,} values")
+            raise DocumentSyntaxError(f"its aliases expand to more than {_MAX_VALUES:,} values")
 
 
 class _JsonLikeLoader(yaml.CSafeLoader):
-    """YAML 1.2's JSON schema, as OpenAPI asks for: no dates, no octals, no `yes`; keys are strings."""
+    """YAML 1.2 with the JSON schema, as OpenAPI requires: no dates, octals or `yes`; keys are strings."""
 
     yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012  as the library has it
 
     def flatten_mapping(self, node: yaml.MappingNode) -> None:
-        """Merge keys, unless merging multiplies them beyond reason."""
+        """Apply merge keys, up to a limit."""
         super().flatten_mapping(node)
         if len(node.value) > _MAX_MERGED_KEYS:
-            raise yaml.constructor.ConstructorError(None, None, "merge keys multiply", node.start_mark)
+            raise yaml.constructor.ConstructorError(
+                None, None, f"merge keys expand to more than {_MAX_MERGED_KEYS:,} keys", node.start_mark
+            )
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Json]:  # noqa: FBT001, FBT002
-        """A mapping with its keys as written: `200:` is "200"."""
+        """Construct a mapping with its keys as written: `200:` is "200"."""
         self.flatten_mapping(node)
         return {self._key(key): self.construct_object(value, deep=deep) for key, value in node.value}
 
     def _key(self, node: yaml.Node) -> str:
         if isinstance(node, yaml.ScalarNode):
             return str(node.value)
-        raise yaml.constructor.ConstructorError(None, None, "a key is no text", node.start_mark)
+        raise yaml.constructor.ConstructorError(None, None, "a key must be a string", node.start_mark)
 
     def _plain_object(self, node: yaml.Node) -> Json:
-        """A tag of another application says nothing about the value: take it as it stands."""
+        """Ignore tags of other applications."""
         if isinstance(node, yaml.ScalarNode):
             return self.construct_scalar(node)
         if isinstance(node, yaml.MappingNode):
@@ -201,15 +203,16 @@ _JsonLikeLoader.yaml_constructors = {
 }
 
 
+_T = TypeVar("_T")
 MAX_DOCUMENT_BYTES = 64 * 2**20
 _MAX_FILES = 500
 
 
 class DocumentFetcher:
-    """Reads a document and, one at a time, the files that it refers to.
+    """Loads a document and, one at a time, the files that it refers to. Raises DocumentError.
 
-    `bearer` is sent to `own` only. Raises DocumentError, which names the document and the next step. `digests` are
-    those of the files that were asked for, by URI; None for one that could not be had.
+    `bearer` is sent to the origin `own` only. `digests` are those of the requested files, by URI; None for a file that
+    could not be loaded.
     """
 
     def __init__(
@@ -226,18 +229,20 @@ class DocumentFetcher:
         self.digests: dict[str, str | None] = {}
 
     async def open(self, place: str) -> OpenApiDocument:
-        """The document at a path or URL."""
+        """Load the document at a path or URL."""
         if place.lower().startswith(("http://", "https://")):
             uri = str(self._url(place))
         else:
             uri = await asyncio.to_thread(_file_uri, place)
         value = await self.read(uri, root_uri=uri)
         if not isinstance(value, dict):
-            raise DocumentError(f"the document '{place}' is no object; is it an OpenAPI document?", source=self._source)
+            raise DocumentError(
+                f"the document '{place}' is not an OpenAPI document: it must be an object", source=self._source
+            )
         return OpenApiDocument(uri, value)
 
     async def read(self, uri: str, *, root_uri: str) -> Json:
-        """The value of one file."""
+        """Load and parse one file."""
         self.digests[uri] = None
         if len(self.digests) > _MAX_FILES:
             raise self._error(uri, f"the document refers to more than {_MAX_FILES} files")
@@ -256,14 +261,14 @@ class DocumentFetcher:
         try:
             url = httpx2.URL(place).copy_with(fragment=None, userinfo=b"")
         except (httpx2.InvalidURL, UnicodeError):
-            raise DocumentError(f"the document '{place}' cannot be read: it is no URL", source=self._source) from None
+            raise DocumentError(f"the document '{place}' cannot be read: invalid URL", source=self._source) from None
         if not is_http_url(url):
-            raise self._error(place, "it is no http URL")
+            raise self._error(place, "the URL must be http or https")
         return url
 
     async def _read_file(self, uri: str, root_uri: str) -> bytes:
         if not is_inside_folder(uri, root_uri):
-            raise self._error(uri, "it lies outside of the document's folder")
+            raise self._error(uri, "it is outside the document's folder")
         try:
             return await asyncio.to_thread(_read_limited, file_path(uri))
         except OSError as error:
@@ -303,8 +308,41 @@ class DocumentFetcher:
         )
 
 
+class LazyDocument:
+    """A document whose further files are loaded when a step needs them. `value` is the document itself."""
+
+    def __init__(self, fetcher: DocumentFetcher, value: OpenApiDocument) -> None:
+        self._fetcher, self.value = fetcher, value
+
+    async def run(self, step: Callable[[], _T]) -> _T:
+        """Run a step off the event loop, and repeat it after loading each file that it raises DocumentNotLoaded for."""
+        while True:
+            try:
+                return await asyncio.to_thread(step)
+            except DocumentNotLoaded as needed:
+                uri = needed.uri
+            await self.load(uri)
+
+    async def load(self, uri: str) -> None:
+        """Add a file to the document, or mark it as unavailable."""
+        try:
+            self.value.add(uri, await self._fetcher.read(uri, root_uri=self.value.uri))
+        except DocumentError as error:
+            self.value.mark_unavailable(uri, str(error))
+
+    @property
+    def root_digest(self) -> str:
+        """The digest of the root file."""
+        return self._fetcher.digests[self.value.uri] or ""
+
+    @property
+    def other_digests(self) -> dict[str, str | None]:
+        """The digests of the other files, by URI; None for those that could not be loaded."""
+        return {uri: digest for uri, digest in self._fetcher.digests.items() if uri != self.value.uri}
+
+
 def _digest_and_parse(data: bytes) -> tuple[str, Json]:
-    """The digest of a file and its value."""
+    """Return the SHA-256 digest of a file and its value."""
     with relaxed_gc():
         return hashlib.sha256(data).hexdigest(), parse_document(data)
 

@@ -1,8 +1,7 @@
-"""Where the operations of a document are served, and which of its addresses may be believed.
+"""Base URLs of operations: servers of the document, their variables, and the configured base URL.
 
-Knows servers, their variables and the base URL of the settings. The source's own origin is that of the configured
-base URL; without one, of a local document's first server, or of the URL that the document came from. A server of
-another origin is never believed.
+The origin of a source is that of the configured base URL; without one, that of a local document's first server, or of
+the URL that the document came from. Servers of other origins are not used.
 """
 
 import re
@@ -18,19 +17,19 @@ from adapters.openapi.document import swagger2 as swagger
 from adapters.openapi.document.document import DocumentNode, OpenApiDocument
 
 _BARE_HOST = re.compile(r"[\w-]+(?:\.[\w-]+)*\.[a-z]{2,}(?::\d+)?(?:/|$)")
-"""A host without a scheme, which is a slip: read as it stands it would be a path."""
+"""A host without a scheme, a common mistake: it would otherwise be read as a path."""
 
 
 @dataclass(frozen=True, slots=True)
 class BaseUrl:
-    """The URL that paths are appended to, or why there is none."""
+    """The URL that paths are appended to, or the reason why there is none."""
 
     url: httpx2.URL | None
     why: str = ""
 
 
 class Servers:
-    """The addresses of one document. `stated` are its own servers, `root` the base of operations that name none."""
+    """The servers of one document. `root` is the base URL of operations without servers of their own."""
 
     def __init__(self, document: OpenApiDocument, configured: str | None, skipped: list[SkippedTool]) -> None:
         self._document_uri = document.uri
@@ -47,62 +46,68 @@ class Servers:
     def _choose_root(self, configured: str | None) -> BaseUrl:
         if configured is not None:
             url = parse_base_url(configured)
-            return BaseUrl(url) if url else BaseUrl(None, f"the base URL '{configured}' is no http URL")
+            return (
+                BaseUrl(url)
+                if url
+                else BaseUrl(None, f"invalid base URL '{configured}': it must be an http or https URL")
+            )
         if not self._declared:
-            where = f" to the URL that '{self._relative_paths[0]}' stands for" if self._relative_paths else ""
-            return BaseUrl(None, f"the document names no server with a host; set BASE_API_URL or --base-url{where}")
+            example = f", for example https://HOST{self._relative_paths[0]}" if self._relative_paths else ""
+            return BaseUrl(None, f"the document has no server with a host; set BASE_API_URL or --base-url{example}")
         if self._document_uri.startswith("file:"):
             return BaseUrl(self._declared[0])
         here = httpx2.URL(self._document_uri)
         own = next((url for stated in self._declared if (url := _at_origin(stated, here)) is not None), None)
-        why = f"the document comes from another origin than its server '{self._declared[0]}'; set BASE_API_URL to that "
-        return BaseUrl(own, "" if own else f"{why}URL if you trust it")
+        why = f"the document and its server '{self._declared[0]}' have different origins; set BASE_API_URL to the "
+        return BaseUrl(own, "" if own else f"{why}server's URL if you trust it")
 
-    def base_of(self, stated: DocumentNode | None) -> BaseUrl:
-        """The base of an operation; `stated` are its own servers or those of its path."""
-        if stated is None or self.root.url is None:
+    def base_of(self, declared: DocumentNode | None) -> BaseUrl:
+        """Return the base URL of an operation; `declared` are its own servers or those of its path."""
+        if declared is None or self.root.url is None:
             return self.root
-        urls = self._resolve_all([node.fields for node in stated.children()], seen_from=self.root.url)
+        urls = self._resolve_all([node.fields for node in declared.children()], base=self.root.url)
         if not urls:
             return self.root
         origins = [Origin.of(url) for url in self._declared]
         for url in urls:
-            at_home = _at_origin(url, self.root.url)
-            if at_home is not None:
-                return BaseUrl(at_home)
+            same_origin = _at_origin(url, self.root.url)
+            if same_origin is not None:
+                return BaseUrl(same_origin)
             if Origin.of(url) in origins:
                 return BaseUrl(self._rebase(url))
-        why = f"its own server '{urls[0]}' is of another origin than '{self.origin}'; a source with that base URL reaches it"
+        why = (
+            f"the server '{urls[0]}' has another origin than '{self.origin}'; add a source with that base URL to use it"
+        )
         return BaseUrl(None, why)
 
     def _rebase(self, url: httpx2.URL) -> httpx2.URL:
-        """A URL of the document's usual server, seen from the base URL that is configured in its place."""
-        assert self.root.url is not None  # noqa: S101  the caller has looked
-        usual = next(known for known in self._declared if Origin.of(known) == Origin.of(url))
-        if url == usual:
+        """Rebase a URL of a declared server on the configured base URL."""
+        assert self.root.url is not None  # noqa: S101  checked by the caller
+        server = next(one for one in self._declared if Origin.of(one) == Origin.of(url))
+        if url == server:
             return self.root.url
         return self.root.url.copy_with(path=url.path)
 
-    def _resolve_all(self, servers: Iterable[JsonObject], *, seen_from: httpx2.URL | None = None) -> list[httpx2.URL]:
-        found = (self._resolve(server, seen_from) for server in servers)
+    def _resolve_all(self, servers: Iterable[JsonObject], *, base: httpx2.URL | None = None) -> list[httpx2.URL]:
+        found = (self._resolve(server, base) for server in servers)
         return [url for url in found if url is not None]
 
-    def _resolve(self, server: JsonObject, seen_from: httpx2.URL | None) -> httpx2.URL | None:
-        """The URL of a server; what is relative in a local document is seen from `seen_from`."""
+    def _resolve(self, server: JsonObject, base: httpx2.URL | None) -> httpx2.URL | None:
+        """Return the URL of a server; in a local document a relative one is resolved against `base`."""
         text = _expand_variables(server)
         if text is None:
             return None
         if not self._document_uri.startswith("file:"):
             return resolve_url(httpx2.URL(self._document_uri), text)
-        if seen_from is not None and text.startswith("/") and not text.startswith("//"):
-            return resolve_url(seen_from, text)
+        if base is not None and text.startswith("/") and not text.startswith("//"):
+            return resolve_url(base, text)
         if _BARE_HOST.match(text):
             text = f"//{text}"
         return parse_base_url(f"https:{text}" if text.startswith("//") else text)
 
 
 def _expand_variables(server: JsonObject) -> str | None:
-    """The text of a server's URL with its variables filled in; None where one has no value."""
+    """Return the URL of a server with its variables expanded; None if one has no value."""
     text = server.get("url")
     if not isinstance(text, str):
         return None
@@ -115,15 +120,15 @@ def _expand_variables(server: JsonObject) -> str | None:
 
 
 def _at_origin(url: httpx2.URL, home: httpx2.URL) -> httpx2.URL | None:
-    """A URL of the same origin as another one; where that is secure, its host's insecure spelling is taken for it."""
-    for known in (url, url.copy_with(scheme="https")):
-        if Origin.of(known) == Origin.of(home):
-            return known
+    """Return a URL if it has the origin of `home`; http is upgraded if `home` is https."""
+    for candidate in (url, url.copy_with(scheme="https")):
+        if Origin.of(candidate) == Origin.of(home):
+            return candidate
     return None
 
 
 def _variable_value(variable: object) -> str | None:
-    """The default of a server variable, else the first of its values."""
+    """Return the default of a server variable, else the first of its values."""
     if not isinstance(variable, dict):
         return None
     listed = variable.get("enum")
@@ -134,7 +139,7 @@ def _variable_value(variable: object) -> str | None:
 
 @lru_cache(maxsize=256)
 def parse_base_url(text: str) -> httpx2.URL | None:
-    """A base URL as it was written by the user or in a local document; None where it is no http URL."""
+    """Parse a base URL from the settings or a local document; None if it is no http URL."""
     try:
         url = httpx2.URL(text.strip()).copy_with(fragment=None, query=None, userinfo=b"")
     except (httpx2.InvalidURL, UnicodeError):

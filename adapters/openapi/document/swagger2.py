@@ -1,8 +1,4 @@
-"""Swagger 2.0 in the words of OpenAPI 3.
-
-Knows what 2.0 calls things. Each function takes a resolved node and gives one in its place that OpenAPI 3 readers
-understand; schemas need no change.
-"""
+"""Converts Swagger 2.0 to OpenAPI 3, node by node. Nodes must be resolved; schemas need no conversion."""
 
 from adapters.base import Json, JsonObject
 from adapters.openapi.document.document import DocumentNode
@@ -21,34 +17,34 @@ _FLOW_NAMES = {"accessCode": "authorizationCode", "application": "clientCredenti
 
 
 def is_swagger2(root: DocumentNode) -> bool:
-    """Whether the document is a Swagger 2.0 one."""
+    """Whether a document is Swagger 2.0."""
     return str(root.fields.get("swagger", "")).startswith("2")
 
 
 def is_swagger2_parameter(fields: JsonObject) -> bool:
-    """Whether a parameter is written as 2.0 has it, whatever the document calls itself."""
+    """Whether a parameter is written in Swagger 2.0, whatever version the document declares."""
     return "type" in fields and "schema" not in fields and "content" not in fields
 
 
 def convert_parameter(node: DocumentNode) -> DocumentNode:
-    """A parameter outside of the body: its schema under `schema`, its collection format as style and explode."""
+    """Convert a non-body parameter: its schema moves to `schema`, its collection format to style and explode."""
     fields = node.fields
     schema = {key: value for key, value in fields.items() if key not in _NON_SCHEMA_FIELDS and not key.startswith("x-")}
     out: JsonObject = {key: fields[key] for key in fields if key in _COPIED_FIELDS or key.startswith("x-")}
-    style, is_exploded = _style_of(fields)
+    style, explode = _style_of(fields)
     if schema.get("type") == "array":
-        out |= {"explode": is_exploded} | ({"style": style} if style else {})
+        out |= {"explode": explode} | ({"style": style} if style else {})
     return node.with_value(out | {"schema": schema})
 
 
 def convert_body(operation: DocumentNode, found: list[DocumentNode], media_types: list[str]) -> DocumentNode:
-    """The request body that `in: body` and `in: formData` parameters make up; a node of None without any."""
+    """Convert `in: body` and `in: formData` parameters to a request body; a node of None if there are none."""
     whole = next((node for node in found if _is_in(node, "body")), None)
     if whole is not None:
         kinds = media_types or ["application/json"]
         content = {kind: {"schema": whole.fields.get("schema", {})} for kind in kinds}
-        stated = {"required": whole.fields["required"] is True} if "required" in whole.fields else {}
-        return whole.with_value(stated | {"content": content})
+        is_required = {"required": whole.fields["required"] is True} if "required" in whole.fields else {}
+        return whole.with_value(is_required | {"content": content})
     form = [node.fields for node in found if _is_in(node, "formdata")]
     if not form:
         return operation.with_value(None)
@@ -74,7 +70,7 @@ def _form_member(fields: JsonObject) -> JsonObject:
 def _encodings(form: list[JsonObject]) -> JsonObject:
     arrays = [fields for fields in form if fields.get("type") == "array"]
     formats = {fields["name"]: _style_of(fields) for fields in arrays}
-    return {name: {"style": style or "form", "explode": is_exploded} for name, (style, is_exploded) in formats.items()}
+    return {name: {"style": style or "form", "explode": explode} for name, (style, explode) in formats.items()}
 
 
 def _style_of(fields: JsonObject) -> tuple[str | None, bool]:
@@ -82,7 +78,7 @@ def _style_of(fields: JsonObject) -> tuple[str | None, bool]:
 
 
 def convert_response(node: DocumentNode, media_types: list[str]) -> DocumentNode:
-    """A response with its schema under `content`."""
+    """Convert a response: its schema moves to `content`."""
     fields = node.fields
     if "schema" not in fields:
         return node
@@ -91,7 +87,7 @@ def convert_response(node: DocumentNode, media_types: list[str]) -> DocumentNode
 
 
 def convert_security_scheme(fields: JsonObject) -> JsonObject:
-    """A security scheme."""
+    """Convert a security scheme."""
     if fields.get("type") == "basic":
         return fields | {"type": "http", "scheme": "basic"}
     if fields.get("type") == "oauth2":
@@ -101,19 +97,19 @@ def convert_security_scheme(fields: JsonObject) -> JsonObject:
 
 
 def convert_servers(root: DocumentNode) -> list[JsonObject]:
-    """The servers that host, basePath and schemes make up; without a host, one relative to the document."""
+    """Convert host, basePath and schemes to servers; without a host, to one relative to the document."""
     fields = root.fields
     base = str(fields.get("basePath") or "/")
     host = fields.get("host")
     if not isinstance(host, str) or not host:
         return [{"url": base}]
-    stated, is_said, rest = host.strip().partition("://")
-    host = (rest if is_said else stated).strip("/")
-    schemes = [kind for kind in strings_in(fields.get("schemes")) or [stated] if kind in ("http", "https")]
+    scheme, separator, rest = host.strip().partition("://")
+    host = (rest if separator else scheme).strip("/")
+    schemes = [kind for kind in strings_in(fields.get("schemes")) or [scheme] if kind in ("http", "https")]
     ordered = sorted(schemes, key=lambda kind: kind != "https") or [""]
     return [{"url": f"{kind + ':' if kind else ''}//{host}/{base.lstrip('/')}"} for kind in ordered]
 
 
 def strings_in(value: Json) -> list[str]:
-    """The strings of a list, if it is one."""
+    """Return the strings of a value if it is a list."""
     return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []

@@ -1,1 +1,1 @@
-"""OpenAPI operations: reading them from a document, and encoding of their parameters."""
+"""OpenAPI operations: reading them, serialization of parameters, and body media types."""

@@ -4,7 +4,7 @@ import re
 from enum import IntEnum
 
 _JSON = re.compile(r"[a-z]+/(?:[\w.+-]*[+-])?json(?:-\d[\d.]*)?")
-"""JSON by its suffix, or with a version as in `application/x-amz-json-1.1`."""
+"""JSON, also as a suffix (`+json`) or with a version (`application/x-amz-json-1.1`)."""
 _LINES = re.compile(r"application/(?:x-)?(?:nd-?json|jsonl|json-?lines|json-seq|stream\+json)")
 _MARKUP = re.compile(
     r"[a-z]+/(?:[\w.+-]*[+-])?(?:xml|yaml|yml|toml|jwt|jose|sql|graphql|csv|[a-z]*script|sparql-\w+)|message/.+"
@@ -27,9 +27,9 @@ _MISSPELLED = {
 
 
 class BodyFormat(IntEnum):
-    """How a body is written; of several the lowest is preferred.
+    """The format of a body; if several are possible, the lowest value is preferred.
 
-    `MARKUP` is text in a language of its own, which whoever fills it in has to write.
+    `MARKUP` is text in XML, YAML or another language, which the caller writes.
     """
 
     JSON = 0
@@ -51,18 +51,18 @@ _EXACT = {
 
 
 def normalize_media_type(media_type: str) -> str:
-    """The media type without slips; its parameters stay where there is none."""
+    """Return a media type with common misspellings corrected, otherwise unchanged."""
     kind = bare_media_type(media_type)
     return _MISSPELLED.get(kind, media_type.strip())
 
 
 def bare_media_type(media_type: str) -> str:
-    """The media type without its parameters, in lower case."""
+    """Return a media type in lower case without its parameters."""
     return media_type.split(";")[0].strip().lower()
 
 
 def body_format(media_type: str) -> BodyFormat | None:
-    """How a body of a media type is written; None where that cannot be done."""
+    """Return the format of a body of a media type; None if it is not supported."""
     kind = bare_media_type(normalize_media_type(media_type))
     if kind in _EXACT:
         return _EXACT[kind]

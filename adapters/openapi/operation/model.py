@@ -1,7 +1,4 @@
-"""One operation as every version of OpenAPI means it: method, path, parameters, body, responses, security.
-
-Knows where a document keeps these and what it may leave out. Knows no tool, no argument and no request.
-"""
+"""Model of an operation, the same for every version of OpenAPI: path template, parameters, body, security."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -18,17 +15,17 @@ _QUERY_EXPANSION = re.compile(r"\{[?&][^{}]*\}")
 _COLON_VARIABLE = re.compile(r"(?<=/):([A-Za-z_]\w*)(?=/|$)")
 _VARIABLE_SYNTAX = re.compile(r"^([+/]?)([^=:*/]+)(\*{0,2}|=.*|:.*)$", re.DOTALL)
 _MULTI_SEGMENT = re.compile(r"[*/]|^:path$")
-"""What stands behind a name where several segments may stand for it."""
+"""Suffixes of a variable that may span several path segments."""
 _NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
 class PathTemplate:
-    """The template of one path.
+    """A parsed path template.
 
-    `path` has each variable as `{name}`. `multi_segment` are those variables that several segments may stand for. `query_variables` are
-    the names in the query of the variables that stand there, `fixed_query` is the rest of that query. `fragment_variables` are the
-    variables behind a `#`.
+    `path` has each variable as `{name}`; `multi_segment` are the variables that may span several segments.
+    `query_variables` maps the variables in its query to their query names, `fixed_query` is the rest of that query.
+    `fragment_variables` are those after a `#`.
     """
 
     path: str
@@ -39,23 +36,23 @@ class PathTemplate:
     fragment_variables: tuple[str, ...] = ()
 
     def match_variable(self, name: str) -> str:
-        """The variable that a parameter means: its own name, that name without decoration, or in another case."""
-        known = {**dict.fromkeys(self.variables), **dict.fromkeys(self.query_variables)}
-        if name in known:
+        """Return the variable of a parameter name, which may have decoration or another case."""
+        variables = {**dict.fromkeys(self.variables), **dict.fromkeys(self.query_variables)}
+        if name in variables:
             return name
         bare = bare_name(name)
-        return next((one for one in known if one.lower() == bare.lower()), name)
+        return next((one for one in variables if one.lower() == bare.lower()), name)
 
 
 def bare_name(text: str) -> str:
-    """The name inside a variable, without what says how it is written."""
+    """Return the name of a variable without its modifiers."""
     found = _VARIABLE_SYNTAX.match(text.strip())
     return found[2].strip() if found else text
 
 
 @lru_cache(maxsize=4096)
 def parse_path_template(path: str) -> PathTemplate:
-    """A path taken apart."""
+    """Parse a path template."""
     sent, _, unsent = _QUERY_EXPANSION.sub("", path).partition("#")
     sent, _, query = sent.partition("?")
     sent = _COLON_VARIABLE.sub(r"{\1}", sent)
@@ -82,7 +79,7 @@ _NO_ENCODINGS: Mapping[str, "ParameterEncoding"] = MappingProxyType({})
 
 
 class ParameterLocation(StrEnum):
-    """Where in a request a value stands."""
+    """The part of a request that a parameter is in."""
 
     PATH = "path"
     QUERY = "query"
@@ -92,7 +89,7 @@ class ParameterLocation(StrEnum):
 
 
 class ParameterStyle(StrEnum):
-    """How a value is written; TAB is Swagger 2.0's `tsv`."""
+    """Serialization style of a parameter; TAB is the `tsv` of Swagger 2.0."""
 
     FORM = "form"
     SIMPLE = "simple"
@@ -132,14 +129,14 @@ STYLES: Mapping[ParameterLocation, tuple[ParameterStyle, ...]] = MappingProxyTyp
         ParameterLocation.QUERYSTRING: (ParameterStyle.FORM,),
     }
 )
-"""The styles that each location allows, Swagger 2.0's collection formats included; the first one is the default."""
+"""The styles that each location allows, with those of Swagger 2.0; the first one is the default."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParameterEncoding:
-    """How a value is written where a style applies; with `media_type` it is written as that instead.
+    """How a parameter is serialized: by its style, or as `media_type` if that is set.
 
-    `keeps_slashes` says that a value in a path may be several segments of it.
+    `keeps_slashes` if a value in a path may span several segments.
     """
 
     style: ParameterStyle
@@ -151,7 +148,7 @@ class ParameterEncoding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperationParameter:
-    """One parameter; `schema` is None where the document has none."""
+    """One parameter; `schema` is None if the document has none."""
 
     name: str
     location: ParameterLocation
@@ -163,9 +160,9 @@ class OperationParameter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestBody:
-    """The request body in the media type that was chosen; `encodings` are by member, for forms.
+    """The request body in the chosen media type; `encodings` are by member, for forms.
 
-    `is_expected` where the document does not say whether it is required and the method is one that sends a body.
+    `is_expected` if the document does not say whether it is required, and the method usually has a body.
     """
 
     media_type: str
@@ -177,7 +174,7 @@ class RequestBody:
 
 @dataclass(frozen=True, slots=True)
 class OperationEntry:
-    """An operation that has been found and not been read."""
+    """An operation in a document that has not been read yet."""
 
     method: str
     path: str
@@ -186,18 +183,18 @@ class OperationEntry:
 
     @property
     def locator(self) -> str:
-        """`GET /tickets`."""
+        """Method and path: `GET /tickets`."""
         return f"{self.method} {self.path}"
 
     @property
     def template(self) -> PathTemplate:
-        """The path taken apart."""
+        """The parsed path."""
         return parse_path_template(self.path)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
-    """One operation. `security` and `servers` are None where neither it nor its path says anything about them."""
+    """One operation. `security` and `servers` are None if neither it nor its path declares them."""
 
     entry: OperationEntry
     description: str
@@ -212,7 +209,7 @@ class Operation:
 def find_operations(
     document: OpenApiDocument, item: DocumentNode, path: str, skipped: list[SkippedTool]
 ) -> Iterator[OperationEntry]:
-    """The operations of one path item. Raises BrokenReference or NotLoaded where the item is kept elsewhere."""
+    """Yield the operations of one path item. Raises BrokenReference or DocumentNotLoaded if it is a reference."""
     target = document.resolve(item)
     if target is not item:
         target = target.with_value(target.fields | {key: value for key, value in item.fields.items() if key != "$ref"})
@@ -225,7 +222,7 @@ def find_operations(
         if method.isascii() and method.isalpha():
             yield from _usable_entry(document, OperationEntry(method, path, target, operation), skipped)
         else:
-            skipped.append(SkippedTool(document.display_path(operation), f"'{method}' is no method"))
+            skipped.append(SkippedTool(document.display_path(operation), f"invalid HTTP method '{method}'"))
 
 
 def _usable_entry(
@@ -234,11 +231,11 @@ def _usable_entry(
     if isinstance(entry.operation.value, dict):
         yield entry
     else:
-        skipped.append(SkippedTool(document.display_path(entry.operation), "the operation is no object"))
+        skipped.append(SkippedTool(document.display_path(entry.operation), "the operation must be an object"))
 
 
 def join_texts(fields: JsonObject, *keys: str) -> str:
-    """The texts under some keys as sentences, in order, without repetition."""
+    """Join the texts under some keys as sentences, without duplicates."""
     texts = [fields[key].strip() for key in keys if isinstance(fields.get(key), str)]
     distinct = [text for index, text in enumerate(texts) if text and text not in texts[:index]]
     ended = [text if text.endswith((".", "!", "?", ":", ">")) else f"{text}." for text in distinct[:-1]]

@@ -1,8 +1,4 @@
-"""Reads one operation out of a document, as far as it is sound.
-
-Knows which flaw costs a parameter, which the operation, and which nothing at all. What is left out is named by its
-JSON pointer. Knows nothing of tools.
-"""
+"""Reads operations from a document. Invalid parts are skipped, with their JSON pointer and the reason."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -28,20 +24,20 @@ from adapters.openapi.operation.model import (
 )
 
 _EXAMPLE_PATH = re.compile(r"(?<![/\w{}.:-])[A-Za-z][\w-]*/(?:[{<\[]\w|\*)")
-"""A path of several segments as words describe it: `projects/{project}/topics/{topic}`."""
+"""A path of several segments in a description: `projects/{project}/topics/{topic}`."""
 _MULTI_SEGMENT_EXTENSIONS = ("x-ms-skip-url-encoding", "x-multi-segment")
 _METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
 
 
 class PathVariables:
-    """What one document says of the variables in its paths."""
+    """Finds the path variables of one document whose values may span several segments."""
 
     def __init__(self, document: OpenApiDocument) -> None:
         self._document = document
         self._cache: frozenset[str] | None = None
 
     def spans_segments(self, template: PathTemplate, name: str, fields: JsonObject) -> bool:
-        """Whether a variable's value may be several segments; `fields` are its parameter's. Raises NotLoaded."""
+        """Whether a variable may span segments; `fields` are its parameter's. Raises DocumentNotLoaded."""
         if name in template.multi_segment or _declares_path_value(fields):
             return True
         if "encode" in join_texts(fields, "description").lower():
@@ -51,7 +47,7 @@ class PathVariables:
         return _prefix_before(template, name) in self._cache
 
     def _prefixes(self) -> Iterator[str]:
-        """The beginnings of paths behind which several segments stand, by the parameters that say so."""
+        """Yield the path prefixes before variables that are declared to span several segments."""
         try:
             paths = list(self._document.at("paths").members())
         except BrokenReference:
@@ -80,7 +76,7 @@ def _prefix_before(template: PathTemplate, name: str) -> str:
 
 
 def _declares_path_value(fields: JsonObject) -> bool:
-    """Whether a parameter itself says that its values are paths."""
+    """Whether a parameter declares that its values are paths, by extension or description."""
     if any(fields.get(key) is True for key in _MULTI_SEGMENT_EXTENSIONS):
         return True
     words = join_texts(fields, "description")
@@ -92,13 +88,13 @@ _KNOWN_LOCATIONS = frozenset(ParameterLocation)
 _HTTP_TOKEN = re.compile(r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
 _STYLE_FIELDS = frozenset({"style", "explode", "allowReserved"})
 _ENCODING_FIELDS = _STYLE_FIELDS | {"contentType"}
-"""What an encoding may say of a form's member; with the first three its content type does not count."""
+"""Fields of an encoding of a form member; with any of the first three its content type is ignored."""
 _BODY_METHODS = frozenset({"POST", "PUT", "PATCH"})
 _MAX_NAMED_MEMBERS = 12
 
 
 class UnusableOperation(Exception):
-    """The operation cannot be called at all; `path` is the part that is to blame."""
+    """The operation cannot be called; `path` is the location of the reason."""
 
     def __init__(self, path: str, why: str) -> None:
         super().__init__(why)
@@ -106,7 +102,7 @@ class UnusableOperation(Exception):
 
 
 class OperationReader:
-    """Reads operations of one document; what is left out is added to `skipped`."""
+    """Reads operations of one document and adds skipped parts to `skipped`."""
 
     def __init__(self, document: OpenApiDocument, skipped: list[SkippedTool]) -> None:
         self._document, self._left_out = document, skipped
@@ -115,7 +111,7 @@ class OperationReader:
         self._cache: dict[tuple[str, ParameterLocation, str, bool], OperationParameter] = {}
 
     def read(self, entry: OperationEntry) -> Operation:
-        """The operation. Raises UnusableOperation, BrokenReference or NotLoaded."""
+        """Read one operation. Raises UnusableOperation, BrokenReference or DocumentNotLoaded."""
         fields = entry.operation.fields
         found = list(self._parameter_nodes(entry))
         parameters = self._parameters(entry, found)
@@ -137,7 +133,7 @@ class OperationReader:
         self._left_out.append(SkippedTool(self._document.display_path(node), why))
 
     def _parameter_nodes(self, entry: OperationEntry) -> Iterator[DocumentNode]:
-        """Resolved parameters, the operation's before those of its path; the first of a name and place counts."""
+        """Yield resolved parameters, the operation's before those of its path; duplicates are dropped."""
         seen: set[tuple[Json, Json]] = set()
         for holder in (entry.operation, entry.item):
             for child in self._list_items(holder.child("parameters")):
@@ -146,20 +142,20 @@ class OperationReader:
                     continue
                 name, place = node.fields.get("name"), node.fields.get("in")
                 if not isinstance(name, str) or not isinstance(place, str):
-                    self._skip(child, "the parameter has no name or no place")
+                    self._skip(child, "the parameter has no 'name' or no 'in'")
                 elif (name, place) not in seen:
                     seen.add((name, place))
                     yield node
 
     def _list_items(self, node: DocumentNode) -> list[DocumentNode]:
-        """The items of a list, which may be kept elsewhere, or be an object that gives each of them a name."""
+        """Return the items of a list, which may be a reference, or an object with named items."""
         resolved = self._try_resolve(node) if "$ref" in node.fields else node
         if resolved is None:
             return []
         return [child for _, child in resolved.members()] or list(resolved.children())
 
     def _try_resolve(self, node: DocumentNode) -> DocumentNode | None:
-        """The node that a reference ends at; one that leads nowhere is left out."""
+        """Resolve a node; a broken reference is skipped."""
         try:
             return self._document.resolve(node)
         except BrokenReference as error:
@@ -169,7 +165,8 @@ class OperationReader:
     def _parameters(self, entry: OperationEntry, found: list[DocumentNode]) -> tuple[OperationParameter, ...]:
         template = entry.template
         if template.fragment_variables:
-            why = f"the path has the variable '{template.fragment_variables[0]}' behind a '#', and nothing behind that is sent"
+            name = template.fragment_variables[0]
+            why = f"the path variable '{name}' is after '#', in the fragment, which is never sent"
             raise UnusableOperation(self._document.display_path(entry.operation), why)
         read: dict[tuple[ParameterLocation, str], OperationParameter] = {}
         for node in found:
@@ -180,7 +177,7 @@ class OperationReader:
         wanted += [(ParameterLocation.QUERY, name) for name in template.query_variables.values()]
         for location, name in wanted:
             if (location, name) not in read:
-                self._skip(entry.operation, f"the path variable '{name}' is not declared; it is taken as a string")
+                self._skip(entry.operation, f"the path variable '{name}' is not declared; a string is assumed")
                 read[location, name] = _undeclared_variable(name, location, entry)
         return tuple(read.values())
 
@@ -190,35 +187,35 @@ class OperationReader:
             return None
         if place not in _KNOWN_LOCATIONS:
             where = node.fields["in"]
-            self._skip(node, f"the parameter '{node.fields['name']}' stands in '{where}', which is no place")
+            self._skip(node, f"the parameter '{node.fields['name']}' has the invalid location '{where}'")
             return None
         location, name = _effective_location(ParameterLocation(place), node.fields["name"], template)
         if location is ParameterLocation.HEADER and name.lower() in _IGNORED_HEADERS:
             return None
         if location in (ParameterLocation.HEADER, ParameterLocation.COOKIE) and not _HTTP_TOKEN.match(name):
-            self._skip(node, f"'{name}' is no name for a {place}")
+            self._skip(node, f"invalid {place} name '{name}'")
             return None
         if location is ParameterLocation.PATH and name not in template.variables:
             self._skip(node, f"the path has no variable '{name}'")
             return None
-        is_open = location is ParameterLocation.PATH and self._path_variables.spans_segments(
+        spans_segments = location is ParameterLocation.PATH and self._path_variables.spans_segments(
             template, name, node.fields
         )
-        return self._cached_parameter(node, location, name, is_open=is_open)
+        return self._cached_parameter(node, location, name, spans_segments=spans_segments)
 
     def _cached_parameter(
-        self, node: DocumentNode, location: ParameterLocation, name: str, *, is_open: bool
+        self, node: DocumentNode, location: ParameterLocation, name: str, *, spans_segments: bool
     ) -> OperationParameter:
-        """What a document tells of a parameter, read once where it tells the same word for word."""
+        """Read a parameter, or return the one read from an identical declaration."""
         text = compact_json(node.value)
-        key = (f"{node.uri}#{node.pointer}" if '"$ref"' in text else text, location, name, is_open)
-        known = self._cache.get(key)
-        if known is None:
-            known = self._cache[key] = self._read_parameter(node, location, name, is_open=is_open)
-        return known
+        key = (f"{node.uri}#{node.pointer}" if '"$ref"' in text else text, location, name, spans_segments)
+        parameter = self._cache.get(key)
+        if parameter is None:
+            parameter = self._cache[key] = self._read_parameter(node, location, name, spans_segments=spans_segments)
+        return parameter
 
     def _read_parameter(
-        self, node: DocumentNode, location: ParameterLocation, name: str, *, is_open: bool
+        self, node: DocumentNode, location: ParameterLocation, name: str, *, spans_segments: bool
     ) -> OperationParameter:
         if self._is_swagger or swagger.is_swagger2_parameter(node.fields):
             node = swagger.convert_parameter(node)
@@ -227,14 +224,14 @@ class OperationReader:
         return OperationParameter(
             name=name,
             location=location,
-            encoding=replace(read_encoding(node.fields, location, media_type), keeps_slashes=is_open),
+            encoding=replace(read_encoding(node.fields, location, media_type), keeps_slashes=spans_segments),
             schema=schema,
             is_required=is_in_path or node.fields.get("required") is True,
             description=join_texts(node.fields, "description"),
         )
 
     def _schema(self, node: DocumentNode) -> tuple[str | None, DocumentNode | None]:
-        """The media type where the parameter has a content, and its schema."""
+        """Return the media type if the parameter has a `content`, and its schema."""
         content = node.child("content")
         for media_type, media in content.members():
             resolved = self._document.resolve(media)
@@ -252,10 +249,10 @@ class OperationReader:
         ranked = sorted((rank, kind) for kind in media if (rank := body_format(kind)) is not None)
         if ranked:
             return self._read_body(ranked[0][1], self._document.resolve(media[ranked[0][1]]), entry, resolved)
-        why, path = f"no body can be written as {_quote_all(media)}", self._document.display_path(node)
+        why, path = f"unsupported body media type: {_quote_all(media)}", self._document.display_path(node)
         if resolved.fields.get("required") is True:
             raise UnusableOperation(path, why)
-        self._left_out.append(SkippedTool(path, f"{why}; it is sent without"))
+        self._left_out.append(SkippedTool(path, f"{why}; requests are sent without a body"))
         return None
 
     def _read_body(
@@ -279,38 +276,38 @@ class OperationReader:
         )
 
     def _schema_fields(self, schema: DocumentNode | None) -> JsonObject:
-        """The members of a schema's object, its references followed; none where that leads nowhere."""
+        """Return the fields of a resolved schema; none if its reference is broken."""
         try:
             return self._document.resolve(schema).fields if schema is not None else {}
         except BrokenReference:
             return {}
 
     def _describe_markup(self, media_type: str, schema: DocumentNode | None) -> str:
-        """What a body is about that is written by whoever fills it in."""
+        """Describe a body that the caller writes as text."""
         fields = self._schema_fields(schema)
-        said = join_texts(fields, "title", "description")
+        words = join_texts(fields, "title", "description")
         members = fields.get("properties")
         names = ", ".join(list(members)[:_MAX_NAMED_MEMBERS]) if isinstance(members, dict) else ""
         parts = [
             f"The request body as text, {bare_media_type(media_type)}.",
-            said,
-            f"It holds {names}." if names else "",
+            words,
+            f"It contains {names}." if names else "",
         ]
         return " ".join(part for part in parts if part)
 
     def media_types(self, entry: OperationEntry, key: str) -> list[str]:
-        """Swagger's `consumes` or `produces`: the operation's own, else the document's."""
+        """Return Swagger's `consumes` or `produces`: the operation's own, else the document's."""
         own = swagger.strings_in(entry.operation.fields.get(key))
         return own or swagger.strings_in(self._document.root.fields.get(key))
 
     def response(self, entry: OperationEntry, node: DocumentNode) -> DocumentNode:
-        """One response, resolved. Raises BrokenReference or NotLoaded."""
+        """Resolve one response. Raises BrokenReference or DocumentNotLoaded."""
         resolved = self._document.resolve(node)
         return swagger.convert_response(resolved, self.media_types(entry, "produces")) if self._is_swagger else resolved
 
 
 def read_encoding(fields: JsonObject, location: ParameterLocation, media_type: str | None = None) -> ParameterEncoding:
-    """How a parameter or a form member is written: what the document says, where that is legal, else the default."""
+    """Read the encoding of a parameter or form member; illegal styles become the default."""
     styles = STYLES[location]
     stated = fields.get("style")
     style = next((style for style in styles if style == stated), styles[0])
@@ -332,7 +329,7 @@ def _description_of(fields: JsonObject) -> str:
 def _effective_location(
     location: ParameterLocation, name: str, template: PathTemplate
 ) -> tuple[ParameterLocation, str]:
-    """Where a parameter stands and under which name, by the path's own word: its query is no path."""
+    """Return location and name of a parameter; a path variable in the query of the template is a query parameter."""
     if location is ParameterLocation.QUERY:
         return location, template.query_variables.get(name, name)
     if location is not ParameterLocation.PATH:
@@ -362,4 +359,4 @@ def _content_type(fields: Mapping[str, Json]) -> str | None:
 
 
 def _quote_all(media: Mapping[str, DocumentNode]) -> str:
-    return ", ".join(f"'{kind}'" for kind in media) or "anything: it has no content"
+    return ", ".join(f"'{kind}'" for kind in media) or "none: it has no content"

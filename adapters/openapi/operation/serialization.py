@@ -1,9 +1,8 @@
-"""Values as they are written into a URL, a header or a cookie: the styles of OpenAPI, which are those of RFC 6570.
+"""Serialization of parameters and form bodies: the styles of OpenAPI (form, simple, label, matrix, deepObject, ...).
 
-Pure. Knows no operation and no argument. Everything that comes out is percent-encoded and ready to be joined, except
-header values, which are not encoded by their rules. Null members and items are left out, as RFC 6570 leaves out what
-is undefined. What the styles do not define (arrays in arrays) is written as JSON. Reserved characters that are allowed
-stay as they are but for those that would be read as a delimiter.
+The styles are those of RFC 6570. Results are percent-encoded, except header values. Null members and items are omitted,
+as RFC 6570 omits undefined values. What the styles do not define (arrays in arrays) is written as JSON. With
+`allowReserved`, reserved characters stay as they are unless they would be read as a delimiter.
 """
 
 import json
@@ -32,24 +31,24 @@ _DELIMITERS = {
 
 
 def to_text(value: Json) -> str:
-    """One value as text: JSON's spelling of numbers and truth, strings as they are, structures as JSON."""
+    """Return a string as it is, and any other value as JSON."""
     return value if isinstance(value, str) else compact_json(value)
 
 
 def to_media_text(value: Json, media_type: str) -> str:
-    """A value as its media type has it: JSON where that is JSON or anything, else the text itself."""
+    """Return a value as JSON if the media type is JSON or a wildcard, else as text."""
     kind = media_type.lower()
     return compact_json(value) if "json" in kind or "*" in kind else to_text(value)
 
 
 def is_undefined(value: Json) -> bool:
-    """Whether there is nothing to write in any style: null, or an array or an object of nothing else."""
+    """Whether a value is null, or an array or object of nothing but null."""
     items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else (value,)
     return all(item is None for item in items)
 
 
 def encode_query(name: str, value: Json, encoding: ParameterEncoding) -> Pairs:
-    """The encoded pairs of one query parameter or form member; none where there is nothing to say."""
+    """Encode one query parameter or form member as pairs of name and value."""
     escape = _escaper(encoding)
     if encoding.media_type is not None:
         return [(_quote_name(name), escape(to_media_text(value, encoding.media_type)))]
@@ -76,7 +75,7 @@ def _query_object(key: str, value: dict[str, Json], encoding: ParameterEncoding,
 
 
 def _deep_object(path: str, value: Json) -> list[tuple[str, str]]:
-    """`name[member][inner]`; arrays of plain values repeat their name, others are numbered."""
+    """Serialize `name[member][inner]`; arrays of scalars repeat their name, other arrays are indexed."""
     if isinstance(value, dict):
         return [pair for name, item in value.items() for pair in _deep_object(f"{path}[{name}]", item)]
     if isinstance(value, list):
@@ -87,7 +86,7 @@ def _deep_object(path: str, value: Json) -> list[tuple[str, str]]:
 
 
 def encode_path(name: str, value: Json, encoding: ParameterEncoding) -> str:
-    """What stands in a path in place of `{name}`; of several segments, without slashes at their ends."""
+    """Encode a value for `{name}` in a path; slashes at the ends of several segments are removed."""
     escape = _escaper(encoding, kept=_ALLOWED_IN_PATH)
     if encoding.keeps_slashes and isinstance(value, str):
         return "/".join(escape(part) for part in value.strip("/").split("/"))
@@ -119,7 +118,7 @@ def _matrix(name: str, value: Json, encoding: ParameterEncoding, escape: Callabl
 
 
 def _simple_parts(value: Json, escape: Callable[[str], str], *, is_exploded: bool) -> list[str]:
-    """Encoded pieces: the items of an array; names and values of an object, as `name=value` where it is exploded."""
+    """Encode the items of an array, or the names and values of an object: `name=value` if it is exploded."""
     if isinstance(value, list):
         return [escape(to_text(item)) for item in value if item is not None]
     if isinstance(value, dict):
@@ -129,7 +128,7 @@ def _simple_parts(value: Json, escape: Callable[[str], str], *, is_exploded: boo
 
 
 def encode_header(value: Json, encoding: ParameterEncoding) -> str:
-    """The value of a header, not encoded: simple style, or ASCII JSON where the parameter has JSON as its content."""
+    """Serialize the value of a header, unencoded: simple style, or ASCII JSON if the parameter has a JSON content."""
     if encoding.media_type is not None:
         is_text = isinstance(value, str) and to_media_text(value, encoding.media_type) == value
         return str(value) if is_text else json.dumps(value, separators=(",", ":"))
@@ -138,7 +137,7 @@ def encode_header(value: Json, encoding: ParameterEncoding) -> str:
 
 
 def encode_cookie(name: str, value: Json, encoding: ParameterEncoding) -> Pairs:
-    """The pairs of one cookie parameter; `cookie` style leaves its values as they are."""
+    """Encode one cookie parameter as pairs; the style `cookie` does not encode values."""
     if encoding.style is ParameterStyle.COOKIE and encoding.media_type is None:
         if isinstance(value, list):
             return [(name, to_text(item)) for item in value if item is not None]
@@ -149,12 +148,12 @@ def encode_cookie(name: str, value: Json, encoding: ParameterEncoding) -> Pairs:
 
 
 def join_pairs(pairs: Pairs) -> str:
-    """A query or a form body."""
+    """Join encoded pairs to a query or form body."""
     return "&".join(f"{name}={value}" for name, value in pairs)
 
 
 def _quote_name(name: str) -> str:
-    """A name with everything encoded that could end it."""
+    """Percent-encode a name."""
     return quote(name, safe=_UNRESERVED, errors="replace")
 
 
@@ -171,7 +170,7 @@ _JSON_MEMBER = ParameterEncoding(style=ParameterStyle.FORM, is_exploded=True, me
 
 
 def encode_urlencoded(value: JsonObject, encodings: Mapping[str, ParameterEncoding]) -> str:
-    """The members as encoded pairs; an object without an encoding of its own is written as JSON."""
+    """Encode a form body; an object without an encoding of its own is written as JSON."""
     pairs = []
     for name, member in value.items():
         default = _JSON_MEMBER if isinstance(member, dict) else _FORM_MEMBER
@@ -182,10 +181,10 @@ def encode_urlencoded(value: JsonObject, encodings: Mapping[str, ParameterEncodi
 def encode_multipart(
     value: JsonObject, files: frozenset[str], encodings: Mapping[str, ParameterEncoding] = _NO_ENCODINGS
 ) -> tuple[bytes, str]:
-    """The members as parts, and the content type with its boundary. Items of an array are parts of their own.
+    """Encode a multipart body and return it with its content type. Items of an array become separate parts.
 
-    Members named in `files` are sent as files, which bear the member's name. An encoding gives the parts a content
-    type, or a style, whose texts are not percent-encoded here.
+    Members in `files` are sent as files named after the member. An encoding sets the content type of the parts, or a
+    style, whose values are not percent-encoded here.
     """
     parts = [
         part

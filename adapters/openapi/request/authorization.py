@@ -1,7 +1,6 @@
-"""What a request shows to be let in: credentials at hand, and tokens that are fetched for it.
+"""Authorization of requests: configured credentials, and OAuth tokens that are fetched for them.
 
-Knows which token server may be asked: an https one, one on this machine, or one at the very origin that the user
-configured. Knows no protocol of tokens, and no request that they go into.
+Token URLs must be https, on this machine, or of an origin that the user configured.
 """
 
 import ipaddress
@@ -20,7 +19,7 @@ from adapters.source_events import OnEvent
 
 
 class RequestAuthorizer:
-    """The credentials of one source; `base` is what a relative token URL of the document is seen from."""
+    """Provides the credentials of one source; relative token URLs are resolved against `base`."""
 
     def __init__(
         self,
@@ -37,9 +36,9 @@ class RequestAuthorizer:
         self._token_caches: dict[str, TokenCache] = {}
 
     async def credentials(self, tool: OpenApiTool, observer: OnEvent) -> tuple[Credential, ...]:
-        """What a request of a tool carries. Raises MissingCredential, TokenRefused.
+        """Return the credentials for a tool. Raises MissingCredential, TokenRequestFailed.
 
-        Nothing, where nothing is configured: many servers are open although their document requires a credential.
+        None if nothing is configured: many servers are open although their document requires a credential.
         """
         missing = self.missing_credential(tool)
         if missing is not None:
@@ -50,21 +49,21 @@ class RequestAuthorizer:
         return tuple([self._security.credential(one, await self._token(one, observer)) for one in schemes])
 
     def missing_credential(self, tool: OpenApiTool) -> MissingCredential | None:
-        """What to say where a tool needs a credential that is not configured; None where it needs none, or has it."""
+        """Return the error for a required credential that is not configured; None if nothing is missing."""
         try:
             self._security.select(tool.operation.security)
         except MissingScheme as error:
-            text = f"the tool '{tool.spec.name}' needs a credential for '{error}'; set BASE_API_TOKEN"
-            text = f"{text}, or `auth` of the source"
+            text = f"the tool '{tool.spec.name}' requires a credential for '{error}'; set BASE_API_TOKEN"
+            text = f"{text} or 'auth' of the source"
             return MissingCredential(text, source=self._settings.name, location=tool.spec.locator, requests=0)
         return None
 
     def invalidate_tokens(self, credentials: tuple[Credential, ...]) -> bool:
-        """Whether fetched tokens were among credentials that were refused; they are used no more."""
+        """Drop the fetched tokens among refused credentials, and return whether there were any."""
         tokens = [one.token for one in credentials if one.token]
         for token in tokens:
-            for keeper in self._token_caches.values():
-                keeper.invalidate(token)
+            for cache in self._token_caches.values():
+                cache.invalidate(token)
         return bool(tokens)
 
     async def _token(self, scheme: SecurityScheme, observer: OnEvent) -> str | None:
@@ -89,21 +88,22 @@ class RequestAuthorizer:
         )
 
     def _token_url(self, scheme: SecurityScheme, client: OAuthClient) -> httpx2.URL:
-        """The URL that the client's secret may go to. Raises MissingCredential."""
+        """Return the URL that the client secret may be sent to. Raises MissingCredential."""
         stated = client.token_url or scheme.token_url
         if stated is None:
-            text = f"neither the document nor `auth` says where the scheme '{scheme.name}' gets its tokens"
-            raise self._error(f"{text}; set 'token_url'")
+            raise self._error(f"no token URL for the scheme '{scheme.name}'; set 'token_url' in 'auth'")
         url = resolve_url(self._base, stated) if self._base is not None else _absolute_url(stated)
         if url is None:
-            raise self._error(f"the token URL of the scheme '{scheme.name}' is no http URL; set 'token_url' in `auth`")
+            raise self._error(
+                f"invalid token URL of the scheme '{scheme.name}': it must be an https URL; set 'token_url' in 'auth'"
+            )
         if url.scheme != "https" and not is_loopback(url.host) and Origin.of(url) not in self._configured_origins():
             text = f"the token URL '{url.copy_with(query=None)}' of the scheme '{scheme.name}' is not encrypted"
-            raise self._error(f"{text}; nothing was sent. Set 'token_url' in `auth` to its https form")
+            raise self._error(f"{text}; nothing was sent. Set 'token_url' in 'auth' to an https URL")
         return url
 
     def _configured_origins(self) -> frozenset[Origin]:
-        """The origins that the user named: of the base URL, and of the document."""
+        """Return the origins of the configured base URL and document."""
         places = (self._settings.base_url, self._settings.document)
         urls = [_absolute_url(place) for place in places if place and "://" in place]
         return frozenset(Origin.of(url) for url in urls if url is not None)
@@ -113,7 +113,7 @@ class RequestAuthorizer:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host is this machine, by its address or by the name that is kept for it (RFC 6761)."""
+    """Whether a host is this machine, by a loopback address or a reserved name (RFC 6761)."""
     plain = host.lower().strip("[]").rstrip(".")
     try:
         return ipaddress.ip_address(plain).is_loopback

@@ -1,7 +1,7 @@
-"""Arguments of a tool as one request: taken apart by the tool's map and written where they belong.
+"""Builds the HTTP request of a tool call: path, query, headers, cookies and body from its arguments.
 
-Pure. Knows URLs, headers and bodies. Sends nothing and validates no schema; what it refuses is what no server could
-read as it was meant: unknown and missing arguments, path segments that would lead elsewhere, line breaks in headers.
+Does not validate schemas. It refuses unknown and missing arguments, path values that would lead to another path, and
+control characters in headers.
 """
 
 import difflib
@@ -38,7 +38,7 @@ _PATH_SAFE = "-._~!$&'()*+,;=:@%/"
 
 
 class InvalidArguments(Exception):
-    """The arguments make no request; `violations` are `argument: what is wrong`."""
+    """The request cannot be built; `violations` are `argument: problem`."""
 
     def __init__(self, violations: tuple[str, ...]) -> None:
         super().__init__("; ".join(violations))
@@ -47,9 +47,9 @@ class InvalidArguments(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class BuiltRequest:
-    """One request before it leaves; `values` are the arguments by place and name, `body_value` the body's value.
+    """A built request; `values` are the parameters by location and name, `body_value` the value of the body.
 
-    `path_texts` are the encoded texts that stand for the path's variables.
+    `path_texts` are the encoded values of the path variables.
     """
 
     method: str
@@ -67,7 +67,7 @@ class BuiltRequest:
 def build_request(
     tool: OpenApiTool, arguments: Mapping[str, Json], *, base: httpx2.URL, credentials: tuple[Credential, ...]
 ) -> BuiltRequest:
-    """The request for some arguments. Raises InvalidArguments, which names every argument that is at fault."""
+    """Build the request for some arguments. Raises InvalidArguments, which names every invalid argument."""
     given = dict(tool.binding.defaults) | dict(arguments)
     _check_names(tool, given)
     values = {
@@ -100,7 +100,7 @@ def _check_names(tool: OpenApiTool, given: JsonObject) -> None:
     known = tool.binding.arguments
     violations = [f"{name}: {_unknown_argument(name, known)}" for name in given if name not in known]
     missing = [
-        f"{name}: it is required and missing"
+        f"{name}: missing required argument"
         for name, parameter in tool.binding.parameters.items()
         if parameter.is_required and given.get(name) is None
     ]
@@ -110,7 +110,7 @@ def _check_names(tool: OpenApiTool, given: JsonObject) -> None:
 
 def _unknown_argument(name: str, known: tuple[str, ...]) -> str:
     near = difflib.get_close_matches(name, known, n=1)
-    return "there is no such argument" + (f"; did you mean '{near[0]}'?" if near else "")
+    return "unknown argument" + (f"; did you mean '{near[0]}'?" if near else "")
 
 
 def _build_path(
@@ -118,19 +118,19 @@ def _build_path(
     values: Mapping[tuple[ParameterLocation, str], Json],
     parameters: Mapping[tuple[ParameterLocation, str], OperationParameter],
 ) -> tuple[str, dict[str, str]]:
-    """The encoded path, and the text of each variable. A value cannot add, drop or climb a segment."""
+    """Return the encoded path and variables. A value cannot add or remove segments or change the directory."""
     texts, faults = {}, []
     template = tool.operation.entry.template
     for name in template.variables:
         place = (ParameterLocation.PATH, name)
         texts[name] = encode_path(name, values[place], parameters[place].encoding) if place in values else ""
         if not texts[name]:
-            faults.append(f"{name}: a path cannot hold an empty value")
+            faults.append(f"{name}: a path value must not be empty")
     segments = []
     for segment in template.path.split("/"):
         filled = _VARIABLE.sub(lambda match: texts[match.group(1)], segment)
         if filled != segment and any(unquote(part) in _DOT_SEGMENTS for part in filled.split("/")):
-            faults.append(f"{segment}: '{unquote(filled)}' would lead to another path")
+            faults.append(f"{segment}: '{unquote(filled)}' would change the path")
         segments.append(filled if filled != segment else quote(filled, safe=_PATH_SAFE))
     if faults:
         raise InvalidArguments(tuple(faults))
@@ -155,13 +155,13 @@ def _build_query(
 
 
 def _query_credentials(credentials: tuple[Credential, ...], names: frozenset[str] = frozenset()) -> list[str]:
-    """The encoded pairs of credentials that stand in the query, except those of some names."""
+    """Encode the credentials of the query, except those with some names."""
     shown = (one for one in credentials if one.location is ParameterLocation.QUERY and one.field not in names)
     return [f"{quote(one.field, safe='')}={quote(one.value, safe='')}" for one in shown]
 
 
 def _encode_whole_query(value: Json, parameter: OperationParameter) -> str:
-    """OpenAPI 3.2's `in: querystring`: the whole query is one value."""
+    """Encode `in: querystring` of OpenAPI 3.2, where the whole query is one value."""
     if isinstance(value, dict) and "json" not in (parameter.encoding.media_type or ""):
         return encode_urlencoded(value, {})
     return quote(to_text(value), safe="=&" if isinstance(value, str) else "")
@@ -197,8 +197,8 @@ def _build_headers(
     ]
     if cookies:
         own.append(("cookie", "; ".join(f"{name}={value}" for name, value in cookies)))
-    faults = [f"{name}: a header cannot hold a control character" for name, value in own if _CONTROL.search(value)]
-    faults += [f"{name}: a cookie cannot hold a semicolon" for name, value in cookies if ";" in value]
+    faults = [f"{name}: a header must not contain control characters" for name, value in own if _CONTROL.search(value)]
+    faults += [f"{name}: a cookie must not contain a semicolon" for name, value in cookies if ";" in value]
     if faults:
         raise InvalidArguments(tuple(faults))
     taken = {name.lower() for name, _ in credential_headers(credentials)}
@@ -210,7 +210,7 @@ def _build_headers(
 
 
 def _body_value(tool: OpenApiTool, given: JsonObject) -> tuple[bool, Json]:
-    """Whether a body is sent, and its value."""
+    """Return whether a body is sent, and its value."""
     binding, body = tool.binding, tool.operation.body
     if body is None:
         return False, None
@@ -218,16 +218,16 @@ def _body_value(tool: OpenApiTool, given: JsonObject) -> tuple[bool, Json]:
         if binding.whole_body in given:
             return True, given[binding.whole_body]
         if body.is_required:
-            raise InvalidArguments((f"{binding.whole_body}: it is required and missing",))
+            raise InvalidArguments((f"{binding.whole_body}: missing required argument",))
         return False, None
     members = {wire: given[name] for name, wire in binding.members.items() if name in given}
     return bool(members) or body.is_required, members
 
 
 def _encode_body(tool: OpenApiTool, value: Json) -> tuple[bytes, str]:
-    """The body's bytes and its content type."""
+    """Encode a body and return it with its content type."""
     body = tool.operation.body
-    assert body is not None  # noqa: S101  there is a value for it
+    assert body is not None  # noqa: S101  only called with a body
     kind = bare_media_type(body.media_type)
     match body_format(body.media_type):
         case BodyFormat.FORM if isinstance(value, dict):
@@ -251,19 +251,19 @@ def _to_bytes(text: str) -> bytes:
 
 
 def _append_path(base: httpx2.URL, path: str) -> httpx2.URL:
-    """The path behind the base's own. A path cannot reach another host: it begins with a single slash."""
+    """Append a path to that of the base URL. It begins with a single slash, so it cannot name another host."""
     own = base.raw_path.split(b"?")[0].decode("ascii").rstrip("/")
     return base.copy_with(raw_path=f"{own}/{path.lstrip('/')}".encode("ascii"))
 
 
 def with_query(url: httpx2.URL, query: str) -> httpx2.URL:
-    """The URL with an encoded query and no other."""
+    """Replace the query of a URL with an encoded one."""
     path = url.raw_path.split(b"?")[0]
     return url.copy_with(raw_path=path + (b"?" + query.encode("ascii") if query else b""))
 
 
 def undeclared_page_arguments(tool: OpenApiTool, page: PageAddress) -> dict[str, Json]:
-    """What a page is asked by that the document does not have: a service that reads only may be asked all the same."""
+    """Return page arguments that the document does not declare; only GET requests may have them."""
     if tool.operation.entry.method != "GET" or page.operation is not None:
         return {}
     return {
@@ -272,14 +272,14 @@ def undeclared_page_arguments(tool: OpenApiTool, page: PageAddress) -> dict[str,
 
 
 def with_page_query(url: httpx2.URL, page: Mapping[str, Json]) -> httpx2.URL:
-    """The URL with the undeclared arguments of a page behind its own query."""
+    """Append undeclared page arguments to the query of a URL."""
     own = url.query.decode("ascii")
     added = [f"{quote(name, safe='')}={quote(to_text(value), safe='')}" for name, value in page.items()]
     return with_query(url, "&".join(part for part in (own, *added) if part)) if added else url
 
 
 def with_credentials(url: httpx2.URL, credentials: tuple[Credential, ...]) -> httpx2.URL:
-    """A URL that the server gave, with the query credentials put in where it does not hold them."""
+    """Add the query credentials to a URL from a response, unless it has them."""
     query = url.query.decode("ascii")
     names = frozenset(unquote(pair.partition("=")[0]) for pair in query.split("&"))
     added = _query_credentials(credentials, names)

@@ -1,8 +1,8 @@
-"""Requests and responses held against the document, by openapi-core.
+"""Validates requests and responses of one operation with openapi-core.
 
-Knows openapi-core, and builds for it a small document of one operation that it can cope with: OpenAPI 3.1, one path,
-nothing outside. Parameters in plain styles are read back from the request as it was built; those in styles that
-openapi-core cannot read are handed over as JSON values. The library takes seconds to import: import this module late.
+openapi-core gets a small self-contained document per operation: OpenAPI 3.1 with one path. Parameters in simple styles
+are read back from the built request; those in styles that openapi-core reads incorrectly are passed as JSON values. The
+library takes seconds to import: import this module late.
 """
 
 from collections.abc import Iterator
@@ -30,19 +30,19 @@ _MAX_NODES, _MAX_DEPTH = 50_000, 60
 
 
 class SchemaBundle:
-    """Schemas of one direction, and what they refer to. A reference that leads nowhere allows anything.
+    """Schemas of one direction with everything that they refer to. A broken reference allows any value.
 
-    Beyond 50,000 nodes everything further is allowed: a document that multiplies itself is not worth checking.
+    Beyond 50,000 nodes any value is allowed, so that documents that expand exponentially do no harm.
     """
 
     def __init__(self, document: OpenApiDocument, direction: Direction) -> None:
         self._document, self._direction = document, direction
         self._names: dict[tuple[str, str, bool], str] = {}
         self._nodes = 0
-        self._waiting: list[tuple[str, DocumentNode, bool]] = []
+        self._pending: list[tuple[str, DocumentNode, bool]] = []
 
     def schema(self, node: DocumentNode, *, depth: int = 0, is_part: bool = False) -> JsonObject:
-        """The schema at a node, open where it is a part of `allOf`. Raises NotLoaded where another file is needed."""
+        """Convert the schema at a node; a part of `allOf` is left open. Raises DocumentNotLoaded."""
         self._nodes += 1
         if self._nodes > _MAX_NODES or depth > _MAX_DEPTH:
             return {}
@@ -55,14 +55,14 @@ class SchemaBundle:
             del out["additionalProperties"]
             out |= {} if is_part else {"unevaluatedProperties": False}
         if self._direction is Direction.RESPONSE:
-            out.pop("pattern", None)  # a hostile pattern could run away over a response, and hangs no request here
+            out.pop("pattern", None)  # a hostile pattern could take forever on a response
         return out
 
     def components(self) -> JsonObject:
-        """Everything that the schemas refer to, by the names that their references use."""
+        """Return the schemas that are referred to, by name."""
         done: JsonObject = {}
-        while self._waiting:
-            name, node, is_part = self._waiting.pop()
+        while self._pending:
+            name, node, is_part = self._pending.pop()
             done[name] = self.schema(node, is_part=is_part)
         return done
 
@@ -71,11 +71,11 @@ class SchemaBundle:
             target = self._document.resolve(node)
         except BrokenReference:
             return {}
-        place = (target.uri, target.pointer, is_part)
-        if place not in self._names:
-            self._names[place] = f"{self._direction}{len(self._names) + 1}"
-            self._waiting.append((self._names[place], target, is_part))
-        out: JsonObject = {"$ref": f"#/components/schemas/{self._names[place]}"}
+        key = (target.uri, target.pointer, is_part)
+        if key not in self._names:
+            self._names[key] = f"{self._direction}{len(self._names) + 1}"
+            self._pending.append((self._names[key], target, is_part))
+        out: JsonObject = {"$ref": f"#/components/schemas/{self._names[key]}"}
         return make_nullable(out) if allows_null(node.fields) else out
 
 
@@ -91,7 +91,7 @@ _MAX_FAULTS = 8
 
 @dataclass(frozen=True, slots=True)
 class OperationCheck:
-    """What one operation is held against. `from_request` are the parameters that are read back from the request."""
+    """Validates one operation. `from_request` are the parameters that are read back from the built request."""
 
     spec: SchemaPath
     from_request: frozenset[tuple[ParameterLocation, str]]
@@ -99,7 +99,7 @@ class OperationCheck:
     has_responses: bool
 
     def request_faults(self, built: BuiltRequest) -> tuple[str, ...]:
-        """`argument: what is wrong`, for each. Raises ValidationUnavailable."""
+        """Return `argument: problem` for each fault. Raises ValidationUnavailable."""
         try:
             errors = list(V31RequestValidator(self.spec).iter_errors(self._request(built)))
             faults = [fault for error in errors for fault in self._request_fault(error)]
@@ -108,7 +108,7 @@ class OperationCheck:
         return tuple(faults[:_MAX_FAULTS])
 
     def response_faults(self, status: int, payload: Json) -> tuple[str, ...]:
-        """Where a JSON payload does not fit, `member: what is wrong`. Raises ValidationUnavailable."""
+        """Return `member: problem` for each fault of a JSON payload. Raises ValidationUnavailable."""
         if not self.has_responses:
             return ()
         request = MockRequest(_HOST, "post", _PATH, path_pattern=_PATH)
@@ -143,7 +143,7 @@ class OperationCheck:
         if isinstance(error, ParameterValidationError):
             whole_query = self.names.get((ParameterLocation.QUERYSTRING.value, error.name))
             name = self.names.get((error.location, error.name), whole_query)
-            if name is not None:  # else a credential fills it, and no argument can mend it
+            if name is not None:  # else a credential fills it, which no argument can fix
                 yield from _faults_in(error, name)
         else:
             yield from _faults_in(error, "body")
@@ -157,7 +157,7 @@ def _query_values(built: BuiltRequest) -> dict[str, list[str]]:
 
 
 def _faults_in(error: Exception, where: str) -> Iterator[str]:
-    """The faults in an error: those of its schema one by one, else what it says. One that is no fault is raised."""
+    """Yield the faults in an error: each of its schema errors, else its message. Other errors are raised."""
     cause = error.__cause__ if error.__cause__ is not None else error
     if isinstance(cause, InvalidSchemaValue):
         for inner in cause.schema_errors:
@@ -177,7 +177,7 @@ def _fault(where: str, text: str) -> str:
 def build_operation_check(
     document: OpenApiDocument, reader: OperationReader, operation: Operation, names: dict[tuple[str, str], str]
 ) -> OperationCheck:
-    """The check of one operation. Raises NotLoaded where another file is needed."""
+    """Build the check of one operation. Raises DocumentNotLoaded if another file is needed."""
     request, response = SchemaBundle(document, Direction.REQUEST), SchemaBundle(document, Direction.RESPONSE)
     from_request: set[tuple[ParameterLocation, str]] = set()
     described: JsonObject = {
@@ -213,11 +213,15 @@ def _describe_parameter(
 
 
 def _is_simple(parameter: OperationParameter) -> bool:
-    plain = (
+    is_simple = (
         parameter.encoding.style in (ParameterStyle.FORM, ParameterStyle.SIMPLE)
         and parameter.encoding.media_type is None
     )
-    return plain and parameter.location in (ParameterLocation.PATH, ParameterLocation.QUERY, ParameterLocation.HEADER)
+    return is_simple and parameter.location in (
+        ParameterLocation.PATH,
+        ParameterLocation.QUERY,
+        ParameterLocation.HEADER,
+    )
 
 
 def _as_list(kind: Json) -> list[Json]:
@@ -227,7 +231,7 @@ def _as_list(kind: Json) -> list[Json]:
 def _describe_responses(
     document: OpenApiDocument, reader: OperationReader, operation: Operation, bundle: SchemaBundle
 ) -> JsonObject:
-    """The successes, and the default, with their JSON schemas; none of which are JSON: nothing to hold against."""
+    """Describe the success and default responses that have a JSON schema."""
     found: JsonObject = {}
     for code, node in operation.responses.members():
         if code[:1] != "2" and code != "default":

@@ -1,7 +1,6 @@
-"""What is checked when, and what is said about it once.
+"""Validation of requests and responses against the document, with one warning per tool and kind.
 
-Knows which requests and responses are worth checking and what has been told already. The checking itself is done by
-`check`, which is imported when the first call is made, because its library takes seconds to import.
+openapi-core takes seconds to import, so `openapi_core` is imported at the first call.
 """
 
 from dataclasses import dataclass
@@ -20,26 +19,26 @@ _MAX_NOTE_CHARS = 600
 
 @dataclass(frozen=True, slots=True)
 class ValidationNote:
-    """Something to tell about a tool; `code` is request_unchecked, response_unchecked or response_mismatch."""
+    """A warning about a tool; `code` is request_unchecked, response_unchecked or response_mismatch."""
 
     code: str
     text: str
 
 
 class OperationValidator(Protocol):
-    """What one operation is held against."""
+    """Validates requests and responses of one operation."""
 
     def request_faults(self, built: BuiltRequest) -> tuple[str, ...]:
-        """`argument: what is wrong`, for each. Raises ValidationUnavailable."""
+        """Return `argument: problem` for each fault. Raises ValidationUnavailable."""
 
     def response_faults(self, status: int, payload: Json) -> tuple[str, ...]:
-        """`member: what is wrong`, for each. Raises ValidationUnavailable."""
+        """Return `member: problem` for each fault. Raises ValidationUnavailable."""
 
 
 class CallValidator:
-    """Checks calls of the tools of one document; each remark is made once a tool.
+    """Validates the calls of the tools of one document; each note is returned once per tool.
 
-    Its methods take milliseconds to seconds and are to be run off the event loop; they raise NotLoaded where another
+    Its methods take milliseconds to seconds and must run off the event loop. They raise DocumentNotLoaded if another
     file of the document is needed.
     """
 
@@ -50,15 +49,15 @@ class CallValidator:
         self._checked_tools: set[str] = set()
 
     def check_request(self, tool: OpenApiTool, built: BuiltRequest) -> tuple[tuple[str, ...], ValidationNote | None]:
-        """What is wrong with a request; where that cannot be told, a remark."""
+        """Return the faults of a request, or a note if it cannot be validated."""
         try:
             return self._check_of(tool).request_faults(built), None
         except ValidationUnavailable as error:
-            text = f"requests are sent without being checked against the document: {error}"
+            text = f"requests are not validated against the document: {error}"
             return (), self._once(tool, ValidationNote("request_unchecked", text))
 
     def should_check_response(self, tool: OpenApiTool, result: CallResult) -> bool:
-        """Whether this is the first response of a tool, and one of at most 1 MiB."""
+        """Whether this is the first response of a tool, and at most 1 MiB."""
         return (
             tool.spec.name not in self._checked_tools
             and result.payload is not None
@@ -66,15 +65,17 @@ class CallValidator:
         )
 
     def check_response(self, tool: OpenApiTool, result: CallResult) -> ValidationNote | None:
-        """A remark where a response does not fit."""
+        """Return a note if a response does not match the document."""
         self._checked_tools.add(tool.spec.name)
         try:
             faults = self._check_of(tool).response_faults(result.status or 200, result.payload)
         except ValidationUnavailable as error:
-            return self._once(tool, ValidationNote("response_unchecked", f"responses cannot be checked: {error}"))
+            return self._once(
+                tool, ValidationNote("response_unchecked", f"responses are not validated against the document: {error}")
+            )
         if not faults:
             return None
-        text = f"the response does not fit the document and is used all the same: {'; '.join(faults)}"
+        text = f"the response does not match the document and is used anyway: {'; '.join(faults)}"
         return self._once(tool, ValidationNote("response_mismatch", text[:_MAX_NOTE_CHARS]))
 
     def _check_of(self, tool: OpenApiTool) -> OperationValidator:
@@ -85,9 +86,9 @@ class CallValidator:
             self._checks[tool.spec.name] = build_operation_check(self._document, self._reader, tool.operation, names)
         return self._checks[tool.spec.name]
 
-    def _once(self, tool: OpenApiTool, remark: ValidationNote) -> ValidationNote | None:
-        key = (tool.spec.name, remark.code)
+    def _once(self, tool: OpenApiTool, note: ValidationNote) -> ValidationNote | None:
+        key = (tool.spec.name, note.code)
         if key in self._sent:
             return None
         self._sent.add(key)
-        return remark
+        return note

@@ -1,7 +1,7 @@
-"""Schemas with every reference written out, as a tool shows them: nothing points outside.
+"""Inlines references in schemas, so that tool parameters are self-contained.
 
-Knows recursion and size: what would repeat itself or grow beyond its allowance becomes an open object that names
-its members. What many operations refer to is written out once. Knows no tool.
+Recursive and oversized parts become open objects that list their members in the description. Schemas that several
+operations refer to are expanded once.
 """
 
 from dataclasses import dataclass, field
@@ -19,14 +19,14 @@ _MERGEABLE = frozenset({"type", "properties", "required", "description", "additi
 
 
 class _NodeLimitReached(Exception):
-    """The allowance of nodes is used up at this depth."""
+    """The schemas have too many nodes at this depth."""
 
 
 @dataclass(frozen=True, slots=True)
 class _InlinedReference:
-    """What a reference comes to, how many nodes that are, and the places written out in it (one bit each).
+    """An expanded reference, its number of nodes, and a bit set of the targets expanded inside it.
 
-    `min_depth` is the depth from which on it comes to the same; above the depth of the walk where that cut it.
+    `min_depth` is the smallest depth limit with the same result; above the limit of the walk if that cut it.
     """
 
     schema: JsonObject
@@ -37,14 +37,14 @@ class _InlinedReference:
 
 @dataclass(frozen=True, slots=True)
 class _AbandonedReference:
-    """How many nodes a reference came to at one depth until the walk was given up, and the places among them."""
+    """The nodes and targets of a reference at one depth until the walk exceeded the limit."""
 
     nodes: int
     places: int
 
 
 class _PlainNode(NamedTuple):
-    """What a node comes to that has no reference inside, and how many nodes those inside are; `min_depth` as above."""
+    """An expanded node without references inside, and its number of nodes; `min_depth` as above."""
 
     node: DocumentNode
     schema: JsonObject
@@ -54,10 +54,7 @@ class _PlainNode(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _InlineCache:
-    """What is known of the places that references lead to, which are numbered as they come.
-
-    In full by place; by place and depth where a walk cut or gave up what it met.
-    """
+    """Expanded references by target, which are numbered. Partial and abandoned ones depend on the depth too."""
 
     numbers: dict[tuple[str, str], int] = field(default_factory=dict)
     complete: dict[int, _InlinedReference] = field(default_factory=dict)
@@ -66,33 +63,34 @@ class _InlineCache:
     without_references: dict[tuple[int, str], _PlainNode] = field(default_factory=dict)
 
     def number(self, target: DocumentNode) -> int:
-        """The number of a place."""
+        """Return the number of a target."""
         return self.numbers.setdefault((target.uri, target.pointer), len(self.numbers))
 
     def find(self, place: int, depth: int) -> _InlinedReference | None:
-        """What a reference comes to at a depth, if that is known."""
-        whole = self.complete.get(place)
-        return whole if whole is not None and whole.min_depth <= depth else self.partial.get((place, depth))
+        """Return an expanded reference at a depth, if cached."""
+        complete = self.complete.get(place)
+        is_usable = complete is not None and complete.min_depth <= depth
+        return complete if is_usable else self.partial.get((place, depth))
 
-    def add(self, place: int, depth: int, written: _InlinedReference) -> None:
-        """Take note of what a reference came to at a depth."""
-        if written.min_depth <= depth:
-            self.complete[place] = written
+    def add(self, place: int, depth: int, expanded: _InlinedReference) -> None:
+        """Add an expanded reference."""
+        if expanded.min_depth <= depth:
+            self.complete[place] = expanded
         else:
-            self.partial[place, depth] = written
+            self.partial[place, depth] = expanded
 
 
 class Inliner:
-    """Writes out schemas of one document in one direction. They share parts: none of them may be changed."""
+    """Inlines schemas of one document in one direction. The results share parts: do not modify them."""
 
     def __init__(self, document: OpenApiDocument, direction: Direction) -> None:
         self._document, self._direction = document, direction
         self._cache = _InlineCache()
 
     def inline(self, nodes: list[DocumentNode]) -> tuple[list[JsonObject], list[BrokenReference]]:
-        """The schemas at some nodes, as deep as a common allowance permits, and the references that led nowhere.
+        """Expand the schemas at some nodes, as deep as a common node limit permits; return broken references too.
 
-        Raises NotLoaded where another file is needed.
+        Raises DocumentNotLoaded if another file is needed.
         """
         for depth in _DEPTHS:
             walk = _InlineWalk(self._document, self._direction, self._cache, has_limit=depth > _DEPTHS[-1])
@@ -106,19 +104,19 @@ class Inliner:
 class _InlineWalk:
     """One walk over the schemas of one operation.
 
-    What a reference comes to is kept unless it depends on where it stands: on a reference around it, by which its
-    recursion was cut, or on one that leads nowhere, which each operation is told of.
+    Expanded references are cached unless they depend on their position: on an enclosing reference that cut a recursion,
+    or on a broken one, which each operation has to report.
     """
 
     def __init__(
         self,
         document: OpenApiDocument,
         direction: Direction,
-        memory: _InlineCache,
+        cache: _InlineCache,
         *,
         has_limit: bool,
     ) -> None:
-        self._document, self._direction, self._cache, self._has_limit = document, direction, memory, has_limit
+        self._document, self._direction, self._cache, self._has_limit = document, direction, cache, has_limit
         self._nodes = self._n_broken = self._n_references = 0
         self._shallowest_cut = self._lowest_depth = _INFINITE_DEPTH
         self._places = self._enclosing = 0
@@ -126,7 +124,7 @@ class _InlineWalk:
         self.broken: dict[str, BrokenReference] = {}
 
     def schema(self, node: DocumentNode, depth: int) -> JsonObject:
-        """The schema at a node, `depth` levels down."""
+        """Expand the schema at a node, at most `depth` levels deep."""
         self._count(1)
         fields = node.fields
         if not isinstance(fields.get("$ref"), str):
@@ -156,7 +154,7 @@ class _InlineWalk:
             raise _NodeLimitReached
 
     def _raise_if_abandoned(self, place: int, depth: int) -> None:
-        """Raise at once where an earlier walk from here did, with less counted before it."""
+        """Raise _NodeLimitReached if an earlier walk from here exceeded the limit with fewer nodes before it."""
         begun = self._cache.abandoned.get((place, depth))
         if begun is None or not self._has_limit or begun.places & self._enclosing:
             return
@@ -164,7 +162,7 @@ class _InlineWalk:
             raise _NodeLimitReached
 
     def _expand_inside(self, target: DocumentNode, depth: int, place: int) -> JsonObject:
-        """What a reference comes to, with its place known to whatever lies inside."""
+        """Expand a reference with its target on the stack."""
         self._stack.append(place)
         self._enclosing |= 1 << place
         out = self._expand(target, depth)
@@ -173,7 +171,7 @@ class _InlineWalk:
         return out
 
     def _expand_and_cache(self, target: DocumentNode, depth: int, place: int) -> JsonObject:
-        """What a reference comes to, kept for the next time where it is the same everywhere."""
+        """Expand a reference, and cache it if it is the same in every position."""
         around, cut_around, lowest_around = self._places, self._shallowest_cut, self._lowest_depth
         nodes, faults, level = self._nodes, self._n_broken, len(self._stack)
         self._places, self._shallowest_cut, self._lowest_depth = 1 << place, _INFINITE_DEPTH, _INFINITE_DEPTH
@@ -198,7 +196,7 @@ class _InlineWalk:
         return out
 
     def _expand(self, target: DocumentNode, depth: int) -> JsonObject:
-        """The schema at a node that is no reference, written once where there is none in it either."""
+        """Expand a node that is no reference, and cache it if there is none inside it either."""
         key = (id(target.value), target.pointer)
         known = self._cache.without_references.get(key)
         if known is not None and known.min_depth <= depth:
@@ -224,7 +222,7 @@ class _InlineWalk:
         return merge_all_of(normalize_schema(target, self._direction, lambda inner: self.schema(inner, depth - 1)))
 
     def summarize(self, node: DocumentNode) -> JsonObject:
-        """What stands for a structure that is not shown: its type, and the names of its members in words."""
+        """Return a placeholder of a structure: its type, with its members listed in the description."""
         target = self._target(node)
         if target is None:
             return {}
@@ -239,7 +237,7 @@ class _InlineWalk:
         return shallow
 
     def _target(self, node: DocumentNode) -> DocumentNode | None:
-        """The schema that a node stands for, with what is written beside a reference put over it."""
+        """Return the resolved node; fields beside a `$ref` override those of its target."""
         if not isinstance(node.fields.get("$ref"), str):
             return node
         try:
@@ -264,7 +262,7 @@ def _own_keywords(fields: JsonObject) -> JsonObject:
 
 
 def merge_all_of(schema: JsonObject) -> JsonObject:
-    """The schema with those parts of `allOf` that say nothing contradictory written into it."""
+    """Merge the parts of `allOf` that do not contradict each other into the schema."""
     parts = schema.get("allOf")
     if not parts:
         return schema
@@ -292,7 +290,7 @@ def _can_merge(out: JsonObject, part: JsonObject) -> bool:
 
 
 def _agree(one: JsonObject, other: JsonObject) -> bool:
-    """Whether two say the same; one that says nothing agrees with everything."""
+    """Whether two schemas are equal or one of them is empty."""
     return not one or not other or one == other
 
 

@@ -1,7 +1,6 @@
-"""One schema of a document as plain JSON Schema 2020-12, whichever version of OpenAPI it was written for.
+"""Normalizes schemas of OpenAPI 2.0, 3.0 and 3.1 to JSON Schema 2020-12, dropping invalid keywords.
 
-Knows keywords: what they are called in 2.0, 3.0 and 3.1, which values are nonsense, what a request and a response may
-hold. Knows nothing of references (`inline` and `bundle` follow them) and nothing of tools.
+Subschemas and references are converted by the caller (`inline`, `openapi_core`).
 """
 
 import math
@@ -20,13 +19,13 @@ _MAX_LISTED_VALUES = 20
 
 
 class NotConvertible(Exception):
-    """The value is of none of the types, and cannot be read as one."""
+    """A value cannot be converted to the type."""
 
 
 def copy_values(fields: JsonObject, out: JsonObject) -> None:
-    """Take over `enum`, `const` and `default`; `out` has its type and description already.
+    """Copy `enum`, `const` and `default`; `out` has its type and description already.
 
-    Of an enumeration without a single fitting value, the values are told in words.
+    An enumeration without a single valid value is listed in the description.
     """
     kinds = _as_list(out.get("type"))
     listed = fields.get("enum")
@@ -35,12 +34,12 @@ def copy_values(fields: JsonObject, out: JsonObject) -> None:
     if "const" in fields:
         out["const"] = fields["const"]
     if fields.get("default") is not None:
-        fitting = _convert_all([fields["default"]], kinds)
-        out |= {"default": fitting[0]} if fitting else {}
+        valid = _convert_all([fields["default"]], kinds)
+        out |= {"default": valid[0]} if valid else {}
 
 
 def item_values(fields: JsonObject) -> list[Json]:
-    """The values of an array's items, where they are listed at the array itself."""
+    """Return the values of an array's items if the enumeration is declared at the array itself."""
     listed = fields.get("enum")
     if not isinstance(listed, list) or any(isinstance(value, list) for value in listed):
         return []
@@ -48,12 +47,12 @@ def item_values(fields: JsonObject) -> list[Json]:
 
 
 def _copy_enum(listed: list[Json], kinds: list[str], out: JsonObject) -> None:
-    fitting = _convert_all(listed, kinds)
-    if fitting:
-        out["enum"] = list({compact_json(value): value for value in fitting}.values())
+    valid = _convert_all(listed, kinds)
+    if valid:
+        out["enum"] = list({compact_json(value): value for value in valid}.values())
     elif kinds != ["array"]:
-        told = f"Values: {', '.join(compact_json(value) for value in listed[:_MAX_LISTED_VALUES])}"
-        out["description"] = f"{out['description']} {told}" if "description" in out else told
+        text = f"Values: {', '.join(compact_json(value) for value in listed[:_MAX_LISTED_VALUES])}"
+        out["description"] = f"{out['description']} {text}" if "description" in out else text
 
 
 def _as_list(kind: Json) -> list[str]:
@@ -61,7 +60,7 @@ def _as_list(kind: Json) -> list[str]:
 
 
 def _convert_all(values: Iterable[Json], kinds: list[str]) -> list[Json]:
-    """The values as one of the types; those that fit none are left out. Null always stays."""
+    """Convert values to one of the types and drop those that fit none. Null is always kept."""
     if not kinds:
         return list(values)
     found = []
@@ -103,7 +102,7 @@ def _is_type(value: Json, kind: str) -> bool:
 
 
 def _convert_to(value: Json, kind: str) -> Json:
-    """The value read as a type. Raises NotConvertible."""
+    """Convert a value to a type. Raises NotConvertible."""
     if kind == "string" and isinstance(value, int | float):
         return compact_json(value)
     if kind == "boolean" and isinstance(value, str) and value.lower() in _BOOLEAN_TEXTS:
@@ -128,11 +127,11 @@ def _parse_number(text: str, kind: str) -> int | float:
 
 
 ConvertChild: TypeAlias = Callable[[DocumentNode], JsonObject]
-"""Turns a schema inside another one into JSON Schema; must be given for each keyword that holds schemas."""
+"""Converts a subschema to JSON Schema."""
 
 
 class Direction(StrEnum):
-    """Which way the data goes: `readOnly` members are not sent, `writeOnly` ones are not received."""
+    """Direction of the data: `readOnly` members are not sent, `writeOnly` ones are not received."""
 
     REQUEST = "request"
     RESPONSE = "response"
@@ -153,25 +152,25 @@ _SCHEMA_LIST = ("allOf", "anyOf", "oneOf", "prefixItems")
 _SCHEMA = (dict, bool)
 _SCHEMA_MAP = ("properties", "patternProperties", "dependentSchemas")
 _SUBSCHEMA_ORDER = {key: order for order, key in enumerate((*_SINGLE_SCHEMA, *_SCHEMA_LIST, *_SCHEMA_MAP))}
-"""The keywords that hold schemas, in the order in which they are written."""
+"""The keywords with subschemas, in output order."""
 _KEYWORDS_BY_TYPE = {
     "object": ("properties", "patternProperties", "required", "additionalProperties", "propertyNames"),
     "array": ("items", "prefixItems", "contains"),
 }
-"""Keywords that say nothing of a value of another type."""
+"""Keywords that only apply to values of one type."""
 _COUNTS = ("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties")
 _NUMBERS = ("minimum", "maximum", "multipleOf")
 _BOUNDS = frozenset((*_COUNTS, *_NUMBERS, "exclusiveMinimum", "exclusiveMaximum", "uniqueItems"))
 _HIDDEN_IN = {Direction.REQUEST: "readOnly", Direction.RESPONSE: "writeOnly"}
 _NESTED_REPEAT = re.compile(r"\)[*+{]")
 _SET_OPERATIONS = re.compile(r"\[\[|--|&&|~~|\|\|")
-"""What other dialects read as sets in sets, and Python as characters, with a warning."""
+"""Set operations of other dialects, which Python reads as characters, with a warning."""
 _MAX_PATTERN = 200
 _BINARY_FORMATS = (None, BodyFormat.BYTES)
 
 
-def normalize_schema(node: DocumentNode, direction: Direction, follow: ConvertChild) -> JsonObject:
-    """The schema at a node (no reference), with each schema inside it as `follow` gives it."""
+def normalize_schema(node: DocumentNode, direction: Direction, convert_child: ConvertChild) -> JsonObject:
+    """Normalize the schema at a node (no reference), with each subschema converted by `convert_child`."""
     if node.value is False:
         return {"not": {}}
     fields = node.fields
@@ -188,7 +187,7 @@ def normalize_schema(node: DocumentNode, direction: Direction, follow: ConvertCh
     if "pattern" in fields:
         _copy_pattern(fields, out)
     if "required" in fields or not _SUBSCHEMA_ORDER.keys().isdisjoint(fields):
-        _copy_subschemas(node, direction, follow, out)
+        _copy_subschemas(node, direction, convert_child, out)
     if _is_array(out):
         _complete_items(fields, out)
     if "contentMediaType" in fields and "contentEncoding" not in fields and _is_binary(fields["contentMediaType"]):
@@ -197,17 +196,17 @@ def normalize_schema(node: DocumentNode, direction: Direction, follow: ConvertCh
 
 
 def allows_null(fields: JsonObject) -> bool:
-    """Whether a schema says beside its type that null is allowed: in the words of 3.0, or in those of 2.0's users."""
+    """Whether a schema allows null beside its type: `nullable` of 3.0, or `x-nullable`."""
     return fields.get("nullable") is True or fields.get("x-nullable") is True
 
 
 def _is_binary(media_type: Json) -> bool:
-    """Whether a string of 3.1 holds bytes, by what is said of its content."""
+    """Whether the content media type of a string is binary."""
     return isinstance(media_type, str) and body_format(media_type) in _BINARY_FORMATS
 
 
 def make_nullable(schema: JsonObject) -> JsonObject:
-    """The same schema, with null allowed beside whatever it allows."""
+    """Return a schema that also allows null."""
     kind = schema.get("type")
     if isinstance(kind, str):
         schema = schema | {"type": kind if kind == "null" else [kind, "null"]}
@@ -224,7 +223,7 @@ def make_nullable(schema: JsonObject) -> JsonObject:
 
 
 def is_hidden(fields: JsonObject, direction: Direction) -> bool:
-    """Whether a member does not go this way."""
+    """Whether a member is not sent in this direction."""
     return fields.get(_HIDDEN_IN[direction]) is True
 
 
@@ -252,7 +251,7 @@ def _is_array(schema: JsonObject) -> bool:
 
 
 def _complete_items(fields: JsonObject, out: JsonObject) -> None:
-    """Say of every array what its items are, as providers insist: anything, where the document is silent."""
+    """Add `items` to an array, which model providers require; any value if the document does not say."""
     out.setdefault("items", {})
     listed = item_values(fields)
     if listed and "enum" not in out["items"]:
@@ -283,7 +282,7 @@ def _is_number(value: Json) -> bool:
 
 
 def _copy_pattern(fields: JsonObject, out: JsonObject) -> None:
-    """A pattern that Python reads and that cannot run away is checked; any other one is only told."""
+    """Copy a pattern that Python supports and that is cheap to match; list any other in the description."""
     pattern = fields.get("pattern")
     if not isinstance(pattern, str) or not pattern:
         return
@@ -291,8 +290,8 @@ def _copy_pattern(fields: JsonObject, out: JsonObject) -> None:
     if is_safe and not _SET_OPERATIONS.search(pattern) and _compiles(pattern):
         out["pattern"] = pattern
     else:
-        told = f"Pattern: {pattern[:_MAX_PATTERN]}"
-        out["description"] = f"{out['description']} {told}" if "description" in out else told
+        text = f"Pattern: {pattern[:_MAX_PATTERN]}"
+        out["description"] = f"{out['description']} {text}" if "description" in out else text
 
 
 def _compiles(pattern: str) -> bool:
@@ -303,33 +302,35 @@ def _compiles(pattern: str) -> bool:
     return True
 
 
-def _copy_subschemas(node: DocumentNode, direction: Direction, follow: ConvertChild, out: JsonObject) -> None:
+def _copy_subschemas(node: DocumentNode, direction: Direction, convert_child: ConvertChild, out: JsonObject) -> None:
     fields = node.fields
     for key in sorted(_SUBSCHEMA_ORDER.keys() & fields.keys(), key=_SUBSCHEMA_ORDER.__getitem__):
         if key in _SCHEMA_MAP:
             if isinstance(fields[key], dict):
-                out[key] = _convert_members(node.child(key), direction, follow)
+                out[key] = _convert_members(node.child(key), direction, convert_child)
         elif key in _SCHEMA_LIST:
-            branches = [follow(child) for child in node.child(key).children() if isinstance(child.value, _SCHEMA)]
+            branches = [
+                convert_child(child) for child in node.child(key).children() if isinstance(child.value, _SCHEMA)
+            ]
             out |= {key: branches} if branches else {}
         else:
-            _copy_subschema(key, node.child(key), follow, out)
+            _copy_subschema(key, node.child(key), convert_child, out)
     if "required" in fields:
         _copy_required(fields, direction, out)
     _drop_irrelevant(out)
 
 
-def _copy_subschema(key: str, node: DocumentNode, follow: ConvertChild, out: JsonObject) -> None:
+def _copy_subschema(key: str, node: DocumentNode, convert_child: ConvertChild, out: JsonObject) -> None:
     if isinstance(node.value, dict):
-        out[key] = follow(node)
+        out[key] = convert_child(node)
     elif key != "items":
         out |= {key: node.value} if isinstance(node.value, bool) else {}
     elif isinstance(node.value, list) and node.value:
-        out["prefixItems"] = [follow(item) for item in node.children()]
+        out["prefixItems"] = [convert_child(item) for item in node.children()]
 
 
 def _drop_irrelevant(out: JsonObject) -> None:
-    """Drop what says nothing of the type, and describe what is required and not described: as anything."""
+    """Drop keywords that do not apply to the type, and add members that are required but not described."""
     kind = out.get("type")
     kinds = kind if isinstance(kind, list) else [kind]
     for only, keys in _KEYWORDS_BY_TYPE.items() if kind is not None else ():
@@ -341,13 +342,13 @@ def _drop_irrelevant(out: JsonObject) -> None:
         out["properties"] = out["properties"] | undescribed
 
 
-def _convert_members(node: DocumentNode, direction: Direction, follow: ConvertChild) -> JsonObject:
-    shown = (
+def _convert_members(node: DocumentNode, direction: Direction, convert_child: ConvertChild) -> JsonObject:
+    visible = (
         (name, child)
         for name, child in node.members()
         if isinstance(child.value, _SCHEMA) and not is_hidden(child.fields, direction)
     )
-    return {name: follow(child) for name, child in shown}
+    return {name: convert_child(child) for name, child in visible}
 
 
 def _copy_required(fields: JsonObject, direction: Direction, out: JsonObject) -> None:

@@ -1,1 +1,1 @@
-"""Tools made of OpenAPI operations: arguments, pagination, response shape, size budget, cache."""
+"""Tools built from OpenAPI operations: arguments, pagination, response shape, size budget, cache."""

@@ -1,7 +1,4 @@
-"""The flat arguments of one operation: its parameters, and its body as a whole or member by member.
-
-Knows schemas and where an argument belongs. Knows no paging, no name that a tool gives it, and no value.
-"""
+"""Arguments of tools: names, and the flat list of parameters and body members of an operation."""
 
 import hashlib
 import re
@@ -32,7 +29,7 @@ VERSION_SEGMENT = re.compile(r"^v\d+(?:[.]\d+)*$|^api$", re.IGNORECASE)
 
 
 def tool_names(entries: Sequence[OperationEntry]) -> dict[str, str]:
-    """A name for each operation, by its locator (`GET /tickets`)."""
+    """Return a name for each operation, by locator (`GET /tickets`)."""
     wanted = {entry.locator: _preferred_name(entry) for entry in entries}
     counts = Counter(name.lower() for name in wanted.values())
     return {
@@ -48,7 +45,7 @@ def _preferred_name(entry: OperationEntry) -> str:
 
 
 def _name_from_path(entry: OperationEntry) -> str:
-    """`get_tickets_by_id` from `GET /api/v2/tickets/{id}`."""
+    """Derive a name from a path: `get_tickets_by_id` from `GET /api/v2/tickets/{id}`."""
     parts = [entry.method.lower()]
     for segment in entry.path.split("/"):
         if segment.startswith("{") and segment.endswith("}"):
@@ -59,7 +56,7 @@ def _name_from_path(entry: OperationEntry) -> str:
 
 
 def _hashed_name(name: str, meaning: str) -> str:
-    """Head, two underscores and tail of a name, with a short hash of what it stands for."""
+    """Shorten a name in the middle and append a short hash of its meaning."""
     digest = hashlib.sha256(meaning.encode()).hexdigest()[:8]
     room = MAX_LENGTH - len(digest) - 1
     if len(name) > room:
@@ -69,14 +66,14 @@ def _hashed_name(name: str, meaning: str) -> str:
 
 
 class WireName(NamedTuple):
-    """A name as the document has it, and the place where it stands; `body` for a member of the body."""
+    """The name of a parameter or body member in the document, and its location; `body` for the body."""
 
     place: ParameterLocation | str
     name: str
 
 
 def argument_names(wires: Sequence[WireName]) -> dict[WireName, str]:
-    """A name for each argument: the document's own where it is legal and stands in one place only."""
+    """Return a name for each argument: the document's own if it is legal and unique."""
     wanted = {wire: _legal_name(wire.name) for wire in wires}
     counts = Counter(wanted.values())
     named = {wire: name if counts[name] == 1 else f"{name[:50]}__{wire.place}" for wire, name in wanted.items()}
@@ -96,7 +93,7 @@ def _legal_name(name: str) -> str:
 BODY = "body"
 _MAX_DESCRIPTION = 8_000
 _PLACEHOLDER = re.compile(r"^\s*(?:\{+[\w .-]+\}+|<[\w .-]+>)\s*$")
-"""A default that only shows where a value goes."""
+"""A default that is a placeholder, such as `{id}`."""
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 
 
@@ -112,7 +109,7 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """All arguments of an operation, the parameters first; `is_flat` if members of the body are among them."""
+    """All arguments of an operation, parameters first; `is_flat` if body members are arguments of their own."""
 
     all: tuple[Argument, ...]
     is_flat: bool = False
@@ -121,24 +118,24 @@ class Arguments:
 class ArgumentReader:
     """Reads the arguments of the operations of one document, without those that credentials fill.
 
-    Those are `credential_parameters`, in lower case. What is left out is added to `skipped`. Arguments that operations share are
-    made once, and none may be changed.
+    Those are `provided`, in lower case. Skipped parts are added to `skipped`. Operations share arguments: do not modify
+    them.
     """
 
     def __init__(
         self, inliner: Inliner, skipped: list[SkippedTool], provided: frozenset[tuple[ParameterLocation, str]]
     ) -> None:
         self._inliner, self._left_out, self._provided = inliner, skipped, provided
-        self._tool_name_of: dict[int, tuple[JsonObject, Argument]] = {}
+        self._cache: dict[int, tuple[JsonObject, Argument]] = {}
 
     def read(self, operation: Operation) -> Arguments:
-        """The arguments. Raises NotLoaded."""
+        """Read the arguments of one operation. Raises DocumentNotLoaded."""
         parameters = [one for one in operation.parameters if (one.location, one.name.lower()) not in self._provided]
         body = operation.body
         nodes = [_schema_node(one, operation.entry.operation) for one in parameters]
         nodes += [body.schema or operation.entry.operation.with_value({})] if body else []
         schemas, broken = self._inliner.inline(nodes)
-        self._left_out.extend(SkippedTool(error.path, f"{error.why}; any value is allowed") for error in broken)
+        self._left_out.extend(SkippedTool(error.path, f"{error.why}; any value is accepted") for error in broken)
         found = [self._of_parameter(one, schema) for one, schema in zip(parameters, schemas, strict=False)]
         if body is None:
             return Arguments(tuple(found))
@@ -147,17 +144,17 @@ class ArgumentReader:
         return Arguments((*found, *_member_arguments(body, schemas[-1])), is_flat=True)
 
     def _of_parameter(self, parameter: OperationParameter, schema: JsonObject) -> Argument:
-        known = self._tool_name_of.get(id(parameter))
-        if known is None or known[0] is not schema:
-            known = self._tool_name_of[id(parameter)] = schema, _parameter_argument(parameter, schema)
-        return known[1]
+        cached = self._cache.get(id(parameter))
+        if cached is None or cached[0] is not schema:
+            cached = self._cache[id(parameter)] = schema, _parameter_argument(parameter, schema)
+        return cached[1]
 
 
 def with_undeclared(arguments: Arguments, names: Iterable[str], *, known: Iterable[str]) -> Arguments:
-    """The arguments, and those that somebody needs although the document has none of these `names`.
+    """Add arguments for those of `names` that the document does not declare; `known` are further names in use.
 
-    `known` are names that arguments go by beside their own. An undeclared one is a member of a flat body where there
-    is one, else a parameter of the query. A path such as `page/limit` needs its object.
+    An undeclared argument becomes a member of a flat body if there is one, else a query parameter. A path such as
+    `page/limit` is not added, since it needs its object.
     """
     taken = {*known, *(one.wire.name for one in arguments.all)}
     added = [
@@ -179,7 +176,7 @@ def _schema_node(parameter: OperationParameter, place: DocumentNode) -> Document
 
 
 def _parameter_argument(parameter: OperationParameter, schema: JsonObject) -> Argument:
-    """One parameter. Which thing is meant, a path asks whatever the default: documents give an example there."""
+    """Convert a parameter. A path parameter is required even with a default, which is usually an example there."""
     if parameter.description:
         schema = schema | {"description": parameter.description}
     if isinstance(schema.get("default"), str) and _PLACEHOLDER.search(schema["default"]):
@@ -195,7 +192,7 @@ def _parameter_argument(parameter: OperationParameter, schema: JsonObject) -> Ar
 
 
 def is_flat(schema: JsonObject, body: RequestBody) -> bool:
-    """Whether each member of the body can be an argument: an object of known members and no alternatives."""
+    """Whether each body member can be an argument: an object of declared members without alternatives."""
     is_object = schema.get("type") == "object" and bool(schema.get("properties"))
     is_closed = not schema.get("additionalProperties") and not schema.get("patternProperties")
     kind = body.media_type.split(";")[0].lower()
@@ -218,33 +215,33 @@ def _member_arguments(body: RequestBody, schema: JsonObject) -> list[Argument]:
 
 
 def _with_clean_description(schema: JsonObject) -> JsonObject:
-    """The schema with its own description free of markup."""
+    """Remove markup from the description of a schema."""
     words = schema.get("description")
     return schema | {"description": strip_markup(words)} if isinstance(words, str) else schema
 
 
 def strip_markup(text: str) -> str:
-    """The words of a text, its tags and line breaks gone; of an enormous one, those that anybody reads."""
+    """Remove tags and line breaks from a text, and clip it if it is huge."""
     return clip_text(_TAG.sub(" ", text), _MAX_DESCRIPTION)
 
 
 class NotAnObject(Exception):
-    """Something that must hold a member is no object; the text is its path."""
+    """A value on the path of a nested argument is not an object; the message is its path."""
 
 
 def set_arguments(arguments: Mapping[str, Json], added: Mapping[str, Json], *, known: Collection[str]) -> JsonObject:
-    """The arguments with others put over them; a path leads into an object unless `known` has it as a name.
+    """Return the arguments with others set; a path sets a nested member unless it is a name in `known`.
 
-    The objects given are not changed: those on the way are copied. Raises NotAnObject.
+    The given objects are not modified. Raises NotAnObject.
     """
     out = dict(arguments)
     for name, value in added.items():
         path = [name] if name in known else name.split("/")
-        out = _set_path(out, path, value, way="")
+        out = _set_path(out, path, value, prefix="")
     return out
 
 
-def _set_path(holder: JsonObject, path: list[str], value: Json, *, way: str) -> JsonObject:
+def _set_path(holder: JsonObject, path: list[str], value: Json, *, prefix: str) -> JsonObject:
     name, *rest = path
     if not rest:
         return holder | {name: value}
@@ -252,5 +249,5 @@ def _set_path(holder: JsonObject, path: list[str], value: Json, *, way: str) -> 
     if inner is None:
         inner = {}
     if not isinstance(inner, dict):
-        raise NotAnObject(way + name)
-    return holder | {name: _set_path(inner, rest, value, way=f"{way}{name}/")}
+        raise NotAnObject(prefix + name)
+    return holder | {name: _set_path(inner, rest, value, prefix=f"{prefix}{name}/")}

@@ -1,7 +1,6 @@
-"""All tools of one document, built operation by operation.
+"""Builds the tools of one document, operation by operation. An invalid operation is skipped.
 
-Knows the order of the steps from path to tool, and that one bad operation costs only itself. Reads no file: where one
-is needed, `DocumentNotLoaded` leaves and the same step is taken again when the file is there.
+Reads no file: if one is needed, `DocumentNotLoaded` is raised, and the caller repeats the step once it is loaded.
 """
 
 import difflib
@@ -28,7 +27,7 @@ _NO_OVERRIDE = ToolOverride()
 
 
 class OpenApiToolBuilder:
-    """Builds the tools of one document. `skipped` grows as it goes."""
+    """Builds the tools of one document; skipped parts are added to `skipped`."""
 
     def __init__(self, document: OpenApiDocument, settings: OpenApiSettings) -> None:
         self.skipped: list[SkippedTool] = []
@@ -64,13 +63,13 @@ class OpenApiToolBuilder:
 
     @relaxed_gc()
     def build(self) -> None:
-        """Build what is not built yet. Raises DocumentNotLoaded; call again when that file is there."""
+        """Build all tools. Raises DocumentNotLoaded; call again to continue once that file is loaded."""
         while self._pending:
             self._find_operations(*self._pending[-1])
             self._pending.pop()
         if not self._names:
             if not self._entries and not any(one.path.startswith("#/paths") for one in self.skipped):
-                why = "the document describes no operation that can be called"
+                why = "the document has no operations"
                 self.skipped.append(SkippedTool("#/paths", why))
             ordered = sorted(self._entries.values(), key=lambda entry: entry.locator)
             self._names = tool_names(ordered)
@@ -81,16 +80,16 @@ class OpenApiToolBuilder:
         self._link_related()
 
     def restore(self, specs: Iterable[ToolSpec]) -> None:
-        """Take over what an earlier run built of the same document; `tool` builds the rest when it is needed."""
+        """Use cached tools of the same document; `tool` builds their operations when they are needed."""
         self._restored = {spec.name: spec for spec in specs}
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The tools that there are, built or restored."""
+        """Names of all tools, built or restored."""
         return tuple(self._restored or self.tools)
 
     def tool(self, name: str) -> OpenApiTool | None:
-        """A tool by its name. Raises DocumentNotLoaded; call again when that file is there."""
+        """Return a tool by name. Raises DocumentNotLoaded; call again once that file is loaded."""
         spec = self._restored.get(name)
         if spec is not None and name not in self.tools:
             path = spec.locator.partition(" ")[2]
@@ -102,7 +101,7 @@ class OpenApiToolBuilder:
         return self.tools.get(name)
 
     def _link_related(self) -> None:
-        """Name the tools that count what others list, or give their further pages; the user's word goes first."""
+        """Link tools that count the records of others or return their further pages; settings take precedence."""
         specs = [tool.spec for tool in self.tools.values()]
         counts, continued = count_operations(specs), continuation_operations(specs)
         keys = {key: name for name, tool in self.tools.items() for key in _settings_keys(name, tool.operation.entry)}
@@ -118,19 +117,19 @@ class OpenApiToolBuilder:
                 self.tools[name] = replace(tool, spec=replace(tool.spec, pagination=related))
 
     def _report_unknown_operations(self, keys: Mapping[str, str]) -> None:
-        """What the settings say of operations that are no tools is left out by name: nobody would notice it."""
-        for said in sorted(self._settings.read_operations.union(self._settings.overrides) - keys.keys()):
-            near = difflib.get_close_matches(said, keys, n=1)
-            why = f"the settings speak of the operation '{said}', which is no tool"
+        """Report settings for operations that do not exist."""
+        for key in sorted(self._settings.read_operations.union(self._settings.overrides) - keys.keys()):
+            near = difflib.get_close_matches(key, keys, n=1)
+            why = f"the settings name the unknown operation '{key}'"
             hint = f"; did you mean '{near[0]}'?" if near else ""
             self.skipped.append(
                 SkippedTool(self._document.display_path(self._document.root.child("paths")), why + hint)
             )
 
     def _tool_name_of(self, wanted: str | None, keys: Mapping[str, str], tool: OpenApiTool) -> str | None:
-        """The name of the tool that is meant; one that does not exist is left out by name."""
+        """Return the tool for a key of the settings; an unknown one is reported."""
         if wanted is not None and wanted not in keys:
-            why = f"'{tool.spec.name}' is said to page with the operation '{wanted}', which is no tool"
+            why = f"the pagination settings of '{tool.spec.name}' name the unknown operation '{wanted}'"
             self.skipped.append(SkippedTool(self._document.display_path(tool.operation.entry.operation), why))
         return keys.get(wanted or "")
 
@@ -144,7 +143,7 @@ class OpenApiToolBuilder:
             self._entries[entry.locator] = entry
 
     def _add_tool(self, name: str, entry: OperationEntry) -> None:
-        """One operation as a tool, or the reason why not. A flaw that nobody foresaw costs this operation only."""
+        """Build the tool of one operation, or record why it is skipped. Unexpected errors skip it as well."""
         mark = len(self.skipped)
         try:
             self.tools[name] = self._tool(name, entry)
@@ -166,13 +165,13 @@ class OpenApiToolBuilder:
             name,
             operation,
             self._context,
-            shape=read_record_shape(self._document, self.reader, entry, answers=self._responses),
+            shape=read_record_shape(self._document, self.reader, entry, responses=self._responses),
             effect=self._effect(name, entry),
             override=_find_override(self._settings.overrides, name, entry) or _NO_OVERRIDE,
         )
 
     def base_of(self, operation: Operation) -> BaseUrl:
-        """Where an operation is served."""
+        """Return the base URL of an operation."""
         return self.servers.base_of(operation.servers)
 
     def _effect(self, name: str, entry: OperationEntry) -> Effect:
@@ -186,6 +185,6 @@ def _find_override(overrides: Mapping[str, ToolOverride], name: str, entry: Oper
 
 
 def _settings_keys(name: str, entry: OperationEntry) -> frozenset[str]:
-    """What the settings may call an operation."""
+    """Return the names by which settings may refer to an operation."""
     stated = entry.operation.fields.get("operationId")
     return frozenset({name, entry.locator, *([stated] if isinstance(stated, str) else [])})

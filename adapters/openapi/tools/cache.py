@@ -1,8 +1,7 @@
-"""The tools of a document as they were built once, for the next time that the very same document is opened.
+"""Disk cache of built tools.
 
-Knows what a list of tools depends on: the bytes of every file, where the first one stands, the settings that have a
-say, and the program itself. Knows no disk (`shelf`) and no document. Of what settings keep from showing, the names go
-into a key and no value.
+An entry is valid for the same bytes of every file, location of the document, relevant settings and program version. Of
+secret settings only the names enter the key.
 """
 
 import hashlib
@@ -25,18 +24,18 @@ MAX_BYTES = 64 * 2**20
 _MAGIC = b"runax-kept-1"
 _ENDING, _UNFINISHED = ".kept", ".part"
 _WRITABLE_BY_OTHERS = 0o022
-"""Rights by which others could have written a file."""
+"""Permissions with which other users could have written a file."""
 
 
 @dataclass(frozen=True, slots=True)
 class DiskCache:
-    """A folder of entries, of `max_bytes` together: beyond it those used longest ago go."""
+    """A folder of entries, of at most `max_bytes` in total; the least recently used are evicted."""
 
     folder: Path
     max_bytes: int = MAX_BYTES
 
-    def find(self, key: str) -> bytes | None:
-        """The entry under a key (of letters and digits); None where there is none that is whole."""
+    def get(self, key: str) -> bytes | None:
+        """Return the entry of a key (letters and digits); None if there is no intact one."""
         path = self._path(key)
         try:
             with path.open("rb") as file:
@@ -51,8 +50,8 @@ class DiskCache:
             os.utime(path)
         return payload
 
-    def keep(self, key: str, payload: bytes) -> bool:
-        """Write an entry, whole or not at all, and say whether it was."""
+    def put(self, key: str, payload: bytes) -> bool:
+        """Write an entry atomically and return whether it was written."""
         text = _header(key, payload) + b"\n" + payload
         if len(text) > self.max_bytes:
             return False
@@ -60,7 +59,7 @@ class DiskCache:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self.folder.chmod(0o700)
             self._write(self._path(key), text)
-            self._make_room(besides=self._path(key))
+            self._evict(keep=self._path(key))
         except OSError:
             return False
         return True
@@ -69,17 +68,17 @@ class DiskCache:
         return self.folder / f"{key}{_ENDING}"
 
     def _write(self, path: Path, text: bytes) -> None:
-        handle, unfinished = tempfile.mkstemp(suffix=_UNFINISHED, dir=self.folder)
+        handle, temporary = tempfile.mkstemp(suffix=_UNFINISHED, dir=self.folder)
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(text)
-            Path(unfinished).replace(path)
+            Path(temporary).replace(path)
         except BaseException:
-            Path(unfinished).unlink(missing_ok=True)
+            Path(temporary).unlink(missing_ok=True)
             raise
 
-    def _make_room(self, *, besides: Path) -> None:
-        files = sorted(self._files(), key=lambda file: (file[0] == besides, file[1].st_mtime_ns))
+    def _evict(self, *, keep: Path) -> None:
+        files = sorted(self._files(), key=lambda file: (file[0] == keep, file[1].st_mtime_ns))
         total = sum(stat.st_size for _, stat in files)
         for path, stat in files:
             if total <= self.max_bytes:
@@ -99,25 +98,25 @@ def _header(key: str, payload: bytes) -> bytes:
 
 
 def _is_untrusted(stat: os.stat_result) -> bool:
-    """Whether somebody else than the user may have written a file."""
+    """Whether another user may have written a file."""
     return stat.st_uid != os.getuid() or bool(stat.st_mode & _WRITABLE_BY_OTHERS)
 
 
 _IRRELEVANT_SETTINGS = frozenset({"cache_folder", "timeout_s", "max_attempts", "max_bytes"})
-"""Settings that change no tool."""
+"""Settings that do not affect tools."""
 
 
 @dataclass(frozen=True, slots=True)
 class CachedTools:
-    """A list of tools, and the digests of the files that it was built from besides the first (None: unreadable)."""
+    """A list of tools, and the digests of the files it was built from except the root (None: unreadable)."""
 
     files: dict[str, str | None]
     listed: ToolList
 
 
-def load_tools(shelf: DiskCache, key: str) -> CachedTools | None:
-    """What was kept under a key, if it is sound."""
-    payload = shelf.find(key)
+def load_tools(cache: DiskCache, key: str) -> CachedTools | None:
+    """Return the cached tools of a key, if they are valid."""
+    payload = cache.get(key)
     if payload is None:
         return None
     try:
@@ -126,34 +125,34 @@ def load_tools(shelf: DiskCache, key: str) -> CachedTools | None:
         return None
 
 
-def store_tools(shelf: DiskCache, key: str, kept: CachedTools, *, mask: SecretMask) -> bool:
-    """Keep a list of tools, and say whether it was.
+def store_tools(cache: DiskCache, key: str, tools: CachedTools, *, mask: SecretMask) -> bool:
+    """Cache a list of tools and return whether it was written.
 
-    One that would not come back the same is not kept, nor one in which a server repeats a secret.
+    A list that contains a secret, or does not survive serialization unchanged, is not cached.
     """
     try:
-        payload = _type_adapter().dump_json(kept)
+        payload = _type_adapter().dump_json(tools)
         text = payload.decode()
         if mask.text(text) != text:
             return False
-        return _type_adapter().validate_json(payload) == kept and shelf.keep(key, payload)
+        return _type_adapter().validate_json(payload) == tools and cache.put(key, payload)
     except ValueError:
         return False
 
 
 def cache_key(uri: str, digest: str, settings: OpenApiSettings, provided: Iterable[object]) -> str:
-    """The key of a document's tools: its URI and digest, the settings, and the parameters that credentials fill."""
-    said = {
+    """Return the key of a document: its URI and digest, the settings, and the parameters that credentials fill."""
+    relevant = {
         one.name: _canonical(getattr(settings, one.name) if one.repr else sorted(getattr(settings, one.name)))
         for one in fields(settings)
         if one.name not in _IRRELEVANT_SETTINGS
     }
-    parts = (_program_version(), uri, digest, repr(sorted(said.items())), repr(_canonical(frozenset(provided))))
+    parts = (_program_version(), uri, digest, repr(sorted(relevant.items())), repr(_canonical(frozenset(provided))))
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _canonical(value: Json) -> Json:
-    """A setting in a form that is written in one way only."""
+    """Return a setting in canonical form."""
     if is_dataclass(value):
         return {one.name: _canonical(getattr(value, one.name)) for one in fields(value)}
     if isinstance(value, Mapping):
@@ -170,7 +169,7 @@ def _type_adapter() -> TypeAdapter[CachedTools]:
 
 @cache
 def _program_version() -> str:
-    """The version and the state of the modules that build tools: what another version kept is not to be used."""
+    """Return version and module states of the program: entries of another version are not used."""
     try:
         version = importlib.metadata.version("runax")
     except importlib.metadata.PackageNotFoundError:

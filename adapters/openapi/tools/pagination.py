@@ -1,7 +1,6 @@
-"""How one operation's tool pages, in the names of the tool's arguments, and what the model sees without it.
+"""Pagination of a tool: which arguments take part in it, overrides, and the arguments that remain visible.
 
-Knows which arguments can take part in paging, annotations, overrides and the rewriting of names. Knows no convention:
-`adapters.pagination` finds it.
+`adapters.pagination` detects the convention from the parameters that are collected here.
 """
 
 import re
@@ -22,14 +21,14 @@ from adapters.pagination import (
 
 _BACKWARD_NAMES = frozenset({"before", "endingbefore", "previous", "previouscursor", "prevcursor", "pagebefore"})
 _ALWAYS_HIDDEN = frozenset({"searchafter"})
-"""Further ways on, whatever is said of them."""
+"""Names of cursors that are always hidden, whatever their description."""
 _SIZE_NAMES = frozenset({"count", "perpage", "pagesize", "limit", "size"})
 _PAGING_WORDS = re.compile(r"\bcursors?\b|\bpaginat", re.IGNORECASE)
 _NON_ALPHANUMERIC = re.compile(r"[^a-z0-9]")
 
 
 def hide_leftovers(found: Pagination, parameters: Mapping[str, JsonObject]) -> Pagination:
-    """The pagination that also hides what else of the parameters (`object/member` for members) pages."""
+    """Hide further parameters (`object/member` for nested ones) that control pagination."""
     if not found.hidden:
         return found
     hidden = frozenset(found.hidden)
@@ -51,7 +50,7 @@ def _is_paging_leftover(name: str, schema: JsonObject, found: Pagination) -> boo
 
 
 def _normalized_name(name: str) -> str:
-    """The last part of a name without its spelling: `max-keys` and `MaxKeys` are one."""
+    """Return the last part of a name without case and separators: `max-keys` equals `MaxKeys`."""
     return _NON_ALPHANUMERIC.sub("", name.rpartition("/")[2].lower())
 
 
@@ -62,9 +61,9 @@ def _has_hidden_sibling(name: str, hidden: Iterable[str]) -> bool:
 
 
 def _mentions_paging(schema: JsonObject) -> bool:
-    """Whether the words say so; a date never is."""
-    said = schema.get("description")
-    return "date" not in str(schema.get("format")) and isinstance(said, str) and _PAGING_WORDS.search(said) is not None
+    """Whether the description mentions pagination; a date never counts."""
+    text = schema.get("description")
+    return "date" not in str(schema.get("format")) and isinstance(text, str) and _PAGING_WORDS.search(text) is not None
 
 
 def _is_scalar(schema: JsonObject) -> bool:
@@ -85,7 +84,7 @@ def pagination_of(
     response: ResponseSchema | None,
     override: ToolOverride,
 ) -> Pagination:
-    """How the tool pages: what the user says, else an annotation, else what parameters and answers show."""
+    """Return the pagination of a tool: from settings, an extension, or detected from parameters and responses."""
     paged = _paging_candidates(arguments)
     by_wire = {one.wire.name: named[one.wire] for one in reversed(paged)}
     found = _overridden(override) or _detect(paged, operation, response)
@@ -102,19 +101,19 @@ def _overridden(override: ToolOverride) -> Pagination | None:
 
 
 def _hide_duplicates(found: Pagination, paged: Iterable[Argument], named: Mapping[WireName, str]) -> Pagination:
-    """The pagination that hides what it hides in every place of a request that takes it, as query and body may."""
+    """Hide paging arguments in every location that has them, such as query and body."""
     hidden = frozenset(found.hidden)
     names = {one.wire.name for one in paged if named[one.wire] in hidden}
-    twins = (named[one.wire] for one in paged if one.wire.name in names and not one.is_required)
-    more = tuple(name for name in twins if name not in hidden)
+    duplicates = (named[one.wire] for one in paged if one.wire.name in names and not one.is_required)
+    more = tuple(name for name in duplicates if name not in hidden)
     return replace(found, other_hidden=(*found.other_hidden, *more)) if more else found
 
 
 def _paging_candidates(arguments: Iterable[Argument]) -> list[Argument]:
-    """The arguments that may take part in paging: of a path only those that have their name for themselves."""
-    places = [one for one in arguments if one.wire.place in _PAGED_LOCATIONS]
-    elsewhere = {one.wire.name for one in places if one.wire.place is not ParameterLocation.PATH}
-    return [one for one in places if one.wire.place is not ParameterLocation.PATH or one.wire.name not in elsewhere]
+    """Return the arguments that may control pagination; path parameters only if their name is unique."""
+    candidates = [one for one in arguments if one.wire.place in _PAGED_LOCATIONS]
+    elsewhere = {one.wire.name for one in candidates if one.wire.place is not ParameterLocation.PATH}
+    return [one for one in candidates if one.wire.place is not ParameterLocation.PATH or one.wire.name not in elsewhere]
 
 
 def _detect(paged: list[Argument], operation: Operation, response: ResponseSchema | None) -> Pagination:
@@ -142,7 +141,7 @@ def _detect(paged: list[Argument], operation: Operation, response: ResponseSchem
 
 
 def _ends_in_variable(path: str) -> bool:
-    """Whether a path ends in a variable, as that of one thing does."""
+    """Whether a path ends in a variable, as that of a single resource does."""
     return path.split("#")[0].split("?")[0].rstrip("/").rpartition("/")[2].startswith("{")
 
 
@@ -164,7 +163,7 @@ def _rename_optional(name: str | None, names: Mapping[str, str]) -> str | None:
 
 
 def rename_path(path: str, names: Mapping[str, str]) -> str:
-    """An argument's name in the tool by that in the document; of `object/member` the first part is renamed."""
+    """Map an argument's name from the document to the tool; of `object/member` the first part is mapped."""
     if path in names:
         return names[path]
     head, slash, rest = path.partition("/")
@@ -172,9 +171,9 @@ def rename_path(path: str, names: Mapping[str, str]) -> str:
 
 
 def visible_arguments(schemas: Mapping[str, JsonObject], hidden: Iterable[str]) -> dict[str, JsonObject]:
-    """The arguments that the model sees: hidden ones are gone, hidden members are gone from theirs.
+    """Return the arguments that the model sees, without hidden ones and hidden members.
 
-    An object that has nothing but hidden members is gone as well.
+    An object that has only hidden members is removed as well.
     """
     left = dict(schemas)
     for path in hidden:
@@ -189,7 +188,7 @@ def visible_arguments(schemas: Mapping[str, JsonObject], hidden: Iterable[str]) 
 
 
 def without_member(schema: JsonObject, path: list[str]) -> JsonObject:
-    """The schema without the member that lies at a path inside it, wherever it is declared."""
+    """Remove the member at a path from a schema, wherever it is declared."""
     name, *rest = path
     out = dict(schema)
     for key in _PARTS:
@@ -206,7 +205,7 @@ def without_member(schema: JsonObject, path: list[str]) -> JsonObject:
 
 
 def _has_members(schema: JsonObject) -> bool:
-    """Whether an object has members left to fill in; any other schema has itself."""
+    """Whether an object has members left; true for any other schema."""
     if schema.get("properties") or schema.get("additionalProperties"):
         return True
     parts = [part for key in _PARTS for part in schema.get(key) or () if isinstance(part, dict)]
@@ -216,7 +215,7 @@ def _has_members(schema: JsonObject) -> bool:
 
 
 def page_defaults(pagination: Pagination) -> JsonObject:
-    """Values of a position and a size for a request that names no page: an API may require them."""
+    """Return position and size for a request without a page: an API may require them."""
     found: JsonObject = {}
     if pagination.convention in (PaginationStyle.OFFSET, PaginationStyle.PAGE) and pagination.position is not None:
         found[pagination.position] = pagination.first

@@ -1,7 +1,6 @@
-"""What a response will look like, as far as the document tells: many records or one, where they are, what they are.
+"""Expected shape of responses, from the document: many records or one, where they are, and their noun.
 
-Knows response schemas and paths. Knows no response: the probe looks at one. Where the document is silent, a tool is
-taken to return many, since that is the safe side.
+If the document does not say, a tool is assumed to return many records, which is the safe assumption.
 """
 
 import re
@@ -21,7 +20,7 @@ _PARTS = ("allOf", "anyOf", "oneOf")
 
 
 class ResponseReader:
-    """Reads the answers of the operations of one document."""
+    """Reads the response schemas of the operations of one document."""
 
     def __init__(self, document: OpenApiDocument, reader: OperationReader) -> None:
         self._document, self._reader = document, reader
@@ -29,7 +28,7 @@ class ResponseReader:
         self._shapes_with_headers: dict[tuple[str, str, frozenset[str]], ResponseSchema] = {}
 
     def shape(self, entry: OperationEntry, schema: DocumentNode | None) -> ResponseSchema:
-        """The described answer: `schema` is that of the success. Raises NotLoaded where another file is needed."""
+        """Return members and headers of a success response with `schema`. Raises DocumentNotLoaded."""
         headers = self._headers(entry)
         if schema is None:
             return ResponseSchema({}, headers)
@@ -68,7 +67,7 @@ class ResponseReader:
     def _collect_members(
         self, inside: dict[str, DocumentNode], path: str, members: dict[str, str], *, depth: int
     ) -> list[DocumentNode]:
-        """Add the members of an object under their paths; the items of the lists among them are returned."""
+        """Add the members of an object to `members` by path, and return the items of its lists."""
         lists = []
         for name, child in inside.items():
             if len(members) >= _MAX_MEMBERS or "." in name:
@@ -98,7 +97,7 @@ class ResponseReader:
 
 
 def _json_type(node: DocumentNode) -> str:
-    """The JSON type of a schema, null aside; "" where it has none or several."""
+    """Return the JSON type of a schema, ignoring null; "" if it has none or several."""
     stated: Json = node.fields.get("type")
     kinds = [kind for kind in stated if kind != "null"] if isinstance(stated, list) else [stated]
     if len(kinds) == 1 and isinstance(kinds[0], str):
@@ -127,9 +126,10 @@ _RECORDS_DEPTH = 2
 
 @dataclass(frozen=True, slots=True)
 class RecordShape:
-    """`records_path` is dotted, "" for the payload itself, None where the document does not tell.
+    """The shape of a success response.
 
-    `response` is what the document says of the answer's members and headers.
+    `records_path` is dotted, "" for the payload itself, None if the document does not say. `response` holds the
+    declared members and headers.
     """
 
     noun: str
@@ -139,12 +139,12 @@ class RecordShape:
 
 
 def read_record_shape(
-    document: OpenApiDocument, reader: OperationReader, entry: OperationEntry, *, answers: ResponseReader
+    document: OpenApiDocument, reader: OperationReader, entry: OperationEntry, *, responses: ResponseReader
 ) -> RecordShape:
-    """The shape of an operation's success. Raises NotLoaded where another file is needed."""
+    """Return the shape of an operation's success response. Raises DocumentNotLoaded."""
     schema = success_schema(document, reader, entry)
     noun = record_noun(entry.path)
-    response = answers.shape(entry, schema)
+    response = responses.shape(entry, schema)
     if schema is None:
         return RecordShape(noun, returns_many=True, records_path=None, response=response)
     path = _records_path(document, schema, entry.path)
@@ -153,12 +153,12 @@ def read_record_shape(
 
 
 def success_schema(document: OpenApiDocument, reader: OperationReader, entry: OperationEntry) -> DocumentNode | None:
-    """The JSON schema of the first success that has one, its references followed."""
-    responses = entry.operation.child("responses")
-    wanted = [code for code in responses.fields if code.upper().startswith("2")] + ["default"]
+    """Return the resolved JSON schema of the first success response that has one."""
+    declared = entry.operation.child("responses")
+    wanted = [code for code in declared.fields if code.upper().startswith("2")] + ["default"]
     for code in sorted(wanted, key=lambda code: (code == "default", code)):
         try:
-            for media_type, media in reader.response(entry, responses.child(code)).child("content").members():
+            for media_type, media in reader.response(entry, declared.child(code)).child("content").members():
                 if "json" in media_type.lower() or "*/*" in media_type:
                     schema = _followed(document, document.resolve(media).child("schema"))
                     if schema.fields:
@@ -169,7 +169,7 @@ def success_schema(document: OpenApiDocument, reader: OperationReader, entry: Op
 
 
 def declares_html(reader: OperationReader, entry: OperationEntry) -> bool:
-    """Whether any response of an operation is documented as a web page."""
+    """Whether any response of an operation is declared as HTML."""
     for _, node in entry.operation.child("responses").members():
         try:
             content = reader.response(entry, node).child("content")
@@ -181,7 +181,7 @@ def declares_html(reader: OperationReader, entry: OperationEntry) -> bool:
 
 
 def _followed(document: OpenApiDocument, node: DocumentNode) -> DocumentNode:
-    """A schema with its references followed, and with those of a single part in `allOf`."""
+    """Resolve a schema, and an `allOf` of a single part."""
     for _ in range(_RECORDS_DEPTH + 1):
         node = document.resolve(node)
         if "allOf" not in node.fields or "properties" in node.fields:
@@ -194,7 +194,7 @@ def _followed(document: OpenApiDocument, node: DocumentNode) -> DocumentNode:
 
 
 def _members(document: OpenApiDocument, schema: DocumentNode) -> dict[str, DocumentNode]:
-    """The members of an object schema, those of its parts included; a part counts once, however often it is named."""
+    """Return the members of an object schema and its `allOf` parts."""
     found: dict[str, DocumentNode] = {}
     seen: dict[int, DocumentNode] = {}
     parts = [schema]
@@ -245,7 +245,7 @@ def _nested_path(document: OpenApiDocument, schema: DocumentNode, path: str, dep
 
 
 def _is_one_record(document: OpenApiDocument, schema: DocumentNode, path: str) -> bool:
-    """An object that is itself somebody: addressed by a variable and with an identifier among its members."""
+    """Whether an object is a record itself: its path ends in a variable and it has an identifier."""
     is_addressed = path.split("#")[0].rstrip("/").endswith("}")
     return is_addressed and any(_bare_name(name) in _IDENTIFIERS for name in _members(document, schema))
 
@@ -264,7 +264,7 @@ def _is_open(fields: JsonObject) -> bool:
 
 
 def record_noun(path: str) -> str:
-    """What a record is called, in the plural: the last segment of a path that is neither a variable nor a verb."""
+    """Return the plural noun of the records: the last path segment that is neither a variable nor a verb."""
     segments = [segment for segment in path.split("#")[0].split("?")[0].split("/") if segment]
     for segment in reversed(segments):
         bare = re.sub(r"\{[^}]*\}|\.json$", "", segment).rpartition(":")[0] or re.sub(r"\{[^}]*\}|\.json$", "", segment)

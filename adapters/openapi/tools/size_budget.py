@@ -1,7 +1,7 @@
-"""Tools that fit: a tool's schema under its allowance of characters.
+"""Size budget of tools: shrinks a tool's schema to a number of characters.
 
-Pure. Knows JSON Schema and what may be lost first: words of descriptions, then what is deep and optional, then long
-enumerations, then optional arguments altogether. What was lost is named where it stood.
+Descriptions are shortened first, then deep structures are replaced by an outline, then long enumerations and finally
+optional arguments are dropped.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,7 +18,7 @@ _LEVELS: tuple[tuple[int | None, tuple[int, ...]], ...] = (
     (None, (400, 200, 100)),
     *((depth, _DESCRIPTION_LENGTHS) for depth in (5, 4, 3, 2, 1)),
 )
-"""What is tried, the least loss first: how many levels of the tool stay, and how many characters of a description."""
+"""What is tried in turn: the number of levels kept, and the lengths of descriptions."""
 _LONG_ENUM = 20
 _BRACES_SIZE = 2
 _SCHEMA_LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
@@ -28,15 +28,15 @@ _SUBSCHEMA_KEYWORDS = frozenset((*_SCHEMA_LISTS, *_SCHEMA_MAPS, *_SINGLE_SCHEMAS
 
 
 def size_of(schema: JsonObject) -> int:
-    """Characters of a schema as it is sent."""
+    """Return the number of characters of a schema as JSON."""
     return len(compact_json(schema))
 
 
 class _SchemaParts(NamedTuple):
-    """A schema taken apart: itself, what it takes without descriptions and inner schemas, and both of these.
+    """A schema split into its fixed size (without descriptions and subschemas), its descriptions and its subschemas.
 
-    Inner schemas that hold no others are part of `fixed_size` and `texts`. Of a text is known whether it has company, from
-    which a comma parts it.
+    Subschemas without further ones are part of `fixed_size` and `texts`. The flag of a text says whether a comma
+    separates it from other keywords.
     """
 
     schema: JsonObject
@@ -46,9 +46,9 @@ class _SchemaParts(NamedTuple):
 
 
 class ToolSizeBudget:
-    """Makes tools fit. Tools share parts of their schemas: each part is weighed and cut once, none may be changed.
+    """Shrinks schemas of tools. Tools share parts of their schemas, which are measured and shrunk once; do not modify.
 
-    What a cut would leave is weighed before it is written, since most of what is tried does not fit.
+    The size of a shrunk schema is computed before it is built, since most attempts are still too large.
     """
 
     def __init__(self) -> None:
@@ -57,69 +57,69 @@ class ToolSizeBudget:
         self._sizes: dict[tuple[int, int | None, int], int] = {}
         self._shrunk: dict[tuple[int, int | None, int], tuple[JsonObject, JsonObject]] = {}
 
-    def fit(self, schema: JsonObject, allowance: int = MAX_CHARACTERS) -> tuple[JsonObject, tuple[str, ...]]:
-        """A tool's schema (an object with properties) under the allowance, and the arguments that had to go.
+    def fit(self, schema: JsonObject, max_size: int = MAX_CHARACTERS) -> tuple[JsonObject, tuple[str, ...]]:
+        """Shrink a tool's schema (an object with properties) to `max_size`, and return the dropped arguments.
 
-        Only with required arguments that are too large even without words does the result stay above the allowance.
+        Only required arguments that are too large even without descriptions exceed the limit.
         """
-        if size_of(schema) <= allowance:
+        if size_of(schema) <= max_size:
             return schema, ()
-        for depth, words in _LEVELS:
-            if self.shrunk_size(schema, depth, words[-1]) <= allowance:
-                most = next(length for length in words if self.shrunk_size(schema, depth, length) <= allowance)
-                return self.shrink(schema, depth, most), ()
-        least = _without_long_enums(self.shrink(schema, 1, 0))
-        return (least, ()) if size_of(least) <= allowance else _drop_arguments(least, allowance)
+        for depth, lengths in _LEVELS:
+            if self.shrunk_size(schema, depth, lengths[-1]) <= max_size:
+                longest = next(length for length in lengths if self.shrunk_size(schema, depth, length) <= max_size)
+                return self.shrink(schema, depth, longest), ()
+        smallest = _without_long_enums(self.shrink(schema, 1, 0))
+        return (smallest, ()) if size_of(smallest) <= max_size else _drop_arguments(smallest, max_size)
 
-    def shrink(self, schema: JsonObject, depth: int | None, words: int) -> JsonObject:
-        """The schema with each description cut to `words` characters, at a word's end; 0 takes them all off.
+    def shrink(self, schema: JsonObject, depth: int | None, n_chars: int) -> JsonObject:
+        """Return a schema with descriptions of at most `n_chars` characters; 0 removes them.
 
-        Structures more than `depth` levels down are replaced by their type and the names of their members.
+        Structures more than `depth` levels deep are replaced by their type and the names of their members.
         """
-        known = self._shrunk.get((id(schema), depth, words))
-        if known is None:
-            known = self._shrunk[id(schema), depth, words] = schema, self._shrink(schema, depth, words)
-        return known[1]
+        cached = self._shrunk.get((id(schema), depth, n_chars))
+        if cached is None:
+            cached = self._shrunk[id(schema), depth, n_chars] = schema, self._shrink(schema, depth, n_chars)
+        return cached[1]
 
-    def _shrink(self, schema: JsonObject, depth: int | None, words: int) -> JsonObject:
+    def _shrink(self, schema: JsonObject, depth: int | None, n_chars: int) -> JsonObject:
         if depth == 0:
-            return self.shrink(self._outline_of(schema), None, words)
+            return self.shrink(self._outline_of(schema), None, n_chars)
         below = None if depth is None else depth - 1
-        out = _map_subschemas(schema, lambda inner: self.shrink(inner, below, words))
+        out = _map_subschemas(schema, lambda inner: self.shrink(inner, below, n_chars))
         if isinstance(out.get("description"), str):
-            text = clip_text(out["description"], words)
+            text = clip_text(out["description"], n_chars)
             if text:
                 out["description"] = text
             else:
                 del out["description"]
         return out
 
-    def shrunk_size(self, schema: JsonObject, depth: int | None, words: int) -> int:
-        """The characters of what `shrink` would make of a schema."""
-        key = (id(schema), depth, words)
-        known = self._sizes.get(key)
-        if known is None:
+    def shrunk_size(self, schema: JsonObject, depth: int | None, n_chars: int) -> int:
+        """Return the number of characters that `shrink` would leave of a schema."""
+        key = (id(schema), depth, n_chars)
+        cached = self._sizes.get(key)
+        if cached is None:
             if depth == 0:
-                known = self.shrunk_size(self._outline_of(schema), None, words)
+                cached = self.shrunk_size(self._outline_of(schema), None, n_chars)
             else:
-                known = self._sum_parts(self._parts_of(schema), None if depth is None else depth - 1, words)
-            self._sizes[key] = known
-        return known
+                cached = self._sum_parts(self._parts_of(schema), None if depth is None else depth - 1, n_chars)
+            self._sizes[key] = cached
+        return cached
 
-    def _sum_parts(self, frame: _SchemaParts, below: int | None, words: int) -> int:
-        weight = frame.fixed_size
-        for text, has_company in frame.texts:
-            n_text = _description_size(text, words)
-            weight += n_text + has_company if n_text else 0
-        for inner in frame.inner:
-            weight += self.shrunk_size(inner, below, words)
-        return weight
+    def _sum_parts(self, parts: _SchemaParts, below: int | None, n_chars: int) -> int:
+        size = parts.fixed_size
+        for text, needs_comma in parts.texts:
+            n_text = _description_size(text, n_chars)
+            size += n_text + needs_comma if n_text else 0
+        for inner in parts.inner:
+            size += self.shrunk_size(inner, below, n_chars)
+        return size
 
     def _parts_of(self, schema: JsonObject) -> _SchemaParts:
-        known = self._parts.get(id(schema))
-        if known is None:
-            known = self._parts[id(schema)] = self._split(schema)
-        return known
+        cached = self._parts.get(id(schema))
+        if cached is None:
+            cached = self._parts[id(schema)] = self._split(schema)
+        return cached
 
     def _split(self, schema: JsonObject) -> _SchemaParts:
         inner: list[JsonObject] = []
@@ -134,42 +134,42 @@ class ToolSizeBudget:
         )
 
     def _outline_of(self, schema: JsonObject) -> JsonObject:
-        known = self._outlines.get(id(schema))
-        if known is None:
-            known = self._outlines[id(schema)] = schema, _outline(schema)
-        return known[1]
+        cached = self._outlines.get(id(schema))
+        if cached is None:
+            cached = self._outlines[id(schema)] = schema, _outline(schema)
+        return cached[1]
 
 
 def _collect(schema: JsonObject, inner: list[JsonObject]) -> Json:
-    """One character in place of a schema, which is added to a list."""
+    """Add a schema to a list and return a placeholder of one character."""
     inner.append(schema)
     return 0
 
 
 @lru_cache(maxsize=16384)
-def _description_size(text: str, words: int) -> int:
-    """The characters of a description that is cut to `words` characters, its name included; 0 where none is left."""
-    shown = clip_text(text, words)
+def _description_size(text: str, n_chars: int) -> int:
+    """Return the size of a description clipped to `n_chars` characters, with its key; 0 if nothing is left."""
+    shown = clip_text(text, n_chars)
     return size_of({"description": shown}) - _BRACES_SIZE if shown else 0
 
 
-def _drop_arguments(schema: JsonObject, allowance: int) -> tuple[JsonObject, tuple[str, ...]]:
+def _drop_arguments(schema: JsonObject, max_size: int) -> tuple[JsonObject, tuple[str, ...]]:
     required = schema.get("required", ())
     kept = dict(schema["properties"])
-    gone = []
+    dropped = []
     size = size_of(schema)
     for name in reversed(list(kept)):
-        if size <= allowance:
+        if size <= max_size:
             break
         if name not in required:
             size -= len(compact_json({name: kept.pop(name)})) - 1
-            gone.append(name)
-    return schema | {"properties": kept}, tuple(reversed(gone))
+            dropped.append(name)
+    return schema | {"properties": kept}, tuple(reversed(dropped))
 
 
 @lru_cache(maxsize=4096)
 def clip_text(text: str, length: int) -> str:
-    """The text in at most `length` characters, cut at a word's end."""
+    """Clip a text to `length` characters at the end of a word."""
     text = " ".join(text.split())
     if len(text) <= length:
         return text
@@ -178,7 +178,7 @@ def clip_text(text: str, length: int) -> str:
 
 
 def _outline(schema: JsonObject) -> JsonObject:
-    """What stands for a structure: its type, and the names of its members in words."""
+    """Return the outline of a structure: its type, with the names of its members in the description."""
     if not any(key in schema for key in ("properties", "items", "patternProperties", *_SCHEMA_LISTS)):
         return schema
     out: JsonObject = {key: schema[key] for key in ("type", "description") if key in schema}
@@ -187,8 +187,8 @@ def _outline(schema: JsonObject) -> JsonObject:
     names = list(schema.get("properties", {}))
     if names:
         more = ", …" if len(names) > 12 else ""
-        words = f"Members: {', '.join(names[:12])}{more}."
-        out["description"] = f"{out['description']} {words}" if "description" in out else words
+        n_chars = f"Members: {', '.join(names[:12])}{more}."
+        out["description"] = f"{out['description']} {n_chars}" if "description" in out else n_chars
     return out
 
 
@@ -200,7 +200,7 @@ def _without_long_enums(schema: JsonObject) -> JsonObject:
 
 
 def _map_subschemas(schema: JsonObject, change: Callable[[JsonObject], Json]) -> JsonObject:
-    """A copy with every schema inside changed."""
+    """Return a copy with each subschema replaced by `change` of it."""
     out = dict(schema)
     for key in schema.keys() & _SUBSCHEMA_KEYWORDS:
         out[key] = _map_keyword(key, schema[key], change)

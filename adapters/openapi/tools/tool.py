@@ -1,7 +1,4 @@
-"""One operation as a tool: its flat arguments, the map that takes them apart again, and what the model sees of them.
-
-Knows what a tool is made of. Knows no value: `request` fills the map.
-"""
+"""Builds the tool of one operation: its flat arguments, their binding to the request, and the schema for the model."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -25,15 +22,15 @@ from adapters.openapi.tools.size_budget import MAX_CHARACTERS, MAX_DESCRIPTION, 
 
 _NO_DEFAULTS: Mapping[str, object] = MappingProxyType({})
 _RESERVED_CHARACTERS = 300
-"""Characters left free for what a tool gets on its way to a model: a few short arguments, a warning."""
+"""Characters reserved for what is added before a tool is sent to a model: a few short arguments, a warning."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArgumentBinding:
-    """Where each argument of a tool goes: into a parameter, a member of the body, or the body as a whole.
+    """Maps the arguments of a tool to parameters, members of the body, or the whole body.
 
-    `files` are the body's members that are sent as files; `defaults` are values of required parameters that the
-    document or the first page supplies.
+    `files` are the members that are sent as files; `defaults` are values of required parameters, from the document or
+    for the first page.
     """
 
     parameters: Mapping[str, OperationParameter]
@@ -44,14 +41,14 @@ class ArgumentBinding:
 
     @property
     def arguments(self) -> tuple[str, ...]:
-        """Every argument, hidden ones included."""
+        """All arguments, including hidden ones."""
         whole = (self.whole_body,) if self.whole_body else ()
         return (*self.parameters, *self.members, *whole)
 
 
 @dataclass(frozen=True, slots=True)
 class OpenApiTool:
-    """A tool, the operation behind it and the map between them."""
+    """A tool, its operation and the binding of its arguments."""
 
     spec: ToolSpec
     operation: Operation
@@ -60,7 +57,7 @@ class OpenApiTool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolContext:
-    """What holds for every tool of one source."""
+    """What all tools of one source share."""
 
     source: str
     document: OpenApiDocument
@@ -72,7 +69,7 @@ class ToolContext:
 def build_tool(
     name: str, operation: Operation, context: ToolContext, *, shape: RecordShape, effect: Effect, override: ToolOverride
 ) -> OpenApiTool:
-    """The tool of one operation. Raises NotLoaded where another file is needed."""
+    """Build the tool of one operation. Raises DocumentNotLoaded if another file is needed."""
     arguments = context.arguments.read(operation)
     named = argument_names([argument.wire for argument in arguments.all])
     if override.pagination is not None:
@@ -101,7 +98,7 @@ def build_tool(
 
 
 def _is_paginated(pagination: Pagination) -> bool:
-    """Whether what an operation takes says that it gives lists, though its answer is described like one record."""
+    """Whether the parameters show that an operation returns lists, whatever its response schema."""
     is_sized = pagination.convention is not PaginationStyle.SINGLE and pagination.size is not None
     return pagination.position is not None or is_sized
 
@@ -115,14 +112,14 @@ def _parameters(
     *,
     room: int,
 ) -> JsonObject:
-    """The schema that the model sees, within its allowance; what had to go is left out by name."""
-    seen = visible_arguments({named[one.wire]: one.schema for one in arguments.all}, pagination.hidden)
-    required = [named[one.wire] for one in arguments.all if one.is_required and named[one.wire] in seen]
-    schema: JsonObject = {"type": "object", "properties": seen}
+    """Return the schema that the model sees, within the size budget; dropped arguments are reported."""
+    visible = visible_arguments({named[one.wire]: one.schema for one in arguments.all}, pagination.hidden)
+    required = [named[one.wire] for one in arguments.all if one.is_required and named[one.wire] in visible]
+    schema: JsonObject = {"type": "object", "properties": visible}
     schema |= {"required": required} if required else {}
     schema, dropped = context.size_budget.fit(schema | {"additionalProperties": False}, room)
     if dropped:
-        words = f"the tool would be too large with its optional arguments {', '.join(dropped[:20])}; they cannot be set"
+        words = f"the tool is too large; its optional arguments {', '.join(dropped[:20])} cannot be set"
         context.skipped.append(SkippedTool(context.document.display_path(operation.entry.operation), words))
     return schema
 
@@ -139,7 +136,7 @@ def _binding(arguments: Arguments, named: Mapping[WireName, str], pagination: Pa
 
 
 def _defaults(arguments: Arguments, named: Mapping[WireName, str], pagination: Pagination) -> JsonObject:
-    """What required parameters are where the caller does not say: the document's value, or the first page."""
+    """Return defaults of required parameters: the document's, or those of the first page."""
     of_page = page_defaults(pagination)
     found: JsonObject = {}
     for one in arguments.all:
@@ -160,6 +157,6 @@ def _description(operation: Operation) -> str:
 
 
 def _is_file(schema: JsonObject) -> bool:
-    """Whether the value, or each item of it, is binary."""
+    """Whether a value, or each of its items, is binary."""
     inner = schema.get("items")
     return schema.get("format") == "binary" or (isinstance(inner, dict) and inner.get("format") == "binary")

@@ -1,4 +1,4 @@
-"""A server on loopback that answers byte by byte as a test says, and sources over it."""
+"""A loopback server that answers byte by byte as a test says, and sources that use it."""
 
 import asyncio
 import json

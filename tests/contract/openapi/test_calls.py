@@ -1,4 +1,4 @@
-"""From flat arguments to one request on the wire, and back to a result."""
+"""Calls: from flat arguments to a request, and from the response to a result."""
 
 import asyncio
 import json
@@ -60,7 +60,7 @@ async def test_arguments_go_to_path_query_header_cookie_and_body(call):
     assert got.headers["content-type"] == "application/json"
 
 
-async def test_a_name_in_two_places_reaches_both(call):
+async def test_parameters_of_one_name_in_two_locations_are_both_sent(call):
     parameters = [{"name": "id", "in": "path", "required": True, "schema": {"type": "integer"}}, query("id")]
     schema = {"type": "object", "properties": {"id": TEXT}}
     got = await call(
@@ -73,26 +73,26 @@ async def test_a_name_in_two_places_reaches_both(call):
     assert (got.target, json.loads(got.body)) == ("/api/things/1?id=two", {"id": "three"})
 
 
-async def test_parameters_of_the_path_hold_for_its_operations_which_may_override_them(call):
+async def test_operations_inherit_and_override_path_parameters(call):
     item = {"parameters": [query("tenant", schema={"type": "integer"}), query("lang")]}
     got = await call({"tenant": "acme", "lang": "cs"}, item=item, parameters=[query("tenant")])
     assert dict(parse_qsl(got.target.partition("?")[2])) == {"tenant": "acme", "lang": "cs"}
 
 
-async def test_a_variable_that_stands_twice_in_a_path_is_filled_twice(call):
+async def test_a_repeated_path_variable_is_filled_twice(call):
     got = await call({"id": "a/b"}, path="/x/{id}/y/{id}", parameters=[{"name": "id", "in": "path", "schema": TEXT}])
     assert got.target == "/api/x/a%2Fb/y/a%2Fb"
 
 
 @pytest.mark.parametrize("value", ["..", ".", "", None])
-async def test_a_path_value_that_would_lead_elsewhere_is_refused(call, server, value):
+async def test_a_path_value_that_changes_the_path_is_refused(call, server, value):
     with pytest.raises(InvalidRequest) as refused:
         await call({"id": value}, path="/users/{id}/notes", parameters=[{"name": "id", "in": "path", "schema": TEXT}])
     assert "id" in refused.value.violations[0]
     assert server.received == []
 
 
-async def test_a_line_break_cannot_be_smuggled_into_a_header(call, server):
+async def test_a_line_break_in_a_header_is_refused(call, server):
     with pytest.raises(InvalidRequest, match="control character"):
         await call({"X": "a\r\nevil: 1"}, parameters=[{"name": "X", "in": "header", "schema": TEXT}])
     assert server.received == []
@@ -109,7 +109,7 @@ async def test_a_line_break_cannot_be_smuggled_into_a_header(call, server):
         ({}, "required"),
     ],
 )
-async def test_a_request_that_does_not_fit_the_document_never_leaves(call, server, arguments, violation):
+async def test_an_invalid_request_is_not_sent(call, server, arguments, violation):
     parameters = [
         query("n", schema={"type": "integer", "maximum": 100}),
         query("kind", schema={"type": "string", "enum": ["red", "green"]}),
@@ -123,16 +123,16 @@ async def test_a_request_that_does_not_fit_the_document_never_leaves(call, serve
     assert (server.received, refused.value.requests) == ([], 0)
 
 
-async def test_a_plain_value_is_read_back_from_the_wire_and_not_from_its_json(call):
+async def test_simple_values_are_validated_as_sent(call):
     got = await call({"q": "abc"}, parameters=[query("q", schema={"type": "string", "maxLength": 3})])
     assert got.target == "/api/things?q=abc"
 
 
-async def test_an_empty_text_is_a_value(call):
+async def test_an_empty_string_is_a_value(call):
     assert (await call({"q": ""}, parameters=[query("q")])).target == "/api/things?q="
 
 
-async def test_json_that_calls_itself_a_web_page_is_json(opened, server, tools):
+async def test_json_with_an_html_content_type_is_json(opened, server, tools):
     source = await opened(
         tools.described({"/t": {"get": {"operationId": "l", "responses": LIST}}}), base_url=server.url
     )
@@ -140,7 +140,7 @@ async def test_json_that_calls_itself_a_web_page_is_json(opened, server, tools):
     assert (await source.call("l", {})).payload == [1]
 
 
-async def test_a_body_that_does_not_fit_never_leaves(call, server):
+async def test_an_invalid_body_is_not_sent(call, server):
     schema = {"type": "object", "properties": {"n": {"type": "integer"}, "m": TEXT}, "required": ["n"]}
     body = {"required": True, "content": {"application/json": {"schema": schema}}}
     with pytest.raises(InvalidRequest, match="n"):
@@ -148,7 +148,7 @@ async def test_a_body_that_does_not_fit_never_leaves(call, server):
     assert server.received == []
 
 
-async def test_a_body_of_alternatives_is_one_argument(call):
+async def test_a_body_with_alternatives_is_one_argument(call):
     schema = {
         "oneOf": [{"type": "object", "required": ["a"], "properties": {"a": TEXT}}, {"type": "array", "items": TEXT}]
     }
@@ -157,7 +157,7 @@ async def test_a_body_of_alternatives_is_one_argument(call):
     assert json.loads(got.body) == ["x"]
 
 
-async def test_an_optional_body_that_was_not_given_is_not_sent(call):
+async def test_an_omitted_optional_body_is_not_sent(call):
     body = {
         "content": {"application/json": {"schema": {"type": "object", "properties": {"a": TEXT}, "required": ["a"]}}}
     }
@@ -165,7 +165,7 @@ async def test_an_optional_body_that_was_not_given_is_not_sent(call):
     assert (got.body, "content-type" in got.headers) == (b"", False)
 
 
-async def test_a_form_body_is_written_as_pairs(call):
+async def test_a_form_body_is_urlencoded(call):
     schema = {
         "type": "object",
         "properties": {"name": TEXT, "ids": {"type": "array", "items": {"type": "integer"}}, "o": {"type": "object"}},
@@ -175,7 +175,7 @@ async def test_a_form_body_is_written_as_pairs(call):
     assert parse_qsl(got.body.decode()) == [("name", "a&b"), ("ids", "1,2"), ("o", '{"x":1}')]
 
 
-async def test_a_multipart_body_carries_fields_and_files(call):
+async def test_a_multipart_body_has_fields_and_files(call):
     schema = {"type": "object", "properties": {"name": TEXT, "file": {"type": "string", "format": "binary"}}}
     got = await call(
         {"name": "n", "file": "content"},
@@ -187,7 +187,7 @@ async def test_a_multipart_body_carries_fields_and_files(call):
     assert b"\r\n\r\ncontent\r\n" in got.body
 
 
-async def test_the_query_method_and_additional_operations_are_called_by_their_names(opened, server, tools):
+async def test_the_query_method_and_additional_operations_can_be_called(opened, server, tools):
     body = {"content": {"application/json": {"schema": {"type": "object", "properties": {"q": TEXT}}}}}
     item = {
         "query": {"operationId": "ask", "requestBody": body, "responses": {}},
@@ -213,7 +213,7 @@ async def test_a_whole_query_string_is_one_argument(call):
 PAGED = [query("offset", schema={"type": "integer"}), query("limit", schema={"type": "integer", "maximum": 100})]
 
 
-async def test_paging_arguments_are_hidden_and_come_with_the_page(opened, server, tools):
+async def test_paging_arguments_are_hidden_and_set_by_the_page(opened, server, tools):
     source = await opened(
         tools.described({"/tickets": {"get": {"operationId": "list", "parameters": PAGED, "responses": LIST}}}),
         base_url=server.url,
@@ -226,7 +226,7 @@ async def test_paging_arguments_are_hidden_and_come_with_the_page(opened, server
     assert server.received[-1].target == "/tickets?offset=50&limit=25"
 
 
-async def test_the_user_knows_better_than_the_document(opened, server, tools):
+async def test_settings_override_the_document(opened, server, tools):
     operation = {"operationId": "find", "parameters": [query("begin", schema={"type": "integer"})], "responses": LIST}
     override = ToolOverride(
         pagination=Pagination(convention=PaginationStyle.OFFSET, position="begin"),
@@ -245,7 +245,7 @@ async def test_the_user_knows_better_than_the_document(opened, server, tools):
     assert "begin" not in tool.parameters["properties"]
 
 
-async def test_a_post_marked_as_reading_is_repeated_and_another_is_not(opened, server, tools):
+async def test_only_a_post_marked_as_read_is_retried(opened, server, tools):
     paths = {
         "/a": {"post": {"operationId": "read", "responses": {}}},
         "/b": {"post": {"operationId": "write", "responses": {}}},
@@ -259,7 +259,7 @@ async def test_a_post_marked_as_reading_is_repeated_and_another_is_not(opened, s
     assert failed.value.requests == 1
 
 
-async def test_a_delete_destroys_and_a_get_reads(opened, server, tools):
+async def test_delete_is_destructive_and_get_reads(opened, server, tools):
     item = {"get": {"responses": {}}, "head": {"responses": {}}, "delete": {"responses": {}}, "put": {"responses": {}}}
     source = await opened(tools.described({"/x": item}), base_url=server.url)
     effects = {tool.locator: tool.effect for tool in (await source.list_tools()).tools}
@@ -279,7 +279,7 @@ async def test_a_delete_destroys_and_a_get_reads(opened, server, tools):
         ("more/4", "/api/more/4"),
     ],
 )
-async def test_a_relative_next_page_is_seen_from_the_request(opened, server, tools, url, target):
+async def test_a_relative_next_page_is_resolved_against_the_request(opened, server, tools, url, target):
     source = await opened(
         tools.described({"/things": {"get": {"operationId": "l", "responses": LIST}}}), base_url=f"{server.url}/api"
     )
@@ -287,7 +287,7 @@ async def test_a_relative_next_page_is_seen_from_the_request(opened, server, too
     assert server.received[-1].target == target
 
 
-async def test_a_next_page_of_the_same_origin_carries_the_credentials(opened, server, tools):
+async def test_a_next_page_of_the_same_origin_gets_the_credentials(opened, server, tools):
     scheme = {"type": "apiKey", "in": "query", "name": "api_key"}
     document = tools.described(
         {"/t": {"get": {"operationId": "l", "responses": LIST}}},
@@ -314,7 +314,7 @@ async def test_a_next_page_of_the_same_origin_carries_the_credentials(opened, se
         "http://[::1",
     ],
 )
-async def test_a_next_page_elsewhere_is_never_followed(opened, server, tools, url):
+async def test_a_next_page_of_another_origin_is_not_followed(opened, server, tools, url):
     source = await opened(
         tools.described({"/t": {"get": {"operationId": "l", "responses": LIST}}}), base_url=server.url, token="secret"
     )
@@ -323,7 +323,7 @@ async def test_a_next_page_elsewhere_is_never_followed(opened, server, tools, ur
     assert server.received == []
 
 
-async def test_a_next_page_in_the_wrong_scheme_is_asked_for_in_that_of_the_request(opened, server, tools):
+async def test_a_next_page_with_the_wrong_scheme_uses_that_of_the_request(opened, server, tools):
     source = await opened(
         tools.described({"/t": {"get": {"operationId": "l", "responses": LIST}}}), base_url=server.url, token="secret"
     )
@@ -331,7 +331,7 @@ async def test_a_next_page_in_the_wrong_scheme_is_asked_for_in_that_of_the_reque
     assert server.received[-1].target == "/t?page=2"
 
 
-async def test_a_response_that_does_not_fit_is_told_once_and_used(opened, server, tools, said):
+async def test_a_response_that_does_not_match_causes_one_warning_and_is_used(opened, server, tools, said):
     schema = {"type": "array", "items": {"type": "object", "properties": {"id": {"type": "integer"}}}}
     responses = {"200": {"description": "", "content": {"application/json": {"schema": schema}}}}
     source = await opened(
@@ -346,9 +346,7 @@ async def test_a_response_that_does_not_fit_is_told_once_and_used(opened, server
     assert "0.id" in warning.text
 
 
-async def test_a_document_that_cannot_be_checked_is_called_all_the_same_with_one_warning(
-    opened, server, tools, said, monkeypatch
-):
+async def test_calls_that_cannot_be_validated_are_sent_with_one_warning(opened, server, tools, said, monkeypatch):
     from adapters.openapi.request import openapi_core as check
 
     def broken(self: Any, built: Any) -> tuple[str, ...]:
@@ -362,16 +360,16 @@ async def test_a_document_that_cannot_be_checked_is_called_all_the_same_with_one
     assert len(server.received) == 2
 
 
-async def test_a_login_page_is_no_data(opened, server, tools):
+async def test_an_html_login_page_is_an_error(opened, server, tools):
     source = await opened(
         tools.described({"/t": {"get": {"operationId": "l", "responses": LIST}}}), base_url=server.url
     )
     server.then(tools.answer(b"<html>Sign in</html>", kind="text/html"))
-    with pytest.raises(MalformedResponse, match="web page"):
+    with pytest.raises(MalformedResponse, match="HTML"):
         await source.call("l", {})
 
 
-async def test_an_unknown_tool_names_the_nearest(opened, server, tools):
+async def test_an_unknown_tool_suggests_the_closest_name(opened, server, tools):
     source = await opened(
         tools.described({"/t": {"get": {"operationId": "list_tickets", "responses": {}}}}), base_url=server.url
     )
@@ -389,7 +387,7 @@ SCHEMES = {
 
 
 @pytest.mark.parametrize("name", SCHEMES)
-async def test_the_token_goes_where_the_scheme_wants_it(opened, server, tools, name):
+async def test_the_token_is_sent_where_the_scheme_says(opened, server, tools, name):
     scheme, header, value = SCHEMES[name]
     document = tools.described(
         {"/t": {"get": {"operationId": "l", "responses": {}}}},
@@ -401,7 +399,7 @@ async def test_the_token_goes_where_the_scheme_wants_it(opened, server, tools, n
     assert server.received[-1].headers[header] == value
 
 
-async def test_a_key_in_the_query_is_sent_and_masked_and_is_no_argument(opened, server, tools, said):
+async def test_an_api_key_in_the_query_is_sent_masked_and_no_argument(opened, server, tools, said):
     scheme = {"type": "apiKey", "in": "query", "name": "api_key"}
     operation = {"operationId": "l", "parameters": [query("api_key", required=True)], "responses": {}}
     document = tools.described(
@@ -416,7 +414,7 @@ async def test_a_key_in_the_query_is_sent_and_masked_and_is_no_argument(opened, 
     assert result.location.endswith("api_key=***")
 
 
-async def test_two_schemes_together_and_the_alternative_that_can_be_met(opened, server, tools):
+async def test_schemes_are_combined_and_the_configured_alternative_is_used(opened, server, tools):
     schemes = {
         "a": {"type": "apiKey", "in": "header", "name": "X-A"},
         "b": {"type": "apiKey", "in": "header", "name": "X-B"},
@@ -443,9 +441,7 @@ def guarded(tools):
 
 
 @pytest.mark.parametrize("status", [401, 403])
-async def test_a_server_that_lets_nobody_in_unknown_is_told_with_the_setting_that_is_missing(
-    opened, server, tools, status
-):
+async def test_a_401_without_credentials_names_the_missing_setting(opened, server, tools, status):
     server.then(tools.answer({"detail": "no"}, status=status))
     source = await opened(guarded(tools), base_url=server.url)
     with pytest.raises(MissingCredential, match="BASE_API_TOKEN") as caught:
@@ -453,14 +449,14 @@ async def test_a_server_that_lets_nobody_in_unknown_is_told_with_the_setting_tha
     assert caught.value.requests == len(server.received) == 1
 
 
-async def test_an_open_server_is_read_although_its_document_requires_a_credential(opened, server, tools):
+async def test_an_open_server_works_although_its_document_requires_a_credential(opened, server, tools):
     server.then(tools.answer([{"id": 1}]))
     source = await opened(guarded(tools), base_url=server.url)
     assert (await source.call("l", {})).payload == [{"id": 1}]
     assert "authorization" not in server.received[-1].headers
 
 
-async def test_a_token_goes_along_where_the_document_says_nothing_of_security(opened, server, tools):
+async def test_a_token_is_sent_if_the_document_declares_no_security(opened, server, tools):
     source = await opened(
         tools.described({"/t": {"get": {"operationId": "l", "responses": {}}}}), base_url=server.url, token="tok-en"
     )
@@ -468,7 +464,7 @@ async def test_a_token_goes_along_where_the_document_says_nothing_of_security(op
     assert server.received[-1].headers["authorization"] == "Bearer tok-en"
 
 
-async def test_a_token_stays_at_home_where_an_operation_wants_none(opened, server, tools):
+async def test_a_token_is_not_sent_to_an_operation_without_security(opened, server, tools):
     document = tools.described(
         {"/t": {"get": {"operationId": "l", "security": [], "responses": {}}}},
         components={"securitySchemes": {"b": {"type": "http", "scheme": "bearer"}}},
@@ -479,14 +475,14 @@ async def test_a_token_stays_at_home_where_an_operation_wants_none(opened, serve
     assert "authorization" not in server.received[-1].headers
 
 
-async def test_many_calls_at_once_on_a_source_that_is_not_listed_yet_all_find_their_tool(opened, server, tools):
+async def test_concurrent_first_calls_all_find_their_tool(opened, server, tools):
     paths = {f"/t{n}": {"get": {"operationId": f"t{n}", "responses": {}}} for n in range(200)}
     source = await opened(tools.described(paths), base_url=server.url)
     results = await asyncio.gather(*[source.call(f"t{n}", {}) for n in (0, 50, 100, 199)])
     assert [result.payload for result in results] == [[]] * 4
 
 
-async def test_json_with_a_version_in_its_name_is_sent_by_its_members_and_under_that_name(call):
+async def test_a_versioned_json_body_is_sent_by_members_with_its_media_type(call):
     schema = {"type": "object", "properties": {"TableName": {"type": "string"}}}
     body = {"content": {"application/x-amz-json-1.1": {"schema": schema}}}
     got = await call({"TableName": "t"}, method="post", requestBody=body)

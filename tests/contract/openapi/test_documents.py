@@ -1,4 +1,4 @@
-"""Documents as they are found: split over files, fetched, flawed, hostile. What is sound in them loads."""
+"""Loading of documents: several files, fetched, flawed and hostile ones."""
 
 import json
 from typing import Any
@@ -20,7 +20,7 @@ async def listed(source: OpenApiSource) -> tuple[dict[str, Any], dict[str, str]]
     return {tool.locator: tool for tool in found.tools}, {one.path: one.why for one in found.skipped}
 
 
-async def test_references_to_other_files_are_followed_inside_the_folder_only(opened, tools, tmp_path):
+async def test_file_references_are_followed_only_inside_the_folder(opened, tools, tmp_path):
     docs = tmp_path / "docs"
     (docs / "parts").mkdir(parents=True)
     (docs / "parts" / "limit.yaml").write_text(
@@ -47,7 +47,7 @@ async def test_references_to_other_files_are_followed_inside_the_folder_only(ope
     assert "folder" in skipped[pointers[1]]
 
 
-async def test_a_fetched_document_may_refer_to_its_own_origin_only(opened, server, other_server, tools):
+async def test_references_of_a_fetched_document_must_be_of_its_origin(opened, server, other_server, tools):
     limit = {"name": "limit_to", "in": "query", "schema": {"type": "integer"}}
     server.routes["/docs/parts/limit.json"] = tools.answer(limit)
     other_server.routes["/x.json"] = tools.answer(limit)
@@ -61,7 +61,7 @@ async def test_a_fetched_document_may_refer_to_its_own_origin_only(opened, serve
     assert sum("origin" in why for why in skipped.values()) == 2
 
 
-async def test_the_token_reaches_a_document_only_when_asked_for_and_only_at_home(opened, server, other_server, tools):
+async def test_the_token_is_sent_for_a_document_only_on_request_and_to_its_origin(opened, server, other_server, tools):
     document = tools.described({"/t": get()})
     server.then(tools.answer({}, status=401), tools.answer(document))
     await opened(f"{server.url}/openapi.json", base_url=server.url, token="secret-token")
@@ -72,7 +72,7 @@ async def test_the_token_reaches_a_document_only_when_asked_for_and_only_at_home
     assert all("authorization" not in one.headers for one in other_server.received)
 
 
-async def test_a_fetched_document_cannot_send_its_calls_elsewhere(opened, server, other_server, tools):
+async def test_a_fetched_document_cannot_send_calls_to_another_origin(opened, server, other_server, tools):
     document = tools.described({"/t": get(operationId="l")}, servers=[{"url": other_server.url}])
     server.routes["/openapi.json"] = tools.answer(document)
     source = await opened(f"{server.url}/openapi.json", token="secret-token")
@@ -86,9 +86,7 @@ async def test_a_fetched_document_cannot_send_its_calls_elsewhere(opened, server
     assert len(other_server.received) == 1
 
 
-async def test_of_several_servers_a_fetched_document_is_used_with_that_of_its_own_origin(
-    opened, server, other_server, tools
-):
+async def test_the_server_of_the_documents_origin_is_chosen(opened, server, other_server, tools):
     servers = [{"url": other_server.url}, {"url": f"{server.url}/v3"}]
     server.routes["/openapi.json"] = tools.answer(tools.described({"/t": get(operationId="l")}, servers=servers))
     await (await opened(f"{server.url}/openapi.json")).call("l", {})
@@ -98,18 +96,18 @@ async def test_of_several_servers_a_fetched_document_is_used_with_that_of_its_ow
 @pytest.mark.parametrize(
     ("reply", "why"),
     [
-        (lambda answer: answer(b"<!DOCTYPE html><html></html>", kind="text/html"), "web page.*/openapi.json"),
+        (lambda answer: answer(b"<!DOCTYPE html><html></html>", kind="text/html"), "HTML.*/openapi.json"),
         (lambda answer: answer({}, status=302, headers={"location": "http://127.0.0.1:1/x"}), "127.0.0.1:1/x"),
         (lambda answer: answer(b"{", headers={"content-encoding": "br"}), "OPENAPI_SPEC"),
     ],
 )
-async def test_what_is_no_document_is_refused_with_the_next_step(opened, server, tools, reply, why):
+async def test_an_unusable_document_is_refused_with_a_hint(opened, server, tools, reply, why):
     server.routes["/openapi.json"] = reply(tools.answer)
     with pytest.raises(DocumentError, match=why):
         await opened(f"{server.url}/openapi.json")
 
 
-async def test_a_secret_in_the_url_of_a_document_is_told_to_nobody(opened, server, tools):
+async def test_a_secret_in_the_document_url_is_masked(opened, server, tools):
     server.routes["/openapi.json"] = tools.answer(b"<html>", kind="text/html")
     with pytest.raises(DocumentError) as refused:
         await opened(f"{server.url}/openapi.json?v=2&api_key=hidden-value")
@@ -117,7 +115,7 @@ async def test_a_secret_in_the_url_of_a_document_is_told_to_nobody(opened, serve
     assert "hidden-value" not in str(refused.value) + refused.value.location
 
 
-async def test_a_relative_server_is_seen_from_where_the_document_came(opened, server, tools):
+async def test_a_relative_server_is_resolved_against_the_document(opened, server, tools):
     document = tools.described({"/t": get(operationId="l")}, servers=[{"url": "../v2"}])
     server.routes["/docs/openapi.json"] = tools.answer(document)
     source = await opened(f"{server.url}/docs/openapi.json")
@@ -125,7 +123,7 @@ async def test_a_relative_server_is_seen_from_where_the_document_came(opened, se
     assert server.received[-1].target == "/v2/t"
 
 
-async def test_server_variables_take_their_defaults(opened, server, tools):
+async def test_server_variables_have_their_defaults(opened, server, tools):
     variables = {"port": {"default": str(server.port)}, "base": {"enum": ["v1", "v2"]}}
     servers = [{"url": "http://127.0.0.1:{port}/{base}", "variables": variables}]
     source = await opened(tools.described({"/t": get(operationId="l")}, servers=servers))
@@ -133,7 +131,7 @@ async def test_server_variables_take_their_defaults(opened, server, tools):
     assert server.received[-1].target == "/v1/t"
 
 
-async def test_an_operation_with_a_server_of_its_own_is_left_out_if_that_is_elsewhere(opened, server, tools):
+async def test_an_operation_with_a_server_of_another_origin_is_skipped(opened, server, tools):
     paths = {
         "/a": get(servers=[{"url": "https://uploads.example.com"}]),
         "/b": get(servers=[{"url": "https://api.example.com/v9"}]),
@@ -147,7 +145,7 @@ async def test_an_operation_with_a_server_of_its_own_is_left_out_if_that_is_else
     assert server.received[-1].target == "/v9/b"
 
 
-async def test_a_flawed_document_loads_as_far_as_it_is_sound(opened, tools):
+async def test_valid_parts_of_a_flawed_document_are_loaded(opened, tools):
     paths = {
         "/ok": get(),
         "/bad-parameter": get(parameters=[{"$ref": "#/components/parameters/none"}, {"in": "query"}, "what", 7]),
@@ -174,7 +172,7 @@ async def test_a_flawed_document_loads_as_far_as_it_is_sound(opened, tools):
     found, skipped = await listed(source)
     whole = ("ok", "bad-parameter", "circle", "undeclared/{id}", "ref", "strange", "weird")
     assert set(found) == {"GET no-slash", *(f"GET /{path}" for path in whole)}
-    assert "circle" in skipped["#/paths/~1circle/get/parameters/0"]
+    assert "circular" in skipped["#/paths/~1circle/get/parameters/0"]
     assert "application/zip" in skipped["#/paths/~1zip/post/requestBody"]
     assert {
         "#/paths/~1no-object/get",
@@ -185,7 +183,7 @@ async def test_a_flawed_document_loads_as_far_as_it_is_sound(opened, tools):
     assert found["GET /strange"].parameters["properties"]["n"] == {"type": ["integer", "null"]}
 
 
-async def test_a_recursive_schema_is_cut_and_still_validated_as_a_whole(opened, server, tools):
+async def test_a_recursive_schema_is_cut_for_the_model_but_fully_validated(opened, server, tools):
     node = {
         "type": "object",
         "properties": {"name": TEXT, "children": {"type": "array", "items": {"$ref": "#/components/schemas/Node"}}},
@@ -203,7 +201,7 @@ async def test_a_recursive_schema_is_cut_and_still_validated_as_a_whole(opened, 
     assert json.loads(server.received[-1].body) == deep
 
 
-async def test_a_member_called_ref_is_a_member(opened, tools):
+async def test_a_property_named_ref_is_a_property(opened, tools):
     schema = {"type": "object", "properties": {"$ref": TEXT, "other": TEXT}}
     body = {"content": {"application/json": {"schema": schema}}}
     source = await opened(
@@ -219,19 +217,19 @@ async def test_a_member_called_ref_is_a_member(opened, tools):
 @pytest.mark.parametrize(
     ("content", "why"),
     [
-        (b"", "no object"),
-        (b"[]", "no object"),
-        (b"just text", "no object"),
+        (b"", "must be an object"),
+        (b"[]", "must be an object"),
+        (b"just text", "must be an object"),
         (b"{}", "version"),
         (b'{"openapi": "4.0.0"}', "version"),
-        (b"openapi: [", "JSON nor YAML"),
+        (b"openapi: [", "invalid JSON or YAML"),
         (b'{"openapi": "3.0.0", ' + b'"x": {' * 5000, "JSON"),
         (b"- " * 50_000 + b"x", "deep"),
         (b"a: &a [*a]", "itself"),
-        (b"\x00\xff\xfe", "JSON nor YAML"),
+        (b"\x00\xff\xfe", "invalid JSON or YAML"),
     ],
 )
-async def test_what_is_no_document_is_refused_by_name(tmp_path, content, why):
+async def test_an_invalid_document_is_refused_by_name(tmp_path, content, why):
     path = tmp_path / "d.yaml"
     path.write_bytes(content)
     with pytest.raises(DocumentError, match=why) as refused:
@@ -239,20 +237,20 @@ async def test_what_is_no_document_is_refused_by_name(tmp_path, content, why):
     assert "d.yaml" in str(refused.value)
 
 
-async def test_anchors_that_multiply_are_refused_before_they_take_the_memory(tmp_path):
+async def test_expanding_yaml_anchors_are_refused_in_time(tmp_path):
     lines = ["a0: &a0 [x, x]"] + [f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]" for n in range(1, 60)]
     path = tmp_path / "laughs.yaml"
     path.write_text("openapi: 3.0.0\n" + "\n".join(lines))
-    with pytest.raises(DocumentError, match="multiply"):
+    with pytest.raises(DocumentError, match="expand to more than"):
         await OpenApiSource.open(OpenApiSettings(name="api", document=str(path)))
 
 
-async def test_a_document_that_is_absent_says_so(tmp_path):
+async def test_a_missing_document_is_reported(tmp_path):
     with pytest.raises(DocumentError, match=r"nothing\.json"):
         await OpenApiSource.open(OpenApiSettings(name="api", document=str(tmp_path / "nothing.json")))
 
 
-async def test_swagger_2_is_read_in_the_same_words(opened, server):
+async def test_swagger_2_is_converted(opened, server):
     document = {
         "swagger": "2.0",
         "info": {"title": "t", "version": "1"},
@@ -309,7 +307,7 @@ async def test_swagger_2_is_read_in_the_same_words(opened, server):
     assert server.received[2].body == b"a=b%20c"
 
 
-async def test_who_listens_hears_of_the_document_being_fetched(server, tools, said):
+async def test_the_observer_receives_requests_for_the_document(server, tools, said):
     server.routes["/openapi.json"] = tools.answer(tools.described({"/t": get()}))
     settings = OpenApiSettings(name="api", document=f"{server.url}/openapi.json")
     source = await OpenApiSource.open(settings, observer=said)
@@ -317,7 +315,7 @@ async def test_who_listens_hears_of_the_document_being_fetched(server, tools, sa
     assert [notice.location for notice in said.notices] == [f"GET {server.url}/openapi.json"]
 
 
-async def test_a_flaw_that_nobody_foresaw_costs_one_operation(opened, tools, monkeypatch):
+async def test_an_unexpected_error_skips_one_operation(opened, tools, monkeypatch):
     from adapters.openapi.tools import builder as catalog
 
     build = catalog.build_tool
@@ -334,7 +332,7 @@ async def test_a_flaw_that_nobody_foresaw_costs_one_operation(opened, tools, mon
     assert "unforeseen" in skipped["#/paths/~1a/get"]
 
 
-async def test_paths_and_components_may_be_kept_in_files_of_their_own(opened, server, tools, tmp_path):
+async def test_paths_and_components_may_be_in_other_files(opened, server, tools, tmp_path):
     docs = tmp_path / "docs"
     docs.mkdir()
     body = {"content": {"application/json": {"schema": {"$ref": "../openapi.json#/components/schemas/Pet"}}}}
@@ -357,12 +355,12 @@ async def test_paths_and_components_may_be_kept_in_files_of_their_own(opened, se
     assert server.received[-1].headers["x-key"] == "hidden-value"
 
 
-async def test_containers_that_lead_back_to_themselves_are_told(opened, tools):
+async def test_circular_containers_are_reported(opened, tools):
     schemas = {"$ref": "#/components/schemas/x"}
     parameters = [{"$ref": "#/components/schemas/a"}]
     document = tools.described({"/t": get(parameters=parameters)}, components={"schemas": schemas})
     found, skipped = await listed(await opened(document, base_url="http://127.0.0.1:1"))
     assert list(found) == ["GET /t"]
-    assert any("circle" in why for why in skipped.values())
+    assert any("circular" in why for why in skipped.values())
     _, told = await listed(await opened(document | {"paths": {"$ref": "#/paths"}}, base_url="http://127.0.0.1:1"))
-    assert "circle" in told["#/paths"]
+    assert "circular" in told["#/paths"]

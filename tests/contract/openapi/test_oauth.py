@@ -1,4 +1,4 @@
-"""Tokens by client credentials, from a token server on loopback: fetched once, renewed, bounded, and never shown."""
+"""OAuth client credentials against a token server: caching, renewal, limits and masking."""
 
 import asyncio
 import base64
@@ -72,9 +72,7 @@ def sent_to(server: Any) -> list[str | None]:
     return [one.headers.get("authorization") for one in server.received]
 
 
-async def test_a_token_is_fetched_once_and_used_until_shortly_before_it_lapses(
-    signed, server, other_server, tools, clock
-):
+async def test_a_token_is_cached_until_shortly_before_it_expires(signed, server, other_server, tools, clock):
     other_server.then(token(tools, "tok-1", expires_in=3600), token(tools, "tok-2", expires_in="3600"))
     source = await signed(scope="read write", audience="https://api.example")
     for hand in (0, 3_500, 3_575):
@@ -99,7 +97,7 @@ async def test_a_token_without_a_lifetime_is_used_until_it_is_refused(signed, se
     assert len(other_server.received) == 1
 
 
-async def test_requests_at_once_share_one_fetch(signed, server, other_server, tools):
+async def test_concurrent_requests_share_one_token_request(signed, server, other_server, tools):
     other_server.routes["/token"] = token(tools, expires_in=60)
     source = await signed()
     await asyncio.gather(*(source.call("l", {}) for _ in range(8)))
@@ -107,7 +105,7 @@ async def test_requests_at_once_share_one_fetch(signed, server, other_server, to
     assert sent_to(server) == ["Bearer tok-1.abc/def"] * 8
 
 
-async def test_requests_at_once_share_the_failure_of_a_fetch(signed, server, other_server, tools):
+async def test_concurrent_requests_share_a_failed_token_request(signed, server, other_server, tools):
     other_server.routes["/token"] = tools.answer({"error": "unauthorized_client"}, status=400)
     source = await signed()
     await source.list_tools()
@@ -118,7 +116,7 @@ async def test_requests_at_once_share_the_failure_of_a_fetch(signed, server, oth
     assert server.received == []
 
 
-async def test_a_refused_token_is_fetched_anew_once(signed, server, other_server, tools):
+async def test_a_refused_token_is_renewed_once(signed, server, other_server, tools):
     other_server.then(token(tools, "tok-1"), token(tools, "tok-2"))
     server.then(tools.answer({}, status=401), tools.answer([7]))
     result = await (await signed()).call("l", {})
@@ -126,7 +124,7 @@ async def test_a_refused_token_is_fetched_anew_once(signed, server, other_server
     assert sent_to(server) == ["Bearer tok-1", "Bearer tok-2"]
 
 
-async def test_a_second_refusal_is_the_answer(signed, server, other_server, tools):
+async def test_a_second_401_is_raised(signed, server, other_server, tools):
     other_server.routes["/token"] = token(tools)
     server.routes["/t"] = tools.answer({}, status=401)
     with pytest.raises(HttpStatusError, match="401"):
@@ -134,7 +132,7 @@ async def test_a_second_refusal_is_the_answer(signed, server, other_server, tool
     assert (len(server.received), len(other_server.received)) == (2, 2)
 
 
-async def test_a_403_leaves_the_token_in_force(signed, server, other_server, tools):
+async def test_a_403_keeps_the_token(signed, server, other_server, tools):
     other_server.then(token(tools))
     server.then(tools.answer({}, status=403))
     source = await signed()
@@ -145,7 +143,7 @@ async def test_a_403_leaves_the_token_in_force(signed, server, other_server, too
 
 
 @pytest.mark.parametrize("refusal", [(401, {}), (400, {"error": "invalid_client"}), (401, {"error": "invalid_client"})])
-async def test_a_server_that_wants_the_credentials_in_the_body_gets_them_there(
+async def test_client_credentials_are_sent_in_the_body_if_the_header_is_refused(
     signed, server, other_server, tools, clock, refusal
 ):
     status, body = refusal
@@ -164,40 +162,45 @@ async def test_a_server_that_wants_the_credentials_in_the_body_gets_them_there(
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
-        ((400, {"error": "invalid_client", "error_description": SECRET}), "400 'invalid_client'; check the values"),
+        (
+            (400, {"error": "invalid_client", "error_description": SECRET}),
+            "400 'invalid_client'; check the environment variables",
+        ),
         ((401, {"error": "invalid_client"}), "401 'invalid_client'"),
         ((400, {"error": "invalid_scope"}), "400 'invalid_scope'; check 'scope'"),
-        ((400, {"error": "hush"}), "it answered 400$"),
-        ((500, {"error": SECRET}), "it answered 500$"),
-        ((200, {"token": "x"}), "no usable 'access_token'"),
-        ((200, {"access_token": "line\r\nbreak"}), "no usable 'access_token'"),
-        ((200, ["tok-en-1234"]), "no usable 'access_token'"),
-        ((200, b"tok-en-1234"), "no usable 'access_token'"),
-        ((200, {"access_token": "tok-en-1234", "token_type": "mac"}), "another type"),
+        ((400, {"error": "hush"}), "answered 400$"),
+        ((500, {"error": SECRET}), "answered 500$"),
+        ((200, {"token": "x"}), "no valid 'access_token'"),
+        ((200, {"access_token": "line\r\nbreak"}), "no valid 'access_token'"),
+        ((200, ["tok-en-1234"]), "no valid 'access_token'"),
+        ((200, b"tok-en-1234"), "no valid 'access_token'"),
+        ((200, {"access_token": "tok-en-1234", "token_type": "mac"}), "not 'Bearer'"),
     ],
 )
-async def test_a_refusal_names_scheme_url_and_code_and_no_secret(signed, server, other_server, tools, answer, words):
+async def test_a_failed_token_request_names_scheme_url_and_code_but_no_secret(
+    signed, server, other_server, tools, answer, words
+):
     status, body = answer
     other_server.routes["/token"] = tools.answer(body, status=status)
     with pytest.raises(TokenRequestFailed, match=words) as caught:
         await (await signed()).call("l", {})
     text = f"{caught.value} {caught.value.location}"
-    assert f"no token for the scheme 'sso' from '{other_server.url}/token'" in text
+    assert f"cannot get a token for the scheme 'sso' from '{other_server.url}/token'" in text
     assert not [hidden for hidden in (SECRET, BASIC[6:], "tenant", "tok-en", "hush") if hidden in text]
     assert server.received == []
 
 
-async def test_a_token_server_that_drips_is_given_up_in_time(signed, server, other_server, tools):
+async def test_a_slow_token_server_times_out(signed, server, other_server, tools):
     other_server.routes["/token"] = tools.dripping(0.01)
     source = await signed(timeout_s=0.3)
     async with asyncio.timeout(60):
-        with pytest.raises(TokenRequestFailed, match=r"did not answer within 0\.3 s") as caught:
+        with pytest.raises(TokenRequestFailed, match=r"timed out after 0\.3 s") as caught:
             await source.call("l", {})
     assert caught.value.is_retryable
 
 
 @pytest.mark.parametrize("status", [302, 303, 307, 308])
-async def test_the_secret_goes_across_no_redirect(signed, server, other_server, tools, status):
+async def test_the_client_secret_does_not_follow_redirects(signed, server, other_server, tools, status):
     for target in (f"{server.url}/token", "/elsewhere"):
         other_server.then(tools.answer({}, status=status, headers={"location": target}))
     source = await signed()
@@ -208,7 +211,7 @@ async def test_the_secret_goes_across_no_redirect(signed, server, other_server, 
     assert [one.target.split("?")[0] for one in other_server.received] == ["/token", "/token"]
 
 
-async def test_the_token_goes_across_no_redirect(signed, server, other_server, tools):
+async def test_the_token_does_not_follow_redirects(signed, server, other_server, tools):
     other_server.then(token(tools))
     server.then(tools.answer({}, status=307, headers={"location": f"{other_server.url}/catch"}))
     with pytest.raises(SourceError, match="another origin"):
@@ -216,9 +219,7 @@ async def test_the_token_goes_across_no_redirect(signed, server, other_server, t
     assert [one.method for one in other_server.received] == ["POST"]
 
 
-async def test_neither_token_nor_secret_is_in_an_event_a_record_or_a_log(
-    signed, server, other_server, tools, said, caplog
-):
+async def test_tokens_and_secrets_are_masked_everywhere(signed, server, other_server, tools, said, caplog):
     caplog.set_level(logging.DEBUG)
     value = "tok-1.abc/def"
     other_server.then(token(tools, value))
@@ -234,7 +235,7 @@ async def test_neither_token_nor_secret_is_in_an_event_a_record_or_a_log(
     assert not [hidden for hidden in (value, SECRET, BASIC[6:]) if hidden in everything]
 
 
-async def test_the_settings_name_the_token_server_before_the_document(signed, server, other_server, tools):
+async def test_the_token_url_of_the_settings_overrides_the_document(signed, server, other_server, tools):
     other_server.then(token(tools))
     await (await signed(token_url=f"{other_server.url}/mine")).call("l", {})
     assert [one.target for one in other_server.received] == ["/mine"]
@@ -246,7 +247,7 @@ async def test_a_token_url_of_the_document_may_be_relative(signed, server, tools
     assert [one.target for one in server.received] == ["/oauth/token", "/t"]
 
 
-async def test_the_flow_of_swagger_2_is_known(signed, server, other_server, tools):
+async def test_the_swagger_2_flow_is_supported(signed, server, other_server, tools):
     other_server.then(token(tools))
     scheme = {"type": "oauth2", "flow": "application", "tokenUrl": f"{other_server.url}/token", "scopes": {}}
     document = described({}) | {"swagger": "2.0", "securityDefinitions": {"sso": scheme}}
@@ -255,7 +256,7 @@ async def test_the_flow_of_swagger_2_is_known(signed, server, other_server, tool
 
 
 @pytest.mark.parametrize("scheme", [{"type": "http", "scheme": "bearer"}, {"type": "openIdConnect"}])
-async def test_a_scheme_that_takes_a_bearer_token_takes_a_fetched_one(signed, server, other_server, tools, scheme):
+async def test_a_fetched_token_works_for_any_bearer_scheme(signed, server, other_server, tools, scheme):
     other_server.then(token(tools))
     await (await signed(document=described(scheme), token_url=f"{other_server.url}/token")).call("l", {})
     assert sent_to(server) == ["Bearer tok-1.abc/def"]
@@ -268,21 +269,21 @@ async def test_a_scheme_that_takes_a_bearer_token_takes_a_fetched_one(signed, se
         ("http://169.254.169.254/token", "is not encrypted"),
         ("https://169.254.169.254/token", "link-local"),
         ("https://metadata.google.internal/token", "link-local"),
-        ("ftp://idp.example/token", "no http URL"),
+        ("ftp://idp.example/token", "must be an https URL"),
     ],
 )
-async def test_the_secret_goes_to_no_server_that_may_not_have_it(signed, server, url, words):
+async def test_the_client_secret_is_not_sent_to_unsafe_urls(signed, server, url, words):
     with pytest.raises(SourceError, match=words):
         await (await signed(flows={"clientCredentials": {"tokenUrl": url}})).call("l", {})
     assert server.received == []
 
 
-async def test_a_scheme_without_a_token_url_says_what_to_set(signed, server):
-    with pytest.raises(MissingCredential, match="'sso' gets its tokens; set 'token_url'"):
+async def test_a_missing_token_url_names_the_setting(signed, server):
+    with pytest.raises(MissingCredential, match="no token URL for the scheme 'sso'; set 'token_url'"):
         await (await signed(flows={"authorizationCode": {"tokenUrl": "https://idp.example/token"}})).call("l", {})
 
 
-async def test_a_client_for_a_scheme_that_takes_no_token_is_named(signed, server):
+async def test_an_oauth_client_for_another_kind_of_scheme_is_reported(signed, server):
     source = await signed(document=described({"type": "apiKey", "in": "header", "name": "X-Key"}))
     assert [one.why for one in (await source.list_tools()).skipped if "'sso'" in one.why]
     with pytest.raises(MissingCredential, match="'sso'"):

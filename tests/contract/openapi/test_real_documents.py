@@ -1,4 +1,4 @@
-"""Real documents: each loads, loses nothing in silence, and becomes tools that every provider takes."""
+"""Real documents load, skip nothing silently, and become tools that every provider accepts."""
 
 import json
 import re
@@ -162,7 +162,7 @@ def table() -> dict[str, tuple[int, int, int]]:
 
 
 @pytest.mark.parametrize("file", files())
-async def test_a_real_document_becomes_tools_that_every_provider_takes(file, tmp_path):
+async def test_real_documents_become_tools_that_every_provider_accepts(file, tmp_path):
     path = SPECS / file
     root = parse_document(path.read_bytes())
     found = await loaded(path)
@@ -179,7 +179,7 @@ async def test_a_real_document_becomes_tools_that_every_provider_takes(file, tmp
     assert {tool.locator: tool.name for tool in again.tools} == {tool.locator: tool.name for tool in found.tools}
 
 
-def test_the_page_tells_of_every_document_and_adds_up():
+def test_the_documents_page_is_complete_and_adds_up():
     if not SPECS.exists():
         pytest.skip("the collection of real documents is not beside the repository (../shared/specs)")
     figures = table()

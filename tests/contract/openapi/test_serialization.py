@@ -1,4 +1,4 @@
-"""What leaves for each style of parameter and body, as a server received it: the examples of the specifications."""
+"""Serialization of parameters and bodies as a server receives them: the examples of the specifications."""
 
 import re
 from typing import Any
@@ -150,19 +150,19 @@ async def sent(opened, server, tools):
 
 
 @pytest.mark.parametrize(("place", "style", "explode", "value", "wire", "source"), PARAMETERS)
-async def test_a_parameter_is_written_as_the_specification_has_it(sent, place, style, explode, value, wire, source):
+async def test_parameters_are_serialized_as_in_the_specification(sent, place, style, explode, value, wire, source):
     got = await sent(one_parameter(place, style=style, explode=explode, schema={}), value)
     assert on_wire(got, place) == wire, source
 
 
 @pytest.mark.parametrize(("place", "explode", "value", "wire", "source"), RESERVED)
-async def test_reserved_characters_stay_unless_they_would_be_read_as_syntax(sent, place, explode, value, wire, source):
+async def test_allowed_reserved_characters_stay_unless_they_are_syntax(sent, place, explode, value, wire, source):
     got = await sent(one_parameter(place, explode=explode, allowReserved=True, schema={}), value)
     assert on_wire(got, place) == wire, source
 
 
 @pytest.mark.parametrize(("place", "media_type", "value", "wire"), CONTENT)
-async def test_a_parameter_with_a_content_is_written_as_its_media_type(sent, place, media_type, value, wire):
+async def test_a_parameter_with_content_is_serialized_as_its_media_type(sent, place, media_type, value, wire):
     got = await sent(one_parameter(place, content={media_type: {"schema": {}}}), value)
     assert on_wire(got, place) == wire
 
@@ -175,7 +175,7 @@ def swagger(place: str, collection_format: str, *others: dict[str, Any]) -> dict
 
 
 @pytest.mark.parametrize(("place", "collection_format", "wire"), FORMATS)
-async def test_a_collection_format_holds_in_every_place(sent, place, collection_format, wire):
+async def test_collection_formats_work_in_every_location(sent, place, collection_format, wire):
     got = await sent(swagger(place, collection_format), COLOURS, version={"swagger": "2.0"})
     assert on_wire(got, place) == wire
 
@@ -198,7 +198,7 @@ def parts_of(got: Any) -> list[tuple[str, str, str]]:
 
 
 @pytest.mark.parametrize("collection_format", sorted(MULTIPART))
-async def test_a_collection_format_holds_in_a_form_with_a_file(sent, collection_format):
+async def test_collection_formats_work_in_multipart_forms(sent, collection_format):
     file = {"name": "f", "in": "formData", "type": "file"}
     got = await sent(swagger("formData", collection_format, file), COLOURS, version={"swagger": "2.0"})
     assert [text for _, _, text in parts_of(got)] == MULTIPART[collection_format]
@@ -240,13 +240,13 @@ PARTS = [
 
 
 @pytest.mark.parametrize(("encoding", "value", "wire"), FORM)
-async def test_a_form_is_written_as_its_encoding_says(sent, encoding, value, wire):
+async def test_form_members_follow_their_encoding(sent, encoding, value, wire):
     got = await sent(one_body("application/x-www-form-urlencoded", encoding), value)
     assert got.body.decode() == wire
 
 
 @pytest.mark.parametrize(("encoding", "value", "parts"), PARTS)
-async def test_parts_are_written_as_their_encoding_says(sent, encoding, value, parts):
+async def test_multipart_members_follow_their_encoding(sent, encoding, value, parts):
     assert parts_of(await sent(one_body("multipart/form-data", encoding), value)) == parts
 
 

@@ -1,4 +1,4 @@
-"""How long one request may take can be said for one operation: less than for the source, or more."""
+"""Timeouts of single operations."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ from runax_cli.settings.loader import load
 from tests.contract.openapi.conftest import LoopbackServer, dripping
 
 
-async def test_an_operation_has_a_limit_of_its_own(server: LoopbackServer, tmp_path: Path) -> None:
+async def test_an_operation_has_its_own_timeout(server: LoopbackServer, tmp_path: Path) -> None:
     place = tmp_path / "openapi.json"
     listed = {"operationId": "listThings", "responses": {"200": {"description": "Things."}}}
     paths = {"/things": {"get": listed}}
@@ -31,7 +31,7 @@ async def test_an_operation_has_a_limit_of_its_own(server: LoopbackServer, tmp_p
         await source.aclose()
 
 
-def test_the_settings_file_says_it(tmp_path: Path) -> None:
+def test_timeouts_are_read_from_the_settings_file(tmp_path: Path) -> None:
     settings = tmp_path / "runax.yaml"
     settings.write_text(
         "sources:\n"

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from runax_cli.core import event_types as ev
-from runax_cli.core.events import CollectingSink, Emitter, Event
+from runax_cli.core.events import CollectingSink, Emitter, Event, Stamp
 from runax_cli.core.results import Coverage, ForecastCheck, RunResult, RunStatus, TotalIs
 from runax_cli.ui.console import Tone
 from runax_cli.ui.log_lines import PREVIEW_LIMIT, line_of, lines_of, stages, usd

@@ -1,4 +1,4 @@
-"""A server that is away for a while: what is waited out, for how long, and what is not."""
+"""Outages: what is waited out, for how long, and what is not."""
 
 from collections.abc import AsyncIterator, Callable
 
@@ -52,7 +52,7 @@ def _after(clock: ManualClock, seconds: float, tools, *, before) -> Callable:
 
 
 @pytest.mark.parametrize("status", AWAY)
-async def test_a_server_that_has_answered_may_be_away_for_ten_seconds(server, tools, sending, clock, said, status):
+async def test_an_outage_of_ten_seconds_is_waited_out(server, tools, sending, clock, said, status):
     await sending.send(get(server))
     server.routes["/things"] = _after(clock, 10.0, tools, before=tools.answer({}, status=status))
     began = clock.now
@@ -62,20 +62,20 @@ async def test_a_server_that_has_answered_may_be_away_for_ten_seconds(server, to
     assert [notice.attempt for notice in said.of(RetryPlanned)] == list(range(2, result.requests + 1))
 
 
-async def test_so_may_one_that_takes_connections_and_says_nothing(server, tools, sending, clock):
+async def test_an_outage_with_closed_connections_is_waited_out(server, tools, sending, clock):
     await sending.send(get(server))
     server.routes["/things"] = _after(clock, 10.0, tools, before=_closed)
     assert (await sending.send(get(server))).payload == [1]
 
 
-async def test_a_server_that_never_answered_is_not_waited_for(server, tools, sending, clock):
+async def test_a_server_that_never_responded_is_not_waited_for(server, tools, sending, clock):
     server.routes["/things"] = _closed
     with pytest.raises(ConnectError) as failed:
         await sending.send(get(server))
     assert (failed.value.requests, clock.slept) == (USUAL, [0.25, 0.5])
 
 
-async def test_an_outage_is_waited_out_once_and_not_by_each_request_anew(server, tools, sending, clock):
+async def test_concurrent_requests_share_one_outage_wait(server, tools, sending, clock):
     await sending.send(get(server))
     server.routes["/things"] = tools.answer({}, status=503)
     began = clock.now
@@ -88,7 +88,7 @@ async def test_an_outage_is_waited_out_once_and_not_by_each_request_anew(server,
     assert (failed.value.requests, clock.slept) == (USUAL, [0.25, 0.5])
 
 
-async def test_a_wait_that_a_server_asks_for_is_kept_for_as_long_as_it_is_away(server, tools, sending, clock):
+async def test_retry_after_is_kept_during_an_outage(server, tools, sending, clock):
     await sending.send(get(server))
     away = tools.answer({}, status=503, headers={"Retry-After": "3"})
     server.routes["/things"] = _after(clock, 10.0, tools, before=away)
@@ -96,7 +96,7 @@ async def test_a_wait_that_a_server_asks_for_is_kept_for_as_long_as_it_is_away(s
     assert min(wait for wait in clock.slept) >= 3.0
 
 
-async def test_a_server_that_was_asked_too_often_is_given_time(server, tools, sending, clock):
+async def test_rate_limited_requests_are_retried_beyond_the_usual_attempts(server, tools, sending, clock):
     await sending.send(get(server))
     server.routes["/things"] = _after(clock, 10.0, tools, before=tools.answer({}, status=429))
     began = clock.now
@@ -104,7 +104,7 @@ async def test_a_server_that_was_asked_too_often_is_given_time(server, tools, se
     assert 10.0 <= clock.now - began < OUTAGE_WAIT_S
 
 
-async def test_one_that_grants_nothing_any_more_is_given_time_once(server, tools, sending, clock):
+async def test_permanent_rate_limiting_ends_the_retries(server, tools, sending, clock):
     await sending.send(get(server))
     server.routes["/things"] = tools.answer({}, status=429)
     began = clock.now
@@ -115,7 +115,7 @@ async def test_one_that_grants_nothing_any_more_is_given_time_once(server, tools
     assert failed.value.requests == USUAL
 
 
-async def test_a_wait_for_which_no_time_was_told_is_kept_by_all(server, tools, sending, clock, said):
+async def test_a_429_without_retry_after_pauses_all_requests(server, tools, sending, clock, said):
     server.routes |= {"/things": tools.answer({}, status=429), "/good": tools.answer([1])}
     with pytest.raises(HttpStatusError):
         await sending.send(get(server))
@@ -124,7 +124,7 @@ async def test_a_wait_for_which_no_time_was_told_is_kept_by_all(server, tools, s
     assert [notice.wait_s for notice in said.of(RequestThrottled)] == [clock.slept[-1]]
 
 
-async def test_what_a_server_says_while_it_is_up_is_no_outage(server, tools, sending):
+async def test_other_error_responses_are_no_outage(server, tools, sending):
     await sending.send(get(server))
     server.routes["/things"] = tools.answer({}, status=500)
     with pytest.raises(HttpStatusError) as failed:
@@ -132,7 +132,7 @@ async def test_what_a_server_says_while_it_is_up_is_no_outage(server, tools, sen
     assert failed.value.requests == USUAL
 
 
-async def test_a_body_that_is_cut_each_time_is_no_outage(server, tools, sending):
+async def test_truncated_bodies_are_no_outage(server, tools, sending):
     await sending.send(get(server))
     server.routes["/things"] = tools.raw("HTTP/1.1 200 OK\ntransfer-encoding: chunked", b"5\r\n[1,2,\r\n")
     with pytest.raises(ConnectionFailed) as failed:
@@ -140,7 +140,7 @@ async def test_a_body_that_is_cut_each_time_is_no_outage(server, tools, sending)
     assert failed.value.requests == USUAL
 
 
-async def test_a_page_that_fails_while_others_are_answered_is_no_outage(server, tools):
+async def test_a_failing_page_among_successes_is_no_outage(server, tools):
     server.routes |= {"/bad": tools.answer({}, status=503), "/good": tools.answer([1])}
     between: list[CallResult] = []
 
@@ -156,7 +156,7 @@ async def test_a_page_that_fails_while_others_are_answered_is_no_outage(server, 
     assert (failed.value.requests, len(between)) == (USUAL, USUAL - 1)
 
 
-async def test_whoever_observes_may_end_the_waiting(server, tools, sending, clock):
+async def test_an_observer_can_end_the_outage_wait(server, tools, sending, clock):
     await sending.send(get(server))
     server.routes["/things"] = tools.answer({}, status=503)
 

@@ -1,4 +1,4 @@
-"""The tools of a document come from disk the second time, and never where anything that they depend on has changed."""
+"""The disk cache of tools: used if nothing has changed, and never otherwise."""
 
 import json
 import os
@@ -43,7 +43,7 @@ def builds(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return found
 
 
-async def test_what_was_built_once_comes_back_the_same_and_can_be_called(opened, server, tools, folder, builds):
+async def test_cached_tools_equal_built_tools_and_can_be_called(opened, server, tools, folder, builds):
     document = _document(tools, state={"enum": ["open", "shut"]}, odd={"type": "number", "maximum": 2**70})
     first = await (await opened(document, base_url=server.url, cache_folder=folder)).list_tools()
     source = await opened(document, base_url=server.url, cache_folder=folder)
@@ -55,7 +55,7 @@ async def test_what_was_built_once_comes_back_the_same_and_can_be_called(opened,
     assert server.received[-1].target == "/tickets/a%2Fb"
 
 
-async def test_a_byte_that_changes_in_the_document_builds_it_anew(opened, server, tools, folder, builds):
+async def test_a_changed_document_is_rebuilt(opened, server, tools, folder, builds):
     await (await opened(_document(tools, state=TEXT), base_url=server.url, cache_folder=folder)).list_tools()
     source = await opened(_document(tools, stage=TEXT), base_url=server.url, cache_folder=folder)
     found = await source.list_tools()
@@ -63,7 +63,7 @@ async def test_a_byte_that_changes_in_the_document_builds_it_anew(opened, server
     assert "stage" in found.tools[0].parameters["properties"]
 
 
-async def test_a_byte_that_changes_in_another_file_builds_it_anew(opened, server, tools, folder, builds, tmp_path):
+async def test_a_changed_referenced_file_is_rebuilt(opened, server, tools, folder, builds, tmp_path):
     other = tmp_path / "docs" / "state.json"
     other.parent.mkdir()
     document = _document(tools, state={"$ref": "state.json"})
@@ -76,7 +76,7 @@ async def test_a_byte_that_changes_in_another_file_builds_it_anew(opened, server
     assert builds.count("built") <= 4  # each build of a document of two files is begun twice
 
 
-async def test_a_file_that_was_missing_and_is_there_now_builds_it_anew(opened, server, tools, folder, tmp_path):
+async def test_a_formerly_missing_file_is_rebuilt(opened, server, tools, folder, tmp_path):
     document = _document(tools, state={"$ref": "state.json"})
     before = await (await opened(document, base_url=server.url, cache_folder=folder)).list_tools()
     (tmp_path / "docs" / "state.json").write_text(json.dumps({"type": "boolean"}))
@@ -88,14 +88,14 @@ async def test_a_file_that_was_missing_and_is_there_now_builds_it_anew(opened, s
 @pytest.mark.parametrize(
     "change", [{"read_operations": frozenset({"GET /tickets"})}, {"base_url": "http://127.0.0.1:9/b"}]
 )
-async def test_settings_that_have_a_say_build_it_anew(opened, server, tools, folder, builds, change):
+async def test_relevant_settings_are_part_of_the_key(opened, server, tools, folder, builds, change):
     document = _document(tools)
     await (await opened(document, base_url=server.url, cache_folder=folder)).list_tools()
     await (await opened(document, **{"base_url": server.url, "cache_folder": folder} | change)).list_tools()
     assert builds == ["built", "built"]
 
 
-async def test_settings_that_change_no_tool_and_values_of_secrets_have_no_say(opened, server, tools, folder, builds):
+async def test_irrelevant_settings_and_secret_values_are_not_part_of_the_key(opened, server, tools, folder, builds):
     document = _document(tools)
     for secret, seconds in (("one", 5.0), ("two", 7.0)):
         given = {"credentials": {"*": SecretStr(secret)}, "timeout_s": seconds}
@@ -105,7 +105,7 @@ async def test_settings_that_change_no_tool_and_values_of_secrets_have_no_say(op
 
 
 @pytest.mark.parametrize("damage", [b"", b"runax", b"\0" * 400, "cut", "flipped", "no JSON"])
-async def test_a_damaged_entry_is_ignored_and_written_again(opened, server, tools, folder, builds, damage):
+async def test_a_damaged_entry_is_ignored_and_rewritten(opened, server, tools, folder, builds, damage):
     document = _document(tools)
     first = await (await opened(document, base_url=server.url, cache_folder=folder)).list_tools()
     (path,) = folder.iterdir()
@@ -116,7 +116,7 @@ async def test_a_damaged_entry_is_ignored_and_written_again(opened, server, tool
         case "flipped":
             path.write_bytes(sound[:-9] + bytes([sound[-9] ^ 1]) + sound[-8:])
         case "no JSON":
-            DiskCache(folder).keep(path.stem, b"[1, 2")
+            DiskCache(folder).put(path.stem, b"[1, 2")
         case bytes():
             path.write_bytes(damage)
     assert await (await opened(document, base_url=server.url, cache_folder=folder)).list_tools() == first
@@ -124,9 +124,7 @@ async def test_a_damaged_entry_is_ignored_and_written_again(opened, server, tool
     assert path.read_bytes() == sound
 
 
-async def test_another_version_of_the_program_does_not_take_what_this_one_kept(
-    opened, server, tools, folder, builds, monkeypatch
-):
+async def test_entries_of_another_program_version_are_ignored(opened, server, tools, folder, builds, monkeypatch):
     document = _document(tools)
     await (await opened(document, base_url=server.url, cache_folder=folder)).list_tools()
     monkeypatch.setattr(kept, "_program_version", lambda: "0.0.1")
@@ -134,7 +132,7 @@ async def test_another_version_of_the_program_does_not_take_what_this_one_kept(
     assert builds == ["built", "built"]
 
 
-async def test_an_entry_belongs_to_its_user_alone(opened, server, tools, folder, builds):
+async def test_an_entry_is_accessible_to_its_user_only(opened, server, tools, folder, builds):
     document = _document(tools)
     await (await opened(document, base_url=server.url, cache_folder=folder)).list_tools()
     (path,) = folder.iterdir()
@@ -146,27 +144,27 @@ async def test_an_entry_belongs_to_its_user_alone(opened, server, tools, folder,
 
 
 @pytest.mark.parametrize("place", ["/proc/nowhere", "file"])
-async def test_a_folder_that_cannot_be_written_is_no_error(opened, server, tools, tmp_path, place):
+async def test_an_unwritable_folder_is_no_error(opened, server, tools, tmp_path, place):
     (tmp_path / "file").write_text("")
     folder = tmp_path / place / "documents"
     source = await opened(_document(tools), base_url=server.url, cache_folder=folder)
     assert len((await source.list_tools()).tools) == 2
 
 
-def test_the_entries_used_longest_ago_go_where_they_are_too_large_together(tmp_path: Path):
+def test_the_least_recently_used_entries_are_evicted(tmp_path: Path):
     shelf = DiskCache(tmp_path / "shelf", max_bytes=800)
     for age, key in ((50, "a"), (40, "b"), (30, "c")):
-        assert shelf.keep(key, b"x" * 150)
+        assert shelf.put(key, b"x" * 150)
         os.utime(shelf.folder / f"{key}.kept", (1_000_000 - age, 1_000_000 - age))
-    assert shelf.find("a") == b"x" * 150
-    assert shelf.keep("d", b"y" * 150)
-    assert [shelf.find(key) is not None for key in "abcd"] == [True, False, True, True]
-    assert not shelf.keep("e", b"x" * 1_000)
+    assert shelf.get("a") == b"x" * 150
+    assert shelf.put("d", b"y" * 150)
+    assert [shelf.get(key) is not None for key in "abcd"] == [True, False, True, True]
+    assert not shelf.put("e", b"x" * 1_000)
     assert sum(path.stat().st_size for path in shelf.folder.iterdir()) <= 800
 
 
-def test_an_entry_under_another_key_is_none(tmp_path: Path):
+def test_an_entry_with_another_key_is_ignored(tmp_path: Path):
     shelf = DiskCache(tmp_path)
-    shelf.keep("a", b"x")
+    shelf.put("a", b"x")
     (tmp_path / "a.kept").rename(tmp_path / "b.kept")
-    assert shelf.find("b") is None
+    assert shelf.get("b") is None

@@ -1,4 +1,4 @@
-"""How values are written: round trips against an independent reading, and against openapi-core."""
+"""Serialization of parameters: round trips with an independent reader and openapi-core."""
 
 import json
 from typing import Any
@@ -35,7 +35,7 @@ def as_pairs(flat: list[str]) -> dict[str, str]:
 
 
 @given(name=words, value=words)
-def test_a_plain_query_value_survives(name, value):
+def test_a_scalar_query_value_round_trips(name, value):
     query = join_pairs(encode_query(name, value, written(ParameterStyle.FORM, LOOSE)))
     assert parse_qsl(query, keep_blank_values=True, strict_parsing=True) == [(name, value)]
 
@@ -48,7 +48,7 @@ def test_an_exploded_array_repeats_its_name(name, value):
 
 @pytest.mark.parametrize(("style", "delimiter"), [(ParameterStyle.FORM, ","), (ParameterStyle.TAB, "%09")])
 @given(value=arrays)
-def test_a_joined_array_survives_whatever_its_items_hold(style, delimiter, value):
+def test_a_joined_array_round_trips(style, delimiter, value):
     items = [item for item in value if "\t" not in item]
     pairs = encode_query("ids", items, written(style, TIGHT))
     assert [split_raw(text, delimiter) for _, text in pairs] == ([items] if items else [])
@@ -58,14 +58,14 @@ def test_a_joined_array_survives_whatever_its_items_hold(style, delimiter, value
     ("style", "delimiter", "sign"), [(ParameterStyle.SPACE, "%20", " "), (ParameterStyle.PIPE, "%7C", "|")]
 )
 @given(value=arrays)
-def test_a_delimited_array_survives_where_no_item_holds_the_delimiter(style, delimiter, sign, value):
+def test_a_delimited_array_round_trips_without_the_delimiter_in_items(style, delimiter, sign, value):
     items = [item.replace(sign, "_") for item in value]
     [(_, text)] = encode_query("ids", items, written(style, TIGHT))
     assert split_raw(text, delimiter) == items
 
 
 @given(value=objects)
-def test_an_object_is_its_members_or_one_list(value):
+def test_an_object_is_exploded_or_one_list(value):
     loose = join_pairs(encode_query("filter", value, written(ParameterStyle.FORM, LOOSE)))
     assert dict(parse_qsl(loose, keep_blank_values=True)) == value
     [(name, text)] = encode_query("filter", value, written(ParameterStyle.FORM, TIGHT))
@@ -73,7 +73,7 @@ def test_an_object_is_its_members_or_one_list(value):
 
 
 @given(value=st.dictionaries(plain, st.one_of(words, arrays, st.dictionaries(plain, words, min_size=1))))
-def test_a_deep_object_names_each_member_by_its_path(value):
+def test_deep_object_names_members_by_path(value):
     query = join_pairs(encode_query("f", value, written(ParameterStyle.DEEP, LOOSE)))
     expected = []
     for name, member in value.items():
@@ -84,7 +84,7 @@ def test_a_deep_object_names_each_member_by_its_path(value):
     assert parse_qsl(query, keep_blank_values=True) == expected
 
 
-def test_objects_in_the_array_of_a_deep_object_are_numbered():
+def test_deep_object_indexes_objects_in_arrays():
     value = {"a": [{"b": 1}, {"b": 2}]}
     pairs = encode_query("f", value, written(ParameterStyle.DEEP, LOOSE))
     assert parse_qsl(join_pairs(pairs)) == [("f[a][0][b]", "1"), ("f[a][1][b]", "2")]
@@ -110,31 +110,31 @@ PATHS = [
 
 
 @pytest.mark.parametrize(("style", "is_exploded", "value", "text"), PATHS)
-def test_a_path_value_is_written_as_the_table_of_the_specification_has_it(style, is_exploded, value, text):
+def test_path_styles_match_the_specification(style, is_exploded, value, text):
     assert encode_path("color", value, written(style, is_exploded)) == text
 
 
 @given(value=arrays, style=st.sampled_from(STYLES[ParameterLocation.PATH]), is_exploded=st.booleans())
-def test_no_path_value_adds_a_segment_or_ends_the_path(value, style, is_exploded):
+def test_a_path_value_adds_no_segment(value, style, is_exploded):
     text = encode_path("v", value, written(style, is_exploded))
     assert not set(text) & set("/?#")
     assert text.isascii()
 
 
 @given(value=words)
-def test_reserved_characters_stay_where_they_are_allowed(value):
+def test_allowed_reserved_characters_are_kept(value):
     [(_, text)] = encode_query("q", value, written(ParameterStyle.FORM, LOOSE, allows_reserved=True))
     assert unquote(text) == value
     assert not set(text) & set("&+#")
 
 
-def test_a_path_in_a_query_is_left_as_it_is_where_reserved_characters_are_allowed():
+def test_a_path_in_the_query_is_kept_with_allow_reserved():
     [(_, text)] = encode_query("q", "/a/b:c?d=e", written(ParameterStyle.FORM, LOOSE, allows_reserved=True))
     assert text == "/a/b:c?d=e"
 
 
 @given(value=st.recursive(words | st.integers() | st.booleans() | st.none(), lambda inner: st.lists(inner)))
-def test_a_parameter_with_a_content_is_json(value):
+def test_a_parameter_with_json_content_is_json(value):
     encoding = written(ParameterStyle.FORM, LOOSE, media_type="application/json")
     [(_, text)] = encode_query("q", value, encoding)
     assert json.loads(unquote(text)) == value
@@ -143,7 +143,7 @@ def test_a_parameter_with_a_content_is_json(value):
 
 
 @given(value=st.lists(plain, min_size=1))
-def test_a_header_array_is_joined_by_commas(value):
+def test_a_header_array_is_joined_with_commas(value):
     assert encode_header(value, written(ParameterStyle.SIMPLE, TIGHT)).split(",") == value
 
 
@@ -154,7 +154,7 @@ def test_a_cookie_value_cannot_end_its_cookie(value):
     assert unquote(text) == value
 
 
-def test_what_is_null_or_empty_is_not_written():
+def test_null_and_empty_values_are_omitted():
     assert encode_query("q", None, written(ParameterStyle.FORM, LOOSE)) == []
     assert encode_query("q", [], written(ParameterStyle.FORM, TIGHT)) == []
     assert encode_query("q", {"a": None}, written(ParameterStyle.DEEP, LOOSE)) == []
@@ -164,7 +164,7 @@ def test_what_is_null_or_empty_is_not_written():
 @pytest.mark.parametrize(
     ("value", "text"), [(True, "true"), (1.5, "1.5"), (10**30, "1" + "0" * 30), (0, "0"), ("", "")]
 )
-def test_numbers_and_truth_are_spelled_as_in_json(value, text):
+def test_numbers_and_booleans_are_written_as_json(value, text):
     assert encode_query("q", value, written(ParameterStyle.FORM, LOOSE)) == [("q", text)]
 
 
@@ -203,7 +203,7 @@ ORACLE = [
 @pytest.mark.parametrize(("location", "style", "is_exploded", "values", "kind"), ORACLE)
 @settings(max_examples=25, deadline=None)
 @given(data=st.data())
-def test_openapi_core_reads_what_was_written(location, style, is_exploded, values, kind, data):
+def test_openapi_core_reads_back_parameters(location, style, is_exploded, values, kind, data):
     value = data.draw(values)
     encoding = written(style, is_exploded)
     schema = {"type": kind, "items": {"type": "integer"}, "additionalProperties": {"type": "integer"}}

@@ -1,4 +1,4 @@
-"""Names of tools and arguments: legal, unique, and the same in whatever order a document lists them."""
+"""Names of tools and arguments: legal, unique and stable."""
 
 import re
 
@@ -32,12 +32,12 @@ def test_tool_names_are_legal_unique_and_stable_under_reordering(operations, ran
     assert tool_names(entries) == names
 
 
-def test_a_name_is_the_operation_id_or_speaks_of_method_and_path():
+def test_a_name_is_the_operation_id_or_method_and_path():
     names = tool_names([entry("GET", "tickets", "list tickets!"), entry("GET", "api/v2/tickets/{id}", None)])
     assert set(names.values()) == {"list_tickets", "get_tickets_by_id"}
 
 
-def test_a_long_name_keeps_its_head_and_its_tail():
+def test_a_long_name_keeps_its_head_and_tail():
     [name] = tool_names([entry("GET", "x", "Organizations_" + "Repository" * 8 + "_listBranches")]).values()
     assert len(name) <= 64
     assert name.startswith("Organizations_")
@@ -50,13 +50,13 @@ def test_a_long_name_keeps_its_head_and_its_tail():
         max_size=12,
     )
 )
-def test_argument_names_are_legal_and_each_stands_for_one_place(wires):
+def test_argument_names_are_legal_and_unique(wires):
     names = argument_names(list(wires))
     assert all(re.match(r"^[A-Za-z0-9_.-]{1,64}$", name) for name in names.values())
     assert len(set(names.values())) == len(wires)
 
 
-def test_a_name_in_two_places_is_kept_apart_and_one_in_one_place_is_kept():
+def test_only_a_name_in_two_locations_is_suffixed():
     wires = [
         WireName(ParameterLocation.PATH, "id"),
         WireName("body", "id"),

@@ -1,4 +1,4 @@
-"""What servers tell of their limits, in all the ways in which they tell it."""
+"""Rate limit headers in all their spellings, and the spacing of requests."""
 
 import math
 
@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.http.rate_limit import RateLimitStatus, parse_rate_limit, parse_reset_s
+from adapters.clock import ManualClock
+from adapters.http.rate_limit import (
+    MAX_RATE_LIMIT_WAIT_S,
+    RateLimiter,
+    RateLimitStatus,
+    parse_rate_limit,
+    parse_reset_s,
+)
 
 NOW = 1_767_225_600.0  # 2026-01-01T00:00:00Z
 
@@ -55,18 +62,91 @@ NOW = 1_767_225_600.0  # 2026-01-01T00:00:00Z
         ({}, None),
     ],
 )
-def test_every_way_of_telling_a_limit_is_read(headers, expected):
+def test_rate_limit_headers_are_parsed(headers, expected):
     assert parse_rate_limit(headers, now=NOW) == expected
 
 
-def test_a_reset_that_is_over_is_none():
+def test_a_past_reset_is_zero():
     assert parse_reset_s(f"{NOW - 100:.0f}", now=NOW) == 0
     assert parse_reset_s("2025-12-31T23:59:59Z", now=NOW) == 0
 
 
 @given(st.dictionaries(st.text(max_size=30), st.text(max_size=30), max_size=4), st.text(max_size=40))
-def test_nonsense_tells_nothing_and_breaks_nothing(headers, value):
+def test_invalid_headers_are_ignored(headers, value):
     read = parse_rate_limit(
         headers | {"RateLimit": value, "X-RateLimit-Remaining": "1", "X-RateLimit-Reset": value}, now=NOW
     )
     assert read is None or (read.remaining >= 0 and read.reset_s >= 0)
+
+
+def _headers(remaining: int, reset: float, limit: int | None = None) -> dict[str, str]:
+    headers = {"RateLimit-Remaining": str(remaining), "RateLimit-Reset": f"{reset:g}"}
+    return headers if limit is None else headers | {"RateLimit-Limit": str(limit)}
+
+
+def test_no_request_waits_while_plenty_remain():
+    limiter = RateLimiter(ManualClock())
+    assert [limiter.reserve_s() for _ in range(100)] == [0] * 100
+    limiter.update(_headers(90, 10, 100))
+    assert [limiter.reserve_s() for _ in range(70)] == [0] * 70
+
+
+def test_an_exhausted_limit_waits_for_the_reset():
+    clock = ManualClock()
+    limiter = RateLimiter(clock)
+    limiter.update(_headers(0, 8))
+    assert limiter.reserve_s() == 8
+    clock.now = 8.0
+    assert limiter.reserve_s() == 0
+
+
+def test_the_last_requests_of_a_window_are_spread():
+    clock = ManualClock()
+    limiter = RateLimiter(clock)
+    limiter.update(_headers(4, 10, 100))
+    waits = [limiter.reserve_s() for _ in range(5)]
+    assert waits[0] == 0
+    assert waits == sorted(waits)
+    assert waits[3] < waits[4] == 10
+
+
+def test_reserved_requests_count_before_their_responses():
+    limiter = RateLimiter(ManualClock())
+    limiter.update(_headers(1, 5, 5))
+    assert limiter.reserve_s() == 0
+    assert limiter.reserve_s() == 5
+
+
+def test_a_late_response_does_not_raise_the_limit():
+    limiter = RateLimiter(ManualClock())
+    limiter.update(_headers(0, 5))
+    limiter.update(_headers(3, 5))
+    assert limiter.reserve_s() == 5
+
+
+def test_a_long_window_is_not_waited_for():
+    limiter = RateLimiter(ManualClock())
+    limiter.update(_headers(0, MAX_RATE_LIMIT_WAIT_S + 1))
+    assert limiter.reserve_s() == 0
+
+
+def test_a_pause_holds_back_all_requests():
+    clock = ManualClock()
+    limiter = RateLimiter(clock)
+    limiter.pause_for(3)
+    clock.now = 1.0
+    assert limiter.reserve_s() == 2
+
+
+@given(
+    st.integers(1, 30),
+    st.floats(0.1, 50),
+    st.integers(0, 30),
+    st.integers(1, 60),
+)
+def test_no_more_requests_than_remain_are_sent_in_a_window(limit, reset, left, asked):
+    clock = ManualClock()
+    limiter = RateLimiter(clock)
+    limiter.update({"RateLimit-Remaining": str(left), "RateLimit-Reset": str(reset), "RateLimit-Limit": str(limit)})
+    within = [wait_s for wait_s in (limiter.reserve_s() for _ in range(asked)) if wait_s < reset - 1e-6]
+    assert len(within) <= left

@@ -1,4 +1,4 @@
-"""Tools that fit their allowance, and what is lost first."""
+"""Shrinking of tools to their size budget."""
 
 import jsonschema
 from hypothesis import given, settings
@@ -33,7 +33,7 @@ tools = st.builds(
 
 @settings(deadline=None)
 @given(tools, st.sampled_from([400, 2_000, MAX_CHARACTERS]))
-def test_a_tool_of_optional_arguments_always_fits_and_stays_a_schema(tool, allowance):
+def test_a_tool_with_optional_arguments_always_fits(tool, allowance):
     small, gone = ToolSizeBudget().fit(tool, allowance)
     assert size_of(small) <= allowance
     jsonschema.Draft202012Validator.check_schema(small)
@@ -41,19 +41,19 @@ def test_a_tool_of_optional_arguments_always_fits_and_stays_a_schema(tool, allow
 
 
 @given(tools)
-def test_a_tool_that_fits_is_left_alone(tool):
+def test_a_tool_that_fits_is_unchanged(tool):
     if size_of(tool) <= MAX_CHARACTERS:
         assert ToolSizeBudget().fit(tool) == (tool, ())
 
 
 @settings(deadline=None)
 @given(schemas, st.sampled_from([None, 0, 1, 2, 3]), st.sampled_from([0, 20, 100]))
-def test_what_a_cut_leaves_weighs_what_it_was_weighed_before(schema, depth, words):
+def test_the_computed_size_equals_the_shrunk_size(schema, depth, words):
     fitter = ToolSizeBudget()
     assert fitter.shrunk_size(schema, depth, words) == size_of(fitter.shrink(schema, depth, words))
 
 
-def test_words_go_before_structure():
+def test_descriptions_are_shortened_before_structure():
     inner = {"type": "object", "properties": {"deep": {"type": "object", "properties": {"x": {"type": "integer"}}}}}
     tool = {"type": "object", "properties": {"a": inner | {"description": "many words " * 100}}}
     small, gone = ToolSizeBudget().fit(tool, 500)
@@ -62,7 +62,7 @@ def test_words_go_before_structure():
     assert gone == ()
 
 
-def test_a_structure_that_was_cut_names_its_members():
+def test_a_cut_structure_lists_its_members():
     deep = {"type": "object", "properties": {f"member_{n}": {"type": "string"} for n in range(60)}}
     tool = {"type": "object", "properties": {"a": {"type": "object", "properties": {"b": deep}}}}
     small, _ = ToolSizeBudget().fit(tool, 600)
@@ -70,7 +70,7 @@ def test_a_structure_that_was_cut_names_its_members():
     assert small["properties"]["a"]["properties"]["b"]["type"] == "object"
 
 
-def test_a_required_argument_never_goes():
+def test_required_arguments_are_kept():
     tool = {
         "type": "object",
         "properties": {f"argument_{n}": {"type": "string"} for n in range(50)},
@@ -82,12 +82,12 @@ def test_a_required_argument_never_goes():
 
 
 @given(st.text(max_size=400), st.integers(0, 200))
-def test_a_clipped_text_has_its_length_and_is_a_beginning(text, length):
+def test_a_clipped_text_is_a_prefix_within_the_length(text, length):
     short = clip_text(text, length)
     assert len(short) <= max(length, 0) or short == ""
     assert " ".join(text.split()).startswith(short.rstrip("…").rstrip())
 
 
-def test_a_word_is_never_cut_in_two():
+def test_words_are_not_split():
     assert clip_text("one two three", 9) == "one two…"
     assert ToolSizeBudget().shrink({"description": "one two three"}, None, 0) == {}

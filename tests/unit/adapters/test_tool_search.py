@@ -1,4 +1,4 @@
-"""Ranking of tools by words: what fits comes first, and nothing but the words decides."""
+"""Tool search: ranking by words, and areas."""
 
 import pytest
 from hypothesis import given
@@ -56,37 +56,37 @@ def best(query: str) -> str:
         ("větve repozitáře", "branches"),
     ],
 )
-def test_the_tool_that_fits_comes_first(query: str, name: str) -> None:
+def test_the_best_matching_tool_comes_first(query: str, name: str) -> None:
     assert best(query) == name
 
 
-def test_a_change_that_nobody_asks_for_comes_after_reading() -> None:
+def test_unrequested_writes_rank_after_reads() -> None:
     names = [ranked.spec.name for ranked in ToolIndex(SHOP).search("order")]
     assert names.index("get_order") < names.index("create_order")
 
 
 @pytest.mark.parametrize("query", ["", "the of and", "zebra", "?!", "\ud800", "čtvrtek"])
-def test_words_that_no_tool_has_find_nothing(query: str) -> None:
+def test_unknown_words_find_nothing(query: str) -> None:
     assert ToolIndex(SHOP).search(query) == ()
 
 
-def test_no_tools_are_no_trouble() -> None:
+def test_an_empty_index_finds_nothing() -> None:
     assert ToolIndex([]).search("orders") == ()
     assert count_areas([]) == {}
 
 
 @pytest.mark.parametrize("spec", SHOP, ids=lambda spec: spec.name)
-def test_its_own_name_finds_a_tool(spec: ToolSpec) -> None:
+def test_a_tool_is_found_by_its_name(spec: ToolSpec) -> None:
     assert best(spec.name) == spec.name
 
 
 @given(st.permutations(SHOP), queries)
-def test_the_order_of_the_tools_does_not_matter(tools: list[ToolSpec], query: str) -> None:
+def test_the_order_of_tools_does_not_matter(tools: list[ToolSpec], query: str) -> None:
     assert ToolIndex(tools).search(query) == ToolIndex(SHOP).search(query)
 
 
 @given(queries, st.sampled_from(["zebra", "the", "qqqq", "Xylophon"]))
-def test_words_that_no_tool_has_change_no_score(query: str, other: str) -> None:
+def test_unknown_words_change_no_score(query: str, other: str) -> None:
     scores = [
         {one.spec.name: one.score for one in ToolIndex(SHOP).search(said)} for said in (query, f"{other} {query}")
     ]
@@ -94,13 +94,13 @@ def test_words_that_no_tool_has_change_no_score(query: str, other: str) -> None:
 
 
 @given(st.text(max_size=200))
-def test_any_text_is_a_query(query: str) -> None:
+def test_any_text_is_a_valid_query(query: str) -> None:
     ranked = ToolIndex(SHOP).search(query)
     assert all(one.score > 0 for one in ranked)
     assert len({one.spec.name for one in ranked}) == len(ranked)
 
 
-def test_areas_say_what_tools_are_about() -> None:
+def test_areas_are_path_segments() -> None:
     many = [tool(f"t{at}", locator=f"GET /shop/{at % 5}/x") for at in range(20)]
     assert count_areas([*many, tool("t", locator="GET /status")]) == {
         "0": 4,
@@ -113,12 +113,12 @@ def test_areas_say_what_tools_are_about() -> None:
 
 
 @given(st.lists(st.lists(st.sampled_from("abc"), max_size=4), max_size=40))
-def test_areas_count_every_tool_that_has_a_path_once(paths: list[list[str]]) -> None:
+def test_every_tool_with_a_path_counts_in_one_area(paths: list[list[str]]) -> None:
     tools = [tool(f"t{at}", locator=f"GET /rest/{'/'.join(path)}") for at, path in enumerate(paths)]
     assert sum(count_areas(tools).values()) == len(tools)
 
 
-def test_a_word_in_any_form_has_its_english_one() -> None:
+def test_czech_word_forms_are_translated() -> None:
     assert translate("fakturami") == ("invoice",)
     assert translate("zustatek") == ("balance",)
     assert translate("invoice") == ()

@@ -1,4 +1,4 @@
-"""Where a page is asked for: members of objects, headers, HEAD, other operations; and what the model sees of it."""
+"""Requests of pages: nested arguments, headers, HEAD, other operations, and what the model sees."""
 
 import json
 from typing import Any
@@ -33,7 +33,7 @@ def paging_by(**fields: Any) -> dict[str, ToolOverride]:
     return {"op": ToolOverride(pagination=Pagination(**fields))}
 
 
-async def test_a_member_of_a_body_is_hidden_and_set_beside_the_callers_own(opened, server, tools):
+async def test_a_paging_member_of_the_body_is_hidden_and_set(opened, server, tools):
     page = {"type": "object", "properties": {"limit": NUMBER, "cursor": TEXT, "sort": TEXT}, "required": ["limit"]}
     schema = {"type": "object", "properties": {"page": page, "q": TEXT}, "required": ["page"]}
     overrides = paging_by(convention=PaginationStyle.CURSOR, position="page/cursor", size="page/limit")
@@ -53,7 +53,7 @@ async def test_a_member_of_a_body_is_hidden_and_set_beside_the_callers_own(opene
     assert given == {"q": "x", "page": {"sort": "up"}}
 
 
-async def test_parameters_of_paging_that_the_document_forgot_are_sent_and_never_shown(opened, server, tools):
+async def test_undeclared_paging_parameters_are_sent_and_hidden(opened, server, tools):
     overrides = paging_by(convention=PaginationStyle.PAGE, position="page", size="per page", first=1)
     document = described(tools, op=("get", "/t", {"parameters": [query("q")]}))
     source = await opened(document, base_url=server.url, overrides=overrides)
@@ -68,7 +68,7 @@ async def test_parameters_of_paging_that_the_document_forgot_are_sent_and_never_
     ]
 
 
-async def test_members_of_paging_that_the_document_forgot_go_into_the_body(opened, server, tools):
+async def test_undeclared_paging_members_go_into_the_body(opened, server, tools):
     schema = {"type": "object", "properties": {"q": TEXT}}
     overrides = paging_by(convention=PaginationStyle.OFFSET, position="skip", size="take")
     document = described(tools, op=("post", "/search", post(schema)))
@@ -77,7 +77,7 @@ async def test_members_of_paging_that_the_document_forgot_go_into_the_body(opene
     assert json.loads(server.received[-1].body) == {"q": "x", "skip": 10, "take": 5}
 
 
-async def test_a_parameter_that_is_called_as_the_tool_calls_it_is_the_declared_one(opened, server, tools):
+async def test_pagination_settings_match_names_of_tool_arguments(opened, server, tools):
     overrides = paging_by(convention=PaginationStyle.PAGE, position="page_number", first=1)
     document = described(tools, op=("get", "/t", {"parameters": [query("page[number]", NUMBER)]}))
     source = await opened(document, base_url=server.url, overrides=overrides)
@@ -85,7 +85,7 @@ async def test_a_parameter_that_is_called_as_the_tool_calls_it_is_the_declared_o
     assert parse_qsl(server.received[-1].target.partition("?")[2]) == [("page[number]", "2")]
 
 
-async def test_a_page_is_asked_of_a_get_by_what_no_document_names_and_of_nothing_else(opened, server, tools):
+async def test_only_get_accepts_undeclared_page_arguments(opened, server, tools):
     schema = {"type": "object", "properties": {"q": TEXT}}
     document = described(tools, op=("get", "/t", {"parameters": [query("q")]}), other=("post", "/o", post(schema)))
     source = await opened(document, base_url=server.url, read_operations=frozenset({"other"}))
@@ -95,14 +95,14 @@ async def test_a_page_is_asked_of_a_get_by_what_no_document_names_and_of_nothing
         await source.call("other", {"q": "x"}, PageAddress({"page": 3}))
 
 
-async def test_an_override_of_an_operation_that_is_not_there_is_told(opened, server, tools):
+async def test_an_override_of_an_unknown_operation_is_reported(opened, server, tools):
     document = described(tools, op=("get", "/t", {}))
     source = await opened(document, base_url=server.url, overrides={"opp": ToolOverride(page_size=5)})
     (skipped,) = (await source.list_tools()).skipped
-    assert skipped.why == "the settings speak of the operation 'opp', which is no tool; did you mean 'op'?"
+    assert skipped.why == "the settings name the unknown operation 'opp'; did you mean 'op'?"
 
 
-async def test_an_object_of_nothing_but_paging_is_hidden_whole_and_sent_all_the_same(opened, server, tools):
+async def test_an_object_of_only_paging_members_is_hidden_and_sent(opened, server, tools):
     page = {"type": "object", "properties": {"number": NUMBER, "size": NUMBER}}
     fields = {"parameters": [query("page", page, style="deepObject", explode=True, required=True), query("q")]}
     overrides = paging_by(convention=PaginationStyle.PAGE, position="page/number", size="page/size", first=1)
@@ -114,7 +114,7 @@ async def test_an_object_of_nothing_but_paging_is_hidden_whole_and_sent_all_the_
     assert sorted(sent) == [("page[number]", "3"), ("page[size]", "9"), ("q", "x")]
 
 
-async def test_what_pages_in_the_query_is_hidden_in_the_body_too(opened, server, tools):
+async def test_paging_parameters_in_query_and_body_are_both_hidden(opened, server, tools):
     schema = {"type": "object", "properties": {"NextToken": TEXT, "MaxResults": NUMBER, "Name": TEXT}}
     parameters = [query("NextToken"), query("MaxResults", NUMBER)]
     source = await opened(
@@ -125,7 +125,7 @@ async def test_what_pages_in_the_query_is_hidden_in_the_body_too(opened, server,
     assert list(spec.parameters["properties"]) == ["Name"]
 
 
-async def test_a_further_way_on_is_hidden_beside_the_one_that_is_taken(opened, server, tools):
+async def test_an_unused_cursor_parameter_is_hidden(opened, server, tools):
     after = {"type": "array", "items": TEXT}
     schema = {"type": "object", "properties": {"from": NUMBER, "size": NUMBER, "search_after": after, "query": TEXT}}
     source = await opened(described(tools, op=("post", "/_search", post(schema))), base_url=server.url)
@@ -134,7 +134,7 @@ async def test_a_further_way_on_is_hidden_beside_the_one_that_is_taken(opened, s
     assert list(spec.parameters["properties"]) == ["query"]
 
 
-async def test_a_member_deep_in_a_body_with_alternatives_is_hidden_in_each(opened, server, tools):
+async def test_a_nested_paging_member_is_hidden_in_every_alternative(opened, server, tools):
     inner = {"type": "object", "properties": {"after": TEXT, "kept": TEXT}}
     branches = [{"type": "object", "properties": {"opts": inner, name: TEXT}} for name in ("a", "b")]
     overrides = paging_by(convention=PaginationStyle.CURSOR, position="body/opts/after")
@@ -156,15 +156,15 @@ async def test_an_object_cursor_replaces_the_whole_argument(opened, server, tool
     assert json.loads(server.received[-1].body) == {"Table": "t", "StartKey": {"id": {"S": "4"}}}
 
 
-async def test_a_member_of_something_that_is_no_object_is_refused_by_name(opened, server, tools):
+async def test_a_paging_member_of_a_non_object_is_refused_by_name(opened, server, tools):
     schema = {"type": "object", "properties": {"page": {}, "q": TEXT}}
     source = await opened(described(tools, op=("post", "/t", post(schema))), base_url=server.url)
-    with pytest.raises(InvalidRequest, match="page: it must be an object"):
+    with pytest.raises(InvalidRequest, match="page: must be an object"):
         await source.call("op", {"page": "first"}, PageAddress({"page/limit": 5}))
     assert server.received == []
 
 
-async def test_headers_of_a_page_replace_those_of_the_call_and_leave_the_credential(opened, server, tools):
+async def test_page_headers_override_arguments_but_not_credentials(opened, server, tools):
     parameters = [{"name": name, "in": "header", "schema": TEXT} for name in ("Range", "Prefer")]
     source = await opened(
         described(tools, op=("get", "/t", {"parameters": parameters})), base_url=server.url, token="secret"
@@ -174,7 +174,7 @@ async def test_headers_of_a_page_replace_those_of_the_call_and_leave_the_credent
     assert (sent["range"], sent["prefer"], sent["authorization"]) == ("items=5-9", "x", "Bearer secret")
 
 
-async def test_a_page_by_head_has_headers_and_no_payload(opened, server, tools):
+async def test_a_head_request_has_headers_and_no_payload(opened, server, tools):
     server.then(tools.raw("HTTP/1.1 200 OK\ntotal-records: 812\ncontent-type: application/json\ncontent-length: 9000"))
     source = await opened(described(tools, op=("get", "/t", {}), probe=("head", "/t", {})), base_url=server.url)
     result = await source.call("op", {}, PageAddress(is_head=True))
@@ -183,7 +183,7 @@ async def test_a_page_by_head_has_headers_and_no_payload(opened, server, tools):
     assert by_name["op"].pagination.is_total_by_head
 
 
-async def test_another_operation_gets_only_the_arguments_that_it_knows(opened, server, tools):
+async def test_another_operation_gets_only_its_own_arguments(opened, server, tools):
     document = described(
         tools,
         op=("get", "/t", {"parameters": [query("q"), query("sort")]}),
@@ -194,7 +194,7 @@ async def test_another_operation_gets_only_the_arguments_that_it_knows(opened, s
     assert server.received[-1].target in ("/more?q=x&scroll_id=s1", "/more?scroll_id=s1&q=x")
 
 
-async def test_a_sibling_that_counts_is_named_by_its_tool_and_by_the_user(opened, server, tools):
+async def test_a_count_operation_is_found_or_configured(opened, server, tools):
     filters = {"parameters": [query("q")]}
     document = described(
         tools,
@@ -210,7 +210,7 @@ async def test_a_sibling_that_counts_is_named_by_its_tool_and_by_the_user(opened
     assert found["op"].count_operation == "other"
 
 
-async def test_required_paging_parameters_are_filled_in_where_no_page_is_named(opened, server, tools):
+async def test_required_paging_parameters_have_defaults(opened, server, tools):
     parameters = [
         query("pageNo", NUMBER | {"minimum": 1}, required=True, description="Page number"),
         query("pageSize", NUMBER | {"maximum": 40}, required=True, description="Records per page"),
@@ -222,7 +222,7 @@ async def test_required_paging_parameters_are_filled_in_where_no_page_is_named(o
     assert sorted(parse_qsl(server.received[-1].target.partition("?")[2])) == [("pageNo", "1"), ("pageSize", "40")]
 
 
-async def test_annotations_say_how_an_operation_pages(opened, tools):
+async def test_pagination_extensions_are_used(opened, tools):
     parameters = [query("zeiger"), query("menge", NUMBER)]
     said = {"x-pagination": {"cursorParam": "zeiger", "limitParam": "menge", "cursorPath": "meta.weiter"}}
     source = await opened(described(tools, op=("get", "/t", {"parameters": parameters} | said)))
@@ -235,9 +235,7 @@ async def test_annotations_say_how_an_operation_pages(opened, tools):
 LIST = {"description": "", "content": {"application/json": {"schema": {"type": "array", "items": {}}}}}
 
 
-async def test_what_takes_a_size_and_names_its_next_page_gives_lists_however_its_answer_is_described(
-    opened, server, tools
-):
+async def test_a_paginated_operation_returns_many_whatever_its_schema(opened, server, tools):
     """An array of objects of unknown members, beside objects, is described like one record with a part."""
     links = {"type": "object", "properties": {"next": TEXT, "prev": TEXT}}
     rows = {"type": "array", "items": {"type": "object"}}

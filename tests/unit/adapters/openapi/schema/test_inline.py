@@ -1,4 +1,4 @@
-"""Schemas of every version in the words of one, written out for tools and bundled for the validator."""
+"""Schemas of every version, normalized, inlined for tools and bundled for validation."""
 
 import json
 from collections.abc import Callable
@@ -90,11 +90,11 @@ def alone(document: OpenApiDocument, action: Callable[[], T]) -> T:
         (7, {}),
     ],
 )
-def test_a_keyword_means_the_same_in_every_version(written, meant):
+def test_keywords_of_all_versions_are_normalized(written, meant):
     assert read(written) == meant
 
 
-def test_members_go_only_the_way_they_are_meant_to():
+def test_read_only_and_write_only_members_have_a_direction():
     schema = {
         "type": "object",
         "required": ["id", "password", "name"],
@@ -105,7 +105,7 @@ def test_members_go_only_the_way_they_are_meant_to():
     assert (set(received["properties"]), received["required"]) == ({"id", "name"}, ["id", "name"])
 
 
-def test_parts_that_agree_become_one_object():
+def test_consistent_all_of_parts_are_merged():
     base = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}
     schema = {"description": "Both.", "allOf": [{"$ref": "#/components/schemas/Base"}, {"properties": {"b": {}}}]}
     both = read(schema, Base=base)
@@ -113,20 +113,20 @@ def test_parts_that_agree_become_one_object():
     assert "allOf" not in both
 
 
-def test_a_part_may_require_what_another_part_describes():
+def test_a_part_may_require_a_member_of_another_part():
     base = {"type": "object", "properties": {"a": {"type": "string"}}}
     schema = {"allOf": [{"type": "object", "properties": {"b": {}}, "required": ["a"]}, base]}
     assert read(schema) == {"type": "object", "properties": {"b": {}, "a": {"type": "string"}}, "required": ["a"]}
 
 
-def test_parts_that_contradict_each_other_stay_apart():
+def test_contradicting_all_of_parts_are_kept():
     assert read({"allOf": [{"type": "string"}, {"type": "integer"}]}) == {
         "type": "string",
         "allOf": [{"type": "integer"}],
     }
 
 
-def test_what_stands_beside_a_reference_is_kept():
+def test_fields_beside_a_reference_are_kept():
     schema = {"$ref": "#/components/schemas/S", "description": "Mine.", "nullable": True}
     assert read(schema, S={"type": "string", "description": "Yours."}) == {
         "type": ["string", "null"],
@@ -134,20 +134,20 @@ def test_what_stands_beside_a_reference_is_kept():
     }
 
 
-def test_recursion_is_cut_at_its_first_return_and_names_the_members():
+def test_recursion_is_cut_and_lists_the_members():
     tree = {"type": "object", "properties": {"name": {"type": "string"}, "child": {"$ref": "#/components/schemas/T"}}}
     out = read({"$ref": "#/components/schemas/T"}, T=tree)
     assert out["properties"]["child"] == {"type": "object", "description": "Members: name, child."}
 
 
-def test_a_schema_that_refers_to_itself_only_allows_anything():
+def test_a_self_reference_allows_any_value():
     document = OpenApiDocument("file:///d.json", {"a": {"$ref": "#/b"}, "b": {"$ref": "#/a"}})
     [out], broken = Inliner(document, Direction.REQUEST).inline([document.root.child("a")])
     assert out == {}
-    assert "circle" in broken[0].why
+    assert "circular" in broken[0].why
 
 
-def test_escaped_and_encoded_pointers_are_followed():
+def test_escaped_pointers_are_resolved():
     document = OpenApiDocument(
         "file:///d.json",
         {"paths": {"/a/{b}": {"x~y": {"type": "integer"}}}, "s": {"$ref": "#/paths/~1a~1%7Bb%7D/x~0y"}},
@@ -198,7 +198,7 @@ wild = st.recursive(
 
 @settings(deadline=None)
 @given(schema=wild, a=wild, b=wild)
-def test_whatever_a_document_holds_becomes_json_schema_that_refers_to_nothing(schema, a, b):
+def test_any_schema_is_inlined_to_valid_json_schema(schema, a, b):
     out = read(schema, A=a, B=b)
     jsonschema.Draft202012Validator.check_schema(out)
     json.dumps(out)
@@ -207,7 +207,7 @@ def test_whatever_a_document_holds_becomes_json_schema_that_refers_to_nothing(sc
 
 @settings(deadline=None)
 @given(schema=wild, a=wild, b=wild)
-def test_a_bundle_refers_only_to_itself_and_compiles(schema, a, b):
+def test_a_bundle_is_self_contained_and_valid(schema, a, b):
     document = OpenApiDocument("file:///d.json", {"s": schema, "components": {"schemas": {"A": a, "B": b}}})
 
     def bundled() -> tuple[Any, dict[str, Any]]:
@@ -220,7 +220,7 @@ def test_a_bundle_refers_only_to_itself_and_compiles(schema, a, b):
         jsonschema.Draft202012Validator.check_schema(part)
 
 
-def test_a_closed_part_does_not_shut_out_the_members_of_the_other_parts():
+def test_a_closed_part_accepts_members_of_other_parts():
     schemas = {
         "Base": {"type": "object", "properties": {"a": {}}, "additionalProperties": False},
         "Whole": {
@@ -244,6 +244,6 @@ def test_a_closed_part_does_not_shut_out_the_members_of_the_other_parts():
         assert jsonschema.Draft202012Validator(whole | schema).is_valid(value) is is_fit
 
 
-def test_what_one_part_requires_is_a_member_even_where_no_part_describes_it():
+def test_a_required_undescribed_member_of_a_part_is_allowed():
     schema = {"allOf": [{"type": "object", "required": ["b"]}, {"properties": {"a": {}}, "required": ["a"]}]}
     assert read(schema) == {"type": "object", "properties": {"a": {}, "b": {}}, "required": ["b", "a"]}

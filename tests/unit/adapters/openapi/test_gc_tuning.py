@@ -1,4 +1,4 @@
-"""The collector of cycles looks less often while something large is built, and as before afterwards."""
+"""Relaxed garbage collection: the threshold inside and afterwards."""
 
 import gc
 import threading
@@ -17,20 +17,20 @@ def usual() -> Iterator[None]:
     gc.set_threshold(*before)
 
 
-def test_the_collector_looks_seldom_inside_and_as_before_afterwards():
+def test_the_threshold_is_raised_inside_and_restored_afterwards():
     with relaxed_gc():
         assert gc.isenabled()
         assert gc.get_threshold() == (RELAXED_THRESHOLD, 10, 10)
     assert gc.get_threshold() == (700, 10, 10)
 
 
-def test_a_failure_inside_puts_it_back():
+def test_an_error_inside_restores_the_threshold():
     with pytest.raises(ValueError, match="no"), relaxed_gc():
         raise ValueError("no")
     assert gc.get_threshold() == (700, 10, 10)
 
 
-def test_it_is_put_back_when_the_last_of_several_threads_is_done():
+def test_the_last_of_several_threads_restores_the_threshold():
     first_is_in, second_is_out = threading.Event(), threading.Event()
     seen = []
 
@@ -52,20 +52,20 @@ def test_it_is_put_back_when_the_last_of_several_threads_is_done():
 
 
 @pytest.mark.parametrize("own", [(0, 10, 10), (RELAXED_THRESHOLD * 2, 5, 5)])
-def test_who_looks_never_or_more_seldom_is_left_alone(own):
+def test_a_higher_threshold_or_disabled_gc_is_kept(own):
     gc.set_threshold(*own)
     with relaxed_gc():
         assert gc.get_threshold() == own
     assert gc.get_threshold() == own
 
 
-def test_what_somebody_sets_meanwhile_stays():
+def test_a_threshold_set_meanwhile_is_kept():
     with relaxed_gc():
         gc.set_threshold(1_000, 10, 10)
     assert gc.get_threshold() == (1_000, 10, 10)
 
 
-def test_cycles_are_found_while_it_is_open():
+def test_cycles_are_still_collected_inside():
     class Ring:
         def __init__(self) -> None:
             self.me = self
@@ -78,7 +78,7 @@ def test_cycles_are_found_while_it_is_open():
     assert len(alive) <= RELAXED_THRESHOLD // 2
 
 
-def test_what_was_built_counts_as_old_afterwards_and_nothing_stays_frozen():
+def test_new_objects_move_to_the_oldest_generation():
     with relaxed_gc():
         built = [[n] for n in range(10_000)]
     assert len(gc.get_objects(generation=0)) < len(built)
@@ -86,7 +86,7 @@ def test_what_was_built_counts_as_old_afterwards_and_nothing_stays_frozen():
     assert gc.is_tracked(built)
 
 
-def test_what_somebody_has_frozen_stays_frozen():
+def test_frozen_objects_stay_frozen():
     gc.freeze()
     try:
         with relaxed_gc():

@@ -1,4 +1,4 @@
-"""Who a request says it is: every kind of scheme in every place, several at once, and one of several alternatives."""
+"""Security schemes: every kind and location, combinations and alternatives."""
 
 import base64
 from typing import Any
@@ -61,19 +61,19 @@ QUERY, COOKIE = "api%20key=query-value%2F1", "sid=cookie-value%2F1"
         ([], ("", None, None, None)),
     ],
 )
-async def test_the_first_alternative_that_can_be_met_whole_is_met(opened, server, tools, requirement, expected):
+async def test_the_first_fully_configured_alternative_is_used(opened, server, tools, requirement, expected):
     source = await opened(described(tools, requirement), base_url=server.url, credentials=VALUES)
     await source.call("l", {})
     assert shown(server) == expected
 
 
-async def test_what_an_operation_requires_goes_before_what_the_document_does(opened, server, tools):
+async def test_security_of_an_operation_overrides_the_document(opened, server, tools):
     document = described(tools, [{"bearer": []}], own=[{"query": [], "head": []}])
     await (await opened(document, base_url=server.url, credentials=VALUES)).call("l", {})
     assert shown(server) == (QUERY, None, "head-value/1", None)
 
 
-async def test_half_of_an_alternative_is_no_alternative(opened, server, tools):
+async def test_a_partly_configured_alternative_is_not_used(opened, server, tools):
     document = described(tools, [{"head": [], "query": []}, {"cookie": [], "sso": []}])
     source = await opened(
         document, base_url=server.url, credentials={"head": VALUES["head"], "cookie": VALUES["cookie"]}
@@ -83,7 +83,7 @@ async def test_half_of_an_alternative_is_no_alternative(opened, server, tools):
     assert server.received == []
 
 
-async def test_a_fetched_token_and_a_key_go_together(opened, server, other_server, tools):
+async def test_a_fetched_token_and_an_api_key_are_combined(opened, server, other_server, tools):
     other_server.then(tools.answer({"access_token": "tok-1", "token_type": "bearer"}))
     client = OAuthClient(
         client_id=SecretStr("me"), client_secret=SecretStr("hush-hush"), token_url=f"{other_server.url}/token"
@@ -96,7 +96,7 @@ async def test_a_fetched_token_and_a_key_go_together(opened, server, other_serve
     assert shown(server) == (QUERY, "Bearer tok-1", None, None)
 
 
-async def test_a_client_for_any_scheme_serves_a_document_that_names_none(opened, server, other_server, tools):
+async def test_a_wildcard_oauth_client_works_without_schemes(opened, server, other_server, tools):
     other_server.then(tools.answer({"access_token": "tok-1"}))
     client = OAuthClient(
         client_id=SecretStr("me"), client_secret=SecretStr("hush-hush"), token_url=f"{other_server.url}/token"
@@ -106,7 +106,7 @@ async def test_a_client_for_any_scheme_serves_a_document_that_names_none(opened,
     assert shown(server) == ("", "Bearer tok-1", None, None)
 
 
-async def test_a_key_in_query_header_or_cookie_is_no_argument_and_in_no_event(opened, server, tools, said):
+async def test_an_api_key_is_no_argument_and_masked_in_events(opened, server, tools, said):
     parameters = [
         {"name": name, "in": place, "required": True, "schema": {"type": "string"}}
         for name, place in (("X-Key", "header"), ("api key", "query"), ("sid", "cookie"))

@@ -1,10 +1,10 @@
-"""Tables of cells as records."""
+"""Response bodies as values: JSON under all its media types, CSV, and their defects."""
 
 from typing import Any
 
 import pytest
 
-from adapters.http.body_parser import parse_body, parse_csv
+from adapters.http.body_parser import MalformedBody, parse_body, parse_csv
 
 
 @pytest.mark.parametrize(
@@ -19,16 +19,16 @@ from adapters.http.body_parser import parse_body, parse_csv
         ("id,name\n", []),
     ],
 )
-def test_each_line_under_a_header_is_a_record(text: str, records: Any) -> None:
+def test_csv_rows_are_records(text: str, records: Any) -> None:
     assert parse_csv(text) == records
 
 
 @pytest.mark.parametrize("text", ["", "one word", "1,2\n3,4\n", "id,id\n1,2\n", "id,name\n1\n", 'id,name\n1,"cut'])
-def test_what_is_no_table_with_a_header_stays_text(text: str) -> None:
+def test_text_without_a_csv_header_is_no_table(text: str) -> None:
     assert parse_csv(text) is None
 
 
-def test_a_body_of_cells_is_read_in_its_own_encoding() -> None:
+def test_csv_is_decoded_with_its_charset() -> None:
     assert parse_body("id,město\n1,Plzeň\n".encode("cp1250"), "text/csv; charset=windows-1250") == [
         {"id": 1, "město": "Plzeň"}
     ]
@@ -36,12 +36,26 @@ def test_a_body_of_cells_is_read_in_its_own_encoding() -> None:
 
 @pytest.mark.parametrize("guard", [b")]}'\n", b")]}',\n", b"while(1);", b"for(;;);"])
 @pytest.mark.parametrize("kind", ["application/json", "text/plain", None])
-def test_what_guards_json_against_scripts_is_no_part_of_it(guard: bytes, kind: str | None) -> None:
+def test_xssi_prefixes_are_removed(guard: bytes, kind: str | None) -> None:
     assert parse_body(guard + b'{"id": 1}', kind) == {"id": 1}
 
 
-def test_a_number_that_is_none_costs_its_value_and_not_the_answer() -> None:
+def test_nan_and_infinity_become_null() -> None:
     assert parse_body(b'[{"id": 1, "v": NaN}, {"id": 2, "v": -Infinity}]', "application/json") == [
         {"id": 1, "v": None},
         {"id": 2, "v": None},
     ]
+
+
+VERSIONED = ["application/x-amz-json-1.0", "application/x-amz-json-1.1; charset=utf-8", "application/vnd.desk+json"]
+
+
+@pytest.mark.parametrize("kind", VERSIONED)
+def test_versioned_and_suffixed_json_types_are_json(kind: str) -> None:
+    assert parse_body(b'{"Items": []}', kind) == {"Items": []}
+
+
+@pytest.mark.parametrize("kind", ["application/geojsonish-1", "image/png"])
+def test_similar_media_types_are_not_json(kind: str) -> None:
+    with pytest.raises(MalformedBody):
+        parse_body(b"{}", kind)
