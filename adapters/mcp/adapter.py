@@ -62,7 +62,7 @@ from adapters.mcp.content.results import (
 )
 from adapters.mcp.settings import McpSettings
 from adapters.mcp.tools import LIST_RESOURCES, READ_RESOURCE, placed, resource_specs, specs_of
-from adapters.pagination import as_written
+from adapters.pagination import with_declared_types
 
 _MAX_LIST_PAGES = 1000
 _MOST_BARREN = 3
@@ -127,7 +127,7 @@ class McpSource:
             if page.operation is not None:
                 spec = await self._spec(page.operation)
                 sent = {name: value for name, value in sent.items() if name in spec.parameters.get("properties", ())}
-            sent = placed(sent, as_written(page.arguments, spec.pagination), spec.parameters)
+            sent = placed(sent, with_declared_types(page.arguments, spec.pagination), spec.parameters)
         started = self._clock.monotonic()
         raw, attempts = await self._attempts(spec, sent, observer)
         read = await self._read(spec, raw, observer)

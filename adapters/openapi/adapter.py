@@ -60,7 +60,7 @@ from adapters.openapi.tools.builder import OpenApiToolBuilder
 from adapters.openapi.tools.cache import DiskCache
 from adapters.openapi.tools.response_shape import declares_html
 from adapters.openapi.tools.tool import OpenApiTool
-from adapters.pagination import as_written
+from adapters.pagination import with_declared_types
 
 __all__ = ["OpenApiSettings", "OpenApiSource", "ToolOverride"]
 
@@ -236,7 +236,7 @@ class OpenApiSource:
         try:
             foreign = undeclared(tool, place)
             declared = {name: value for name, value in place.arguments.items() if name not in foreign}
-            of_page = as_written(declared, tool.spec.pagination)
+            of_page = with_declared_types(declared, tool.spec.pagination)
             return with_members(own, of_page, known=tool.binding.arguments)
         except NotAnObject as error:
             raise self._invalid(tool, (f"{error}: it must be an object, since the page is said inside it",)) from None

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from adapters.base import Json, JsonObject
-from adapters.pagination.read.text_signals import says_failed
+from adapters.pagination.read.text_signals import is_error_message
 
 _VALUE = r"[\"'`<]?(?P<value>[^\s\"'`<>]+?)[\"'`>]?"
 _FACT = re.compile(r"^\W*([A-Za-z][A-Za-z _-]{1,30}?)\s*[:=]\s*[\"'`]?([^\s\"'`]+?)[\"'`]?[.,;]?\s*$", re.MULTILINE)
@@ -168,7 +168,7 @@ _LONGEST_PAGE = 20_000
 def complaint_in(value: Json) -> str:
     """The message of a failure that stands in the place of data; empty where the value is data."""
     if isinstance(value, str):
-        return value if says_failed(value) or _is_error_page(value) else ""
+        return value if is_error_message(value) or _is_error_page(value) else ""
     if not isinstance(value, dict) or not all(_is_beside(name, inner, value) for name, inner in value.items()):
         return ""
     return _message(value) if _complains(value) else ""
@@ -190,7 +190,7 @@ def _complains(value: Mapping[str, Json]) -> bool:
     is_state = any(str(value.get(name)).lower() in _FAILED for name in _STATES) and len(value) > 1
     only = next((inner for inner in value.values() if isinstance(inner, str)), "")
     is_refusal = value.keys() <= {"detail", "message", "msg", "documentation_url"} and (
-        _REFUSED.match(only) is not None or says_failed(only)
+        _REFUSED.match(only) is not None or is_error_message(only)
     )
     return is_told or is_flagged or is_state or is_refusal
 

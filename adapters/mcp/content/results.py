@@ -25,7 +25,7 @@ from adapters.mcp.content.prose_signals import (
 )
 from adapters.mcp.content.text_data import TextContent, read_alone, read_text, unwrapped
 from adapters.mcp.content.text_tables import is_head_alone
-from adapters.pagination.read.text_signals import says_nothing
+from adapters.pagination.read.text_signals import is_empty_message
 
 _OWN = frozenset(
     {"content", "structuredContent", "structured_content", "isError", "is_error", "_meta", "resultType", "ttlMs",
@@ -356,7 +356,7 @@ def _joined(data: Json, words: str, markers: JsonObject, others: Sequence[JsonOb
     is_record = bool(markers) and isinstance(data, dict) and not any(isinstance(v, list) for v in data.values())
     if isinstance(data, dict) and not is_record:
         return {**around, **data}
-    is_none = data is None or (isinstance(data, str) and says_nothing(data))
+    is_none = data is None or (isinstance(data, str) and is_empty_message(data))
     return {**around, "items": data if isinstance(data, list) else [] if is_none else [data]}
 
 

@@ -12,7 +12,7 @@ from adapters.base import Json, JsonObject, Pagination, PaginationStyle
 from adapters.openapi.operation.model import Operation, ParameterLocation
 from adapters.openapi.settings import ToolOverride
 from adapters.openapi.tools.arguments import BODY, Argument, WireName, without_markup
-from adapters.pagination import ResponseSchema, as_written, declared_pagination, detect, flatten_parameters
+from adapters.pagination import ResponseSchema, declared_pagination, detect, flatten_parameters, with_declared_types
 
 _BACKWARD = frozenset({"before", "endingbefore", "previous", "previouscursor", "prevcursor", "pagebefore"})
 _FURTHER = frozenset({"searchafter"})
@@ -217,4 +217,4 @@ def page_defaults(pagination: Pagination) -> JsonObject:
     if pagination.size is not None:
         usual = pagination.default_size or min(pagination.max_size or _USUAL_SIZE, _USUAL_SIZE)
         found[pagination.size] = max(usual, pagination.min_size or 1)
-    return as_written(found, pagination)
+    return with_declared_types(found, pagination)

@@ -181,7 +181,7 @@ class ResponseSchema:
 
     def _next_beside_previous(self) -> str | None:
         top = {plain(path): path for path in self.members if "." not in path}
-        has_partner = bool(top.keys() & (vocabulary.PREVIOUS_MARKS | {"count"}))
+        has_partner = bool(top.keys() & (vocabulary.PREVIOUS_POINTERS | {"count"}))
         if "next" in top and has_partner and self.members[top["next"]] in _TEXT_TYPES:
             return top["next"] if self._may_be_url(top["next"]) else None
         return None

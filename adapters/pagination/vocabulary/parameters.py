@@ -1,9 +1,9 @@
-"""How the parameters of requests are spelled that take part in paging.
+"""Names of request parameters for pagination: tables of plain names, and words inside names.
 
-Knows names and the words they are made of. Knows no type, no description and no rule about their company. Names are
-compared after `plain`, so `per_page`, `perPage` and `$per-page` are one name; what no table has is looked at word by
-word, since `firstRow`, `pgNo` and `recordsToSkip` are made of the same few words. Sources: the counts over 2,638 public
-documents, botocore's paginators and the documentation of the services named in the tables.
+Names are compared after `plain`, so `per_page`, `perPage` and `$per-page` are one name; a name in no table is looked at
+word by word, since `firstRow`, `pgNo` and `recordsToSkip` consist of the same few words. Sources: counts over 2,638
+public documents, botocore's paginators, and the documentation of the services named. English only: other names are
+tried at run time (`probe.trial`).
 """
 
 import re
@@ -113,13 +113,13 @@ _HOLDING = frozenset(
 
 @lru_cache(maxsize=8192)
 def pieces(name: str) -> tuple[str, ...]:
-    """The words of a name in lower case: `pageSize`, `page_size`, `page[size]` and `seitengroesse` have two."""
+    """The words of a name in lower case and order: `pageSize`, `page_size` and `page[size]` have two."""
     return tuple(piece.lower() for piece in _PIECE.findall(unaccented(name)))
 
 
 @lru_cache(maxsize=8192)
 def forms(name: str) -> frozenset[str]:
-    """The plain spellings of a name: itself and, inside an object of paging (`page/size`), its last parts."""
+    """The plain spellings of a name: itself and, inside an object about pagination (`page/size`), its last parts."""
     segments = [segment for segment in _SEGMENT.split(name) if segment]
     if len(segments) < 2:
         return frozenset({plain(name)})
@@ -130,13 +130,13 @@ def forms(name: str) -> frozenset[str]:
 
 
 def parent(name: str) -> str:
-    """The object that a member lies in, as a path; "" for an argument of its own."""
+    """The path of the object that holds a member; "" for an argument."""
     return name.rpartition("/")[0]
 
 
 @lru_cache(maxsize=8192)
 def is_of_paging(name: str) -> bool:
-    """Whether the object around a member is one of paging: its name is `page`, `pagination`, `options`, ...."""
+    """Whether the object around a member is about pagination: its name is `page`, `pagination`, `options`, …."""
     segments = [plain(segment) for segment in _SEGMENT.split(name) if segment]
     if len(segments) < 2:
         return False
@@ -146,7 +146,7 @@ def is_of_paging(name: str) -> bool:
 
 @lru_cache(maxsize=8192)
 def is_foreign(name: str) -> bool:
-    """Whether it is a member of something that is not about paging: `filter[offset]`, `filter/limit`."""
+    """Whether it is a member of an object that is not about pagination: `filter[offset]`, `filter/limit`."""
     segments = [segment for segment in _SEGMENT.split(name) if plain(segment)]
     return len(segments) > 1 and not is_of_paging(name)
 
@@ -161,7 +161,7 @@ def has_cursor_words(name: str) -> bool:
 
 @lru_cache(maxsize=8192)
 def is_no_cursor(name: str) -> bool:
-    """`clientToken`, `access_token`: a token, and no place in a list."""
+    """`clientToken`, `access_token`: a token of another kind."""
     return bool(set(pieces(name)) & _NO_CURSOR)
 
 
@@ -174,7 +174,7 @@ def has_marker_words(name: str) -> bool:
 
 @lru_cache(maxsize=8192)
 def is_measure(name: str) -> bool:
-    """`page_timeout`, `scroll_size`, `sort_order`: something about a list, and no place in it."""
+    """`page_timeout`, `scroll_size`, `sort_order`: about a list, and no position in it."""
     return bool(set(pieces(name)) & _MEASURES)
 
 
@@ -195,7 +195,7 @@ def has_page_words(name: str) -> bool:
 
 @lru_cache(maxsize=8192)
 def is_unit_of(name: str, other: str) -> bool:
-    """Whether `other` says how long is what `name` counts: `slice` beside `sliceSize`, `chunk` beside `per`."""
+    """Whether `other` is the size of what `name` counts: `slice` beside `sliceSize`, `chunk` beside `per`."""
     own, size = set(pieces(name)), set(pieces(other))
     unit = own & _UNITS
     is_counted = bool(unit) and own <= unit | {"no", "number", "num", "index", "idx", "nr"}
@@ -204,7 +204,7 @@ def is_unit_of(name: str, other: str) -> bool:
 
 @lru_cache(maxsize=8192)
 def is_start_of(name: str, other: str) -> bool:
-    """Whether `other` says how long is what begins at `name`: `displayStart` beside `displayLength`."""
+    """Whether `other` is the length of what starts at `name`: `displayStart` beside `displayLength`."""
     own, size = pieces(name), pieces(other)
     is_pair = own[-1:] != () and own[-1] in _BEGINNINGS and size[-1:] != () and size[-1] in _LENGTHS | {"limit"}
     return is_pair and len(own) > 1 and own[:-1] == size[:-1] and not set(own) & _NO_PLACES
@@ -212,7 +212,7 @@ def is_start_of(name: str, other: str) -> bool:
 
 @lru_cache(maxsize=8192)
 def has_size_words(name: str) -> bool:
-    """`maxEntries`, `rowLimit`, `hits_per_page`, `itemsOnPage`, `numItems`, `naStranku`, and a bare `anzahl`."""
+    """`maxEntries`, `rowLimit`, `hits_per_page`, `itemsOnPage`, `numItems`."""
     found = pieces(name)
     own = set(found)
     if (own & _PER and own & _PAGE) or (own & _PAGE and own & _MANY and own <= _PAGE | _MANY | {"on"}):

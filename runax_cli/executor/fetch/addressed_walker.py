@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from adapters.base import PageAddress, PaginationStyle
 from adapters.errors import HttpStatusError, SourceError
-from adapters.pagination import address, offset_address
+from adapters.pagination import offset_address, page_address
 from runax_cli.core.errors import BudgetExhausted
 from runax_cli.core.results import ReasonCode
 from runax_cli.executor.fetch.page import FetchedPage
@@ -336,7 +336,7 @@ class AddressedWalker:
     def _place(self, index: int) -> PageAddress:
         pagination, stride = self._pages.pagination, self._walk.stride
         if pagination.convention not in BY_OFFSET:
-            return address(pagination, page_index=index, size=self._pages.size)
+            return page_address(pagination, page_index=index, size=self._pages.size)
         offset = index * stride
         left = stride if self._walk.window is None else max(1, self._walk.window - offset)
         return offset_address(pagination, offset=offset, size=min(legal_size(pagination, stride), left))

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from adapters.base import Json, PageAddress, PaginationStyle
 from adapters.errors import ForeignOrigin, SourceError
-from adapters.pagination import counts_on, may_repeat_address, offset_address
+from adapters.pagination import is_numbered_sequence, may_repeat_address, offset_address
 from runax_cli.core.errors import BudgetExhausted
 from runax_cli.core.results import ReasonCode
 from runax_cli.executor.fetch.addressed_walker import MOST_OBJECTS
@@ -190,7 +190,7 @@ class CursorWalker:
                 return _CursorStep(why=why)
         self._empty = 0 if page.held else self._empty + 1
         self._counted = [*(self._counted if self._empty > 1 else []), place.url or ""]
-        if self._empty >= COUNTED_EMPTY_PAGES and page.next is not None and counts_on(self._counted):
+        if self._empty >= COUNTED_EMPTY_PAGES and page.next is not None and is_numbered_sequence(self._counted):
             page.next, page.has_more = None, False
         if page.next is not None and (self._empty > EMPTY_PAGES or (self._empty and self._intake.is_total_met)):
             return _CursorStep(why=f"{self._empty} pages came without a record, and each names a next one")

@@ -11,7 +11,7 @@ from dataclasses import replace
 from adapters.base import Json, PageAddress, PaginationStyle
 from adapters.clock import Clock, SystemClock
 from adapters.errors import SourceError
-from adapters.pagination import Certainty, first_address, is_followed
+from adapters.pagination import Certainty, first_address, is_sequential
 from adapters.pagination.probe.probe import FirstPage, ProbeResult
 from runax_cli.core.errors import StoreError
 from runax_cli.core.events import Emitter
@@ -102,7 +102,7 @@ class Fetcher:
     ) -> None:
         self._call, self._dataset, self._notes = call, dataset, notes
         self._given, self._has_sample = first, bool(probe.sample)
-        self._was_silent = probe.is_silent
+        self._was_silent = probe.is_end_unconfirmed
         self._concurrency = concurrency
         caps = CallCaps(limits or FetchLimits(), dataset, clock or SystemClock())
         self._totals = TotalTracker(AnnouncedTotal(total=probe.total, certainty=probe.certainty), notes)
@@ -203,7 +203,7 @@ class Fetcher:
                 await self._by_received()
             elif pagination.is_addressable:
                 await self._by_address()
-            elif is_followed(pagination):
+            elif is_sequential(pagination):
                 await self._follow()
             else:
                 self._judge_lone_page()

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from adapters.base import CallResult, Json, PageAddress, Pagination, PaginationStyle
-from adapters.pagination import Certainty, PageReading, in_next_url, read_page
+from adapters.pagination import Certainty, PageReading, path_in_next_url, read_page
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ def _others(pagination: Pagination) -> Iterator[Pagination]:
         if name and name != pagination.position:
             other = replace(pagination, convention=PaginationStyle.CURSOR, position=name, next_operation=None)
             yield other
-            yield replace(other, next_path=in_next_url(name))
+            yield replace(other, next_path=path_in_next_url(name))
 
 
 def _without_position(pagination: Pagination, convention: PaginationStyle) -> Pagination:
@@ -101,7 +101,7 @@ def page_of(
     asked: PageAddress | None = None,
 ) -> FetchedPage:
     """Read a response as a page; `asked` is its address."""
-    reading = read_page(result, pagination, records_path=records_path, size=size, asked=asked)
+    reading = read_page(result, pagination, records_path=records_path, size=size, address=asked)
     return page_of_reading(reading, requests=result.requests)
 
 

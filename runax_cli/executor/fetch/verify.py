@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 
 from adapters.base import Json, JsonObject, Pagination, PaginationStyle, ToolSpec
 from adapters.errors import SourceError
-from adapters.pagination import address, offset_address
-from adapters.pagination.probe.probe import total_again
+from adapters.pagination import offset_address, page_address
+from adapters.pagination.probe.probe import refresh_total
 from runax_cli.core.errors import BudgetExhausted, place_of
 from runax_cli.core.events import Warned
 from runax_cli.core.results import Reason, ReasonCode, TotalIs
@@ -54,7 +54,7 @@ async def stands_still(pages: PageClient, index: int, record: Json, *, stride: i
     pagination, at = pages.pagination, (index + 1) * stride - 1
     try:
         if pagination.convention is PaginationStyle.PAGE:
-            page = await pages.seen_again(address(pagination, page_index=index, size=pages.size))
+            page = await pages.seen_again(page_address(pagination, page_index=index, size=pages.size))
             found = page.records[stride - 1 : stride]
         else:
             page = await pages.seen_again(offset_address(pagination, offset=at, size=legal_size(pagination, 1)))
@@ -77,7 +77,7 @@ async def page_before(pages: PageClient) -> FetchedPage | None:
     from_zero = replace(pages.pagination, first=0)
     try:
         if from_zero.convention is PaginationStyle.PAGE:
-            return await pages.ask(address(from_zero, page_index=0, size=pages.size))
+            return await pages.ask(page_address(from_zero, page_index=0, size=pages.size))
         return await pages.ask(offset_address(from_zero, offset=0, size=legal_size(from_zero, 1)))
     except (SourceError, BudgetExhausted):
         return None
@@ -147,7 +147,7 @@ async def _change(read: CheckedCall, source: Source, scope: CallScope, slots: as
     sender = SourceClient(source, call, scope=mine, slots=slots, max_attempts=_ATTEMPTS)
     try:
         async with asyncio.timeout(_TIME_LIMIT_S):
-            total = await total_again(read.tool, sender)
+            total = await refresh_total(read.tool, sender)
     except (SourceError, BudgetExhausted, TimeoutError) as error:
         why = str(error) or "no reply"
     except Exception as error:

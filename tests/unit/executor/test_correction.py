@@ -86,7 +86,7 @@ def fetched(tmp_path: Path) -> Fetched:
         name: str = "id",
         size: int = SIZE,
         sample: tuple[Json, ...] = (),
-        is_silent: bool = False,
+        is_end_unconfirmed: bool = False,
     ) -> Result:
         source, sink, notes = Source(answer), CollectingSink(), CoverageNotes()
         tool = ToolSpec(name="t", description="", parameters={}, source="api", locator="GET /", pagination=pagination)
@@ -96,8 +96,9 @@ def fetched(tmp_path: Path) -> Fetched:
         dataset = DatasetStore(tmp_path).create("items")
         certainty = Certainty.UNKNOWN if total is None else Certainty.EXACT
         found = ProbeResult(
-            pagination=pagination, records_path="items", total=total, certainty=certainty, rung=ProbeMethod.FIRST_PAGE,
-            sample=sample, is_silent=is_silent,
+            pagination=pagination, records_path="items", total=total, certainty=certainty,
+            method=ProbeMethod.FIRST_PAGE,
+            sample=sample, is_end_unconfirmed=is_end_unconfirmed,
         )  # fmt: skip
         fetch = Fetcher(
             call, found, dataset,
@@ -176,13 +177,13 @@ async def test_a_cursor_that_is_ignored_gives_way_to_another_argument(fetched: F
 
 
 @pytest.mark.parametrize(
-    ("n", "is_silent", "is_complete"),
+    ("n", "is_end_unconfirmed", "is_complete"),
     [(SIZE, True, False), (SIZE, False, True), (SIZE - 1, True, True), (1, True, True), (0, True, True)],
 )
 async def test_a_full_page_without_a_marker_is_no_end_where_a_shorter_one_had_none_either(
-    fetched: Fetched, n: int, *, is_silent: bool, is_complete: bool
+    fetched: Fetched, n: int, *, is_end_unconfirmed: bool, is_complete: bool
 ) -> None:
-    result = await fetched(lambda place: {"items": records(0, n=n)}, BY_CURSOR, is_silent=is_silent)
+    result = await fetched(lambda place: {"items": records(0, n=n)}, BY_CURSOR, is_end_unconfirmed=is_end_unconfirmed)
     assert result.ids == list(range(n))
     assert result.coverage.is_complete is is_complete, result.coverage.reasons
     assert result.codes == (set() if is_complete else {"pagination_unknown"})

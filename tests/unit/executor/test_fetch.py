@@ -155,7 +155,7 @@ async def _fetched(
         records_path="items",
         total=server.announced,
         certainty=Certainty.EXACT if is_known else Certainty.UNKNOWN,
-        rung=ProbeMethod.SMALLEST_PAGE,
+        method=ProbeMethod.SMALLEST_PAGE,
         sample=({"id": 0},),
     )
     notes = CoverageNotes()

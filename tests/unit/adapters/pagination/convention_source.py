@@ -9,7 +9,7 @@ import orjson
 
 from adapters.base import CallResult, JsonObject, PageAddress, Pagination, PaginationStyle, ToolSpec
 from adapters.errors import HttpStatusError
-from adapters.pagination import ResponseSchema, address, detect, first_address, offset_address, read_page
+from adapters.pagination import ResponseSchema, detect, first_address, offset_address, page_address, read_page
 from adapters.pagination.probe.probe import ProbeResult
 from mock_api.conventions import Collection, Log, Style, record_id
 from mock_api.conventions.document import declared, example, response_schema
@@ -108,13 +108,13 @@ class ConventionSource:
         place: PageAddress | None = first_address(pagination, size=size)
         for index in range(LIMIT_OF_REQUESTS):
             result = await self.send(place)
-            reading = read_page(result, pagination, records_path=path, size=size, asked=place)
+            reading = read_page(result, pagination, records_path=path, size=size, address=place)
             ids += [_id_of(record) for record in reading.records]
             is_end = reading.has_more is False or not reading.records
             if pagination.convention is PaginationStyle.SINGLE or (pagination.is_addressable and is_end):
                 return ids
             if pagination.convention is PaginationStyle.PAGE:
-                place = address(pagination, page_index=index + 1, size=size)
+                place = page_address(pagination, page_index=index + 1, size=size)
             elif pagination.is_addressable:
                 place = offset_address(pagination, offset=len(ids), size=size)
             elif reading.next is None:

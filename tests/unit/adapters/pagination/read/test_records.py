@@ -1,4 +1,4 @@
-"""Where the records of a response are found."""
+"""Where the records of a response are."""
 
 from typing import Any
 

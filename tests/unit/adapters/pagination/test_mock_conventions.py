@@ -1,4 +1,4 @@
-"""Every convention of the mock API: read by what its document says, whole, and its total learnt cheaply."""
+"""Every convention of the mock API is detected, probed and read completely."""
 
 from dataclasses import replace
 
@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from adapters.base import PaginationStyle
 from adapters.pagination import Certainty
-from adapters.pagination.probe.probe import ProbeMemory, ProbeMethod, ProbeResult, probe, total_again
+from adapters.pagination.probe.probe import ProbeMemory, ProbeMethod, ProbeResult, probe, refresh_total
 from mock_api.conventions import SPELLINGS, Collection, Lie, Style
-from tests.unit.adapters.convention_source import ConventionSource
+from tests.unit.adapters.pagination.convention_source import ConventionSource
 
 TELLS_TOTAL = [
     Style.OFFSET,
@@ -131,7 +131,7 @@ async def test_the_total_asked_for_again_is_the_one_the_probe_learnt(style: Styl
     source, memory = ConventionSource(Collection(style=style, total=1000)), ProbeMemory()
     looked = await looked_at(source, memory)
     asked = len(source.sent)
-    assert await total_again(source.tool(), source.send, memory=memory) == looked.total == 1000
+    assert await refresh_total(source.tool(), source.send, memory=memory) == looked.total == 1000
     assert len(source.sent) <= asked + 2
 
 
@@ -144,7 +144,7 @@ async def test_a_count_that_stops_at_a_bound_is_a_floor(style: Style) -> None:
 async def test_the_smallest_of_enumerated_sizes_is_asked_for() -> None:
     source = ConventionSource(Collection(style=Style.OFFSET, total=1000, sizes=(25, 50, 10)))
     looked = await looked_at(source)
-    assert (looked.total, looked.rung) == (1000, ProbeMethod.SMALLEST_PAGE)
+    assert (looked.total, looked.method) == (1000, ProbeMethod.SMALLEST_PAGE)
     assert source.sent[0] is not None
     assert source.sent[0].arguments["limit"] == 10
 

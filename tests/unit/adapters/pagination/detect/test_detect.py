@@ -1,4 +1,4 @@
-"""Every convention in the wild, from the document's side, under usual names and under none that a table could have."""
+"""Every convention of public documents, by names, descriptions and response schemas."""
 
 import pytest
 

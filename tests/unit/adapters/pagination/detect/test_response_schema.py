@@ -1,4 +1,4 @@
-"""Cursors that an answer hands out inside a part of it, by the name of the argument that takes them."""
+"""Cursors in objects of the response, by the name of the argument that takes them."""
 
 import pytest
 

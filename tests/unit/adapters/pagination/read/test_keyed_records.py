@@ -1,14 +1,12 @@
-"""Records under their ids in place of a list, elements of XML as objects, next links that are only a query."""
+"""Records by their ids instead of a list."""
 
 import pytest
 
-from adapters.base import CallResult, Json, JsonObject, PageAddress, Pagination, PaginationStyle
-from adapters.pagination import Certainty, ResponseSchema, detect, read_page
-from adapters.pagination.read.links import absolute
+from adapters.base import CallResult, Json, JsonObject, Pagination
+from adapters.pagination import Certainty, read_page
 from adapters.pagination.read.records import find_records
 
 ROWS: JsonObject = {str(1000 + 3 * n): {"name": f"n{n}", "tags": ["a"]} for n in range(6)}
-OAI = Pagination(convention=PaginationStyle.CURSOR, position="resumptionToken")
 
 
 @pytest.mark.parametrize(
@@ -65,52 +63,3 @@ def test_fields_of_keyed_records_are_no_figures_of_the_page() -> None:
     rows = {str(10 + n): {"total": 3, "next_cursor": "x", "has_more": False} for n in range(4)}
     reading = read_page(CallResult(payload={"total": 9, "items": rows}, location=""), Pagination())
     assert (reading.total, reading.certainty, reading.next, reading.has_more) == (9, Certainty.EXACT, None, None)
-
-
-@pytest.mark.parametrize(
-    "token",
-    [
-        {"cursor": "0", "completeListSize": "537", "#text": "t20"},
-        {"@cursor": "0", "@completeListSize": "537", "#text": "t20"},
-        {"$": {"cursor": "0", "completeListSize": "537"}, "_": "t20"},
-    ],
-)
-def test_the_token_and_the_total_of_an_element_with_attributes_are_read(token: JsonObject) -> None:
-    payload = {"records": [{"id": n} for n in range(20)], "resumptionToken": token}
-    reading = read_page(CallResult(payload=payload, location=""), OAI)
-    assert reading.next == PageAddress({"resumptionToken": "t20"})
-    assert (reading.total, reading.certainty) == (537, Certainty.EXACT)
-
-
-@pytest.mark.parametrize("token", [{"cursor": "520", "completeListSize": "537"}, {"cursor": "520", "#text": ""}, ""])
-def test_an_element_without_text_is_the_end(token: Json) -> None:
-    payload = {"records": [{"id": 1}], "resumptionToken": token}
-    reading = read_page(CallResult(payload=payload, location=""), OAI, asked=PageAddress({"resumptionToken": "t520"}))
-    assert (reading.next, reading.has_more) == (None, False)
-
-
-@pytest.mark.parametrize(
-    ("link", "url"),
-    [
-        ("skiptoken=50", "http://a/v1/rows?skiptoken=50"),
-        ("$skiptoken=a%3D&x=1", "http://a/v1/rows?$skiptoken=a%3D&x=1"),
-        ("?page=2", "http://a/v1/rows?page=2"),
-        ("rows?page=2", "http://a/v1/rows?page=2"),
-        ("/v2/rows", "http://a/v2/rows"),
-    ],
-)
-def test_a_link_that_is_only_a_query_is_one_of_the_same_path(link: str, url: str) -> None:
-    assert absolute(link, "GET http://a/v1/rows?size=50") == url
-
-
-def test_the_backward_twin_of_a_cursor_is_hidden_with_it_and_a_filter_is_not() -> None:
-    words = "Cursor indicating which id {} which to start retrieving rows for. The cursor value is an internal integer."
-    number: JsonObject = {"type": "number"}
-    told = ResponseSchema(
-        {"meta.rows": "array", "meta.cursor": "object", "meta.cursor.after": "number", "meta.cursor.before": "number"}
-    )
-    cursors = {name: number | {"description": words.format(name)} for name in ("after", "before")}
-    opened = {"page_size": number} | cursors
-    filtered = opened | {"before": number | {"description": "Only those created before this id."}}
-    assert {"after", "before"} <= set(detect(opened, response=told).hidden)
-    assert "before" not in detect(filtered, response=told).hidden

@@ -1,4 +1,4 @@
-"""What a trial finds out about arguments that no name explains, and what it leaves alone."""
+"""Trials of arguments that no name explains."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The rungs of the probe's ladder: what each costs, when it gives way, and what is remembered of it."""
+"""The methods of a probe: their cost, their order, and what is remembered."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -9,7 +9,7 @@ import pytest
 from adapters.base import CallResult, PageAddress, Pagination, PaginationStyle, ToolSpec
 from adapters.errors import ConnectionFailed, HttpStatusError
 from adapters.pagination import Certainty
-from adapters.pagination.probe.probe import ProbeMemory, ProbeMethod, ProbeResult, Send, probe, total_again
+from adapters.pagination.probe.probe import ProbeMemory, ProbeMethod, ProbeResult, Send, probe, refresh_total
 
 OFFSET = Pagination(convention=PaginationStyle.OFFSET, position="offset", size="limit")
 COUNTED = replace(OFFSET, count_operation="count_things")
@@ -54,7 +54,7 @@ def refused(status: int) -> HttpStatusError:
 async def test_a_counting_operation_tells_the_total_and_a_page_the_rest(answer: Any) -> None:
     send, asked = serving(lambda place: answer if place.operation else ONE)
     looked = await probe(tool(COUNTED), send)
-    assert (looked.total, looked.certainty, looked.rung, looked.requests) == (
+    assert (looked.total, looked.certainty, looked.method, looked.requests) == (
         261,
         Certainty.EXACT,
         ProbeMethod.COUNT_OPERATION,
@@ -69,7 +69,7 @@ async def test_a_counting_operation_that_does_not_count_is_asked_once_and_never_
     send, asked = serving(lambda place: answer if place.operation else {**ONE, "total": 9})
     memory = ProbeMemory()
     first = await probe(tool(COUNTED), send, memory=memory)
-    assert (first.total, first.rung, len(first.notes)) == (9, ProbeMethod.SMALLEST_PAGE, 1)
+    assert (first.total, first.method, len(first.notes)) == (9, ProbeMethod.SMALLEST_PAGE, 1)
     second = await probe(tool(COUNTED), send, memory=memory)
     assert (second.total, second.requests, second.notes) == (9, 1, ())
     assert [place.operation for place in asked] == ["count_things", None, None]
@@ -82,7 +82,7 @@ async def test_a_count_that_the_page_itself_contradicts_is_told_and_left() -> No
     assert "count 0" in looked.notes[-1]
     send, _ = serving(lambda place: 900 if place.operation else {**ONE, "total": 9})
     looked = await probe(tool(COUNTED), send)
-    assert (looked.total, looked.rung) == (9, ProbeMethod.SMALLEST_PAGE)
+    assert (looked.total, looked.method) == (9, ProbeMethod.SMALLEST_PAGE)
 
 
 async def test_no_failure_of_a_rung_but_a_refusal_is_passed_over() -> None:
@@ -95,13 +95,18 @@ async def test_no_failure_of_a_rung_but_a_refusal_is_passed_over() -> None:
 async def test_head_is_asked_where_the_document_has_it_and_the_page_tells_nothing() -> None:
     send, asked = serving(lambda place: (None, {"total-records": "261"}) if place.is_head else ONE)
     looked = await probe(tool(HEADED), send)
-    assert (looked.total, looked.certainty, looked.rung, looked.requests) == (261, Certainty.EXACT, ProbeMethod.HEAD, 2)
+    assert (looked.total, looked.certainty, looked.method, looked.requests) == (
+        261,
+        Certainty.EXACT,
+        ProbeMethod.HEAD,
+        2,
+    )
     assert asked[1] == PageAddress(is_head=True)
     send, asked = serving(lambda _: ONE)
     assert (await probe(tool(OFFSET), send)).total is None
     assert not any(place.is_head for place in asked)
     send, asked = serving(lambda _: {**ONE, "total": 9})
-    assert (await probe(tool(HEADED), send)).rung is ProbeMethod.SMALLEST_PAGE
+    assert (await probe(tool(HEADED), send)).method is ProbeMethod.SMALLEST_PAGE
     assert not any(place.is_head for place in asked)
 
 
@@ -126,7 +131,7 @@ async def test_refused_flags_for_totals_cost_the_total_and_not_the_page() -> Non
     send, asked = serving(lambda place: refused(400) if "with_count" in place.arguments else ONE)
     memory = ProbeMemory()
     looked = await probe(tool(FLAGGED), send, memory=memory)
-    assert (looked.total, looked.rung, looked.requests) == (None, ProbeMethod.SMALLEST_PAGE, 2)
+    assert (looked.total, looked.method, looked.requests) == (None, ProbeMethod.SMALLEST_PAGE, 2)
     assert (await probe(tool(FLAGGED), send, memory=memory)).requests == 1
     assert asked[-1] == PageAddress({"offset": 0, "limit": 1})
 
@@ -135,7 +140,7 @@ async def test_a_range_is_asked_for_with_the_preference_for_a_count() -> None:
     ranged = (ONE["items"], {"content-range": "0-0/261"})
     send, asked = serving(lambda _: ranged)
     looked = await probe(tool(Pagination(convention=PaginationStyle.RANGE)), send)
-    assert (looked.total, looked.rung) == (261, ProbeMethod.SMALLEST_PAGE)
+    assert (looked.total, looked.method) == (261, ProbeMethod.SMALLEST_PAGE)
     assert asked[0].headers == {"Range-Unit": "items", "Range": "items=0-0", "Prefer": "count=exact"}
 
 
@@ -162,7 +167,7 @@ async def test_what_a_tool_answered_is_remembered_for_that_tool_alone() -> None:
     send, _ = serving(lambda place: refused(422) if "limit" in place.arguments else {**ONE, "total": 9})
     memory = ProbeMemory()
     first = await probe(tool(OFFSET), send, memory=memory)
-    assert (first.requests, first.rung) == (2, ProbeMethod.FIRST_PAGE)
+    assert (first.requests, first.method) == (2, ProbeMethod.FIRST_PAGE)
     assert (await probe(tool(OFFSET), send, memory=memory)).requests == 1
     assert (await probe(replace(tool(OFFSET), name="other"), send, memory=memory)).requests == 2
     assert (await probe(tool(replace(OFFSET, max_size=50)), send, memory=memory)).requests == 2
@@ -175,7 +180,7 @@ async def test_a_corrected_guess_is_remembered_and_told_once() -> None:
     memory = ProbeMemory()
     first = await probe(tool(guess), send, memory=memory)
     assert (first.pagination.convention, first.pagination.key) == (PaginationStyle.KEYSET, "id")
-    assert first.notes == ("no cursor came: pages go on after the last record's 'id'",)
+    assert first.notes == ("no cursor in the response: paging by the 'id' of the last record",)
     second = await probe(tool(guess), send, memory=memory)
     assert (second.pagination, second.notes) == (first.pagination, ())
 
@@ -234,7 +239,7 @@ async def test_an_estimate_is_told_and_not_used() -> None:
     send, _ = serving(lambda _: {**ONE, "estimated_total": 261})
     looked = await probe(tool(OFFSET), send)
     assert (looked.total, looked.certainty) == (None, Certainty.UNKNOWN)
-    assert looked.notes == ("the announced total 261 is an estimate, and is not relied on",)
+    assert looked.notes == ("the announced total 261 is an estimate and not used",)
 
 
 @pytest.mark.parametrize(
@@ -251,12 +256,12 @@ async def test_the_total_is_asked_for_again_where_it_was_learnt(
     send, _ = serving(reply)
     memory = ProbeMemory()
     looked: ProbeResult = await probe(tool(pagination), send, memory=memory)
-    assert (looked.rung, looked.total) == (rung, 261)
-    assert await total_again(tool(pagination), send, memory=memory) == 261
+    assert (looked.method, looked.total) == (rung, 261)
+    assert await refresh_total(tool(pagination), send, memory=memory) == 261
 
 
 async def test_no_total_is_asked_for_again_where_nothing_tells_it() -> None:
     send, asked = serving(lambda _: ONE)
-    assert await total_again(tool(OFFSET), send) is None
-    assert await total_again(tool(Pagination()), send) is None
+    assert await refresh_total(tool(OFFSET), send) is None
+    assert await refresh_total(tool(Pagination()), send) is None
     assert len(asked) == 1

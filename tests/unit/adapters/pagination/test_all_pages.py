@@ -1,12 +1,12 @@
-"""Walking by addresses and readings brings every record exactly once, whatever the server's liberties."""
+"""Reading all pages yields every record exactly once."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adapters.base import Json, PageAddress, Pagination, PaginationStyle
-from adapters.pagination import PageReading, address, first_address, offset_address, read_page
+from adapters.pagination import PageReading, first_address, offset_address, page_address, read_page
 from adapters.pagination.probe.probe import ProbeResult, probe
-from tests.unit.adapters.paged_server import PagedServer
+from tests.unit.adapters.pagination.paged_server import PagedServer
 
 CHAINED = [PaginationStyle.CURSOR, PaginationStyle.NEXT_URL, PaginationStyle.LINK_HEADER]
 PATHS = st.sampled_from(["items", "data", "data.tickets", "result.data.rows"])
@@ -25,7 +25,7 @@ def following(
         return None
     if pagination.convention is PaginationStyle.OFFSET:
         return offset_address(pagination, offset=received, size=size)
-    return address(pagination, page_index=index + 1, size=size)
+    return page_address(pagination, page_index=index + 1, size=size)
 
 
 async def walk(server: PagedServer, pagination: Pagination, size: int, *, path: str | None = None) -> list[Json]:

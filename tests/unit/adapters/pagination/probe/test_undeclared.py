@@ -1,4 +1,4 @@
-"""What a trial finds by the names that an answer gives to its own page, where the document has no parameter for it."""
+"""Trials of the names that a response uses for its own page."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,7 +8,7 @@ import pytest
 from adapters.base import CallResult, PageAddress, Pagination, PaginationStyle, ToolSpec
 from adapters.errors import HttpStatusError
 from adapters.pagination.probe.probe import ProbeResult, probe
-from adapters.pagination.probe.undeclared import echoed
+from adapters.pagination.probe.undeclared import echoed_names
 
 ROWS = [{"id": 1000 + 3 * n, "name": f"row {n}"} for n in range(107)]
 Reply = Callable[[dict[str, Any]], Any]
@@ -97,4 +97,4 @@ async def test_a_list_that_does_not_say_that_it_goes_on_is_left_alone() -> None:
 )
 def test_names_are_taken_from_what_is_true_of_the_page(beside: dict[str, Any], names: tuple[str, ...]) -> None:
     result = CallResult(payload={"rows": ROWS[:25], **beside}, location="GET /rows", status=200)
-    assert echoed(result, 25) == names
+    assert echoed_names(result, 25) == names

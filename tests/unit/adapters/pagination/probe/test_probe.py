@@ -1,4 +1,4 @@
-"""What the cheap look before a call learns, and what it costs."""
+"""What a probe finds, and the requests it takes."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from adapters.base import CallResult, PageAddress, Pagination, PaginationStyle, 
 from adapters.errors import ConnectionFailed, HttpStatusError, SourceError
 from adapters.pagination import Certainty, detect
 from adapters.pagination.probe.probe import ProbeMethod, ProbeResult, Send, probe
-from tests.unit.adapters.paged_server import WHOLE, PagedServer
+from tests.unit.adapters.pagination.paged_server import WHOLE, PagedServer
 
 OFFSET, PAGE, CURSOR = PaginationStyle.OFFSET, PaginationStyle.PAGE, PaginationStyle.CURSOR
 NEXT_URL, LINK = PaginationStyle.NEXT_URL, PaginationStyle.LINK_HEADER
@@ -53,7 +53,7 @@ async def test_a_metadata_flag_tells_everything_in_one_request() -> None:
         records_path="data.tickets",
         total=261,
         certainty=Certainty.EXACT,
-        rung=ProbeMethod.METADATA,
+        method=ProbeMethod.METADATA,
         tokens_estimation=900,
     )
     assert server.requests == [{"meta_only": True}]
@@ -63,7 +63,7 @@ async def test_a_metadata_answer_without_a_path_is_completed_by_a_page() -> None
     send, asked = answering({"total_items": 261}, {"rows": [{"id": 1}]})
     tool = lone_tool(Pagination(convention=OFFSET, position="offset", size="limit", metadata="meta_only"))
     looked = await probe(tool, send)
-    assert (looked.total, looked.records_path, looked.rung, looked.requests) == (261, "rows", ProbeMethod.METADATA, 2)
+    assert (looked.total, looked.records_path, looked.method, looked.requests) == (261, "rows", ProbeMethod.METADATA, 2)
     assert asked[1] == PageAddress({"offset": 0, "limit": 1})
 
 
@@ -72,14 +72,14 @@ async def test_a_metadata_flag_that_does_not_work_gives_way_to_a_page(answer: An
     send, _ = answering(answer, {"rows": [{"id": 1}], "total": 9})
     tool = lone_tool(Pagination(convention=OFFSET, position="offset", size="limit", metadata="meta_only"))
     looked = await probe(tool, send)
-    assert (looked.rung, looked.total, looked.requests, len(looked.notes)) == (ProbeMethod.SMALLEST_PAGE, 9, 2, 1)
+    assert (looked.method, looked.total, looked.requests, len(looked.notes)) == (ProbeMethod.SMALLEST_PAGE, 9, 2, 1)
 
 
 @pytest.mark.parametrize("convention", [OFFSET, PAGE, CURSOR])
 async def test_a_page_of_one_reveals_total_and_path(convention: PaginationStyle) -> None:
     server = PagedServer(convention, 261, total=261, path="data.tickets")
     looked = await probe(server.tool(), server.send)
-    assert (looked.rung, looked.total, looked.certainty) == (ProbeMethod.SMALLEST_PAGE, 261, Certainty.EXACT)
+    assert (looked.method, looked.total, looked.certainty) == (ProbeMethod.SMALLEST_PAGE, 261, Certainty.EXACT)
     assert (looked.records_path, len(looked.sample), looked.first) == ("data.tickets", 1, None)
     assert looked.bytes_per_record is not None
     assert [request.get("limit", request.get("per_page")) for request in server.requests] == [1]
@@ -96,7 +96,7 @@ async def test_the_smallest_legal_page_is_asked_for_and_never_an_empty_one() -> 
 async def test_a_refused_smallest_page_gives_way_to_the_first_page_which_is_kept() -> None:
     server = PagedServer(OFFSET, 261, total=261, refuses=frozenset({1}))
     looked = await probe(server.tool(), server.send)
-    assert (looked.rung, looked.total, looked.requests) == (ProbeMethod.FIRST_PAGE, 261, 2)
+    assert (looked.method, looked.total, looked.requests) == (ProbeMethod.FIRST_PAGE, 261, 2)
     assert looked.first is not None
     assert (looked.first.size, len(looked.first.reading.records)) == (None, 20)
 
@@ -115,14 +115,20 @@ async def test_a_total_of_as_many_as_were_asked_for_may_be_the_length_of_the_pag
 
 
 @pytest.mark.parametrize(
-    ("page", "is_silent"),
+    ("page", "is_end_unconfirmed"),
     [({"items": [{"id": 1}]}, True), ({"items": [{"id": 1}], "next": None}, False), ({"items": []}, False)],
 )
-async def test_a_page_of_one_that_says_nothing_of_a_next_one_is_not_the_whole(page: Any, *, is_silent: bool) -> None:
+async def test_a_page_of_one_that_says_nothing_of_a_next_one_is_not_the_whole(
+    page: Any, *, is_end_unconfirmed: bool
+) -> None:
     send, _ = answering(page)
     tool = lone_tool(Pagination(convention=CURSOR, position="cursor", size="limit"))
     looked = await probe(tool, send)
-    assert (looked.total is None, looked.first is None, looked.is_silent) == (is_silent, is_silent, is_silent)
+    assert (looked.total is None, looked.first is None, looked.is_end_unconfirmed) == (
+        is_end_unconfirmed,
+        is_end_unconfirmed,
+        is_end_unconfirmed,
+    )
 
 
 async def test_no_records_is_a_total_of_zero() -> None:
@@ -215,7 +221,7 @@ async def test_a_wrong_total_is_told_and_not_believed() -> None:
 async def test_a_tool_without_pages_is_asked_once_and_its_answer_kept(tool: ToolSpec) -> None:
     send, asked = answering([{"id": 1}, {"id": 2}])
     looked = await probe(tool, send)
-    assert (looked.rung, looked.total, looked.certainty) == (ProbeMethod.SINGLE, 2, Certainty.EXACT)
+    assert (looked.method, looked.total, looked.certainty) == (ProbeMethod.SINGLE, 2, Certainty.EXACT)
     assert asked == [None]
     assert looked.first is not None
 
@@ -250,7 +256,7 @@ async def test_a_limit_without_a_position_is_asked_for_as_much_as_it_gives(
     limit = {**WHOLE, "maximum": most} if most else WHOLE
     send, addresses = answering([{"id": n} for n in range(n_records)])
     looked = await probe(lone_tool(detect({"limit": limit})), send)
-    assert (looked.total, looked.certainty, looked.rung) == (n_records, certainty, ProbeMethod.FIRST_PAGE)
+    assert (looked.total, looked.certainty, looked.method) == (n_records, certainty, ProbeMethod.FIRST_PAGE)
     assert addresses == [PageAddress({"limit": asked})]
     assert looked.first is not None
     assert bool(looked.notes) == (certainty is Certainty.AT_LEAST)

@@ -1,4 +1,4 @@
-"""Answers of status 200 that say that they failed."""
+"""Responses of status 200 that are error messages."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Texts in the place of data: markup is no data, and a sentence that there is nothing is no record."""
+"""Texts instead of data: markup, and messages that there is nothing."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from adapters.base import CallResult, Json, Pagination
 from adapters.mcp.content.prose_signals import facts_in
 from adapters.pagination import read_page
 from adapters.pagination.read.records import find_records
-from adapters.pagination.read.text_signals import says_failed
+from adapters.pagination.read.text_signals import is_error_message
 
 
 @pytest.mark.parametrize(
@@ -62,4 +62,4 @@ def test_sentences_are_read_for_what_they_tell_of_paging(words: str, facts: Json
     ],
 )
 def test_only_a_short_text_that_begins_as_a_failure_is_one(text: str, is_failure: bool) -> None:
-    assert says_failed(text) is is_failure
+    assert is_error_message(text) is is_failure

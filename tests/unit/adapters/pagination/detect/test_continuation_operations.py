@@ -1,4 +1,4 @@
-"""Tools that go on where another one began."""
+"""Tools that continue the list of another tool."""
 
 from typing import Any
 

@@ -1,9 +1,9 @@
-"""Paging in documents that call things by wrong types, repeat names as titles, or describe a page as one record."""
+"""Pagination in documents with wrong types, repeated titles, or pages described as one record."""
 
 import pytest
 
 from adapters.base import JsonObject, Pagination, PaginationStyle
-from adapters.pagination import ResponseSchema, address, as_written, detect, first_address
+from adapters.pagination import ResponseSchema, detect, first_address
 
 WHOLE: JsonObject = {"type": "integer"}
 TEXT: JsonObject = {"type": "string"}
@@ -21,50 +21,6 @@ def text(words: str, **schema: object) -> JsonObject:
 
 def roles(found: Pagination) -> tuple[PaginationStyle, str | None, str | None]:
     return found.convention, found.position, found.size
-
-
-@pytest.mark.parametrize(
-    ("convention", "parameters"),
-    [
-        (PaginationStyle.OFFSET, {"offset": TEXT, "limit": TEXT}),
-        (PaginationStyle.OFFSET, {"skip": TEXT, "limit": TEXT}),
-        (PaginationStyle.PAGE, {"page": TEXT, "per_page": TEXT}),
-        (PaginationStyle.PAGE, {"page": text("Which page to return"), "size": text("Results per page")}),
-        (
-            PaginationStyle.OFFSET,
-            {"first": text("First result to return, zero-based"), "count": text("Number of results")},
-        ),
-        (PaginationStyle.PAGE, {"pageNumber": TEXT, "pageSize": {"type": "string", "enum": ["10", "25", "100"]}}),
-    ],
-)
-def test_numbers_that_are_called_text_page_all_the_same(
-    convention: PaginationStyle, parameters: dict[str, JsonObject]
-) -> None:
-    position, size = parameters
-    found = detect(parameters)
-    assert roles(found) == (convention, position, size)
-    assert set(found.texts) == {position, size}
-
-
-def test_a_number_that_is_called_text_is_sent_as_digits() -> None:
-    found = detect({"offset": TEXT, "limit": TEXT})
-    assert as_written(address(found, page_index=2, size=50).arguments, found) == {"offset": "100", "limit": "50"}
-
-
-@pytest.mark.parametrize(
-    "parameters",
-    [
-        {"page": text("Title of the page"), "limit": WHOLE},
-        {"offset": text("Offset token that the previous response returned"), "limit": WHOLE},
-        {"size": text("Size of the shirt"), "colour": TEXT},
-        {"page-size": text("Size of the paper, such as A4"), "margin": WHOLE},
-        {"start": text("Start date"), "limit": WHOLE},
-    ],
-)
-def test_text_that_is_no_number_stays_text(parameters: dict[str, JsonObject]) -> None:
-    found = detect(parameters, response=LIST)
-    assert found.convention not in (PaginationStyle.OFFSET, PaginationStyle.PAGE)
-    assert found.texts == ()
 
 
 def test_a_title_that_repeats_the_name_says_nothing() -> None:
