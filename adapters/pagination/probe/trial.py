@@ -27,7 +27,7 @@ from adapters.pagination.vocabulary.members import plain
 Attempt: TypeAlias = Callable[[PageAddress], Awaitable[CallResult | None]]
 
 MOST_TRIALS = 3
-"""So often a tool's lists are tried in vain. One is too few: a list that is whole shows nothing of one that is cut."""
+"""Failed trials per tool. One is too few: a complete list shows nothing about a truncated one."""
 _FEWEST_RECORDS = 5
 _ROUND = 5
 _USUAL_LENGTHS = frozenset(2**n for n in range(3, 15)) | {12, 24, 36, 48}

@@ -21,7 +21,7 @@ from adapters.pagination.vocabulary import parameters as spelling
 from adapters.pagination.vocabulary.members import OFFSET_POSITIONS, PAGE_POSITIONS, SIZES, plain, words
 
 TRIAL_VALUE = 2
-"""The value by which a number is tried: pages and records are told apart by it, counted from 0 or from 1."""
+"""The value sent in a numeric argument: it distinguishes pages from records, counted from 0 or from 1."""
 
 _MOST_NUMBERS, _MOST_PAIRS = 4, 3
 _NO_NUMBERS = frozenset(
@@ -34,7 +34,7 @@ _NO_HEADERS = words(
 )
 
 
-_THE_PAGE, _NEXT_PAGES = "page", words("next_page")
+_PAGE, _NEXT_PAGES = "page", words("next_page")
 _DIRECTIONS = frozenset("after before since last older newer marker".split())
 _EARLIER = frozenset("before older until max to prior earlier lt".split())
 _LATER = frozenset("after newer since min from later gt".split())
@@ -103,11 +103,11 @@ def numeric_arguments(parameters: JsonObject, given: Mapping[str, Json], *, is_t
 
     A string is tried only if there are no integers, and the response says that there is more.
     """
-    free = [one for one in _unused_arguments(parameters, given) if not one.is_date]
-    able = [one for one in free if not set(spelling.pieces(one.name)) & _NO_NUMBERS]
-    integers = [one.name for one in able if "integer" in one.types and _allows(one, TRIAL_VALUE)]
-    spoken = [one.name for one in able if one.types == {"string"} and not one.schema.get("pattern")]
-    return tuple((integers or (spoken if is_truncated else []))[:_MOST_NUMBERS])
+    unused = [one for one in _unused_arguments(parameters, given) if not one.is_date]
+    candidates = [one for one in unused if not set(spelling.pieces(one.name)) & _NO_NUMBERS]
+    integers = [one.name for one in candidates if "integer" in one.types and _allows(one, TRIAL_VALUE)]
+    strings = [one.name for one in candidates if one.types == {"string"} and not one.schema.get("pattern")]
+    return tuple((integers or (strings if is_truncated else []))[:_MOST_NUMBERS])
 
 
 def echoed_names(result: CallResult, count: int) -> tuple[str, ...]:
@@ -117,22 +117,22 @@ def echoed_names(result: CallResult, count: int) -> tuple[str, ...]:
     if the document does not declare them.
     """
     envelope = read_envelope(result.payload, find_records(result.payload), result.headers)
-    told = [(one.name, one.plain, as_count(one.value)) for one in (*envelope.near, *envelope.far)]
-    sizes = [name for name, known, value in told if known in SIZES and value == count]
-    offsets = [name for name, known, value in told if known in OFFSET_POSITIONS and value in (0, 1)]
-    pages = [name for name, known, value in told if known in PAGE_POSITIONS and value in (0, 1)]
-    pages += [_THE_PAGE for _, known, value in told if known in _NEXT_PAGES and value in (1, TRIAL_VALUE)]
-    asked = [_THE_PAGE if plain(name).startswith("current") else name for name in pages]
-    return (*sizes[:1], *offsets[:1], *tuple(dict.fromkeys(asked))[:2])
+    members = [(one.name, one.plain, as_count(one.value)) for one in (*envelope.near, *envelope.far)]
+    sizes = [name for name, known, value in members if known in SIZES and value == count]
+    offsets = [name for name, known, value in members if known in OFFSET_POSITIONS and value in (0, 1)]
+    pages = [name for name, known, value in members if known in PAGE_POSITIONS and value in (0, 1)]
+    pages += [_PAGE for _, known, value in members if known in _NEXT_PAGES and value in (1, TRIAL_VALUE)]
+    names = [_PAGE if plain(name).startswith("current") else name for name in pages]
+    return (*sizes[:1], *offsets[:1], *tuple(dict.fromkeys(names))[:2])
 
 
 def echoed_numbers(parameters: JsonObject, given: Mapping[str, Json], result: CallResult) -> dict[str, int]:
     """Unused integer arguments that the response repeats under the same name beside its records."""
     envelope = read_envelope(result.payload, find_records(result.payload), result.headers)
-    told = {one.plain: as_count(one.value) for one in (*envelope.far, *envelope.near)}
-    free = [one for one in _unused_arguments(parameters, given) if "integer" in one.types and not one.is_date]
-    able = [one.name for one in free if not set(spelling.pieces(one.name)) & _NO_NUMBERS]
-    return {name: value for name in able if (value := told.get(plain(name.rpartition("/")[2]))) is not None}
+    values = {one.plain: as_count(one.value) for one in (*envelope.far, *envelope.near)}
+    unused = [one for one in _unused_arguments(parameters, given) if "integer" in one.types and not one.is_date]
+    candidates = [one.name for one in unused if not set(spelling.pieces(one.name)) & _NO_NUMBERS]
+    return {name: value for name in candidates if (value := values.get(plain(name.rpartition("/")[2]))) is not None}
 
 
 def argument_values(
@@ -140,12 +140,12 @@ def argument_values(
 ) -> tuple[ArgumentValue, ...]:
     """Values of the response that may be a cursor or a key, each with an argument of a similar name."""
     envelope = read_envelope(result.payload, find_records(result.payload), result.headers)
-    able = [
+    candidates = [
         one for one in _unused_arguments(parameters, given) if one.accepts_text or one.accepts_integer or one.is_date
     ]
-    free = [one for one in able if not spelling.is_no_cursor(one.name)]
-    undated = [one for one in free if not one.is_date]
-    keys = _key_values([one for one in able if one in free or _is_direction(one)], records)
+    unused = [one for one in candidates if not spelling.is_no_cursor(one.name)]
+    undated = [one for one in unused if not one.is_date]
+    keys = _key_values([one for one in candidates if one in unused or _is_direction(one)], records)
     found = [*dict.fromkeys(_returned_values(undated, envelope)), *keys]
     return tuple(found[:_MOST_PAIRS])
 
@@ -167,11 +167,11 @@ def _allows(one: FlatParameter, value: int) -> bool:
     return (-math.inf if lowest is None else lowest) <= value <= (math.inf if highest is None else highest)
 
 
-def _returned_values(free: Sequence[FlatParameter], envelope: ResponseEnvelope) -> Iterator[ArgumentValue]:
+def _returned_values(unused: Sequence[FlatParameter], envelope: ResponseEnvelope) -> Iterator[ArgumentValue]:
     members = [m for m in (*envelope.near, *envelope.far, *envelope.headers) if _may_be_cursor(m.value)]
     own = [m for m in members if not (m.path.startswith(HEADER) and m.plain in _NO_HEADERS)]
     for is_like in (_has_same_name, _has_similar_name, _says_next):
-        for one in free:
+        for one in unused:
             name = _leaf(one.name)
             for member in own:
                 is_number = as_count(member.value) is not None and not isinstance(member.value, str)
@@ -203,10 +203,10 @@ def _says_next(_name: str, other: str) -> bool:
     return vocabulary.says_next(other)
 
 
-def _key_values(free: Sequence[FlatParameter], records: Sequence[Json]) -> Iterator[ArgumentValue]:
+def _key_values(unused: Sequence[FlatParameter], records: Sequence[Json]) -> Iterator[ArgumentValue]:
     middle = len(records) // 2
     record = records[middle] if records else None
-    for one in free:
+    for one in unused:
         own = vocabulary.words_of(_leaf(one.name))
         if one.is_date:
             yield from _timestamp_values(one, records, middle)

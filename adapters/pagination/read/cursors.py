@@ -35,7 +35,7 @@ from adapters.pagination.vocabulary.members import plain
 _BY_ARGUMENT = frozenset({PaginationStyle.CURSOR, PaginationStyle.KEYSET})
 _IN_URL = "url:"
 _ELEMENTS = names.words("resumption_token")
-"""Where a marker is an element with figures about the list (OAI-PMH): none of those is a marker."""
+"""Elements that hold a cursor and figures about the list (OAI-PMH): none of the figures is a cursor."""
 _OPAQUE = re.compile(r"(?=.*[\d=_+/.:-]|.*[a-z].*[A-Z]|.*[A-Z].*[a-z])[^\s<>\"{}]{6,4096}", re.DOTALL)
 _NO_CURSOR = re.compile(r"\d{4}-\d\d-\d\d|v?\d+(?:\.\d+)+$|[\w.+-]+@[\w-]+\.|[a-z]+/[a-z.+-]+$", re.IGNORECASE)
 _FEW_ARGUMENTS = 6

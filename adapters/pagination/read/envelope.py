@@ -14,7 +14,7 @@ from adapters.pagination.vocabulary import members as names
 from adapters.pagination.vocabulary.members import plain
 
 HEADER = "header:"
-"""What the path of a value in a header begins with."""
+"""Prefix of the path of a value in a header."""
 
 _MOST_MEMBERS = 40
 _DEPTH = 4
@@ -92,14 +92,14 @@ def read_envelope(payload: Json, found: FoundRecords, headers: Mapping[str, str]
 
     If the payload is itself the record, there is no envelope: its `total` and `next` are data.
     """
-    told = _from_headers(headers or {})
+    from_headers = _from_headers(headers or {})
     if not found.is_list:
-        return ResponseEnvelope(headers=told)
+        return ResponseEnvelope(headers=from_headers)
     around = list(_around(payload, found.path)) if found.apart is None else _metadata_item(payload, found.apart)
     around = around[:-1] if found.is_keyed else around
     near = [m for path, node in reversed(around) for m in _with_containers(node, path)]
     far = [m for path, node in reversed(around) for m in _in_unknown_objects(node, path, apart=found.path)]
-    return ResponseEnvelope(tuple(near), tuple(far), told)
+    return ResponseEnvelope(tuple(near), tuple(far), from_headers)
 
 
 def _around(payload: Json, path: str) -> Iterator[tuple[str, Mapping[str, Json]]]:
@@ -142,11 +142,13 @@ def _in_unknown_objects(node: Mapping[str, Json], above: str, *, apart: str) -> 
 
 def _from_headers(headers: Mapping[str, str]) -> tuple[EnvelopeMember, ...]:
     """Headers as members, and the members of headers that hold a JSON object."""
-    told = [EnvelopeMember(name.removeprefix("x-"), HEADER + name, value.strip()) for name, value in headers.items()]
+    from_headers = [
+        EnvelopeMember(name.removeprefix("x-"), HEADER + name, value.strip()) for name, value in headers.items()
+    ]
     for name in _HEADERS_WITH_JSON:
         for key, value in _json_object(headers.get(name, "")).items():
-            told.append(EnvelopeMember(key, f"{HEADER}{name}", value))
-    return tuple(told)
+            from_headers.append(EnvelopeMember(key, f"{HEADER}{name}", value))
+    return tuple(from_headers)
 
 
 def _json_object(text: str) -> Mapping[str, Json]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from urllib.parse import parse_qs, parse_qsl, quote, urljoin, urlsplit
+from urllib.parse import parse_qsl, quote, urljoin, urlsplit
 
 from adapters.base import Json
 from adapters.pagination.vocabulary import members as names
@@ -87,11 +87,11 @@ def _says_more(value: Json) -> bool:
 
 def _relations(link: dict[str, Json]) -> frozenset[str]:
     for name in _RELATIONS:
-        told = link.get(name)
-        if isinstance(told, str):
-            return frozenset(told.lower().split())
-        if isinstance(told, list):
-            return frozenset(str(one).lower() for one in told)
+        relation = link.get(name)
+        if isinstance(relation, str):
+            return frozenset(relation.lower().split())
+        if isinstance(relation, list):
+            return frozenset(str(one).lower() for one in relation)
     return frozenset()
 
 
@@ -115,12 +115,6 @@ def looks_like_url(text: str) -> bool:
 def query_params(url: str) -> dict[str, str]:
     """The parameters of a URL's query; of a repeated one the last value."""
     return dict(parse_qsl(urlsplit(url).query, keep_blank_values=True))
-
-
-def query_integer(url: str, name: str) -> int | None:
-    """The whole number that a URL's query gives to `name`."""
-    values = parse_qs(urlsplit(url).query).get(name, [])
-    return int(values[0]) if values and values[0].isascii() and values[0].isdigit() else None
 
 
 def is_same_path(url: str, other: str) -> bool:

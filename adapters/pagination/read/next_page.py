@@ -251,9 +251,7 @@ def read_next(
     flag = read_has_more(result, envelope, pagination, n_records=len(records))
     pointers = read_pointers(result, envelope, pagination, address=request.address)
     if pagination.convention in _BY_URL and request.address is not None and request.address.url is not None:
-        pointers = replace(
-            pointers, cursor=None
-        )  # a walk by URLs ends where none comes, whatever else may still stand there
+        pointers = replace(pointers, cursor=None)  # pages by URL end at a page without one, even if it has a cursor
     pointer = _choose_pointer(pointers, pagination, flag, is_full=request.size is None or len(records) >= request.size)
     kind = pointer.kind if pointer else None
     if flag.has_more is False and (flag.is_sure or pointer is None or not pointer.is_sure or not records):

@@ -85,8 +85,8 @@ def _are_ids(value: Json) -> bool:
 
 def records_from_columns(node: Mapping[str, Json]) -> list[Json] | None:
     """Records whose members are in lists of one length, one of them of their ids; None if they are not."""
-    told = {name: value for name, value in node.items() if isinstance(value, list)}
-    lists = {name: value for name, value in told.items() if not value or not all(map(_is_name_in(node), value))}
+    arrays = {name: value for name, value in node.items() if isinstance(value, list)}
+    lists = {name: value for name, value in arrays.items() if not value or not all(map(_is_name_in(node), value))}
     ids = next((value for name, value in lists.items() if plain(name) in _ID_COLUMNS and _are_ids(value)), None)
     if ids is None or len(lists) < _FEWEST or {len(value) for value in lists.values()} != {len(set(map(str, ids)))}:
         return None
@@ -137,7 +137,7 @@ _LARGEST_LINK = 7
 _TARGETS = frozenset({"href", "url", "uri"})
 _RELATIONS = frozenset({"rel", "relation", "relationship"})
 _IDENTITY = names.words("id _id uuid guid")
-_GOING_ON = names.NEXT_CURSORS | names.NEXT_URLS | names.NEXT_ANY | names.MORE_FLAGS | names.TOTALS
+_CONTINUATIONS = names.NEXT_CURSORS | names.NEXT_URLS | names.NEXT_ANY | names.MORE_FLAGS | names.TOTALS
 _OF_REQUEST = names.words("queries request params parameters arguments args criteria")
 
 
@@ -180,8 +180,8 @@ class _RecordsCandidate:
         """The lowest wins. An empty list gives way to any other, since it may be a side list of a full page."""
         kinds = (dict, list) if self.is_known else (dict,)
         has_fields = any(isinstance(item, kinds) for item in self.items[:_SAMPLE_SIZE])
-        told = (self.is_rare, not self.items, not has_fields, not self.is_known, self.is_keyed and not self.is_sure)
-        return (*told, -len(self.items), len(self.keys))
+        signs = (self.is_rare, not self.items, not has_fields, not self.is_known, self.is_keyed and not self.is_sure)
+        return (*signs, -len(self.items), len(self.keys))
 
 
 def find_records(payload: Json, *, declared: str | None = None, is_paged: bool = True, noun: str = "") -> FoundRecords:
@@ -296,9 +296,9 @@ def _is_metadata(node: Mapping[str, Json]) -> bool:
     """Whether an object says only how a list continues, or how long it is."""
     inner = [value for name, value in node.items() if plain(name) in names.CONTAINERS and isinstance(value, dict)]
     own = {name: value for name, value in node.items() if not any(value is one for one in inner)}
-    told = {plain(name) for each in (own, *inner) for name in each}
+    member_names = {plain(name) for each in (own, *inner) for name in each}
     is_all = all(is_list_metadata(name, value) for each in (own, *inner) for name, value in each.items())
-    return is_all and bool(told & _GOING_ON)
+    return is_all and bool(member_names & _CONTINUATIONS)
 
 
 def _is_pair(payload: list[Json]) -> bool:

@@ -31,7 +31,7 @@ _ROUGH = frozenset({"approximate", "approx", "estimate", "estimated"})
 _VALUES = ("value", "count", "total", "number", "n")
 _RELATIONS = words("relation total_relation count_relation total_hits_relation hits_relation total_type count_type")
 _FILTERED = "filtered"
-"""Beside a total of what there is, the one of what fits the request is meant."""
+"""Beside a total of all records, the one of the matching records is used."""
 _LAST_URLS = words("last last_url last_link last_page_url last_page last_href")
 
 
@@ -161,10 +161,10 @@ def _certainty_beside(envelope: ResponseEnvelope) -> Certainty | None:
 
 
 def _certainty_of(relation: Json) -> Certainty | None:
-    told = str(relation).lower()
-    if told in _LOWER_BOUND:
+    text = str(relation).lower()
+    if text in _LOWER_BOUND:
         return Certainty.AT_LEAST
-    return Certainty.UNKNOWN if told in _ROUGH else None
+    return Certainty.UNKNOWN if text in _ROUGH else None
 
 
 def _from_headers(headers: Mapping[str, str], envelope: ResponseEnvelope, nouns: frozenset[str]) -> Iterator[Total]:
@@ -191,8 +191,8 @@ def parse_content_range(headers: Mapping[str, str]) -> ContentRange | None:
 
 
 def _by_count_name(envelope: ResponseEnvelope, page: PageFacts) -> Iterator[Total]:
-    said = (m for m in envelope.saying(vocabulary.says_count, is_anywhere=False) if _is_of(page, m))
-    for members in (envelope.named(names.WEAK_TOTALS), said):
+    counts = (m for m in envelope.saying(vocabulary.says_count, is_anywhere=False) if _is_of(page, m))
+    for members in (envelope.named(names.WEAK_TOTALS), counts):
         count = first_count(members)
         if count is not None and not (page.is_paged and count == page.n_records):
             yield Total(count, Certainty.EXACT)
@@ -204,8 +204,10 @@ def _is_of(page: PageFacts, member: EnvelopeMember) -> bool:
 
 def _from_pages(envelope: ResponseEnvelope, page: PageFacts) -> Iterator[Total]:
     """From the number of pages: exact if a page holds one record, else a lower bound."""
-    told = (*envelope.headers, *envelope.saying(vocabulary.says_pages))
-    numbers = [count for count in (envelope.integer(names.TOTAL_PAGES), first_count(_pages(told))) if count is not None]
+    members = (*envelope.headers, *envelope.saying(vocabulary.says_pages))
+    numbers = [
+        count for count in (envelope.integer(names.TOTAL_PAGES), first_count(_pages(members))) if count is not None
+    ]
     if numbers:
         yield from _of_pages(numbers[0], page)
 

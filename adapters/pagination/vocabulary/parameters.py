@@ -21,7 +21,7 @@ SIZES = names.SIZES | words(
     "how_many at_most row_count"
 )
 MARKED_SIZES = frozenset({"_count", "_limit", "_size", "$top", "$limit", "$size"})
-"""Names with a mark of the framework before them, which no property of a resource has."""
+"""Names with the prefix of a framework, which no property of a resource has."""
 CURSORS = words(
     "cursor next_cursor start_cursor page_cursor page[cursor] page_token next_page_token next_token continuation_token "
     "continuation pagination_token starting_token pagination_key skip_token skiptoken page_state paging_state "
@@ -108,7 +108,7 @@ _HOLDING = frozenset(
     "query search list page paging pagination pager request parameters parameter params param options option criteria "
     "input args arguments spec info model settings dto command".split()
 )
-"""What an object is called that holds the arguments of a list, in any combination."""
+"""Words for objects that hold the arguments of a list, in any combination."""
 
 
 @lru_cache(maxsize=8192)

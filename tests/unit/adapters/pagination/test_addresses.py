@@ -38,7 +38,7 @@ def test_addresses_follow_the_convention() -> None:
     assert metadata_address(Pagination(metadata="meta_only")) == PageAddress({"meta_only": True})
 
 
-def test_what_has_no_address_says_so() -> None:
+def test_styles_without_addresses_raise() -> None:
     with pytest.raises(ValueError, match="'cursor' have no address"):
         page_address(CURSOR, page_index=1, size=10)
     with pytest.raises(ValueError, match="need a size"):

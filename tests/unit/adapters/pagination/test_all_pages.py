@@ -58,7 +58,7 @@ servers = st.builds(
 
 @given(server=servers, size=st.integers(1, 60))
 @settings(max_examples=300, deadline=None)
-async def test_a_walk_from_names_alone_brings_every_record_once(server: PagedServer, size: int) -> None:
+async def test_all_pages_from_static_detection_hold_every_record_once(server: PagedServer, size: int) -> None:
     pagination = server.tool().pagination
     if server.convention in (PaginationStyle.NEXT_URL, PaginationStyle.LINK_HEADER):
         pagination = Pagination(convention=server.convention, size="limit")
@@ -84,7 +84,7 @@ async def walk_from(server: PagedServer, looked: ProbeResult, size: int) -> list
 
 @given(server=servers, size=st.integers(1, 60), first_page=st.integers(0, 1), refuses_one=st.booleans())
 @settings(max_examples=300, deadline=None)
-async def test_a_walk_from_the_probe_brings_every_record_once(
+async def test_all_pages_after_the_probe_hold_every_record_once(
     server: PagedServer, size: int, first_page: int, refuses_one: bool
 ) -> None:
     server.first_page, server.tells_page = first_page, True
@@ -103,7 +103,7 @@ async def test_a_walk_from_the_probe_brings_every_record_once(
     size=st.integers(1, 60),
 )
 @settings(max_examples=100, deadline=None)
-async def test_a_server_that_ignores_the_size_is_walked_all_the_same(
+async def test_a_server_that_ignores_the_size_is_read_completely(
     convention: PaginationStyle, n_records: int, default: int, size: int
 ) -> None:
     server = PagedServer(convention, n_records, clamp=100, default=default, heeds_size=False)

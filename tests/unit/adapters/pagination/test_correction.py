@@ -60,7 +60,7 @@ def test_more_records_without_a_cursor_are_asked_for_by_the_other_position_of_th
     assert found.note is not None
 
 
-def test_a_cursor_that_comes_is_taken_whatever_other_position_there_is() -> None:
+def test_a_returned_cursor_is_used_whatever_other_position_there_is() -> None:
     both = Pagination(convention=PaginationStyle.CURSOR, position="cursor", size="limit", other_hidden=("offset",))
     assert correct_pagination(both, read({"data": ROWS, "total": 9, "next_cursor": "c2"}, both)).pagination == both
     assert correct_pagination(both, read({"data": ROWS, "total": 2, "next_cursor": None}, both)).pagination == both
@@ -74,7 +74,7 @@ def test_a_cursor_that_comes_is_taken_whatever_other_position_there_is() -> None
         ("page[offset]=9", None, 0),
     ],
 )
-def test_a_url_that_counts_on_by_another_position_makes_pages_addressable(
+def test_a_url_with_another_position_makes_pages_addressable(
     following: str, convention: PaginationStyle | None, first: int
 ) -> None:
     names = {"position": "page[cursor]", "size": "page[limit]", "other_hidden": ("page[offset]",)}
@@ -96,7 +96,7 @@ def test_more_records_without_a_cursor_correct_the_guess_to_keys_and_a_cursor_ba
     assert correct_pagination(guess, read({"data": ROWS}, guess)).pagination == guess
 
 
-def test_what_is_followed_and_what_has_addresses() -> None:
+def test_styles_are_sequential_or_have_addresses() -> None:
     assert [is_sequential(one) for one in (CURSOR, NEXT_URL, KEYSET, OFFSET, PAGE, RANGE, Pagination())] == [
         True,
         True,

@@ -77,7 +77,7 @@ async def test_a_total_is_of_the_records_that_the_arguments_select(style: Style)
     clamp=st.none() | st.integers(1, 30),
 )
 @settings(max_examples=25, deadline=None)
-async def test_a_walk_from_the_probe_brings_every_record_once(
+async def test_all_pages_after_the_probe_hold_every_record_once(
     style: Style, total: int, size: int, default: int, clamp: int | None
 ) -> None:
     granted = min(size, clamp or size)
@@ -111,7 +111,7 @@ def parts(name: str | None) -> list[str]:
 @pytest.mark.parametrize("style", PAGED)
 @given(total=st.integers(0, 130), size=st.integers(1, 60))
 @settings(max_examples=15, deadline=None)
-async def test_names_that_mean_nothing_are_seen_through(style: Style, total: int, size: int) -> None:
+async def test_meaningless_names_are_read_by_structure(style: Style, total: int, size: int) -> None:
     known = ConventionSource(Collection(style=style)).pagination
     collection = Collection(style=style, total=total, names=unusual(style))
     source = ConventionSource(collection)
@@ -119,7 +119,7 @@ async def test_names_that_mean_nothing_are_seen_through(style: Style, total: int
     assert await source.walked(looked, size=size) == in_order(collection)
 
 
-async def test_a_marker_found_by_its_looks_keeps_its_place() -> None:
+async def test_a_cursor_found_by_structure_keeps_its_path() -> None:
     source = ConventionSource(Collection(style=Style.CURSOR, names={"next_cursor": "fnord"}))
     looked = await looked_at(source)
     assert looked.pagination.next_path == "fnord"
@@ -127,7 +127,7 @@ async def test_a_marker_found_by_its_looks_keeps_its_place() -> None:
 
 
 @pytest.mark.parametrize("style", TELLS_TOTAL)
-async def test_the_total_asked_for_again_is_the_one_the_probe_learnt(style: Style) -> None:
+async def test_the_refreshed_total_equals_that_of_the_probe(style: Style) -> None:
     source, memory = ConventionSource(Collection(style=style, total=1000)), ProbeMemory()
     looked = await looked_at(source, memory)
     asked = len(source.sent)
@@ -149,7 +149,7 @@ async def test_the_smallest_of_enumerated_sizes_is_asked_for() -> None:
     assert source.sent[0].arguments["limit"] == 10
 
 
-async def test_a_next_url_that_forgets_the_filter_is_given_it_back() -> None:
+async def test_a_next_url_without_the_filter_gets_it_back() -> None:
     source = ConventionSource(
         Collection(style=Style.HAL, total=60, lie=Lie.DROPPED_ARGUMENTS, default_size=7), own={"kind": "odd"}
     )

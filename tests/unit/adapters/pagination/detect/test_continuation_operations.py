@@ -29,9 +29,7 @@ def spec(name: str, locator: str, pagination: Pagination = Pagination(), **param
         (("search_things", "search_things"), ("search_things_next", "search_things_next")),
     ],
 )
-def test_a_tool_with_nothing_but_a_cursor_goes_on_for_the_one_before_it(
-    begin: tuple[str, str], onward: tuple[str, str]
-) -> None:
+def test_a_tool_that_takes_only_a_cursor_continues_the_list(begin: tuple[str, str], onward: tuple[str, str]) -> None:
     found = continuation_operations([spec(*begin), spec(*onward, SCROLL)])
     assert found == {
         begin[0]: Pagination(convention=PaginationStyle.CURSOR, position="scroll_id", next_operation=onward[0])
@@ -48,5 +46,5 @@ def test_a_tool_with_nothing_but_a_cursor_goes_on_for_the_one_before_it(
         (spec("a", "GET /things"), spec("b", "GET /things/next")),
     ],
 )
-def test_other_tools_go_on_for_nobody(begin: ToolSpec, onward: ToolSpec) -> None:
+def test_other_tools_continue_no_list(begin: ToolSpec, onward: ToolSpec) -> None:
     assert continuation_operations([begin, onward]) == {}

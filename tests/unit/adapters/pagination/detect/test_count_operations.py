@@ -25,12 +25,12 @@ def listing(name: str, locator: str, *filters: str, **changes: object) -> ToolSp
         ("search_tickets", "get_tickets_count"),
     ],
 )
-def test_an_operation_that_counts_is_found_beside_the_list(lister: str, counter: str) -> None:
+def test_a_count_operation_is_found_for_a_list(lister: str, counter: str) -> None:
     specs = [listing("tickets", lister, "status"), listing("tickets_count", counter, "status", returns_many=False)]
     assert count_operations(specs) == {"tickets": "tickets_count"}
 
 
-def test_a_count_need_not_be_sorted_nor_cut_to_fields() -> None:
+def test_a_count_operation_needs_no_sorting_or_field_selection() -> None:
     specs = [
         listing("tickets", "GET /tickets", "status", "sort", "orderBy", "fields"),
         listing("total", "GET /tickets/count", "status"),
@@ -38,7 +38,7 @@ def test_a_count_need_not_be_sorted_nor_cut_to_fields() -> None:
     assert count_operations(specs) == {"tickets": "total"}
 
 
-def test_a_count_that_cannot_be_narrowed_likewise_is_no_total() -> None:
+def test_a_count_operation_without_a_filter_of_the_list_is_not_used() -> None:
     specs = [listing("tickets", "GET /tickets", "status", "owner"), listing("total", "GET /tickets/count", "status")]
     assert count_operations(specs) == {}
 
@@ -52,5 +52,5 @@ def test_a_count_that_cannot_be_narrowed_likewise_is_no_total() -> None:
         listing("other", "GET /tickets/count", pagination=Pagination(convention=PaginationStyle.PAGE, position="page")),
     ],
 )
-def test_counts_of_something_else_are_left_alone(other: ToolSpec) -> None:
+def test_count_operations_of_something_else_are_ignored(other: ToolSpec) -> None:
     assert count_operations([listing("tickets", "GET /tickets"), other]) == {}

@@ -43,7 +43,9 @@ def roles(found: Pagination) -> tuple[PaginationStyle, str | None, str | None]:
         (("leap", "Tickets to pass over before the first one returned"), ("bucket", "Tickets in one answer")),
     ],
 )
-def test_offset_is_known_by_words_or_pieces_of_its_name(position: tuple[str, str], size: tuple[str, str]) -> None:
+def test_an_offset_is_found_by_description_or_words_of_its_name(
+    position: tuple[str, str], size: tuple[str, str]
+) -> None:
     parameters = {name: whole(words) if words else WHOLE for name, words in (position, size)}
     assert roles(detect({"customer_id": WHOLE, **parameters})) == (PaginationStyle.OFFSET, position[0], size[0])
 
@@ -58,7 +60,9 @@ def test_offset_is_known_by_words_or_pieces_of_its_name(position: tuple[str, str
         (("leaf", "The number of the page of results"), ("batch", "Size of the page")),
     ],
 )
-def test_page_number_is_known_by_words_or_pieces_of_its_name(position: tuple[str, str], size: tuple[str, str]) -> None:
+def test_a_page_number_is_found_by_description_or_words_of_its_name(
+    position: tuple[str, str], size: tuple[str, str]
+) -> None:
     parameters = {name: whole(words) if words else WHOLE for name, words in (position, size)}
     assert roles(detect(parameters)) == (PaginationStyle.PAGE, position[0], size[0])
 
@@ -77,7 +81,7 @@ def test_page_number_is_known_by_words_or_pieces_of_its_name(position: tuple[str
         ("page[after]", text("Cursor of the page that follows"), None),
     ],
 )
-def test_cursor_is_known_by_words_or_by_the_answer_that_hands_it_out(
+def test_a_cursor_is_found_by_description_or_by_the_response(
     name: str, schema: JsonObject, response: ResponseSchema | None
 ) -> None:
     found = detect({"query": TEXT, name: schema, "limit": WHOLE}, response=response)
@@ -92,7 +96,7 @@ def test_cursor_is_known_by_words_or_by_the_answer_that_hands_it_out(
         {"paging": {"type": "object", "properties": {"token": text("Token of the next page"), "size": WHOLE}}},
     ],
 )
-def test_body_members_page_too_even_inside_an_object(parameters: dict[str, JsonObject]) -> None:
+def test_members_of_a_body_object_can_page(parameters: dict[str, JsonObject]) -> None:
     found = detect(parameters)
     assert found.convention is PaginationStyle.CURSOR
     assert found.position in {"NextToken", "page/cursor", "paging/token"}
@@ -102,7 +106,7 @@ def test_body_members_page_too_even_inside_an_object(parameters: dict[str, JsonO
 @pytest.mark.parametrize(
     "inner", [{"limit": WHOLE, "cursor": TEXT}, {"offset": WHOLE}, {"page": WHOLE, "size": WHOLE}, {"cursor": TEXT}]
 )
-def test_members_of_other_objects_are_no_paging_without_a_position_and_a_size(inner: dict[str, object]) -> None:
+def test_members_of_other_objects_need_a_position_and_a_size(inner: dict[str, object]) -> None:
     assert detect({"filter": {"type": "object", "properties": inner}}) == Pagination()
 
 
@@ -143,7 +147,7 @@ def test_a_cursor_that_the_answer_gives_as_an_address_only_is_read_from_the_addr
 @pytest.mark.parametrize(
     ("header", "convention"), [("link", PaginationStyle.LINK_HEADER), ("next-page", PaginationStyle.NEXT_URL)]
 )
-def test_headers_that_name_the_next_page_are_believed(header: str, convention: PaginationStyle) -> None:
+def test_headers_that_name_the_next_page_are_used(header: str, convention: PaginationStyle) -> None:
     found = detect({"limit": WHOLE}, response=answer(header, is_list=True))
     assert (found.convention, found.size) == (convention, "limit")
 
@@ -163,7 +167,7 @@ def test_a_key_of_the_last_record_is_a_position(name: str, schema: JsonObject, r
     assert (*roles(found), found.key) == (PaginationStyle.KEYSET, name, "limit", "id")
 
 
-def test_search_after_goes_on_after_the_sort_values_of_the_last_hit() -> None:
+def test_search_after_takes_the_sort_values_of_the_last_hit() -> None:
     found = detect({"search_after": {"type": "array"}, "size": WHOLE}, response=answer(hits__hits="array"))
     assert (*roles(found), found.key) == (PaginationStyle.KEYSET, "search_after", "size", "sort")
 
@@ -174,7 +178,7 @@ def test_an_offset_is_preferred_to_search_after_and_ends_at_its_window() -> None
     assert (*roles(found), found.window) == (PaginationStyle.OFFSET, "from", "size", 10_000)
 
 
-def test_scroll_identifier_beside_a_scroll_is_the_callers_own() -> None:
+def test_a_scroll_id_beside_a_scroll_is_the_callers_own() -> None:
     found = detect({"scroll": TEXT, "scroll_id": TEXT}, response=answer(_scroll_id="string", hits__hits="array"))
     assert "scroll_id" not in found.hidden
 
@@ -229,9 +233,7 @@ def test_flags_for_totals_are_sent_with_pages(name: str, schema: JsonObject) -> 
         ("meta_only", FLAG, True),
     ],
 )
-def test_flags_that_ask_for_figures_in_place_of_records_are_known_with_their_value(
-    name: str, schema: JsonObject, value: object
-) -> None:
+def test_metadata_flags_are_found_with_their_value(name: str, schema: JsonObject, value: object) -> None:
     found = detect({"skip": WHOLE, "limit": WHOLE, name: schema})
     assert (found.metadata, found.metadata_value, found.totals) == (name, value, ())
 
@@ -258,7 +260,7 @@ def test_an_answer_of_one_record_is_never_paged(parameters: dict[str, JsonObject
     assert detect(parameters, response=event) == Pagination()
 
 
-def test_an_acknowledgement_proves_nothing() -> None:
+def test_an_acknowledgement_does_not_rule_out_pagination() -> None:
     assert detect({"cursor": TEXT}, response=answer(ok="boolean")).convention is PaginationStyle.CURSOR
 
 
@@ -286,7 +288,7 @@ def test_an_acknowledgement_proves_nothing() -> None:
         {"order": text("Sort order of the paginated list", enum=["asc", "desc"]), "limit": WHOLE},
     ],
 )
-def test_what_only_looks_like_a_position_stays_visible(parameters: dict[str, JsonObject]) -> None:
+def test_parameters_that_only_look_like_a_position_stay_visible(parameters: dict[str, JsonObject]) -> None:
     found = detect(parameters)
     assert roles(found)[:2] == (PaginationStyle.SINGLE, None)
     assert set(found.hidden) <= {"limit", "page_size"}
@@ -297,7 +299,7 @@ def test_enumerated_sizes_are_kept_in_order() -> None:
     assert (found.sizes, found.min_size, found.max_size) == ((10, 25, 50), 10, 50)
 
 
-def test_a_size_that_is_text_is_asked_for_in_digits() -> None:
+def test_a_size_declared_as_text_is_sent_as_digits() -> None:
     size = text("Maximum number of results to return")
     found = detect({"nexttoken": TEXT, "maxresults": size})
     assert (found.size, found.hidden, found.texts) == ("maxresults", ("nexttoken", "maxresults"), ("maxresults",))

@@ -32,16 +32,14 @@ def roles(found: Pagination) -> tuple[PaginationStyle, str | None, str | None]:
         (PaginationStyle.PAGE, {"pageNumber": TEXT, "pageSize": {"type": "string", "enum": ["10", "25", "100"]}}),
     ],
 )
-def test_numbers_that_are_called_text_page_all_the_same(
-    convention: PaginationStyle, parameters: dict[str, JsonObject]
-) -> None:
+def test_numbers_declared_as_text_can_page(convention: PaginationStyle, parameters: dict[str, JsonObject]) -> None:
     position, size = parameters
     found = detect(parameters)
     assert roles(found) == (convention, position, size)
     assert set(found.texts) == {position, size}
 
 
-def test_a_number_that_is_called_text_is_sent_as_digits() -> None:
+def test_a_number_declared_as_text_is_sent_as_digits() -> None:
     found = detect({"offset": TEXT, "limit": TEXT})
     assert with_declared_types(page_address(found, page_index=2, size=50).arguments, found) == {
         "offset": "100",

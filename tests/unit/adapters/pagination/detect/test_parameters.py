@@ -7,7 +7,7 @@ WHOLE: JsonObject = {"type": "integer"}
 TEXT: JsonObject = {"type": "string"}
 
 
-def test_objects_are_opened_to_paths_and_kept() -> None:
+def test_objects_are_flattened_and_kept() -> None:
     page = {
         "type": "object",
         "properties": {"limit": WHOLE, "deep": {"properties": {"er": {"properties": {"st": TEXT}}}}},
@@ -21,7 +21,7 @@ def test_objects_are_opened_to_paths_and_kept() -> None:
     ]
 
 
-def test_parts_and_the_only_real_branch_are_opened() -> None:
+def test_all_of_and_nullable_objects_are_flattened() -> None:
     optional = {"anyOf": [{"type": "object", "properties": {"a": TEXT}}, {"type": "null"}]}
     joined = {"allOf": [{"properties": {"b": TEXT}}, {"properties": {"c": TEXT}}]}
     assert set(flatten_parameters({"x": optional, "y": joined})) == {"x", "x/a", "y", "y/b", "y/c"}

@@ -23,12 +23,12 @@ def roles(found: Pagination) -> tuple[PaginationStyle, str | None, str | None]:
     return found.convention, found.position, found.size
 
 
-def test_a_title_that_repeats_the_name_says_nothing() -> None:
+def test_a_title_that_repeats_the_name_is_ignored() -> None:
     found = detect({"skip": WHOLE | {"title": "Skip"}, "limit": WHOLE | {"title": "Limit", "default": 100}})
     assert roles(found) == (PaginationStyle.OFFSET, "skip", "limit")
 
 
-def test_a_cursor_that_is_called_a_number_is_one_beside_a_size() -> None:
+def test_a_cursor_declared_as_a_number_counts_beside_a_size() -> None:
     assert roles(detect({"cursor": WHOLE, "page_size": WHOLE}, response=LIST))[:2] == (PaginationStyle.CURSOR, "cursor")
     assert detect({"cursor": WHOLE}, response=LIST).convention is PaginationStyle.SINGLE
 
@@ -39,7 +39,7 @@ def test_an_offset_without_a_size_pages_a_list(name: str) -> None:
     assert detect({name: WHOLE}).convention is PaginationStyle.SINGLE
 
 
-def test_a_page_that_is_described_as_one_record_is_a_page() -> None:
+def test_a_page_described_as_one_record_is_a_page() -> None:
     parameters = {"page": WHOLE, "per_page": WHOLE}
     assert detect(parameters, response=RECORD).convention is PaginationStyle.PAGE
     assert detect(parameters, response=RECORD, is_item=True).convention is PaginationStyle.SINGLE
@@ -67,7 +67,7 @@ def test_a_size_in_the_path_belongs_to_no_position_outside_of_it() -> None:
         (("_from", whole("Where the page starts, for pagination")), ("_to", whole("Where the page ends"))),
     ],
 )
-def test_pages_by_first_and_last_record_are_asked_for_with_both(
+def test_pages_by_first_and_last_record_use_both_parameters(
     start: tuple[str, JsonObject], end: tuple[str, JsonObject]
 ) -> None:
     found = detect(dict([start, end]), response=LIST)
@@ -102,7 +102,7 @@ def test_a_range_of_dates_beside_it_makes_no_position_a_filter() -> None:
     assert roles(found) == (PaginationStyle.OFFSET, "skip", "limit")
 
 
-def test_what_a_record_is_about_makes_no_limit_something_else() -> None:
+def test_the_noun_of_a_record_does_not_disqualify_a_limit() -> None:
     found = detect({"limit": whole("Set limit when retrieving credit cards."), "offset": whole("Offset of cards.")})
     assert roles(found) == (PaginationStyle.OFFSET, "offset", "limit")
 
@@ -117,7 +117,7 @@ def test_an_offset_that_is_a_size_by_its_words_is_the_size() -> None:
     assert roles(found) == (PaginationStyle.OFFSET, "row", "offset")
 
 
-def test_a_cursor_that_is_not_to_be_given_leaves_the_address_that_the_answer_names() -> None:
+def test_a_cursor_not_meant_for_callers_gives_way_to_the_next_url() -> None:
     words = "Cursor. You are not expected to provide this, but to follow the link in the answer."
     answer = ResponseSchema(
         {"_links": "object", "_links.next": "object", "_links.next.href": "string", "data": "array"}
@@ -135,7 +135,7 @@ def test_next_under_pagination_may_be_what_the_cursor_takes() -> None:
     )
 
 
-def test_the_words_of_a_cursor_tell_where_the_answer_has_it() -> None:
+def test_the_description_of_a_cursor_names_its_path_in_the_response() -> None:
     answer = ResponseSchema({"clicks": "array", "lastId": "string"})
     words = "An ID returned by a previous query to continue with (see lastId in the response)"
     found = detect({"continueFrom": text(words), "limit": WHOLE}, response=answer)
@@ -177,7 +177,7 @@ def test_the_first_page_number_is_read_from_words(words: str, first: int) -> Non
     assert detect({"page": whole(words), "limit": WHOLE}).first == first
 
 
-def test_what_is_deprecated_stands_behind_what_is_not() -> None:
+def test_deprecated_parameters_come_last() -> None:
     old = "This field has been deprecated. Use the page number and size."
     found = detect(
         {"skipRecords": whole(old), "numberToRead": whole(old), "pageNumber": WHOLE, "pageSize": WHOLE}, response=LIST

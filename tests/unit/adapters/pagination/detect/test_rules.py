@@ -172,7 +172,7 @@ def test_limit_alone_is_hidden_without_a_position(schema: JsonObject) -> None:
         {},
     ],
 )
-def test_what_only_looks_like_paging_stays_visible(parameters: dict[str, JsonObject]) -> None:
+def test_parameters_that_only_look_like_pagination_stay_visible(parameters: dict[str, JsonObject]) -> None:
     assert detect(parameters) == NO_PAGING
 
 
@@ -183,7 +183,7 @@ def test_a_size_may_count_things_that_are_no_records_elsewhere(text: str) -> Non
     assert detect({"page": WHOLE, "limit": said(text)}).size == "limit"
 
 
-def test_a_description_that_says_pagination_settles_it() -> None:
+def test_a_description_that_mentions_pagination_is_decisive() -> None:
     page = said("The identifier of the first page to return. Used for the pagination feature.")
     assert detect({"page[number]": page, "page[size]": WHOLE}).convention is PaginationStyle.PAGE
 
@@ -220,7 +220,7 @@ def test_page_as_text_is_a_cursor_where_its_description_says_so() -> None:
 
 
 @pytest.mark.parametrize("names", [("block", "limit"), ("batch", "fontSize"), ("strana", "castka"), ("anzahl", "ort")])
-def test_a_unit_or_a_word_abroad_needs_a_size_of_its_own(names: tuple[str, str]) -> None:
+def test_a_unit_needs_a_size_of_its_own(names: tuple[str, str]) -> None:
     assert detect(dict.fromkeys(names, WHOLE)).convention is PaginationStyle.SINGLE
 
 

@@ -58,13 +58,13 @@ def test_a_cursor_is_what_the_response_returns_as_the_next_one(name: str, handed
     assert roles(found) == (PaginationStyle.CURSOR, name, "limit")
 
 
-def test_the_key_of_another_record_begins_no_page() -> None:
+def test_the_key_of_another_record_is_no_position() -> None:
     response = ResponseSchema(members={"items": "array", "has_more": "boolean"}, item_members=frozenset({"id"}))
     for name in ("last_editor_id", "before_snapshot_id", "since_version_id"):
         assert detect({name: TEXT, "limit": WHOLE}, response=response).position is None
 
 
-def test_a_record_id_before_which_records_are_listed_begins_a_page() -> None:
+def test_a_record_id_before_which_records_are_listed_is_a_position() -> None:
     before: JsonObject = TEXT | {"description": "Message id before which messages should be fetched"}
     after: JsonObject = TEXT | {"description": "Message id after which messages should be fetched"}
     found = detect({"limit": WHOLE, "before": before, "after": after}, response=LISTED)
@@ -79,7 +79,7 @@ def test_a_record_id_before_which_records_are_listed_begins_a_page() -> None:
         {"window_start": TEXT, "window_size": TEXT},
     ],
 )
-def test_the_same_words_of_something_else_are_no_paging(parameters: dict[str, JsonObject]) -> None:
+def test_the_same_words_for_something_else_are_ignored(parameters: dict[str, JsonObject]) -> None:
     assert detect(parameters, response=LISTED) == Pagination()
 
 

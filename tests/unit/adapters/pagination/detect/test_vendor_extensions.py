@@ -28,7 +28,7 @@ TEXT: JsonObject = {"type": "string"}
         ),
     ],
 )
-def test_an_annotation_names_the_parameters_whatever_they_are_called(
+def test_an_extension_names_the_parameters(
     extension: JsonObject, convention: PaginationStyle, position: str, size: str | None
 ) -> None:
     known = {"o": WHOLE, "p": WHOLE, "c": TEXT, "n": WHOLE, "pg": {"type": "object"}, "pg/c": TEXT, "pg/n": WHOLE}
@@ -38,14 +38,14 @@ def test_an_annotation_names_the_parameters_whatever_they_are_called(
     assert found.is_declared
 
 
-def test_an_annotation_keeps_the_bounds_that_the_schema_states() -> None:
+def test_an_extension_keeps_the_bounds_of_the_schema() -> None:
     known = {"o": WHOLE, "n": {"type": "integer", "minimum": 1, "maximum": 250, "default": 20}}
     found = declared_pagination({"x-pagination": {"limitParam": "n", "pageOffsetParam": "o"}}, known)
     assert found is not None
     assert (found.min_size, found.max_size, found.default_size) == (1, 250, 20)
 
 
-def test_a_pageable_operation_is_followed_by_its_link() -> None:
+def test_x_ms_pageable_names_the_next_link() -> None:
     found = declared_pagination({"x-ms-pageable": {"nextLinkName": "weiter"}}, {"$top": WHOLE})
     assert found is not None
     assert (found.convention, found.position, found.next_path) == (PaginationStyle.NEXT_URL, None, "weiter")
@@ -60,5 +60,5 @@ def test_a_pageable_operation_is_followed_by_its_link() -> None:
         {"x-pagination": None},
     ],
 )
-def test_annotations_that_cannot_be_used_say_nothing(extensions: JsonObject) -> None:
+def test_extensions_that_cannot_be_used_are_ignored(extensions: JsonObject) -> None:
     assert declared_pagination(extensions, {"n": WHOLE}) is None

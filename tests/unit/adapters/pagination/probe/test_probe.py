@@ -45,7 +45,7 @@ def refused(status: int = 400) -> HttpStatusError:
     return HttpStatusError("no", source="desk", location="GET /x", status=status)
 
 
-async def test_a_metadata_flag_tells_everything_in_one_request() -> None:
+async def test_a_metadata_flag_gives_everything_in_one_request() -> None:
     server = PagedServer(OFFSET, 261, has_metadata=True, path="data.tickets")
     looked = await probe(server.tool(), server.send)
     assert looked == ProbeResult(
@@ -68,7 +68,7 @@ async def test_a_metadata_answer_without_a_path_is_completed_by_a_page() -> None
 
 
 @pytest.mark.parametrize("answer", [refused(400), refused(422), {"rows": [{"id": 1}, {"id": 2}]}])
-async def test_a_metadata_flag_that_does_not_work_gives_way_to_a_page(answer: Any) -> None:
+async def test_a_page_is_requested_if_the_metadata_flag_does_not_work(answer: Any) -> None:
     send, _ = answering(answer, {"rows": [{"id": 1}], "total": 9})
     tool = lone_tool(Pagination(convention=OFFSET, position="offset", size="limit", metadata="meta_only"))
     looked = await probe(tool, send)
@@ -108,7 +108,7 @@ async def test_a_page_that_is_everything_is_kept_as_the_first_page() -> None:
     assert looked.first.address == PageAddress({"limit": 1})
 
 
-async def test_a_total_of_as_many_as_were_asked_for_may_be_the_length_of_the_page() -> None:
+async def test_a_total_equal_to_the_requested_size_may_be_the_page_length() -> None:
     server = PagedServer(OFFSET, 1, total=1)
     looked = await probe(server.tool(), server.send)
     assert (looked.total, looked.first) == (1, None)
@@ -118,9 +118,7 @@ async def test_a_total_of_as_many_as_were_asked_for_may_be_the_length_of_the_pag
     ("page", "is_end_unconfirmed"),
     [({"items": [{"id": 1}]}, True), ({"items": [{"id": 1}], "next": None}, False), ({"items": []}, False)],
 )
-async def test_a_page_of_one_that_says_nothing_of_a_next_one_is_not_the_whole(
-    page: Any, *, is_end_unconfirmed: bool
-) -> None:
+async def test_a_page_of_one_without_a_word_on_the_next_is_not_complete(page: Any, *, is_end_unconfirmed: bool) -> None:
     send, _ = answering(page)
     tool = lone_tool(Pagination(convention=CURSOR, position="cursor", size="limit"))
     looked = await probe(tool, send)
@@ -155,7 +153,7 @@ async def test_a_failed_probe_is_an_error_and_never_an_empty_dataset(error: Sour
     assert len(asked) == 1
 
 
-async def test_where_every_rung_is_refused_the_last_refusal_is_the_error() -> None:
+async def test_the_last_refusal_is_the_error_if_every_method_is_refused() -> None:
     send, asked = answering(refused(), refused(422))
     with pytest.raises(HttpStatusError) as caught:
         await probe(PagedServer(OFFSET, 5).tool(), send)
@@ -210,7 +208,7 @@ async def test_a_size_that_is_ignored_is_not_used_any_more() -> None:
     assert "ignored" in looked.notes[0]
 
 
-async def test_a_wrong_total_is_told_and_not_believed() -> None:
+async def test_a_wrong_total_is_noted_and_not_used() -> None:
     send, _ = answering(refused(), {"items": [{"id": 1}, {"id": 2}], "total": 1})
     looked = await probe(PagedServer(OFFSET, 5).tool(), send)
     assert (looked.total, looked.certainty) == (None, Certainty.UNKNOWN)
@@ -218,7 +216,7 @@ async def test_a_wrong_total_is_told_and_not_believed() -> None:
 
 
 @pytest.mark.parametrize("tool", [lone_tool(), lone_tool(returns_many=False)])
-async def test_a_tool_without_pages_is_asked_once_and_its_answer_kept(tool: ToolSpec) -> None:
+async def test_a_tool_without_pages_is_called_once_and_the_response_kept(tool: ToolSpec) -> None:
     send, asked = answering([{"id": 1}, {"id": 2}])
     looked = await probe(tool, send)
     assert (looked.method, looked.total, looked.certainty) == (ProbeMethod.SINGLE, 2, Certainty.EXACT)
@@ -226,7 +224,7 @@ async def test_a_tool_without_pages_is_asked_once_and_its_answer_kept(tool: Tool
     assert looked.first is not None
 
 
-async def test_a_single_answer_that_admits_more_is_not_complete() -> None:
+async def test_a_single_response_that_reports_more_is_not_complete() -> None:
     send, _ = answering({"items": [{"id": 1}], "total": 7})
     looked = await probe(lone_tool(), send)
     assert (looked.total, looked.certainty, len(looked.notes)) == (7, Certainty.EXACT, 1)

@@ -51,7 +51,7 @@ def refused(status: int) -> HttpStatusError:
 
 
 @pytest.mark.parametrize("answer", [261, "261", {"count": 261}, {"zorb": 261}, {"data": {"total": 261}}])
-async def test_a_counting_operation_tells_the_total_and_a_page_the_rest(answer: Any) -> None:
+async def test_the_total_comes_from_the_count_operation_and_the_rest_from_a_page(answer: Any) -> None:
     send, asked = serving(lambda place: answer if place.operation else ONE)
     looked = await probe(tool(COUNTED), send)
     assert (looked.total, looked.certainty, looked.method, looked.requests) == (
@@ -65,7 +65,7 @@ async def test_a_counting_operation_tells_the_total_and_a_page_the_rest(answer: 
 
 
 @pytest.mark.parametrize("answer", [refused(404), refused(405), {"status": "ok"}, [1, 2]])
-async def test_a_counting_operation_that_does_not_count_is_asked_once_and_never_again(answer: Any) -> None:
+async def test_a_count_operation_without_a_count_is_called_only_once(answer: Any) -> None:
     send, asked = serving(lambda place: answer if place.operation else {**ONE, "total": 9})
     memory = ProbeMemory()
     first = await probe(tool(COUNTED), send, memory=memory)
@@ -75,7 +75,7 @@ async def test_a_counting_operation_that_does_not_count_is_asked_once_and_never_
     assert [place.operation for place in asked] == ["count_things", None, None]
 
 
-async def test_a_count_that_the_page_itself_contradicts_is_told_and_left() -> None:
+async def test_a_count_contradicted_by_the_page_is_noted_and_not_used() -> None:
     send, _ = serving(lambda place: 0 if place.operation else ONE)
     looked = await probe(tool(COUNTED), send)
     assert (looked.total, looked.certainty) == (None, Certainty.UNKNOWN)
@@ -85,14 +85,14 @@ async def test_a_count_that_the_page_itself_contradicts_is_told_and_left() -> No
     assert (looked.total, looked.method) == (9, ProbeMethod.SMALLEST_PAGE)
 
 
-async def test_no_failure_of_a_rung_but_a_refusal_is_passed_over() -> None:
+async def test_only_refusals_lead_to_the_next_method() -> None:
     error = ConnectionFailed("cut", source="desk")
     send, _ = serving(lambda place: error if place.operation else ONE)
     with pytest.raises(ConnectionFailed):
         await probe(tool(COUNTED), send)
 
 
-async def test_head_is_asked_where_the_document_has_it_and_the_page_tells_nothing() -> None:
+async def test_head_is_used_if_documented_and_the_page_has_no_total() -> None:
     send, asked = serving(lambda place: (None, {"total-records": "261"}) if place.is_head else ONE)
     looked = await probe(tool(HEADED), send)
     assert (looked.total, looked.certainty, looked.method, looked.requests) == (
@@ -111,7 +111,7 @@ async def test_head_is_asked_where_the_document_has_it_and_the_page_tells_nothin
 
 
 @pytest.mark.parametrize("answer", [refused(405), (None, {"content-length": "99"})])
-async def test_a_head_that_tells_nothing_is_asked_once(answer: Any) -> None:
+async def test_a_head_without_a_total_is_used_only_once(answer: Any) -> None:
     send, asked = serving(lambda place: answer if place.is_head else ONE)
     memory = ProbeMemory()
     for requests in (2, 1):
@@ -163,7 +163,7 @@ async def test_a_range_that_is_ignored_brings_everything_at_once() -> None:
     assert len(asked) == 1
 
 
-async def test_what_a_tool_answered_is_remembered_for_that_tool_alone() -> None:
+async def test_what_is_learned_is_remembered_for_that_tool_only() -> None:
     send, _ = serving(lambda place: refused(422) if "limit" in place.arguments else {**ONE, "total": 9})
     memory = ProbeMemory()
     first = await probe(tool(OFFSET), send, memory=memory)
@@ -174,7 +174,7 @@ async def test_what_a_tool_answered_is_remembered_for_that_tool_alone() -> None:
     assert (await probe(tool(OFFSET), send)).requests == 2
 
 
-async def test_a_corrected_guess_is_remembered_and_told_once() -> None:
+async def test_a_correction_is_remembered_and_noted_once() -> None:
     guess = Pagination(convention=PaginationStyle.CURSOR, position="after", size="limit")
     send, _ = serving(lambda _: {**ONE, "has_more": True})
     memory = ProbeMemory()
@@ -235,7 +235,7 @@ async def test_the_smallest_legal_page_is_never_an_empty_one(
     assert places[0].arguments["limit"] == asked
 
 
-async def test_an_estimate_is_told_and_not_used() -> None:
+async def test_an_estimate_is_noted_and_not_used() -> None:
     send, _ = serving(lambda _: {**ONE, "estimated_total": 261})
     looked = await probe(tool(OFFSET), send)
     assert (looked.total, looked.certainty) == (None, Certainty.UNKNOWN)
@@ -250,7 +250,7 @@ async def test_an_estimate_is_told_and_not_used() -> None:
         (FLAGGED, lambda place: {**ONE, "total": 261}, ProbeMethod.SMALLEST_PAGE),
     ],
 )
-async def test_the_total_is_asked_for_again_where_it_was_learnt(
+async def test_the_total_is_refreshed_by_the_method_of_the_probe(
     pagination: Pagination, reply: Callable[[PageAddress], Any], rung: ProbeMethod
 ) -> None:
     send, _ = serving(reply)
@@ -260,7 +260,7 @@ async def test_the_total_is_asked_for_again_where_it_was_learnt(
     assert await refresh_total(tool(pagination), send, memory=memory) == 261
 
 
-async def test_no_total_is_asked_for_again_where_nothing_tells_it() -> None:
+async def test_no_total_is_refreshed_without_a_method_for_it() -> None:
     send, asked = serving(lambda _: ONE)
     assert await refresh_total(tool(OFFSET), send) is None
     assert await refresh_total(tool(Pagination()), send) is None

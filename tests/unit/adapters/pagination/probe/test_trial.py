@@ -54,20 +54,20 @@ def by_page(number: str, size: str, *, base: int = 1, is_told: bool = False) -> 
 
 
 @pytest.mark.parametrize("base", [0, 1])
-async def test_two_numbers_turn_out_to_be_a_number_of_records_and_the_length_of_a_page(base: int) -> None:
+async def test_an_offset_and_a_page_size_are_found(base: int) -> None:
     found, _ = await tried(tool(fra=WHOLE, antall=WHOLE), by_offset("fra", "antall", base=base))
     assert found.pagination == Pagination(convention=PaginationStyle.OFFSET, position="fra", size="antall", first=base)
     assert found.total is None
 
 
 @pytest.mark.parametrize("base", [0, 1])
-async def test_two_numbers_turn_out_to_be_a_page_and_its_length(base: int) -> None:
+async def test_a_page_number_and_a_page_size_are_found(base: int) -> None:
     found, asked = await tried(tool(strana=WHOLE, kolik=WHOLE), by_page("strana", "kolik", base=base))
     assert found.pagination == Pagination(convention=PaginationStyle.PAGE, position="strana", size="kolik", first=base)
     assert len(asked) == found.requests <= 6
 
 
-async def test_the_end_of_a_range_is_no_length() -> None:
+async def test_the_end_of_a_range_is_no_page_size() -> None:
     def reply(sent: dict[str, Any]) -> Any:
         begin = sent.get("von", 0)
         return ROWS[begin : sent.get("bis", begin + 20)]
@@ -76,13 +76,13 @@ async def test_the_end_of_a_range_is_no_length() -> None:
     assert found.pagination == Pagination(convention=PaginationStyle.OFFSET, position="von")
 
 
-async def test_numbers_that_are_called_text_are_tried_as_text() -> None:
+async def test_numbers_declared_as_text_are_tried_as_text() -> None:
     found, asked = await tried(tool(strana=TEXT, kolik=TEXT), by_page("strana", "kolik", is_told=True))
     assert found.pagination.position == "strana"
     assert asked[1] == {"strana": "2"}
 
 
-async def test_a_value_that_comes_back_under_the_name_of_an_argument_is_a_cursor() -> None:
+async def test_a_value_returned_under_the_name_of_an_argument_is_a_cursor() -> None:
     def reply(sent: dict[str, Any]) -> Any:
         begin = int(sent.get("kontynuacja", "k0")[1:])
         return {"wyniki": ROWS[begin : begin + 20], "kontynuacja": f"k{begin + 20}"}
@@ -103,7 +103,7 @@ async def test_an_argument_called_after_the_key_of_records_takes_the_last_one() 
 
 
 @pytest.mark.parametrize("name", ["after", "before", "since", "last", "marker"])
-async def test_a_bare_word_of_a_side_takes_the_key_of_the_last_record(name: str) -> None:
+async def test_an_argument_named_only_for_a_direction_takes_the_key_of_the_last_record(name: str) -> None:
     rows = ROWS[::-1] if name == "before" else ROWS
     ids = [row["id"] for row in rows]
 
@@ -117,7 +117,7 @@ async def test_a_bare_word_of_a_side_takes_the_key_of_the_last_record(name: str)
     assert found.first.reading.next == PageAddress({name: ids[19]})
 
 
-async def test_a_bare_word_of_a_side_that_filters_by_something_else_is_left_alone() -> None:
+async def test_an_argument_named_only_for_a_direction_that_filters_is_no_position() -> None:
     found, asked = await tried(tool(before=TEXT), lambda sent: ROWS[40:60] if sent else ROWS[:20])
     assert (found.pagination, found.total, len(asked)) == (Pagination(), 20, 2)
 
@@ -164,18 +164,18 @@ async def test_an_argument_that_the_server_refuses_costs_one_request_and_nothing
         (replace(tool(fra=WHOLE), pagination=Pagination(is_declared=True)), ROWS[:20]),
     ],
 )
-async def test_nothing_is_tried_without_need_or_leave(spec: ToolSpec, answer: Any) -> None:
+async def test_no_trial_runs_without_need_or_permission(spec: ToolSpec, answer: Any) -> None:
     _, asked = await tried(spec, lambda _: answer)
     assert asked == [{}]
 
 
-async def test_what_the_caller_gave_is_never_changed_for_a_trial() -> None:
+async def test_a_trial_never_changes_the_callers_arguments() -> None:
     _, asked = await tried(tool(fra=WHOLE, antall=WHOLE), by_offset("fra", "antall"), antall=10)
     assert len(asked) > 1
     assert {sent["antall"] for sent in asked} == {10}
 
 
-async def test_a_tool_is_tried_in_vain_a_few_times_and_then_no_more() -> None:
+async def test_trials_of_a_tool_stop_after_a_few_failures() -> None:
     asked: list[PageAddress | None] = []
     memory = ProbeMemory()
 
@@ -189,7 +189,7 @@ async def test_a_tool_is_tried_in_vain_a_few_times_and_then_no_more() -> None:
 
 
 @pytest.mark.parametrize("first", [3, 20])
-async def test_a_short_list_before_it_spares_a_cut_one_no_trial(first: int) -> None:
+async def test_a_short_list_does_not_prevent_the_trial_of_a_truncated_one(first: int) -> None:
     memory, spec = ProbeMemory(), tool(fra=WHOLE, antall=WHOLE)
 
     async def send_first(page: PageAddress | None) -> CallResult:
@@ -261,7 +261,7 @@ def by_moment(name: str, *, is_inclusive: bool = False) -> Reply:
     return reply
 
 
-async def test_a_moment_that_records_run_down_from_is_a_key() -> None:
+async def test_a_timestamp_by_which_records_descend_is_a_key() -> None:
     found, _ = await tried(tool(older_than=WHEN), by_moment("older_than"))
     assert (found.pagination.convention, found.pagination.position, found.pagination.key) == (
         PaginationStyle.KEYSET,
@@ -271,7 +271,7 @@ async def test_a_moment_that_records_run_down_from_is_a_key() -> None:
 
 
 @pytest.mark.parametrize("name", ["since", "day", "created_between"])
-async def test_a_moment_of_another_direction_is_left_alone(name: str) -> None:
+async def test_a_timestamp_of_the_other_direction_is_no_key(name: str) -> None:
     found, asked = await tried(tool(**{name: WHEN}), by_moment(name))
     assert found.pagination == Pagination()
     assert asked == [{}]

@@ -44,14 +44,14 @@ def shifted(sent: dict[str, Any]) -> Any:
     return {"rows": ROWS[begin : begin + length], "offset": begin, "limit": length, "has_more": True}
 
 
-async def test_a_page_that_the_answer_speaks_of_is_asked_for_although_the_document_forgot_it() -> None:
+async def test_an_undeclared_page_that_the_response_names_is_requested() -> None:
     found, asked = await tried(paged)
     assert found.pagination == Pagination(convention=PaginationStyle.PAGE, position="page", size="per_page", first=1)
     assert found.total == len(ROWS)
     assert len(asked) == found.requests <= 6
 
 
-async def test_an_offset_that_the_answer_speaks_of_is_asked_for_although_the_document_forgot_it() -> None:
+async def test_an_undeclared_offset_that_the_response_names_is_requested() -> None:
     found, _ = await tried(shifted)
     assert found.pagination == Pagination(convention=PaginationStyle.OFFSET, position="offset", size="limit")
 
@@ -71,12 +71,12 @@ async def test_a_service_that_ignores_or_refuses_what_it_does_not_know_stays_as_
 
 
 @pytest.mark.parametrize("locator", ["POST /rows", "rows"])
-async def test_only_a_get_is_asked_by_what_no_document_names(locator: str) -> None:
+async def test_undeclared_names_are_tried_with_get_only(locator: str) -> None:
     _, asked = await tried(paged, locator=locator)
     assert asked == [{}]
 
 
-async def test_a_list_that_does_not_say_that_it_goes_on_is_left_alone() -> None:
+async def test_a_list_that_does_not_report_more_is_not_tried() -> None:
     def silent(_sent: dict[str, Any]) -> Any:
         return {"data": ROWS[:25], "meta": {"page": 1, "per_page": 25}}
 

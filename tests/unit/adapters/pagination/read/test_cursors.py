@@ -76,7 +76,7 @@ def test_a_cursor_that_is_a_number_is_none_of_the_request_although_the_size_is_t
         {"currency": "EUR", "note": "two words"},
     ],
 )
-def test_what_is_no_cursor_is_not_followed(beside: dict[str, Any]) -> None:
+def test_values_that_are_no_cursor_are_not_followed(beside: dict[str, Any]) -> None:
     reading = read({"items": ROWS, **beside}, CURSOR)
     assert (reading.next, reading.has_more) == (None, False)
 
@@ -88,11 +88,11 @@ def test_a_cursor_that_repeats_the_one_asked_with_is_an_echo_unless_it_is_known_
     assert read({"items": ROWS, "cursor": "c1"}, known, address=asked).next == asked
 
 
-def test_a_guess_is_no_marker_on_a_page_that_is_not_full() -> None:
+def test_a_guessed_cursor_on_a_short_page_is_ignored() -> None:
     assert read({"items": ROWS, "fnord": "eyJpZCI6MTJ9"}, CURSOR, size=3).next is None
 
 
-def test_a_known_place_is_kept_to() -> None:
+def test_a_known_path_is_kept() -> None:
     known = Pagination(convention=PaginationStyle.CURSOR, position="cursor", next_path="meta.page.after")
     reading = read({"items": ROWS, "meta": {"page": {"after": "c2"}}, "next": "/else"}, known)
     assert reading.next == PageAddress({"cursor": "c2"})
@@ -100,14 +100,14 @@ def test_a_known_place_is_kept_to() -> None:
     assert read({"items": ROWS, "marker": "c9"}, known).has_more is False
 
 
-def test_a_known_place_may_be_a_header() -> None:
+def test_a_known_path_may_be_a_header() -> None:
     known = Pagination(convention=PaginationStyle.CURSOR, position="cursor", next_path="header:x-resume")
     assert read(ROWS, known, headers={"x-resume": "c2"}).next == PageAddress({"cursor": "c2"})
     assert read(ROWS, known).has_more is False
 
 
 @pytest.mark.parametrize("name", ["x-next-cursor", "x-ms-continuation", "opc-next-page", "x-page-resume", "x-weiter"])
-def test_a_cursor_may_stand_in_a_header(name: str) -> None:
+def test_a_cursor_may_be_in_a_header(name: str) -> None:
     reading = read(ROWS, CURSOR, headers={name: "c2", "x-request-id": "9f3a77b1c0"})
     assert reading.next == PageAddress({"cursor": "c2", "limit": 2})
 
@@ -141,7 +141,7 @@ def test_a_next_url_is_found_under_any_name(beside: dict[str, Any], url: str) ->
         {"docs": "https://else.example/next"},
     ],
 )
-def test_what_is_no_next_url_is_not_followed(beside: dict[str, Any]) -> None:
+def test_values_that_are_no_next_url_are_not_followed(beside: dict[str, Any]) -> None:
     assert read({"items": ROWS, **beside}, NEXT_URL).next is None
 
 

@@ -28,7 +28,7 @@ def flaw_of(payload: Any, pagination: Pagination = PAGED) -> str:
         {"code": 429, "message": "API rate limit exceeded"},
     ],
 )
-def test_an_answer_that_says_that_it_failed_is_no_end_of_the_data(payload: Any, pagination: Pagination) -> None:
+def test_an_error_response_is_not_the_end_of_the_data(payload: Any, pagination: Pagination) -> None:
     assert "failed" in flaw_of(payload, pagination)
 
 

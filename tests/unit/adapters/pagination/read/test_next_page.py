@@ -37,7 +37,7 @@ def read(payload: Any, pagination: Pagination, **more: Any) -> PageReading:
         ("/v1/tickets?status=closed&page=2", "/v1/tickets?status=closed&page=2"),
     ],
 )
-def test_a_next_url_that_only_counts_on_is_completed(following: str, whole: str) -> None:
+def test_a_next_url_that_only_counts_gets_the_request_parameters(following: str, whole: str) -> None:
     reading = read({"items": ROWS, "next": following}, NEXT_URL)
     assert reading.next == PageAddress(url=f"https://desk.example{whole}")
 
@@ -50,7 +50,7 @@ def test_neither_secrets_nor_positions_are_added_to_a_next_url() -> None:
     )
 
 
-def test_pages_go_on_after_the_last_record() -> None:
+def test_keyset_pages_start_after_the_last_record() -> None:
     reading = read({"data": ROWS, "has_more": True}, KEYSET)
     assert reading.next == PageAddress({"starting_after": 12, "limit": 2})
     assert read({"data": ROWS, "has_more": False}, KEYSET).next is None
@@ -111,7 +111,9 @@ def test_a_scroll_goes_on_in_another_operation_until_a_page_is_empty() -> None:
         (200, "bytes 0-1/999", False, None),
     ],
 )
-def test_a_range_tells_where_it_stands(status: int, told: str | None, has_more: bool | None, total: int | None) -> None:
+def test_a_content_range_gives_the_position(
+    status: int, told: str | None, has_more: bool | None, total: int | None
+) -> None:
     headers = {} if told is None else {"content-range": told}
     rows = [] if total == 0 else ROWS
     reading = read(rows, RANGE, status=status, headers=headers)

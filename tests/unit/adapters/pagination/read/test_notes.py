@@ -79,7 +79,7 @@ def test_other_notes_are_no_flaw(note: str) -> None:
 @pytest.mark.parametrize(
     "cell", [{"id": 1, "notes": "all records truncated"}, {"id": 2, "warning": "search limit hit"}]
 )
-def test_what_a_record_says_is_no_note(cell: dict[str, Any]) -> None:
+def test_a_message_inside_a_record_is_no_note(cell: dict[str, Any]) -> None:
     assert not read({"rows": [cell]}).flaw
     assert not read([cell]).flaw
 

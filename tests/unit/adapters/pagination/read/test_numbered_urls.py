@@ -19,5 +19,5 @@ from adapters.pagination import (
         (["/x?page=4"], False),
     ],
 )
-def test_urls_that_do_nothing_but_count_on_are_known(urls: list[str], is_counted: bool) -> None:
+def test_urls_that_only_count_are_recognized(urls: list[str], is_counted: bool) -> None:
     assert is_numbered_sequence(urls) is is_counted

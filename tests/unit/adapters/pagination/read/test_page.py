@@ -80,12 +80,12 @@ def test_flags_and_page_numbers_say_whether_more_follow(beside: dict[str, Any], 
     assert read({"items": ROWS, **beside}, PAGE).has_more is has_more
 
 
-def test_a_cursor_without_a_parameter_for_it_is_told_as_more() -> None:
+def test_a_cursor_without_a_parameter_means_that_there_is_more() -> None:
     reading = read({"items": ROWS, "next_cursor": "c2"}, OFFSET)
     assert (reading.next, reading.has_more) == (None, True)
 
 
-def test_a_page_tells_where_it_stands() -> None:
+def test_a_page_reports_its_position() -> None:
     first = read({"content": ROWS, "number": 0, "first": True, "last": False}, PAGE)
     assert (first.position, first.has_previous) == (0, False)
     assert read({"items": ROWS, "previous": "/t?page=1"}, PAGE).has_previous is True
@@ -114,7 +114,7 @@ def test_a_bare_count_is_a_metadata_answer_and_records_are_none() -> None:
     assert read_metadata(CallResult(payload=ROWS, location="")) is None
 
 
-def test_a_fingerprint_tells_pages_apart_by_content_and_order() -> None:
+def test_a_fingerprint_depends_on_content_and_order() -> None:
     assert fingerprint([{"a": 1, "b": 2}]) == fingerprint([{"b": 2, "a": 1}])
     assert fingerprint([{"a": 1}, {"a": 2}]) != fingerprint([{"a": 2}, {"a": 1}])
     assert fingerprint([{"a": 2**80}]) != fingerprint([{"a": 2**81}])

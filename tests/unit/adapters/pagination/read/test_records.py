@@ -116,9 +116,7 @@ def test_lists_inside_records_are_not_records() -> None:
         ({"jobs": ROWS, "continueFrom": "c2", "isComplete": False}, "jobs"),
     ],
 )
-def test_what_speaks_of_the_list_in_another_language_makes_no_record_of_a_tool_without_pages(
-    payload: Any, path: str
-) -> None:
+def test_list_metadata_in_another_language_is_no_record(payload: Any, path: str) -> None:
     reading = read(payload, SINGLE)
     assert (reading.records, reading.records_path) == (payload[path], path)
 

@@ -12,14 +12,14 @@ from adapters.pagination.read.text_signals import is_error_message
 @pytest.mark.parametrize(
     "text", ["<?xml version='1.0'?><all><one/></all>", "<ListAll xmlns='x'><B/></ListAll>", "<html></html>"]
 )
-def test_markup_over_http_is_told_as_what_is_not_taken_apart(text: str) -> None:
+def test_markup_over_http_has_a_flaw(text: str) -> None:
     reading = read_page(CallResult(payload=text, location="GET http://a/b", status=200), Pagination())
     assert "not taken apart" in reading.flaw
     assert read_page(CallResult(payload=text, location="tools/call b"), Pagination()).flaw == ""
 
 
 @pytest.mark.parametrize("payload", ["a < b", "<5 minutes", "plain words", {"a": "<b/>"}, ["<b/>"]])
-def test_what_is_no_markup_has_no_flaw(payload: Json) -> None:
+def test_other_text_has_no_markup_flaw(payload: Json) -> None:
     assert read_page(CallResult(payload=payload, location="GET http://a/b", status=200), Pagination()).flaw == ""
 
 
@@ -46,7 +46,7 @@ def test_any_other_text_is_one_record(text: str) -> None:
         ("Found 3 tickets, the next step is to read them:", {}),
     ],
 )
-def test_sentences_are_read_for_what_they_tell_of_paging(words: str, facts: Json) -> None:
+def test_sentences_about_pagination_are_recognized(words: str, facts: Json) -> None:
     assert facts_in(words) == facts
 
 

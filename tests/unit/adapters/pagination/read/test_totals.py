@@ -75,7 +75,7 @@ def test_a_total_in_a_header_is_read(headers: dict[str, str]) -> None:
         (ROWS, {"x-total-count": "many"}),
     ],
 )
-def test_what_is_no_total_stays_unknown(payload: Any, headers: dict[str, str]) -> None:
+def test_numbers_that_are_no_total_stay_unknown(payload: Any, headers: dict[str, str]) -> None:
     reading = read(payload, headers=headers)
     assert (reading.total, reading.certainty) == (None, Certainty.UNKNOWN)
 

@@ -66,7 +66,7 @@ def test_totals_are_found_in_headers_of_any_name(headers: dict[str, str], total:
     "beside",
     [{"estimatedTotal": 261}, {"total": 261, "total_is_estimate": True}, {"total": 261, "count_relation": "approx"}],
 )
-def test_an_estimate_is_kept_and_not_relied_on(beside: dict[str, Any]) -> None:
+def test_an_estimate_is_kept_as_unknown(beside: dict[str, Any]) -> None:
     reading = read({"items": ROWS, **beside}, OFFSET)
     assert (reading.total, reading.certainty) == (261, Certainty.UNKNOWN)
 
@@ -87,6 +87,6 @@ def test_the_distance_of_next_and_last_is_the_total_whatever_the_position_is_cal
     assert read({"items": ROWS[:1], "links": links}, NEXT_URL, size=1, address=asked).total is None
 
 
-def test_a_declared_place_of_the_total_wins() -> None:
+def test_a_declared_path_of_the_total_wins() -> None:
     known = Pagination(convention=PaginationStyle.OFFSET, position="offset", size="limit", total_path="a.b")
     assert read({"items": ROWS, "total": 9, "a": {"b": 261}}, known).total == 261
