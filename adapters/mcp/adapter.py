@@ -53,7 +53,7 @@ from adapters.mcp.content.results import (
 )
 from adapters.mcp.settings import McpSettings
 from adapters.mcp.tools import LIST_RESOURCES, READ_RESOURCE, resource_specs, tool_specs, with_page_arguments
-from adapters.pagination import as_written
+from adapters.pagination import with_declared_types
 from adapters.source_events import (
     OnEvent,
     ProgressReported,
@@ -128,7 +128,7 @@ class McpSource:
             if page.operation is not None:
                 spec = await self._find_tool(page.operation)
                 sent = {name: value for name, value in sent.items() if name in spec.parameters.get("properties", ())}
-            sent = with_page_arguments(sent, as_written(page.arguments, spec.pagination), spec.parameters)
+            sent = with_page_arguments(sent, with_declared_types(page.arguments, spec.pagination), spec.parameters)
         started = self._clock.monotonic()
         raw, attempts = await self._call_with_retries(spec, sent, observer)
         result = await self._parse(spec, raw, observer)

@@ -46,7 +46,7 @@ from adapters.openapi.tools.builder import OpenApiToolBuilder
 from adapters.openapi.tools.cache import CachedTools, DiskCache, cache_key, load_tools, store_tools
 from adapters.openapi.tools.response_shape import declares_html
 from adapters.openapi.tools.tool import OpenApiTool
-from adapters.pagination import as_written
+from adapters.pagination import with_declared_types
 from adapters.source_events import OnEvent, SourceWarning, ignore_events
 
 __all__ = ["OpenApiSettings", "OpenApiSource", "ToolOverride"]
@@ -226,7 +226,7 @@ class OpenApiSource:
         try:
             undeclared = undeclared_page_arguments(tool, page)
             declared = {name: value for name, value in page.arguments.items() if name not in undeclared}
-            page_values = as_written(declared, tool.spec.pagination)
+            page_values = with_declared_types(declared, tool.spec.pagination)
             return set_arguments(values, page_values, known=tool.binding.arguments)
         except NotAnObject as error:
             raise self._invalid_request(tool, (f"{error}: must be an object, since it has paging members",)) from None

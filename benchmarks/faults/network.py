@@ -81,7 +81,7 @@ class NetworkRun:
         return self.result is not None and self.result.status is RunStatus.COMPLETE
 
     @property
-    def is_silent(self) -> bool:
+    def is_end_unconfirmed(self) -> bool:
         """Whether it passes for complete, and is not what the undisturbed run says."""
         result = self.result
         if result is None or not self.is_whole:
@@ -102,7 +102,7 @@ class NetworkRun:
         says = bool(coverage.reasons) or result.error is not None
         text = result.model_dump_json()
         return (
-            (self.is_silent, f"silently says '{result.answer}' and not '{self.whole.answer}'"),
+            (self.is_end_unconfirmed, f"silently says '{result.answer}' and not '{self.whole.answer}'"),
             (not self.is_whole and not says, f"ended {result.status} with {result.exit_code} and gives no reason"),
             (not self.is_whole and result.exit_code == 0, f"is {result.status} with the code 0"),
             (
@@ -224,14 +224,14 @@ def table_of(runs: Sequence[NetworkRun]) -> str:
 
 def _row(name: str, runs: Sequence[NetworkRun]) -> str:
     ends = Counter(_end_of(run) for run in runs)
-    silent, wrong = sum(run.is_silent for run in runs), sum(bool(run.faults) for run in runs)
+    silent, wrong = sum(run.is_end_unconfirmed for run in runs), sum(bool(run.faults) for run in runs)
     counts = (len(runs), ends["whole"], ends["partial"], ends["none"], silent, wrong)
     return f"| {name} | {' | '.join(map(str, counts))} |"
 
 
 def _end_of(run: NetworkRun) -> str:
     if run.is_whole:
-        return "silent" if run.is_silent else "whole"
+        return "silent" if run.is_end_unconfirmed else "whole"
     return "none" if run.result is None or run.result.status is RunStatus.FAILED else "partial"
 
 
@@ -244,7 +244,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     runs = asyncio.run(run_plans(range(given.seed, given.seed + given.plans), ran=_print_faults))
     print(table_of(runs))
     retries, mishaps = sum(run.retries for run in runs), sum(len(run.met) for run in runs)
-    wrong, silent = sum(bool(run.faults) for run in runs), sum(run.is_silent for run in runs)
+    wrong, silent = sum(bool(run.faults) for run in runs), sum(run.is_end_unconfirmed for run in runs)
     print(f"{len(runs)} plans, {mishaps} mishaps, {retries} retries, {wrong} wrong, {silent} silent errors")
     return MISSED if wrong else 0
 

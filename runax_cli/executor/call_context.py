@@ -102,7 +102,7 @@ class CallContext:
                 total_items=found.total,
                 total_is=TotalIs(found.certainty.value),
                 total_tokens_est=estimate.tokens,
-                rung=found.rung.value,
+                rung=found.method.value,
                 records_path=found.records_path,
             )
         )

@@ -248,7 +248,7 @@ class DryRunExecutor:
                 total_items=found.total,
                 total_is=TotalIs(found.certainty.value),
                 total_tokens_est=tokens,
-                rung=found.rung.value,
+                rung=found.method.value,
                 records_path=found.records_path,
             )
         )

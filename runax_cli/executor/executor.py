@@ -391,13 +391,13 @@ class Executor:
 
 def _is_surely_empty(found: ProbeResult) -> bool:
     """A page was seen and held nothing. Zero from a metadata flag alone is checked by a page."""
-    return found.total == 0 and found.certainty is Certainty.EXACT and found.rung is not ProbeMethod.METADATA
+    return found.total == 0 and found.certainty is Certainty.EXACT and found.method is not ProbeMethod.METADATA
 
 
 def _is_too_small_to_begin_with(found: ProbeResult) -> bool:
     """The smallest page is full: if there is more than was announced, the whole walk would go in steps of its size."""
     first = found.first
-    if first is None or first.size is None or found.rung is not ProbeMethod.SMALLEST_PAGE:
+    if first is None or first.size is None or found.method is not ProbeMethod.SMALLEST_PAGE:
         return False
     return len(first.reading.records) >= first.size and first.reading.has_more is not False
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from adapters.base import JsonObject, ToolSpec
 from adapters.errors import SourceError
-from adapters.pagination.probe.probe import total_again
+from adapters.pagination.probe.probe import refresh_total
 from runax_cli.core.errors import BudgetExhausted, raised_at
 from runax_cli.core.event_types import Warned
 from runax_cli.core.results import Reason, ReasonCode, TotalIs
@@ -72,7 +72,7 @@ async def _recheck(
     client = SourceClient(source, call, scope=call_scope, slots=slots, max_attempts=_MAX_ATTEMPTS)
     try:
         async with asyncio.timeout(_TIMEOUT_S):
-            total = await total_again(checked.tool, client)
+            total = await refresh_total(checked.tool, client)
     except (SourceError, BudgetExhausted, TimeoutError) as error:
         why = str(error) or "no reply"
     except Exception as error:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from adapters.base import Json, JsonObject
-from adapters.pagination.read.text_signals import says_failed
+from adapters.pagination.read.text_signals import is_error_message
 
 _CURSOR_VALUE = r"[\"'`<]?(?P<value>[^\s\"'`<>]+?)[\"'`>]?"
 _NAME_VALUE_LINE = re.compile(
@@ -181,7 +181,7 @@ _MAX_ERROR_PAGE_CHARS = 20_000
 def error_message_in(value: Json) -> str:
     """The error message of a value that is an error and not data; empty for data."""
     if isinstance(value, str):
-        return value if says_failed(value) or _is_error_page(value) else ""
+        return value if is_error_message(value) or _is_error_page(value) else ""
     if not isinstance(value, dict) or not all(_is_error_member(name, inner, value) for name, inner in value.items()):
         return ""
     return _message(value) if _is_error_object(value) else ""
@@ -209,7 +209,7 @@ def _is_error_object(value: Mapping[str, Json]) -> bool:
     )
     only_text = next((inner for inner in value.values() if isinstance(inner, str)), "")
     is_auth_error = value.keys() <= {"detail", "message", "msg", "documentation_url"} and (
-        _AUTH_ERROR.match(only_text) is not None or says_failed(only_text)
+        _AUTH_ERROR.match(only_text) is not None or is_error_message(only_text)
     )
     return has_message or is_flagged or has_failed_status or is_auth_error
 

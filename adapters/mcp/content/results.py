@@ -24,7 +24,7 @@ from adapters.mcp.content.prose_signals import (
 )
 from adapters.mcp.content.text_data import TextContent, parse_text, parse_whole_text, unwrap
 from adapters.mcp.content.text_tables import is_header_only
-from adapters.pagination.read.text_signals import says_nothing
+from adapters.pagination.read.text_signals import is_empty_message
 
 _PROTOCOL_MEMBERS = frozenset(
     {"content", "structuredContent", "structured_content", "isError", "is_error", "_meta", "resultType", "ttlMs",
@@ -361,7 +361,7 @@ def _assemble(data: Json, surrounding: str, markers: JsonObject, attachments: Se
     is_record = bool(markers) and isinstance(data, dict) and not any(isinstance(v, list) for v in data.values())
     if isinstance(data, dict) and not is_record:
         return {**extra, **data}
-    is_none = data is None or (isinstance(data, str) and says_nothing(data))
+    is_none = data is None or (isinstance(data, str) and is_empty_message(data))
     return {**extra, "items": data if isinstance(data, list) else [] if is_none else [data]}
 
 

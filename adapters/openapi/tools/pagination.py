@@ -13,10 +13,10 @@ from adapters.openapi.settings import ToolOverride
 from adapters.openapi.tools.arguments import BODY, Argument, WireName, strip_markup
 from adapters.pagination import (
     ResponseSchema,
-    as_written,
     declared_pagination,
     detect,
     flatten_parameters,
+    with_declared_types,
 )
 
 _BACKWARD_NAMES = frozenset({"before", "endingbefore", "previous", "previouscursor", "prevcursor", "pagebefore"})
@@ -224,4 +224,4 @@ def page_defaults(pagination: Pagination) -> JsonObject:
     if pagination.size is not None:
         usual = pagination.default_size or min(pagination.max_size or _DEFAULT_SIZE, _DEFAULT_SIZE)
         found[pagination.size] = max(usual, pagination.min_size or 1)
-    return as_written(found, pagination)
+    return with_declared_types(found, pagination)

@@ -181,7 +181,7 @@ class ResponseSchema:
 
     def _next_beside_previous(self) -> str | None:
         top = {plain(path): path for path in self.members if "." not in path}
-        has_partner = bool(top.keys() & (vocabulary.PREVIOUS_MARKS | {"count"}))
+        has_partner = bool(top.keys() & (vocabulary.PREVIOUS_POINTERS | {"count"}))
         if "next" in top and has_partner and self.members[top["next"]] in _TEXT_TYPES:
             return top["next"] if self._may_be_url(top["next"]) else None
         return None
@@ -236,7 +236,7 @@ class ResponseSchema:
         candidates = {f"next{name}", f"next{name.removeprefix('start')}", f"{name}next"}
         if not is_echo and self._may_return_same_name(own):
             candidates.add(name)
-        if not candidates.isdisjoint(self.words_by_name) or name in self._names_after_next:
+        if not candidates.isdisjoint(self.words_by_name):
             return True
         return bool(own & _STARTING) and any(_is_start_and_end(own, other) for other in self.words_by_name.values())
 
@@ -246,15 +246,6 @@ class ResponseSchema:
         is_beside_records = self.is_collection if len(own) == 1 else self.has_shallow_list
         is_last = self.is_collection and "last" in own and bool(own & {"key", "id"})
         return is_next or is_last or (is_beside_records and bool(own & _TOKEN_WORDS))
-
-    @cached_property
-    def _names_after_next(self) -> frozenset[str]:
-        """Names beside a list without their word for "next", in any language: `jeton` of `jetonSuivant`."""
-        if not self.has_shallow_list:
-            return frozenset()
-        names = [own for own in map(spelling.pieces, map(_leaf, self.members)) if own]
-        with_next = [own for own in names if not vocabulary.NEXT.isdisjoint({own[0], own[-1]})]
-        return frozenset("".join(word for word in own if word not in vocabulary.NEXT) for own in with_next)
 
     def path_named_in(self, text: str) -> str | None:
         """The path of the only member that a text names (`see lastId in the response`), ignoring single words."""

@@ -97,11 +97,6 @@ def _is_record_key(parameter: FlatParameter, context: ParameterContext) -> bool:
     return parameter.is_named(spelling.KEYS) and not _is_key_range(parameter, context)
 
 
-def _is_worded_key(parameter: FlatParameter, context: ParameterContext) -> bool:
-    has_words = context.response.has_more_flag and spelling.has_key_words(parameter.name)
-    return has_words and not _is_key_range(parameter, context)
-
-
 def _is_key_range(parameter: FlatParameter, context: ParameterContext) -> bool:
     partners = {_KEY_RANGES[name] for name in parameter.spellings if name in _KEY_RANGES}
     return any(partners & other.spellings for other in context.parameters)
@@ -272,11 +267,6 @@ CURSOR_RULES = _rules(
         "long description, or a description of something else",
         lambda p, _: len(p.description) > _LONG_DESCRIPTION or p.is_about_something_else or spelling.is_measure(p.name),
     ),
-    (
-        _SURE,
-        "described as used for pagination, and the response has a cursor",
-        lambda p, c: p.mentions(phrases.USED_FOR_PAGING) and bool(c.response.pointers),
-    ),
     (_SURE, "described as a cursor", lambda p, _: p.mentions(phrases.IS_CURSOR)),
 )
 
@@ -295,12 +285,6 @@ KEYSET_RULES = _rules(
     ),
     (_POSSIBLE, "record key beside a page size", lambda p, c: _is_record_key(p, c) and c.has_size(p)),
     (_NONE, "record key without a page size", _is_record_key),
-    (
-        _SURE,
-        "words of a record key beside a page size, and a has-more flag",
-        lambda p, c: _is_worded_key(p, c) and c.has_size(p),
-    ),
-    (_NONE, "words of a record key without a page size", _is_worded_key),
     (
         _SURE,
         "described as a record key, with a page size or a has-more flag",

@@ -1,8 +1,7 @@
-"""The cheap look before a call: how many records there are, where they lie, and how the tool really pages.
+"""The probe before a call: how many records there are, where they are, and how the tool really pages.
 
-The door to `adapters.probing`. Cheapest first: a metadata flag, a sibling operation that counts, the smallest legal
-page (which also shows where records, markers and headers are), HEAD where the document has it, the first page as it
-comes. Whatever brought records that serve as the first page is kept.
+It takes the cheapest way: a metadata flag, an operation that counts, the smallest legal page, HEAD if the document has
+it, else the first page. A page that can serve as the first page of the call is kept.
 """
 
 from collections.abc import Mapping
@@ -18,58 +17,58 @@ from adapters.pagination import (
     read_headers,
     read_metadata,
     read_page,
-    smallest_size,
+    smallest_page_size,
 )
-from adapters.pagination.probe.ladder import Prober, Send
+from adapters.pagination.probe.prober import Prober, Send
 from adapters.pagination.probe.result import FirstPage, LearnedPagination, ProbeMemory, ProbeMethod, ProbeResult
-from adapters.pagination.probe.trial import MOST_TRIALS, SizeTrial
+from adapters.pagination.probe.trial import MOST_TRIALS, ArgumentTrial
 
 
-async def total_again(tool: ToolSpec, send: Send, *, memory: ProbeMemory | None = None) -> int | None:
-    """The exact total by one cheap request; None where that cannot tell it. Raises SourceError.
+async def refresh_total(tool: ToolSpec, send: Send, *, memory: ProbeMemory | None = None) -> int | None:
+    """The exact total by one cheap request; None if that request does not tell it. Raises SourceError.
 
-    By the metadata flag, the operation that counts or the smallest page, as the probe had it: figures of another rung
-    could differ without any change of the data.
+    It uses the method of the probe (metadata flag, count operation or smallest page): totals of another method could
+    differ although the data did not change.
     """
-    total = await _total(tool, send, (memory or ProbeMemory()).recalled(tool))
+    total = await _total(tool, send, (memory or ProbeMemory()).get(tool))
     return total.value if total is not None and total.certainty is Certainty.EXACT else None
 
 
-async def _total(tool: ToolSpec, send: Send, learnt: LearnedPagination) -> Total | None:
-    pagination = learnt.pagination
-    if pagination.metadata and ProbeMethod.METADATA not in learnt.vain:
-        figures = read_metadata(await send(metadata_address(pagination)))
-        return None if figures is None else Total(figures.total, figures.certainty)
-    if pagination.count_operation and ProbeMethod.COUNT_OPERATION not in learnt.vain:
+async def _total(tool: ToolSpec, send: Send, learned: LearnedPagination) -> Total | None:
+    pagination = learned.pagination
+    if pagination.metadata and ProbeMethod.METADATA not in learned.failed_methods:
+        metadata = read_metadata(await send(metadata_address(pagination)))
+        return None if metadata is None else Total(metadata.total, metadata.certainty)
+    if pagination.count_operation and ProbeMethod.COUNT_OPERATION not in learned.failed_methods:
         return read_count(await send(PageAddress(operation=pagination.count_operation)))
-    size = smallest_size(pagination)
+    size = smallest_page_size(pagination)
     if size is not None and pagination.convention is not PaginationStyle.SINGLE:
-        place = first_address(pagination, size=size, with_totals=learnt.takes_totals)
-        result = await send(place)
-        reading = read_page(result, pagination, records_path=tool.records_path, size=size, asked=place)
+        address = first_address(pagination, size=size, with_totals=learned.accepts_total_flags)
+        result = await send(address)
+        reading = read_page(result, pagination, records_path=tool.records_path, size=size, address=address)
         if reading.certainty is Certainty.EXACT or not pagination.is_total_by_head:
             return Total(reading.total, reading.certainty)
-    if pagination.is_total_by_head and ProbeMethod.HEAD not in learnt.vain:
+    if pagination.is_total_by_head and ProbeMethod.HEAD not in learned.failed_methods:
         return read_headers((await send(PageAddress(is_head=True))).headers)
     return None
 
 
-__all__ = ["FirstPage", "ProbeMemory", "ProbeMethod", "ProbeResult", "Send", "probe", "total_again"]
+__all__ = ["FirstPage", "ProbeMemory", "ProbeMethod", "ProbeResult", "Send", "probe", "refresh_total"]
 
 
 async def probe(
     tool: ToolSpec, send: Send, *, memory: ProbeMemory | None = None, given: Mapping[str, Json] | None = None
 ) -> ProbeResult:
-    """Climb down the ladder until something is known, and remember what worked. Raises SourceError where nothing holds.
+    """Run the probe and remember what worked. Raises SourceError if no method works.
 
-    A list that seems cut, of a tool without known pages, is tried for a way on by arguments that are not in `given`.
-    `memory` belongs to whoever outlives the call: without one, every call of a tool asks what the first had answered.
+    If a tool without known pagination returns a list that looks truncated, arguments that are not in `given` are tried.
+    `memory` is shared by the calls of a program; without it, every call repeats the refused requests of the first.
     """
     known = memory or ProbeMemory()
-    ladder = Prober(tool, send, known.recalled(tool))
-    found = await ladder.climb()
-    trial = SizeTrial(tool, ladder.attempt, given or {}, is_wanted=ladder.learnt.trials < MOST_TRIALS)
-    found = replace(await trial.of(found), requests=ladder.requests)
-    trials = ladder.learnt.trials + trial.was_made
-    known.keep(tool, replace(ladder.learnt, pagination=found.pagination, trials=trials))
+    prober = Prober(tool, send, known.get(tool))
+    found = await prober.run()
+    trial = ArgumentTrial(tool, prober.attempt, given or {}, is_allowed=prober.learned.failed_trials < MOST_TRIALS)
+    found = replace(await trial.run(found), requests=prober.requests)
+    trials = prober.learned.failed_trials + trial.was_run
+    known.remember(tool, replace(prober.learned, pagination=found.pagination, failed_trials=trials))
     return found

@@ -1,8 +1,7 @@
-"""A trial of arguments that no name explains: whether a list that may have been cut goes on by one of them.
+"""A trial of arguments that no name explains: whether a list that looks truncated continues by one of them.
 
-Knows the first answer of a tool without known pages, and when it looks cut: it says so itself, or its length is one at
-which servers cut. Sends few requests, each one legal by the document, and believes only what records bear out. A trial
-that finds nothing leaves everything as it was.
+It runs for a tool without known pagination if the response says that there is more, or has a length at which servers
+truncate. It sends few requests, each legal by the document, and believes only what the records prove.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -10,140 +9,144 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from adapters.base import CallResult, Effect, Json, PageAddress, Pagination, PaginationStyle, ToolSpec
-from adapters.pagination import Certainty, address, read_page
+from adapters.pagination import Certainty, page_address, read_page
 from adapters.pagination.probe.result import FirstPage, ProbeMethod, ProbeResult
 from adapters.pagination.probe.undeclared import (
-    TRIED,
+    TRIAL_VALUE,
     ArgumentValue,
     TrialOutcome,
-    echoed,
-    leads_on,
-    numbers,
-    pairs,
-    repeated,
-    shown,
+    argument_values,
+    compare_pages,
+    continues_list,
+    echoed_names,
+    echoed_numbers,
+    numeric_arguments,
 )
 from adapters.pagination.vocabulary.members import plain
 
 Attempt: TypeAlias = Callable[[PageAddress], Awaitable[CallResult | None]]
 
 MOST_TRIALS = 3
-"""So often a tool's lists are tried in vain. One is too few: a list that is whole shows nothing of one that is cut."""
-_FEWEST = 5
+"""Failed trials per tool. One is too few: a complete list shows nothing about a truncated one."""
+_FEWEST_RECORDS = 5
 _ROUND = 5
-_POWERS = frozenset(2**n for n in range(3, 15)) | {12, 24, 36, 48}
+_USUAL_LENGTHS = frozenset(2**n for n in range(3, 15)) | {12, 24, 36, 48}
 
 
 @dataclass
-class SizeTrial:
-    """One trial. `attempt` sends one request, None where it is refused; `given` are the call's own arguments.
+class ArgumentTrial:
+    """One trial. `attempt` sends one request and returns None if it is refused; `given` are the call's own arguments.
 
-    `is_wanted` is False where several were in vain: then nothing is sent. `was_made` tells whether anything could be.
+    `is_allowed` is False after several failed trials: then nothing is sent. `was_run` says whether anything was sent.
     """
 
     tool: ToolSpec
     attempt: Attempt
     given: Mapping[str, Json]
-    is_wanted: bool = True
-    was_made: bool = False
-    _repeated: Mapping[str, int] = field(default_factory=dict)
+    is_allowed: bool = True
+    was_run: bool = False
+    _echoed: Mapping[str, int] = field(default_factory=dict)
 
-    async def of(self, found: ProbeResult) -> ProbeResult:
-        """The probe as the trial leaves it. Raises SourceError."""
+    async def run(self, found: ProbeResult) -> ProbeResult:
+        """The result of the probe after the trial. Raises SourceError."""
         first = found.first
         if first is None or found.pagination.convention is not PaginationStyle.SINGLE or not first.reading.is_list:
             return found
-        self._repeated = repeated(self.tool.parameters, self.given, first.result)
-        is_placed = any(value in (0, 1) for value in self._repeated.values())
-        if not self.is_wanted or not may_be_cut(self.tool, found, is_placed=is_placed):
-            return self._judged(found, first)
-        self.was_made = True
-        pagination = await self._handed_back(first) or await self._counted(first, self._own(first))
-        pagination = pagination or await self._counted(first, self._undeclared(first))
-        return self._judged(found, first) if pagination is None else _as_tried(found, first, pagination, self.tool)
+        self._echoed = echoed_numbers(self.tool.parameters, self.given, first.result)
+        is_positioned = any(value in (0, 1) for value in self._echoed.values())
+        if not self.is_allowed or not may_be_truncated(self.tool, found, is_positioned=is_positioned):
+            return self._noted(found, first)
+        self.was_run = True
+        pagination = await self._by_returned_value(first) or await self._by_number(first, self._declared_names(first))
+        pagination = pagination or await self._by_number(first, self._undeclared_names(first))
+        return self._noted(found, first) if pagination is None else _continued(found, first, pagination, self.tool)
 
-    def _judged(self, found: ProbeResult, first: FirstPage) -> ProbeResult:
-        """A list of no known way on, as long as the answer says that an argument was: it may have been cut there."""
+    def _noted(self, found: ProbeResult, first: FirstPage) -> ProbeResult:
+        """Mark a list as possibly truncated if the response repeats an argument that equals its length."""
         reading, count = first.reading, len(first.reading.records)
         is_told = reading.has_more is not None or reading.total is not None or found.certainty is not Certainty.EXACT
-        name = next((name for name, value in self._repeated.items() if value == count), None)
-        if is_told or name is None or count < _FEWEST:
+        name = next((name for name, value in self._echoed.items() if value == count), None)
+        if is_told or name is None or count < _FEWEST_RECORDS:
             return found
-        note = f"the answer says that '{name}' was {count:,}, and as many records came: others may be behind them"
+        note = f"the response reports '{name}' as {count:,} and has as many records: there may be more"
         return replace(found, certainty=Certainty.AT_LEAST, notes=(*found.notes, note))
 
-    async def _handed_back(self, first: FirstPage) -> Pagination | None:
-        """A value of the answer brings other records, as it stands beside them or in the last of them."""
+    async def _by_returned_value(self, first: FirstPage) -> Pagination | None:
+        """Try values of the response, from beside the records or from one of them, in arguments of a similar name."""
         records = first.reading.records
-        for pair in pairs(self.tool.parameters, self.given, first.result, records):
-            result = await self._answer(first, {pair.argument: pair.value})
+        for candidate in argument_values(self.tool.parameters, self.given, first.result, records):
+            result = await self._request(first, {candidate.argument: candidate.value})
             page = None if result is None else _records(result, first)
-            if result is not None and page is not None and leads_on(pair, records, page, result):
-                return _by_pair(self.tool.pagination, pair)
+            if result is not None and page is not None and continues_list(candidate, records, page, result):
+                return _by_value(self.tool.pagination, candidate)
         return None
 
-    def _own(self, first: FirstPage) -> tuple[str, ...]:
-        return numbers(self.tool.parameters, self.given, is_surely_cut=_is_surely_cut(first))
+    def _declared_names(self, first: FirstPage) -> tuple[str, ...]:
+        return numeric_arguments(self.tool.parameters, self.given, is_truncated=_is_truncated(first))
 
-    def _undeclared(self, first: FirstPage) -> tuple[str, ...]:
-        """What an answer that is surely cut calls its page by, and the document does not; a GET does no harm."""
-        if not self.tool.locator.startswith("GET ") or not _is_surely_cut(first):
+    def _undeclared_names(self, first: FirstPage) -> tuple[str, ...]:
+        """Undeclared names that the response of a GET uses for its page size and position."""
+        if not self.tool.locator.startswith("GET ") or not _is_truncated(first):
             return ()
         known = {
             plain(name) for name in (*(self.tool.parameters.get("properties") or ()), *self.tool.pagination.hidden)
         }
-        return tuple(name for name in echoed(first.result, len(first.reading.records)) if plain(name) not in known)
+        return tuple(
+            name for name in echoed_names(first.result, len(first.reading.records)) if plain(name) not in known
+        )
 
-    async def _counted(self, first: FirstPage, names: tuple[str, ...]) -> Pagination | None:
-        """An argument moves the page by records or by pages; another one may say how long pages are."""
+    async def _by_number(self, first: FirstPage, names: tuple[str, ...]) -> Pagination | None:
+        """Try numbers in arguments: one may move the page by records or by pages, another may be the page size."""
         records, place, size = first.reading.records, None, self.tool.pagination.size
         for name in names:
-            value = self._value(name, TRIED)
-            page = await self._page(first, {name: value})
-            match TrialOutcome.OTHER if page is None else shown(records, page):
+            value = self._value(name, TRIAL_VALUE)
+            page = await self._page_with(first, {name: value})
+            match TrialOutcome.UNCLEAR if page is None else compare_pages(records, page):
                 case TrialOutcome.SIZE if size is None:
                     size = name
-                case TrialOutcome.RECORDS:
+                case TrialOutcome.OFFSET:
                     place = place or Pagination(convention=PaginationStyle.OFFSET, position=name)
-                case TrialOutcome.RECORDS_FROM_ONE:
+                case TrialOutcome.OFFSET_FROM_ONE:
                     place = place or Pagination(convention=PaginationStyle.OFFSET, position=name, first=1)
-                case TrialOutcome.ELSEWHERE:
-                    place = place or await self._numbered(first, name)
-                case TrialOutcome.OTHER if page == [] and self._repeated.get(name) == 0:
-                    place = place or await self._numbered(first, name)
+                case TrialOutcome.OTHER_RECORDS:
+                    place = place or await self._as_page_number(first, name)
+                case TrialOutcome.UNCLEAR if page == [] and self._echoed.get(name) == 0:
+                    place = place or await self._as_page_number(first, name)
                 case _:
                     continue
         if place is None:
             return None
         bounded = replace(self.tool.pagination, convention=place.convention, position=place.position, first=place.first)
-        if size is None or (size != bounded.size and not await self._fits(replace(bounded, size=size), records)):
+        if size is None or (
+            size != bounded.size and not await self._works_with_size(replace(bounded, size=size), records)
+        ):
             return bounded
         return replace(bounded, size=size)
 
-    async def _numbered(self, first: FirstPage, name: str) -> Pagination | None:
-        """Whether it counts pages: page 1 is the first one, or else page 0 is and page 1 is neither."""
+    async def _as_page_number(self, first: FirstPage, name: str) -> Pagination | None:
+        """Check whether an argument counts pages, from 1 or from 0."""
         records = first.reading.records
-        one = await self._page(first, {name: self._value(name, 1)})
+        one = await self._page_with(first, {name: self._value(name, 1)})
         if one == records:
             return Pagination(convention=PaginationStyle.PAGE, position=name, first=1)
-        is_long = one is not None and (len(one) == len(records) or self._repeated.get(name) == 0)
-        if one is None or not is_long or shown(records, one) is not TrialOutcome.ELSEWHERE:
+        is_long = one is not None and (len(one) == len(records) or self._echoed.get(name) == 0)
+        if one is None or not is_long or compare_pages(records, one) is not TrialOutcome.OTHER_RECORDS:
             return None
-        is_first = await self._page(first, {name: self._value(name, 0)}) == records
+        is_first = await self._page_with(first, {name: self._value(name, 0)}) == records
         return Pagination(convention=PaginationStyle.PAGE, position=name, first=0) if is_first else None
 
-    async def _fits(self, pagination: Pagination, records: Sequence[Json]) -> bool:
-        """Whether position and size go together: an end of a range looks like a size as long as it stands alone."""
-        result = await self.attempt(address(pagination, page_index=1, size=TRIED))
+    async def _works_with_size(self, pagination: Pagination, records: Sequence[Json]) -> bool:
+        """Check position and size together: alone, the end of a range looks like a size."""
+        result = await self.attempt(page_address(pagination, page_index=1, size=TRIAL_VALUE))
         page = None if result is None else read_page(result, Pagination(), records_path=self.tool.records_path).records
-        return page == records[TRIED : 2 * TRIED]
+        return page == records[TRIAL_VALUE : 2 * TRIAL_VALUE]
 
-    async def _answer(self, first: FirstPage, arguments: Mapping[str, Json]) -> CallResult | None:
+    async def _request(self, first: FirstPage, arguments: Mapping[str, Json]) -> CallResult | None:
         own = first.address.arguments if first.address is not None else {}
         return await self.attempt(PageAddress({**own, **arguments}))
 
-    async def _page(self, first: FirstPage, arguments: Mapping[str, Json]) -> list[Json] | None:
-        result = await self._answer(first, arguments)
+    async def _page_with(self, first: FirstPage, arguments: Mapping[str, Json]) -> list[Json] | None:
+        result = await self._request(first, arguments)
         return None if result is None else _records(result, first)
 
     def _value(self, name: str, number: int) -> Json:
@@ -151,26 +154,26 @@ class SizeTrial:
         return str(number) if isinstance(schema, dict) and schema.get("type") == "string" else number
 
 
-def may_be_cut(tool: ToolSpec, found: ProbeResult, *, is_placed: bool = False) -> bool:
-    """Whether a list without known pages says that it goes on, or is as long as lists are that servers cut.
+def may_be_truncated(tool: ToolSpec, found: ProbeResult, *, is_positioned: bool = False) -> bool:
+    """Whether a list without known pagination says that it continues, or has a length at which servers truncate.
 
-    `is_placed`: the answer repeats an argument by its name as what may be the first place, as pages do and records not.
+    `is_positioned`: the response repeats an argument with the value of a first position, as pages do.
     """
     first = found.first
     if first is None or tool.effect is not Effect.READ or found.pagination.convention is not PaginationStyle.SINGLE:
         return False
     reading, count = first.reading, len(first.reading.records)
-    is_surely_cut = reading.certainty is Certainty.EXACT and (reading.total or 0) > count
-    if not tool.returns_many and not is_surely_cut and not is_placed:
+    is_truncated = reading.certainty is Certainty.EXACT and (reading.total or 0) > count
+    if not tool.returns_many and not is_truncated and not is_positioned:
         return False
-    if not reading.is_list or count < _FEWEST or tool.pagination.is_declared:
+    if not reading.is_list or count < _FEWEST_RECORDS or tool.pagination.is_declared:
         return False
     if reading.total is not None and reading.certainty is not Certainty.UNKNOWN:
         return reading.total > count
-    return reading.has_more is True or (reading.has_more is None and (count % _ROUND == 0 or count in _POWERS))
+    return reading.has_more is True or (reading.has_more is None and (count % _ROUND == 0 or count in _USUAL_LENGTHS))
 
 
-def _is_surely_cut(first: FirstPage) -> bool:
+def _is_truncated(first: FirstPage) -> bool:
     return first.reading.has_more is True or (first.reading.total or 0) > len(first.reading.records)
 
 
@@ -179,26 +182,28 @@ def _records(result: CallResult, first: FirstPage) -> list[Json] | None:
     return reading.records if reading.is_list else None
 
 
-def _by_pair(declared: Pagination, pair: ArgumentValue) -> Pagination:
-    if pair.after is not None:
-        return replace(declared, convention=PaginationStyle.KEYSET, position=pair.argument, key=pair.path)
-    return replace(declared, convention=PaginationStyle.CURSOR, position=pair.argument, next_path=pair.path)
+def _by_value(declared: Pagination, candidate: ArgumentValue) -> Pagination:
+    if candidate.after is not None:
+        return replace(declared, convention=PaginationStyle.KEYSET, position=candidate.argument, key=candidate.path)
+    return replace(declared, convention=PaginationStyle.CURSOR, position=candidate.argument, next_path=candidate.path)
 
 
-def _as_tried(found: ProbeResult, first: FirstPage, pagination: Pagination, tool: ToolSpec) -> ProbeResult:
-    """The first page stays the call's own, unless pages of a chosen size are to begin again."""
-    reading = read_page(first.result, pagination, records_path=tool.records_path, size=first.size, asked=first.address)
+def _continued(found: ProbeResult, first: FirstPage, pagination: Pagination, tool: ToolSpec) -> ProbeResult:
+    """The first page stays the call's own, unless pages of a chosen size have to start again."""
+    reading = read_page(
+        first.result, pagination, records_path=tool.records_path, size=first.size, address=first.address
+    )
     is_sized = pagination.is_addressable and pagination.size is not None and first.size is None
     what = (
         "a number of records" if pagination.convention is PaginationStyle.OFFSET else f"a {pagination.convention.value}"
     )
-    note = f"'{pagination.position}' turned out to take {what}: the list goes on by it"
+    note = f"'{pagination.position}' takes {what}: it is used to request the next pages"
     return replace(
         found,
         pagination=pagination,
         total=reading.total if reading.certainty is not Certainty.UNKNOWN else None,
         certainty=reading.certainty,
-        rung=ProbeMethod.FIRST_PAGE,
+        method=ProbeMethod.FIRST_PAGE,
         first=None if is_sized else replace(first, reading=reading),
         notes=(note,),
     )

@@ -1,7 +1,6 @@
-"""What stands beside the records in a response: the members in which totals and markers may be.
+"""The envelope of a response: the members beside the records, in which totals and pointers are found.
 
-Knows how to look names up, nearest to the records first, then in objects beside them whose names say nothing, and last
-in the headers. Knows no meaning of any name.
+Members are ordered by distance: beside the records first, then in objects of unknown names, then the headers.
 """
 
 import json
@@ -15,7 +14,7 @@ from adapters.pagination.vocabulary import members as names
 from adapters.pagination.vocabulary.members import plain
 
 HEADER = "header:"
-"""What the path of a value in a header begins with."""
+"""Prefix of the path of a value in a header."""
 
 _MOST_MEMBERS = 40
 _DEPTH = 4
@@ -37,15 +36,15 @@ class EnvelopeMember:
 
     @property
     def plain(self) -> str:
-        """The name as the tables have it."""
+        """The plain name, as in the tables."""
         return plain(self.name)
 
 
 @dataclass(frozen=True, slots=True)
 class ResponseEnvelope:
-    """Members around and beside the records, the nearest first; `far` ones stand in objects of unknown names.
+    """Members around and beside the records, the nearest first; `far` ones are in objects of unknown names.
 
-    `headers` are as the response has them, in lower case.
+    `headers` are in lower case.
     """
 
     near: tuple[EnvelopeMember, ...] = ()
@@ -53,12 +52,12 @@ class ResponseEnvelope:
     headers: tuple[EnvelopeMember, ...] = ()
 
     def named(self, table: frozenset[str], *, is_anywhere: bool = False) -> Iterator[EnvelopeMember]:
-        """Members whose names are in `table`; `is_anywhere`: the far ones too, for names that are not mistaken."""
+        """Members whose names are in `table`; `is_anywhere` includes the far ones, for unambiguous names."""
         members = chain(self.near, self.far) if is_anywhere else iter(self.near)
         return (member for member in members if member.plain in table)
 
     def saying(self, says: Callable[[str], bool], *, is_anywhere: bool = True) -> Iterator[EnvelopeMember]:
-        """Members whose names `says` holds of."""
+        """Members whose names satisfy `says`."""
         members = chain(self.near, self.far) if is_anywhere else iter(self.near)
         return (member for member in members if says(member.name))
 
@@ -67,44 +66,44 @@ class ResponseEnvelope:
         return (member.value for member in self.named(table))
 
     def integer(self, table: frozenset[str]) -> int | None:
-        """The first whole number of at least 0 under a name of `table`; digits in text count."""
+        """The first integer of at least 0 under a name of `table`; digits in text count."""
         return first_count(self.named(table))
 
 
 def first_count(members: Iterable[EnvelopeMember]) -> int | None:
-    """The first whole number of at least 0."""
+    """The first integer of at least 0."""
     return next((count for member in members if (count := as_count(member.value)) is not None), None)
 
 
 def first_flag(members: Iterable[EnvelopeMember]) -> bool | None:
-    """The first truth value; the words `true` and `false` count."""
+    """The first boolean; the words `true` and `false` count."""
     return next((flag for member in members if (flag := as_flag(member.value)) is not None), None)
 
 
 def as_flag(value: Json) -> bool | None:
-    """A truth value, also in words."""
+    """A boolean, also from the words `true` and `false`."""
     if isinstance(value, str) and value.lower() in ("true", "false"):
         return value.lower() == "true"
     return value if isinstance(value, bool) else None
 
 
-def envelope_of(payload: Json, found: FoundRecords, headers: Mapping[str, str] | None = None) -> ResponseEnvelope:
-    """What stands around `found`: the objects on its path, and the containers (`meta`, `paging`, …) in each.
+def read_envelope(payload: Json, found: FoundRecords, headers: Mapping[str, str] | None = None) -> ResponseEnvelope:
+    """The members around `found`: of the objects on its path, and of the containers (`meta`, `paging`, …) in each.
 
-    One object that is itself the record has no envelope: its `total` and `next` are data.
+    If the payload is itself the record, there is no envelope: its `total` and `next` are data.
     """
-    told = _from_headers(headers or {})
+    from_headers = _from_headers(headers or {})
     if not found.is_list:
-        return ResponseEnvelope(headers=told)
-    around = list(_around(payload, found.path)) if found.apart is None else _apart(payload, found.apart)
+        return ResponseEnvelope(headers=from_headers)
+    around = list(_around(payload, found.path)) if found.apart is None else _metadata_item(payload, found.apart)
     around = around[:-1] if found.is_keyed else around
     near = [m for path, node in reversed(around) for m in _with_containers(node, path)]
-    far = [m for path, node in reversed(around) for m in _in_strangers(node, path, apart=found.path)]
-    return ResponseEnvelope(tuple(near), tuple(far), told)
+    far = [m for path, node in reversed(around) for m in _in_unknown_objects(node, path, apart=found.path)]
+    return ResponseEnvelope(tuple(near), tuple(far), from_headers)
 
 
 def _around(payload: Json, path: str) -> Iterator[tuple[str, Mapping[str, Json]]]:
-    """The objects on the way to the records, outermost first; of a list of two, the object before the records."""
+    """The objects on the path to the records, outermost first; of a list of two, the object before the records."""
     if isinstance(payload, list):
         if path and payload and isinstance(payload[0], dict):
             yield "0.", payload[0]
@@ -116,38 +115,40 @@ def _around(payload: Json, path: str) -> Iterator[tuple[str, Mapping[str, Json]]
         node, at = node.get(key), f"{at}{key}."
 
 
-def _apart(payload: Json, at: int) -> list[tuple[str, Mapping[str, Json]]]:
+def _metadata_item(payload: Json, at: int) -> list[tuple[str, Mapping[str, Json]]]:
     """The item of a list that is no record."""
     node = payload[at] if isinstance(payload, list) else None
     return [(f"{at}.", node)] if isinstance(node, dict) else []
 
 
 def _with_containers(node: Mapping[str, Json], above: str) -> Iterator[EnvelopeMember]:
-    yield from (EnvelopeMember(key, above + key, text_in(value)) for key, value in node.items())
+    yield from (EnvelopeMember(key, above + key, element_text(value)) for key, value in node.items())
     for key, value in node.items():
         if isinstance(value, dict) and plain(key) in names.CONTAINERS:
             yield from _with_containers(value, f"{above}{key}.")
 
 
-def _in_strangers(node: Mapping[str, Json], above: str, *, apart: str) -> Iterator[EnvelopeMember]:
-    """Members of objects that no table knows, unless they are large, tell of something else, or are the records."""
+def _in_unknown_objects(node: Mapping[str, Json], above: str, *, apart: str) -> Iterator[EnvelopeMember]:
+    """Members of objects that no table has, unless they are large, about something else, or the records."""
     for key, value in node.items():
         is_known = plain(key) in names.CONTAINERS | _FACTS_OF_REQUEST or f"{above}{key}" == apart
         if not isinstance(value, dict) or is_known or len(value) > _MOST_MEMBERS or above.count(".") >= _DEPTH:
             continue
         if any(isinstance(inner, list) and inner for inner in value.values()):
             continue
-        yield from (EnvelopeMember(name, f"{above}{key}.{name}", text_in(inner)) for name, inner in value.items())
-        yield from _in_strangers(value, f"{above}{key}.", apart=apart)
+        yield from (EnvelopeMember(name, f"{above}{key}.{name}", element_text(inner)) for name, inner in value.items())
+        yield from _in_unknown_objects(value, f"{above}{key}.", apart=apart)
 
 
 def _from_headers(headers: Mapping[str, str]) -> tuple[EnvelopeMember, ...]:
-    """Headers as members, and what those say that hold an object in JSON."""
-    told = [EnvelopeMember(name.removeprefix("x-"), HEADER + name, value.strip()) for name, value in headers.items()]
+    """Headers as members, and the members of headers that hold a JSON object."""
+    from_headers = [
+        EnvelopeMember(name.removeprefix("x-"), HEADER + name, value.strip()) for name, value in headers.items()
+    ]
     for name in _HEADERS_WITH_JSON:
         for key, value in _json_object(headers.get(name, "")).items():
-            told.append(EnvelopeMember(key, f"{HEADER}{name}", value))
-    return tuple(told)
+            from_headers.append(EnvelopeMember(key, f"{HEADER}{name}", value))
+    return tuple(from_headers)
 
 
 def _json_object(text: str) -> Mapping[str, Json]:
@@ -160,15 +161,15 @@ def _json_object(text: str) -> Mapping[str, Json]:
     return value if isinstance(value, dict) else {}
 
 
-def text_in(value: Json) -> Json:
-    """The text of an element of XML that became an object for its attributes (`{"#text": …}`); else the value."""
+def element_text(value: Json) -> Json:
+    """The text of an XML element that became an object for its attributes (`{"#text": …}`); else the value."""
     if not isinstance(value, dict):
         return value
     return next((inner for name in _TEXT_OF_ELEMENT if isinstance(inner := value.get(name), str)), value)
 
 
 def as_count(value: Json) -> int | None:
-    """A count of at least 0, also from digits in text; -1 and the like mean "not known"."""
+    """An integer of at least 0, also from digits in text; -1 and the like mean "unknown"."""
     if isinstance(value, str) and value.isascii() and value.isdigit():
         value = int(value[:18])
     is_count = isinstance(value, int) and not isinstance(value, bool) and value >= 0

@@ -1,13 +1,13 @@
-"""Links in headers (RFC 8288) and in bodies, resolved against the request.
+"""Links of `Link` headers (RFC 8288) and of bodies, resolved against the URL of the request.
 
-Knows syntax. Whether a link may be followed (same origin) is for the source to decide, which holds the credentials.
+Whether a link may be followed (same origin) is decided by the source, which holds the credentials.
 """
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from urllib.parse import parse_qs, parse_qsl, quote, urljoin, urlsplit
+from urllib.parse import parse_qsl, quote, urljoin, urlsplit
 
 from adapters.base import Json
 from adapters.pagination.vocabulary import members as names
@@ -40,11 +40,11 @@ class Link:
 
 
 def parse_links(header: str) -> tuple[Link, ...]:
-    """All links of a header value; several headers joined by commas are one value. Broken parts are left out."""
+    """All links of a header value; several headers are joined by commas. Broken parts are ignored."""
     return tuple(Link(target.strip(), _parameters(rest)) for target, rest in _LINK.findall(header))
 
 
-def link_with(links: tuple[Link, ...], relation: str) -> Link | None:
+def find_link(links: tuple[Link, ...], relation: str) -> Link | None:
     """The first link of that relation."""
     return next((link for link in links if relation in link.relations), None)
 
@@ -56,8 +56,8 @@ def _parameters(text: str) -> dict[str, str]:
     return found
 
 
-def target(value: Json) -> str | None:
-    """The URL in a link: text, an object with `href`, `url` or the like, a list of one; a template loses its slots."""
+def link_url(value: Json) -> str | None:
+    """The URL of a link: text, an object with `href`, `url` or the like, or a list of one; no template variables."""
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
     if isinstance(value, dict):
@@ -65,15 +65,15 @@ def target(value: Json) -> str | None:
     return _TEMPLATE.sub("", value) if isinstance(value, str) and value else None
 
 
-def related(links: Json, relation: str) -> Json:
-    """The link of that relation in a list of link objects, whatever they call it; None where there is none."""
+def link_with_relation(links: Json, relation: str) -> Json:
+    """The link of that relation in a list of link objects, whatever they call it."""
     if not isinstance(links, list):
         return None
     return next((link for link in links if isinstance(link, dict) and relation in _relations(link)), None)
 
 
-def leading_on(links: Json) -> Json:
-    """The one entry of a short list of links or actions whose name says that it leads on: `{"id": "loadMore", …}`."""
+def load_more_link(links: Json) -> Json:
+    """The only entry of a short list of links or actions whose name says to load more: `{"id": "loadMore", …}`."""
     if not isinstance(links, list) or not 0 < len(links) <= _FEW_LINKS:
         return None
     entries = [link for link in links if isinstance(link, dict) and len(link) <= _FEW_LINKS]
@@ -87,56 +87,50 @@ def _says_more(value: Json) -> bool:
 
 def _relations(link: dict[str, Json]) -> frozenset[str]:
     for name in _RELATIONS:
-        told = link.get(name)
-        if isinstance(told, str):
-            return frozenset(told.lower().split())
-        if isinstance(told, list):
-            return frozenset(str(one).lower() for one in told)
+        relation = link.get(name)
+        if isinstance(relation, str):
+            return frozenset(relation.lower().split())
+        if isinstance(relation, list):
+            return frozenset(str(one).lower() for one in relation)
     return frozenset()
 
 
-def url_in(location: str) -> str | None:
+def request_url(location: str) -> str | None:
     """The URL in a location (`GET https://…`); None for a source without URLs."""
     base = _URL.search(location)
     return base.group() if base else None
 
 
-def absolute(url: str, location: str) -> str:
-    """`url`, or nothing but a query, resolved against the URL in `location`; unchanged where there is none."""
-    base = url_in(location)
+def absolute_url(url: str, location: str) -> str:
+    """`url`, or a bare query, resolved against the URL in `location`; unchanged if there is none."""
+    base = request_url(location)
     return urljoin(base, f"?{url}" if _QUERY.fullmatch(url) else url) if base else url
 
 
 def looks_like_url(text: str) -> bool:
-    """Whether a text is a URL, or a relative one that begins with a path or a query."""
+    """Whether a text is a URL, or a relative one that starts with a path or a query."""
     return bool(_URL.match(text)) or text.startswith(("/", "?", "./", "../"))
 
 
-def query_of(url: str) -> dict[str, str]:
+def query_params(url: str) -> dict[str, str]:
     """The parameters of a URL's query; of a repeated one the last value."""
     return dict(parse_qsl(urlsplit(url).query, keep_blank_values=True))
 
 
-def query_integer(url: str, name: str) -> int | None:
-    """The whole number that a URL's query gives to `name`."""
-    values = parse_qs(urlsplit(url).query).get(name, [])
-    return int(values[0]) if values and values[0].isascii() and values[0].isdigit() else None
-
-
-def is_same_place(url: str, other: str) -> bool:
+def is_same_path(url: str, other: str) -> bool:
     """Whether two absolute URLs differ in their query at most."""
     mine, yours = urlsplit(url), urlsplit(other)
     return (mine.netloc.lower(), mine.path.rstrip("/")) == (yours.netloc.lower(), yours.path.rstrip("/"))
 
 
 def is_same_host(url: str, other: str) -> bool:
-    """Whether two absolute URLs are of one host and port."""
+    """Whether two absolute URLs have the same host and port."""
     return urlsplit(url).netloc.lower() == urlsplit(other).netloc.lower()
 
 
-def counts_on(urls: Sequence[str]) -> bool:
-    """Whether URLs differ in one number of a page or a position only, each by the same step: `?page=4`, `?page=5`."""
-    queries = [query_of(url) for url in urls]
+def is_numbered_sequence(urls: Sequence[str]) -> bool:
+    """Whether URLs differ only in one page number or offset, by equal steps: `?page=4`, `?page=5`."""
+    queries = [query_params(url) for url in urls]
     if len(queries) < 2 or any(query.keys() != queries[0].keys() for query in queries):
         return False
     changing = [name for name in queries[0] if len({query[name] for query in queries}) > 1]
@@ -149,18 +143,18 @@ def counts_on(urls: Sequence[str]) -> bool:
     return len(steps) == 1 and min(steps) > 0
 
 
-def completed(url: str, location: str, *, apart: frozenset[str]) -> str:
-    """A next page's URL with the request's own parameters that it lacks, where it needs them.
+def with_request_parameters(url: str, location: str, *, apart: frozenset[str]) -> str:
+    """The URL of a next page, with the request's own parameters that it lacks and needs.
 
-    A server that puts an opaque token into the URL remembers the request, and some refuse anything beside it. One that
-    only counts on (`?page=2`) and drops a filter or the size would go on in other data. So parameters are added back
-    only to a URL of the request's own path whose query is nothing but short numbers and the request's own values.
-    `apart` are positions, by their plain names; what the location masks cannot be added.
+    A server that puts an opaque token into the URL remembers the request, and some refuse other parameters beside it.
+    One that only counts (`?page=2`) and drops a filter or the size would continue in other data. So parameters are
+    added only to a URL of the request's own path whose query holds nothing but short numbers and the request's own
+    values. `apart` are the plain names of positions; values masked in the location cannot be added.
     """
-    base = url_in(location)
-    if base is None or not is_same_place(url, base):
+    base = request_url(location)
+    if base is None or not is_same_path(url, base):
         return url
-    mine, theirs = query_of(base), query_of(url)
+    mine, theirs = query_params(base), query_params(url)
     if not theirs or not all(_is_plain(value, mine.get(name)) for name, value in theirs.items()):
         return url
     lacking = "&".join(_lacking(base, theirs, apart))

@@ -1,7 +1,7 @@
-"""Where the page after this one is, as far as the response decides it.
+"""Read where the next page is: by flags, cursors, URLs, or the key of the last record.
 
-Knows how flags, markers and keys go together. An empty marker is an end, and so is a flag that says so, whatever marker
-stands beside it. Knows nothing of pages read before: repeated cursors are for the walker to notice.
+An empty pointer is an end, and so is a flag that says so, whatever pointer is beside it. Repeated cursors are for the
+caller to notice, which knows the earlier pages.
 """
 
 from collections.abc import Sequence
@@ -9,11 +9,17 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from adapters.base import CallResult, Json, PageAddress, Pagination, PaginationStyle
-from adapters.pagination.read.cursors import NextPointer, NextPointers, marks_of
+from adapters.pagination.read.cursors import NextPointer, NextPointers, read_pointers
 from adapters.pagination.read.envelope import EnvelopeMember, ResponseEnvelope, as_count, first_count, first_flag
-from adapters.pagination.read.links import absolute, completed, is_same_host, query_of, url_in
-from adapters.pagination.read.records import at_path
-from adapters.pagination.read.totals import content_range
+from adapters.pagination.read.links import (
+    absolute_url,
+    is_same_host,
+    query_params,
+    request_url,
+    with_request_parameters,
+)
+from adapters.pagination.read.records import value_at
+from adapters.pagination.read.totals import parse_content_range
 from adapters.pagination.vocabulary import members as names
 from adapters.pagination.vocabulary import members as vocabulary
 from adapters.pagination.vocabulary.members import plain, words
@@ -26,15 +32,17 @@ _OWN_PLACE = frozenset("current actual aktuelle this no nr num number index".spl
 
 @dataclass(frozen=True, slots=True)
 class HasMoreFlag:
-    """`has_more` is None where nothing is said; `is_sure` False where it rests on words in a name."""
+    """`has_more` is None if the response does not say; `is_sure` is False if it rests on words in a name."""
 
     has_more: bool | None
     is_sure: bool = True
 
 
-def read_flag(result: CallResult, envelope: ResponseEnvelope, pagination: Pagination, *, n_records: int) -> HasMoreFlag:
-    """What flags say, else the range, else page numbers, else words."""
-    for has_more in (_told(envelope), _by_range(result, pagination), _by_pages(envelope, pagination)):
+def read_has_more(
+    result: CallResult, envelope: ResponseEnvelope, pagination: Pagination, *, n_records: int
+) -> HasMoreFlag:
+    """Whether there is more: by flags, else by the range, else by page numbers, else by words in names."""
+    for has_more in (_by_flags(envelope), _by_range(result, pagination), _by_pages(envelope, pagination)):
         if has_more is not None:
             return HasMoreFlag(has_more)
     if pagination.convention is PaginationStyle.SINGLE and _is_first_of_several(envelope, n_records):
@@ -52,11 +60,11 @@ def has_previous(envelope: ResponseEnvelope, *, relations: frozenset[str]) -> bo
         return not is_first
     if relations:
         return bool(relations & {"prev", "previous"})
-    marks = list(envelope.values(names.PREVIOUS_MARKS))
-    return any(bool(mark) for mark in marks) if marks else None
+    pointers = list(envelope.values(names.PREVIOUS_POINTERS))
+    return any(bool(pointer) for pointer in pointers) if pointers else None
 
 
-def _told(envelope: ResponseEnvelope) -> bool | None:
+def _by_flags(envelope: ResponseEnvelope) -> bool | None:
     for header in envelope.headers:
         if header.plain in _NEXT_PAGE and (not header.value or as_count(header.value)):
             return bool(header.value)
@@ -70,10 +78,10 @@ def _told(envelope: ResponseEnvelope) -> bool | None:
 
 
 def _by_range(result: CallResult, pagination: Pagination) -> bool | None:
-    """By `Content-Range`; an answer without one that is no partial one is everything there is."""
+    """By `Content-Range`; a response without one that is not partial is everything there is."""
     if pagination.convention is not PaginationStyle.RANGE:
         return None
-    ranged = content_range(result.headers)
+    ranged = parse_content_range(result.headers)
     if ranged is None:
         return None if result.status is None else result.status == _PARTIAL_CONTENT
     if ranged.total is None or ranged.last is None:
@@ -84,8 +92,7 @@ def _by_range(result: CallResult, pagination: Pagination) -> bool | None:
 def _by_pages(envelope: ResponseEnvelope, pagination: Pagination) -> bool | None:
     """Whether the page's own number is below the number of pages.
 
-    That is never an end: a number of pages is advice like any total, and some servers count the page that they tell
-    otherwise than the page that they are asked for.
+    It never proves an end: some servers count the page that they report differently from the requested one.
     """
     if pagination.convention is not PaginationStyle.PAGE:
         return None
@@ -95,9 +102,9 @@ def _by_pages(envelope: ResponseEnvelope, pagination: Pagination) -> bool | None
 
 
 def _is_first_of_several(envelope: ResponseEnvelope, n_records: int) -> bool:
-    """Whether a list for which no page was asked calls itself the first of several pages.
+    """Whether a list that was requested without a page calls itself the first of several pages.
 
-    A number of pages alone may be a fact, as of a book: the list's own place or its length has to stand beside it.
+    A number of pages alone may be a fact, as of a book: the list's own position or length has to be beside it.
     """
     around = (*envelope.near, *envelope.far, *envelope.headers)
     pages = [one for one in around if one.plain in names.TOTAL_PAGES or vocabulary.says_pages(one.name)]
@@ -133,7 +140,7 @@ _WORDS = (*_DOWN, *_UP, "starting", "start", "exclusive", "after", "last", "next
 
 
 def next_key(records: Sequence[Json], pagination: Pagination) -> Json:
-    """The key that the page after `records` is asked with; None where they have none."""
+    """The key by which the page after `records` is requested; None if they have none."""
     path = pagination.key or key_path(records, pagination.position or "")
     if path is None:
         return None
@@ -142,26 +149,26 @@ def next_key(records: Sequence[Json], pagination: Pagination) -> Json:
         return None
     if not all(isinstance(key, int) for key in keys):
         return keys[-1]
-    return _numeric(keys, plain(pagination.position or ""))
+    return _numeric_key(keys, plain(pagination.position or ""))
 
 
 def key_path(records: Sequence[Json], position: str) -> str | None:
-    """The dotted path of the key inside a record, for a position of this name; None where none can be told."""
+    """The dotted path of the key inside a record, for a position of this name; None if it cannot be told."""
     rows = [record for record in records if isinstance(record, dict)]
     if not rows or len(rows) < len(records):
         return None
     if plain(position) in SEARCH_AFTER:
         return _SORT if isinstance(rows[-1].get(_SORT), list) else None
-    own = _without_direction(position)
+    own = _key_name(position)
     named = [name for name in rows[-1] if own and plain(name) == own]
     usual = [name for identity in _IDENTITIES for name in rows[-1] if plain(name) == plain(identity)]
     for name in (*named, *usual):
         if all(_is_key(row.get(name), name) for row in rows):
             return str(name)
-    return _by_structure(rows)
+    return _only_ordered_member(rows)
 
 
-def _numeric(keys: list[int], position: str) -> int | None:
+def _numeric_key(keys: list[int], position: str) -> int | None:
     if position.startswith(_DOWN):
         return min(keys)
     is_up = position.startswith(_UP)
@@ -170,26 +177,26 @@ def _numeric(keys: list[int], position: str) -> int | None:
 
 
 def _value(record: Json, path: str) -> Json:
-    return at_path(record, path)[1]
+    return value_at(record, path)[1]
 
 
 def _is_key(value: Json, path: str) -> bool:
-    """A value that can be sent back: text or a number, and a list of such where the position is `search_after`."""
+    """Whether a value can be sent back: text or a number, and a list of such for `search_after`."""
     if path == _SORT and isinstance(value, list):
         return bool(value)
     return isinstance(value, str | int | float) and not isinstance(value, bool) and value != ""
 
 
-def _without_direction(position: str) -> str:
-    """What is left of a position's name without the words that say where it begins: `uuid` of `after_uuid`."""
+def _key_name(position: str) -> str:
+    """The name of a position without the words for a direction: `uuid` of `after_uuid`."""
     left = plain(position)
     for word in sorted(_WORDS, key=len, reverse=True):
         left = left.removeprefix(word)
     return left
 
 
-def _by_structure(rows: list[dict[str, Json]]) -> str | None:
-    """The only member that is ordered strictly over the page; None where several are, or one record says nothing."""
+def _only_ordered_member(rows: list[dict[str, Json]]) -> str | None:
+    """The only member that is strictly ordered over the page; None if there are several, or too few records."""
     if len(rows) < 3:
         return None
     ordered = [name for name in rows[0] if _is_ordered([row.get(name) for row in rows])]
@@ -211,22 +218,22 @@ _BY_MARKER = frozenset({PaginationStyle.CURSOR, PaginationStyle.NEXT_URL, Pagina
 
 @dataclass(frozen=True, slots=True)
 class NextPage:
-    """The next page's address where the response names one, and whether there is one (None: it does not say).
+    """The address of the next page if the response names one, and whether there is one (None: it does not say).
 
-    `kind` is the convention that the response was found to follow; `marker` is the place of what named the next page,
-    where that place was guessed and is to be kept to. `is_silent`: nothing was said, and that alone counts as the end.
+    `kind` is the style that the response follows; `pointer_path` is where a guessed pointer was found.
+    `is_end_unconfirmed`: the response says nothing, and that alone counts as the end.
     """
 
     address: PageAddress | None
     has_more: bool | None
     kind: PaginationStyle | None = None
-    marker: str | None = None
-    is_silent: bool = False
+    pointer_path: str | None = None
+    is_end_unconfirmed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageRequest:
-    """What was asked for: the address of the page (None: unknown, or nothing but the call itself) and its size."""
+    """The request of a page: its address (None: unknown, or the call itself) and its size."""
 
     address: PageAddress | None = None
     size: int | None = None
@@ -238,95 +245,103 @@ def read_next(
     pagination: Pagination,
     *,
     records: Sequence[Json],
-    asked: PageRequest,
+    request: PageRequest,
 ) -> NextPage:
-    """What `result` says about the next page. The size is repeated in a cursor's address: a walk keeps its size."""
-    flag = read_flag(result, envelope, pagination, n_records=len(records))
-    marks = marks_of(result, envelope, pagination, asked=asked.address)
-    if pagination.convention in _BY_URL and asked.address is not None and asked.address.url is not None:
-        marks = replace(marks, cursor=None)  # a walk by URLs ends where none comes, whatever else may still stand there
-    mark = _chosen(marks, pagination, flag, is_full=asked.size is None or len(records) >= asked.size)
-    kind = mark.kind if mark else None
-    if flag.has_more is False and (flag.is_sure or mark is None or not mark.is_sure or not records):
+    """Read what `result` says of the next page. The size is repeated in a cursor's address, to stay the same."""
+    flag = read_has_more(result, envelope, pagination, n_records=len(records))
+    pointers = read_pointers(result, envelope, pagination, address=request.address)
+    if pagination.convention in _BY_URL and request.address is not None and request.address.url is not None:
+        pointers = replace(pointers, cursor=None)  # pages by URL end at a page without one, even if it has a cursor
+    pointer = _choose_pointer(pointers, pagination, flag, is_full=request.size is None or len(records) >= request.size)
+    kind = pointer.kind if pointer else None
+    if flag.has_more is False and (flag.is_sure or pointer is None or not pointer.is_sure or not records):
         return NextPage(None, has_more=False, kind=kind)
-    if pagination.convention is PaginationStyle.KEYSET and (mark is None or not mark.is_sure):
-        return _by_key(records, pagination, flag=flag.has_more, asked=asked)
-    if mark is None:
-        if flag.has_more is not None or marks.is_ended:
+    if pagination.convention is PaginationStyle.KEYSET and (pointer is None or not pointer.is_sure):
+        return _by_key(records, pagination, flag=flag.has_more, request=request)
+    if pointer is None:
+        if flag.has_more is not None or pointers.is_ended:
             return NextPage(None, has_more=flag.has_more is True)
-        is_silent = pagination.convention in _BY_MARKER
-        return NextPage(None, has_more=False if is_silent else None, is_silent=is_silent)
-    if not records and (pagination.next_operation is not None or _is_asked(mark, pagination, asked)):
+        is_end_unconfirmed = pagination.convention in _BY_MARKER
+        return NextPage(None, has_more=False if is_end_unconfirmed else None, is_end_unconfirmed=is_end_unconfirmed)
+    if not records and (pagination.next_operation is not None or _repeats_request(pointer, pagination, request)):
         return NextPage(None, has_more=False, kind=kind)
-    place = _place(mark, result, pagination, asked.size)
-    return NextPage(place, has_more=True, kind=kind, marker=None if mark.is_sure else mark.path)
+    address = _address_of(pointer, result, pagination, request.size)
+    return NextPage(address, has_more=True, kind=kind, pointer_path=None if pointer.is_sure else pointer.path)
 
 
-def _is_asked(mark: NextPointer, pagination: Pagination, asked: PageRequest) -> bool:
-    """Whether a marker is the one that was asked with: beside no records that is how some services end."""
-    place = asked.address
-    return place is not None and place.arguments.get(pagination.position or "") == mark.value
+def _repeats_request(pointer: NextPointer, pagination: Pagination, request: PageRequest) -> bool:
+    """Whether a pointer is the cursor of the request: beside no records, that is how some services end."""
+    address = request.address
+    return address is not None and address.arguments.get(pagination.position or "") == pointer.value
 
 
-def _chosen(marks: NextPointers, pagination: Pagination, flag: HasMoreFlag, *, is_full: bool) -> NextPointer | None:
-    """The cursor where an argument takes it, else the URL. A guess needs a page that may have a successor."""
+def _choose_pointer(
+    pointers: NextPointers, pagination: Pagination, flag: HasMoreFlag, *, is_full: bool
+) -> NextPointer | None:
+    """The cursor if an argument takes it, else the URL. A guess needs a page that may have a successor."""
     takes_cursor = pagination.convention in _BY_ARGUMENT and pagination.position is not None
-    order = (marks.cursor, marks.url) if takes_cursor else (marks.url, marks.cursor)
-    sure = [mark for mark in order if mark is not None and mark.is_sure]
-    guessed = [mark for mark in order if mark is not None and not mark.is_sure]
-    if takes_cursor and marks.cursor in sure and marks.cursor is not None:
-        return marks.cursor
+    order = (pointers.cursor, pointers.url) if takes_cursor else (pointers.url, pointers.cursor)
+    sure = [pointer for pointer in order if pointer is not None and pointer.is_sure]
+    guessed = [pointer for pointer in order if pointer is not None and not pointer.is_sure]
+    if takes_cursor and pointers.cursor in sure and pointers.cursor is not None:
+        return pointers.cursor
     if sure:
         return sure[0]
     return guessed[0] if guessed and (is_full or flag.has_more is True) else None
 
 
-def _place(mark: NextPointer, result: CallResult, pagination: Pagination, size: int | None) -> PageAddress | None:
-    if mark.kind is not PaginationStyle.CURSOR:
-        url = absolute(str(mark.value), result.location)
-        if (own := _as_argument(url, result.location, pagination)) is not None:
-            return PageAddress(own | _size(pagination, size))
+def _address_of(
+    pointer: NextPointer, result: CallResult, pagination: Pagination, size: int | None
+) -> PageAddress | None:
+    if pointer.kind is not PaginationStyle.CURSOR:
+        url = absolute_url(str(pointer.value), result.location)
+        if (own := _cursor_of_other_host(url, result.location, pagination)) is not None:
+            return PageAddress(own | _size_argument(pagination, size))
         apart = (pagination.position, *pagination.other_hidden)
         positions = frozenset(plain(name.rpartition("/")[2]) for name in apart if name)
-        return PageAddress(url=completed(url, result.location, apart=positions))
+        return PageAddress(url=with_request_parameters(url, result.location, apart=positions))
     if pagination.convention not in _BY_ARGUMENT or pagination.position is None:
         return None
-    arguments = {pagination.position: mark.value}
+    arguments = {pagination.position: pointer.value}
     if pagination.next_operation is not None:
         return PageAddress(arguments, operation=pagination.next_operation)
-    return PageAddress(arguments | _size(pagination, size))
+    return PageAddress(arguments | _size_argument(pagination, size))
 
 
-def _as_argument(url: str, location: str, pagination: Pagination) -> dict[str, Json] | None:
-    """The cursor in a URL of another host, such as a service behind a proxy knows itself by; None elsewhere.
+def _cursor_of_other_host(url: str, location: str, pagination: Pagination) -> dict[str, Json] | None:
+    """The cursor in a URL of another host, by which a service behind a proxy knows itself.
 
-    That host is never asked: the cursor goes into the argument that takes it, to the service that was asked.
+    That host is not requested: the cursor goes into the argument that takes it.
     """
-    base, position = url_in(location), pagination.position
+    base, position = request_url(location), pagination.position
     if pagination.convention not in _BY_ARGUMENT or position is None or base is None or is_same_host(url, base):
         return None
     known = {plain(position), plain(position.rpartition("/")[2])}
-    return next(({position: value} for name, value in query_of(url).items() if plain(name) in known and value), None)
-
-
-def _by_key(records: Sequence[Json], pagination: Pagination, *, flag: bool | None, asked: PageRequest) -> NextPage:
-    """The page after the last record.
-
-    Only an empty page, or one that repeats the key asked with, is surely an end: a short one may have been cut by the
-    server. A full page whose records have no key goes on, and nobody knows where.
-    """
-    position = pagination.position or ""
-    key = next_key(records, pagination)
-    before = asked.address.arguments.get(position) if asked.address else None
-    if not records or (key is not None and key == before and len(records) == 1):
-        return NextPage(None, has_more=False, kind=PaginationStyle.KEYSET)
-    if key is None or key == before:
-        is_full = asked.size is None or len(records) >= asked.size
-        return NextPage(None, has_more=True if flag is None and is_full else flag, kind=PaginationStyle.KEYSET)
-    return NextPage(
-        PageAddress({position: key} | _size(pagination, asked.size)), has_more=flag, kind=PaginationStyle.KEYSET
+    return next(
+        ({position: value} for name, value in query_params(url).items() if plain(name) in known and value), None
     )
 
 
-def _size(pagination: Pagination, size: int | None) -> dict[str, Json]:
+def _by_key(records: Sequence[Json], pagination: Pagination, *, flag: bool | None, request: PageRequest) -> NextPage:
+    """The page after the last record.
+
+    Only an empty page, or one that repeats the key of the request, is certainly an end: a short one may have been cut
+    by the server. After a full page whose records have no key there is more, but no address.
+    """
+    position = pagination.position or ""
+    key = next_key(records, pagination)
+    before = request.address.arguments.get(position) if request.address else None
+    if not records or (key is not None and key == before and len(records) == 1):
+        return NextPage(None, has_more=False, kind=PaginationStyle.KEYSET)
+    if key is None or key == before:
+        is_full = request.size is None or len(records) >= request.size
+        return NextPage(None, has_more=True if flag is None and is_full else flag, kind=PaginationStyle.KEYSET)
+    return NextPage(
+        PageAddress({position: key} | _size_argument(pagination, request.size)),
+        has_more=flag,
+        kind=PaginationStyle.KEYSET,
+    )
+
+
+def _size_argument(pagination: Pagination, size: int | None) -> dict[str, Json]:
     return {pagination.size: size} if pagination.size and size is not None else {}

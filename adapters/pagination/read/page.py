@@ -1,7 +1,4 @@
-"""One response, read: its records, what it says about the total and about the next page.
-
-Knows how the parts fit together. A reading is advice about everything but its records.
-"""
+"""Read one response: its records, the total, and the next page."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -11,18 +8,25 @@ from urllib.parse import urlsplit
 import orjson
 
 from adapters.base import CallResult, Json, PageAddress, Pagination, PaginationStyle
-from adapters.pagination.read.envelope import ResponseEnvelope, as_count, envelope_of
+from adapters.pagination.read.envelope import ResponseEnvelope, as_count, read_envelope
 from adapters.pagination.read.links import parse_links
 from adapters.pagination.read.next_page import PageRequest, has_previous, read_next
-from adapters.pagination.read.records import FoundRecords, find_records, normal_path
-from adapters.pagination.read.text_signals import failure_at_end, failure_in, is_markup, says_cut
-from adapters.pagination.read.totals import Certainty, PageFacts, Total, content_range, read_total, total_in
+from adapters.pagination.read.records import FoundRecords, find_records, normalize_path
+from adapters.pagination.read.text_signals import error_in_last_record, error_in_payload, is_markup, is_truncation_note
+from adapters.pagination.read.totals import (
+    Certainty,
+    PageFacts,
+    Total,
+    parse_content_range,
+    read_total,
+    total_by_any_name,
+)
 from adapters.pagination.vocabulary import members as names
 from adapters.pagination.vocabulary.members import nouns_of, plain
 
 _MARKUP = (
-    "the answer is XML or HTML, which is not taken apart: all its records are one text; ask for JSON where the service "
-    "has it (an argument such as 'format', or the header 'Accept: application/json' in the source's settings)"
+    "the response is XML or HTML, which is not parsed: its records are one text; request JSON if the service supports "
+    "it (an argument such as 'format', or the header 'Accept: application/json' in the source's settings)"
 )
 
 
@@ -30,16 +34,15 @@ _MARKUP = (
 class PageReading:
     """What a page holds and says.
 
-    `next` is the address that the response itself names (cursor, URL) or that follows from its last record (KEYSET);
-    addressable conventions need none and compute theirs. With KEYSET, `next` beside `has_more` None is the usual case,
-    and the walk ends at a page without `next`, which is an empty one. `has_more` is None where the response does not
-    say. `total` with certainty UNKNOWN was announced and is contradicted by the page itself, or an estimate. `is_list`
-    is False where one object was taken as one record. `position` is where the response says that it stands (offset or
-    page number; `is_own_position` where it calls that as the request does), `has_previous` whether there is a page
-    before it. `kind` is the convention by which the response names its next page, where it does; `marker` the dotted
-    path of what names it, where that was guessed: a walk keeps to it (`Pagination.next_path`), lest another value be
-    taken for it on a later page. `is_silent` where nothing was said of a next page by a tool whose pages name one: an
-    end, unless the marker was not understood. `flaw` is that of the response: records may be missing from this page.
+    `next` is the address that the response names (cursor, URL) or that follows from its last record (KEYSET); pages
+    with addresses of their own need none. With KEYSET, `has_more` is usually None beside `next`, and the last page is
+    an empty one. `has_more` is None if the response does not say. `total` with certainty UNKNOWN was announced and is
+    an estimate or contradicted by the page. `is_list` is False if one object was taken as one record. `position` is the
+    offset or page number that the response reports (`is_own_position`: under the name of the request's argument),
+    `has_previous` whether there is a page before. `kind` is the style by which the response names its next page;
+    `pointer_path` the dotted path of that cursor or URL if it was guessed: the next pages are read there
+    (`Pagination.next_path`). `is_end_unconfirmed`: the response of a tool whose pages name the next one says nothing of
+    it. `flaw` says why records may be missing.
     """
 
     records: list[Json]
@@ -53,15 +56,15 @@ class PageReading:
     position: int | None = None
     has_previous: bool | None = None
     kind: PaginationStyle | None = None
-    marker: str | None = None
+    pointer_path: str | None = None
     is_own_position: bool = False
-    is_silent: bool = False
+    is_end_unconfirmed: bool = False
     flaw: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageMetadata:
-    """An answer that holds figures in place of records. `records_path` is None where it does not tell."""
+    """A response with figures instead of records. `records_path` is None if it does not say."""
 
     total: int | None
     certainty: Certainty
@@ -80,76 +83,76 @@ def read_page(
     *,
     records_path: str | None = None,
     size: int | None = None,
-    asked: PageAddress | None = None,
+    address: PageAddress | None = None,
 ) -> PageReading:
-    """Read one page. `records_path` is where earlier pages (or the document) had the records; `size` what was asked.
+    """Read one page. `records_path` is where earlier pages (or the document) have the records.
 
-    `asked` is the page's own address: a marker that only repeats it names no next page.
+    `size` is the requested size, `address` that of the page: a pointer that only repeats it names no next page.
     """
     is_paged, noun = pagination != Pagination(), plain(_path(result).rstrip("/").rpartition("/")[2])
     found = find_records(result.payload, declared=records_path, is_paged=is_paged, noun=noun)
-    envelope = envelope_of(result.payload, found, result.headers)
-    following = read_next(
-        result, envelope, pagination, records=found.records, asked=PageRequest(address=asked, size=size)
+    envelope = read_envelope(result.payload, found, result.headers)
+    next_page = read_next(
+        result, envelope, pagination, records=found.records, request=PageRequest(address=address, size=size)
     )
-    is_first = _is_first(asked, pagination)
-    seen = PageFacts(
+    is_first = _is_first(address, pagination)
+    facts = PageFacts(
         n_records=len(found.records),
         pagination=pagination,
         size=size,
-        next_url=following.address.url if following.address else None,
-        has_more=following.has_more,
+        next_url=next_page.address.url if next_page.address else None,
+        has_more=next_page.has_more,
         is_first=is_first,
         nouns=_nouns(result, found),
     )
-    total = read_total(result, envelope, seen)
-    is_last = following.address is None and not pagination.is_addressable
+    total = read_total(result, envelope, facts)
+    is_last = next_page.address is None and not pagination.is_addressable
     relations = frozenset(rel for link in parse_links(result.headers.get("link", "")) for rel in link.relations)
     return PageReading(
         records=found.records,
         records_path=found.path,
         total=total.value,
         certainty=total.certainty,
-        next=following.address,
-        has_more=following.has_more,
+        next=next_page.address,
+        has_more=next_page.has_more,
         tokens_estimation=envelope.integer(names.TOKENS),
         is_list=found.is_list,
         position=_position(result, envelope, pagination),
         has_previous=has_previous(envelope, relations=relations),
-        kind=following.kind,
-        marker=following.marker,
-        is_silent=following.is_silent,
+        kind=next_page.kind,
+        pointer_path=next_page.pointer_path,
+        is_end_unconfirmed=next_page.is_end_unconfirmed,
         is_own_position=pagination.position is not None
         and any(envelope.named(frozenset({plain(pagination.position.rpartition("/")[2])}))),
         flaw=result.flaw
-        or ("" if is_first else _flaw_of_nothing(result))
+        or ("" if is_first else _flaw_of_empty_body(result))
         or _flaw_of_text(result)
-        or _flaw_of_failure(result, found)
+        or _flaw_of_error(result, found)
         or (_flaw_of_note(envelope) if is_last else ""),
     )
 
 
 def read_metadata(result: CallResult) -> PageMetadata | None:
-    """The figures of a metadata answer; None where the server sent records, or nothing that can be read."""
+    """The figures of a metadata response; None if the server sent records, or nothing that can be read."""
     if not isinstance(result.payload, dict):
         return _bare_count(result)
-    envelope = envelope_of(result.payload, FoundRecords([], "", is_list=True), result.headers)
+    envelope = read_envelope(result.payload, FoundRecords([], "", is_list=True), result.headers)
     path = next((value for value in envelope.values(names.DATA_PATHS) if isinstance(value, str)), None)
     inside = find_records(result.payload)
     has_records = inside.is_list and bool(inside.records)
-    total = total_in(envelope) or _only_figure(result.payload)
+    total = total_by_any_name(envelope) or _only_figure(result.payload)
     if (path is None and has_records) or total is None:
         return None
     return PageMetadata(
         total=total.value,
         certainty=total.certainty,
-        records_path=None if path is None else normal_path(path),
+        records_path=None if path is None else normalize_path(path),
         tokens_estimation=envelope.integer(names.TOKENS),
     )
 
 
 def read_count(result: CallResult) -> Total | None:
-    """The total in the answer of an operation that counts, by any name or as a bare number; None without one."""
+    """The total in the response of an operation that counts, under any name or as a bare number."""
     if result.payload is None or isinstance(result.payload, list):
         return read_headers(result.headers)
     figures = read_metadata(result)
@@ -159,15 +162,15 @@ def read_count(result: CallResult) -> Total | None:
 
 
 def read_headers(headers: Mapping[str, str]) -> Total | None:
-    """The total that headers alone tell, as in the answer to a HEAD."""
+    """The total in the headers alone, as in the response to HEAD."""
     result = CallResult(payload=None, location="", headers=headers)
-    seen = PageFacts(n_records=0, pagination=Pagination(), size=None)
-    total = read_total(result, envelope_of(None, FoundRecords([], "", is_list=True), headers), seen)
+    facts = PageFacts(n_records=0, pagination=Pagination(), size=None)
+    total = read_total(result, read_envelope(None, FoundRecords([], "", is_list=True), headers), facts)
     return None if total.value is None or total.certainty is Certainty.UNKNOWN else total
 
 
 def _only_figure(payload: dict[str, Json], depth: int = 3) -> Total | None:
-    """The one whole number of an answer that holds nothing else: a total, whatever it is called."""
+    """The only integer of a response that holds nothing else, whatever its name."""
     numbers = [value for value in payload.values() if as_count(value) is not None]
     inner = [value for value in payload.values() if isinstance(value, dict)]
     if len(numbers) == 1 and not inner and len(payload) == 1:
@@ -183,7 +186,7 @@ def _bare_count(result: CallResult) -> PageMetadata | None:
 
 
 def fingerprint(records: Sequence[Json]) -> str:
-    """A digest of a page's records, equal for equal records in equal order; tells a repeated page from a new one."""
+    """A digest of a page's records in their order, to recognize a repeated page."""
     try:
         text = orjson.dumps(records, option=orjson.OPT_SORT_KEYS)
     except TypeError:
@@ -191,37 +194,34 @@ def fingerprint(records: Sequence[Json]) -> str:
     return hashlib.sha256(text).hexdigest()
 
 
-def _flaw_of_nothing(result: CallResult) -> str:
-    """Why a body of no bytes is no empty page, where JSON was said and a status that goes with a body."""
+def _flaw_of_empty_body(result: CallResult) -> str:
+    """Why an empty body is no empty page: the response says that it is JSON, with a status that has a body."""
     kind = result.headers.get("content-type", "").partition(";")[0].strip().lower()
     is_json = kind == "application/json" or kind.endswith("+json")
     is_nothing = result.status == _OK and result.payload is None and not result.n_bytes
-    return "the answer has no body, and says that it is JSON" if is_json and is_nothing else ""
+    return "the response has no body, but its content type is JSON" if is_json and is_nothing else ""
 
 
 def _flaw_of_text(result: CallResult) -> str:
-    """Why the text of an answer over HTTP is no data. The tools of other sources may be asked for a page as such."""
+    """Why the text of a response over HTTP is no data. Tools of other sources may return text on purpose."""
     is_text = isinstance(result.payload, str) and result.status is not None
     return _MARKUP if is_text and is_markup(str(result.payload)) else ""
 
 
-def _flaw_of_failure(result: CallResult, found: FoundRecords) -> str:
-    """Why an answer that holds no records, or is itself the one, is no data but the message of a failure.
-
-    Among records the last one may be such a message, where lines were still being written when the service failed.
-    """
-    return failure_at_end(found.records) if found.is_list and found.records else failure_in(result.payload)
+def _flaw_of_error(result: CallResult, found: FoundRecords) -> str:
+    """The error message that a response, or the last of its records, is instead of data."""
+    return error_in_last_record(found.records) if found.is_list and found.records else error_in_payload(result.payload)
 
 
 def _flaw_of_note(envelope: ResponseEnvelope) -> str:
-    """What a page, behind which nothing can be asked for, says of records that it or the whole list leaves out."""
+    """A note of the last page that says that records are left out."""
     texts = [text for member in envelope.named(_NOTES) for text in _texts(member.value)]
-    said = next((text for text in texts if says_cut(text)), None)
-    return "" if said is None else f"the answer says of itself: {said[:_SHOWN]}"
+    note = next((text for text in texts if is_truncation_note(text)), None)
+    return "" if note is None else f"note in the response: {note[:_SHOWN]}"
 
 
 def _texts(value: Json) -> list[str]:
-    """The texts of a note: one, or several, or objects with a message each."""
+    """The texts of a note: one, several, or objects with a message each."""
     several = value if isinstance(value, list) else [value]
     inner = [text for one in several for text in (one.values() if isinstance(one, dict) else [one])]
     return [text for text in inner if isinstance(text, str)]
@@ -234,14 +234,14 @@ def _position(result: CallResult, envelope: ResponseEnvelope, pagination: Pagina
         case PaginationStyle.OFFSET:
             return envelope.integer(names.OFFSET_POSITIONS)
         case PaginationStyle.RANGE:
-            ranged = content_range(result.headers)
+            ranged = parse_content_range(result.headers)
             return None if ranged is None else ranged.first
         case _:
             return None
 
 
 def _nouns(result: CallResult, found: FoundRecords) -> frozenset[str]:
-    """What the records may be called: by their place, and by the path or the tool that was asked."""
+    """What the records may be called: by their path, and by the path or the tool of the request."""
     return nouns_of(found.path.rpartition(".")[2], _path(result))
 
 
@@ -249,11 +249,11 @@ def _path(result: CallResult) -> str:
     return urlsplit(result.location.rpartition(" ")[2]).path
 
 
-def _is_first(asked: PageAddress | None, pagination: Pagination) -> bool:
-    """Whether a page is the first of its walk, as far as its address tells."""
-    if asked is None:
+def _is_first(address: PageAddress | None, pagination: Pagination) -> bool:
+    """Whether a page is the first one, by its address."""
+    if address is None:
         return True
-    if asked.url is not None:
+    if address.url is not None:
         return False
-    at = asked.arguments.get(pagination.position or "")
+    at = address.arguments.get(pagination.position or "")
     return at is None or at == pagination.first

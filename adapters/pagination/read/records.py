@@ -1,21 +1,20 @@
-"""Where the records are in a response.
+"""Find the records in a response.
 
-Knows payloads and the names lists of records usually have. Knows nothing of totals or next pages. The rule, in order:
+The rules, in order:
 
-1. A declared path, if it leads anywhere. Where it does not, a list that is seldom the records is no replacement: many
-   services leave an empty list out.
-2. A bare list is the records; of a list that holds an object of figures and a list of objects, that list is.
-3. Among the lists inside an object (never inside another list): lists of objects, and under known names lists of rows
-   of cells, before lists of values, known names before unknown ones, lists before objects of records under their ids,
-   the longer before the shorter, the outer before the inner, the first before the later. Where the answer says that
-   there are none, a list under an unknown name gives way to an empty one. A list that only names the keys of an object
-   of records beside it is their order, and no list of records. Lists that are seldom the
-   records (`schemas`, `included`, `fields`, …) count only where there is no other list, and `links`, `errors` and
-   whatever holds nothing but links never.
+1. A declared path, if it exists. If not, a list that is rarely the records is no replacement: many services omit an
+   empty list.
+2. A list is the records; of a list that holds an object of figures and a list of objects, the inner list is.
+3. Among the lists inside an object (never inside another list): lists of objects, and under known names lists of rows,
+   before lists of values; known names before unknown ones; lists before objects of records by their ids; the longer
+   before the shorter, the outer before the inner, the first before the later. If the response says that there are no
+   records, a list under an unknown name gives way to an empty one. A list that only names the keys of an object of
+   records beside it is their order. Lists that are rarely the records (`schemas`, `included`, `fields`, …) count only
+   if there is no other list; `links`, `errors` and lists of links never count.
 4. Lists of one length, one of them of ids, are the columns of records.
-5. No list where a page says that there are none, or says nothing but how it is paged, is an empty list.
+5. A page without a list that says that there are no records, or holds nothing but pagination, is an empty list.
 6. A text that is empty, or only says that there is nothing (more), is an empty list.
-7. An object whose list is only a part of it is itself one record; so is anything else that is not a list.
+7. An object whose list is only a part of it is one record; so is anything else that is not a list.
 """
 
 import re
@@ -24,9 +23,16 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from adapters.base import Json
-from adapters.pagination.read.text_signals import says_nothing
+from adapters.pagination.read.text_signals import is_empty_message
 from adapters.pagination.vocabulary import members as names
-from adapters.pagination.vocabulary.members import ENVELOPE, plain, says_none, speaks_of_list, without_prefix, words
+from adapters.pagination.vocabulary.members import (
+    ENVELOPE,
+    is_list_metadata,
+    plain,
+    says_no_records,
+    without_prefix,
+    words,
+)
 
 Keys: TypeAlias = tuple[str, ...]
 
@@ -44,19 +50,19 @@ _ID_COLUMNS = words("ids id keys uuids guids")
 
 
 def is_keyed(node: Mapping[str, Json], *, fewest: int = _FEWEST) -> bool:
-    """Whether the members of an object are surely records under their ids; at least `fewest`."""
+    """Whether the members of an object are certainly records by their ids; at least `fewest`."""
     return len(node) >= fewest and all(map(_is_id, node)) and _are_alike(node)
 
 
 def is_keyed_by_names(node: Mapping[str, Json], *, is_paged: bool = False) -> bool:
-    """Whether the members of an object are many and all alike, whatever their keys are; on a page several suffice."""
+    """Whether the members of an object are many and alike, whatever their keys are; on a page two are enough."""
     return len(node) >= (_FEWEST if is_paged else _FEWEST_NAMED) and _are_alike(node)
 
 
 def keyed_in_order(payload: Mapping[str, Json]) -> dict[Keys, Keys]:
-    """The objects in `payload` that are records under their ids because a list somewhere names just those ids.
+    """The objects in `payload` that hold records by their ids, because a list elsewhere names exactly those ids.
 
-    Each by its keys, with those of the list: `{"order": ["a", "b"], "entities": {"users": {"a": {…}, "b": {…}}}}`.
+    Each by its path, with that of the list: `{"order": ["a", "b"], "entities": {"users": {"a": {…}, "b": {…}}}}`.
     """
     members = list(_members(payload, ()))
     lists = {keys: set(map(str, value)) for keys, value in members if _are_ids(value)}
@@ -77,10 +83,10 @@ def _are_ids(value: Json) -> bool:
     return all(isinstance(one, str | int) and not isinstance(one, bool) for one in value)
 
 
-def by_columns(node: Mapping[str, Json]) -> list[Json] | None:
-    """Records whose members stand in lists of one length, one of them of their ids; None where they do not."""
-    told = {name: value for name, value in node.items() if isinstance(value, list)}
-    lists = {name: value for name, value in told.items() if not value or not all(map(_is_name_in(node), value))}
+def records_from_columns(node: Mapping[str, Json]) -> list[Json] | None:
+    """Records whose members are in lists of one length, one of them of their ids; None if they are not."""
+    arrays = {name: value for name, value in node.items() if isinstance(value, list)}
+    lists = {name: value for name, value in arrays.items() if not value or not all(map(_is_name_in(node), value))}
     ids = next((value for name, value in lists.items() if plain(name) in _ID_COLUMNS and _are_ids(value)), None)
     if ids is None or len(lists) < _FEWEST or {len(value) for value in lists.values()} != {len(set(map(str, ids)))}:
         return None
@@ -89,7 +95,7 @@ def by_columns(node: Mapping[str, Json]) -> list[Json] | None:
 
 
 def _is_name_in(node: Mapping[str, Json]) -> Callable[[Json], bool]:
-    """Whether a value is the name of a member, as in a list of the columns that were asked for."""
+    """Whether a value is the name of a member, as in a list of the requested columns."""
     return lambda value: isinstance(value, str) and value in node
 
 
@@ -100,7 +106,7 @@ def _carries_id(row: Json, own: Json) -> bool:
 
 
 def keyed_records(node: Mapping[str, Json]) -> list[Json]:
-    """The members in their order, each with its key unless that only counts or stands in it anyway."""
+    """The members in order, each with its key unless that only counts or is in it anyway."""
     is_count = list(node) in ([str(n) for n in range(len(node))], [str(n) for n in range(1, len(node) + 1)])
     return [value if is_count else _with_key(key, value) for key, value in node.items()]
 
@@ -110,7 +116,7 @@ def _is_id(key: str) -> bool:
 
 
 def _are_alike(node: Mapping[str, Json]) -> bool:
-    """Whether all values are objects that share at least half of the members of any two of them."""
+    """Whether all values are objects that share at least half of their members with the first."""
     objects = [value for value in node.values() if isinstance(value, dict) and value]
     if len(objects) < len(node):
         return False
@@ -125,13 +131,13 @@ def _with_key(key: str, value: Json) -> Json:
     return {_KEY: key, **value}
 
 
-_DEPTH_records = 4
-_MANY_records = 20
+_MAX_PATH_LENGTH = 4
+_SAMPLE_SIZE = 20
 _LARGEST_LINK = 7
 _TARGETS = frozenset({"href", "url", "uri"})
 _RELATIONS = frozenset({"rel", "relation", "relationship"})
 _IDENTITY = names.words("id _id uuid guid")
-_GOING_ON = names.NEXT_CURSORS | names.NEXT_URLS | names.NEXT_ANY | names.MORE_FLAGS | names.TOTALS
+_CONTINUATIONS = names.NEXT_CURSORS | names.NEXT_URLS | names.NEXT_ANY | names.MORE_FLAGS | names.TOTALS
 _OF_REQUEST = names.words("queries request params parameters arguments args criteria")
 
 
@@ -139,8 +145,8 @@ _OF_REQUEST = names.words("queries request params parameters arguments args crit
 class FoundRecords:
     """The records, their dotted path ("" is the payload itself), and whether they are a list in the response.
 
-    `is_keyed` where they are an object of records under their ids, which counts as a list. `apart` is the place, in a
-    list, of an item that is no record and tells of the list.
+    `is_keyed`: they are an object of records by their ids, which counts as a list. `apart` is the index of an item of a
+    list that is no record but describes the list.
     """
 
     records: list[Json]
@@ -152,7 +158,7 @@ class FoundRecords:
 
 @dataclass(frozen=True, slots=True)
 class _RecordsCandidate:
-    """`is_sure`: an object whose keys a list beside it names one by one, whatever they look like."""
+    """`is_sure`: an object whose keys are listed beside it, whatever they look like."""
 
     items: list[Json]
     keys: tuple[str, ...]
@@ -165,7 +171,7 @@ class _RecordsCandidate:
 
     @property
     def is_rare(self) -> bool:
-        """Whether a list of this name, or inside of what repeats the request, is seldom the records."""
+        """Whether a list of this name, or inside of an object that repeats the request, is rarely the records."""
         is_of_request = any(plain(key) in _OF_REQUEST for key in self.keys[:-1])
         return is_of_request or plain(self.keys[-1]) in names.RARELY_RECORD_LISTS | names.CONTAINERS
 
@@ -173,15 +179,15 @@ class _RecordsCandidate:
     def rank(self) -> tuple[bool, bool, bool, bool, bool, int, int]:
         """The lowest wins. An empty list gives way to any other, since it may be a side list of a full page."""
         kinds = (dict, list) if self.is_known else (dict,)
-        has_fields = any(isinstance(item, kinds) for item in self.items[:_MANY_records])
-        told = (self.is_rare, not self.items, not has_fields, not self.is_known, self.is_keyed and not self.is_sure)
-        return (*told, -len(self.items), len(self.keys))
+        has_fields = any(isinstance(item, kinds) for item in self.items[:_SAMPLE_SIZE])
+        signs = (self.is_rare, not self.items, not has_fields, not self.is_known, self.is_keyed and not self.is_sure)
+        return (*signs, -len(self.items), len(self.keys))
 
 
 def find_records(payload: Json, *, declared: str | None = None, is_paged: bool = True, noun: str = "") -> FoundRecords:
-    """The records of a payload. `is_paged` is False for a tool without any paging: there, one object is likelier.
+    """The records of a payload. `is_paged` is False for a tool without any pagination: there, one object is likelier.
 
-    `noun` is what was asked for, as the last part of a path: a list of that name is what came of it.
+    `noun` is the last part of the requested path: a list of that name is its result.
     """
     if isinstance(payload, dict) and (rows := _by_columns(payload, declared)) is not None:
         return FoundRecords(rows, "", is_list=True)
@@ -191,34 +197,36 @@ def find_records(payload: Json, *, declared: str | None = None, is_paged: bool =
         return FoundRecords([], "", is_list=True)
     if isinstance(payload, list):
         return _in_list(payload)
-    if isinstance(payload, str) and says_nothing(payload):
+    if isinstance(payload, str) and is_empty_message(payload):
         return FoundRecords([], "", is_list=True)
     if not isinstance(payload, dict):
         return FoundRecords([payload], "", is_list=False)
     if is_keyed(payload, fewest=1) or is_keyed_by_names(payload):
         return FoundRecords(keyed_records(payload), "", is_list=True, is_keyed=True)
     best = _best(payload, is_paged=is_paged)
-    if is_paged and (_is_empty_page(payload) if best is None else best.is_rare and (declared or _says_none(payload))):
-        return FoundRecords([], normal_path(declared or ""), is_list=True)
+    if is_paged and (
+        _is_empty_page(payload) if best is None else best.is_rare and (declared or _says_no_records(payload))
+    ):
+        return FoundRecords([], normalize_path(declared or ""), is_list=True)
     if best is None or (plain(best.keys[-1]) != noun and _is_part_of_record(payload, best, is_paged=is_paged)):
         return FoundRecords([payload], "", is_list=False)
     return FoundRecords(best.items, ".".join(best.keys), is_list=True, is_keyed=best.is_keyed)
 
 
-def normal_path(path: str) -> str:
-    """A path as servers write it (`$.data.items[*]`, `/data/items`) in the dotted form used here."""
+def normalize_path(path: str) -> str:
+    """A path as servers write it (`$.data.items[*]`, `/data/items`) in dotted form."""
     bare = path.strip().removeprefix("$").removesuffix("[*]").removesuffix("[]")
     return bare.replace("/", ".").strip(".")
 
 
-def at_path(payload: Json, path: str) -> tuple[bool, Json]:
-    """Whether `path` leads anywhere in `payload`, and what is there. A key that contains dots is found too."""
+def value_at(payload: Json, path: str) -> tuple[bool, Json]:
+    """Whether `path` exists in `payload`, and the value. Keys that contain dots are found too."""
     if not path:
         return True, payload
     if isinstance(payload, list):
         head, _, rest = path.partition(".")
         is_place = head.isascii() and head.isdigit() and int(head) < len(payload)
-        return at_path(payload[int(head)], rest) if is_place else (False, None)
+        return value_at(payload[int(head)], rest) if is_place else (False, None)
     if not isinstance(payload, dict):
         return False, None
     if path in payload:
@@ -227,41 +235,41 @@ def at_path(payload: Json, path: str) -> tuple[bool, Json]:
     for cut in range(len(pieces) - 1, 0, -1):
         head = ".".join(pieces[:cut])
         if head in payload:
-            return at_path(payload[head], ".".join(pieces[cut:]))
+            return value_at(payload[head], ".".join(pieces[cut:]))
     return False, None
 
 
 def are_links(value: list[Json]) -> bool:
-    """Whether a list holds nothing but links: objects of a target, a relation, and little else."""
+    """Whether a list holds only links: objects with a target, a relation, and little else."""
     return bool(value) and all(
         isinstance(item, dict)
         and len(item) <= _LARGEST_LINK
         and bool(_TARGETS.intersection(map(plain, item)))
         and bool(_RELATIONS.intersection(map(plain, item)))
-        for item in value[:_MANY_records]
+        for item in value[:_SAMPLE_SIZE]
     )
 
 
 def _by_columns(payload: Mapping[str, Json], declared: str | None) -> list[Json] | None:
-    """Records as columns beside each other, where nothing else in the object is a fact."""
-    is_here = not declared or isinstance(payload.get(normal_path(declared)), list)
+    """Records as columns, if nothing else in the object is data."""
+    is_here = not declared or isinstance(payload.get(normalize_path(declared)), list)
     others = {name: value for name, value in payload.items() if not isinstance(value, list) and value is not None}
-    if not is_here or not all(speaks_of_list(name, value) for name, value in others.items()):
+    if not is_here or not all(is_list_metadata(name, value) for name, value in others.items()):
         return None
-    return by_columns(payload)
+    return records_from_columns(payload)
 
 
 def _in_list(payload: list[Json]) -> FoundRecords:
-    """The records of a list: all of it, but for what tells of the list."""
+    """The records of a list: all items except one that describes the list."""
     if (alone := _in_envelope(payload)) is not None:
         return alone
-    if (at := _place_of_figures(payload)) is not None:
+    if (at := _metadata_index(payload)) is not None:
         return FoundRecords(payload[:at] + payload[at + 1 :], "", is_list=True, apart=at)
     return FoundRecords(payload[1], "1", is_list=True) if _is_pair(payload) else FoundRecords(payload, "", is_list=True)
 
 
 def _in_envelope(payload: list[Json]) -> FoundRecords | None:
-    """The records of a list that holds nothing but one envelope: figures about a list, and that list."""
+    """The records of a list whose only item is an envelope: figures about a list, and that list."""
     node = payload[0] if len(payload) == 1 else None
     if not isinstance(node, dict) or not {plain(name) for name in node} & (names.TOTALS | names.TOTAL_PAGES):
         return None
@@ -269,32 +277,32 @@ def _in_envelope(payload: list[Json]) -> FoundRecords | None:
     name, items = next(iter(lists.items()), ("", []))
     if len(lists) != 1 or plain(name) not in names.RECORD_LISTS:
         return None
-    is_envelope = all(speaks_of_list(other, value) for other, value in node.items() if other != name)
+    is_envelope = all(is_list_metadata(other, value) for other, value in node.items() if other != name)
     return FoundRecords(items, f"0.{name}", is_list=True) if is_envelope else None
 
 
-def _place_of_figures(payload: list[Json]) -> int | None:
-    """Where, among records that came line by line, the line with the figures and the marker stands: first or last."""
+def _metadata_index(payload: list[Json]) -> int | None:
+    """The index of the item with the figures and the pointer, among records that came line by line: first or last."""
     for at, beside in ((len(payload) - 1, 0), (0, len(payload) - 1)):
         node, other = payload[at] if payload else None, payload[beside] if payload else None
         if not isinstance(node, dict) or not isinstance(other, dict) or at == beside or node.keys() & other.keys():
             continue
-        if _is_about_list(node):
+        if _is_metadata(node):
             return at
     return None
 
 
-def _is_about_list(node: Mapping[str, Json]) -> bool:
-    """Whether an object says nothing but how a list goes on, or how long it is."""
+def _is_metadata(node: Mapping[str, Json]) -> bool:
+    """Whether an object says only how a list continues, or how long it is."""
     inner = [value for name, value in node.items() if plain(name) in names.CONTAINERS and isinstance(value, dict)]
     own = {name: value for name, value in node.items() if not any(value is one for one in inner)}
-    told = {plain(name) for each in (own, *inner) for name in each}
-    is_all = all(speaks_of_list(name, value) for each in (own, *inner) for name, value in each.items())
-    return is_all and bool(told & _GOING_ON)
+    member_names = {plain(name) for each in (own, *inner) for name in each}
+    is_all = all(is_list_metadata(name, value) for each in (own, *inner) for name, value in each.items())
+    return is_all and bool(member_names & _CONTINUATIONS)
 
 
 def _is_pair(payload: list[Json]) -> bool:
-    """Whether a list is an object of figures and the list of records, as some services answer."""
+    """Whether a list is an object of figures and the list of records."""
     if len(payload) != 2 or not isinstance(payload[0], dict) or not isinstance(payload[1], list):
         return False
     return bool({plain(name) for name in payload[0]} & (names.TOTALS | names.TOTAL_PAGES | names.PAGE_POSITIONS))
@@ -308,17 +316,17 @@ def _is_empty_page(payload: Mapping[str, Json]) -> bool:
     figures = {plain(name): value for name, value in payload.items()}
     lists = [value for name, value in figures.items() if name in names.RECORD_LISTS]
     is_all_envelope = figures.keys() <= ENVELOPE and not any(isinstance(value, dict) and value for value in lists)
-    return _says_none(payload) or None in lists or is_all_envelope
+    return _says_no_records(payload) or None in lists or is_all_envelope
 
 
-def _says_none(payload: Mapping[str, Json]) -> bool:
-    return any(says_none(name, value) for name, value in payload.items())
+def _says_no_records(payload: Mapping[str, Json]) -> bool:
+    return any(says_no_records(name, value) for name, value in payload.items())
 
 
 def _best(payload: Mapping[str, Json], *, is_paged: bool) -> _RecordsCandidate | None:
-    """The likeliest list; an object of records under no known name only where no list may be meant."""
+    """The likeliest list; an object of records under an unknown name only if no list can be meant."""
     found = list(_candidates(payload, (), is_paged=is_paged, ordered=keyed_in_order(payload)))
-    if _says_none(payload) and any(not one.items and not one.is_rare for one in found):
+    if _says_no_records(payload) and any(not one.items and not one.is_rare for one in found):
         found = [one for one in found if one.is_known or not one.items]
     lists = [one for one in found if not one.is_keyed and not one.is_rare]
     named = [one for one in found if not one.is_keyed or one.is_known or one.is_sure or not lists]
@@ -326,24 +334,24 @@ def _best(payload: Mapping[str, Json], *, is_paged: bool) -> _RecordsCandidate |
 
 
 def _at_declared(payload: Json, declared: str) -> FoundRecords | None:
-    path = normal_path(declared)
-    exists, value = at_path(payload, path)
+    path = normalize_path(declared)
+    exists, value = value_at(payload, path)
     if isinstance(value, list):
         return FoundRecords(value, path, is_list=True) if path else _in_list(value)
     if exists and value is None:
         return FoundRecords([], path, is_list=True)
-    if not exists and _is_left_out(payload, path):
+    if not exists and _is_omitted(payload, path):
         return FoundRecords([], path, is_list=True)
     if isinstance(value, dict) and path and (not value or is_keyed(value, fewest=1) or is_keyed_by_names(value)):
         return FoundRecords(keyed_records(value), path, is_list=True, is_keyed=True)
     return FoundRecords([value], path, is_list=False) if exists and path else None
 
 
-def _is_left_out(payload: Json, path: str) -> bool:
-    """Whether the object that should hold the list says nothing but how the list is paged: an empty one is left out."""
+def _is_omitted(payload: Json, path: str) -> bool:
+    """Whether the object that should hold the list says only how the list is paged: an empty list is omitted."""
     above, _, _ = path.rpartition(".")
-    around = at_path(payload, above)[1] if above else None
-    return isinstance(around, dict) and all(speaks_of_list(name, value) for name, value in around.items())
+    around = value_at(payload, above)[1] if above else None
+    return isinstance(around, dict) and all(is_list_metadata(name, value) for name, value in around.items())
 
 
 def _candidates(
@@ -359,12 +367,12 @@ def _candidates(
             yield _RecordsCandidate(value, keys)
         elif isinstance(value, dict) and _holds_records(value, plain(key), node, is_paged=is_paged):
             yield _RecordsCandidate(keyed_records(value), keys, is_keyed=True)
-        elif isinstance(value, dict) and len(keys) < _DEPTH_records and not is_keyed(value):
+        elif isinstance(value, dict) and len(keys) < _MAX_PATH_LENGTH and not is_keyed(value):
             yield from _candidates(value, keys, is_paged=is_paged, ordered=ordered)
 
 
 def _holds_records(value: Mapping[str, Json], name: str, around: Mapping[str, Json], *, is_paged: bool) -> bool:
-    """Whether an object is one of records under their ids, and not a table inside of the record `around` it."""
+    """Whether an object holds records by their ids, and is no table inside of the record `around` it."""
     beside = {plain(key) for key in around} - {name}
     if beside & _IDENTITY or (name not in names.RECORD_LISTS and beside - ENVELOPE):
         return False
@@ -374,15 +382,15 @@ def _holds_records(value: Mapping[str, Json], name: str, around: Mapping[str, Js
 
 
 def _is_part_of_record(payload: Mapping[str, Json], best: _RecordsCandidate, *, is_paged: bool) -> bool:
-    """Whether the object around the list is the record: it has facts of its own, and the list is short."""
-    if is_paged or best.is_sure or len(best.items) >= _MANY_records:
+    """Whether the object around the list is the record: it has data of its own, and the list is short."""
+    if is_paged or best.is_sure or len(best.items) >= _SAMPLE_SIZE:
         return False
     beside = {key: value for key, value in payload.items() if key != best.keys[0]}
-    facts = {key: value for key, value in beside.items() if not (best.is_keyed and _is_no_fact(value))}
-    own = {plain(key) for key, value in facts.items() if not speaks_of_list(key, value)}
+    facts = {key: value for key, value in beside.items() if not (best.is_keyed and _is_empty_value(value))}
+    own = {plain(key) for key, value in facts.items() if not is_list_metadata(key, value)}
     own -= {plain(key) for key, value in facts.items() if value in ([], {}, None, "")}
     return bool(own) and (not best.is_known or bool(own & _IDENTITY))
 
 
-def _is_no_fact(value: Json) -> bool:
+def _is_empty_value(value: Json) -> bool:
     return value is None or isinstance(value, bool) or value == ""

@@ -1,7 +1,6 @@
-"""Text that stands in the place of data: that there is nothing (more), that something failed, or markup.
+"""Texts in place of data: messages that there is nothing (more), error messages, notes on truncation, and markup.
 
-Knows sentences and the look of a text. Knows no source. A sentence is taken for what it says only where it is the whole
-text, and short: a record may well be a text, and say anything.
+A sentence counts only if it is short and the whole text: a record may be a text, and say anything.
 """
 
 import re
@@ -48,19 +47,19 @@ _UNSAID = re.compile(
 _MARKUP = re.compile(r"<(?:\?xml|!doctype|!--|[a-z_][\w.:-]*[\s/>])", re.IGNORECASE)
 
 
-def says_nothing(text: str) -> bool:
+def is_empty_message(text: str) -> bool:
     """Whether a text is empty, or only says that there is nothing, or nothing more."""
     bare = text.strip()
     return not bare or (len(bare) <= _LONGEST_SENTENCE and _NOTHING.fullmatch(bare) is not None)
 
 
-def says_failed(text: str) -> bool:
-    """Whether a text begins as the message of a failure and is no longer than one."""
+def is_error_message(text: str) -> bool:
+    """Whether a text starts like an error message and is no longer than one."""
     bare = text.strip()
     return len(bare) <= _LONGEST_ERROR and _FAILED.match(bare) is not None
 
 
-def says_cut(text: str) -> bool:
+def is_truncation_note(text: str) -> bool:
     """Whether a note beside records says that they are not all."""
     bare = text.strip()
     found = _CUT.search(bare) if len(bare) <= _LONGEST_ERROR else None
@@ -75,7 +74,7 @@ def is_markup(text: str) -> bool:
 _FAILURES = names.words("error errors error_message error_code error_description fault exception err errmsg")
 _CLAIMS = names.words("success ok successful succeeded is_success is_ok")
 _STATES = names.words("status state result outcome stat response_status")
-_FAILED_failing = frozenset("error errors fail failed failure ko nok exception fault".split())
+_ERROR_STATES = frozenset("error errors fail failed failure ko nok exception fault".split())
 _TOLD = names.words(
     "message messages msg detail details title description reason instance trace trace_id request_id correlation_id "
     "help documentation documentation_url error_id data exception_type stacktrace hint more_info info path"
@@ -85,45 +84,45 @@ _FINE = frozenset({"ok", "okay", "success", "done"})
 _SHOWN = 120
 
 
-def failure_in(payload: Json) -> str:
-    """What an answer without records says of its failure, in few words; "" where it says none."""
+def error_in_payload(payload: Json) -> str:
+    """The error message of a response without records, shortened; "" if there is none."""
     if not isinstance(payload, dict):
         return ""
-    if not any(_is_sign(name, value) for name, value in payload.items()) and not _is_only_words(payload):
+    if not any(_is_error_sign(name, value) for name, value in payload.items()) and not _is_only_words(payload):
         return ""
-    if any(_is_fact(name, value) for name, value in payload.items()):
+    if any(_is_data(name, value) for name, value in payload.items()):
         return ""
-    return f"the answer says that it failed: {_words(payload)}"
+    return f"the response is an error message: {_words(payload)}"
 
 
-def failure_at_end(records: Sequence[Json]) -> str:
-    """What the last of several records says of a failure that cut the list off; "" where it is a record as others."""
+def error_in_last_record(records: Sequence[Json]) -> str:
+    """The error message in the last of several records, which ended the list early; "" if there is none."""
     last, first = (records[-1], records[0]) if len(records) > 1 else (None, None)
     if not isinstance(last, dict) or not isinstance(first, dict) or last.keys() & first.keys():
         return ""
-    return failure_in(last)
+    return error_in_payload(last)
 
 
-def _is_sign(name: str, value: Json) -> bool:
+def _is_error_sign(name: str, value: Json) -> bool:
     own = plain(name)
     if own in _FAILURES:
         return bool(value)
     if own in _CLAIMS:
         return value is False or (isinstance(value, str) and value.lower() == "false")
-    return own in _STATES and isinstance(value, str) and value.lower() in _FAILED_failing
+    return own in _STATES and isinstance(value, str) and value.lower() in _ERROR_STATES
 
 
 def _is_only_words(payload: dict[str, Json]) -> bool:
-    """Whether an answer is a message and nothing else, neither a list nor a figure, and not one of an empty list."""
+    """Whether a response is a message and nothing else, and not one about an empty list."""
     filled = {plain(name): value for name, value in payload.items() if value not in (None, "")}
     texts = [value for name, value in filled.items() if name in _MESSAGES and isinstance(value, str)]
     is_told = bool(texts) and filled.keys() <= _MESSAGES | _TOLD | {"code", "type", "timestamp"}
     is_list = any(isinstance(value, list) for value in payload.values())
-    return is_told and not is_list and not any(says_nothing(text) or text.lower() in _FINE for text in texts)
+    return is_told and not is_list and not any(is_empty_message(text) or text.lower() in _FINE for text in texts)
 
 
-def _is_fact(name: str, value: Json) -> bool:
-    """Whether a member is neither about the failure nor about the list, and has something in it."""
+def _is_data(name: str, value: Json) -> bool:
+    """Whether a member is neither about an error nor about the list, and not empty."""
     own = plain(name)
     is_about = own in _FAILURES | _CLAIMS | _STATES | _TOLD | ENVELOPE
     return not is_about and value not in (None, "", [], {}, 0, False)

@@ -1,8 +1,8 @@
-"""How many records there are, as far as a response says.
+"""Read the total: how many records there are, as far as a response says.
 
-Knows spellings of totals in bodies, headers and links. A total is advice: one that the same page contradicts, or that
-calls itself an estimate, is kept, so that it can be told, but counts as unknown. A count that equals the number of
-records on the page may be the page's own, and is a total only where the tool does not page.
+A total is advice: one that the same page contradicts, or that calls itself an estimate, is reported but counts as
+unknown. A count that equals the number of records on the page may be the page's own, and is a total only for a tool
+without pagination.
 """
 
 import re
@@ -12,8 +12,15 @@ from enum import StrEnum
 
 from adapters.base import CallResult, Json, Pagination, PaginationStyle
 from adapters.pagination.read.envelope import EnvelopeMember, ResponseEnvelope, as_count, first_count
-from adapters.pagination.read.links import absolute, link_with, parse_links, query_of, related, target
-from adapters.pagination.read.records import at_path
+from adapters.pagination.read.links import (
+    absolute_url,
+    find_link,
+    link_url,
+    link_with_relation,
+    parse_links,
+    query_params,
+)
+from adapters.pagination.read.records import value_at
 from adapters.pagination.vocabulary import members as names
 from adapters.pagination.vocabulary import members as vocabulary
 from adapters.pagination.vocabulary.members import plain, words
@@ -24,12 +31,12 @@ _ROUGH = frozenset({"approximate", "approx", "estimate", "estimated"})
 _VALUES = ("value", "count", "total", "number", "n")
 _RELATIONS = words("relation total_relation count_relation total_hits_relation hits_relation total_type count_type")
 _FILTERED = "filtered"
-"""Beside a total of what there is, the one of what fits the request is meant."""
+"""Beside a total of all records, the one of the matching records is used."""
 _LAST_URLS = words("last last_url last_link last_page_url last_page last_href")
 
 
 class Certainty(StrEnum):
-    """How far a total can be relied on."""
+    """How reliable a total is."""
 
     EXACT = "exact"
     AT_LEAST = "at_least"
@@ -46,10 +53,10 @@ class Total:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageFacts:
-    """What is known of a page beside its envelope: records on it, the size asked for (None: none), its pagination.
+    """What is known of a page beside its envelope. `size` is the requested one, if any.
 
-    `next_url` is the next page's where the page names one, `has_more` what the page says of further ones, `is_first`
-    whether it is the first page of its walk. `nouns` are words that the records may be called by.
+    `next_url` is the URL of the next page, `has_more` what the page says of further ones, `is_first` whether it is the
+    first page. `nouns` are words that the records may be called by.
     """
 
     n_records: int
@@ -68,10 +75,7 @@ class PageFacts:
 
 @dataclass(frozen=True, slots=True)
 class ContentRange:
-    """A `Content-Range` of records: where the page begins and ends (None: an empty one), and the total if told.
-
-    `unit` is what it counts in, where it says so.
-    """
+    """A `Content-Range` of records: first and last (None: an empty page), the total if given, and the unit."""
 
     first: int | None
     last: int | None
@@ -84,46 +88,48 @@ NO_TOTAL = Total(None, Certainty.UNKNOWN)
 
 def read_total(result: CallResult, envelope: ResponseEnvelope, page: PageFacts) -> Total:
     """The total that a page announces."""
-    total = next(iter(_announced(result, envelope, page)), None)
+    total = next(iter(_announced_totals(result, envelope, page)), None)
     if total is None or total.value is None:
         return NO_TOTAL
     is_short = total.value < page.n_records or (page.has_more is True and total.value <= page.n_records)
     return Total(total.value, Certainty.UNKNOWN) if is_short else total
 
 
-def _announced(result: CallResult, envelope: ResponseEnvelope, page: PageFacts) -> Iterator[Total]:
-    """Whatever the response says, the most reliable first."""
+def _announced_totals(result: CallResult, envelope: ResponseEnvelope, page: PageFacts) -> Iterator[Total]:
+    """All totals of the response, the most reliable first."""
     if page.pagination.total_path:
         yield from _at_path(result, page.pagination.total_path)
-    yield from _strong(envelope, page)
+    yield from _by_total_name(envelope, page)
     yield from _from_headers(result.headers, envelope, page.nouns)
-    yield from _weak(envelope, page)
+    yield from _by_count_name(envelope, page)
     yield from _from_last_link(result, envelope, page)
     yield from _from_pages(envelope, page)
     yield from _from_remaining(envelope, page)
 
 
-def total_in(envelope: ResponseEnvelope) -> Total | None:
-    """A total by any name: for answers that hold figures and no records."""
+def total_by_any_name(envelope: ResponseEnvelope) -> Total | None:
+    """A total under any name, for responses that hold figures and no records."""
     counts = (envelope.named(names.WEAK_TOTALS), envelope.saying(vocabulary.says_count))
     called = frozenset(word for member in envelope.near for word in vocabulary.nouns_of(member.name))
     figures = PageFacts(n_records=0, pagination=Pagination(), size=None, nouns=called)
-    found = next((total for total in _strong(envelope, figures) if total.certainty is not Certainty.UNKNOWN), None)
+    found = next(
+        (total for total in _by_total_name(envelope, figures) if total.certainty is not Certainty.UNKNOWN), None
+    )
     weak = next((count for members in counts if (count := first_count(members)) is not None), None)
     return found or (None if weak is None else Total(weak, Certainty.EXACT))
 
 
 def _at_path(result: CallResult, path: str) -> Iterator[Total]:
-    value = at_path(result.payload, path)[1]
+    value = value_at(result.payload, path)[1]
     if isinstance(value, list):
         value = len(value)
     if (count := as_count(value)) is not None:
         yield Total(count, Certainty.EXACT)
 
 
-def _strong(envelope: ResponseEnvelope, page: PageFacts) -> Iterator[Total]:
-    """By a name of the table, else by words. One known by its words alone gives way where the page contradicts it."""
-    doubt = _doubt_in(envelope)
+def _by_total_name(envelope: ResponseEnvelope, page: PageFacts) -> Iterator[Total]:
+    """By a name of the table, else by words. A total known by words alone is dropped if the page contradicts it."""
+    doubt = _certainty_beside(envelope)
     named = envelope.named(names.TOTALS, is_anywhere=True)
     for member in sorted(named, key=lambda one: _FILTERED not in vocabulary.words_of(one.name)):
         if (total := _total_of(member, doubt)) is not None:
@@ -145,8 +151,8 @@ def _total_of(member: EnvelopeMember, doubt: Certainty | None) -> Total | None:
     return None if count is None else Total(count, certainty)
 
 
-def _doubt_in(envelope: ResponseEnvelope) -> Certainty | None:
-    """What the response admits of its total: a lower bound, or an estimate."""
+def _certainty_beside(envelope: ResponseEnvelope) -> Certainty | None:
+    """What the response says of the certainty of its total: a lower bound, or an estimate."""
     for member in envelope.named(_RELATIONS):
         if (certainty := _certainty_of(member.value)) is not None:
             return certainty
@@ -155,17 +161,17 @@ def _doubt_in(envelope: ResponseEnvelope) -> Certainty | None:
 
 
 def _certainty_of(relation: Json) -> Certainty | None:
-    told = str(relation).lower()
-    if told in _LOWER_BOUND:
+    text = str(relation).lower()
+    if text in _LOWER_BOUND:
         return Certainty.AT_LEAST
-    return Certainty.UNKNOWN if told in _ROUGH else None
+    return Certainty.UNKNOWN if text in _ROUGH else None
 
 
 def _from_headers(headers: Mapping[str, str], envelope: ResponseEnvelope, nouns: frozenset[str]) -> Iterator[Total]:
     for name in names.TOTAL_HEADERS:
         if (count := as_count(headers.get(name, "").strip())) is not None:
             yield Total(count, Certainty.EXACT)
-    ranged = content_range(headers)
+    ranged = parse_content_range(headers)
     if ranged is not None and ranged.total is not None:
         yield Total(ranged.total, Certainty.EXACT)
     for member in envelope.headers:
@@ -175,7 +181,7 @@ def _from_headers(headers: Mapping[str, str], envelope: ResponseEnvelope, nouns:
             yield Total(count, Certainty.UNKNOWN if vocabulary.says_estimate(member.name) else Certainty.EXACT)
 
 
-def content_range(headers: Mapping[str, str]) -> ContentRange | None:
+def parse_content_range(headers: Mapping[str, str]) -> ContentRange | None:
     """The `Content-Range` of a response, unless it counts bytes."""
     found = _RANGE.match(headers.get("content-range", ""))
     if found is None or found.group(1) == "bytes":
@@ -184,9 +190,9 @@ def content_range(headers: Mapping[str, str]) -> ContentRange | None:
     return ContentRange(as_count(first), as_count(last), as_count(total), unit)
 
 
-def _weak(envelope: ResponseEnvelope, page: PageFacts) -> Iterator[Total]:
-    said = (m for m in envelope.saying(vocabulary.says_count, is_anywhere=False) if _is_of(page, m))
-    for members in (envelope.named(names.WEAK_TOTALS), said):
+def _by_count_name(envelope: ResponseEnvelope, page: PageFacts) -> Iterator[Total]:
+    counts = (m for m in envelope.saying(vocabulary.says_count, is_anywhere=False) if _is_of(page, m))
+    for members in (envelope.named(names.WEAK_TOTALS), counts):
         count = first_count(members)
         if count is not None and not (page.is_paged and count == page.n_records):
             yield Total(count, Certainty.EXACT)
@@ -197,9 +203,11 @@ def _is_of(page: PageFacts, member: EnvelopeMember) -> bool:
 
 
 def _from_pages(envelope: ResponseEnvelope, page: PageFacts) -> Iterator[Total]:
-    """From the number of pages: exact where a page holds one record, else a lower bound."""
-    told = (*envelope.headers, *envelope.saying(vocabulary.says_pages))
-    numbers = [count for count in (envelope.integer(names.TOTAL_PAGES), first_count(_pages(told))) if count is not None]
+    """From the number of pages: exact if a page holds one record, else a lower bound."""
+    members = (*envelope.headers, *envelope.saying(vocabulary.says_pages))
+    numbers = [
+        count for count in (envelope.integer(names.TOTAL_PAGES), first_count(_pages(members))) if count is not None
+    ]
     if numbers:
         yield from _of_pages(numbers[0], page)
 
@@ -220,14 +228,16 @@ def _of_pages(pages: int, page: PageFacts) -> Iterator[Total]:
 
 
 def _from_last_link(result: CallResult, envelope: ResponseEnvelope, page: PageFacts) -> Iterator[Total]:
-    """From the last page's URL: where pages hold one record, its position is the total."""
-    link = link_with(parse_links(result.headers.get("link", "")), "last")
+    """From the last page's URL: if pages hold one record, its position is the total."""
+    link = find_link(parse_links(result.headers.get("link", "")), "last")
     last = link.url if link else _last_url(envelope)
     if last is None:
         return
-    query = query_of(absolute(last, result.location))
+    query = query_params(absolute_url(last, result.location))
     own = page.pagination
-    position = next((as_count(value) for name, value in query.items() if own.position and _is_it(name, own)), None)
+    position = next(
+        (as_count(value) for name, value in query.items() if own.position and _is_position(name, own)), None
+    )
     if position is not None and own.convention is PaginationStyle.PAGE:
         yield from _of_pages(position + 1 - own.first, page)
     elif position is not None and own.convention is PaginationStyle.OFFSET and page.n_records:
@@ -238,13 +248,13 @@ def _from_last_link(result: CallResult, envelope: ResponseEnvelope, page: PageFa
 
 
 def _by_both_links(result: CallResult, last: Mapping[str, str], page: PageFacts) -> Iterator[Total]:
-    """From the URLs of the next page and of the last, whatever the position is called: the one number that differs.
+    """From the URLs of the next and the last page, whatever the name of the position: the one number that differs.
 
-    On a first page of one record the next position is one step from the first, be it an offset or a page number.
+    On a first page of one record the next position is one step from the first, both for offsets and page numbers.
     """
     if page.next_url is None or not page.is_first or not page.n_records == page.size == 1:
         return
-    following = query_of(absolute(page.next_url, result.location))
+    following = query_params(absolute_url(page.next_url, result.location))
     differing = [name for name, value in last.items() if name in following and following[name] != value]
     if len(differing) != 1:
         return
@@ -253,22 +263,22 @@ def _by_both_links(result: CallResult, last: Mapping[str, str], page: PageFacts)
         yield Total(end - begin + 2, Certainty.EXACT)
 
 
-def _is_it(name: str, pagination: Pagination) -> bool:
+def _is_position(name: str, pagination: Pagination) -> bool:
     return plain(name) == plain(pagination.position or "")
 
 
 def _last_url(envelope: ResponseEnvelope) -> str | None:
     for member in envelope.named(_LAST_URLS):
-        if (url := target(member.value)) is not None:
+        if (url := link_url(member.value)) is not None:
             return url
     for member in envelope.named(names.LINK_LISTS):
-        if (url := target(related(member.value, "last"))) is not None:
+        if (url := link_url(link_with_relation(member.value, "last"))) is not None:
             return url
     return None
 
 
 def _from_remaining(envelope: ResponseEnvelope, page: PageFacts) -> Iterator[Total]:
-    """From the number of records still to come: a floor, since services call that figure an estimate."""
+    """From the number of remaining records: a lower bound, since services call that figure an estimate."""
     left = first_count(envelope.saying(vocabulary.says_remaining))
     if left is not None and page.is_first and page.n_records:
         yield Total(page.n_records + left, Certainty.AT_LEAST)

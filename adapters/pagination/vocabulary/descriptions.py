@@ -159,10 +159,7 @@ ENDS_PAGE = Phrase(
     r"(?:record|row|item|index|result|position|entry|element|value)\b",
     r"\bend of (?:the )?(?:\w+ )?(?:block|page|list|range|window|slice|results|records|rows|items)\b",
 )
-SAYS_START = Phrase(
-    r"\bstart|\bbegin|\bfirst\b|\boffset\b|\bposition\b|\bpag(?:e|ing|inat)"
-    r"|\bposici[o\u00f3]n\b|\bprimer\b|\bempieza|\berste[rns]?\b|\bbeginn|\bposice\b|\bprvn[i\u00ed]"
-)
+SAYS_START = Phrase(r"\bstart|\bbegin|\bfirst\b|\boffset\b|\bposition\b|\bpag(?:e|ing|inat)")
 USED_FOR_PAGING = Phrase(
     r"\b(?:used|use|needed|required|meant|only) (?:for|in|to|with) (?:the )?paginat\w+|\bto paginate\b"
 )

@@ -1,8 +1,8 @@
-"""How APIs spell paging: the tables that detection and reading go by.
+"""Names of response members about pagination: tables of plain names, and words inside names.
 
-Knows spellings only, and no rule: a further spelling is a word in a table. Names are compared after `plain`, so
-`per_page`, `perPage`, `per-page` and `page[per]` differ by letters only. Sources: the counts over 2,638 public OpenAPI
-documents, botocore's paginators and the documentation of the services named.
+Names are compared after `plain`, so `per_page`, `perPage`, `per-page` and `page[per]` differ by letters only. To
+support another name, add it to a table. Sources: counts over 2,638 public OpenAPI documents, botocore's paginators, and
+the documentation of the services named. Responses are read in several languages.
 """
 
 import re
@@ -23,7 +23,7 @@ def plain(name: str) -> str:
 
 
 def unaccented(name: str) -> str:
-    """A name in plain Latin letters: `página` is `pagina`, and no word that ends at its accent."""
+    """A name in plain Latin letters: `página` is `pagina`."""
     return name if name.isascii() else _MARK.sub("", normalize("NFKD", name.translate(_LETTERS)))
 
 
@@ -115,7 +115,7 @@ LAST_FLAGS = words(
 )
 FIRST_FLAGS = words("first is_first is_first_page first_page")
 PREVIOUS_FLAGS = words("has_previous has_previous_page has_prev has_prev_page")
-PREVIOUS_MARKS = words("previous prev previous_page prev_page previous_url prev_url previous_link prev_page_url")
+PREVIOUS_POINTERS = words("previous prev previous_page prev_page previous_url prev_url previous_link prev_page_url")
 
 
 _PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
@@ -179,19 +179,19 @@ def words_of(name: str) -> frozenset[str]:
 
 
 def says_total(name: str) -> bool:
-    """Whether a name speaks of how many there are in all."""
+    """Whether a name means the number of all records."""
     words = words_of(name)
     return bool(words & TOTAL) and not words & (NO_TOTAL | PAGE)
 
 
 def says_count(name: str) -> bool:
-    """Whether a name speaks of a number of something, which may be what is on the page."""
+    """Whether a name means a count, which may be that of the page."""
     words = words_of(name)
     return bool(words & COUNT) and not words & (NO_TOTAL | PAGE)
 
 
 def is_of_records(name: str, nouns: frozenset[str]) -> bool:
-    """Whether a number of this name counts records and nothing else: `nouns` are what the records may be called."""
+    """Whether a number of this name counts records; `nouns` are what the records may be called."""
     rest = words_of(name) - TOTAL - COUNT - VAGUE - ANY_RECORDS - ESTIMATE
     return {singular(word) for word in rest} <= nouns
 
@@ -202,7 +202,7 @@ def nouns_of(*texts: str) -> frozenset[str]:
 
 
 def singular(word: str) -> str:
-    """A word without the usual endings of a plural; both forms of a word come out equal, and need be no word."""
+    """A word without the usual plural endings; both forms become equal, and need not be a word."""
     for ending, stem in (("ies", "y"), ("ses", "s"), ("s", "")):
         if word.endswith(ending) and len(word) > len(ending) + 1:
             return word.removesuffix(ending) + stem
@@ -210,48 +210,48 @@ def singular(word: str) -> str:
 
 
 def says_pages(name: str) -> bool:
-    """Whether a name speaks of the number of pages."""
+    """Whether a name means the number of pages."""
     words = words_of(name)
     return bool(words & MANY_PAGES) and bool(words & PAGES_COUNT or len(words) == 1) and "per" not in words
 
 
 def says_estimate(name: str) -> bool:
-    """Whether a name admits that its number is no count."""
+    """Whether a name says that its number is an estimate."""
     return bool(words_of(name) & ESTIMATE)
 
 
 def says_remaining(name: str) -> bool:
-    """Whether a name speaks of records that are still to come."""
+    """Whether a name means the number of remaining records."""
     words = words_of(name)
     return bool(words & REMAINING) and not words & NOT_REMAINING
 
 
 def says_next(name: str) -> bool:
-    """Whether a name speaks of what comes next."""
+    """Whether a name means the next page."""
     words = words_of(name)
     return bool(words & NEXT) and not words & (BACK - {"start", "id", "ids", "this"})
 
 
 def says_cursor(name: str) -> bool:
-    """Whether a name speaks of a place to go on from, though it may be the place where this page began."""
+    """Whether a name means a cursor, though it may be the one of this page."""
     words = words_of(name)
     return bool(words & CURSOR) and not words & BACK
 
 
 def says_more(name: str) -> bool:
-    """Whether a flag of this name says that more follow."""
+    """Whether a flag of this name means that there is more."""
     words = words_of(name)
     return bool(words & MORE) and not words & (BACK - {"this"})
 
 
 def says_last(name: str) -> bool:
-    """Whether a flag of this name says that nothing follows."""
+    """Whether a flag of this name means that there is no more."""
     words = words_of(name)
     return bool(words & LAST) and not words & (NEXT | MORE)
 
 
-def is_alike(name: str, other: str) -> bool:
-    """Whether two names share a word that means something, as `resume_key` and `resumeAt` do."""
+def shares_word(name: str, other: str) -> bool:
+    """Whether two names share a meaningful word, as `resume_key` and `resumeAt` do."""
     mine, yours = words_of(name) - VAGUE, words_of(other) - VAGUE
     return bool(mine & yours) or _bare(name) == _bare(other)
 
@@ -279,14 +279,14 @@ ENVELOPE = (
     | LAST_FLAGS
     | FIRST_FLAGS
     | PREVIOUS_FLAGS
-    | PREVIOUS_MARKS
+    | PREVIOUS_POINTERS
     | TOKENS
     | DATA_PATHS
 )
 
 
-def speaks_of_list(name: str, value: Json) -> bool:
-    """Whether a member is about the list and its pages, and no fact of a record."""
+def is_list_metadata(name: str, value: Json) -> bool:
+    """Whether a member is about the list and its pages, and not data of a record."""
     bare = without_prefix(name)
     if plain(name) in ENVELOPE or plain(bare) in ENVELOPE:
         return True
@@ -299,7 +299,7 @@ def speaks_of_list(name: str, value: Json) -> bool:
     return False
 
 
-def says_none(name: str, value: Json) -> bool:
+def says_no_records(name: str, value: Json) -> bool:
     """Whether a member says that there are no records at all."""
     if isinstance(value, bool) or value not in (0, "0"):
         return False

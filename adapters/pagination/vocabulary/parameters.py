@@ -1,9 +1,9 @@
-"""How the parameters of requests are spelled that take part in paging.
+"""Names of request parameters for pagination: tables of plain names, and words inside names.
 
-Knows names and the words they are made of. Knows no type, no description and no rule about their company. Names are
-compared after `plain`, so `per_page`, `perPage` and `$per-page` are one name; what no table has is looked at word by
-word, since `firstRow`, `pgNo` and `recordsToSkip` are made of the same few words. Sources: the counts over 2,638 public
-documents, botocore's paginators and the documentation of the services named in the tables.
+Names are compared after `plain`, so `per_page`, `perPage` and `$per-page` are one name; a name in no table is looked at
+word by word, since `firstRow`, `pgNo` and `recordsToSkip` consist of the same few words. Sources: counts over 2,638
+public documents, botocore's paginators, and the documentation of the services named. English only: other names are
+tried at run time (`probe.trial`).
 """
 
 import re
@@ -14,10 +14,6 @@ from adapters.pagination.vocabulary.members import plain, unaccented, words
 
 _PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _SEGMENT = re.compile(r"[/\[\].]+")
-_COMPOUND = re.compile(
-    r"(seite|pagina|sid[ae]?|sivu|oldal|zeile|treffer|datensatz)n?"
-    r"(nummer|numero|nr|index|gr(?:oe|o)sse|grootte|storlek|storrelse|koko|meret|anzahl|limit)"
-)
 
 SIZES_ALONE = names.SIZES_ALONE
 SIZES = names.SIZES | words(
@@ -25,7 +21,7 @@ SIZES = names.SIZES | words(
     "how_many at_most row_count"
 )
 MARKED_SIZES = frozenset({"_count", "_limit", "_size", "$top", "$limit", "$size"})
-"""Names with a mark of the framework before them, which no property of a resource has."""
+"""Names with the prefix of a framework, which no property of a resource has."""
 CURSORS = words(
     "cursor next_cursor start_cursor page_cursor page[cursor] page_token next_page_token next_token continuation_token "
     "continuation pagination_token starting_token pagination_key skip_token skiptoken page_state paging_state "
@@ -47,10 +43,7 @@ WEAK_KEYS = words("after last since start_after before next from_key last_item")
 OFFSETS = words(
     "offset page[offset] start_at start_index first_result result_offset record_offset start_record start_offset"
 )
-WEAK_OFFSETS = words(
-    "skip start from start_row row_start begin start_from first starting_at start_position "
-    "ab von od desde inicio debut anfang beginn zacatek inizio"
-)
+WEAK_OFFSETS = words("skip start from start_row row_start begin start_from first starting_at start_position")
 SKIPS = words("skip")
 PAGES = words(
     "page page_number page_no page_num page[number] page_index current_page page_nr p_page paged pg result_page "
@@ -58,8 +51,7 @@ PAGES = words(
 )
 WEAK_PAGES = words("p number current")
 RANGE_ENDS = words(
-    "to end until till stop end_date end_time ends_at to_date date_to end_at to_time min_date finish last end_ts "
-    "bis hasta do fin ende fino jusqua"
+    "to end until till stop end_date end_time ends_at to_date date_to end_at to_time min_date finish last end_ts"
 )
 SEARCH_AFTER = words("search_after")
 RANGE_HEADERS = frozenset({"range", "rangeunit"})
@@ -69,10 +61,7 @@ _NO_CURSOR = frozenset(
     "session csrf xsrf api sync refresh bearer secret device id_token request trace upload push version etag previous "
     "prev before stop end email user public".split()
 )
-_CURSOR = frozenset(
-    "cursor continuation bookmark skiptoken nexttoken pagetoken resumption fortsetzung fortsetzungsmarke pokracovani "
-    "continuacion continuazione kontynuacja vervolg curseur kurzor cursore".split()
-)
+_CURSOR = frozenset("cursor continuation bookmark skiptoken nexttoken pagetoken resumption".split())
 _RESUMES = frozenset("continue continuation resume".split())
 _MARKS = frozenset("token key marker cursor state bookmark".split())
 _PAGING = frozenset(
@@ -83,43 +72,21 @@ _MEASURES = frozenset(
     "timeout ttl duration time interval age size count limit max min order sort direction dir width format type mode "
     "timezone alive keep period".split()
 )
-_DIRECTIONS = frozenset("after before since until newer older last seek greater less".split())
-_IDENTITIES = frozenset("id key uuid guid seq sequence".split())
-_ANY_RECORD = frozenset("than record item row doc document entry object seen evaluated exclusive start".split())
-_SKIPS = frozenset(
-    "offset skip skipped skipping versatz decalage desplazamiento posun przesuniecie saltar preskocit".split()
-)
-_RECORDS_ABROAD = frozenset(
-    "zeile zeilen treffer datensatz datensaetze datensatze eintrag eintraege eintrage ergebnisse registro registros "
-    "fila filas resultado resultados elementos ligne lignes resultat resultats enregistrement enregistrements zaznam "
-    "zaznamu vysledku polozek radek radku wynikow rekordow wierszy risultato risultati righe elementi resultaten "
-    "rijen".split()
-)
-_STARTS = frozenset(
-    "start starting first from begin beginning initial ab von erste erster ersten desde primer primero primera premier "
-    "premiere od prvni pierwszy primo".split()
-)
-_PLACES = _RECORDS_ABROAD | frozenset(
-    "index row record item at pos position result number no num element entry hit doc document".split()
-)
+_SKIPS = frozenset("offset skip skipped skipping".split())
+_STARTS = frozenset("start starting first from begin beginning initial".split())
+_PLACES = frozenset("index row record item at pos position result number no num element entry hit doc document".split())
 _RECORDS = frozenset("row record item result entry hit".split())
 _ORDINALS = frozenset("index position".split())
 _NO_PLACES = frozenset(
     "time date id name key token hour minute second day month year line byte bytes lat lng lon timezone utc x y "
     "address ip port price amount version cursor zone z pixel char character range".split()
 )
-_PAGE = frozenset("page pg seite strana stranka pagina strona sida sivu oldal".split())
-_PAGE_FORMS = _PAGE | frozenset("stranku strance stranke stranky strone stronie strony strany seiten paginas".split())
-_NUMBERED = frozenset("number no nr num nro numero numer nummer cislo".split())
+_PAGE = frozenset("page pg".split())
+_NUMBERED = frozenset("number no nr num nro".split())
 _UNITS = frozenset("slice chunk block batch portion segment packet sheet screen tranche".split())
 _LENGTHS = frozenset("size length len count".split())
 _BEGINNINGS = frozenset("start begin offset from".split())
-_PER = frozenset("per pro je par por na".split())
-_AMOUNTS_ABROAD = frozenset(
-    "anzahl pocet cantidad cuantos cuantas taille quantite ilosc liczba antal aantal tamano tamanho groesse velikost "
-    "rozmiar dimensione hoechstzahl grosse grootte storlek storrelse koko meret limite limiet grenze nombre "
-    "tamanio cant".split()
-)
+_PER = frozenset({"per"})
 _NO_PAGE = frozenset(
     "size limit count per len length max min total token cursor key marker id ids name title url uri slug type kind "
     "after before state info format width height break content path body home landing pages only range to end from "
@@ -127,12 +94,7 @@ _NO_PAGE = frozenset(
 )
 _AMOUNTS = frozenset("limit size max maximum count take top per amount quantity how many".split())
 _MANY = frozenset("results records items rows entries hits objects elements docs documents".split())
-_COUNTED = (
-    _MANY
-    | _RECORDS_ABROAD
-    | frozenset("page result record item row entry limit batch fetch response return list listing".split())
-)
-_MANY_ANYWHERE = _MANY | _RECORDS_ABROAD
+_COUNTED = _MANY | frozenset("page result record item row entry limit batch fetch response return list listing".split())
 _NUMBERS = frozenset("num nb n nbr".split())
 _BROUGHT = frozenset("fetch return show display".split())
 PARENTS = words(
@@ -146,20 +108,18 @@ _HOLDING = frozenset(
     "query search list page paging pagination pager request parameters parameter params param options option criteria "
     "input args arguments spec info model settings dto command".split()
 )
-"""What an object is called that holds the arguments of a list, in any combination."""
+"""Words for objects that hold the arguments of a list, in any combination."""
 
 
 @lru_cache(maxsize=8192)
 def pieces(name: str) -> tuple[str, ...]:
-    """The words of a name in lower case: `pageSize`, `page_size`, `page[size]` and `seitengroesse` have two."""
-    found = [piece.lower() for piece in _PIECE.findall(unaccented(name))]
-    apart = (compound.groups() if (compound := _COMPOUND.fullmatch(piece)) else (piece,) for piece in found)
-    return tuple(piece for parts in apart for piece in parts)
+    """The words of a name in lower case and order: `pageSize`, `page_size` and `page[size]` have two."""
+    return tuple(piece.lower() for piece in _PIECE.findall(unaccented(name)))
 
 
 @lru_cache(maxsize=8192)
 def forms(name: str) -> frozenset[str]:
-    """The plain spellings of a name: itself and, inside an object of paging (`page/size`), its last parts."""
+    """The plain spellings of a name: itself and, inside an object about pagination (`page/size`), its last parts."""
     segments = [segment for segment in _SEGMENT.split(name) if segment]
     if len(segments) < 2:
         return frozenset({plain(name)})
@@ -170,13 +130,13 @@ def forms(name: str) -> frozenset[str]:
 
 
 def parent(name: str) -> str:
-    """The object that a member lies in, as a path; "" for an argument of its own."""
+    """The path of the object that holds a member; "" for an argument."""
     return name.rpartition("/")[0]
 
 
 @lru_cache(maxsize=8192)
 def is_of_paging(name: str) -> bool:
-    """Whether the object around a member is one of paging: its name is `page`, `pagination`, `options`, ...."""
+    """Whether the object around a member is about pagination: its name is `page`, `pagination`, `options`, …."""
     segments = [plain(segment) for segment in _SEGMENT.split(name) if segment]
     if len(segments) < 2:
         return False
@@ -186,7 +146,7 @@ def is_of_paging(name: str) -> bool:
 
 @lru_cache(maxsize=8192)
 def is_foreign(name: str) -> bool:
-    """Whether it is a member of something that is not about paging: `filter[offset]`, `filter/limit`."""
+    """Whether it is a member of an object that is not about pagination: `filter[offset]`, `filter/limit`."""
     segments = [segment for segment in _SEGMENT.split(name) if plain(segment)]
     return len(segments) > 1 and not is_of_paging(name)
 
@@ -201,7 +161,7 @@ def has_cursor_words(name: str) -> bool:
 
 @lru_cache(maxsize=8192)
 def is_no_cursor(name: str) -> bool:
-    """`clientToken`, `access_token`: a token, and no place in a list."""
+    """`clientToken`, `access_token`: a token of another kind."""
     return bool(set(pieces(name)) & _NO_CURSOR)
 
 
@@ -214,15 +174,8 @@ def has_marker_words(name: str) -> bool:
 
 @lru_cache(maxsize=8192)
 def is_measure(name: str) -> bool:
-    """`page_timeout`, `scroll_size`, `sort_order`: something about a list, and no place in it."""
+    """`page_timeout`, `scroll_size`, `sort_order`: about a list, and no position in it."""
     return bool(set(pieces(name)) & _MEASURES)
-
-
-@lru_cache(maxsize=8192)
-def has_key_words(name: str) -> bool:
-    """`newer_than_id`, `last_doc_id`, `seekKey`: a direction and a key, and nothing else that a record could have."""
-    own = set(pieces(name))
-    return bool(own & _DIRECTIONS and own & _IDENTITIES) and own <= _DIRECTIONS | _IDENTITIES | _ANY_RECORD
 
 
 @lru_cache(maxsize=8192)
@@ -237,13 +190,12 @@ def has_offset_words(name: str) -> bool:
 def has_page_words(name: str) -> bool:
     """`pgNo`, `requestedPage`, `seite`."""
     own = set(pieces(name))
-    is_page = bool(own & _PAGE) or bool(own & _PAGE_FORMS and own & _NUMBERED)
-    return is_page and not own & (_NO_PAGE | _MEASURES | _PER | _AMOUNTS_ABROAD)
+    return bool(own & _PAGE) and not own & (_NO_PAGE | _MEASURES | _PER)
 
 
 @lru_cache(maxsize=8192)
 def is_unit_of(name: str, other: str) -> bool:
-    """Whether `other` says how long is what `name` counts: `slice` beside `sliceSize`, `chunk` beside `per`."""
+    """Whether `other` is the size of what `name` counts: `slice` beside `sliceSize`, `chunk` beside `per`."""
     own, size = set(pieces(name)), set(pieces(other))
     unit = own & _UNITS
     is_counted = bool(unit) and own <= unit | {"no", "number", "num", "index", "idx", "nr"}
@@ -252,7 +204,7 @@ def is_unit_of(name: str, other: str) -> bool:
 
 @lru_cache(maxsize=8192)
 def is_start_of(name: str, other: str) -> bool:
-    """Whether `other` says how long is what begins at `name`: `displayStart` beside `displayLength`."""
+    """Whether `other` is the length of what starts at `name`: `displayStart` beside `displayLength`."""
     own, size = pieces(name), pieces(other)
     is_pair = own[-1:] != () and own[-1] in _BEGINNINGS and size[-1:] != () and size[-1] in _LENGTHS | {"limit"}
     return is_pair and len(own) > 1 and own[:-1] == size[:-1] and not set(own) & _NO_PLACES
@@ -260,14 +212,12 @@ def is_start_of(name: str, other: str) -> bool:
 
 @lru_cache(maxsize=8192)
 def has_size_words(name: str) -> bool:
-    """`maxEntries`, `rowLimit`, `hits_per_page`, `itemsOnPage`, `numItems`, `naStranku`, and a bare `anzahl`."""
+    """`maxEntries`, `rowLimit`, `hits_per_page`, `itemsOnPage`, `numItems`."""
     found = pieces(name)
     own = set(found)
-    if (own & _PER and own & _PAGE_FORMS) or (own & _PAGE and own & _MANY and own <= _PAGE | _MANY | {"on"}):
+    if (own & _PER and own & _PAGE) or (own & _PAGE and own & _MANY and own <= _PAGE | _MANY | {"on"}):
         return True
-    if own & _AMOUNTS_ABROAD and own <= _AMOUNTS_ABROAD | _PAGE_FORMS | _RECORDS_ABROAD | {"max", "maximum"}:
-        return True
-    is_number_of = bool(own & _MANY_ANYWHERE) and found[0] in _NUMBERS and set(found[1:]) <= _MANY_ANYWHERE | {"of"}
+    is_number_of = bool(own & _MANY) and found[0] in _NUMBERS and set(found[1:]) <= _MANY | {"of"}
     if is_number_of or (own & {"max", "maximum"} and "number" in own):
         return True
     is_amount = bool(own & _AMOUNTS and (own - {"max", "maximum"}) & _COUNTED) or bool(own & _BROUGHT and own & _MANY)

@@ -108,7 +108,7 @@ class SubQuestionRun:
     def __init__(self, asked: SubQuestionInput, run: RunContext, *, budget: Budget, on_text: OnText | None) -> None:
         self.asked, self._run, self.budget = asked, run, budget
         self.emitter = run.emitter if asked.number is None else run.emitter.child(sub_question=asked.number)
-        self._stream = AnswerStream(self.emitter, on_text=on_text, is_silent=asked.number is not None)
+        self._stream = AnswerStream(self.emitter, on_text=on_text, is_end_unconfirmed=asked.number is not None)
         self._toolbox = self._empty_toolbox()
         context = self._context()
         self.calls = self._calls(context)

@@ -39,10 +39,10 @@ class AnswerStream:
     A stream that is silent keeps the text to itself: a part is heard when the answer of all parts is put together.
     """
 
-    def __init__(self, emitter: Emitter, *, on_text: OnText | None, is_silent: bool = False) -> None:
+    def __init__(self, emitter: Emitter, *, on_text: OnText | None, is_end_unconfirmed: bool = False) -> None:
         self._emitter = emitter
         self._on_text = on_text
-        self._is_silent = is_silent
+        self._is_silent = is_end_unconfirmed
         self._held = ""
         self.text = ""
 

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 from adapters.base import PageAddress, PaginationStyle
 from adapters.errors import HttpStatusError, SourceError
-from adapters.pagination import address as page_address
-from adapters.pagination import offset_address
+from adapters.pagination import offset_address, page_address
 from runax_cli.core.errors import BudgetExhausted
 from runax_cli.core.results import ReasonCode, counted
 from runax_cli.executor.fetch.page import FetchedPage

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from adapters.base import Json, PageAddress, PaginationStyle
 from adapters.errors import ForeignOrigin, SourceError
-from adapters.pagination import counts_on, may_repeat_address, offset_address
+from adapters.pagination import is_numbered_sequence, may_repeat_address, offset_address
 from runax_cli.core.errors import BudgetExhausted
 from runax_cli.core.results import ReasonCode
 from runax_cli.executor.fetch.addressed_walker import MAX_OBJECT_PAGES, not_a_list
@@ -203,7 +203,11 @@ class CursorWalker:
         """Count empty pages and return whether there are too many; numbered ones end the data after a few."""
         self._n_empty = 0 if page.n_received else self._n_empty + 1
         self._empty_urls = [*(self._empty_urls if self._n_empty > 1 else []), address.url or ""]
-        if self._n_empty >= MAX_EMPTY_NUMBERED_PAGES and page.next is not None and counts_on(self._empty_urls):
+        if (
+            self._n_empty >= MAX_EMPTY_NUMBERED_PAGES
+            and page.next is not None
+            and is_numbered_sequence(self._empty_urls)
+        ):
             page.next, page.has_more = None, False
         is_over = self._n_empty > MAX_EMPTY_PAGES or (self._n_empty > 0 and self._writer.is_total_reached)
         return page.next is not None and is_over

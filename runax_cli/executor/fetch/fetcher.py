@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from adapters.base import Json, PageAddress, PaginationStyle
 from adapters.errors import SourceError
-from adapters.pagination import first_address, is_followed
+from adapters.pagination import first_address, is_sequential
 from adapters.pagination.probe.probe import FirstPage, ProbeResult
 from runax_cli.core.results import ReasonCode
 from runax_cli.executor.coverage import AnnouncedTotal, FetchSummary, TotalTracker
@@ -137,7 +137,7 @@ class Fetcher:
                 await self._walk_by_received()
             elif pagination.is_addressable:
                 await self._walk_by_address()
-            elif is_followed(pagination):
+            elif is_sequential(pagination):
                 await self._walk_by_cursor()
             else:
                 self._apply(judge_single_page(self._state()))
@@ -238,7 +238,7 @@ class Fetcher:
             broken = (ReasonCode.PAGINATION_UNKNOWN, "page 1 reports has_more but gives no next page")
             await walker.run(1, writer.alternatives, last_record=self._last_first_record, broken=broken)
         else:
-            was_silent = self._probe.is_silent
+            was_silent = self._probe.is_end_unconfirmed
             verdict = judge_missing_cursor(self._state(), size=self._pages.size, was_probe_silent=was_silent)
             if verdict.is_end:
                 walker.end(0, has_more=writer.has_more)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from adapters.base import CallResult, Json, PageAddress, Pagination, PaginationStyle
-from adapters.pagination import Certainty, PageReading, in_next_url, read_page
+from adapters.pagination import Certainty, PageReading, path_in_next_url, read_page
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ def _alternatives(pagination: Pagination) -> Iterator[Pagination]:
         if name and name != pagination.position:
             other = replace(pagination, convention=PaginationStyle.CURSOR, position=name, next_operation=None)
             yield other
-            yield replace(other, next_path=in_next_url(name))
+            yield replace(other, next_path=path_in_next_url(name))
 
 
 def _without_position(pagination: Pagination, style: PaginationStyle) -> Pagination:
@@ -99,7 +99,7 @@ def parse_page(
     address: PageAddress | None = None,
 ) -> FetchedPage:
     """Read the response to the request for `address` as a page."""
-    reading = read_page(result, pagination, records_path=records_path, size=size, asked=address)
+    reading = read_page(result, pagination, records_path=records_path, size=size, address=address)
     return page_from_reading(reading, requests=result.requests)
 
 

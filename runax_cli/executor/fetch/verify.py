@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from adapters.base import Json, Pagination, PaginationStyle
 from adapters.errors import SourceError
-from adapters.pagination import Certainty, address, offset_address
+from adapters.pagination import Certainty, offset_address, page_address
 from runax_cli.core.errors import BudgetExhausted
 from runax_cli.core.results import ReasonCode, counted
 from runax_cli.executor.coverage import AnnouncedTotal
@@ -146,7 +146,7 @@ async def fetch_page_zero(pages: PageClient) -> FetchedPage | None:
     from_zero = replace(pages.pagination, first=0)
     try:
         if from_zero.convention is PaginationStyle.PAGE:
-            return await pages.fetch(address(from_zero, page_index=0, size=pages.size))
+            return await pages.fetch(page_address(from_zero, page_index=0, size=pages.size))
         return await pages.fetch(offset_address(from_zero, offset=0, size=legal_size(from_zero, 1)))
     except (SourceError, BudgetExhausted):
         return None
@@ -188,7 +188,7 @@ async def is_in_place(pages: PageClient, index: int, record: Json, *, page_size:
     pagination, offset = pages.pagination, (index + 1) * page_size - 1
     try:
         if pagination.convention is PaginationStyle.PAGE:
-            page = await pages.fetch_uncached(address(pagination, page_index=index, size=pages.size))
+            page = await pages.fetch_uncached(page_address(pagination, page_index=index, size=pages.size))
             found = page.records[page_size - 1 : page_size]
         else:
             size = legal_size(pagination, 1)

@@ -7,7 +7,7 @@ import pytest
 from adapters.base import CallResult, Effect, PageAddress, PaginationStyle
 from adapters.errors import InvalidRequest, ToolFailed, UnknownTool
 from adapters.mcp.adapter import McpSource
-from adapters.pagination import Certainty, address, read_page
+from adapters.pagination import Certainty, page_address, read_page
 from adapters.pagination.probe.probe import ProbeMethod, probe
 from adapters.source_events import RequestSent, SourceWarning
 
@@ -114,11 +114,11 @@ async def test_probe_and_walk_bring_every_record_once(servers: dict[str, McpSour
         return await source.call(tool.name, {"customer_id": 4}, page)
 
     looked = await probe(tool, send)
-    assert (looked.rung, looked.total, looked.certainty) == (ProbeMethod.METADATA, 261, Certainty.EXACT)
+    assert (looked.method, looked.total, looked.certainty) == (ProbeMethod.METADATA, 261, Certainty.EXACT)
     assert (looked.records_path, looked.tokens_estimation) == ("items", 9000)
 
     async def page_ids(index: int) -> list[int]:
-        result = await send(address(looked.pagination, page_index=index, size=100))
+        result = await send(page_address(looked.pagination, page_index=index, size=100))
         return [record["id"] for record in read_page(result, looked.pagination, records_path="items").records]
 
     async with asyncio.TaskGroup() as group:

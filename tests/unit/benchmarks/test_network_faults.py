@@ -43,7 +43,7 @@ async def test_a_run_that_is_silently_wrong_is_found_out() -> None:
         plan for plan in (plan_of(seed, questions=1) for seed in range(99)) if plan.kinds == (NetworkFault.DRIP,)
     )
     run = await run_plan(plan)
-    assert (run.faults, run.is_whole, run.is_silent) == ((), True, False)
+    assert (run.faults, run.is_whole, run.is_end_unconfirmed) == ((), True, False)
     assert run.result is not None
     fewer = run.result.coverage.model_copy(update={"records_read": 3})
     half = Coverage(records_read=3, records_total=13, is_complete=False)

@@ -95,13 +95,13 @@ async def test_an_ignored_cursor_is_replaced_by_another_argument(fetched: Fetche
 
 
 @pytest.mark.parametrize(
-    ("n", "is_silent", "is_complete"),
+    ("n", "is_end_unconfirmed", "is_complete"),
     [(SIZE, True, False), (SIZE, False, True), (SIZE - 1, True, True), (1, True, True), (0, True, True)],
 )
 async def test_a_full_page_without_a_cursor_is_not_the_end_if_a_smaller_page_had_none_either(
-    fetched: Fetched, n: int, *, is_silent: bool, is_complete: bool
+    fetched: Fetched, n: int, *, is_end_unconfirmed: bool, is_complete: bool
 ) -> None:
-    result = await fetched(lambda place: {"items": records(0, n=n)}, BY_CURSOR, is_silent=is_silent)
+    result = await fetched(lambda place: {"items": records(0, n=n)}, BY_CURSOR, is_end_unconfirmed=is_end_unconfirmed)
     assert result.ids == list(range(n))
     assert result.coverage.is_complete is is_complete, result.coverage.reasons
     assert result.codes == (set() if is_complete else {"pagination_unknown"})
