@@ -21,7 +21,7 @@ from benchmarks.questions import LABELS, LabelQuestion, World
 from benchmarks.questions.check import true_labels
 from runax_cli.core.results import EvidenceKind, RunResult
 from runax_cli.core.untrusted_text import fenced
-from runax_cli.executor.labels import LabelField, LabelTask
+from runax_cli.executor.data_tools.labeler import LabelField, LabelTask
 from runax_cli.models.tokens import O200kCounter, compact_json
 from runax_cli.runtime.runtime import LABELLER_PROMPTS
 

@@ -12,7 +12,7 @@ from runax_cli.commands.runs import stored_run
 from runax_cli.core.errors import UsageError
 from runax_cli.core.exit_codes import ExitCode
 from runax_cli.core.paths import state_folder
-from runax_cli.executor.sql.parquet import ExportFormat, export, reopened
+from runax_cli.executor.sql.parquet import ExportFormat, export, open_dataset
 from runax_cli.memory.journal import StoredRun
 from runax_cli.runtime.state import datasets_of
 
@@ -35,7 +35,7 @@ def run(prefix: str, common: CommonOptions, *, form: ExportFormat, out: Path) ->
 
 
 def _written(folder: Path, target: Path, form: ExportFormat) -> Row:
-    dataset = reopened(folder)
+    dataset = open_dataset(folder)
     export(dataset, target, form)
     return {"dataset": dataset.name, "records": dataset.n_records, "path": str(target), "format": form.value}
 

@@ -30,9 +30,9 @@ from runax_cli.executor.executor import CallOutcome, CallScope, DecidedCall, Exe
 from runax_cli.executor.fetch.source_client import ConcurrencyLimiter
 from runax_cli.executor.outcome import FaultCode, ToolFault
 from runax_cli.executor.store.dataset import Dataset, DatasetStore
-from runax_cli.guard.approval import ONLY_READS, WritePolicy
-from runax_cli.guard.validation import RejectedCall, arguments_of
-from runax_cli.guard.visible_tool import SplitArguments, VisibleTool, split, visible
+from runax_cli.guard.approval import WritePolicy
+from runax_cli.guard.validation import RejectedCall, parse_arguments
+from runax_cli.guard.visible_tool import SplitArguments, VisibleTool, split_virtual_arguments, visible_tool
 from runax_cli.memory.journal import Journal
 from runax_cli.models.rules import RulesModel
 from runax_cli.models.tokens import CalibratedCounter, O200kCounter
@@ -124,7 +124,7 @@ def typed_arguments(typed: Sequence[str], tool: VisibleTool) -> dict[str, Any]:
     """The arguments, virtual ones included. Raises UsageError, which says what to correct."""
     properties = tool.schema.parameters.get("properties", {})
     given = dict(_pair(text, properties) for text in typed)
-    checked = arguments_of(json.dumps(given), tool)
+    checked = parse_arguments(json.dumps(given), tool)
     if isinstance(checked, RejectedCall):
         name = tool.spec.name
         raise UsageError(
@@ -170,8 +170,8 @@ async def run(name: str, typed: Sequence[str], common: CommonOptions) -> ExitCod
     )
     async with _opened(configuration, view) as parts:
         spec = tool_of(parts.catalog, name)
-        tool = visible(spec)
-        arguments = split(tool, typed_arguments(typed, tool))
+        tool = visible_tool(spec)
+        arguments = split_virtual_arguments(tool, typed_arguments(typed, tool))
         approver = approver_of(common, view)
         policy = WritePolicy(allow_writes=common.call.allow_writes, approver=approver, shows=parts.catalog.shown)
         await _require_leave(spec, arguments, policy)
@@ -229,7 +229,7 @@ def _executor(catalog: ToolCatalog, store: DatasetStore, journal: Journal, *, se
 async def _require_leave(spec: ToolSpec, arguments: SplitArguments, policy: WritePolicy) -> None:
     if not await policy.permits(spec, arguments.api):
         raise ApprovalDenied(
-            f"'{spec.name}' changes data ({spec.locator}), and nobody allowed it. Give --allow-writes. {ONLY_READS}"
+            f"'{spec.name}' changes data ({spec.locator}), and nobody allowed it. Give --allow-writes. {READ_ONLY_HINT}"
         )
 
 

@@ -22,8 +22,8 @@ from runax_cli.executor import responses as conclude
 from runax_cli.executor.data_tools.router import SOURCE, DataTool
 from runax_cli.executor.fetch.source_client import Source, SourceClient
 from runax_cli.executor.outcome import CallOutcome, CallScope, DecidedCall, ResultEnvelope
-from runax_cli.executor.reduce.chunks import Chunk, ChunkUnit, TextWeight, laid_out
-from runax_cli.executor.reduce.reducer import LEAST_OUTPUT_TOKENS, MOST_OUTPUT_TOKENS, ReducerPrompts
+from runax_cli.executor.reduce.chunks import Chunk, ChunkUnit, TextWeight, format_chunk
+from runax_cli.executor.reduce.reducer import MAX_OUTPUT_TOKENS, MIN_OUTPUT_TOKENS, ReducerPrompts
 from runax_cli.executor.reduce.replies import FINDINGS
 from runax_cli.executor.strategy import (
     COUNTED_BY_EYE,
@@ -40,7 +40,7 @@ from runax_cli.executor.strategy import (
 from runax_cli.models.base import Message, ModelRequest, Role
 from runax_cli.models.tokens import CalibratedCounter, measure
 
-SIZED_RECORDS = 20
+SAMPLE_RECORDS = 20
 LOOKUP_SHARE = 4
 """A lookup takes no more than this part of the direct limit: it must not be read by a reducer after all."""
 _FEW = 5
@@ -186,7 +186,7 @@ class DryRunExecutor:
         is_all = found.total is not None and len(sample) >= found.total
         if len(sample) >= _FEW or is_all or found.pagination.size is None or found.total == 0:
             return sample
-        size = min(found.pagination.max_size or SIZED_RECORDS, SIZED_RECORDS)
+        size = min(found.pagination.max_size or SAMPLE_RECORDS, SAMPLE_RECORDS)
         try:
             result = await sender(first_address(found.pagination, size=size))
         except SourceError:
@@ -214,7 +214,7 @@ class DryRunExecutor:
             ChunkUnit(row=n, page=0, text=compact(r), load=TextWeight(), whole_chars=0) for n, r in enumerate(sample, 1)
         )
         chunk = Chunk(index=1, units=tuple(units))
-        return self._counter.count(laid_out(chunk)) / max(1, self._counter.count(chunk.text()))
+        return self._counter.count(format_chunk(chunk)) / max(1, self._counter.count(chunk.text()))
 
     def _overhead(self, focus: str) -> int:
         user = self._prompts.user.fill(focus=focus, records="")
@@ -266,7 +266,7 @@ class DryRunExecutor:
 
 
 def _output_tokens(effective: int) -> int:
-    return max(LEAST_OUTPUT_TOKENS, min(MOST_OUTPUT_TOKENS, effective // 8))
+    return max(MIN_OUTPUT_TOKENS, min(MAX_OUTPUT_TOKENS, effective // 8))
 
 
 def _all_of(found: ProbeResult) -> int | None:
@@ -306,7 +306,7 @@ def _not_run(call: DecidedCall) -> CallOutcome:
 
 
 def _failed(call: DecidedCall, error: SourceError) -> CallOutcome:
-    return _outcome(call, ResultEnvelope.failed(call.tool.name, conclude.fault_of(error, retries_left=0)))
+    return _outcome(call, ResultEnvelope.failed(call.tool.name, conclude.tool_fault(error, retries_left=0)))
 
 
 def _outcome(call: DecidedCall, sent: ResultEnvelope) -> CallOutcome:

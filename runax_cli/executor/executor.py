@@ -45,7 +45,7 @@ from runax_cli.executor.strategy import (
     Strategy,
     StrategyChoice,
     choose,
-    corrected,
+    correct_estimate,
     forecast,
     page_size,
 )
@@ -199,7 +199,7 @@ class Executor:
         text = b"\n".join(lines).decode("utf-8", "replace")
         tokens = self._counter.bound(text) if lines else 0
         entry = dataset.spool.entries.get(0)
-        better = corrected(estimate, records=len(lines), n_bytes=len(text.encode()), tokens=tokens)
+        better = correct_estimate(estimate, records=len(lines), n_bytes=len(text.encode()), tokens=tokens)
         if entry is not None and entry.records:
             better = replace(better, bytes_per_record=entry.n_bytes / entry.records)
         return better
@@ -333,7 +333,7 @@ class Executor:
         kept = dataset if dataset.n_records else None
         way = strategy if kept else Strategy.EMPTY
         name = kept.name if kept else None
-        sent = conclude.envelope(
+        sent = conclude.build_envelope(
             run.call,
             coverage,
             way,
@@ -348,7 +348,7 @@ class Executor:
         """A page showed that there is no record."""
         run.tell_choice(StrategyChoice(Strategy.EMPTY, "the probe found no record"))
         coverage = Coverage(records_total=0, total_is=TotalIs.EXACT)
-        sent = conclude.envelope(run.call, coverage, Strategy.EMPTY, dataset=None, data=None)
+        sent = conclude.build_envelope(run.call, coverage, Strategy.EMPTY, dataset=None, data=None)
         return await self._finished(run, sent, coverage, Strategy.EMPTY, dataset=None)
 
     async def _failed(self, run: CallContext, error: SourceError | StoreError | BudgetExhausted) -> CallOutcome:
@@ -358,7 +358,7 @@ class Executor:
             case SourceError():
                 code, sent = (
                     ReasonCode.SOURCE_ERROR,
-                    ResultEnvelope.failed(tool, conclude.fault_of(error, retries_left=1)),
+                    ResultEnvelope.failed(tool, conclude.tool_fault(error, retries_left=1)),
                 )
             case StoreError():
                 fault = ToolFault(type="store", code=FaultCode.INTERNAL, message=str(error))
@@ -387,7 +387,7 @@ class Executor:
             tokens_to_model=to_model,
             duration_s=self._clock.monotonic() - run.began,
         )
-        told = conclude.report(run.call, sent, coverage, figures, strategy=strategy)
+        told = conclude.build_report(run.call, sent, coverage, figures, strategy=strategy)
         return CallOutcome(envelope=sent, report=told, coverage=coverage, dataset=dataset, findings=findings)
 
 

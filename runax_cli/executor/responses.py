@@ -29,7 +29,7 @@ class CallStatistics:
     duration_s: float = 0.0
 
 
-def fault_of(error: SourceError, *, retries_left: int) -> ToolFault:
+def tool_fault(error: SourceError, *, retries_left: int) -> ToolFault:
     """A failure of a source, as the model should see it."""
     wait = None if error.retry_after_s is None else round(error.retry_after_s * 1000)
     code = FaultCode.INVALID_ARGUMENTS if isinstance(error, InvalidRequest) else FaultCode.TRAPPED
@@ -73,7 +73,7 @@ def status_of(coverage: Coverage) -> EnvelopeStatus:
     return EnvelopeStatus.SUCCESS if coverage.records_read else EnvelopeStatus.EMPTY
 
 
-def hint(
+def build_hint(
     call: DecidedCall,
     coverage: Coverage,
     strategy: Strategy,
@@ -137,7 +137,7 @@ def _how_to_use(strategy: Strategy, dataset: str | None, coverage: Coverage) -> 
             return ""
 
 
-def envelope(
+def build_envelope(
     call: DecidedCall,
     coverage: Coverage,
     strategy: Strategy,
@@ -159,11 +159,13 @@ def envelope(
         is_complete=coverage.is_complete,
         dataset=dataset,
         data=data,
-        next_action_hint=hint(call, coverage, strategy, dataset=dataset, kept_back=kept_back, can_query=can_query),
+        next_action_hint=build_hint(
+            call, coverage, strategy, dataset=dataset, kept_back=kept_back, can_query=can_query
+        ),
     )
 
 
-def report(
+def build_report(
     call: DecidedCall, sent: ResultEnvelope, coverage: Coverage, figures: CallStatistics, *, strategy: Strategy | None
 ) -> CallReport:
     """The call as it is reported."""

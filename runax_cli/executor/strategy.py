@@ -126,7 +126,7 @@ class ChunkForecast:
     chunks: int | None
 
 
-def corrected(estimate: SizeEstimate, *, records: int, n_bytes: int, tokens: int) -> SizeEstimate:
+def correct_estimate(estimate: SizeEstimate, *, records: int, n_bytes: int, tokens: int) -> SizeEstimate:
     """The estimate after a real page of `records`, which has `n_bytes` and `tokens` (bound)."""
     if records == 0 or n_bytes == 0:
         return estimate

@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeAlias
 from adapters.base import ApprovalMode, Effect, RequestPreview, ToolSpec
 from adapters.errors import SourceError
 
-ONLY_READS = "If it only reads, give it `read: true` under `operations` of its source in runax.yaml."
+READ_ONLY_HINT = "If it only reads, give it `read: true` under `operations` of its source in runax.yaml."
 Shows: TypeAlias = Callable[[str, Mapping[str, Any]], Awaitable[RequestPreview | None]]
 
 

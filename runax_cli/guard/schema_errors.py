@@ -101,16 +101,16 @@ FORMATS: Mapping[str, TextFormat] = {
     "uri": TextFormat(_is_uri, "https://example.com/", lambda text: iter((f"https://{text}",))),
     "byte": TextFormat(_is_base64, "aGVsbG8="),
 }
-WHOLE_NUMBERS: Mapping[str, int] = {"int32": 2**31, "int64": 2**63}
+INTEGER_FORMATS: Mapping[str, int] = {"int32": 2**31, "int64": 2**63}
 """Formats of whole numbers: below this, and not below its negative."""
 
 
-def checker() -> FormatChecker:
+def format_checker() -> FormatChecker:
     """What a validator of schemas asks."""
     made = FormatChecker(formats=())
     for name, known in FORMATS.items():
         made.checks(name)(lambda value, has=known.has: not isinstance(value, str) or has(value))
-    for name, bound in WHOLE_NUMBERS.items():
+    for name, bound in INTEGER_FORMATS.items():
         made.checks(name)(lambda value, bound=bound: not isinstance(value, int) or -bound <= value < bound)
     return made
 
@@ -120,29 +120,29 @@ _MAX_FORMS = 3
 _NOTHING = object()
 
 
-def told(error: ValidationError) -> str:
+def describe_error(error: ValidationError) -> str:
     """One violation, with its path."""
     path = ".".join(str(part) for part in error.absolute_path)
     tell = _TELLERS.get(str(error.validator), _tell_plainly)
     return tell(error, path or "arguments")
 
 
-def nearest(name: str, known: Sequence[str]) -> str:
+def suggest_names(name: str, known: Sequence[str]) -> str:
     """The names that are near to `name`, else those that are known."""
     if not known:
         return "it takes none"
     folded = {candidate.casefold(): candidate for candidate in known}
     near = [folded[match] for match in get_close_matches(name.casefold(), folded, n=2, cutoff=0.5)]
     rest = "" if near or len(known) <= MAX_NAMES else ", …"
-    return f"nearest: {quoted(near)}" if near else f"known: {quoted(known[:MAX_NAMES])}{rest}"
+    return f"nearest: {quote_names(near)}" if near else f"known: {quote_names(known[:MAX_NAMES])}{rest}"
 
 
-def quoted(names: Iterable[str]) -> str:
+def quote_names(names: Iterable[str]) -> str:
     """Names in quotes, one after the other."""
     return ", ".join(f"'{name}'" for name in names)
 
 
-def short(text: str, limit: int = 120) -> str:
+def truncate(text: str, limit: int = 120) -> str:
     """At most `limit` characters."""
     return text if len(text) <= limit else text[:limit] + "…"
 
@@ -165,7 +165,7 @@ def type_name(value: Any) -> str:
 
 
 def _tell_plainly(error: ValidationError, path: str) -> str:
-    return f"{path}: {short(error.message)}"
+    return f"{path}: {truncate(error.message)}"
 
 
 def _tell_required(error: ValidationError, path: str) -> str:
@@ -219,7 +219,7 @@ def _is_of(value: Any, kind: str) -> bool:
 def _tell_enum(error: ValidationError, path: str) -> str:
     values: Any = error.validator_value
     allowed = [str(value) for value in values]
-    return f"{path}: {_value(error.instance)} is not allowed; {nearest(str(error.instance), allowed)}"
+    return f"{path}: {_value(error.instance)} is not allowed; {suggest_names(str(error.instance), allowed)}"
 
 
 def _tell_bound(error: ValidationError, path: str) -> str:
@@ -233,7 +233,7 @@ def _tell_bound(error: ValidationError, path: str) -> str:
 
 def _tell_format(error: ValidationError, path: str) -> str:
     name = str(error.validator_value)
-    if name in WHOLE_NUMBERS:
+    if name in INTEGER_FORMATS:
         return f"{path}: {_value(error.instance)} is out of the range of {name}"
     known = FORMATS[name]
     near = known.nearest(str(error.instance))
@@ -242,13 +242,13 @@ def _tell_format(error: ValidationError, path: str) -> str:
 
 
 def _tell_pattern(error: ValidationError, path: str) -> str:
-    return f"{path}: {_value(error.instance)} does not match the pattern {short(str(error.validator_value))}"
+    return f"{path}: {_value(error.instance)} does not match the pattern {truncate(str(error.validator_value))}"
 
 
 def _tell_forms(error: ValidationError, path: str) -> str:
     """None of several forms fits, or more than one: why each does not."""
     forms: list[ValidationError] = list(error.context or ())
-    why = list(dict.fromkeys(told(form) for form in forms))[:_MAX_FORMS]
+    why = list(dict.fromkeys(describe_error(form) for form in forms))[:_MAX_FORMS]
     return (
         f"{path}: {_value(error.instance)} fits none of its forms ({' | '.join(why)})"
         if why
@@ -260,7 +260,7 @@ def _tell_additional(error: ValidationError, path: str) -> str:
     known = list(_properties(error))
     instance: Any = error.instance
     unknown = [name for name in instance if name not in known]
-    return "; ".join(f"{path}.{name}: there is no such member; {nearest(name, known)}" for name in unknown)
+    return "; ".join(f"{path}.{name}: there is no such member; {suggest_names(name, known)}" for name in unknown)
 
 
 def _properties(error: ValidationError) -> Mapping[str, Any]:
@@ -290,4 +290,4 @@ def _types(kind: Any) -> str:
 
 
 def _value(value: Any) -> str:
-    return short(json.dumps(value, ensure_ascii=False))
+    return truncate(json.dumps(value, ensure_ascii=False))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 SAME_ERROR_TIMES = 3
-MOST_STEPS_WITHOUT_EVIDENCE = 4
+MAX_STEPS_WITHOUT_EVIDENCE = 4
 _SAME_CALLS_TIMES = 3
 
 
@@ -65,7 +65,7 @@ class ProgressTracker:
                 return Stalled(StallReason.SAME_ERROR, error)
         if self._goes_in_a_circle(len(without)):
             return Stalled(StallReason.CIRCLE)
-        return Stalled(StallReason.NOTHING_NEW) if len(without) >= MOST_STEPS_WITHOUT_EVIDENCE else None
+        return Stalled(StallReason.NOTHING_NEW) if len(without) >= MAX_STEPS_WITHOUT_EVIDENCE else None
 
     def _goes_in_a_circle(self, n_without: int) -> bool:
         """Whether the last steps ask for what those before them asked for, and bring nothing that is new."""

@@ -17,7 +17,14 @@ from jsonschema.validators import extend
 from referencing.exceptions import Unresolvable
 
 from adapters.base import JsonObject
-from runax_cli.guard.schema_errors import MAX_NAMES, checker, nearest, quoted, told, type_name
+from runax_cli.guard.schema_errors import (
+    MAX_NAMES,
+    describe_error,
+    format_checker,
+    quote_names,
+    suggest_names,
+    type_name,
+)
 from runax_cli.guard.visible_tool import VisibleTool
 
 MAX_VIOLATIONS = 8
@@ -54,10 +61,10 @@ def find_tool(name: str, tools: Mapping[str, VisibleTool]) -> VisibleTool | Reje
     known = near or list(tools)[:MAX_NAMES]
     rest = "" if near or len(tools) <= MAX_NAMES else f" and {len(tools) - MAX_NAMES} more"
     label = "the nearest are" if near else "there are"
-    return RejectedCall(RejectionCode.NO_SUCH_TOOL, f"there is no tool '{name}'; {label} {quoted(known)}{rest}")
+    return RejectedCall(RejectionCode.NO_SUCH_TOOL, f"there is no tool '{name}'; {label} {quote_names(known)}{rest}")
 
 
-def arguments_of(raw: str, tool: VisibleTool) -> JsonObject | RejectedCall:
+def parse_arguments(raw: str, tool: VisibleTool) -> JsonObject | RejectedCall:
     """The arguments in `raw`, checked against the tool's schema.
 
     No text at all is no arguments, and a null for an optional argument that knows no null was not given: models write
@@ -120,12 +127,12 @@ def _unknown_names(value: JsonObject, tool: VisibleTool) -> Iterator[str]:
         if name in tool.spec.pagination.hidden:
             yield f"{name}: leave it out, all pages are read for you"
         elif name not in known:
-            yield f"{name}: there is no such argument; {nearest(name, known)}"
+            yield f"{name}: there is no such argument; {suggest_names(name, known)}"
 
 
 def _violations(value: JsonObject, schema: JsonObject) -> Iterator[str]:
     for error in _errors(value, {k: v for k, v in schema.items() if k != "additionalProperties"}):
-        yield told(error)
+        yield describe_error(error)
 
 
 def _errors(value: Any, schema: Mapping[str, Any]) -> Sequence[ValidationError]:
@@ -154,7 +161,7 @@ def _matches(_validator: Any, pattern: Any, instance: Any, _schema: Any) -> Iter
 
 
 _VALIDATOR = extend(Draft202012Validator, {"pattern": _matches})  # type: ignore[no-untyped-call]
-_FORMATS = checker()
+_FORMATS = format_checker()
 
 
 def _depth(value: Any) -> int:

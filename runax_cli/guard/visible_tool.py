@@ -22,7 +22,7 @@ _COMBINED = ("anyOf", "oneOf", "allOf", "prefixItems")
 _INNER = ("items", "additionalProperties", "not", "contains", "if", "then", "else", "propertyNames")
 
 
-def brief(text: str, most_chars: int) -> str:
+def shorten(text: str, most_chars: int) -> str:
     """The text on one line in at most so many characters.
 
     Cut after the last sentence that fits where that keeps half of them, else after the last word that fits, with an
@@ -38,7 +38,7 @@ def brief(text: str, most_chars: int) -> str:
     return line[:cut].rstrip(" ,;:(-") + "…" if most_chars > 0 else ""
 
 
-def briefly(schema: JsonObject, most_chars: int = ARGUMENT_CHARS, *, name: str | None = None) -> JsonObject:
+def shorten_schema(schema: JsonObject, most_chars: int = ARGUMENT_CHARS, *, name: str | None = None) -> JsonObject:
     """The schema with every description in it, at any depth, in at most so many characters.
 
     The whole schema's title is left out, one beside a description, and one that only spells the schema's `name` again:
@@ -49,7 +49,7 @@ def briefly(schema: JsonObject, most_chars: int = ARGUMENT_CHARS, *, name: str |
     if isinstance(title, str) and ("description" in out or name is None or _letters(title) == _letters(name)):
         del out["title"]
     if isinstance(out.get("description"), str):
-        out["description"] = brief(out["description"], most_chars)
+        out["description"] = shorten(out["description"], most_chars)
     return out
 
 
@@ -70,7 +70,7 @@ def _inside(key: str, value: Any, most_chars: int) -> Any:
 
 
 def _one(value: Any, most_chars: int, *, name: str = "") -> Any:
-    return briefly(value, most_chars, name=name) if isinstance(value, dict) else value
+    return shorten_schema(value, most_chars, name=name) if isinstance(value, dict) else value
 
 
 Need: TypeAlias = Literal["read", "compute"]
@@ -101,27 +101,27 @@ class SplitArguments:
     at_most: int | None = None
 
 
-def visible(spec: ToolSpec) -> VisibleTool:
+def visible_tool(spec: ToolSpec) -> VisibleTool:
     """The tool for the model, in few words; virtual parameters only where the result may be many records.
 
     What these mean is said once, in the prompt of the main model, and not with every tool.
     """
     own: Mapping[str, Any] = spec.parameters.get("properties") or {}
-    virtual = virtual_names(own) if spec.returns_many and spec.effect is Effect.READ else {}
+    virtual = virtual_parameter_names(own) if spec.returns_many and spec.effect is Effect.READ else {}
     properties = dict(own) | {virtual[name]: schema for name, schema in _VIRTUAL.items() if name in virtual}
-    parameters = briefly({"type": "object"} | spec.parameters | {"properties": properties})
+    parameters = shorten_schema({"type": "object"} | spec.parameters | {"properties": properties})
     warning = "" if spec.effect is Effect.READ else _CHANGES_DATA
-    description = brief(spec.description, TOOL_CHARS) + warning
+    description = shorten(spec.description, TOOL_CHARS) + warning
     return VisibleTool(spec, ToolSchema(spec.name, description, parameters), virtual)
 
 
-def virtual_names(own: Iterable[str]) -> dict[str, str]:
+def virtual_parameter_names(own: Iterable[str]) -> dict[str, str]:
     """The name of each virtual parameter beside the API's `own`: its plain one, or one that is free."""
     taken = set(own)
     return {name: _free_name(name, taken) for name in _VIRTUAL}
 
 
-def split(tool: VisibleTool, arguments: Mapping[str, Any]) -> SplitArguments:
+def split_virtual_arguments(tool: VisibleTool, arguments: Mapping[str, Any]) -> SplitArguments:
     """Take the virtual arguments off. `arguments` must have been validated against the tool's schema."""
     names = tool.virtual
     hidden = set(names.values())

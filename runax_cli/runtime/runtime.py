@@ -20,11 +20,11 @@ from runax_cli.core.budget import Budget, Limits
 from runax_cli.core.errors import ConfigurationError
 from runax_cli.core.events import EventSink
 from runax_cli.core.paths import state_folder
+from runax_cli.executor.data_tools.labeler import LabelerPrompts
 from runax_cli.executor.data_tools.router import DatasetToolRouter, LabelerDependencies
 from runax_cli.executor.executor import Executor
 from runax_cli.executor.fetch.snapshot import Reuse
 from runax_cli.executor.fetch.source_client import ConcurrencyLimiter
-from runax_cli.executor.labels import LabelerPrompts
 from runax_cli.executor.reduce.pipeline import ReducerFactory
 from runax_cli.executor.reduce.reducer import ReducerPrompts
 from runax_cli.executor.store.dataset import DatasetStore

@@ -13,7 +13,7 @@ from adapters.clock import Clock
 from runax_cli.agent.loop.tool_calls import CallExecutor
 from runax_cli.agent.loop.toolbox import SOURCE, ToolRegistry, ToolSelection, about, areas_of
 from runax_cli.core.events import GuardDecided, ToolsOffered
-from runax_cli.executor.data_tools.base import DataCall, DataCallResult, of_nothing_fetched
+from runax_cli.executor.data_tools.base import DataCall, DataCallResult, data_call_coverage
 from runax_cli.executor.outcome import CallOutcome, CallScope, DecidedCall, EnvelopeStatus, ResultEnvelope
 from runax_cli.guard.scheduling import data_fingerprint
 from runax_cli.guard.visible_tool import SplitArguments
@@ -88,7 +88,7 @@ class ToolSearchMiddleware:
             data=[about(self.shelf[name]) for name in names],
             next_action_hint=FOUND if names else f"{NOT_FOUND}{areas_of(self.shelf)}.",
         )
-        return await begun.ended(sent, DataCallResult(coverage=of_nothing_fetched()))
+        return await begun.ended(sent, DataCallResult(coverage=data_call_coverage()))
 
 
 def offered(toolbox: ToolSelection, shelf: ToolRegistry) -> ToolsOffered:

@@ -38,8 +38,8 @@ from runax_cli.guard.scheduling import (
     schedule,
 )
 from runax_cli.guard.stall_detection import ProgressTracker
-from runax_cli.guard.validation import RejectedCall, RejectionCode, arguments_of, find_tool
-from runax_cli.guard.visible_tool import Need, SplitArguments, VisibleTool, split
+from runax_cli.guard.validation import RejectedCall, RejectionCode, find_tool, parse_arguments
+from runax_cli.guard.visible_tool import Need, SplitArguments, VisibleTool, split_virtual_arguments
 from runax_cli.models.base import Model, ToolCall
 
 _NEARLY = (
@@ -185,10 +185,10 @@ class TurnCalls:
         tool = find_tool(call.name, self._parts.tools)
         if isinstance(tool, RejectedCall):
             return self._refused(call, tool)
-        raw = arguments_of(call.arguments, tool)
+        raw = parse_arguments(call.arguments, tool)
         if isinstance(raw, RejectedCall):
             return self._refused(call, raw)
-        arguments = split(tool, raw)
+        arguments = split_virtual_arguments(tool, raw)
         self._selected(call.id, call.name, arguments)
         return _ValidCall(position, call.id, tool, arguments, fingerprint(call.name, arguments))
 

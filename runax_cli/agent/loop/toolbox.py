@@ -12,7 +12,7 @@ from typing import Any
 from adapters.base import Effect, ToolSpec
 from adapters.tool_search import RankedTool, ToolIndex, areas, asks_for_change
 from runax_cli.core.untrusted_text import without_template_marks
-from runax_cli.guard.visible_tool import VisibleTool, brief, visible
+from runax_cli.guard.visible_tool import VisibleTool, shorten, visible_tool
 from runax_cli.models.base import ToolSchema
 from runax_cli.models.tokens import CalibratedCounter, compact_json
 
@@ -90,7 +90,7 @@ class ToolRegistry(Mapping[str, VisibleTool]):
 
     def __getitem__(self, name: str) -> VisibleTool:
         if name not in self._visible:
-            self._visible[name] = visible(_as_data(self.specs[name]))
+            self._visible[name] = visible_tool(_as_data(self.specs[name]))
         return self._visible[name]
 
     def __contains__(self, name: object) -> bool:
@@ -250,7 +250,7 @@ class ToolSelection(Mapping[str, VisibleTool]):
 
 def about(tool: VisibleTool) -> dict[str, str]:
     """A found tool in one line, as `find_tools` tells it."""
-    return {"tool": tool.spec.name, "does": brief(tool.schema.description, _ABOUT_CHARS)}
+    return {"tool": tool.spec.name, "does": shorten(tool.schema.description, _ABOUT_CHARS)}
 
 
 def areas_of(shelf: ToolRegistry) -> str:

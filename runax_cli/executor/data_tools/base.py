@@ -57,7 +57,7 @@ class DataCall:
     async def refused(self, why: Exception) -> CallOutcome:
         """The arguments fit the schema and not the data."""
         sent = ResultEnvelope.validation_error(self.call.tool.name, str(why), hint=CORRECT)
-        return await self.ended(sent, DataCallResult(coverage=of_nothing_fetched()))
+        return await self.ended(sent, DataCallResult(coverage=data_call_coverage()))
 
     async def ended(self, sent: ResultEnvelope, ends: DataCallResult) -> CallOutcome:
         """The outcome; the end is told."""
@@ -107,7 +107,7 @@ class DataCall:
         )
 
 
-def of_nothing_fetched(
+def data_call_coverage(
     *, selected: int = 0, read_by_model: int = 0, reasons: tuple[Reason, ...] = (), is_complete: bool = True
 ) -> Coverage:
     """The coverage of a call that fetched nothing by itself."""

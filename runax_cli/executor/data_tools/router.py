@@ -14,11 +14,11 @@ from typing import Protocol, assert_never
 from adapters.clock import Clock
 from runax_cli.core.errors import StoreError
 from runax_cli.core.results import Reason, ReasonCode
-from runax_cli.executor.data_tools.base import DataCall, DataCallResult, of_nothing_fetched
-from runax_cli.executor.data_tools.label import label_rows
-from runax_cli.executor.data_tools.query import asked
-from runax_cli.executor.data_tools.read import read_again, read_rows
-from runax_cli.executor.labels import Labeler, LabelerPrompts
+from runax_cli.executor.data_tools.base import DataCall, DataCallResult, data_call_coverage
+from runax_cli.executor.data_tools.label_dataset import label_rows
+from runax_cli.executor.data_tools.labeler import Labeler, LabelerPrompts
+from runax_cli.executor.data_tools.query_dataset import run_query
+from runax_cli.executor.data_tools.read_dataset import read_rows, read_stored_call
 from runax_cli.executor.outcome import CallOutcome, CallScope, DecidedCall, FaultCode, ResultEnvelope, ToolFault
 from runax_cli.executor.reduce.pipeline import ReducerFactory
 from runax_cli.executor.run_cache import RunCache
@@ -28,7 +28,7 @@ from runax_cli.models.tokens import CalibratedCounter
 
 SOURCE = "datasets"
 """The source of the tools that work over datasets, as a call names it."""
-LISTED = 8
+MAX_LISTED = 8
 
 
 class DataTool(StrEnum):
@@ -78,7 +78,7 @@ class DatasetToolRouter:
     @property
     def listing(self) -> str:
         """The latest datasets with the calls they came from, in one line; "" while there is none."""
-        latest = list(self.tables.entries.items())[-LISTED:]
+        latest = list(self.tables.entries.items())[-MAX_LISTED:]
         return "; ".join(f"{name} ({entry.coverage.records_read:,} of {entry.made_by})" for name, entry in latest)
 
     async def execute(self, call: DecidedCall, scope: CallScope, *, direct_limit: int) -> CallOutcome:
@@ -100,7 +100,7 @@ class DatasetToolRouter:
         tool = DataTool(begun.call.tool.locator)
         match tool:
             case DataTool.QUERY:
-                return await asked(begun, self.tables, new_ref=self._ref)
+                return await run_query(begun, self.tables, new_ref=self._ref)
             case DataTool.LABEL:
                 return await label_rows(begun, self.tables, self._labeller(begun.scope), new_ref=self._ref)
             case DataTool.READ:
@@ -109,7 +109,7 @@ class DatasetToolRouter:
                 assert_never(tool)
 
     async def _again(self, begun: DataCall, direct_limit: int) -> CallOutcome:
-        return await read_again(begun, self.tables, self._reader, self._journal, direct_limit=direct_limit)
+        return await read_stored_call(begun, self.tables, self._reader, self._journal, direct_limit=direct_limit)
 
     async def _guarded(
         self, call: DecidedCall, scope: CallScope, run: Callable[[DataCall], Awaitable[CallOutcome]]
@@ -121,7 +121,7 @@ class DatasetToolRouter:
         except StoreError as error:
             fault = ToolFault(type="store", code=FaultCode.INTERNAL, message=str(error))
             reason = Reason(code=ReasonCode.STORE_ERROR, text=str(error))
-            coverage = of_nothing_fetched(is_complete=False, reasons=(reason,))
+            coverage = data_call_coverage(is_complete=False, reasons=(reason,))
             return await begun.ended(ResultEnvelope.failed(call.tool.name, fault), DataCallResult(coverage=coverage))
 
     def _labeller(self, scope: CallScope) -> Labeler:

@@ -134,14 +134,14 @@ class ChunkPacker:
         return chunk
 
 
-def weigh(text: str, measure: Measure) -> TextWeight:
+def record_weight(text: str, measure: Measure) -> TextWeight:
     """The load of one line, its reference and line end included."""
     return _load_of(REFERENCE + text + "\n", measure)
 
 
-def units_of(text: str, *, row: int, page: int, measure: Measure, fits: Fits) -> Iterator[ChunkUnit]:
+def record_units(text: str, *, row: int, page: int, measure: Measure, fits: Fits) -> Iterator[ChunkUnit]:
     """A record as one unit, or in as many parts as it takes for each to fit a chunk by itself."""
-    load = weigh(text, measure)
+    load = record_weight(text, measure)
     if fits(load):
         yield ChunkUnit(row=row, page=page, text=text, load=load, whole_chars=len(text))
         return
@@ -152,7 +152,7 @@ def units_of(text: str, *, row: int, page: int, measure: Measure, fits: Fits) ->
         )
 
 
-def halves(chunk: Chunk, measure: Measure) -> tuple[Chunk, Chunk] | None:
+def split_chunk(chunk: Chunk, measure: Measure) -> tuple[Chunk, Chunk] | None:
     """The chunk in two of about the same weight; one unit alone is cut into parts. None where nothing can be cut."""
     units = chunk.units if len(chunk.units) > 1 else _cut_in_two(chunk.units[0], measure)
     if len(units) < 2:
@@ -211,14 +211,14 @@ def _load_of(line: str, measure: Measure) -> TextWeight:
     return TextWeight(counted=measure(line), n_bytes=len(line.encode("utf-8", "surrogatepass")))
 
 
-HEAD = "[columns]"
-FEWEST_RECORDS = 2
-WORTH_IT = 0.95
+COLUMNS_MARK = "[columns]"
+MIN_TABLE_RECORDS = 2
+MAX_TABLE_SHARE = 0.95
 """Records stay as they are where the other form has more than this share of their characters."""
 _MISREAD = re.compile(r'[,\x00-\x1f\x7f]|^["{\[]|^\s|\s$|^$')
 
 
-def laid_out(chunk: Chunk) -> str:
+def format_chunk(chunk: Chunk) -> str:
     """The lines of a request: a header and rows of values where that is shorter, else a record's JSON on each line."""
     plain = chunk.text()
     records = _records(chunk)
@@ -226,18 +226,18 @@ def laid_out(chunk: Chunk) -> str:
         return plain
     columns = list(dict.fromkeys(name for record in records for name in record))
     kept = [name for name in columns if any(not _is_empty(record.get(name)) for record in records)]
-    rows = [f"[{at}] {row_of(record, kept)}" for at, record in enumerate(records, start=1)]
+    rows = [f"[{at}] {csv_row(record, kept)}" for at, record in enumerate(records, start=1)]
     short = "\n".join([_head(kept, [name for name in columns if name not in kept]), *rows])
-    return short if kept and len(short) <= WORTH_IT * len(plain) else plain
+    return short if kept and len(short) <= MAX_TABLE_SHARE * len(plain) else plain
 
 
-def row_of(record: Mapping[str, Any], columns: Sequence[str]) -> str:
+def csv_row(record: Mapping[str, Any], columns: Sequence[str]) -> str:
     """The values of a record, in the order of the columns; commas at the end say nothing and are left out."""
     return ",".join(_cell(record.get(name)) for name in columns).rstrip(",")
 
 
 def _records(chunk: Chunk) -> list[dict[str, Any]] | None:
-    if len(chunk.units) < FEWEST_RECORDS or any(unit.part for unit in chunk.units):
+    if len(chunk.units) < MIN_TABLE_RECORDS or any(unit.part for unit in chunk.units):
         return None
     records = [json.loads(unit.text) for unit in chunk.units]
     return records if all(isinstance(record, dict) for record in records) else None
@@ -245,7 +245,7 @@ def _records(chunk: Chunk) -> list[dict[str, Any]] | None:
 
 def _head(kept: Sequence[str], empty: Sequence[str]) -> str:
     names = ",".join(map(_cell, kept))
-    return f"{HEAD} {names}" + (f" (empty in all: {', '.join(map(_cell, empty))})" if empty else "")
+    return f"{COLUMNS_MARK} {names}" + (f" (empty in all: {', '.join(map(_cell, empty))})" if empty else "")
 
 
 def _cell(value: Any) -> str:

@@ -20,13 +20,13 @@ from runax_cli.core.untrusted_text import fenced
 from runax_cli.executor import responses as conclude
 from runax_cli.executor.coverage import CoverageNotes
 from runax_cli.executor.outcome import CallScope, Finding
-from runax_cli.executor.reduce.chunks import Chunk, ChunkPacker, ChunkUnit, TextWeight, units_of, weigh
-from runax_cli.executor.reduce.reducer import ChunkOutcome, Reducer, ReducerPrompts, deduplicated, fitting_prefix
+from runax_cli.executor.reduce.chunks import Chunk, ChunkPacker, ChunkUnit, TextWeight, record_units, record_weight
+from runax_cli.executor.reduce.reducer import ChunkOutcome, Reducer, ReducerPrompts, deduplicate, fitting_prefix
 from runax_cli.executor.run_cache import RunCache
 from runax_cli.executor.store.dataset import Dataset
 from runax_cli.models.tokens import CalibratedCounter
 
-SLICE = 256
+SLICE_RECORDS = 256
 """So many records are measured at once, off the event loop."""
 NO_ROOM = (
     "prompt and reply leave no room for records in the effective context; raise LLM_MAX_CONTEXT or "
@@ -39,7 +39,7 @@ MayPass: TypeAlias = Callable[[int, int], bool]
 """Whether so many records of so many tokens may reach the main model as they are. Once false, always false."""
 
 
-def nothing_passes(_records: int, _tokens: int) -> bool:
+def never_passes(_records: int, _tokens: int) -> bool:
     """Everything is reduced."""
     return False
 
@@ -76,7 +76,7 @@ class ReductionPipeline:
         notes: CoverageNotes,
         concurrency: int,
         expected_chunks: int | None = None,
-        may_pass: MayPass = nothing_passes,
+        may_pass: MayPass = never_passes,
     ) -> None:
         self._dataset, self._reducer, self._emitter, self._notes = dataset, reducer, emitter, notes
         self._slots = asyncio.Semaphore(concurrency)
@@ -109,8 +109,8 @@ class ReductionPipeline:
     async def rows(self, rows: Sequence[int]) -> None:
         """Read some rows (from 1, ascending)."""
         async with asyncio.TaskGroup() as group:
-            for start in range(0, len(rows), SLICE):
-                some = rows[start : start + SLICE]
+            for start in range(0, len(rows), SLICE_RECORDS):
+                some = rows[start : start + SLICE_RECORDS]
                 await self._take(await self._from_disk(partial(self._units_of_rows, some)), group)
             await self._finish(group)
 
@@ -126,7 +126,7 @@ class ReductionPipeline:
 
     async def _page(self, index: int, group: asyncio.TaskGroup) -> None:
         entry = self._dataset.spool.entries[index]
-        for start in range(0, entry.records, SLICE):
+        for start in range(0, entry.records, SLICE_RECORDS):
             await self._take(await self._from_disk(partial(self._units_of_slice, index, start)), group)
         self._row += entry.records
 
@@ -215,7 +215,7 @@ class ReductionPipeline:
         self._emitter.emit(ChunkFailed(index=chunk.index, of=of, records=len(rows), why=outcome.why, pages=chunk.pages))
 
     def _units_of_slice(self, index: int, start: int) -> list[ChunkUnit]:
-        lines = islice(self._dataset.spool.lines(index, start), SLICE)
+        lines = islice(self._dataset.spool.lines(index, start), SLICE_RECORDS)
         units: list[ChunkUnit] = []
         for at, line in enumerate(lines, start=start + 1):
             units += self._units(line, row=self._row + at, page=index)
@@ -231,9 +231,9 @@ class ReductionPipeline:
     def _units(self, line: bytes, *, row: int, page: int) -> Sequence[ChunkUnit]:
         text = fenced(line.decode("utf-8", "replace"))
         if not self._reducer.has_room:
-            load = weigh(text, self._reducer.measure)
+            load = record_weight(text, self._reducer.measure)
             return [ChunkUnit(row=row, page=page, text=text, load=load, whole_chars=len(text))]
-        return list(units_of(text, row=row, page=page, measure=self._reducer.measure, fits=self._reducer.fits))
+        return list(record_units(text, row=row, page=page, measure=self._reducer.measure, fits=self._reducer.fits))
 
 
 MERGE_SHARE = 4
@@ -273,7 +273,7 @@ class ReducerFactory:
         scope: CallScope,
         notes: CoverageNotes,
         expected_chunks: int | None,
-        may_pass: MayPass = nothing_passes,
+        may_pass: MayPass = never_passes,
     ) -> ReductionPipeline:
         """One reading of `dataset`, told as the reducer's doing."""
         told = replace(scope, emitter=scope.emitter.child(role="reducer"))
@@ -292,7 +292,7 @@ class ReducerFactory:
     ) -> tuple[tuple[Finding, ...], int]:
         """Findings within the merge budget, and how many of them have to be kept back all the same."""
         raw = result.all_findings()
-        findings = deduplicated(raw)
+        findings = deduplicate(raw)
         scope.emitter.emit(FindingsMerged(level=0, before=len(raw), after=len(findings)))
         budget = max(1, min(self.effective_tokens // MERGE_SHARE, direct_limit or self.effective_tokens))
         merged = await reducer.merge(findings, budget_tokens=budget)

@@ -13,27 +13,27 @@ from runax_cli.core.errors import BudgetExhausted, ContextTooLong, ModelError, M
 from runax_cli.core.untrusted_text import fenced
 from runax_cli.executor.outcome import Finding
 from runax_cli.executor.reduce import replies
-from runax_cli.executor.reduce.chunks import Chunk, ChunkUnit, TextWeight, halves, laid_out
+from runax_cli.executor.reduce.chunks import Chunk, ChunkUnit, TextWeight, format_chunk, split_chunk
 from runax_cli.executor.run_cache import RunCache, key_of
 from runax_cli.memory.journal import EntryKind
 from runax_cli.models.base import Message, Model, ModelRequest, OutputSchema, Prompt, Role
 from runax_cli.models.metering import RequestTooLarge
 from runax_cli.models.tokens import CalibratedCounter, RequestSize, measure
 
-WORTH_CONDENSING = 0.9
+MAX_MERGE_SHARE = 0.9
 """A round of condensing that leaves more than this share of the tokens is the last one."""
 
 
-def deduplicated(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+def deduplicate(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Equal statements become one, with the rows of all; ids (f1, f2, …) are given anew in order."""
     kept: dict[str, Finding] = {}
     for finding in findings:
         key = " ".join(finding.statement.casefold().split())
         kept[key] = _united(kept[key], finding) if key in kept else finding
-    return renumbered(kept.values())
+    return renumber(kept.values())
 
 
-def renumbered(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+def renumber(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """The same findings with ids in order."""
     return tuple(replace(finding, id=f"f{number}") for number, finding in enumerate(findings, start=1))
 
@@ -50,7 +50,7 @@ def groups(weights: Sequence[int], *, budget: int) -> list[range]:
     return [*found, range(start, len(weights))] if weights else []
 
 
-def condensed(statement: str, sources: Iterable[str], findings: Mapping[str, Finding]) -> Finding | None:
+def condense(statement: str, sources: Iterable[str], findings: Mapping[str, Finding]) -> Finding | None:
     """One statement over several findings: it rests on the union of their rows. None where no source is known.
 
     It keeps the quote of a source only where there is one source: a quote proves the statement it was made for.
@@ -69,10 +69,12 @@ def condensed(statement: str, sources: Iterable[str], findings: Mapping[str, Fin
     )
 
 
-def applied(reply: Iterable[tuple[str, Sequence[str]]], findings: Sequence[Finding]) -> tuple[Finding, ...] | None:
+def apply_merge_reply(
+    reply: Iterable[tuple[str, Sequence[str]]], findings: Sequence[Finding]
+) -> tuple[Finding, ...] | None:
     """Findings after a condensing reply; None where it cites none of them. What it forgets stays as it is."""
     by_id = {finding.id: finding for finding in findings}
-    made = [(condensed(statement, sources, by_id), sources) for statement, sources in reply]
+    made = [(condense(statement, sources, by_id), sources) for statement, sources in reply]
     kept = [(finding, sources) for finding, sources in made if finding is not None]
     if not kept:
         return None
@@ -96,18 +98,18 @@ def _united(first: Finding, other: Finding) -> Finding:
     return replace(first, records=rows, quote=proven.quote, is_quote_verified=proven.is_quote_verified)
 
 
-MOST_OUTPUT_TOKENS = 4096
-LEAST_OUTPUT_TOKENS = 256
-DEEPEST_SPLIT = 12
+MAX_OUTPUT_TOKENS = 4096
+MIN_OUTPUT_TOKENS = 256
+MAX_SIZE_SPLITS = 12
 """How often a chunk is halved that is too long for the endpoint."""
-INVALID_SPLIT = 2
+MAX_INVALID_SPLITS = 2
 """How often a chunk is halved whose replies are of no use: a hopeless reducer costs at most 14 requests a chunk."""
-MOST_ERRORS = 5
+MAX_ERRORS = 5
 ERROR_CHARS = 200
 MERGE_LEVELS = 6
 FOCUS_SHARE = 8
 """A focus longer than this part of effective loses its middle: it may be a whole question with a file piped into it."""
-SMALLEST_CHUNK = 64
+MIN_CHUNK_TOKENS = 64
 """A chunk of fewer tokens is no chunk: prompt and reply fill the effective context, and nothing can be read."""
 
 
@@ -163,7 +165,7 @@ class Reducer:
         self._model, self._counter, self._prompts, self._ledger = model, counter, prompts, ledger
         self._focus = fenced(beginning_and_end(focus, counter, most_tokens=effective_tokens // FOCUS_SHARE))
         self._effective = effective_tokens
-        self.output_tokens = max(LEAST_OUTPUT_TOKENS, min(MOST_OUTPUT_TOKENS, effective_tokens // 8))
+        self.output_tokens = max(MIN_OUTPUT_TOKENS, min(MAX_OUTPUT_TOKENS, effective_tokens // 8))
         self._overhead = self._measured_overhead()
 
     @property
@@ -175,7 +177,7 @@ class Reducer:
     @property
     def has_room(self) -> bool:
         """Whether prompt and reply leave room for records at all."""
-        return self.chunk_tokens >= SMALLEST_CHUNK
+        return self.chunk_tokens >= MIN_CHUNK_TOKENS
 
     def fits(self, load: TextWeight) -> bool:
         """Whether records of this load make a request that stays within effective, its repair included."""
@@ -194,7 +196,7 @@ class Reducer:
         """The findings of a chunk. Asked again once with the errors, then split in two, then named as failed."""
         key = self._key(chunk)
         stored = await self._ledger.found(key)
-        if stored is not None and (kept := replies.check(stored.decode(), chunk)).is_usable:
+        if stored is not None and (kept := replies.check_reply(stored.decode(), chunk)).is_usable:
             return ChunkOutcome(findings=list(kept.findings), read=list(chunk.units), from_store=True)
         await self._ledger.started(key, EntryKind.REDUCTION, reserved_tokens=self.bound_of(chunk.load))
         outcome = await self._read(chunk, key, depth=depth)
@@ -207,19 +209,19 @@ class Reducer:
         return int(stored) if stored is not None and stored.isdigit() else None
 
     async def _read(self, chunk: Chunk, key: str, *, depth: int) -> ChunkOutcome:
-        shown = await asyncio.to_thread(laid_out, chunk)
+        shown = await asyncio.to_thread(format_chunk, chunk)
         try:
             text, found, why = await self._asked(chunk, shown)
         except (RequestTooLarge, ContextTooLong) as error:
-            return await self._split(chunk, str(error), depth=depth, deepest=DEEPEST_SPLIT)
+            return await self._split(chunk, str(error), depth=depth, deepest=MAX_SIZE_SPLITS)
         except (BudgetExhausted, ModelRefused) as error:
             return ChunkOutcome(failed=list(chunk.units), why=str(error), stops=error)
         except ModelReplyInvalid as error:
-            return await self._split(chunk, str(error), depth=depth, deepest=INVALID_SPLIT)
+            return await self._split(chunk, str(error), depth=depth, deepest=MAX_INVALID_SPLITS)
         except ModelError as error:
             return ChunkOutcome(failed=list(chunk.units), why=str(error))
         if found is None:
-            return await self._split(chunk, why, depth=depth, deepest=INVALID_SPLIT)
+            return await self._split(chunk, why, depth=depth, deepest=MAX_INVALID_SPLITS)
         await self._ledger.store(EntryKind.REDUCTION, {key: text.encode("utf-8", "replace")})
         if depth == 0:
             boundary = {self._boundary(chunk.units[0]): str(len(chunk.units)).encode()}
@@ -230,7 +232,7 @@ class Reducer:
         """The reply that is kept, and its findings; None for them where the repaired reply is no better."""
         request = self._request(fenced(shown))
         first = (await self._model.complete(request)).text
-        checked = replies.check(first, chunk)
+        checked = replies.check_reply(first, chunk)
         if not checked.errors:
             return first, checked.findings, ""
         try:
@@ -239,15 +241,15 @@ class Reducer:
             if checked.is_usable:
                 return first, checked.findings, ""
             raise
-        mended = replies.check(second, chunk)
+        mended = replies.check_reply(second, chunk)
         if mended.is_usable and len(mended.errors) <= len(checked.errors):
             return second, mended.findings, ""
         if checked.is_usable:
             return first, checked.findings, ""
-        return second, None, "; ".join(mended.errors[:MOST_ERRORS])
+        return second, None, "; ".join(mended.errors[:MAX_ERRORS])
 
     async def _split(self, chunk: Chunk, why: str, *, depth: int, deepest: int) -> ChunkOutcome:
-        parts = halves(chunk, self.measure) if depth < deepest and _is_worth_splitting(chunk) else None
+        parts = split_chunk(chunk, self.measure) if depth < deepest and _is_worth_splitting(chunk) else None
         if parts is None:
             return ChunkOutcome(failed=list(chunk.units), why=why)
         outcome = ChunkOutcome()
@@ -267,11 +269,11 @@ class Reducer:
             if before <= budget_tokens or len(current) < 2:
                 break
             condensed_now = await self._level(current)
-            if self._weight(condensed_now) > WORTH_CONDENSING * before:
+            if self._weight(condensed_now) > MAX_MERGE_SHARE * before:
                 current = condensed_now if self._weight(condensed_now) < before else current
                 break
             current = condensed_now
-        return renumbered(current)
+        return renumber(current)
 
     def _weight(self, findings: Sequence[Finding]) -> int:
         return self._counter.bound("\n".join(_line(finding) for finding in findings))
@@ -281,7 +283,7 @@ class Reducer:
         parts = groups([self._weight([finding]) + 2 for finding in findings], budget=room)
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(self._condensed([findings[at] for at in part])) for part in parts]
-        return renumbered(finding for task in tasks for finding in task.result())
+        return renumber(finding for task in tasks for finding in task.result())
 
     async def _condensed(self, findings: Sequence[Finding]) -> Sequence[Finding]:
         """The findings of one node of the tree. Where the model gives nothing usable, they stay as they are."""
@@ -298,7 +300,7 @@ class Reducer:
             except (ModelError, BudgetExhausted):
                 await self._ledger.failed(key)
                 return findings
-        made = applied(replies.merged(text) or (), findings)
+        made = apply_merge_reply(replies.parse_merge_reply(text) or (), findings)
         if made is not None and stored is None:
             await self._ledger.store(EntryKind.REDUCTION, {key: text.encode("utf-8", "replace")})
         return findings if made is None else made
@@ -322,7 +324,7 @@ class Reducer:
         )
 
     def _repair(self, request: ModelRequest, reply: str, errors: Sequence[str]) -> ModelRequest:
-        told = "\n".join(f"- {error[:ERROR_CHARS]}" for error in errors[:MOST_ERRORS])
+        told = "\n".join(f"- {error[:ERROR_CHARS]}" for error in errors[:MAX_ERRORS])
         said = Message("user", self._prompts.repair.fill(errors=told))
         shown = beginning_and_end(reply, self._counter, most_tokens=self.output_tokens)
         messages = (*request.messages, Message("assistant", shown), said)
@@ -336,7 +338,7 @@ class Reducer:
 
     def _measured_overhead(self) -> RequestSize:
         """A request without records, together with what a repair adds beside the reply."""
-        return measure(self._repair(self._request(""), "", ["x" * ERROR_CHARS] * MOST_ERRORS), self._counter)
+        return measure(self._repair(self._request(""), "", ["x" * ERROR_CHARS] * MAX_ERRORS), self._counter)
 
     def _merge_room(self) -> int:
         overhead = measure(self._merge_request(""), self._counter).bound(self._counter)
@@ -372,4 +374,4 @@ def beginning_and_end(text: str, counter: CalibratedCounter, *, most_tokens: int
 
 def _is_worth_splitting(chunk: Chunk) -> bool:
     """A piece of a record that is small already failed for another reason than its size."""
-    return len(chunk.units) > 1 or len(chunk.units[0].text) > LEAST_OUTPUT_TOKENS * 8
+    return len(chunk.units) > 1 or len(chunk.units[0].text) > MIN_OUTPUT_TOKENS * 8

@@ -14,7 +14,7 @@ from runax_cli.executor.outcome import Finding
 from runax_cli.executor.reduce.chunks import Chunk, ChunkUnit
 from runax_cli.models.base import OutputSchema
 
-LONGEST_STATEMENT = 2000
+MAX_STATEMENT_CHARS = 2000
 _TOLD = 5
 
 
@@ -86,7 +86,7 @@ class CheckedFindings:
     is_usable: bool
 
 
-def check(text: str, chunk: Chunk) -> CheckedFindings:
+def check_reply(text: str, chunk: Chunk) -> CheckedFindings:
     """Check a reply against the chunk that was sent. Rows take the place of local references."""
     try:
         reply = _ReducerReply.model_validate_json(text)
@@ -111,14 +111,14 @@ def check(text: str, chunk: Chunk) -> CheckedFindings:
         if is_verified is False:
             errors.append(f"finding {number}: the quote '{(quote or '')[:80]}' stands in none of its records")
         rows = tuple(sorted({unit.row for unit in units}))
-        statement = found.statement.strip()[:LONGEST_STATEMENT]
+        statement = found.statement.strip()[:MAX_STATEMENT_CHARS]
         findings.append(Finding(id="", statement=statement, records=rows, quote=quote, is_quote_verified=is_verified))
     if not reply.findings and not reply.nothing_relevant:
         errors.append("no findings, and nothing_relevant is false: one of the two is wrong")
     return CheckedFindings(tuple(findings), tuple(errors), is_usable=is_usable)
 
 
-def merged(text: str) -> list[tuple[str, list[str]]] | None:
+def parse_merge_reply(text: str) -> list[tuple[str, list[str]]] | None:
     """Statements and their sources from a reply to a merge request; None where it is out of shape."""
     try:
         reply = _MergeReply.model_validate_json(text)

@@ -160,7 +160,7 @@ def _field(text: str) -> TableColumn:
     return TableColumn(named["bare"] or named["quoted"].replace('""', '"'), named["type"])
 
 
-def columns_of(connection: SqlConnection, table: str) -> tuple[TableColumn, ...]:
+def describe_columns(connection: SqlConnection, table: str) -> tuple[TableColumn, ...]:
     """The columns of a table or view, in order."""
     rows = connection.execute(f"DESCRIBE {quoted(table)}").fetchall()
     return tuple(TableColumn(row[0], row[1]) for row in rows)

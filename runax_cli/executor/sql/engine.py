@@ -18,7 +18,7 @@ from runax_cli.executor.sql.columns import (
     ZONED,
     TableColumn,
     TypedColumn,
-    columns_of,
+    describe_columns,
     identifier,
     literal,
     quoted,
@@ -27,7 +27,7 @@ from runax_cli.executor.sql.columns import (
 
 TIME_LIMIT_S = 30.0
 MEMORY_LIMIT = "1GB"
-KEPT_ROWS = 1000
+MAX_ROWS = 1000
 _BATCH = 2048
 _STOPPING_S = 0.02
 _WORD = re.compile(r'"((?:[^"]|"")+)"|([^\W\d]\w*)')
@@ -75,15 +75,15 @@ class SqlEngine:
         with self._alone():
             raw = f"raw_{name}"
             self._connection.execute(_view(raw, path, ()))
-            columns = columns_of(self._connection, raw)
+            columns = describe_columns(self._connection, raw)
             if zoned := tuple(column for column in columns if ZONED in column.type):
                 self._connection.execute(_view(raw, path, zoned))
-                columns = columns_of(self._connection, raw)
+                columns = describe_columns(self._connection, raw)
             typed = typed_columns(self._connection, raw, columns)
             offered = "".join(f", {t.expression} AS {quoted(t.name)}" for t in typed)
             statement = f"CREATE OR REPLACE VIEW {quoted(name)} AS SELECT *{offered} FROM {quoted(raw)}"  # noqa: S608
             self._connection.execute(statement)
-            table = QueryableTable(name, path, columns_of(self._connection, name), typed)
+            table = QueryableTable(name, path, describe_columns(self._connection, name), typed)
             self.tables = {**self.tables, name: table}
             return table
 
@@ -96,14 +96,17 @@ class SqlEngine:
                 f"CREATE OR REPLACE VIEW {quoted(joined)} AS "  # noqa: S608
                 f"SELECT * FROM {quoted(of)} LEFT JOIN {quoted(name)} USING (row)"
             )
-            made = {table: QueryableTable(table, path, columns_of(self._connection, table)) for table in (name, joined)}
+            made = {
+                table: QueryableTable(table, path, describe_columns(self._connection, table))
+                for table in (name, joined)
+            }
             self.tables = {**self.tables, **made}
 
     def interrupt(self) -> None:
         """Stop the statement that runs; it fails as one over its limit of time does."""
         self._connection.interrupt()
 
-    def select(self, sql: str, *, most: int | None = KEPT_ROWS) -> QueryResult:
+    def select(self, sql: str, *, most: int | None = MAX_ROWS) -> QueryResult:
         """Run one SELECT and keep `most` rows (None: all); QueryFailed for any other statement, an error, a limit."""
         with self._alone():
             statement = self._only_select(sql)
@@ -200,7 +203,7 @@ class SqlEngine:
         unknown = re.search(r'(?:column|Table with name) "?([^"!\n]+?)"? (?:not found|does not exist)', message)
         if unknown is None:
             return ""
-        if "QueryableTable" in message.split("\n", 1)[0]:
+        if "Table" in message.split("\n", 1)[0]:
             return f" Tables: {', '.join(self.tables) or 'none yet'}."
         meant = [self.tables[name] for name in self._tables_in(statement)] or list(self.tables.values())
         names = {c.name: f"{c.name} ({table.name})" for table in meant for c in table.columns}

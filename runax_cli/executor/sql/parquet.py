@@ -140,7 +140,7 @@ class ExportFormat(StrEnum):
     CSV = "csv"
 
 
-def reopened(folder: Path) -> Dataset:
+def open_dataset(folder: Path) -> Dataset:
     """A dataset as it stands on disk. Raises StoreError where its manifest cannot be read."""
     dataset = Dataset(folder.name, folder)
     try:

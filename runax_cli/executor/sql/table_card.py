@@ -13,8 +13,8 @@ from runax_cli.executor.sql.engine import QueryableTable, SqlEngine
 from runax_cli.models.base import TokenCounter
 
 FREQUENT_VALUES = 6
-MOST_DISTINCT = 2000
-MOST_FIELDS = 24
+MAX_DISTINCT = 2000
+MAX_FIELDS = 24
 _FIGURES = 7
 _RANGED = ("INT", "DOUBLE", "FLOAT", "DECIMAL", "DATE", "TIME", "UUID")
 
@@ -57,7 +57,7 @@ class _Measured:
     expression: str
 
 
-def profile(engine: SqlEngine, table: QueryableTable) -> TableProfile:
+def profile_table(engine: SqlEngine, table: QueryableTable) -> TableProfile:
     """Measure every column over all rows."""
     source = quoted(table.name)
     n_rows, columns = _profiles(engine, source, [_Measured(c, quoted(c.name)) for c in table.columns])
@@ -69,7 +69,7 @@ def _with_fields(engine: SqlEngine, source: str, whole: ColumnProfile) -> Column
     expression = name
     if whole.column.is_list:
         source, expression = f"(SELECT unnest({name}) AS item FROM {source})", "item"  # noqa: S608
-    leaves = list(_leaves(whole.column, expression))[:MOST_FIELDS]
+    leaves = list(_leaves(whole.column, expression))[:MAX_FIELDS]
     return replace(whole, fields=_profiles(engine, source, leaves)[1]) if leaves else whole
 
 
@@ -122,7 +122,7 @@ def _profiled(engine: SqlEngine, source: str, measured: _Measured, figures: list
     nulls, distinct, low, high, avg_chars, avg_items, example = figures
     is_short = avg_chars is None or avg_chars <= 60
     is_ranged = low is not None
-    wants_values = distinct is not None and 0 < distinct <= min(MOST_DISTINCT, 0.9 * n_rows + 5) and not is_ranged
+    wants_values = distinct is not None and 0 < distinct <= min(MAX_DISTINCT, 0.9 * n_rows + 5) and not is_ranged
     frequent = _frequent(engine, source, measured.expression) if wants_values and is_short else ()
     return ColumnProfile(measured.column, nulls, distinct, low, high, frequent, avg_chars, avg_items, example)
 
@@ -158,7 +158,7 @@ class TableCard:
     dropped: tuple[str, ...] = ()
 
 
-def card(
+def render_card(
     profile: TableProfile,
     samples: Sequence[dict[str, Any]],
     counter: TokenCounter,

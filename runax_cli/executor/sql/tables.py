@@ -19,7 +19,7 @@ from runax_cli.executor.outcome import Lineage
 from runax_cli.executor.sql import table_card as cards
 from runax_cli.executor.sql.columns import TableColumn, quoted
 from runax_cli.executor.sql.engine import QueryFailed, QueryResult, SqlEngine
-from runax_cli.executor.sql.table_card import profile, sample_rows
+from runax_cli.executor.sql.table_card import profile_table, sample_rows
 from runax_cli.executor.store.dataset import Dataset
 from runax_cli.models.base import TokenCounter
 
@@ -115,7 +115,9 @@ class TableCatalog:
             table = engine.tables[name]
             columns = tuple(column.name for column in table.columns)
             samples = [dict(zip(columns, row, strict=True)) for row in sample_rows(engine, table, columns, _SAMPLES)]
-            return cards.card(profile(engine, table), samples, _AsSent(self.counter), coverage=entry.extent).text
+            return cards.render_card(
+                profile_table(engine, table), samples, _AsSent(self.counter), coverage=entry.extent
+            ).text
 
         return await self._off_loop(told)
 
@@ -258,6 +260,6 @@ def _joined(values: Sequence[str | None]) -> str | None:
     return (values[0] or "").strip() if len(values) == 1 else compact(list(values))
 
 
-def by_name(entries: Mapping[str, SealedDataset], names: Sequence[str]) -> dict[str, Coverage]:
+def coverage_by_dataset(entries: Mapping[str, SealedDataset], names: Sequence[str]) -> dict[str, Coverage]:
     """The coverage of some datasets."""
     return {name: entries[name].coverage for name in names}

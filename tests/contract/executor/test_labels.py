@@ -13,8 +13,8 @@ import pytest
 from adapters.clock import SystemClock
 from runax_cli.agent import prompts
 from runax_cli.agent.loop.data_tools import LABEL, QUERY
+from runax_cli.executor.data_tools.labeler import LabelerPrompts
 from runax_cli.executor.data_tools.router import DatasetToolRouter, LabelerDependencies
-from runax_cli.executor.labels import LabelerPrompts
 from runax_cli.executor.outcome import CallOutcome, DecidedCall, Lineage
 from runax_cli.executor.reduce.pipeline import ReducerFactory
 from runax_cli.memory.journal import MemoryJournal

@@ -5,7 +5,15 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runax_cli.executor.reduce.chunks import Chunk, ChunkPacker, ChunkUnit, TextWeight, halves, units_of, weigh
+from runax_cli.executor.reduce.chunks import (
+    Chunk,
+    ChunkPacker,
+    ChunkUnit,
+    TextWeight,
+    record_units,
+    record_weight,
+    split_chunk,
+)
 
 texts = st.lists(st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"]), max_size=400), max_size=60)
 budgets = st.integers(min_value=60, max_value=300)
@@ -24,7 +32,7 @@ def packed(records: list[str], budget: int) -> list[Chunk]:
     units = (
         unit
         for row, text in enumerate(records, start=1)
-        for unit in units_of(text, row=row, page=row // 7, measure=words, fits=fits)
+        for unit in record_units(text, row=row, page=row // 7, measure=words, fits=fits)
     )
     chunks = [chunk for unit in units if (chunk := packer.add(unit))]
     rest = packer.rest()
@@ -57,7 +65,7 @@ def test_chunks_are_full_the_next_unit_would_not_have_fitted(records: list[str],
 
 @given(st.text(min_size=200, max_size=3000).map(lambda text: text.replace("\n", " ")), budgets)
 def test_parts_of_a_giant_record_share_its_row_and_are_numbered(text: str, budget: int) -> None:
-    units = list(units_of(text, row=3, page=0, measure=words, fits=lambda load: load.counted <= budget))
+    units = list(record_units(text, row=3, page=0, measure=words, fits=lambda load: load.counted <= budget))
     if len(units) == 1:
         assert units[0].part == 0
         return
@@ -69,7 +77,7 @@ def test_parts_of_a_giant_record_share_its_row_and_are_numbered(text: str, budge
 @given(texts.filter(any), budgets)
 def test_halves_are_smaller_and_lose_nothing(records: list[str], budget: int) -> None:
     for chunk in packed(records, budget):
-        parts = halves(chunk, words)
+        parts = split_chunk(chunk, words)
         if parts is None:
             assert len(chunk.units) == 1
             assert len(chunk.units[0].text) < 2
@@ -87,7 +95,7 @@ def test_halves_weigh_about_the_same(weights: list[int]) -> None:
         ChunkUnit(row=n, page=0, text="x", load=TextWeight(counted=w, n_bytes=w), whole_chars=1)
         for n, w in enumerate(weights)
     )
-    left, right = halves(Chunk(index=1, units=units), words) or ((), ())
+    left, right = split_chunk(Chunk(index=1, units=units), words) or ((), ())
     difference = abs(sum(u.load.n_bytes for u in left.units) - sum(u.load.n_bytes for u in right.units))
     assert difference <= 2 * max(weights)
 
@@ -99,4 +107,4 @@ def test_a_chunk_names_the_pages_and_records_it_is_made_of() -> None:
 
 
 def test_the_reference_is_part_of_what_a_record_weighs() -> None:
-    assert weigh("abc", words).counted >= words("[99999] abc")
+    assert record_weight("abc", words).counted >= words("[99999] abc")

@@ -3,7 +3,7 @@
 import pytest
 
 from adapters.errors import ConnectionFailed, HttpStatusError, InvalidRequest
-from runax_cli.executor.responses import fault_of
+from runax_cli.executor.responses import tool_fault
 
 
 def refusal(body: str, *, status: int = 422) -> HttpStatusError:
@@ -11,27 +11,27 @@ def refusal(body: str, *, status: int = 422) -> HttpStatusError:
 
 
 def test_a_refusal_is_told_in_the_servers_own_words() -> None:
-    fault = fault_of(refusal('{"Message": "\'count\' is\n  required"}'), retries_left=0)
+    fault = tool_fault(refusal('{"Message": "\'count\' is\n  required"}'), retries_left=0)
     assert fault.message == 'the server answered 422 Nope. It says: {"Message": "\'count\' is required"}'
     assert fault.instruction == "CORRECT_ARGUMENTS"
 
 
 @pytest.mark.parametrize("body", ["", "  ", "<html><body>Bad gateway</body></html>", " <!doctype html>"])
 def test_a_refusal_without_words_for_a_caller_is_told_by_its_status(body: str) -> None:
-    assert fault_of(refusal(body), retries_left=0).message == "the server answered 422 Nope"
+    assert tool_fault(refusal(body), retries_left=0).message == "the server answered 422 Nope"
 
 
 def test_long_words_of_a_refusal_are_cut() -> None:
-    message = fault_of(refusal("x" * 5_000), retries_left=0).message
+    message = tool_fault(refusal("x" * 5_000), retries_left=0).message
     assert len(message) < 500
     assert message.endswith("…")
 
 
 def test_a_failure_without_an_answer_is_told_as_it_is() -> None:
     error = ConnectionFailed("the connection to 'http://h' failed: refused", source="api")
-    assert fault_of(error, retries_left=0).message == "the connection to 'http://h' failed: refused"
+    assert tool_fault(error, retries_left=0).message == "the connection to 'http://h' failed: refused"
 
 
 def test_a_violation_that_the_message_tells_is_not_told_twice() -> None:
     error = InvalidRequest("it does not fit: a: no", source="api", violations=("a: no", "b: too long"))
-    assert fault_of(error, retries_left=0).message == "it does not fit: a: no b: too long"
+    assert tool_fault(error, retries_left=0).message == "it does not fit: a: no b: too long"

@@ -9,7 +9,7 @@ import duckdb
 import pytest
 
 from runax_cli.core.errors import StoreError
-from runax_cli.executor.sql.parquet import ExportFormat, export, reopened, seal
+from runax_cli.executor.sql.parquet import ExportFormat, export, open_dataset, seal
 from runax_cli.executor.store.dataset import Dataset, DatasetStore
 
 RECORDS: list[dict[str, Any]] = [
@@ -33,7 +33,7 @@ def test_every_record_is_written_in_its_order(
     if is_sealed:
         seal(dataset)
     target = tmp_path / f"out.{form.value}"
-    export(reopened(dataset.folder), target, form)
+    export(open_dataset(dataset.folder), target, form)
     match form:
         case ExportFormat.NDJSON:
             assert [json.loads(line) for line in target.read_text(encoding="utf-8").splitlines()] == RECORDS
@@ -49,7 +49,7 @@ def test_every_record_is_written_in_its_order(
 
 
 def test_a_reopened_dataset_has_its_rows(dataset: Dataset) -> None:
-    again = reopened(dataset.folder)
+    again = open_dataset(dataset.folder)
     assert again.n_records == len(RECORDS)
     assert again.record(5) == RECORDS[4]
 
@@ -57,9 +57,9 @@ def test_a_reopened_dataset_has_its_rows(dataset: Dataset) -> None:
 def test_a_manifest_that_cannot_be_read_is_named(dataset: Dataset, tmp_path: Path) -> None:
     (dataset.folder / "manifest.jsonl").write_bytes(b'{"index": 0}\n')
     with pytest.raises(StoreError, match="cannot be read"):
-        reopened(dataset.folder)
+        open_dataset(dataset.folder)
     with pytest.raises(StoreError, match="cannot be read"):
-        reopened(tmp_path / "nothing_1")
+        open_dataset(tmp_path / "nothing_1")
 
 
 def test_half_a_file_is_never_left(dataset: Dataset, tmp_path: Path) -> None:

@@ -6,21 +6,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runax_cli.executor.labels import (
-    MOST_TEXTS,
-    OUTPUT_TOKENS_A_TEXT,
+from runax_cli.executor.data_tools.labeler import (
+    MAX_TEXTS,
+    OUTPUT_TOKENS_PER_TEXT,
     LabelField,
     LabelTask,
     agreement,
     batches,
-    checked,
+    check_labels,
     cut,
-    fields_of,
-    sample,
+    label_fields,
+    sample_positions,
 )
 from runax_cli.models.base import ByteCounter
 
-MOOD = LabelTask("What is the mood?", fields_of(["good", "bad"], None))
+MOOD = LabelTask("What is the mood?", label_fields(["good", "bad"], None))
 
 
 @given(st.lists(st.integers(0, 900), max_size=400), st.integers(50, 3000))
@@ -28,8 +28,8 @@ def test_batches_keep_every_text_once_in_order_and_stay_within_both_limits(sizes
     parts = batches(sizes, budget_tokens=budget)
     assert [at for part in parts for at in part] == list(range(len(sizes)))
     for part in parts:
-        assert 1 <= len(part) <= MOST_TEXTS
-        assert len(part) == 1 or sum(sizes[at] + OUTPUT_TOKENS_A_TEXT for at in part) <= budget
+        assert 1 <= len(part) <= MAX_TEXTS
+        assert len(part) == 1 or sum(sizes[at] + OUTPUT_TOKENS_PER_TEXT for at in part) <= budget
 
 
 def reply(*labels: object) -> str:
@@ -37,42 +37,42 @@ def reply(*labels: object) -> str:
 
 
 def test_labels_of_sent_references_are_kept_and_missing_ones_are_named() -> None:
-    told = checked(reply({"ref": 1, "label": "good"}), [1, 2], MOOD)
+    told = check_labels(reply({"ref": 1, "label": "good"}), [1, 2], MOOD)
     assert (told.accepted, told.missing) == ({1: {"label": "good"}}, (2,))
 
 
 def test_an_invented_reference_is_rejected() -> None:
-    told = checked(reply({"ref": 1, "label": "good"}, {"ref": 7, "label": "bad"}), [1], MOOD)
+    told = check_labels(reply({"ref": 1, "label": "good"}, {"ref": 7, "label": "bad"}), [1], MOOD)
     assert told.accepted == {1: {"label": "good"}}
     assert told.errors == ("there is no text [7]",)
 
 
 @pytest.mark.parametrize("value", ["angry", None, 3, "GOOD", ""])
 def test_a_label_outside_the_closed_list_counts_as_missing(value: object) -> None:
-    assert checked(reply({"ref": 1, "label": value}), [1], MOOD).missing == (1,)
+    assert check_labels(reply({"ref": 1, "label": value}), [1], MOOD).missing == (1,)
 
 
 @pytest.mark.parametrize("text", ["", "not json", "[]", '{"labels": 3}', '{"labels": [1]}'])
 def test_a_reply_out_of_shape_leaves_everything_missing(text: str) -> None:
-    assert checked(text, [1, 2], MOOD).missing == (1, 2)
+    assert check_labels(text, [1, 2], MOOD).missing == (1, 2)
 
 
 def test_of_two_labels_for_one_text_the_first_counts() -> None:
     assert (
-        checked(reply({"ref": 1, "label": "good"}, {"ref": 1, "label": "bad"}), [1], MOOD).accepted[1]["label"]
+        check_labels(reply({"ref": 1, "label": "good"}, {"ref": 1, "label": "bad"}), [1], MOOD).accepted[1]["label"]
         == "good"
     )
 
 
 def test_a_schema_gives_one_field_for_each_property() -> None:
-    fields = fields_of(None, {"properties": {"stars": {"type": "integer"}, "tone": {"enum": ["calm", "cross"]}}})
+    fields = label_fields(None, {"properties": {"stars": {"type": "integer"}, "tone": {"enum": ["calm", "cross"]}}})
     assert fields == (LabelField("stars", "integer"), LabelField("tone", "string", ("calm", "cross")))
 
 
 @pytest.mark.parametrize("schema", [None, {}, {"properties": {"x": {"type": "object"}}}, {"properties": {"ref": {}}}])
 def test_a_task_without_usable_fields_is_refused(schema: dict[str, object] | None) -> None:
     with pytest.raises(ValueError, match=r"labels|schema"):
-        fields_of(None, schema)
+        label_fields(None, schema)
 
 
 def test_a_label_is_stored_under_text_task_model_and_prompt() -> None:
@@ -89,8 +89,8 @@ def test_a_label_is_stored_under_text_task_model_and_prompt() -> None:
 
 @given(st.lists(st.text(max_size=8), max_size=300, unique=True))
 def test_a_sample_is_small_stable_and_without_repetition(keys: list[str]) -> None:
-    chosen = sample(keys)
-    assert chosen == sample(keys)
+    chosen = sample_positions(keys)
+    assert chosen == sample_positions(keys)
     assert len(set(chosen)) == len(chosen) <= min(50, len(keys))
     assert bool(chosen) == bool(keys)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from runax_cli.executor.sql.columns import identifier
 from runax_cli.executor.sql.engine import QueryableTable, QueryFailed, SqlEngine
-from runax_cli.executor.sql.table_card import card, profile, sample_rows
+from runax_cli.executor.sql.table_card import profile_table, render_card, sample_rows
 from runax_cli.models.base import ByteCounter
 
 
@@ -180,8 +180,8 @@ def test_day_first_and_month_first_are_told_apart_by_the_values(tmp_path: Path) 
 def card_of(engine: SqlEngine, table: QueryableTable, budget: int) -> tuple[str, tuple[str, ...]]:
     names = tuple(column.name for column in table.columns)
     samples = [dict(zip(names, row, strict=True)) for row in sample_rows(engine, table, names, 2)]
-    told = card(
-        profile(engine, table), samples, ByteCounter(), coverage="complete: 4 of 4 records", budget_tokens=budget
+    told = render_card(
+        profile_table(engine, table), samples, ByteCounter(), coverage="complete: 4 of 4 records", budget_tokens=budget
     )
     return told.text, told.dropped
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.base import Pagination, PaginationStyle
-from runax_cli.executor.strategy import UNKNOWN_CAP, SizeEstimate, corrected, forecast, modest_size, page_size
+from runax_cli.executor.strategy import UNKNOWN_CAP, SizeEstimate, correct_estimate, forecast, modest_size, page_size
 
 
 def paging(**more: int) -> Pagination:
@@ -48,14 +48,14 @@ def test_a_lone_page_brings_as_much_as_it_can() -> None:
 def test_announced_tokens_count_until_a_page_was_measured() -> None:
     first = SizeEstimate(records=261, bytes_per_record=None, tokens_per_byte=0.25, announced_tokens=355_000)
     assert first.tokens == 355_000
-    better = corrected(first, records=20, n_bytes=40_000, tokens=12_000)
+    better = correct_estimate(first, records=20, n_bytes=40_000, tokens=12_000)
     assert better.is_corrected
     assert better.tokens_per_record == pytest.approx(600)
     assert better.tokens == 261 * 600
 
 
 def test_an_empty_first_page_corrects_nothing() -> None:
-    assert corrected(estimate(), records=0, n_bytes=0, tokens=0) == estimate()
+    assert correct_estimate(estimate(), records=0, n_bytes=0, tokens=0) == estimate()
 
 
 def test_the_forecast_counts_pages_and_chunks() -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runax_cli.core.results import Coverage, Reason, ReasonCode
-from runax_cli.executor.data_tools.read import runs
+from runax_cli.executor.data_tools.read_dataset import row_ranges
 from runax_cli.executor.outcome import Lineage
 from runax_cli.executor.sql.engine import QueryFailed, SqlEngine
 from runax_cli.executor.sql.parquet import seal
@@ -105,7 +105,7 @@ async def test_texts_come_of_one_column_or_of_several_and_of_members(tables: Tab
 
 @given(st.sets(st.integers(1, 200)))
 def test_runs_are_the_rows_and_no_run_touches_the_next(rows: set[int]) -> None:
-    found = list(runs(sorted(rows)))
+    found = list(row_ranges(sorted(rows)))
     assert [row for start, stop in found for row in range(start, stop)] == sorted(rows)
     assert all(before[1] < after[0] for before, after in pairwise(found))
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runax_cli.guard.visible_tool import brief, briefly
+from runax_cli.guard.visible_tool import shorten, shorten_schema
 
 texts = st.text(st.sampled_from("ab .,!?()žé日本。…\n\t"), max_size=120)
 
@@ -23,12 +23,12 @@ texts = st.text(st.sampled_from("ab .,!?()žé日本。…\n\t"), max_size=120)
     ],
 )
 def test_a_text_is_cut_at_an_end(text: str, most: int, kept: str) -> None:
-    assert brief(text, most) == kept
+    assert shorten(text, most) == kept
 
 
 @given(texts, st.integers(0, 60))
 def test_it_is_never_longer_and_never_ends_inside_a_word(text: str, most: int) -> None:
-    kept, line = brief(text, most), " ".join(text.split())
+    kept, line = shorten(text, most), " ".join(text.split())
     assert len(kept) <= most
     if kept == line:
         return
@@ -40,7 +40,7 @@ def test_it_is_never_longer_and_never_ends_inside_a_word(text: str, most: int) -
 
 @given(texts)
 def test_what_fits_is_kept_whole(text: str) -> None:
-    assert brief(text, len(text)) == " ".join(text.split())
+    assert shorten(text, len(text)) == " ".join(text.split())
 
 
 def test_descriptions_at_any_depth_are_cut_and_nothing_else_is() -> None:
@@ -53,7 +53,7 @@ def test_descriptions_at_any_depth_are_cut_and_nothing_else_is() -> None:
             "either": {"anyOf": [{"description": long}, {"description": "short"}]},
         },
     }
-    cut = briefly(schema, 20)
+    cut = shorten_schema(schema, 20)
     properties = cut["properties"]
     assert properties["description"] == schema["properties"]["description"]  # type: ignore[index]
     assert properties["list"]["items"]["description"] == "word word word word…"
@@ -70,7 +70,7 @@ def test_titles_that_say_nothing_are_left_out() -> None:
             "by": {"anyOf": [{"title": "An id", "type": "integer"}, {"type": "string"}]},
         },
     }
-    assert briefly(schema) == {
+    assert shorten_schema(schema) == {
         "properties": {
             "start_index": {"type": "integer"},
             "title": {"title": "Heading", "type": "string"},

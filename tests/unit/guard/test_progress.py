@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runax_cli.guard.stall_detection import MOST_STEPS_WITHOUT_EVIDENCE, ProgressTracker, StallReason, StepDigest
+from runax_cli.guard.stall_detection import MAX_STEPS_WITHOUT_EVIDENCE, ProgressTracker, StallReason, StepDigest
 
 
 def over(*steps: StepDigest) -> ProgressTracker:
@@ -47,7 +47,7 @@ def test_a_longer_circle_is_noticed_when_it_closes_without_anything_new() -> Non
 
 
 def test_different_calls_that_bring_what_is_known_are_a_stall_in_the_end() -> None:
-    known = [step(f"{n}", results="x") for n in range(MOST_STEPS_WITHOUT_EVIDENCE + 1)]
+    known = [step(f"{n}", results="x") for n in range(MAX_STEPS_WITHOUT_EVIDENCE + 1)]
     assert kind_of(*known[:-1]) is None
     assert kind_of(*known) is StallReason.NOTHING_NEW
 
@@ -77,7 +77,7 @@ def test_a_step_that_brings_something_new_is_never_a_stall(steps: list[StepDiges
     assert over(*steps, news).stalled is None
 
 
-@given(st.lists(STEPS, min_size=MOST_STEPS_WITHOUT_EVIDENCE + 1, max_size=14))
+@given(st.lists(STEPS, min_size=MAX_STEPS_WITHOUT_EVIDENCE + 1, max_size=14))
 def test_no_turn_goes_on_for_long_without_anything_new(steps: list[StepDigest]) -> None:
     nothing = [StepDigest(calls=one.calls, errors=one.errors) for one in steps]
     assert over(*nothing).stalled is not None

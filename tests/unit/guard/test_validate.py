@@ -10,36 +10,36 @@ from hypothesis import strategies as st
 
 from adapters.base import ToolSpec
 from runax_cli.guard.schema_errors import FORMATS
-from runax_cli.guard.validation import MAX_VIOLATIONS, RejectedCall, RejectionCode, arguments_of, find_tool
-from runax_cli.guard.visible_tool import visible
+from runax_cli.guard.validation import MAX_VIOLATIONS, RejectedCall, RejectionCode, find_tool, parse_arguments
+from runax_cli.guard.visible_tool import visible_tool
 
 MakeTool = Callable[..., ToolSpec]
 
 
 def refused(raw: str, spec: ToolSpec) -> RejectedCall:
-    value = arguments_of(raw, visible(spec))
+    value = parse_arguments(raw, visible_tool(spec))
     assert isinstance(value, RejectedCall), value
     return value
 
 
 def test_valid_arguments_come_back_as_they_are(make_tool: MakeTool) -> None:
     raw = '{"customer_id": 4, "status": "open", "focus": "co se stalo?"}'
-    assert arguments_of(raw, visible(make_tool())) == json.loads(raw)
+    assert parse_arguments(raw, visible_tool(make_tool())) == json.loads(raw)
 
 
 @pytest.mark.parametrize("raw", ["", "  ", "{}", "null"])
 def test_no_arguments_may_be_written_in_several_ways(make_tool: MakeTool, raw: str) -> None:
-    assert arguments_of(raw, visible(make_tool(parameters={"type": "object"}))) == {}
+    assert parse_arguments(raw, visible_tool(make_tool(parameters={"type": "object"}))) == {}
 
 
 def test_a_null_for_an_optional_argument_was_not_given(make_tool: MakeTool) -> None:
-    value = arguments_of('{"customer_id": 4, "status": null, "at_most": null}', visible(make_tool()))
+    value = parse_arguments('{"customer_id": 4, "status": null, "at_most": null}', visible_tool(make_tool()))
     assert value == {"customer_id": 4}
 
 
 def test_a_null_that_the_schema_knows_is_kept(make_tool: MakeTool) -> None:
     spec = make_tool(parameters={"type": "object", "properties": {"parent": {"type": ["integer", "null"]}}})
-    assert arguments_of('{"parent": null}', visible(spec)) == {"parent": None}
+    assert parse_arguments('{"parent": null}', visible_tool(spec)) == {"parent": None}
 
 
 def test_a_null_for_a_required_argument_is_wrong(make_tool: MakeTool) -> None:
@@ -123,7 +123,7 @@ def test_what_formats_ranges_and_patterns_forbid_is_told_with_what_is_near(
 def test_the_example_of_a_format_has_it(make_tool: MakeTool, name: str) -> None:
     spec = make_tool(parameters={"type": "object", "properties": {"v": {"type": "string", "format": name}}})
     value = {"v": FORMATS[name].example}
-    assert arguments_of(json.dumps(value), visible(spec)) == value
+    assert parse_arguments(json.dumps(value), visible_tool(spec)) == value
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_the_example_of_a_format_has_it(make_tool: MakeTool, name: str) -> None:
 def test_what_cannot_be_judged_forbids_nothing(make_tool: MakeTool, schema: Any) -> None:
     spec = make_tool(parameters={"type": "object", "properties": {"v": schema, "w": {"type": "integer"}}})
     value = {"v": "a" * 40 + "!", "w": 1}
-    assert arguments_of(json.dumps(value), visible(spec)) == value
+    assert parse_arguments(json.dumps(value), visible_tool(spec)) == value
     assert "w: " in refused(json.dumps(value | {"w": "x"}), spec).message, "the rest is judged all the same"
 
 
@@ -168,7 +168,7 @@ def test_violations_deep_inside_are_named_by_path(make_tool: MakeTool) -> None:
 
 def test_a_schema_that_welcomes_other_names_gets_them(make_tool: MakeTool) -> None:
     spec = make_tool(parameters={"type": "object", "properties": {}, "additionalProperties": True})
-    assert arguments_of('{"anything": 1}', visible(spec)) == {"anything": 1}
+    assert parse_arguments('{"anything": 1}', visible_tool(spec)) == {"anything": 1}
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_a_schema_that_welcomes_other_names_gets_them(make_tool: MakeTool) -> No
 )
 def test_a_broken_schema_forbids_nothing(make_tool: MakeTool, broken: dict[str, Any]) -> None:
     spec = make_tool(parameters={"type": "object", "properties": {"a": broken}})
-    assert arguments_of('{"a": "1"}', visible(spec)) == {"a": "1"}
+    assert parse_arguments('{"a": "1"}', visible_tool(spec)) == {"a": "1"}
 
 
 def test_a_long_list_of_violations_is_cut_and_says_so(make_tool: MakeTool) -> None:
@@ -187,7 +187,7 @@ def test_a_long_list_of_violations_is_cut_and_says_so(make_tool: MakeTool) -> No
 
 
 def test_a_tool_that_does_not_exist_is_answered_with_the_nearest(make_tool: MakeTool) -> None:
-    tools = {name: visible(make_tool(name)) for name in ("get_tickets", "get_payments", "list_events")}
+    tools = {name: visible_tool(make_tool(name)) for name in ("get_tickets", "get_payments", "list_events")}
 
     near, far = find_tool("get_ticket", tools), find_tool("zzz", tools)
 
@@ -202,4 +202,4 @@ def test_a_tool_that_does_not_exist_is_answered_with_the_nearest(make_tool: Make
 @given(st.text(max_size=60))
 def test_no_text_makes_the_guard_raise(raw: str) -> None:
     spec = ToolSpec(name="t", description="", parameters={"type": "object"}, source="s", locator="t")
-    assert isinstance(arguments_of(raw, visible(spec)), dict | RejectedCall)
+    assert isinstance(parse_arguments(raw, visible_tool(spec)), dict | RejectedCall)

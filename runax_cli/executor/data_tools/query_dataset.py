@@ -13,16 +13,16 @@ from typing import Any
 
 from adapters.json_text import compact
 from runax_cli.core.events import DatasetQueried
-from runax_cli.executor.data_tools.base import DataCall, DataCallResult, of_nothing_fetched
+from runax_cli.executor.data_tools.base import DataCall, DataCallResult, data_call_coverage
 from runax_cli.executor.outcome import CallOutcome, EnvelopeStatus, ResultEnvelope, SqlEvidence
 from runax_cli.executor.sql.engine import QueryFailed, QueryResult
-from runax_cli.executor.sql.tables import FigureBasis, LabelTable, SealedDataset, TableCatalog, by_name
+from runax_cli.executor.sql.tables import FigureBasis, LabelTable, SealedDataset, TableCatalog, coverage_by_dataset
 
-LONGEST_CELL = 300
+MAX_CELL_CHARS = 300
 _QUOTED = frozenset(',"\n\r')
 
 
-def plain(value: Any) -> Any:
+def to_json_value(value: Any) -> Any:
     """A value of the engine as JSON has it: dates and times as text, decimals as numbers where these are the same."""
     match value:
         case None | bool() | int() | str():
@@ -36,14 +36,14 @@ def plain(value: Any) -> Any:
         case date() | time():
             return value.isoformat()
         case dict():
-            return {str(name): plain(inner) for name, inner in value.items()}
+            return {str(name): to_json_value(inner) for name, inner in value.items()}
         case list() | tuple():
-            return [plain(inner) for inner in value]
+            return [to_json_value(inner) for inner in value]
         case _:
             return str(value)
 
 
-def cell(value: Any, *, longest: int | None = None) -> str:
+def csv_cell(value: Any, *, longest: int | None = None) -> str:
     """A plain value as a cell; one above `longest` characters is cut, and ends in `…`."""
     text = value if isinstance(value, str) else "" if value is None else compact(value)
     if longest is not None and len(text) > longest:
@@ -53,16 +53,16 @@ def cell(value: Any, *, longest: int | None = None) -> str:
     return text if not isinstance(value, dict | list) else '"' + text.replace('"', '""') + '"'
 
 
-def line(values: Iterable[Any], *, longest: int | None = None) -> str:
+def csv_line(values: Iterable[Any], *, longest: int | None = None) -> str:
     """Values as one line."""
-    return ",".join(cell(value, longest=longest) for value in values)
+    return ",".join(csv_cell(value, longest=longest) for value in values)
 
 
-def fitting(
-    columns: Sequence[str], rows: Sequence[Sequence[Any]], fits: Callable[[str], bool], *, longest: int = LONGEST_CELL
+def csv_preview(
+    columns: Sequence[str], rows: Sequence[Sequence[Any]], fits: Callable[[str], bool], *, longest: int = MAX_CELL_CHARS
 ) -> tuple[str, int]:
     """The header and as many of the first rows as fit together, and how many these are."""
-    lines = [line(columns), *(line(row, longest=longest) for row in rows)]
+    lines = [csv_line(columns), *(csv_line(row, longest=longest) for row in rows)]
     low, high = 0, len(rows)
     while low < high:
         middle = (low + high + 1) // 2
@@ -96,11 +96,11 @@ class QueryEvidence:
         return told if shown == self.evidence.n_rows else told | {"shown": shown}
 
 
-async def asked(data_call: DataCall, tables: TableCatalog, *, new_ref: Callable[[], str]) -> CallOutcome:
+async def run_query(data_call: DataCall, tables: TableCatalog, *, new_ref: Callable[[], str]) -> CallOutcome:
     """Run the statement of a call; `new_ref` gives what the figures of one that succeeds are cited by."""
     sql = str(data_call.arguments["sql"])
     try:
-        found = await figures(data_call, tables, await tables.select(sql), new_ref=new_ref)
+        found = await build_evidence(data_call, tables, await tables.select(sql), new_ref=new_ref)
     except QueryFailed as error:
         data_call.scope.emitter.emit(DatasetQueried(ref="", sql=sql, error=str(error)))
         return await data_call.refused(error)
@@ -109,27 +109,27 @@ async def asked(data_call: DataCall, tables: TableCatalog, *, new_ref: Callable[
         tool=data_call.call.tool.name,
         data=found.data,
         next_action_hint=" ".join(
-            [*([_NO_ROWS] * (not found.evidence.n_rows)), said_of(found.basis, tables, found.evidence.id)]
+            [*([_NO_ROWS] * (not found.evidence.n_rows)), evidence_hint(found.basis, tables, found.evidence.id)]
         ),
     )
-    behind = by_name(tables.entries, found.basis.datasets)
+    behind = coverage_by_dataset(tables.entries, found.basis.datasets)
     ends = DataCallResult(
-        coverage=of_nothing_fetched(), name=next(iter(behind), None), sql=found.evidence, behind=behind
+        coverage=data_call_coverage(), name=next(iter(behind), None), sql=found.evidence, behind=behind
     )
     return await data_call.ended(sent, ends)
 
 
-async def figures(
+async def build_evidence(
     data_call: DataCall, tables: TableCatalog, result: QueryResult, *, new_ref: Callable[[], str]
 ) -> QueryEvidence:
     """A result as evidence, with those rows that can be shown. It is told."""
     basis = tables.basis(result.tables)
-    rows = [tuple(plain(value) for value in row) for row in result.rows]
+    rows = [tuple(to_json_value(value) for value in row) for row in result.rows]
 
     def fits(text: str) -> bool:
         return data_call.counter.count(compact(text)) <= RESULT_TOKENS
 
-    text, shown = await asyncio.to_thread(fitting, result.columns, rows, fits)
+    text, shown = await asyncio.to_thread(csv_preview, result.columns, rows, fits)
     evidence = SqlEvidence(
         id=new_ref(),
         sql=result.sql,
@@ -144,7 +144,7 @@ async def figures(
     return QueryEvidence(evidence, text, basis)
 
 
-def said_of(basis: FigureBasis, tables: TableCatalog, ref: str) -> str:
+def evidence_hint(basis: FigureBasis, tables: TableCatalog, ref: str) -> str:
     """How far the figures can be trusted, and how they are cited."""
     partial = [said for name in basis.datasets if (said := _partial(name, tables.entries[name]))]
     by_label = [_by_label(table) for table in basis.labels]

@@ -17,13 +17,13 @@ import orjson
 from runax_cli.core.errors import StoreError
 from runax_cli.core.events import DatasetLabelled
 from runax_cli.core.results import Coverage, Reason, ReasonCode
-from runax_cli.executor.data_tools.base import DataCall, DataCallResult, of_nothing_fetched
-from runax_cli.executor.data_tools.query import QueryEvidence, figures, said_of
-from runax_cli.executor.labels import Labeler, LabelField, LabelingOutcome, Labels, LabelTask, fields_of
+from runax_cli.executor.data_tools.base import DataCall, DataCallResult, data_call_coverage
+from runax_cli.executor.data_tools.labeler import Labeler, LabelField, LabelingOutcome, Labels, LabelTask, label_fields
+from runax_cli.executor.data_tools.query_dataset import QueryEvidence, build_evidence, evidence_hint
 from runax_cli.executor.outcome import CallOutcome, EnvelopeStatus, ResultEnvelope
 from runax_cli.executor.sql.columns import literal, quoted
 from runax_cli.executor.sql.engine import QueryFailed
-from runax_cli.executor.sql.tables import LabelTable, TableCatalog, by_name
+from runax_cli.executor.sql.tables import LabelTable, TableCatalog, coverage_by_dataset
 
 _NAMED_ROWS = 8
 _SQL_TYPES = {"string": "VARCHAR", "integer": "BIGINT", "number": "DOUBLE", "boolean": "BOOLEAN"}
@@ -71,7 +71,9 @@ async def label_rows(
     labelled = await labeller.label(list(texts.rows_of), task)
     given = await _kept(tables, name, task, texts, labelled)
     _tell(data_call, given)
-    found = await figures(data_call, tables, await tables.select(_counting(given.table.name, task)), new_ref=new_ref)
+    found = await build_evidence(
+        data_call, tables, await tables.select(_counting(given.table.name, task)), new_ref=new_ref
+    )
     return await _ended(data_call, tables, given, found)
 
 
@@ -79,7 +81,7 @@ def _task(arguments: Mapping[str, Any], columns: Sequence[str]) -> LabelTask:
     instruction = str(arguments["instruction"])
     if len(columns) > 1:
         instruction += f"\n(Each text is a JSON list: {', '.join(columns)}.)"
-    return LabelTask(instruction, fields_of(arguments.get("labels"), arguments.get("schema")))
+    return LabelTask(instruction, label_fields(arguments.get("labels"), arguments.get("schema")))
 
 
 def _distinct(rows: Sequence[tuple[int, str | None]]) -> _DistinctTexts:
@@ -153,7 +155,7 @@ async def _ended(
     shown = {"table": table.name, "joined": table.joined, "labelled": read, "distinct_texts": len(given.texts.rows_of)}
     if given.texts.without:
         shown["without_text"] = len(given.texts.without)
-    own = of_nothing_fetched(
+    own = data_call_coverage(
         selected=given.texts.n_rows, read_by_model=read, reasons=reasons, is_complete=not given.labelled.n_unusable
     )
     sent = ResultEnvelope(
@@ -162,9 +164,9 @@ async def _ended(
         is_complete=own.is_complete,
         dataset=table.of,
         data=shown | found.data,
-        next_action_hint=_hint(given, own, said_of(found.basis, tables, found.evidence.id)),
+        next_action_hint=_hint(given, own, evidence_hint(found.basis, tables, found.evidence.id)),
     )
-    behind = by_name(tables.entries, [table.of])
+    behind = coverage_by_dataset(tables.entries, [table.of])
     ends = DataCallResult(coverage=own, name=table.of, records=given.texts.n_rows, sql=found.evidence, behind=behind)
     return await data_call.ended(sent, ends)
 

@@ -15,7 +15,7 @@ from runax_cli.core.errors import StoreError
 from runax_cli.core.results import Coverage, Reason, TotalIs
 from runax_cli.executor import responses as conclude
 from runax_cli.executor.coverage import CoverageNotes
-from runax_cli.executor.data_tools.base import DataCall, DataCallResult, of_nothing_fetched
+from runax_cli.executor.data_tools.base import DataCall, DataCallResult, data_call_coverage
 from runax_cli.executor.outcome import CallOutcome, Finding, ResultEnvelope
 from runax_cli.executor.reduce.pipeline import ReducerFactory
 from runax_cli.executor.run_cache import RunCache
@@ -44,7 +44,7 @@ async def read_rows(
     return await again.read(direct_limit=direct_limit)
 
 
-async def read_again(
+async def read_stored_call(
     data_call: DataCall, tables: TableCatalog, reader: ReducerFactory, journal: Journal, *, direct_limit: int
 ) -> CallOutcome:
     """A call of a source's tool whose records are there: all of them, read or offered as a table as it needs."""
@@ -129,7 +129,7 @@ class DatasetReader:
         base, name = self._entry.coverage, self._entry.dataset.name
         seen = self._seen(base, way, read_by_model)
         sent = self._envelope(seen, way, data, kept_back)
-        own = of_nothing_fetched(
+        own = data_call_coverage(
             selected=seen.selected,
             read_by_model=read_by_model,
             reasons=self._notes.reasons,
@@ -162,16 +162,16 @@ class DatasetReader:
     def _envelope(self, seen: Coverage, way: Strategy, data: Any, kept_back: int) -> ResultEnvelope:
         call, name = self._data_call.call, self._entry.dataset.name
         of_rows = replace(call, tool=replace(call.tool, noun=name.rpartition("_")[0] or name))
-        return conclude.envelope(of_rows, seen, way, dataset=name, data=data, kept_back=kept_back, can_query=True)
+        return conclude.build_envelope(of_rows, seen, way, dataset=name, data=data, kept_back=kept_back, can_query=True)
 
 
 def _records(dataset: Dataset, rows: Sequence[int]) -> Iterator[tuple[int, Any]]:
     """Rows and their records; neighbours are read together."""
-    for start, stop in runs(rows):
+    for start, stop in row_ranges(rows):
         yield from enumerate(dataset.records(start, stop), start=start)
 
 
-def runs(rows: Sequence[int]) -> Iterator[tuple[int, int]]:
+def row_ranges(rows: Sequence[int]) -> Iterator[tuple[int, int]]:
     """Ascending rows as ranges without gaps: first row, and the one after the last."""
     if not rows:
         return

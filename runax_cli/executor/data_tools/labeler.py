@@ -21,10 +21,10 @@ from runax_cli.memory.journal import EntryKind
 from runax_cli.models.base import Message, Model, ModelRequest, OutputSchema, Prompt, Role, TokenCounter
 from runax_cli.models.tokens import CalibratedCounter, measure
 
-MOST_TEXTS = 100
-OUTPUT_TOKENS_A_TEXT = 24
+MAX_TEXTS = 100
+OUTPUT_TOKENS_PER_TEXT = 24
 SAMPLE_SHARE = 0.05
-SAMPLE_MOST = 50
+MAX_SAMPLE = 50
 
 Label: TypeAlias = str | int | float | bool | None
 
@@ -106,7 +106,7 @@ class CheckedLabels:
     errors: tuple[str, ...]
 
 
-def checked(reply: str, refs: Sequence[int], task: LabelTask) -> CheckedLabels:
+def check_labels(reply: str, refs: Sequence[int], task: LabelTask) -> CheckedLabels:
     """Check a reply against the references sent: invented ones are rejected, unfit values count as missing."""
     try:
         entries = _LabelReply.model_validate_json(reply).labels
@@ -136,7 +136,7 @@ def _unfit(entry: Mapping[str, Any], task: LabelTask) -> str | None:
     return None
 
 
-def batches(sizes: Sequence[int], *, budget_tokens: int, most: int = MOST_TEXTS) -> list[range]:
+def batches(sizes: Sequence[int], *, budget_tokens: int, most: int = MAX_TEXTS) -> list[range]:
     """Consecutive positions in batches of at most `most` texts whose sizes (tokens) sum up to at most the budget.
 
     A text that alone is above the budget gets a batch of its own; whoever sends it has to cut it.
@@ -144,7 +144,7 @@ def batches(sizes: Sequence[int], *, budget_tokens: int, most: int = MOST_TEXTS)
     found: list[range] = []
     start, used = 0, 0
     for at, size in enumerate(sizes):
-        cost = size + OUTPUT_TOKENS_A_TEXT
+        cost = size + OUTPUT_TOKENS_PER_TEXT
         if at > start and (used + cost > budget_tokens or at - start == most):
             found.append(range(start, at))
             start, used = at, 0
@@ -159,7 +159,7 @@ def cut(text: str, counter: TokenCounter, *, most_tokens: int) -> str:
     return text
 
 
-def sample(keys: Sequence[str], *, share: float = SAMPLE_SHARE, most: int = SAMPLE_MOST) -> list[int]:
+def sample_positions(keys: Sequence[str], *, share: float = SAMPLE_SHARE, most: int = MAX_SAMPLE) -> list[int]:
     """Positions of a sample (at least one of any), chosen by hash: random to the data, the same for the same texts."""
     n = min(most, len(keys), max(1, round(share * len(keys)))) if keys else 0
     by_hash = sorted(range(len(keys)), key=lambda at: hashlib.sha256(keys[at].encode()).digest())
@@ -172,7 +172,7 @@ def agreement(first: Sequence[Labels | None], second: Sequence[Labels | None]) -
     return sum(a == b for a, b in pairs) / len(pairs) if pairs else None
 
 
-def fields_of(labels: Sequence[str] | None, schema: Mapping[str, Any] | None) -> tuple[LabelField, ...]:
+def label_fields(labels: Sequence[str] | None, schema: Mapping[str, Any] | None) -> tuple[LabelField, ...]:
     """The fields that a request asks for: a closed list of labels, or the properties of a JSON Schema.
 
     Raises ValueError where neither is given, or a property is no scalar.
@@ -195,12 +195,12 @@ def _field(name: str, told: Any) -> LabelField:
     return LabelField(name, "string" if values else kind, values)
 
 
-ROUNDS = 3
+MAX_ROUNDS = 3
 LAST_ROUND_TEXTS = 10
 """So few texts share a request of the last round: one that spoils the reply of its batch must not cost the others."""
 REF_TOKENS = 8
-LEAST_OUTPUT_TOKENS = 256
-MOST_ERRORS = 5
+MIN_OUTPUT_TOKENS = 256
+MAX_ERRORS = 5
 ERROR_CHARS = 120
 
 
@@ -275,7 +275,7 @@ class Labeler:
         items = [_Item(task.key(text, model=self._model.name, prompt=prompt), text) for text in shown]
         progress = _Progress({})
         labels = await self._labelled(items, task, budget, progress)
-        chosen = sorted(sample([item.key for item in items]), reverse=True)
+        chosen = sorted(sample_positions([item.key for item in items]), reverse=True)
         second = [_Item(f"{items[at].key}:again", items[at].text) for at in chosen]
         again = await self._labelled(second, task, budget, progress)
         return LabelingOutcome(
@@ -289,12 +289,12 @@ class Labeler:
         )
 
     def _shown(self, texts: Sequence[str], budget: int) -> list[str]:
-        most = max(1, budget - OUTPUT_TOKENS_A_TEXT - REF_TOKENS)
+        most = max(1, budget - OUTPUT_TOKENS_PER_TEXT - REF_TOKENS)
         return [cut(text, _Bound(self._counter), most_tokens=most) for text in texts]
 
     def _budget(self, task: LabelTask) -> int:
         """Tokens that the texts of one request and their labels may have together."""
-        empty = self._request([], task, ["x" * ERROR_CHARS] * MOST_ERRORS)
+        empty = self._request([], task, ["x" * ERROR_CHARS] * MAX_ERRORS)
         return max(1, self._effective_tokens - measure(empty, self._counter).bound(self._counter))
 
     async def _labelled(
@@ -315,12 +315,12 @@ class Labeler:
         async with self._slots:
             found: dict[int, dict[str, Label]] = {}
             errors: tuple[str, ...] = ()
-            for number in range(1, ROUNDS + 1):
+            for number in range(1, MAX_ROUNDS + 1):
                 missing = [ref for ref in range(1, len(items) + 1) if ref not in found]
-                at_once = LAST_ROUND_TEXTS if number == ROUNDS else len(items)
+                at_once = LAST_ROUND_TEXTS if number == MAX_ROUNDS else len(items)
                 for start in range(0, len(missing), at_once):
                     refs = missing[start : start + at_once]
-                    told = checked(await self._asked(items, refs, task, errors, progress), refs, task)
+                    told = check_labels(await self._asked(items, refs, task, errors, progress), refs, task)
                     found |= told.accepted
                     errors = told.errors
         labels = {items[ref - 1].key: label for ref, label in found.items()}
@@ -347,13 +347,13 @@ class Labeler:
             instruction=fenced(task.instruction), fields="\n".join(map(str, task.fields)), texts=texts
         )
         if errors:
-            told = "\n".join(f"- {error[:ERROR_CHARS]}" for error in errors[:MOST_ERRORS])
+            told = "\n".join(f"- {error[:ERROR_CHARS]}" for error in errors[:MAX_ERRORS])
             said += "\n\n" + self._prompts.repair.fill(errors=told)
         return ModelRequest(
             role=Role.LABELLER,
             messages=(Message("system", self._prompts.system.text), Message("user", said)),
             output=task.output,
-            max_output_tokens=max(LEAST_OUTPUT_TOKENS, OUTPUT_TOKENS_A_TEXT * len(listed) * len(task.fields)),
+            max_output_tokens=max(MIN_OUTPUT_TOKENS, OUTPUT_TOKENS_PER_TEXT * len(listed) * len(task.fields)),
             run_id=self._ledger.run_id,
         )
 
