@@ -45,7 +45,7 @@ def sealing(folder: Path, count: int) -> dict[str, Any]:
 def asking(folder: Path, count: int) -> dict[str, Any]:
     began = time.perf_counter()
     engine = SqlEngine(folder)
-    table = engine.add(_NAME, folder / "records.parquet")
+    table = engine.add_table(_NAME, folder / "records.parquet")
     added = time.perf_counter()
     measured = profile_table(engine, table)
     profiled = time.perf_counter()

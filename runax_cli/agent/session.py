@@ -22,7 +22,6 @@ from runax_cli.agent.loop.journaled_model import taken_up
 from runax_cli.agent.loop.middleware import SingleFlight
 from runax_cli.agent.loop.scheduler import SubQuestionScheduler, plan_made, tell_repairs
 from runax_cli.agent.loop.subquestion import RunContext, SubQuestionInput, SubQuestionRun, tell_lost
-from runax_cli.agent.loop.tool_calls import CallExecutor
 from runax_cli.agent.loop.toolbox import DEFAULT_LIMITS, ToolLimits, ToolRegistry
 from runax_cli.agent.planning.plan import SubQuestion, plan_of, single
 from runax_cli.agent.result.requested_call import RequestedCall, coverage_of
@@ -40,7 +39,7 @@ from runax_cli.core.errors import RunaxError, StoreError, TurnTimedOut, first_ca
 from runax_cli.core.events import AnswerDelta, Emitter, EventSink, RunFinished, RunStarted
 from runax_cli.core.results import ForecastCheck, RunResult, RunStatus
 from runax_cli.executor.fetch.verify import TotalChange, changes, worth_checking
-from runax_cli.executor.outcome import CallScope
+from runax_cli.executor.outcome import CallExecutor, CallScope
 from runax_cli.guard.approval import AlwaysDeny, Approver, WritePolicy
 from runax_cli.memory.conversation import History, RecordEntity
 from runax_cli.memory.journal import Journal, StoredRun

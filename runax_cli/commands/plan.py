@@ -127,7 +127,7 @@ async def looked(question: str, conversation: SessionConversation) -> QuestionPr
         counter=runtime.registry.counter(Role.REDUCER),
         effective_tokens=runtime.registry.config(Role.REDUCER).effective_tokens,
         prompts=REDUCER_PROMPTS,
-        leads_on=leads_on(session),
+        feeds_other_calls=leads_on(session),
         clock=runtime.clock,
         concurrency=runtime.configuration.settings.api_concurrency,
     )

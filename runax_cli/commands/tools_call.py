@@ -26,11 +26,11 @@ from runax_cli.core.events import Emitter
 from runax_cli.core.exit_codes import ExitCode
 from runax_cli.core.paths import state_folder
 from runax_cli.core.results import TotalIs, counted
-from runax_cli.executor.executor import CallOutcome, CallScope, DecidedCall, Executor
+from runax_cli.executor.executor import Executor
 from runax_cli.executor.fetch.source_client import ConcurrencyLimiter
-from runax_cli.executor.outcome import FaultCode, ToolFault
+from runax_cli.executor.outcome import CallOutcome, CallScope, DecidedCall, FaultCode, ToolFault
 from runax_cli.executor.store.dataset import Dataset, DatasetStore
-from runax_cli.guard.approval import WritePolicy
+from runax_cli.guard.approval import READ_ONLY_HINT, WritePolicy
 from runax_cli.guard.validation import RejectedCall, parse_arguments
 from runax_cli.guard.visible_tool import SplitArguments, VisibleTool, split_virtual_arguments, visible_tool
 from runax_cli.memory.journal import Journal
@@ -221,7 +221,7 @@ def _executor(catalog: ToolCatalog, store: DatasetStore, journal: Journal, *, se
         effective_tokens=int(settings.llm_max_context * settings.llm_context_utilization),
         prompts=REDUCER_PROMPTS,
         api_concurrency=settings.api_concurrency,
-        places=ConcurrencyLimiter(settings.total_concurrency),
+        limiter=ConcurrencyLimiter(settings.total_concurrency),
         call_timeout_s=settings.call_timeout,
     )
 

@@ -111,7 +111,7 @@ class Runtime:
             self.executor,
             self.store.folder,
             self.journal,
-            reader=ReducerFactory(
+            reducers=ReducerFactory(
                 self.registry.counter(Role.REDUCER),
                 prompts=REDUCER_PROMPTS,
                 effective_tokens=self.registry.config(Role.REDUCER).effective_tokens,
@@ -253,7 +253,7 @@ def _executor(
         prompts=REDUCER_PROMPTS,
         api_concurrency=settings.api_concurrency,
         reducer_concurrency=settings.llm_concurrency,
-        places=ConcurrencyLimiter(settings.total_concurrency),
+        limiter=ConcurrencyLimiter(settings.total_concurrency),
         call_timeout_s=settings.call_timeout,
         reuse=Reuse(identities_of(configuration), max_age_s=settings.cache_max_age_hours * _HOUR_S),
     )

@@ -95,7 +95,7 @@ class Play:
             executor,
             store.folder,
             journal,
-            reader=ReducerFactory(counter, prompts=REDUCER_PROMPTS, effective_tokens=effective, concurrency=4),
+            reducers=ReducerFactory(counter, prompts=REDUCER_PROMPTS, effective_tokens=effective, concurrency=4),
             labels=LabelerDependencies(
                 counter=counter, prompts=LABELLER_PROMPTS, effective_tokens=effective, concurrency=4
             ),

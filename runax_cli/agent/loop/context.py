@@ -15,7 +15,7 @@ from runax_cli.agent.evidence.citations import cited_in
 from runax_cli.core.errors import BudgetExhausted, ModelError
 from runax_cli.core.events import Emitter, TokensChanged, Warned
 from runax_cli.core.untrusted_text import fenced
-from runax_cli.executor.reduce.reducer import beginning_and_end
+from runax_cli.executor.packing import truncate_middle
 from runax_cli.memory.conversation import MOST_CHARS, Exchange, History, RecordEntity, WorkingMemory, ranked, told
 from runax_cli.models.base import Message, Model, ModelRequest, Role, ToolSchema
 from runax_cli.models.tokens import CalibratedCounter, bound_off_loop, measure, measure_off_loop
@@ -91,8 +91,8 @@ def request_for(
     empty = _request("", question, run_id)
     room = effective_tokens - OUTPUT_TOKENS - measure(empty, counter).bound(counter)
     each = max(_LEAST_A_MESSAGE, room // max(1, len(older)) - _LEAST_A_MESSAGE // 2)
-    lines = [f"{message.role}: {beginning_and_end(_said(message), counter, most_tokens=each)}" for message in older]
-    shown = beginning_and_end("\n".join(lines), counter, most_tokens=max(1, room))
+    lines = [f"{message.role}: {truncate_middle(_said(message), counter.bound, max_tokens=each)}" for message in older]
+    shown = truncate_middle("\n".join(lines), counter.bound, max_tokens=max(1, room))
     return _request(fenced(shown), question, run_id)
 
 

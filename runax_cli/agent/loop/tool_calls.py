@@ -7,7 +7,7 @@ a call leaves here as an exception: it is an envelope, and the turn goes on.
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol, assert_never
+from typing import assert_never
 
 from runax_cli.agent.result.requested_call import (
     RequestedCall,
@@ -21,7 +21,7 @@ from runax_cli.core.budget import Amount, Budget
 from runax_cli.core.errors import BudgetExhausted, NoProgress, StoreError, first_cause, place_of
 from runax_cli.core.events import Emitter, GuardCode, GuardDecided, ToolSelected, Warned
 from runax_cli.core.results import Reason, ReasonCode
-from runax_cli.executor.outcome import CallOutcome, CallScope, DecidedCall, EnvelopeStatus, FaultCode, ResultEnvelope
+from runax_cli.executor.outcome import CallExecutor, CallScope, DecidedCall, EnvelopeStatus, FaultCode, ResultEnvelope
 from runax_cli.guard.approval import WritePolicy
 from runax_cli.guard.scheduling import (
     CallHistory,
@@ -51,13 +51,6 @@ _GUARD_CODES: Mapping[RejectionCode, GuardCode] = {
     RejectionCode.NO_SUCH_TOOL: "unknown_tool",
     RejectionCode.DOES_NOT_FIT: "invalid_arguments",
 }
-
-
-class CallExecutor(Protocol):
-    """Runs one decided call. Failures of sources and models are outcomes; only cancellation passes through."""
-
-    async def execute(self, call: DecidedCall, scope: CallScope, *, direct_limit: int) -> CallOutcome:
-        """The outcome; a result up to `direct_limit` tokens may come as it is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -308,10 +301,10 @@ class TurnCalls:
             focus=arguments.focus or parts.question,
             need=arguments.need or parts.need,
             at_most=arguments.at_most,
-            again=self._again(item),
+            stored_dataset=self._again(item),
         )
         emitter = parts.emitter.child(call_id=item.call_id)
-        scope = CallScope(emitter=emitter, budget=parts.budget, reducer=parts.reducer, labeller=parts.labeller)
+        scope = CallScope(emitter=emitter, budget=parts.budget, reducer=parts.reducer, labeler=parts.labeller)
         try:
             outcome = await parts.executor.execute(decided, scope, direct_limit=direct_limit)
         except Exception as error:

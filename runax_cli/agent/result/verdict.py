@@ -35,6 +35,7 @@ from runax_cli.core.results import (
     SubQuestionReport,
 )
 from runax_cli.executor.outcome import EnvelopeStatus
+from runax_cli.guard.approval import READ_ONLY_HINT
 
 _BROUGHT_SOMETHING = (EnvelopeStatus.SUCCESS, EnvelopeStatus.EMPTY, EnvelopeStatus.PARTIAL)
 

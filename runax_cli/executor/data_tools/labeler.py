@@ -1,8 +1,7 @@
-"""Labelling: a value for each text, given by a model that reads the text.
+"""Label texts with a model.
 
-Each distinct text is read once; missing labels are asked for again, invented ones rejected, unusable ones counted. A
-sample is labelled a second time in another order, and the agreement is told. Knows requests and stored labels. Knows
-nothing of tables.
+Each distinct text is read once. Missing labels are requested again, invented references are rejected, unusable labels
+are counted. A sample is labeled a second time in another order to measure agreement. Labels are stored and reused.
 """
 
 import asyncio
@@ -16,9 +15,10 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from runax_cli.core.errors import BudgetExhausted, ModelError, ModelRefused
 from runax_cli.core.untrusted_text import fenced
+from runax_cli.executor.packing import pack, truncate_tokens
 from runax_cli.executor.run_cache import RunCache
 from runax_cli.memory.journal import EntryKind
-from runax_cli.models.base import Message, Model, ModelRequest, OutputSchema, Prompt, Role, TokenCounter
+from runax_cli.models.base import Message, Model, ModelRequest, OutputSchema, Prompt, Role
 from runax_cli.models.tokens import CalibratedCounter, measure
 
 MAX_TEXTS = 100
@@ -31,14 +31,14 @@ Label: TypeAlias = str | int | float | bool | None
 
 @dataclass(frozen=True, slots=True)
 class LabelField:
-    """One value to give to each text: its name, its JSON type, and the values that are allowed (empty: any)."""
+    """One value to assign to each text: its name, its JSON type, and the allowed values (empty: any)."""
 
     name: str
     type: str = "string"
     values: tuple[str, ...] = ()
 
     def accepts(self, value: object) -> bool:
-        """Whether a reply's value fits."""
+        """Whether a value of a reply is allowed."""
         if self.values:
             return value in self.values
         match self.type:
@@ -56,20 +56,20 @@ class LabelField:
 
     @property
     def schema(self) -> dict[str, Any]:
-        """The field in a strict JSON Schema."""
+        """The JSON Schema of the field."""
         return {"type": self.type, "enum": list(self.values)} if self.values else {"type": self.type}
 
 
 @dataclass(frozen=True, slots=True)
 class LabelTask:
-    """What to decide about each text: the instruction, and one or more fields to fill."""
+    """What to decide about each text: an instruction, and one or more fields to fill."""
 
     instruction: str
     fields: tuple[LabelField, ...]
 
     @property
     def output(self) -> OutputSchema:
-        """The strict schema of a reply: one object a text, keyed by its reference."""
+        """The strict schema of a reply: one object per text, with its reference."""
         properties = {"ref": {"type": "integer"}} | {field.name: field.schema for field in self.fields}
         item = {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
         listed = {"type": "array", "items": item}
@@ -82,10 +82,10 @@ class LabelTask:
         return OutputSchema("labels", whole)
 
     def key(self, text: str, *, model: str, prompt: str) -> str:
-        """What a label of `text` is stored under: it depends on text, task, model and prompt, and on nothing else."""
+        """Return the key of a stored label. It depends on text, task, model and prompt only."""
         fields = [[f.name, f.type, list(f.values)] for f in self.fields]
-        said = json.dumps([text, self.instruction, fields, model, prompt], ensure_ascii=False)
-        return "label:" + hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()
+        content = json.dumps([text, self.instruction, fields, model, prompt], ensure_ascii=False)
+        return "label:" + hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 Labels: TypeAlias = Mapping[str, Label]
@@ -99,7 +99,7 @@ class _LabelReply(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class CheckedLabels:
-    """What of a reply can be used, by reference; and what is wrong with the rest, for asking again."""
+    """The usable labels of a reply by reference, the missing references, and the errors for the next request."""
 
     accepted: dict[int, dict[str, Label]]
     missing: tuple[int, ...]
@@ -107,7 +107,7 @@ class CheckedLabels:
 
 
 def check_labels(reply: str, refs: Sequence[int], task: LabelTask) -> CheckedLabels:
-    """Check a reply against the references sent: invented ones are rejected, unfit values count as missing."""
+    """Check a reply against the references that were sent. Texts with a value that is not allowed count as missing."""
     try:
         entries = _LabelReply.model_validate_json(reply).labels
     except ValidationError as error:
@@ -119,8 +119,8 @@ def check_labels(reply: str, refs: Sequence[int], task: LabelTask) -> CheckedLab
         ref = entry.get("ref")
         if not isinstance(ref, int) or ref not in sent:
             errors.append(f"there is no text [{ref}]")
-        elif (wrong := _unfit(entry, task)) is not None:
-            errors.append(f"[{ref}] {wrong}")
+        elif (problem := _value_error(entry, task)) is not None:
+            errors.append(f"[{ref}] {problem}")
         elif ref not in accepted:
             accepted[ref] = {field.name: entry[field.name] for field in task.fields}
     missing = tuple(ref for ref in refs if ref not in accepted)
@@ -128,76 +128,55 @@ def check_labels(reply: str, refs: Sequence[int], task: LabelTask) -> CheckedLab
     return CheckedLabels(accepted, missing, tuple(errors))
 
 
-def _unfit(entry: Mapping[str, Any], task: LabelTask) -> str | None:
+def _value_error(entry: Mapping[str, Any], task: LabelTask) -> str | None:
     for field in task.fields:
         if not field.accepts(entry.get(field.name)):
             allowed = f"one of {', '.join(field.values)}" if field.values else f"of type {field.type}"
-            return f"'{field.name}' is {json.dumps(entry.get(field.name))[:60]}, and must be {allowed}"
+            return f"'{field.name}' is {json.dumps(entry.get(field.name))[:60]} but must be {allowed}"
     return None
 
 
-def batches(sizes: Sequence[int], *, budget_tokens: int, most: int = MAX_TEXTS) -> list[range]:
-    """Consecutive positions in batches of at most `most` texts whose sizes (tokens) sum up to at most the budget.
-
-    A text that alone is above the budget gets a batch of its own; whoever sends it has to cut it.
-    """
-    found: list[range] = []
-    start, used = 0, 0
-    for at, size in enumerate(sizes):
-        cost = size + OUTPUT_TOKENS_PER_TEXT
-        if at > start and (used + cost > budget_tokens or at - start == most):
-            found.append(range(start, at))
-            start, used = at, 0
-        used += cost
-    return [*found, range(start, len(sizes))] if sizes else []
-
-
-def cut(text: str, counter: TokenCounter, *, most_tokens: int) -> str:
-    """The beginning of a text, within `most_tokens`; by halves, as a cut at a token needs the tokens themselves."""
-    while text and counter.count(text) > most_tokens:
-        text = text[: max(0, len(text) * 4 // 5)]
-    return text
-
-
-def sample_positions(keys: Sequence[str], *, share: float = SAMPLE_SHARE, most: int = MAX_SAMPLE) -> list[int]:
-    """Positions of a sample (at least one of any), chosen by hash: random to the data, the same for the same texts."""
-    n = min(most, len(keys), max(1, round(share * len(keys)))) if keys else 0
+def sample_positions(keys: Sequence[str], *, share: float = SAMPLE_SHARE, max_sample: int = MAX_SAMPLE) -> list[int]:
+    """Return the positions of a sample (at least one), chosen by hash: random, but the same for the same texts."""
+    n = min(max_sample, len(keys), max(1, round(share * len(keys)))) if keys else 0
     by_hash = sorted(range(len(keys)), key=lambda at: hashlib.sha256(keys[at].encode()).digest())
     return by_hash[:n]
 
 
 def agreement(first: Sequence[Labels | None], second: Sequence[Labels | None]) -> float | None:
-    """The share of texts that got the same labels both times; None where no text got any."""
+    """Return the share of texts that got the same labels both times; None if no text was labeled twice."""
     pairs = [(a, b) for a, b in zip(first, second, strict=True) if a is not None and b is not None]
     return sum(a == b for a, b in pairs) / len(pairs) if pairs else None
 
 
 def label_fields(labels: Sequence[str] | None, schema: Mapping[str, Any] | None) -> tuple[LabelField, ...]:
-    """The fields that a request asks for: a closed list of labels, or the properties of a JSON Schema.
+    """Return the fields of a task: a closed list of labels, or the properties of a JSON Schema.
 
-    Raises ValueError where neither is given, or a property is no scalar.
+    Raises ValueError if neither is given, or if a property is not a scalar.
     """
     if labels:
         return (LabelField("label", "string", tuple(dict.fromkeys(labels))),)
     properties = (schema or {}).get("properties") or {}
     if not properties:
         raise ValueError("give either 'labels' (a list of values) or 'schema' (a JSON Schema with properties)")
-    return tuple(_field(name, told) for name, told in properties.items())
+    return tuple(_field(name, declared) for name, declared in properties.items())
 
 
-def _field(name: str, told: Any) -> LabelField:
-    kind = told.get("type", "string") if isinstance(told, dict) else "string"
-    values = tuple(map(str, told.get("enum", ()))) if isinstance(told, dict) else ()
+def _field(name: str, declared: Any) -> LabelField:
+    kind = declared.get("type", "string") if isinstance(declared, dict) else "string"
+    values = tuple(map(str, declared.get("enum", ()))) if isinstance(declared, dict) else ()
     if name in {"ref", "row"}:
-        raise ValueError(f"the property '{name}' of 'schema' is taken for references. Name it otherwise.")
+        raise ValueError(f"the property name '{name}' in 'schema' is reserved for references. Use another name.")
     if kind not in {"string", "integer", "number", "boolean"}:
-        raise ValueError(f"the property '{name}' of 'schema' has type '{kind}'; labels are string, number or boolean")
+        raise ValueError(
+            f"the property '{name}' of 'schema' has type '{kind}'; must be string, integer, number or boolean"
+        )
     return LabelField(name, "string" if values else kind, values)
 
 
 MAX_ROUNDS = 3
 LAST_ROUND_TEXTS = 10
-"""So few texts share a request of the last round: one that spoils the reply of its batch must not cost the others."""
+"""The last round sends at most this many texts per request: one that breaks a reply must not cost the others."""
 REF_TOKENS = 8
 MIN_OUTPUT_TOKENS = 256
 MAX_ERRORS = 5
@@ -206,7 +185,7 @@ ERROR_CHARS = 120
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelerPrompts:
-    """The templates of a labeller: `user` has `instruction`, `fields` and `texts`, `repair` has `errors`."""
+    """The prompt templates of a labeler: `user` has `instruction`, `fields` and `texts`, `repair` has `errors`."""
 
     system: Prompt
     user: Prompt
@@ -215,10 +194,10 @@ class LabelerPrompts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelingOutcome:
-    """Labels in the order of the texts (None: unusable), and how they came about.
+    """Labels in the order of the texts (None: unusable), and how they were made.
 
-    `agreement` is the share of the second sample that got the same labels, `n_sample` its size. `why` is
-    what the last failed request failed of.
+    `agreement` is the share of the sample that got the same labels again, `n_sample` its size. `n_cut` texts were
+    longer than a request. `why` is the error of the last failed request.
     """
 
     labels: tuple[Labels | None, ...]
@@ -237,7 +216,9 @@ class LabelingOutcome:
 
 @dataclass(slots=True)
 class _Progress:
-    known: dict[str, dict[str, Label]]
+    """`stopped` is the error after which no further request is sent, `failure` the last other error."""
+
+    labels: dict[str, dict[str, Label]]
     requests: int = 0
     from_store: int = 0
     stopped: str | None = None
@@ -251,7 +232,7 @@ class _Item:
 
 
 class Labeler:
-    """Labels texts with one model, bound to a turn."""
+    """Labels texts with one model, which is bound to a turn."""
 
     def __init__(
         self,
@@ -259,77 +240,83 @@ class Labeler:
         counter: CalibratedCounter,
         *,
         prompts: LabelerPrompts,
-        ledger: RunCache,
+        cache: RunCache,
         effective_tokens: int,
         concurrency: int,
     ) -> None:
-        self._model, self._counter, self._prompts, self._ledger = model, counter, prompts, ledger
+        self._model, self._counter, self._prompts, self._cache = model, counter, prompts, cache
         self._effective_tokens = effective_tokens
         self._slots = asyncio.Semaphore(concurrency)
 
     async def label(self, texts: Sequence[str], task: LabelTask) -> LabelingOutcome:
-        """Label distinct texts. Failures of the model end up as unusable labels with a reason, never as an error."""
+        """Label distinct texts. Failures of the model become unusable labels with a reason, never an error."""
         budget = await asyncio.to_thread(self._budget, task)
-        shown = await asyncio.to_thread(self._shown, texts, budget)
+        cut_texts = await asyncio.to_thread(self._cut, texts, budget)
         prompt = f"{self._prompts.system.id} {self._prompts.user.id}"
-        items = [_Item(task.key(text, model=self._model.name, prompt=prompt), text) for text in shown]
+        items = [_Item(task.key(text, model=self._model.name, prompt=prompt), text) for text in cut_texts]
         progress = _Progress({})
-        labels = await self._labelled(items, task, budget, progress)
-        chosen = sorted(sample_positions([item.key for item in items]), reverse=True)
-        second = [_Item(f"{items[at].key}:again", items[at].text) for at in chosen]
-        again = await self._labelled(second, task, budget, progress)
+        labels = await self._label_items(items, task, budget, progress)
+        positions = sorted(sample_positions([item.key for item in items]), reverse=True)
+        sample = [_Item(f"{items[at].key}:again", items[at].text) for at in positions]
+        sample_labels = await self._label_items(sample, task, budget, progress)
         return LabelingOutcome(
             labels=tuple(labels),
-            agreement=agreement([labels[at] for at in chosen], again),
-            n_sample=len(chosen),
-            n_cut=sum(a != b for a, b in zip(shown, texts, strict=True)),
+            agreement=agreement([labels[at] for at in positions], sample_labels),
+            n_sample=len(positions),
+            n_cut=sum(a != b for a, b in zip(cut_texts, texts, strict=True)),
             requests=progress.requests,
             from_store=progress.from_store,
             why=progress.stopped or progress.failure,
         )
 
-    def _shown(self, texts: Sequence[str], budget: int) -> list[str]:
-        most = max(1, budget - OUTPUT_TOKENS_PER_TEXT - REF_TOKENS)
-        return [cut(text, _Bound(self._counter), most_tokens=most) for text in texts]
+    def _cut(self, texts: Sequence[str], budget: int) -> list[str]:
+        max_tokens = max(1, budget - OUTPUT_TOKENS_PER_TEXT - REF_TOKENS)
+        return [truncate_tokens(text, self._counter.bound, max_tokens=max_tokens) for text in texts]
 
     def _budget(self, task: LabelTask) -> int:
-        """Tokens that the texts of one request and their labels may have together."""
+        """Return the tokens that the texts of one request and their labels may have together."""
         empty = self._request([], task, ["x" * ERROR_CHARS] * MAX_ERRORS)
         return max(1, self._effective_tokens - measure(empty, self._counter).bound(self._counter))
 
-    async def _labelled(
+    async def _label_items(
         self, items: Sequence[_Item], task: LabelTask, budget: int, progress: _Progress
     ) -> list[dict[str, Label] | None]:
-        """Labels in the order of `items`; stored ones are taken over, fresh ones are stored by batch."""
-        stored = await self._ledger.found_all([item.key for item in items])
-        progress.known |= {key: json.loads(label) for key, label in stored.items()}
+        """Return labels in the order of `items`. Stored ones are reused, new ones are stored by batch."""
+        stored = await self._cache.found_all([item.key for item in items])
+        progress.labels |= {key: json.loads(label) for key, label in stored.items()}
         progress.from_store += len(stored)
-        fresh = [item for item in items if item.key not in progress.known]
-        sizes = await asyncio.to_thread(lambda: [self._counter.bound(_line(0, item)) + REF_TOKENS for item in fresh])
+        new = [item for item in items if item.key not in progress.labels]
+        weights = await asyncio.to_thread(lambda: [self._weight(item) for item in new])
         async with asyncio.TaskGroup() as group:
-            for part in batches(sizes, budget_tokens=budget):
-                group.create_task(self._batch([fresh[at] for at in part], task, progress))
-        return [progress.known.get(item.key) for item in items]
+            for part in pack(weights, budget=budget, max_items=MAX_TEXTS):
+                group.create_task(self._label_batch([new[at] for at in part], task, progress))
+        return [progress.labels.get(item.key) for item in items]
 
-    async def _batch(self, items: Sequence[_Item], task: LabelTask, progress: _Progress) -> None:
+    def _weight(self, item: _Item) -> int:
+        """Return the tokens of a text and of its label in one request."""
+        return self._counter.bound(_line(0, item)) + REF_TOKENS + OUTPUT_TOKENS_PER_TEXT
+
+    async def _label_batch(self, items: Sequence[_Item], task: LabelTask, progress: _Progress) -> None:
+        """Label one batch. Texts without a usable label are requested again, in smaller requests at last."""
         async with self._slots:
-            found: dict[int, dict[str, Label]] = {}
+            accepted: dict[int, dict[str, Label]] = {}
             errors: tuple[str, ...] = ()
             for number in range(1, MAX_ROUNDS + 1):
-                missing = [ref for ref in range(1, len(items) + 1) if ref not in found]
-                at_once = LAST_ROUND_TEXTS if number == MAX_ROUNDS else len(items)
-                for start in range(0, len(missing), at_once):
-                    refs = missing[start : start + at_once]
-                    told = check_labels(await self._asked(items, refs, task, errors, progress), refs, task)
-                    found |= told.accepted
-                    errors = told.errors
-        labels = {items[ref - 1].key: label for ref, label in found.items()}
-        progress.known |= labels
-        await self._ledger.store(EntryKind.LABEL, {key: json.dumps(label).encode() for key, label in labels.items()})
+                missing = [ref for ref in range(1, len(items) + 1) if ref not in accepted]
+                per_request = LAST_ROUND_TEXTS if number == MAX_ROUNDS else len(items)
+                for start in range(0, len(missing), per_request):
+                    refs = missing[start : start + per_request]
+                    checked = check_labels(await self._complete(items, refs, task, errors, progress), refs, task)
+                    accepted |= checked.accepted
+                    errors = checked.errors
+        labels = {items[ref - 1].key: label for ref, label in accepted.items()}
+        progress.labels |= labels
+        await self._cache.store(EntryKind.LABEL, {key: json.dumps(label).encode() for key, label in labels.items()})
 
-    async def _asked(
+    async def _complete(
         self, items: Sequence[_Item], refs: Sequence[int], task: LabelTask, errors: Sequence[str], progress: _Progress
     ) -> str:
+        """Return the reply for some texts of a batch; "" if the request failed or is no longer possible."""
         if progress.stopped:
             return ""
         progress.requests += 1
@@ -341,36 +328,24 @@ class Labeler:
             progress.failure = str(error)
         return ""
 
-    def _request(self, listed: Sequence[tuple[int, _Item]], task: LabelTask, errors: Sequence[str]) -> ModelRequest:
-        texts = "\n".join(_line(ref, item) for ref, item in listed)
-        said = self._prompts.user.fill(
+    def _request(self, items: Sequence[tuple[int, _Item]], task: LabelTask, errors: Sequence[str]) -> ModelRequest:
+        texts = "\n".join(_line(ref, item) for ref, item in items)
+        user = self._prompts.user.fill(
             instruction=fenced(task.instruction), fields="\n".join(map(str, task.fields)), texts=texts
         )
         if errors:
-            told = "\n".join(f"- {error[:ERROR_CHARS]}" for error in errors[:MAX_ERRORS])
-            said += "\n\n" + self._prompts.repair.fill(errors=told)
+            listed = "\n".join(f"- {error[:ERROR_CHARS]}" for error in errors[:MAX_ERRORS])
+            user += "\n\n" + self._prompts.repair.fill(errors=listed)
         return ModelRequest(
             role=Role.LABELLER,
-            messages=(Message("system", self._prompts.system.text), Message("user", said)),
+            messages=(Message("system", self._prompts.system.text), Message("user", user)),
             output=task.output,
-            max_output_tokens=max(MIN_OUTPUT_TOKENS, OUTPUT_TOKENS_PER_TEXT * len(listed) * len(task.fields)),
-            run_id=self._ledger.run_id,
+            max_output_tokens=max(MIN_OUTPUT_TOKENS, OUTPUT_TOKENS_PER_TEXT * len(items) * len(task.fields)),
+            run_id=self._cache.run_id,
         )
 
 
 def _line(ref: int, item: _Item) -> str:
-    """A text on one line: as it is, and as a JSON string where it has line ends or begins like one."""
+    """Format a text on one line, as a JSON string if it has line ends or starts with a quote."""
     is_plain = "\n" not in item.text and "\r" not in item.text and not item.text.startswith('"')
     return f"[{ref}] {fenced(item.text if is_plain else json.dumps(item.text, ensure_ascii=False))}"
-
-
-@dataclass(frozen=True, slots=True)
-class _Bound:
-    """The bound of a calibrated counter, where a counter is wanted."""
-
-    counter: CalibratedCounter
-    name: str = "bound"
-
-    def count(self, text: str) -> int:
-        """The bound."""
-        return self.counter.bound(text)

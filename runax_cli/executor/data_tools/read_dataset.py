@@ -1,183 +1,141 @@
-"""Reading again what is there already: rows of a sealed dataset for a focus, without asking the source.
+"""`read_dataset`: read rows of a sealed dataset for a focus, without a request to the source.
 
-What fits passes as it is, the rest is reduced; figures get the card of the table. Knows strategies, readings and
-envelopes. Fetches nothing.
+Rows that fit pass as they are, others are reduced; for figures the table card is shown. A repeated call of a source's
+tool reads its stored dataset in the same way.
 """
 
-import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
-from typing import Any
 
-from adapters.json_text import compact
-from runax_cli.core.errors import StoreError
-from runax_cli.core.results import Coverage, Reason, TotalIs
-from runax_cli.executor import responses as conclude
+from runax_cli.core.results import Coverage, TotalIs
 from runax_cli.executor.coverage import CoverageNotes
 from runax_cli.executor.data_tools.base import DataCall, DataCallResult, data_call_coverage
-from runax_cli.executor.outcome import CallOutcome, Finding, ResultEnvelope
+from runax_cli.executor.outcome import CallOutcome
 from runax_cli.executor.reduce.pipeline import ReducerFactory
+from runax_cli.executor.responses import ReadResult, build_envelope, findings_data
 from runax_cli.executor.run_cache import RunCache
 from runax_cli.executor.sql.engine import QueryFailed
 from runax_cli.executor.sql.tables import SealedDataset, TableCatalog
-from runax_cli.executor.store.dataset import Dataset
-from runax_cli.executor.strategy import Strategy
+from runax_cli.executor.strategy import ResultSize, Strategy, reduction_choice
 from runax_cli.memory.journal import Journal
-
-_BYTES_A_TOKEN = 16
-"""No text has more bytes a token: what is larger need not be counted to be known as too large."""
 
 
 async def read_rows(
-    data_call: DataCall, tables: TableCatalog, reader: ReducerFactory, journal: Journal, *, direct_limit: int
+    data_call: DataCall, tables: TableCatalog, reducers: ReducerFactory, journal: Journal, *, direct_limit: int
 ) -> CallOutcome:
-    """`read_dataset`: the rows that `where` selects."""
+    """Run `read_dataset` over the rows that `where` selects."""
     arguments = data_call.arguments
     name, where = str(arguments["dataset"]), arguments.get("where")
     try:
         entry = tables.entry(name)
         rows = await tables.rows(name, where)
     except QueryFailed as error:
-        return await data_call.refused(error)
-    again = DatasetReader(data_call, entry, rows, str(arguments["focus"]), reader, journal)
-    return await again.read(direct_limit=direct_limit)
+        return await data_call.reject(error)
+    reader = DatasetReader(data_call, entry, rows, focus=str(arguments["focus"]), reducers=reducers, journal=journal)
+    return await reader.read(direct_limit=direct_limit)
 
 
 async def read_stored_call(
-    data_call: DataCall, tables: TableCatalog, reader: ReducerFactory, journal: Journal, *, direct_limit: int
+    data_call: DataCall, tables: TableCatalog, reducers: ReducerFactory, journal: Journal, *, direct_limit: int
 ) -> CallOutcome:
-    """A call of a source's tool whose records are there: all of them, read or offered as a table as it needs."""
-    entry = tables.entry(str(data_call.call.again))
-    again = DatasetReader(
-        data_call, entry, range(1, entry.dataset.n_records + 1), data_call.call.focus, reader, journal
-    )
-    if data_call.call.need == "compute":
-        return await again.offered(await tables.card(entry.dataset.name))
-    return await again.read(direct_limit=direct_limit)
+    """Run a call of a source's tool whose records are stored: read all of them, or offer them as a table."""
+    call, entry = data_call.call, tables.entry(str(data_call.call.stored_dataset))
+    rows = range(1, entry.dataset.n_records + 1)
+    reader = DatasetReader(data_call, entry, rows, focus=call.focus, reducers=reducers, journal=journal)
+    if call.need == "compute":
+        return await reader.offer_table(await tables.card(entry.dataset.name))
+    return await reader.read(direct_limit=direct_limit)
 
 
 class DatasetReader:
-    """One reading of rows that are on disk."""
+    """Reads rows of one sealed dataset."""
 
     def __init__(
         self,
         data_call: DataCall,
         entry: SealedDataset,
         rows: Sequence[int],
+        *,
         focus: str,
-        reader: ReducerFactory,
+        reducers: ReducerFactory,
         journal: Journal,
     ) -> None:
         self._data_call, self._entry, self._rows, self._focus = data_call, entry, rows, focus
-        self._reader, self._journal, self._notes = reader, journal, CoverageNotes()
+        self._reducers, self._journal, self._notes = reducers, journal, CoverageNotes()
 
-    async def offered(self, card: str) -> CallOutcome:
-        """The card of the table."""
-        return await self._ended(Strategy.TABLE, card, read_by_model=0)
+    async def offer_table(self, card: str) -> CallOutcome:
+        """Show the table card."""
+        coverage = self._coverage(selected=0, read_by_model=0)
+        return await self._finish(
+            ReadResult(strategy=Strategy.TABLE, coverage=coverage, dataset=self._entry.dataset, data=card)
+        )
 
     async def read(self, *, direct_limit: int) -> CallOutcome:
-        """As they are where they fit `direct_limit` tokens, else what a reducer finds in them."""
+        """Pass the rows as they are if they fit `direct_limit` tokens, else reduce them."""
+        dataset, n_rows = self._entry.dataset, len(self._rows)
         if not self._rows:
-            return await self._ended(Strategy.EMPTY, None, read_by_model=0)
-        data = await asyncio.to_thread(self._direct, direct_limit)
-        if data is not None:
-            return await self._ended(Strategy.DIRECT_PASS, data, read_by_model=len(self._rows))
+            coverage = self._coverage(selected=0, read_by_model=0)
+            return await self._finish(ReadResult(strategy=Strategy.EMPTY, coverage=coverage, dataset=dataset))
+        data = await self._reducers.load_direct(dataset, direct_limit=direct_limit, rows=self._rows)
+        if data is None:
+            return await self._reduce(direct_limit=direct_limit)
+        coverage = self._coverage(selected=n_rows, read_by_model=n_rows)
+        return await self._finish(
+            ReadResult(strategy=Strategy.DIRECT_PASS, coverage=coverage, dataset=dataset, data=data)
+        )
+
+    async def _reduce(self, *, direct_limit: int) -> CallOutcome:
         scope, dataset = self._data_call.scope, self._entry.dataset
-        reducer = await self._reader.reducer(self._focus, scope, RunCache(self._journal, scope.emitter))
-        reading = self._reader.reading(dataset, reducer, scope=scope, notes=self._notes, expected_chunks=None)
-        await reading.rows(self._rows)
-        result = reading.result
-        merged, kept_back = await self._reader.merged(reducer, result, scope=scope, direct_limit=direct_limit)
-        way = Strategy.SINGLE_REDUCTION if result.chunks <= 1 else Strategy.PAGINATED_REDUCTION
-        return await self._ended(
-            way,
-            conclude.findings_data(dataset.name, merged[: len(merged) - kept_back]),
-            read_by_model=result.records,
-            findings=merged,
-            kept_back=kept_back,
-            tokens_raw=result.tokens,
+        reducer = await self._reducers.create_reducer(self._focus, scope, RunCache(self._journal, scope.emitter))
+        pipeline = self._reducers.create_pipeline(
+            dataset, reducer, scope=scope, notes=self._notes, expected_chunks=None
         )
-
-    def _direct(self, direct_limit: int) -> dict[str, Any] | None:
-        """All rows as they are; None where they are too much, or the disk does not give them."""
-        try:
-            return self._within(direct_limit)
-        except StoreError:  # told where they are read
-            return None
-
-    def _within(self, direct_limit: int) -> dict[str, Any] | None:
-        most_bytes, n_bytes = _BYTES_A_TOKEN * direct_limit, 0
-        data: dict[str, Any] = {}
-        for row, record in _records(self._entry.dataset, self._rows):
-            data[f"{self._entry.dataset.name}#{row}"] = record
-            n_bytes += len(compact(record))
-            if n_bytes > most_bytes:
-                return None
-        return data if self._reader.counter.bound(compact(data)) <= direct_limit else None
-
-    async def _ended(
-        self,
-        way: Strategy,
-        data: Any,
-        *,
-        read_by_model: int,
-        findings: tuple[Finding, ...] = (),
-        kept_back: int = 0,
-        tokens_raw: int = 0,
-    ) -> CallOutcome:
-        base, name = self._entry.coverage, self._entry.dataset.name
-        seen = self._seen(base, way, read_by_model)
-        sent = self._envelope(seen, way, data, kept_back)
-        own = data_call_coverage(
-            selected=seen.selected,
-            read_by_model=read_by_model,
-            reasons=self._notes.reasons,
-            is_complete=not self._notes.is_short,
+        await pipeline.reduce_rows(self._rows)
+        reduction = pipeline.result
+        merged = await self._reducers.merge(reducer, reduction, scope=scope, direct_limit=direct_limit)
+        size = ResultSize(records=len(self._rows), tokens=reduction.tokens, is_estimate=False)
+        result = ReadResult(
+            strategy=reduction_choice(size, chunks=reduction.chunks).strategy,
+            coverage=self._coverage(selected=len(self._rows), read_by_model=reduction.records),
+            dataset=dataset,
+            data=findings_data(dataset.name, merged.shown),
+            findings=merged.findings,
+            kept_back=merged.kept_back,
         )
-        ends = DataCallResult(
-            coverage=own,
-            dataset=self._entry.dataset,
-            name=name,
-            records=len(self._rows),
-            findings=findings,
-            behind={name: base},
-            tokens_raw=tokens_raw,
-        )
-        return await self._data_call.ended(sent, ends)
+        return await self._finish(result, tokens_raw=reduction.tokens)
 
-    def _seen(self, base: Coverage, way: Strategy, read_by_model: int) -> Coverage:
-        """What the hint speaks of: the rows that were selected, and what the dataset lacks anyway."""
-        reasons: tuple[Reason, ...] = (*base.reasons, *self._notes.reasons)
+    def _coverage(self, *, selected: int, read_by_model: int) -> Coverage:
+        """Return the coverage that the envelope shows: of the rows, and of what the dataset lacks anyway."""
+        stored = self._entry.coverage
         return Coverage(
             records_read=len(self._rows),
             records_total=len(self._rows),
-            total_is=TotalIs.EXACT if base.is_complete else TotalIs.AT_LEAST,
-            selected=0 if way is Strategy.TABLE else len(self._rows),
+            total_is=TotalIs.EXACT if stored.is_complete else TotalIs.AT_LEAST,
+            selected=selected,
             read_by_model=read_by_model,
-            is_complete=base.is_complete and not self._notes.is_short,
-            reasons=reasons,
+            is_complete=stored.is_complete and not self._notes.is_short,
+            reasons=(*stored.reasons, *self._notes.reasons),
         )
 
-    def _envelope(self, seen: Coverage, way: Strategy, data: Any, kept_back: int) -> ResultEnvelope:
-        call, name = self._data_call.call, self._entry.dataset.name
-        of_rows = replace(call, tool=replace(call.tool, noun=name.rpartition("_")[0] or name))
-        return conclude.build_envelope(of_rows, seen, way, dataset=name, data=data, kept_back=kept_back, can_query=True)
-
-
-def _records(dataset: Dataset, rows: Sequence[int]) -> Iterator[tuple[int, Any]]:
-    """Rows and their records; neighbours are read together."""
-    for start, stop in row_ranges(rows):
-        yield from enumerate(dataset.records(start, stop), start=start)
-
-
-def row_ranges(rows: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Ascending rows as ranges without gaps: first row, and the one after the last."""
-    if not rows:
-        return
-    start = rows[0]
-    for before, after in pairwise(rows):
-        if after != before + 1:
-            yield start, before + 1
-            start = after
-    yield start, rows[-1] + 1
+    async def _finish(self, result: ReadResult, *, tokens_raw: int = 0) -> CallOutcome:
+        call, dataset = self._data_call.call, self._entry.dataset
+        noun = dataset.name.rpartition("_")[0] or dataset.name
+        envelope = build_envelope(replace(call, tool=replace(call.tool, noun=noun)), result, can_query=True)
+        own_coverage = data_call_coverage(
+            selected=result.coverage.selected,
+            read_by_model=result.coverage.read_by_model,
+            reasons=self._notes.reasons,
+            is_complete=not self._notes.is_short,
+        )
+        return await self._data_call.finish(
+            envelope,
+            DataCallResult(
+                coverage=own_coverage,
+                dataset=dataset,
+                name=dataset.name,
+                records=len(self._rows),
+                findings=result.findings,
+                source_coverage={dataset.name: self._entry.coverage},
+                tokens_raw=tokens_raw,
+            ),
+        )

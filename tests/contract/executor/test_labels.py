@@ -13,9 +13,10 @@ import pytest
 from adapters.clock import SystemClock
 from runax_cli.agent import prompts
 from runax_cli.agent.loop.data_tools import LABEL, QUERY
+from runax_cli.core.results import Lineage
 from runax_cli.executor.data_tools.labeler import LabelerPrompts
 from runax_cli.executor.data_tools.router import DatasetToolRouter, LabelerDependencies
-from runax_cli.executor.outcome import CallOutcome, DecidedCall, Lineage
+from runax_cli.executor.outcome import CallOutcome, DecidedCall
 from runax_cli.executor.reduce.pipeline import ReducerFactory
 from runax_cli.memory.journal import MemoryJournal
 from runax_cli.models.base import ModelReply, ModelRequest, OnText, Usage
@@ -83,7 +84,7 @@ class Desk:
     async def call(self, spec: Any, **arguments: Any) -> CallOutcome:
         call = DecidedCall(call_id="c2", tool=spec, arguments=arguments, focus="")
         scope = self.bench.scope()
-        scope = type(scope)(emitter=scope.emitter, budget=scope.budget, reducer=scope.reducer, labeller=self.model)
+        scope = type(scope)(emitter=scope.emitter, budget=scope.budget, reducer=scope.reducer, labeler=self.model)
         return await self.workbench.execute(call, scope, direct_limit=500)
 
     async def label(self, **changes: Any) -> CallOutcome:
@@ -112,7 +113,7 @@ def desk(make: Any, tmp_path: Path) -> Any:
             bench.executor,
             tmp_path / "datasets",
             journal or MemoryJournal(),
-            reader=ReducerFactory(counter, prompts=PROMPTS, effective_tokens=effective, concurrency=4),
+            reducers=ReducerFactory(counter, prompts=PROMPTS, effective_tokens=effective, concurrency=4),
             labels=LabelerDependencies(counter=counter, prompts=LABELLER, effective_tokens=effective, concurrency=4),
             clock=SystemClock(),
         )

@@ -103,7 +103,7 @@ class Two:
 async def test_a_source_that_hangs_holds_no_place_of_another(make: MakeBench, tmp_path: Path) -> None:
     bench, hanging = make(120), Hanging()
     two = Two(hanging, bench.api)
-    bench = with_limits(bench, tmp_path, source=two, places=ConcurrencyLimiter(1, patience_s=0.1))
+    bench = with_limits(bench, tmp_path, source=two, limiter=ConcurrencyLimiter(1, patience_s=0.1))
     stuck_tool = replace(bench.api.spec(bench.pagination), source="stuck")
     stuck = asyncio.create_task(bench.read_all(tool=stuck_tool, arguments={"hangs": True}, call_id="c2"))
     await hanging.began.wait()

@@ -1,4 +1,4 @@
-"""What a model is told of a source's failure."""
+"""The error of a source as the model sees it."""
 
 import pytest
 
@@ -10,28 +10,28 @@ def refusal(body: str, *, status: int = 422) -> HttpStatusError:
     return HttpStatusError("the server answered 422 Nope", source="api", location="GET /t", status=status, body=body)
 
 
-def test_a_refusal_is_told_in_the_servers_own_words() -> None:
+def test_a_client_error_includes_the_response_body() -> None:
     fault = tool_fault(refusal('{"Message": "\'count\' is\n  required"}'), retries_left=0)
-    assert fault.message == 'the server answered 422 Nope. It says: {"Message": "\'count\' is required"}'
+    assert fault.message == 'the server answered 422 Nope. Response: {"Message": "\'count\' is required"}'
     assert fault.instruction == "CORRECT_ARGUMENTS"
 
 
 @pytest.mark.parametrize("body", ["", "  ", "<html><body>Bad gateway</body></html>", " <!doctype html>"])
-def test_a_refusal_without_words_for_a_caller_is_told_by_its_status(body: str) -> None:
+def test_a_blank_or_html_body_is_left_out(body: str) -> None:
     assert tool_fault(refusal(body), retries_left=0).message == "the server answered 422 Nope"
 
 
-def test_long_words_of_a_refusal_are_cut() -> None:
+def test_a_long_body_is_cut() -> None:
     message = tool_fault(refusal("x" * 5_000), retries_left=0).message
     assert len(message) < 500
     assert message.endswith("…")
 
 
-def test_a_failure_without_an_answer_is_told_as_it_is() -> None:
+def test_a_connection_error_is_shown_as_it_is() -> None:
     error = ConnectionFailed("the connection to 'http://h' failed: refused", source="api")
     assert tool_fault(error, retries_left=0).message == "the connection to 'http://h' failed: refused"
 
 
-def test_a_violation_that_the_message_tells_is_not_told_twice() -> None:
+def test_a_violation_in_the_message_is_not_repeated() -> None:
     error = InvalidRequest("it does not fit: a: no", source="api", violations=("a: no", "b: too long"))
     assert tool_fault(error, retries_left=0).message == "it does not fit: a: no b: too long"

@@ -1,4 +1,4 @@
-"""Labels as values: batches, what of a reply is kept, samples and agreement."""
+"""Labels: which values of a reply are accepted, samples and agreement."""
 
 import json
 
@@ -7,44 +7,30 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runax_cli.executor.data_tools.labeler import (
-    MAX_TEXTS,
-    OUTPUT_TOKENS_PER_TEXT,
     LabelField,
     LabelTask,
     agreement,
-    batches,
     check_labels,
-    cut,
     label_fields,
     sample_positions,
 )
-from runax_cli.models.base import ByteCounter
 
 MOOD = LabelTask("What is the mood?", label_fields(["good", "bad"], None))
-
-
-@given(st.lists(st.integers(0, 900), max_size=400), st.integers(50, 3000))
-def test_batches_keep_every_text_once_in_order_and_stay_within_both_limits(sizes: list[int], budget: int) -> None:
-    parts = batches(sizes, budget_tokens=budget)
-    assert [at for part in parts for at in part] == list(range(len(sizes)))
-    for part in parts:
-        assert 1 <= len(part) <= MAX_TEXTS
-        assert len(part) == 1 or sum(sizes[at] + OUTPUT_TOKENS_PER_TEXT for at in part) <= budget
 
 
 def reply(*labels: object) -> str:
     return json.dumps({"labels": labels})
 
 
-def test_labels_of_sent_references_are_kept_and_missing_ones_are_named() -> None:
-    told = check_labels(reply({"ref": 1, "label": "good"}), [1, 2], MOOD)
-    assert (told.accepted, told.missing) == ({1: {"label": "good"}}, (2,))
+def test_labels_of_sent_references_are_accepted_and_missing_ones_are_listed() -> None:
+    checked = check_labels(reply({"ref": 1, "label": "good"}), [1, 2], MOOD)
+    assert (checked.accepted, checked.missing) == ({1: {"label": "good"}}, (2,))
 
 
 def test_an_invented_reference_is_rejected() -> None:
-    told = check_labels(reply({"ref": 1, "label": "good"}, {"ref": 7, "label": "bad"}), [1], MOOD)
-    assert told.accepted == {1: {"label": "good"}}
-    assert told.errors == ("there is no text [7]",)
+    checked = check_labels(reply({"ref": 1, "label": "good"}, {"ref": 7, "label": "bad"}), [1], MOOD)
+    assert checked.accepted == {1: {"label": "good"}}
+    assert checked.errors == ("there is no text [7]",)
 
 
 @pytest.mark.parametrize("value", ["angry", None, 3, "GOOD", ""])
@@ -53,11 +39,11 @@ def test_a_label_outside_the_closed_list_counts_as_missing(value: object) -> Non
 
 
 @pytest.mark.parametrize("text", ["", "not json", "[]", '{"labels": 3}', '{"labels": [1]}'])
-def test_a_reply_out_of_shape_leaves_everything_missing(text: str) -> None:
+def test_a_reply_that_does_not_fit_the_schema_leaves_all_missing(text: str) -> None:
     assert check_labels(text, [1, 2], MOOD).missing == (1, 2)
 
 
-def test_of_two_labels_for_one_text_the_first_counts() -> None:
+def test_the_first_of_two_labels_for_one_text_counts() -> None:
     assert (
         check_labels(reply({"ref": 1, "label": "good"}, {"ref": 1, "label": "bad"}), [1], MOOD).accepted[1]["label"]
         == "good"
@@ -70,12 +56,12 @@ def test_a_schema_gives_one_field_for_each_property() -> None:
 
 
 @pytest.mark.parametrize("schema", [None, {}, {"properties": {"x": {"type": "object"}}}, {"properties": {"ref": {}}}])
-def test_a_task_without_usable_fields_is_refused(schema: dict[str, object] | None) -> None:
+def test_a_task_without_usable_fields_is_rejected(schema: dict[str, object] | None) -> None:
     with pytest.raises(ValueError, match=r"labels|schema"):
         label_fields(None, schema)
 
 
-def test_a_label_is_stored_under_text_task_model_and_prompt() -> None:
+def test_the_key_of_a_label_depends_on_text_task_model_and_prompt() -> None:
     key = MOOD.key("hello", model="m", prompt="p@1")
     others = [
         MOOD.key("hallo", model="m", prompt="p@1"),
@@ -95,14 +81,7 @@ def test_a_sample_is_small_stable_and_without_repetition(keys: list[str]) -> Non
     assert bool(chosen) == bool(keys)
 
 
-def test_agreement_counts_only_texts_that_were_labelled_both_times() -> None:
+def test_agreement_counts_only_texts_that_were_labeled_both_times() -> None:
     good, bad = {"label": "good"}, {"label": "bad"}
     assert agreement([good, good, None, bad], [good, bad, bad, None]) == 0.5
     assert agreement([None], [good]) is None
-
-
-@given(st.text(max_size=400), st.integers(1, 50))
-def test_a_text_is_cut_to_its_beginning(text: str, most: int) -> None:
-    kept = cut(text, ByteCounter(), most_tokens=most)
-    assert text.startswith(kept)
-    assert ByteCounter().count(kept) <= most

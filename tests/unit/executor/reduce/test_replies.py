@@ -1,4 +1,4 @@
-"""Replies of reducers: what counts, what is repaired, what is no reply at all."""
+"""Replies of reducers are checked: schema, references and quotes."""
 
 import json
 from typing import Any
@@ -19,7 +19,7 @@ TEXTS = (
 
 def unit(row: int, text: str, *, part: int = 0) -> ChunkUnit:
     return ChunkUnit(
-        row=row, page=0, text=text, load=TextWeight(), whole_chars=len(text), part=part, parts=2 if part else 0
+        row=row, page=0, text=text, weight=TextWeight(), record_chars=len(text), part=part, parts=2 if part else 0
     )
 
 
@@ -34,14 +34,14 @@ def finding(refs: Any, quote: Any = None, statement: Any = "So it is.") -> dict[
     return {"statement": statement, "records": refs, "quote": quote}
 
 
-def test_references_become_the_rows_of_the_dataset_once_each_and_in_order() -> None:
+def test_references_become_sorted_unique_rows() -> None:
     checked = check_reply(reply(finding([3, 1, 3])), CHUNK)
     assert [found.records for found in checked.findings] == [(11, 13)]
     assert (checked.errors, checked.is_usable) == ((), True)
 
 
 @given(st.lists(st.integers(-5, 10**20), max_size=5))
-def test_a_forged_reference_never_becomes_a_row(refs: list[int]) -> None:
+def test_an_invented_reference_never_becomes_a_row(refs: list[int]) -> None:
     checked = check_reply(reply(finding(refs)), CHUNK)
     assert {row for found in checked.findings for row in found.records} <= {11, 12, 13}
     are_all_real = bool(refs) and all(1 <= ref <= 3 for ref in refs)
@@ -58,13 +58,13 @@ def test_a_forged_reference_never_becomes_a_row(refs: list[int]) -> None:
         '"text":"The line',
     ],
 )
-def test_a_quote_is_found_with_white_space_folded_and_escapes_undone(quote: str) -> None:
+def test_a_quote_is_found_despite_white_space_and_escapes(quote: str) -> None:
     (found,) = check_reply(reply(finding([1], quote)), CHUNK).findings
     assert found.is_quote_verified is True
 
 
 @pytest.mark.parametrize("quote", ["The line dropped", "twice in Plzen", "Invoice 12 was wrong", "TWICE IN PLZEŇ"])
-def test_an_altered_quote_or_one_of_another_record_is_an_error_that_keeps_the_finding(quote: str) -> None:
+def test_an_altered_quote_is_an_error_and_keeps_the_finding(quote: str) -> None:
     checked = check_reply(reply(finding([1], quote)), CHUNK)
     (found,) = checked.findings
     assert found.is_quote_verified is False
@@ -72,13 +72,13 @@ def test_an_altered_quote_or_one_of_another_record_is_an_error_that_keeps_the_fi
     assert checked.is_usable
 
 
-def test_a_quote_may_stand_in_any_of_the_records_named() -> None:
+def test_a_quote_may_be_in_any_of_the_cited_records() -> None:
     (found,) = check_reply(reply(finding([1, 2], "Invoice 12")), CHUNK).findings
     assert found.is_quote_verified is True
 
 
 @pytest.mark.parametrize("quote", [None, "", "   "])
-def test_no_quote_is_nothing_to_verify(quote: str | None) -> None:
+def test_a_missing_quote_is_not_verified(quote: str | None) -> None:
     (found,) = check_reply(reply(finding([1], quote)), CHUNK).findings
     assert (found.quote, found.is_quote_verified) == (None, None)
 
@@ -100,14 +100,14 @@ def test_no_quote_is_nothing_to_verify(quote: str | None) -> None:
         '{"findings": [], "nothing_relevant": true} and more',
     ],
 )
-def test_what_is_out_of_shape_is_no_reply(text: str) -> None:
+def test_a_reply_that_does_not_fit_the_schema_is_unusable(text: str) -> None:
     checked = check_reply(text, CHUNK)
     assert not checked.is_usable
     assert checked.errors
     assert checked.findings == ()
 
 
-def test_nothing_found_and_nothing_said_about_it_is_asked_again() -> None:
+def test_no_findings_without_nothing_relevant_is_an_error() -> None:
     assert check_reply(reply(nothing=True), CHUNK).errors == ()
     assert check_reply(reply(nothing=False), CHUNK).errors
 
@@ -125,7 +125,7 @@ def test_parts_of_a_record_share_its_row() -> None:
 
 
 @given(st.text(max_size=200))
-def test_no_text_breaks_the_check(text: str) -> None:
+def test_any_text_can_be_checked(text: str) -> None:
     check_reply(text, CHUNK)
     parse_merge_reply(text)
 
