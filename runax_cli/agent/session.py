@@ -261,7 +261,7 @@ class Session:
             datasets=self._fetched,
             journal=self.journal,
             history=self.history,
-            policy=WritePolicy(allow_writes=self.allow_writes, approver=self.approver, shows=self.catalog.shown),
+            policy=WritePolicy(allow_writes=self.allow_writes, approver=self.approver, preview=self.catalog.shown),
             meter=meter,
             emitter=emitter,
             budget=budget,

@@ -173,7 +173,7 @@ async def run(name: str, typed: Sequence[str], common: CommonOptions) -> ExitCod
         tool = visible_tool(spec)
         arguments = split_virtual_arguments(tool, typed_arguments(typed, tool))
         approver = approver_of(common, view)
-        policy = WritePolicy(allow_writes=common.call.allow_writes, approver=approver, shows=parts.catalog.shown)
+        policy = WritePolicy(allow_writes=common.call.allow_writes, approver=approver, preview=parts.catalog.shown)
         await _require_leave(spec, arguments, policy)
         reading = _read(spec, arguments, parts, timeout_s=configuration.settings.timeout)
         outcome = await run_turn(reading, before_abort=view.close)

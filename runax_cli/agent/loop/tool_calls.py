@@ -49,7 +49,7 @@ _READ_SOMETHING = (EnvelopeStatus.SUCCESS, EnvelopeStatus.EMPTY)
 _GUARD_CODES: Mapping[RejectionCode, GuardCode] = {
     RejectionCode.NOT_JSON: "invalid_json",
     RejectionCode.NO_SUCH_TOOL: "unknown_tool",
-    RejectionCode.DOES_NOT_FIT: "invalid_arguments",
+    RejectionCode.INVALID_ARGUMENTS: "invalid_arguments",
 }
 
 
@@ -187,8 +187,8 @@ class TurnCalls:
 
     def _refused(self, call: ToolCall, refused: RejectedCall) -> RequestedCall:
         self._selected(call.id, call.name, SplitArguments(api={}))
-        self._told(call.id, call.name, _GUARD_CODES[refused.fault], refused.message)
-        envelope = ResultEnvelope.validation_error(call.name, refused.message, code=FaultCode(int(refused.fault)))
+        self._told(call.id, call.name, _GUARD_CODES[refused.code], refused.message)
+        envelope = ResultEnvelope.validation_error(call.name, refused.message, code=FaultCode(int(refused.code)))
         source = self._parts.tools[call.name].spec.source if call.name in self._parts.tools else ""
         report = refused_report(call.name, source, SplitArguments(api={}), envelope)
         return RequestedCall(step=self._step, call_id=call.id, envelope=envelope, report=report)
