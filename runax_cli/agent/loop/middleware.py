@@ -14,7 +14,7 @@ from runax_cli.agent.loop.toolbox import SOURCE, ToolRegistry, ToolSelection, ab
 from runax_cli.core.events import GuardDecided, ToolsOffered
 from runax_cli.executor.data_tools.base import DataCall, DataCallResult, data_call_coverage
 from runax_cli.executor.outcome import CallExecutor, CallOutcome, CallScope, DecidedCall, EnvelopeStatus, ResultEnvelope
-from runax_cli.guard.scheduling import data_fingerprint
+from runax_cli.guard.duplicates import data_fingerprint
 from runax_cli.guard.visible_tool import SplitArguments
 from runax_cli.models.base import TokenCounter
 

@@ -23,20 +23,16 @@ from runax_cli.core.events import Emitter, GuardCode, GuardDecided, ToolSelected
 from runax_cli.core.results import Reason, ReasonCode
 from runax_cli.executor.outcome import CallExecutor, CallScope, DecidedCall, EnvelopeStatus, FaultCode, ResultEnvelope
 from runax_cli.guard.approval import WritePolicy
-from runax_cli.guard.scheduling import (
+from runax_cli.guard.duplicates import (
     CallHistory,
     CandidateCall,
-    Decision,
-    DeferCall,
-    OverLimit,
-    RunCall,
     SameStep,
     SuppressCall,
     data_fingerprint,
     fingerprint,
     near_fingerprint,
-    schedule,
 )
+from runax_cli.guard.scheduling import Decision, DeferCall, OverLimit, RunCall, schedule
 from runax_cli.guard.stall_detection import ProgressTracker
 from runax_cli.guard.validation import RejectedCall, RejectionCode, find_tool, parse_arguments
 from runax_cli.guard.visible_tool import Need, SplitArguments, VisibleTool, split_virtual_arguments

@@ -1,7 +1,6 @@
-"""Run SQL over sealed datasets, in a sandbox: an in-memory DuckDB that may read one folder and nothing else.
+"""Run SQL over sealed datasets, in the sandbox of `sandbox.py`.
 
-Only one SELECT at a time is accepted, within limits of time and memory. The configuration is locked as DuckDB's guide
-"Securing DuckDB" recommends. Blocking: callers run it off the event loop.
+Only one SELECT at a time is accepted, within limits of time and memory. Blocking: callers run it off the event loop.
 """
 
 import difflib
@@ -24,6 +23,7 @@ from runax_cli.executor.sql.columns import (
     quoted,
     typed_columns,
 )
+from runax_cli.executor.sql.sandbox import open_sandbox
 
 TIME_LIMIT_S = 30.0
 MEMORY_LIMIT = "1GB"
@@ -68,7 +68,7 @@ class SqlEngine:
         self._time_limit_s = time_limit_s
         self._is_closed = False
         self._lock = threading.Lock()
-        self._connection = _sandboxed_connection(self.folder, memory_limit)
+        self._connection = open_sandbox(self.folder, memory_limit)
 
     def add_table(self, name: str, path: Path) -> QueryableTable:
         """Add a sealed file as table `name`, with a column `row` (from 1) in front and typed columns at the end."""
@@ -213,24 +213,6 @@ class SqlEngine:
     def _tables_in(self, sql: str) -> tuple[str, ...]:
         words = {(a.replace('""', '"') if a else b).casefold() for a, b in _WORD.findall(sql)}
         return tuple(name for name in self.tables if name.casefold() in words)
-
-
-def _sandboxed_connection(folder: Path, memory_limit: str) -> Any:
-    import duckdb
-
-    connection = duckdb.connect()
-    settings: Mapping[str, str] = {
-        "memory_limit": literal(memory_limit),
-        "threads": "2",
-        "TimeZone": "'UTC'",
-        "temp_directory": "''",
-        "allowed_directories": f"[{literal(f'{folder}/')}]",
-        "enable_external_access": "false",
-        "lock_configuration": "true",
-    }
-    for name, value in settings.items():
-        connection.execute(f"SET {name} = {value}")
-    return connection
 
 
 def _view(name: str, path: Path, zoned: tuple[TableColumn, ...]) -> str:

@@ -17,6 +17,7 @@ from adapters.json_text import compact
 from runax_cli.core.results import Coverage, Lineage, ReasonCode, counted
 from runax_cli.executor.sql.columns import TableColumn, quoted
 from runax_cli.executor.sql.engine import QueryFailed, QueryResult, SqlEngine
+from runax_cli.executor.sql.sandbox import where_clause
 from runax_cli.executor.sql.table_card import profile_table, render_card, sample_rows
 from runax_cli.executor.store.dataset import Dataset
 from runax_cli.models.base import TokenCounter
@@ -135,7 +136,7 @@ class TableCatalog:
         entry = self.entry(name)
         if where is None:
             return list(range(1, entry.dataset.n_records + 1))
-        found = await self._select_all(f"SELECT row FROM {quoted(name)}{_where_clause(name, where)} ORDER BY row", name)  # noqa: S608
+        found = await self._select_all(f"SELECT row FROM {quoted(name)}{where_clause(name, where)} ORDER BY row", name)  # noqa: S608
         return [int(row) for (row,) in found.rows]
 
     async def texts(self, name: str, columns: Sequence[str], where: str | None) -> list[tuple[int, str | None]]:
@@ -145,7 +146,7 @@ class TableCatalog:
         def statement() -> str:
             table = self._engine_with([name]).tables[name]
             shown = ", ".join(_as_text(_column(column, table.columns)) for column in columns)
-            return f"SELECT row, {shown} FROM {quoted(name)}{_where_clause(name, where)} ORDER BY row"  # noqa: S608
+            return f"SELECT row, {shown} FROM {quoted(name)}{where_clause(name, where)} ORDER BY row"  # noqa: S608
 
         found = await self._select_all(await self._off_loop(statement), name)
         return [(int(row), _text_value(values)) for row, *values in found.rows]
@@ -232,13 +233,6 @@ def _column(name: str, columns: Sequence[TableColumn]) -> tuple[str, TableColumn
         return ".".join(quoted(part) for part in (head, *tail.split("."))), known[head]
     near = get_close_matches(name, known, n=5, cutoff=0.4) or list(known)[:12]
     raise QueryFailed(f"unknown column '{name}'. Nearest columns: {', '.join(near)}.")
-
-
-def _where_clause(name: str, where: str | None) -> str:
-    """Wrap a condition that a model wrote, so that it can only select rows of the table, whatever it contains."""
-    if where is None:
-        return ""
-    return f" WHERE row IN (SELECT row FROM {quoted(name)} WHERE (\n{where}\n))"  # noqa: S608
 
 
 def _as_text(found: tuple[str, TableColumn]) -> str:
