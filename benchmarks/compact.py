@@ -13,7 +13,7 @@ from typing import Any
 
 from adapters.json_text import compact_json
 from mockdata.tables import tables
-from runax_cli.executor.reduce.chunks import Chunk, ChunkUnit, TextWeight, laid_out
+from runax_cli.executor.reduce.chunks import Chunk, ChunkUnit, TextWeight, format_chunk
 from runax_cli.models.tokens import O200kCounter
 
 RECORDS = 150
@@ -26,7 +26,7 @@ def main(paths: Sequence[str]) -> None:
     sets |= {Path(path).name: records_of(Path(path)) for path in paths}
     for name, records in sets.items():
         chunk = chunk_of(records)
-        before, after = counter.count(chunk.text()), counter.count(laid_out(chunk))
+        before, after = counter.count(chunk.text()), counter.count(format_chunk(chunk))
         print(f"{name:28} {len(records):4} records {before:8,} -> {after:8,} tokens {1 - after / before:6.1%} saved")
 
 

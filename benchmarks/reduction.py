@@ -17,7 +17,7 @@ from typing import Any
 from adapters.base import CallResult, Json, PageAddress, Pagination, PaginationStyle, ToolSpec
 from adapters.source_events import OnEvent, ignore_events
 from benchmarks.setting import MISSED, Instant, call_of, executor_over, scope
-from runax_cli.executor.executor import CallOutcome
+from runax_cli.executor.outcome import CallOutcome
 from runax_cli.models.base import ModelReply, ModelRequest, OnText
 from runax_cli.models.tokens import CalibratedCounter, O200kCounter
 

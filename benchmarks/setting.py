@@ -9,8 +9,9 @@ from typing import Any
 from adapters.base import ToolSpec
 from runax_cli.core.budget import Budget, Limits
 from runax_cli.core.events import Emitter, Event
-from runax_cli.executor.executor import CallScope, DecidedCall, Executor
+from runax_cli.executor.executor import Executor
 from runax_cli.executor.fetch.source_client import Source
+from runax_cli.executor.outcome import CallScope, DecidedCall
 from runax_cli.executor.store.dataset import DatasetStore
 from runax_cli.memory.journal import Journal
 from runax_cli.models.base import Model, ModelReply, ModelRequest, OnText, Usage

@@ -22,9 +22,9 @@ from benchmarks.questions import LABELS, LabelQuestion, World
 from benchmarks.questions.check import true_labels
 from runax_cli.core.results import EvidenceKind, RunResult
 from runax_cli.core.untrusted_text import escape_for_prompt
-from runax_cli.executor.labels import LabelField, LabelTask
+from runax_cli.executor.data_tools.labeler import LabelField, LabelTask
 from runax_cli.models.tokens import O200kCounter
-from runax_cli.runtime.runtime import LABELLER_PROMPTS
+from runax_cli.runtime.runtime import LABELER_PROMPTS
 
 MOST_SHARE, TOKENS_A_LABEL = 1.2, 12
 SIMULATIONS = 1000
@@ -131,8 +131,8 @@ def _prompt_tokens(question: LabelQuestion, counter: O200kCounter) -> int:
     """What a labeller's request costs before its texts."""
     task = LabelTask(question.instruction, (LabelField("label", "string", question.labels),))
     fields = "\n".join(map(str, task.fields))
-    user = LABELLER_PROMPTS.user.fill(instruction=escape_for_prompt(task.instruction), fields=fields, texts="")
-    parts = (f"system\n{LABELLER_PROMPTS.system.text}\nuser\n{user}", compact_json(task.output.schema))
+    user = LABELER_PROMPTS.user.fill(instruction=escape_for_prompt(task.instruction), fields=fields, texts="")
+    parts = (f"system\n{LABELER_PROMPTS.system.text}\nuser\n{user}", compact_json(task.output.schema))
     return sum(map(counter.count, parts))
 
 

@@ -29,7 +29,7 @@ from runax_cli.commands.demo import TOKEN, demo_configuration
 from runax_cli.commands.options import CommonOptions
 from runax_cli.commands.printing import environment_of
 from runax_cli.core.results import RunResult
-from runax_cli.guard.visible_tool import visible
+from runax_cli.guard.visible_tool import visible_tool
 from runax_cli.models.base import ModelRequest, Role
 from runax_cli.models.tokens import O200kCounter, request_text
 from runax_cli.settings.loader import Configuration
@@ -150,7 +150,7 @@ def _configuration(setting: Setting, api_url: str, model_url: str, folder: Path)
 
 def _tools_tokens(conversation: SessionConversation) -> dict[str, int]:
     """The main model is sent the tools with their schemas, the planner their names and first sentences."""
-    tools = tuple(visible(spec).schema for spec in conversation.tools)
+    tools = tuple(visible_tool(spec).schema for spec in conversation.tools)
     whole = request_text(ModelRequest(role=Role.AGENT, messages=(), tools=tools))
     named = [
         f"- {tool.name}: {folded(tool.description).partition('. ')[0][:TOOL_CHARS]}" for tool in tools[:MOST_TOOLS]

@@ -18,7 +18,7 @@ from mockdata.events import MAX_COUNT
 from mockdata.tables import tables
 from runax_cli.executor.sql.engine import SqlEngine
 from runax_cli.executor.sql.parquet import seal
-from runax_cli.executor.sql.table_card import card, profile, sample_rows
+from runax_cli.executor.sql.table_card import profile_table, render_card, sample_rows
 from runax_cli.executor.store.dataset import Dataset
 from runax_cli.models.tokens import O200kCounter
 
@@ -45,13 +45,13 @@ def sealing(folder: Path, count: int) -> dict[str, Any]:
 def asking(folder: Path, count: int) -> dict[str, Any]:
     began = time.perf_counter()
     engine = SqlEngine(folder)
-    table = engine.add(_NAME, folder / "records.parquet")
+    table = engine.add_table(_NAME, folder / "records.parquet")
     added = time.perf_counter()
-    measured = profile(engine, table)
+    measured = profile_table(engine, table)
     profiled = time.perf_counter()
     names = tuple(column.name for column in table.columns)
     samples = [dict(zip(names, row, strict=True)) for row in sample_rows(engine, table, names, 2)]
-    told = card(measured, samples, O200kCounter(), coverage=f"complete: {count} of {count} records")
+    told = render_card(measured, samples, O200kCounter(), coverage=f"complete: {count} of {count} records")
     ended = time.perf_counter()
     stages = {"add": added - began, "profile": profiled - added, "card": ended - profiled}
     return {"seconds": ended - began, **stages, "card_tokens": O200kCounter().count(told.text)}

@@ -43,4 +43,4 @@ class Tables:
         for index, page in enumerate(pages):
             dataset.add_page(index, [orjson.loads(record) for record in page], position=str(index))
         seal(dataset)
-        return self.engine.add(dataset.name, dataset.table_path)
+        return self.engine.add_table(dataset.name, dataset.table_path)

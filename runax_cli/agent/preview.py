@@ -110,7 +110,7 @@ class Previewer:
         plan = plan_of(question) or await (await asyncio.to_thread(run.planner, question)).plan(question)
         run.emitter.emit(plan_made(plan))
         tell_repairs(plan, run.emitter)
-        self.lookout.awaited = frozenset(number for part in plan.parts for number in part.after)
+        self.lookout.required_parts = frozenset(number for part in plan.parts for number in part.after)
 
         def begin(asked: SubQuestionInput, budget: Budget) -> SubQuestionRun:
             return SubQuestionRun(asked, run, budget=budget, on_text=None)
@@ -136,7 +136,7 @@ class Previewer:
             emitter=Emitter.for_run(sink, run_id=run_id, session_id=session.id),
             budget=session.limits.budget(session.budget),
             parallel_calls=session.limits.parallel_calls,
-            halted=lambda number: HELD if self.lookout.holds(number) else None,
+            halted=lambda number: HELD if self.lookout.has_open_call(number) else None,
         )
 
     def _foreseen(self, division: SubQuestionScheduler, run: RunContext, made: Sequence[ModelStep]) -> QuestionPreview:
@@ -164,7 +164,7 @@ class Previewer:
         part = division.parts[number]
         stamped = part.asked.number
         steps = [step.tokens for step in made if step.part == stamped and step.role == Role.AGENT]
-        sights = tuple(sight for sight in self.lookout.sights if sight.part == stamped)
+        sights = tuple(sight for sight in self.lookout.previews if sight.part == stamped)
         ahead = [_ahead(sight) for sight in sights if sight.is_open]
         told = of_part(steps, ahead, effective_tokens=effective_tokens, tools_to_come=tools_to_come)
         error = part.end.error if isinstance(part.end, Stopped) else None

@@ -22,7 +22,6 @@ from runax_cli.agent.loop.journaled_model import taken_up
 from runax_cli.agent.loop.middleware import SingleFlight
 from runax_cli.agent.loop.scheduler import SubQuestionScheduler, plan_made, tell_repairs
 from runax_cli.agent.loop.subquestion import RunContext, SubQuestionInput, SubQuestionRun, tell_lost
-from runax_cli.agent.loop.tool_calls import CallExecutor
 from runax_cli.agent.loop.toolbox import DEFAULT_LIMITS, ToolLimits, ToolRegistry
 from runax_cli.agent.planning.plan import SubQuestion, plan_of, single
 from runax_cli.agent.result.requested_call import RequestedCall, coverage_of
@@ -40,7 +39,7 @@ from runax_cli.core.errors import RunaxError, StoreError, TurnTimedOut, first_ca
 from runax_cli.core.event_types import AnswerDelta, RunFinished, RunStarted
 from runax_cli.core.events import Emitter, EventSink
 from runax_cli.core.results import ForecastCheck, RunResult, RunStatus
-from runax_cli.executor.outcome import CallScope
+from runax_cli.executor.outcome import CallExecutor, CallScope
 from runax_cli.executor.recheck_totals import TotalChange, call_to_check, recheck_totals
 from runax_cli.guard.approval import AlwaysDeny, Approver, WritePolicy
 from runax_cli.memory.conversation import History, RecordEntity
@@ -264,7 +263,7 @@ class Session:
             journal=self.journal,
             history=self.history,
             policy=WritePolicy(
-                allow_writes=self.allow_writes, approver=self.approver, shows=self.catalog.preview_request
+                allow_writes=self.allow_writes, approver=self.approver, preview=self.catalog.preview_request
             ),
             meter=meter,
             emitter=emitter,

@@ -22,7 +22,7 @@ from runax_cli.core.events import CollectingSink, Emitter
 from runax_cli.core.exit_codes import ExitCode, exit_code_of
 from runax_cli.core.paths import ensure_private, state_folder
 from runax_cli.core.results import counted
-from runax_cli.guard.visible_tool import visible
+from runax_cli.guard.visible_tool import visible_tool
 from runax_cli.models.base import Message, ModelRequest, Role
 from runax_cli.models.metering import UsageMeter
 from runax_cli.models.registry import ModelRegistry
@@ -161,7 +161,7 @@ async def _tools_summary(specs: Sequence[ToolSpec], configuration: Configuration
 
 def _tokens(specs: Sequence[ToolSpec]) -> int:
     counter = O200kCounter()
-    return sum(counter.count(sent_as(visible(spec).schema)) for spec in specs)
+    return sum(counter.count(sent_as(visible_tool(spec).schema)) for spec in specs)
 
 
 async def _models(configuration: Configuration) -> str:

@@ -121,7 +121,7 @@ async def preview_of(question: str, conversation: SessionConversation) -> Questi
         counter=runtime.registry.counter(Role.REDUCER),
         effective_tokens=runtime.registry.config(Role.REDUCER).effective_tokens,
         prompts=REDUCER_PROMPTS,
-        leads_on=leads_on(session),
+        feeds_other_calls=leads_on(session),
         clock=runtime.clock,
         concurrency=runtime.configuration.settings.api_concurrency,
     )

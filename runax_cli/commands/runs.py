@@ -14,7 +14,7 @@ from runax_cli.core.errors import UsageError
 from runax_cli.core.exit_codes import ExitCode
 from runax_cli.core.paths import state_folder
 from runax_cli.core.results import RunResult, RunStatus, counted
-from runax_cli.executor.sql.parquet import ExportFormat, export, reopened
+from runax_cli.executor.sql.parquet import ExportFormat, export, open_dataset
 from runax_cli.memory.journal import Journal, StoredRun
 from runax_cli.runtime.state import (
     datasets_of,
@@ -186,7 +186,7 @@ def run_export(prefix: str, common: CommonOptions, *, form: ExportFormat, out: P
 
 
 def _export(folder: Path, target: Path, form: ExportFormat) -> Row:
-    dataset = reopened(folder)
+    dataset = open_dataset(folder)
     export(dataset, target, form)
     return {"dataset": dataset.name, "records": dataset.n_records, "path": str(target), "format": form.value}
 

@@ -13,7 +13,7 @@ from runax_cli.commands.printing import Printer, environment_of
 from runax_cli.core.errors import UsageError
 from runax_cli.core.exit_codes import ExitCode
 from runax_cli.core.results import counted
-from runax_cli.guard.visible_tool import brief, visible
+from runax_cli.guard.visible_tool import shorten, visible_tool
 from runax_cli.models.tokens import O200kCounter
 from runax_cli.runtime.runtime import tool_limits_of
 from runax_cli.runtime.sources import open_catalog
@@ -60,7 +60,7 @@ def _effective(settings: Settings) -> int:
 def _row(spec: ToolSpec, counter: O200kCounter) -> dict[str, Any]:
     return {
         "name": spec.name,
-        "tokens": counter.count(sent_as(visible(spec).schema)),
+        "tokens": counter.count(sent_as(visible_tool(spec).schema)),
         "effect": spec.effect.value,
         "hidden": list(spec.pagination.hidden),
         "source": spec.source,
@@ -78,7 +78,7 @@ def _mask_secrets(rows: list[dict[str, Any]], configuration: Configuration) -> l
 
 
 def _text_columns(row: dict[str, Any]) -> dict[str, Any]:
-    return {"hidden": ",".join(row["hidden"]) or "-", "description": brief(row["description"], _DESCRIPTION_SHOWN)}
+    return {"hidden": ",".join(row["hidden"]) or "-", "description": shorten(row["description"], _DESCRIPTION_SHOWN)}
 
 
 async def show_tool(name: str, common: CommonOptions) -> ExitCode:
@@ -112,7 +112,7 @@ def _suggestion(catalog: ToolCatalog, name: str) -> str:
 def _details(spec: ToolSpec) -> dict[str, Any]:
     pagination = spec.pagination
     return {
-        "parameters": visible(spec).schema.parameters,
+        "parameters": visible_tool(spec).schema.parameters,
         "paging": {
             "convention": pagination.convention.value,
             "position": pagination.position,

@@ -23,13 +23,13 @@ from runax_cli.core.events import Emitter
 from runax_cli.core.exit_codes import ExitCode
 from runax_cli.core.paths import state_folder
 from runax_cli.core.results import TotalIs, counted
-from runax_cli.executor.executor import CallOutcome, CallScope, DecidedCall, Executor
+from runax_cli.executor.executor import Executor
 from runax_cli.executor.fetch.source_client import ConcurrencyLimiter
-from runax_cli.executor.outcome import FaultCode, ToolFault
+from runax_cli.executor.outcome import CallOutcome, CallScope, DecidedCall, FaultCode, ToolFault
 from runax_cli.executor.store.dataset import Dataset, DatasetStore
-from runax_cli.guard.approval import ONLY_READS, WritePolicy
-from runax_cli.guard.validation import RejectedCall, arguments_of
-from runax_cli.guard.visible_tool import SplitArguments, VisibleTool, split, visible
+from runax_cli.guard.approval import READ_ONLY_HINT, WritePolicy
+from runax_cli.guard.validation import RejectedCall, parse_arguments
+from runax_cli.guard.visible_tool import SplitArguments, VisibleTool, split_virtual_arguments, visible_tool
 from runax_cli.memory.journal import Journal
 from runax_cli.models.rules import RulesModel
 from runax_cli.models.tokens import CalibratedCounter, O200kCounter
@@ -122,7 +122,7 @@ def typed_arguments(typed: Sequence[str], tool: VisibleTool) -> dict[str, Any]:
     """The arguments of the command line, validated against the tool, virtual arguments included. Raises UsageError."""
     properties = tool.schema.parameters.get("properties", {})
     given = dict(_pair(text, properties) for text in typed)
-    checked = arguments_of(json.dumps(given), tool)
+    checked = parse_arguments(json.dumps(given), tool)
     if isinstance(checked, RejectedCall):
         name = tool.spec.name
         raise UsageError(
@@ -168,11 +168,11 @@ async def run_call(name: str, typed: Sequence[str], common: CommonOptions) -> Ex
     )
     async with _open_call(configuration, view) as setup:
         spec = tool_of(setup.catalog, name)
-        tool = visible(spec)
-        arguments = split(tool, typed_arguments(typed, tool))
+        tool = visible_tool(spec)
+        arguments = split_virtual_arguments(tool, typed_arguments(typed, tool))
         approver = approver_of(common, view)
         policy = WritePolicy(
-            allow_writes=common.call.allow_writes, approver=approver, shows=setup.catalog.preview_request
+            allow_writes=common.call.allow_writes, approver=approver, preview=setup.catalog.preview_request
         )
         await _require_approval(spec, arguments, policy)
         call = _read_all(spec, arguments, setup, timeout_s=configuration.settings.timeout)
@@ -221,7 +221,7 @@ def _executor(catalog: ToolCatalog, store: DatasetStore, journal: Journal, *, se
         effective_tokens=int(settings.llm_max_context * settings.llm_context_utilization),
         prompts=REDUCER_PROMPTS,
         api_concurrency=settings.api_concurrency,
-        places=ConcurrencyLimiter(settings.total_concurrency),
+        limiter=ConcurrencyLimiter(settings.total_concurrency),
         call_timeout_s=settings.call_timeout,
     )
 
@@ -229,7 +229,7 @@ def _executor(catalog: ToolCatalog, store: DatasetStore, journal: Journal, *, se
 async def _require_approval(spec: ToolSpec, arguments: SplitArguments, policy: WritePolicy) -> None:
     if not await policy.permits(spec, arguments.api):
         raise ApprovalDenied(
-            f"'{spec.name}' changes data ({spec.locator}) and was not approved. Use --allow-writes. {ONLY_READS}"
+            f"'{spec.name}' changes data ({spec.locator}) and was not approved. Use --allow-writes. {READ_ONLY_HINT}"
         )
 
 

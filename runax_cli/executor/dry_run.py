@@ -1,14 +1,12 @@
-"""A look at a call instead of the call: probe, strategy, pages and chunks; nothing is read but small lookups.
+"""Preview calls instead of running them: probe, plan and measure a sample. Only small lookups are run.
 
-Stands in front of whoever runs calls, as an executor of its own. Knows probes and sizes. What a look costs in tokens
-and money is worked out elsewhere.
+`DryRunExecutor` replaces the executor of a session. What a call costs in tokens and money is computed elsewhere.
 """
 
 import asyncio
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from adapters.base import Json, PaginationStyle, ToolSpec
 from adapters.clock import Clock
@@ -16,50 +14,41 @@ from adapters.errors import SourceError
 from adapters.json_text import compact_json
 from adapters.pagination import first_address, read_page
 from adapters.pagination.probe.probe import ProbeResult, probe
-from runax_cli.core.event_types import CallProbed, ChunkingPlanned, PagingDetected, StrategyChosen
-from runax_cli.core.results import CallReport, Coverage, TotalIs
-from runax_cli.executor import responses as conclude
+from runax_cli.core.event_types import StrategyChosen
+from runax_cli.core.events import Emitter
+from runax_cli.core.results import Coverage, TotalIs
+from runax_cli.executor.call_plan import CallPlan, PlanLimits, chunking_event, paging_event, plan_call, probe_event
 from runax_cli.executor.data_tools.router import SOURCE, DataTool
 from runax_cli.executor.fetch.source_client import Source, SourceClient
-from runax_cli.executor.outcome import CallOutcome, CallScope, DecidedCall, ResultEnvelope
-from runax_cli.executor.reduce.chunks import Chunk, ChunkUnit, TextWeight, laid_out
-from runax_cli.executor.reduce.reducer import LEAST_OUTPUT_TOKENS, MOST_OUTPUT_TOKENS, ReducerPrompts
+from runax_cli.executor.outcome import CallExecutor, CallOutcome, CallScope, DecidedCall, ResultEnvelope
+from runax_cli.executor.reduce.chunks import Chunk, ChunkUnit, TextWeight, format_chunk
+from runax_cli.executor.reduce.reducer import ReducerPrompts, reply_tokens
 from runax_cli.executor.reduce.replies import FINDINGS
+from runax_cli.executor.responses import build_report, tool_fault
 from runax_cli.executor.strategy import (
     COUNTED_BY_EYE,
     TOKENS_PER_BYTE,
-    ChunkForecast,
     ResultSize,
     SizeEstimate,
     Strategy,
     StrategyChoice,
-    choose,
-    forecast,
-    page_size,
 )
 from runax_cli.models.base import Message, ModelRequest, Role
 from runax_cli.models.tokens import CalibratedCounter, measure
 
-SIZED_RECORDS = 20
+SAMPLE_RECORDS = 20
 LOOKUP_SHARE = 4
-"""A lookup takes no more than this part of the direct limit: it must not be read by a reducer after all."""
-_FEW = 5
-
-
-class Runs(Protocol):
-    """Runs calls."""
-
-    async def execute(self, call: DecidedCall, scope: CallScope, *, direct_limit: int) -> CallOutcome:
-        """The outcome of a call."""
+"""A lookup takes at most this part of the direct limit, so that no reducer has to read it."""
+_MIN_SAMPLE = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallPreview:
-    """What a look saw. Tokens are those of the records as a model would read them; None is unknown, and never zero.
+    """What a dry run learned about a call. Tokens are those of the records as a model reads them.
 
-    `outcome` is set where the call was run, as a small lookup; `error` where its source failed. `overhead` are the
-    tokens of a reducer's request without records, and `read_share` what the form in which it gets them leaves of their
-    tokens; `request_s` is what one request to the source took on average.
+    None means unknown, never zero. `outcome` is set if the call was run, as a small lookup; `error` if its source
+    failed. `overhead` are the tokens of a reducer request without records, `read_share` is the size of the records in
+    such a request relative to their JSON. `request_s` is the average duration of a request to the source.
     """
 
     call: DecidedCall
@@ -81,141 +70,141 @@ class CallPreview:
 
     @property
     def requests(self) -> int | None:
-        """Requests that the call itself will make of its source; None where the number of pages is unknown."""
+        """Requests that the call will send to its source; None if the number of pages is unknown."""
         if self.choice is not None and self.choice.strategy is Strategy.EMPTY:
             return self.probe_requests
         return None if self.pages is None else self.pages + self.probe_requests
 
     @property
     def is_open(self) -> bool:
-        """It was looked at and not run."""
+        """Whether the call was previewed and not run."""
         return self.outcome is None and self.error is None
 
 
 class DryRunExecutor:
-    """Looks at calls. `leads_on` says of a tool whether the ids that it returns are arguments of another one.
+    """Previews calls of sources. Runs small lookups whose results other calls need, and SQL queries.
 
-    `awaited` are the parts that others wait for: what is small there is run in any case.
+    `feeds_other_calls` says whether the ids that a tool returns are arguments of another tool. `required_parts` are the
+    parts of a question that other parts wait for: their small calls are always run.
     """
 
     def __init__(
         self,
-        runs: Runs,
+        executor: CallExecutor,
         source: Source,
         *,
         counter: CalibratedCounter,
         effective_tokens: int,
         prompts: ReducerPrompts,
-        leads_on: Callable[[ToolSpec], bool],
+        feeds_other_calls: Callable[[ToolSpec], bool],
         clock: Clock,
         concurrency: int = 4,
     ) -> None:
-        self._runs, self._source, self._counter, self._effective = runs, source, counter, effective_tokens
-        self._prompts, self._leads_on, self._clock = prompts, leads_on, clock
+        self._executor, self._source, self._counter, self._effective = executor, source, counter, effective_tokens
+        self._prompts, self._feeds_other_calls, self._clock = prompts, feeds_other_calls, clock
         self._slots = asyncio.Semaphore(concurrency)
-        self.sights: list[CallPreview] = []
-        self.awaited: frozenset[int] = frozenset()
+        self.previews: list[CallPreview] = []
+        self.required_parts: frozenset[int] = frozenset()
 
-    def holds(self, part: int | None) -> bool:
-        """Whether a call of that part was looked at and not run: nothing further can be known of the part."""
-        return any(sight.is_open and sight.part == part for sight in self.sights)
+    def has_open_call(self, part: int | None) -> bool:
+        """Whether a call of that part was previewed and not run, so that the part cannot go on."""
+        return any(preview.is_open and preview.part == part for preview in self.previews)
 
     async def execute(self, call: DecidedCall, scope: CallScope, *, direct_limit: int) -> CallOutcome:
-        """Look, and run what is small and leads on to other calls. Everything else is only seen."""
+        """Preview a call, and run it if it is a small lookup that other calls need."""
         part = scope.emitter.stamp.sub_question
         if call.tool.source == SOURCE:
-            return await self._over_data(call, scope, part=part, direct_limit=direct_limit)
+            return await self._preview_data_tool(call, scope, part=part, direct_limit=direct_limit)
         try:
-            seen = await self._seen(call, scope, direct_limit=direct_limit)
+            preview = await self._preview(call, scope, direct_limit=direct_limit)
         except SourceError as error:
-            self.sights.append(CallPreview(call=call, part=part, error=str(error)))
-            return _failed(call, error)
-        if _is_small(seen, direct_limit) and (part in self.awaited or self._leads_on(call.tool)):
-            outcome = await self._runs.execute(call, scope, direct_limit=direct_limit)
-            self.sights.append(replace(seen, outcome=outcome))
+            self.previews.append(CallPreview(call=call, part=part, error=str(error)))
+            return _outcome(call, ResultEnvelope.failed(call.tool.name, tool_fault(error, retries_left=0)))
+        if _is_small(preview, direct_limit) and (part in self.required_parts or self._feeds_other_calls(call.tool)):
+            outcome = await self._executor.execute(call, scope, direct_limit=direct_limit)
+            self.previews.append(replace(preview, outcome=outcome))
             return outcome
-        self.sights.append(seen)
+        self.previews.append(preview)
         return _not_run(call)
 
-    async def _over_data(
+    async def _preview_data_tool(
         self, call: DecidedCall, scope: CallScope, *, part: int | None, direct_limit: int
     ) -> CallOutcome:
-        """A query costs no tokens of its own and is run; labels and readings would."""
+        """Run an SQL query, which needs no model; labels and readings would, and are not run."""
         if call.tool.locator == DataTool.QUERY:
-            return await self._runs.execute(call, scope, direct_limit=direct_limit)
-        self.sights.append(CallPreview(call=call, part=part))
+            return await self._executor.execute(call, scope, direct_limit=direct_limit)
+        self.previews.append(CallPreview(call=call, part=part))
         return _not_run(call)
 
-    async def _seen(self, call: DecidedCall, scope: CallScope, *, direct_limit: int) -> CallPreview:
-        sender = SourceClient(self._source, call, scope=scope, slots=self._slots, max_attempts=3)
-        began = self._clock.monotonic()
-        found = await probe(call.tool, sender, given=call.arguments)
-        sample = await self._sample(found, sender)
-        took = self._clock.monotonic() - began
-        estimate, overhead = await asyncio.to_thread(self._measured, found, sample, call)
-        read_share = await asyncio.to_thread(self._read_share, sample)
+    async def _preview(self, call: DecidedCall, scope: CallScope, *, direct_limit: int) -> CallPreview:
+        client = SourceClient(self._source, call, scope=scope, slots=self._slots, max_attempts=3)
+        started_s = self._clock.monotonic()
+        found = await probe(call.tool, client, given=call.arguments)
+        sample = await self._sample(found, client)
+        duration_s = self._clock.monotonic() - started_s
+        estimate = await asyncio.to_thread(self._estimate, found, sample)
+        overhead = await asyncio.to_thread(self._overhead, call.focus)
+        size = _expected_size(estimate, call)
+        limits = PlanLimits(
+            direct_limit=direct_limit,
+            chunk_tokens=max(1, self._effective - reply_tokens(self._effective) - overhead),
+        )
+        # Chunks are packed by the upper bound of tokens, which is above their probable number.
         bound = replace(estimate, tokens_per_byte=estimate.tokens_per_byte * self._bound_ratio())
-        chunk_tokens = max(1, self._effective - _output_tokens(self._effective) - overhead)
-        wanted = estimate.records if call.at_most is None else min(estimate.records or call.at_most, call.at_most)
-        tokens = _tokens(estimate, wanted)
-        size = ResultSize(records=wanted, tokens=tokens)
-        choice = choose(size, call.need, direct_limit=direct_limit, chunk_tokens=chunk_tokens)
-        at_once = page_size(found.pagination, bound, chunk_tokens=chunk_tokens, at_most=call.at_most)
-        told = forecast(bound, chunk_tokens=chunk_tokens, page_size=at_once, at_most=call.at_most)
-        self._tell(scope, call, found=found, choice=choice, told=told, chunk_tokens=chunk_tokens, tokens=tokens)
+        plan = plan_call(call, found.pagination, size=size, estimate=bound, limits=limits)
+        _emit(scope.emitter, call, found, plan, tokens=size.tokens)
         return CallPreview(
             call=call,
             part=scope.emitter.stamp.sub_question,
             total=found.total,
             total_is=TotalIs(found.certainty.value),
-            records=wanted,
-            tokens=tokens,
-            choice=choice,
-            pages=_pages(found, choice, told, records=wanted),
-            page_size=at_once,
-            chunks=told.chunks,
+            records=size.records,
+            tokens=size.tokens,
+            choice=plan.choice,
+            pages=_pages(found, plan, records=size.records),
+            page_size=plan.page_size,
+            chunks=plan.forecast.chunks,
             overhead=overhead,
-            read_share=read_share,
-            probe_requests=sender.requests if found.first is None else 0,
-            request_s=took / max(1, sender.requests),
+            read_share=await asyncio.to_thread(self._read_share, sample),
+            probe_requests=client.requests if found.first is None else 0,
+            request_s=duration_s / max(1, client.requests),
         )
 
-    async def _sample(self, found: ProbeResult, sender: SourceClient) -> tuple[Json, ...]:
-        """Records to measure. One record alone says little of the others: then a few more are asked for."""
+    async def _sample(self, found: ProbeResult, client: SourceClient) -> tuple[Json, ...]:
+        """Return records to measure. A sample of few records is extended by one more request."""
         sample = tuple(found.sample)
         is_all = found.total is not None and len(sample) >= found.total
-        if len(sample) >= _FEW or is_all or found.pagination.size is None or found.total == 0:
+        if len(sample) >= _MIN_SAMPLE or is_all or found.pagination.size is None or found.total == 0:
             return sample
-        size = min(found.pagination.max_size or SIZED_RECORDS, SIZED_RECORDS)
+        size = min(found.pagination.max_size or SAMPLE_RECORDS, SAMPLE_RECORDS)
         try:
-            result = await sender(first_address(found.pagination, size=size))
+            result = await client(first_address(found.pagination, size=size))
         except SourceError:
             return sample
         reading = read_page(result, found.pagination, records_path=found.records_path)
         return tuple(reading.records) or sample
 
-    def _measured(self, found: ProbeResult, sample: tuple[Json, ...], call: DecidedCall) -> tuple[SizeEstimate, int]:
-        """Blocking: the first measurement loads the vocabulary."""
+    def _estimate(self, found: ProbeResult, sample: tuple[Json, ...]) -> SizeEstimate:
+        """Measure the sample. Blocking: the first measurement loads the vocabulary."""
         is_all = found.total is not None and len(sample) >= found.total
         text = "\n".join(compact_json(record) for record in sample)
         n_bytes = len(text.encode("utf-8", "replace"))
-        counted = self._counter.count(text) if sample else 0
-        estimate = SizeEstimate(
-            records=_all_of(found),
+        tokens = self._counter.count(text) if sample else 0
+        return SizeEstimate(
+            records=_n_records(found),
             bytes_per_record=n_bytes / len(sample) if sample else found.bytes_per_record,
-            tokens_per_byte=counted / n_bytes if n_bytes else TOKENS_PER_BYTE,
+            tokens_per_byte=tokens / n_bytes if n_bytes else TOKENS_PER_BYTE,
             announced_tokens=None if is_all else found.tokens_estimation,
         )
-        return estimate, self._overhead(call.focus)
 
     def _read_share(self, sample: tuple[Json, ...]) -> float:
-        """Blocking. Long texts stay what they are, and short fields cost little more than their values."""
+        """Return the tokens of the sample as a reducer reads it, relative to its JSON. Blocking."""
         units = (
-            ChunkUnit(row=n, page=0, text=compact_json(r), load=TextWeight(), whole_chars=0)
-            for n, r in enumerate(sample, 1)
+            ChunkUnit(row=n, page=0, text=compact_json(record), weight=TextWeight(), record_chars=0)
+            for n, record in enumerate(sample, 1)
         )
         chunk = Chunk(index=1, units=tuple(units))
-        return self._counter.count(laid_out(chunk)) / max(1, self._counter.count(chunk.text()))
+        return self._counter.count(format_chunk(chunk)) / max(1, self._counter.count(chunk.text()))
 
     def _overhead(self, focus: str) -> int:
         user = self._prompts.user.fill(focus=focus, records="")
@@ -224,54 +213,28 @@ class DryRunExecutor:
         return measure(request, self._counter).estimate(self._counter)
 
     def _bound_ratio(self) -> float:
-        """Chunks are packed by what no request may exceed, which is more than what it will probably have."""
         text = self._prompts.system.text
         return self._counter.bound(text) / max(1, self._counter.count(text))
 
-    def _tell(
-        self,
-        scope: CallScope,
-        call: DecidedCall,
-        *,
-        found: ProbeResult,
-        choice: StrategyChoice,
-        told: ChunkForecast,
-        chunk_tokens: int,
-        tokens: int | None,
-    ) -> None:
-        name, paging, emit = call.tool.name, found.pagination, scope.emitter.emit
-        has_metadata, convention = paging.metadata is not None, paging.convention.value
-        emit(PagingDetected(tool=name, convention=convention, hidden=paging.hidden, has_metadata=has_metadata))
-        emit(
-            CallProbed(
-                tool=name,
-                total_items=found.total,
-                total_is=TotalIs(found.certainty.value),
-                total_tokens_est=tokens,
-                rung=found.method.value,
-                records_path=found.records_path,
-            )
-        )
-        emit(StrategyChosen(strategy=choice.strategy.value, why=choice.why))
-        emit(
-            ChunkingPlanned(
-                budget_tokens=chunk_tokens,
-                avg_tokens_per_item=round(told.tokens_per_record, 1),
-                items_per_chunk=told.records_per_chunk,
-                page_size=told.page_size,
-                pages=told.pages,
-                chunks=told.chunks,
-                is_corrected=False,
-            )
-        )
+
+def _emit(emitter: Emitter, call: DecidedCall, found: ProbeResult, plan: CallPlan, *, tokens: int | None) -> None:
+    emitter.emit(paging_event(call.tool, found.pagination))
+    emitter.emit(probe_event(call.tool, found, tokens=tokens))
+    emitter.emit(StrategyChosen(strategy=plan.choice.strategy.value, why=plan.choice.why))
+    emitter.emit(chunking_event(plan))
 
 
-def _output_tokens(effective: int) -> int:
-    return max(LEAST_OUTPUT_TOKENS, min(MOST_OUTPUT_TOKENS, effective // 8))
+def _expected_size(estimate: SizeEstimate, call: DecidedCall) -> ResultSize:
+    """Return the expected size of a result. A total of zero is taken at its word, as no page will be fetched."""
+    records, per_record = estimate.records, estimate.tokens_per_record
+    if call.at_most is not None:
+        records = min(records or call.at_most, call.at_most)
+    tokens = None if per_record is None or records is None else int(per_record * records)
+    return ResultSize(records=records, tokens=tokens)
 
 
-def _all_of(found: ProbeResult) -> int | None:
-    """How many records there are: as announced, or those of the one page that there is; None where none tells."""
+def _n_records(found: ProbeResult) -> int | None:
+    """Return the announced total, or the records of the first page if it is the only one; None if unknown."""
     if found.total is not None or found.first is None:
         return found.total
     reading, is_single = found.first.reading, found.pagination.convention is PaginationStyle.SINGLE
@@ -279,44 +242,27 @@ def _all_of(found: ProbeResult) -> int | None:
     return len(reading.records) if is_last else None
 
 
-def _pages(found: ProbeResult, choice: StrategyChoice, told: ChunkForecast, *, records: int | None) -> int | None:
-    """Pages of the call; where their size is not ours to choose, as many as the first one makes it."""
-    if choice.strategy is Strategy.EMPTY:
+def _pages(found: ProbeResult, plan: CallPlan, *, records: int | None) -> int | None:
+    """Return the number of pages. Without a page size parameter it follows from the size of the first page."""
+    if plan.choice.strategy is Strategy.EMPTY:
         return 0
     if found.first is None or found.pagination.size is not None:
-        return told.pages
+        return plan.forecast.pages
     return None if records is None else max(1, math.ceil(records / max(1, len(found.first.reading.records))))
 
 
-def _tokens(estimate: SizeEstimate, records: int | None) -> int | None:
-    per_record = estimate.tokens_per_record
-    return None if per_record is None or records is None else int(per_record * records)
-
-
-def _is_small(seen: CallPreview, direct_limit: int) -> bool:
-    """Few records, and few tokens of them."""
-    if seen.records is None or seen.tokens is None:
+def _is_small(preview: CallPreview, direct_limit: int) -> bool:
+    """Whether a call returns few records with few tokens."""
+    if preview.records is None or preview.tokens is None:
         return False
-    return 0 < seen.records <= COUNTED_BY_EYE and seen.tokens <= direct_limit // LOOKUP_SHARE
+    return 0 < preview.records <= COUNTED_BY_EYE and preview.tokens <= direct_limit // LOOKUP_SHARE
 
 
 def _not_run(call: DecidedCall) -> CallOutcome:
-    hint = f"{call.tool.name} was looked at and not called."
-    sent = ResultEnvelope.deferred(call.tool.name, call.arguments, waits_for=(), hint=hint)
-    return _outcome(call, sent)
+    hint = f"Dry run: {call.tool.name} was not called."
+    return _outcome(call, ResultEnvelope.deferred(call.tool.name, call.arguments, waits_for=(), hint=hint))
 
 
-def _failed(call: DecidedCall, error: SourceError) -> CallOutcome:
-    return _outcome(call, ResultEnvelope.failed(call.tool.name, conclude.fault_of(error, retries_left=0)))
-
-
-def _outcome(call: DecidedCall, sent: ResultEnvelope) -> CallOutcome:
-    report = CallReport(
-        tool=call.tool.name,
-        source=call.tool.source,
-        arguments=call.arguments,
-        focus=call.focus,
-        need=call.need,
-        status=sent.status.value,
-    )
-    return CallOutcome(envelope=sent, report=report, coverage=Coverage(is_complete=False), dataset=None)
+def _outcome(call: DecidedCall, envelope: ResultEnvelope) -> CallOutcome:
+    report = build_report(call.request, envelope)
+    return CallOutcome(envelope=envelope, report=report, coverage=Coverage(is_complete=False), dataset=None)

@@ -1,23 +1,25 @@
-"""One call end to end: probe, strategy, pages, dataset, reading, envelope.
-
-Knows the order of the stages. Knows no wire, no wording of a prompt, and nothing of the conversation around it.
-"""
+"""Run one call end to end: probe, plan, fetch, read with the chosen strategy, finish."""
 
 import asyncio
 from contextlib import suppress
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 from adapters.clock import Clock, SystemClock
 from adapters.errors import SourceError
-from adapters.pagination import Certainty
-from adapters.pagination.probe.probe import ProbeMemory, ProbeMethod, ProbeResult, probe
+from adapters.pagination.probe.probe import ProbeMemory, ProbeResult, probe
 from runax_cli.core.errors import BudgetExhausted, StoreError
 from runax_cli.core.event_types import Warned
 from runax_cli.core.results import Coverage, Reason, ReasonCode, TotalIs
-from runax_cli.executor import responses as conclude
 from runax_cli.executor.call_context import CallContext
-from runax_cli.executor.coverage import CoverageNotes, fetch_coverage, note_discrepancies
+from runax_cli.executor.call_plan import (
+    CallPlan,
+    choose_strategy,
+    expected_size,
+    is_full_smallest_page,
+    is_surely_empty,
+    plan_call,
+)
+from runax_cli.executor.coverage import CoverageNotes
 from runax_cli.executor.fetch.call_limits import DEFAULT_CALL_TIMEOUT_S, Deadline
 from runax_cli.executor.fetch.fetcher import Fetcher, FetchOptions
 from runax_cli.executor.fetch.page_cache import CachedProbeClient
@@ -30,36 +32,49 @@ from runax_cli.executor.outcome import (
     DecidedCall,
     FaultCode,
     Finding,
-    Need,
     ResultEnvelope,
     ToolFault,
 )
 from runax_cli.executor.reduce.pipeline import ReducerFactory, ReductionPipeline
 from runax_cli.executor.reduce.reducer import ReducerPrompts
-from runax_cli.executor.responses import CallStatistics
+from runax_cli.executor.responses import (
+    CallStatistics,
+    ReadResult,
+    build_envelope,
+    build_report,
+    finished_events,
+    tool_fault,
+)
 from runax_cli.executor.run_cache import RunCache
 from runax_cli.executor.sql.parquet import seal
 from runax_cli.executor.store.dataset import Dataset, DatasetStore
+from runax_cli.executor.strategies import STRATEGIES, FetchedCall
 from runax_cli.executor.strategy import (
     TOKENS_PER_BYTE,
     ResultSize,
     SizeEstimate,
     Strategy,
     StrategyChoice,
-    choose,
-    corrected,
-    forecast,
-    page_size,
+    correct_estimate,
+    reduction_choice,
 )
 from runax_cli.memory.journal import Journal
 from runax_cli.models.tokens import CalibratedCounter
 
-__all__ = ["CallOutcome", "CallScope", "DecidedCall", "Executor", "Finding", "Need"]
-_SAMPLED = 256
+_MEASURED_RECORDS = 256
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _OpenFetch:
+    """A fetch whose first page is on disk, and the plan that this page corrected."""
+
+    fetcher: Fetcher
+    dataset: Dataset
+    plan: CallPlan
 
 
 class Executor:
-    """Runs calls over a catalog of sources. Limits of concurrency hold over all calls together."""
+    """Runs calls of the tools of a catalog. Its concurrency limits hold over all calls together."""
 
     def __init__(
         self,
@@ -75,337 +90,258 @@ class Executor:
         max_attempts: int = 3,
         clock: Clock | None = None,
         reuse: ReusePolicy | None = None,
-        places: ConcurrencyLimiter | None = None,
+        limiter: ConcurrencyLimiter | None = None,
         call_timeout_s: float | None = None,
     ) -> None:
         self._catalog, self._store, self._journal = catalog, store, journal
         self._counter, self._api_concurrency = counter, api_concurrency
-        self._reader = ReducerFactory(
+        self._reducers = ReducerFactory(
             counter, prompts=prompts, effective_tokens=effective_tokens, concurrency=reducer_concurrency
         )
         self._max_attempts, self._clock = max_attempts, clock or SystemClock()
         self._reuse = reuse or ReusePolicy()
-        self._places, self._call_timeout_s = places, call_timeout_s
+        self._limiter, self._call_timeout_s = limiter, call_timeout_s
         self._source_slots: dict[str, asyncio.Semaphore] = {}
         self._probes = ProbeMemory()
 
     async def execute(self, call: DecidedCall, scope: CallScope, *, direct_limit: int) -> CallOutcome:
         """Run a call. Failures of source, model, budget and disk end up in the outcome.
 
-        Cancellation passes, and pages are kept. `direct_limit`: tokens that may reach the main model as they are.
+        Only cancellation is raised; pages that are on disk stay there. `direct_limit`: tokens of records that may
+        reach the main model as they are.
         """
-        run = await self._begun(call, scope, direct_limit=direct_limit)
+        ctx = await self._start(call, scope, direct_limit=direct_limit)
         try:
-            found = await self._probed(run)
-            if _is_surely_empty(found):
-                return await self._nothing(run)
-            return await self._with_records(run, found)
+            found = await self._probe(ctx)
+            if is_surely_empty(found):
+                return await self._finish(ctx, _no_records(ctx))
+            plan = self._plan(ctx, found, self._estimate(found))
+            ctx.emit_choice(plan.choice)
+            opened = await self._fetch_first(ctx, found, plan)
+            ctx.emit_choice(opened.plan.choice)
+            fetched = await self._fetch_all(ctx, opened)
+            result = await STRATEGIES[fetched.choice.strategy](fetched)
+            return await self._finish(ctx, result)
         except (SourceError, StoreError, BudgetExhausted) as error:
-            return await self._failed(run, error)
+            return await self._fail(ctx, error)
 
     async def read_all(self, call: DecidedCall, scope: CallScope) -> CallOutcome:
-        """Fetch every record into a dataset, without any model: the envelope has no data, the dataset has it all."""
-        run = await self._begun(call, scope, direct_limit=0)
+        """Fetch all records into a dataset without any model. The envelope has no data."""
+        ctx = await self._start(call, scope, direct_limit=0)
         try:
-            found = await self._probed(run)
-            if _is_surely_empty(found):
-                return await self._nothing(run)
-            fetch, dataset, _ = await self._first_page(run, found)
-            await self._fetched_and_sealed(run, fetch, dataset)
+            found = await self._probe(ctx)
+            if is_surely_empty(found):
+                return await self._finish(ctx, _no_records(ctx))
+            opened = await self._fetch_first(ctx, found, self._plan(ctx, found, self._estimate(found)))
+            await self._fetch_rest(ctx, opened)
         except (SourceError, StoreError, BudgetExhausted) as error:
-            return await self._failed(run, error)
-        return await self._concluded(run, fetch, dataset, Strategy.DIRECT_PASS, data=None, read_by_model=0)
+            return await self._fail(ctx, error)
+        fetched = self._fetched(ctx, opened, self._create_pipeline(ctx, opened))
+        coverage = fetched.coverage(read_by_model=0)
+        result = ReadResult(strategy=Strategy.DIRECT_PASS, coverage=coverage, dataset=opened.dataset)
+        return await self._finish(ctx, result)
 
-    async def _begun(self, call: DecidedCall, scope: CallScope, *, direct_limit: int) -> CallContext:
-        slots = self._source_slots.setdefault(call.tool.source, asyncio.Semaphore(self._api_concurrency))
-        ledger = RunCache(self._journal, scope.emitter)
-        call = call.sent_once
+    async def _start(self, call: DecidedCall, scope: CallScope, *, direct_limit: int) -> CallContext:
+        call = call.without_unsafe_paging
+        cache = RunCache(self._journal, scope.emitter)
         deadline = Deadline(self._call_timeout_s or DEFAULT_CALL_TIMEOUT_S, self._clock)
-        sender = SourceClient(
+        source = SourceClient(
             self._catalog,
             call,
             scope=scope,
-            slots=slots,
+            slots=self._source_slots.setdefault(call.tool.source, asyncio.Semaphore(self._api_concurrency)),
             max_attempts=self._max_attempts,
-            limiter=self._places,
-            deadline=None if self._call_timeout_s is None else deadline,
+            limiter=self._limiter,
+            deadline=deadline,
         )
         return CallContext(
             call=call,
             scope=scope,
-            sender=sender,
-            deadline=deadline,
-            ledger=ledger,
+            source=source,
+            cache=cache,
             notes=CoverageNotes(),
-            reducer=await self._reader.reducer(call.focus, scope, ledger),
+            reducer=await self._reducers.create_reducer(call.focus, scope, cache),
             direct_limit=direct_limit,
-            began=self._clock.monotonic(),
+            deadline=deadline,
+            started_s=self._clock.monotonic(),
         )
 
-    async def _probed(self, run: CallContext) -> ProbeResult:
-        """The probe without the page it may have brought, which the call holds until it is on disk."""
-        recalled = CachedProbeClient(run.sender, run.call, run.ledger, identity=self._identity(run))
-        found = await probe(run.call.tool, recalled, memory=self._probes, given=run.call.arguments)
-        found = found if run.call.is_repeatable else replace(found, pagination=run.call.tool.pagination)
-        run.snapshot = snapshot_of(found, recalled.version, source=run.call.tool.source, reuse=self._reuse)
-        run.first = None if _is_too_small_to_begin_with(found) else found.first
-        run.tell_probe(found, self._estimate(found))
+    async def _probe(self, ctx: CallContext) -> ProbeResult:
+        """Probe the source. The page that the probe may have fetched is kept in the context until it is on disk."""
+        cached = CachedProbeClient(ctx.source, ctx.call, ctx.cache, identity=self._identity(ctx))
+        found = await probe(ctx.call.tool, cached, memory=self._probes, given=ctx.call.arguments)
+        found = found if ctx.call.is_repeatable else replace(found, pagination=ctx.call.tool.pagination)
+        ctx.snapshot = snapshot_of(found, cached.version, source=ctx.call.tool.source, reuse=self._reuse)
+        ctx.first_page = None if is_full_smallest_page(found) else found.first
+        ctx.emit_probe(found, self._estimate(found))
         return replace(found, first=None)
 
-    def _identity(self, run: CallContext) -> str:
-        return self._reuse.identity(run.call.tool.source)
+    def _identity(self, ctx: CallContext) -> str:
+        return self._reuse.identity(ctx.call.tool.source)
 
     def _estimate(self, found: ProbeResult) -> SizeEstimate:
-        per_byte = TOKENS_PER_BYTE if self._counter.is_calibrated else 1.0
+        is_calibrated = self._counter.is_calibrated
         return SizeEstimate(
             records=found.total,
             bytes_per_record=found.bytes_per_record,
-            tokens_per_byte=per_byte,
-            announced_tokens=found.tokens_estimation if self._counter.is_calibrated else None,
+            tokens_per_byte=TOKENS_PER_BYTE if is_calibrated else 1.0,
+            announced_tokens=found.tokens_estimation if is_calibrated else None,
         )
 
-    async def _first_page(self, run: CallContext, found: ProbeResult) -> tuple[Fetcher, Dataset, SizeEstimate]:
-        """The first page on disk, and the estimate corrected by it. Both forecasts are told."""
-        estimate = self._estimate(found)
-        chunk_tokens = run.reducer.chunk_tokens
-        wanted = page_size(found.pagination, estimate, chunk_tokens=chunk_tokens, at_most=run.call.at_most)
-        context = FetchContext(
-            call=run.call,
-            send=run.sender,
-            emitter=run.scope.emitter,
-            cache=run.ledger,
-            notes=run.notes,
-            snapshot=run.snapshot,
-            identity=self._identity(run),
-        )
-        size = await stored_page_size(wanted, context)
-        run.tell_forecast(estimate, size)
-        dataset = await asyncio.to_thread(self._store.create, run.call.tool.noun)
-        options = FetchOptions(page_size=size, concurrency=self._api_concurrency, deadline=run.deadline)
-        fetch = Fetcher(context, found, dataset, options, first_page=run.first)
-        run.first = None
-        await fetch.fetch_first()
-        better = await asyncio.to_thread(self._corrected, estimate, dataset)
-        run.tell_forecast(better, size)
-        return fetch, dataset, better
+    def _plan(self, ctx: CallContext, found: ProbeResult, estimate: SizeEstimate) -> CallPlan:
+        size = expected_size(estimate, at_most=ctx.call.at_most)
+        return plan_call(ctx.call, found.pagination, size=size, estimate=estimate, limits=ctx.limits)
 
-    def _corrected(self, estimate: SizeEstimate, dataset: Dataset) -> SizeEstimate:
-        """Counted on the first page's records themselves, as they are sent; a huge page by its first records."""
+    async def _fetch_first(self, ctx: CallContext, found: ProbeResult, plan: CallPlan) -> _OpenFetch:
+        """Fetch the first page, and correct the plan by it. Pages that are stored keep their size."""
+        context = self._fetch_context(ctx)
+        size = await stored_page_size(plan.page_size, context)
+        plan = replace(plan, page_size=size)
+        ctx.emit_chunking(plan)
+        dataset = await asyncio.to_thread(self._store.create, ctx.call.tool.noun)
+        options = FetchOptions(page_size=size, concurrency=self._api_concurrency, deadline=ctx.deadline)
+        fetcher = Fetcher(context, found, dataset, options, first_page=ctx.first_page)
+        ctx.first_page = None
+        await fetcher.fetch_first()
+        estimate = await asyncio.to_thread(self._measure_first_page, plan.estimate, dataset)
+        plan = replace(self._plan(ctx, found, estimate), page_size=size)
+        ctx.emit_chunking(plan)
+        return _OpenFetch(fetcher=fetcher, dataset=dataset, plan=plan)
+
+    def _fetch_context(self, ctx: CallContext) -> FetchContext:
+        return FetchContext(
+            call=ctx.call,
+            send=ctx.source,
+            emitter=ctx.scope.emitter,
+            cache=ctx.cache,
+            notes=ctx.notes,
+            snapshot=ctx.snapshot,
+            identity=self._identity(ctx),
+        )
+
+    def _measure_first_page(self, estimate: SizeEstimate, dataset: Dataset) -> SizeEstimate:
+        """Correct an estimate by the records of the first page; of a huge page only the first records are counted."""
         lines: list[bytes] = []
-        with suppress(StoreError):  # told where they are read
-            lines += dataset.lines(1, 1 + _SAMPLED)
+        with suppress(StoreError):  # reported when the records are read
+            lines += dataset.lines(1, 1 + _MEASURED_RECORDS)
         text = b"\n".join(lines).decode("utf-8", "replace")
         tokens = self._counter.bound(text) if lines else 0
         entry = dataset.spool.entries.get(0)
-        better = corrected(estimate, records=len(lines), n_bytes=len(text.encode()), tokens=tokens)
+        better = correct_estimate(estimate, records=len(lines), n_bytes=len(text.encode()), tokens=tokens)
         if entry is not None and entry.records:
             better = replace(better, bytes_per_record=entry.n_bytes / entry.records)
         return better
 
-    async def _with_records(self, run: CallContext, found: ProbeResult) -> CallOutcome:
-        """Fetch, seal and read at once. What turns out to fit passes as it is; everything else is reduced."""
-        run.tell_choice(self._readable(run, _size(self._estimate(found), run.call)))
-        fetch, dataset, estimate = await self._first_page(run, found)
-        run.tell_choice(self._readable(run, _size(estimate, run.call)))
-        if run.computes:
-            return await self._computed(run, fetch, dataset, estimate)
-        reading = self._reading(run, dataset, estimate)
-        async with asyncio.TaskGroup() as group:
-            group.create_task(self._fetched_and_sealed(run, fetch, dataset))
-            group.create_task(reading.pages(fetch.in_order()))
-        run.tokens_raw = reading.result.tokens
-        data = await self._reader.whole(dataset, direct_limit=run.direct_limit) if reading.is_held else None
-        if data is None:
-            await reading.release()
-            return await self._reduced(run, fetch, dataset, reading)
-        size = ResultSize(records=dataset.n_records, tokens=run.tokens_raw, is_estimate=False)
-        run.tell_choice(self._choice(run, size))
-        return await self._concluded(
-            run, fetch, dataset, Strategy.DIRECT_PASS, data=data, read_by_model=dataset.n_records
+    async def _fetch_all(self, ctx: CallContext, opened: _OpenFetch) -> FetchedCall:
+        """Fetch and seal the rest. Pages go to the reducers as they arrive, unless figures are to be computed."""
+        pipeline = self._create_pipeline(ctx, opened)
+        if ctx.computes:
+            await self._fetch_rest(ctx, opened)
+            ctx.tokens_raw = round(opened.dataset.spool.n_bytes * opened.plan.estimate.tokens_per_byte)
+        else:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._fetch_rest(ctx, opened))
+                group.create_task(pipeline.reduce_pages(opened.fetcher.in_order()))
+            ctx.tokens_raw = pipeline.result.tokens
+        return self._fetched(ctx, opened, pipeline)
+
+    def _fetched(self, ctx: CallContext, opened: _OpenFetch, pipeline: ReductionPipeline) -> FetchedCall:
+        size = ResultSize(records=opened.dataset.n_records, tokens=ctx.tokens_raw, is_estimate=False)
+        is_undecided = ctx.computes or pipeline.is_buffering
+        return FetchedCall(
+            ctx=ctx,
+            fetcher=opened.fetcher,
+            dataset=opened.dataset,
+            pipeline=pipeline,
+            reducers=self._reducers,
+            choice=choose_strategy(ctx.call, size, ctx.limits)
+            if is_undecided
+            else reduction_choice(size, chunks=pipeline.result.chunks),
         )
 
-    def _reading(self, run: CallContext, dataset: Dataset, estimate: SizeEstimate) -> ReductionPipeline:
-        expected = forecast(estimate, chunk_tokens=run.reducer.chunk_tokens, page_size=None, at_most=run.call.at_most)
-
+    def _create_pipeline(self, ctx: CallContext, opened: _OpenFetch) -> ReductionPipeline:
         def may_pass(records: int, tokens: int) -> bool:
             size = ResultSize(records=records, tokens=tokens, is_estimate=False)
-            return self._choice(run, size).strategy in (Strategy.DIRECT_PASS, Strategy.EMPTY)
+            return choose_strategy(ctx.call, size, ctx.limits).strategy in (Strategy.DIRECT_PASS, Strategy.EMPTY)
 
-        return self._reader.reading(
-            dataset, run.reducer, scope=run.scope, notes=run.notes, expected_chunks=expected.chunks, may_pass=may_pass
+        return self._reducers.create_pipeline(
+            opened.dataset,
+            ctx.reducer,
+            scope=ctx.scope,
+            notes=ctx.notes,
+            expected_chunks=opened.plan.forecast.chunks,
+            may_pass=may_pass,
         )
 
-    def _choice(self, run: CallContext, size: ResultSize) -> StrategyChoice:
-        return choose(size, run.call.need, direct_limit=run.direct_limit, chunk_tokens=run.reducer.chunk_tokens)
+    async def _fetch_rest(self, ctx: CallContext, opened: _OpenFetch) -> None:
+        """Fetch the other pages and seal the dataset. Sealing needs no model, so it may run beside the reducers.
 
-    async def _computed(
-        self, run: CallContext, fetch: Fetcher, dataset: Dataset, estimate: SizeEstimate
-    ) -> CallOutcome:
-        """Fetch and seal. Few records pass as they are, more are offered as a table; without one they are read."""
-        await self._fetched_and_sealed(run, fetch, dataset)
-        run.tokens_raw = round(dataset.spool.n_bytes * estimate.tokens_per_byte)
-        choice = self._choice(run, ResultSize(records=dataset.n_records, tokens=run.tokens_raw, is_estimate=False))
-        if choice.strategy is not Strategy.TABLE:
-            data = await self._reader.whole(dataset, direct_limit=run.direct_limit)
-            if data is not None:
-                run.tell_choice(choice)
-                read = dataset.n_records
-                return await self._concluded(run, fetch, dataset, choice.strategy, data=data, read_by_model=read)
-        if dataset.n_records and not dataset.is_sealed:
-            reading = self._reading(run, dataset, estimate)
-            await reading.rows(range(1, dataset.n_records + 1))
-            return await self._reduced(run, fetch, dataset, reading)
-        run.tell_choice(StrategyChoice(Strategy.TABLE, choice.why))
-        return await self._concluded(run, fetch, dataset, Strategy.TABLE, data=None, read_by_model=0)
-
-    async def _card(self, run: CallContext, dataset: Dataset, coverage: Coverage) -> str | None:
-        """What the main model is told of a table; None where there is no record."""
-        tables = run.scope.tables
-        return await tables.add(dataset, coverage, made_by=run.call.words) if tables and dataset.n_records else None
-
-    def _readable(self, run: CallContext, size: ResultSize) -> StrategyChoice:
-        """The strategy by the table; where that computes and nothing can, the way to read instead."""
-        choice = self._choice(run, size)
-        if choice.strategy is not Strategy.TABLE or run.computes:
-            return choice
-        read = choose(size, "read", direct_limit=0, chunk_tokens=run.reducer.chunk_tokens)
-        return StrategyChoice(read.strategy, f"{choice.why}; without an engine they are read")
-
-    async def _reduced(
-        self, run: CallContext, fetch: Fetcher, dataset: Dataset, reading: ReductionPipeline
-    ) -> CallOutcome:
-        result = reading.result
-        size = ResultSize(records=dataset.n_records, tokens=run.tokens_raw, is_estimate=False)
-        way = Strategy.SINGLE_REDUCTION if result.chunks == 1 else Strategy.PAGINATED_REDUCTION
-        run.tell_choice(StrategyChoice(way, f"{size}: read in {result.chunks:,} chunks"))
-        if run.call.need == "compute":
-            run.notes.note(ReasonCode.NOT_COMPUTED, "figures over the records were not computed")
-        findings, kept_back = await self._reader.merged(
-            run.reducer, result, scope=run.scope, direct_limit=run.direct_limit
-        )
-        return await self._concluded(
-            run,
-            fetch,
-            dataset,
-            way,
-            data=conclude.findings_data(dataset.name, findings[: len(findings) - kept_back]),
-            read_by_model=result.records,
-            findings=findings,
-            kept_back=kept_back,
-        )
-
-    async def _fetched_and_sealed(self, run: CallContext, fetch: Fetcher, dataset: Dataset) -> None:
-        """Sealing needs no model: it goes on beside the reducers. A failure is told, and costs no answer."""
-        await fetch.fetch_rest()
-        run.tell_taken_over(dataset.name, fetch.n_cached_pages)
+        If sealing fails, a warning says so and the records are still read.
+        """
+        dataset = opened.dataset
+        await opened.fetcher.fetch_rest()
+        ctx.emit_reused_pages(dataset.name, opened.fetcher.n_cached_pages)
         if not dataset.n_records:
             return
-        began = self._clock.monotonic()
+        started_s = self._clock.monotonic()
         try:
             sealed = await asyncio.to_thread(seal, dataset)
         except StoreError as error:
-            run.notes.note(ReasonCode.STORE_ERROR, str(error))
-            run.tell(Warned(code="not_sealed", text=str(error)))
+            ctx.notes.note(ReasonCode.STORE_ERROR, str(error))
+            ctx.emit(Warned(code="not_sealed", text=str(error)))
             return
-        run.tell_sealed(dataset.name, sealed, took_s=self._clock.monotonic() - began)
+        ctx.emit_sealed(dataset.name, sealed, duration_s=self._clock.monotonic() - started_s)
 
-    async def _concluded(
-        self,
-        run: CallContext,
-        fetch: Fetcher,
-        dataset: Dataset,
-        strategy: Strategy,
-        *,
-        data: Any,
-        read_by_model: int,
-        findings: tuple[Finding, ...] = (),
-        kept_back: int = 0,
-    ) -> CallOutcome:
-        """The outcome of a call that reached its source."""
-        fetched = fetch.summary()
-        note_discrepancies(fetched, run.notes, noun=run.call.tool.noun)
-        coverage = fetch_coverage(fetched, run.notes, read_by_model=read_by_model)
-        if strategy is Strategy.TABLE:
-            coverage = coverage.model_copy(update={"selected": 0})
-            data = await self._card(run, dataset, coverage)
-        kept = dataset if dataset.n_records else None
-        way = strategy if kept else Strategy.EMPTY
-        name = kept.name if kept else None
-        sent = conclude.envelope(
-            run.call,
-            coverage,
-            way,
-            dataset=name,
-            data=data if kept else None,
-            kept_back=kept_back,
-            can_query=run.scope.tables is not None and dataset.is_sealed,
-        )
-        return await self._finished(run, sent, coverage, way, dataset=kept, findings=findings)
+    async def _finish(self, ctx: CallContext, result: ReadResult) -> CallOutcome:
+        """Build the outcome of a call that reached its source."""
+        if result.dataset is None or not result.dataset.n_records:
+            result = replace(result, strategy=Strategy.EMPTY, dataset=None, data=None)
+        can_query = ctx.scope.tables is not None and result.dataset is not None and result.dataset.is_sealed
+        envelope = build_envelope(ctx.call, result, can_query=can_query)
+        return await self._outcome(ctx, envelope, result.coverage, dataset=result.dataset, findings=result.findings)
 
-    async def _nothing(self, run: CallContext) -> CallOutcome:
-        """A page showed that there is no record."""
-        run.tell_choice(StrategyChoice(Strategy.EMPTY, "the probe found no record"))
-        coverage = Coverage(records_total=0, total_is=TotalIs.EXACT)
-        sent = conclude.envelope(run.call, coverage, Strategy.EMPTY, dataset=None, data=None)
-        return await self._finished(run, sent, coverage, Strategy.EMPTY, dataset=None)
-
-    async def _failed(self, run: CallContext, error: SourceError | StoreError | BudgetExhausted) -> CallOutcome:
-        """Nothing was read: an error, which is not the same as no data."""
-        tool = run.call.tool.name
+    async def _fail(self, ctx: CallContext, error: SourceError | StoreError | BudgetExhausted) -> CallOutcome:
+        """Build the outcome of a call that failed. A failure is not the same as an empty result."""
+        tool = ctx.call.tool.name
         match error:
             case SourceError():
-                code, sent = (
-                    ReasonCode.SOURCE_ERROR,
-                    ResultEnvelope.failed(tool, conclude.fault_of(error, retries_left=1)),
-                )
+                code = ReasonCode.SOURCE_ERROR
+                envelope = ResultEnvelope.failed(tool, tool_fault(error, retries_left=1))
             case StoreError():
+                code = ReasonCode.STORE_ERROR
                 fault = ToolFault(type="store", code=FaultCode.INTERNAL, message=str(error))
-                code, sent = ReasonCode.STORE_ERROR, ResultEnvelope.failed(tool, fault)
+                envelope = ResultEnvelope.failed(tool, fault)
             case BudgetExhausted():
                 code = ReasonCode.BUDGET
-                sent = ResultEnvelope.budget_exhausted(tool, run.call.arguments, why=str(error))
-        reasons = (*run.notes.reasons, Reason(code=code, text=str(error)))
-        return await self._finished(run, sent, Coverage(is_complete=False, reasons=reasons), None, dataset=None)
+                envelope = ResultEnvelope.budget_exhausted(tool, ctx.call.arguments, why=str(error))
+        reasons = (*ctx.notes.reasons, Reason(code=code, text=str(error)))
+        return await self._outcome(ctx, envelope, Coverage(is_complete=False, reasons=reasons))
 
-    async def _finished(
+    async def _outcome(
         self,
-        run: CallContext,
-        sent: ResultEnvelope,
+        ctx: CallContext,
+        envelope: ResultEnvelope,
         coverage: Coverage,
-        strategy: Strategy | None,
         *,
-        dataset: Dataset | None,
+        dataset: Dataset | None = None,
         findings: tuple[Finding, ...] = (),
     ) -> CallOutcome:
-        to_model = await asyncio.to_thread(self._counter.count, sent.to_model_text())
-        run.tell_end(sent, coverage, tokens_to_model=to_model)
-        figures = CallStatistics(
-            requests=run.sender.requests,
-            tokens_raw=run.tokens_raw,
-            tokens_to_model=to_model,
-            duration_s=self._clock.monotonic() - run.began,
+        statistics = CallStatistics(
+            records_read=coverage.records_read,
+            records_total=coverage.records_total,
+            pages=coverage.pages_read,
+            requests=ctx.source.requests,
+            tokens_raw=ctx.tokens_raw,
+            tokens_to_model=await asyncio.to_thread(self._counter.count, envelope.to_model_text()),
+            duration_s=self._clock.monotonic() - ctx.started_s,
         )
-        told = conclude.report(run.call, sent, coverage, figures, strategy=strategy)
-        return CallOutcome(envelope=sent, report=told, coverage=coverage, dataset=dataset, findings=findings)
+        report = build_report(ctx.call.request, envelope, statistics)
+        for event in finished_events(report, envelope, coverage):
+            ctx.emit(event)
+        return CallOutcome(envelope=envelope, report=report, coverage=coverage, dataset=dataset, findings=findings)
 
 
-def _is_surely_empty(found: ProbeResult) -> bool:
-    """A page was seen and held nothing. Zero from a metadata flag alone is checked by a page."""
-    return found.total == 0 and found.certainty is Certainty.EXACT and found.method is not ProbeMethod.METADATA
-
-
-def _is_too_small_to_begin_with(found: ProbeResult) -> bool:
-    """The smallest page is full: if there is more than was announced, the whole walk would go in steps of its size."""
-    first = found.first
-    if first is None or first.size is None or found.method is not ProbeMethod.SMALLEST_PAGE:
-        return False
-    return len(first.reading.records) >= first.size and first.reading.has_more is not False
-
-
-def _size(estimate: SizeEstimate, call: DecidedCall) -> ResultSize:
-    """What is wanted of what is thought to be there. A total of nothing is not believed before a page was seen."""
-    per_record, records = estimate.tokens_per_record, estimate.records or None
-    if records is not None and call.at_most is not None:
-        records = min(records, call.at_most)
-    tokens = None if per_record is None or records is None else int(per_record * records) + 1
-    return ResultSize(records=records, tokens=tokens)
+def _no_records(ctx: CallContext) -> ReadResult:
+    """Return the result of a call whose probe fetched a page without records."""
+    ctx.emit_choice(StrategyChoice(Strategy.EMPTY, "the probe found no records"))
+    return ReadResult(strategy=Strategy.EMPTY, coverage=Coverage(records_total=0, total_is=TotalIs.EXACT))

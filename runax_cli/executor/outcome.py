@@ -1,7 +1,4 @@
-"""A decided call going in, and its outcome coming out.
-
-Knows the values that pass between the loop and the executor. Knows nothing of how the one becomes the other.
-"""
+"""Values that pass between the agent loop and the executor: a decided call, its scope, its result, its outcome."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -13,14 +10,13 @@ from adapters.base import Effect, JsonObject, Pagination, PaginationStyle, ToolS
 from adapters.json_text import compact_json
 from runax_cli.core.budget import Budget
 from runax_cli.core.events import Emitter
-from runax_cli.core.results import CallReport, Coverage, StoredModel
-from runax_cli.core.results import Lineage as Lineage
+from runax_cli.core.results import CallReport, Coverage, Lineage, StoredModel
 from runax_cli.executor.store.dataset import Dataset
 from runax_cli.models.base import Model
 
 
 class EnvelopeStatus(StrEnum):
-    """How a requested call ended."""
+    """The status of a requested call."""
 
     SUCCESS = "success"
     EMPTY = "empty"
@@ -34,7 +30,7 @@ class EnvelopeStatus(StrEnum):
 
 
 class FaultCode(IntEnum):
-    """JSON-RPC codes: what kind of thing went wrong."""
+    """JSON-RPC error codes."""
 
     NOT_JSON = -32700
     NO_SUCH_TOOL = -32601
@@ -44,7 +40,7 @@ class FaultCode(IntEnum):
 
 
 class ToolFault(StoredModel):
-    """What went wrong with a call. `retry_after_ms` and `retries_left` are left out where nothing is known."""
+    """The error of a call. `retry_after_ms` and `retries_left` are None if unknown."""
 
     type: str
     code: FaultCode
@@ -57,7 +53,7 @@ class ToolFault(StoredModel):
 
 
 class ResultEnvelope(StoredModel):
-    """Status, figures, data and a hint. Fields that do not apply are None, and are left out of the text."""
+    """The result of a call as the model sees it. Fields that do not apply are None and are left out of the text."""
 
     status: EnvelopeStatus
     tool: str | None = None
@@ -72,7 +68,7 @@ class ResultEnvelope(StoredModel):
     next_action_hint: str
 
     def to_model_text(self) -> str:
-        """Compact JSON without the fields that do not apply; nulls inside `data` are kept."""
+        """Return compact JSON without the fields that do not apply; nulls inside `data` are kept."""
         fields = {name: getattr(self, name) for name in type(self).model_fields}
         if self.error is not None:
             fields["error"] = self.error.model_dump(mode="json", exclude_none=True)
@@ -80,20 +76,20 @@ class ResultEnvelope(StoredModel):
 
     @classmethod
     def failed(cls, tool: str, fault: ToolFault, *, hint: str | None = None) -> "ResultEnvelope":
-        """The call could not be done; nothing is known about the data, and that is not the same as no data."""
+        """The call failed. That says nothing about the data, and is not the same as an empty result."""
         advice = (
             f"Calling {tool} again may help; if it fails again, say that its data could not be read."
             if fault.retryable
             else f"Do not repeat {tool} with the same arguments: change them, use another tool, or say what is missing."
         )
-        said = hint or f"This is a failure and not an empty result: no conclusion about the data follows. {advice}"
-        return cls(status=EnvelopeStatus.ERROR, tool=tool, error=fault, next_action_hint=said)
+        text = hint or f"This is a failure and not an empty result: no conclusion about the data follows. {advice}"
+        return cls(status=EnvelopeStatus.ERROR, tool=tool, error=fault, next_action_hint=text)
 
     @classmethod
     def validation_error(
         cls, tool: str, message: str, *, code: FaultCode = FaultCode.INVALID_ARGUMENTS, hint: str | None = None
     ) -> "ResultEnvelope":
-        """The arguments do not fit, are no JSON, or there is no such tool; nothing was sent."""
+        """The arguments are invalid or not JSON, or the tool does not exist. No request was sent."""
         fault = ToolFault(
             type="validation",
             code=code,
@@ -101,58 +97,56 @@ class ResultEnvelope(StoredModel):
             retryable_after_correction=True,
             instruction="CORRECT_ARGUMENTS",
         )
-        said = hint or (
-            "Choose one of the tools that are offered, by its exact name."
+        text = hint or (
+            "Choose one of the listed tools, by its exact name."
             if code is FaultCode.NO_SUCH_TOOL
-            else f"Nothing was sent. Correct what the message names and call {tool} once more."
+            else f"No request was sent. Correct what the message names and call {tool} again."
         )
-        return cls(status=EnvelopeStatus.VALIDATION_ERROR, tool=tool, error=fault, next_action_hint=said)
+        return cls(status=EnvelopeStatus.VALIDATION_ERROR, tool=tool, error=fault, next_action_hint=text)
 
     @classmethod
     def duplicate(
         cls, tool: str, query: dict[str, Any], *, dataset: str | None, hint: str | None = None
     ) -> "ResultEnvelope":
-        """The same call was made before; its result stands further up in the conversation."""
+        """The same call was made before; its result is above in the conversation."""
         where = f" Its records are dataset {dataset}." if dataset else ""
-        said = hint or (
-            f"{tool} was already called with these arguments and its result stands above.{where} "
-            "Answer from it, or ask for something else."
+        text = hint or (
+            f"{tool} was already called with these arguments and its result is above.{where} "
+            "Answer from it, or call something else."
         )
         return cls(
-            status=EnvelopeStatus.DUPLICATE_CALL_BLOCKED, tool=tool, query=query, dataset=dataset, next_action_hint=said
+            status=EnvelopeStatus.DUPLICATE_CALL_BLOCKED, tool=tool, query=query, dataset=dataset, next_action_hint=text
         )
 
     @classmethod
     def deferred(
         cls, tool: str, query: dict[str, Any], *, waits_for: Sequence[str], hint: str | None = None
     ) -> "ResultEnvelope":
-        """The call was asked for beside one that runs alone, and was not made."""
-        said = hint or (
-            f"{tool} was not called yet: it was asked for in the same step as {', '.join(waits_for)}, which runs "
-            "alone. Look at that result, then call it if it is still needed."
+        """The call was requested together with one that runs alone, and was not made."""
+        text = hint or (
+            f"{tool} was not called yet: it was requested in the same step as {', '.join(waits_for)}, which runs "
+            "alone. Read that result, then call it if it is still needed."
         )
-        return cls(status=EnvelopeStatus.DEFERRED, tool=tool, query=query, next_action_hint=said)
+        return cls(status=EnvelopeStatus.DEFERRED, tool=tool, query=query, next_action_hint=text)
 
     @classmethod
     def denied(cls, tool: str, query: dict[str, Any], *, why: str, hint: str | None = None) -> "ResultEnvelope":
-        """The user's policy does not allow the call."""
-        said = (
-            hint or f"{tool} was not called: {why}. Do not ask for it again; tell the user what would have been done."
-        )
-        return cls(status=EnvelopeStatus.DENIED, tool=tool, query=query, next_action_hint=said)
+        """The user's policy does not permit the call."""
+        text = hint or f"{tool} was not called: {why}. Do not request it again; tell the user what it would have done."
+        return cls(status=EnvelopeStatus.DENIED, tool=tool, query=query, next_action_hint=text)
 
     @classmethod
     def budget_exhausted(
         cls, tool: str, query: dict[str, Any], *, why: str, hint: str | None = None
     ) -> "ResultEnvelope":
-        """A limit stopped the call before anything was read."""
+        """A limit stopped the call before any record was read."""
         fault = ToolFault(type="budget", code=FaultCode.TRAPPED, message=why, instruction="ANSWER_WITH_WHAT_IS_KNOWN")
-        said = hint or "No further calls are possible. Answer from the results above and say what was not looked at."
-        return cls(status=EnvelopeStatus.BUDGET_EXHAUSTED, tool=tool, query=query, error=fault, next_action_hint=said)
+        text = hint or "No further calls are possible. Answer from the results above and say what was not read."
+        return cls(status=EnvelopeStatus.BUDGET_EXHAUSTED, tool=tool, query=query, error=fault, next_action_hint=text)
 
     @classmethod
     def internal(cls, tool: str, message: str) -> "ResultEnvelope":
-        """Something in runax itself failed and was trapped."""
+        """An internal error of runax."""
         return cls.failed(tool, ToolFault(type="internal", code=FaultCode.INTERNAL, message=message))
 
 
@@ -160,12 +154,23 @@ Need: TypeAlias = Literal["read", "compute"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CallRequest:
+    """A call as reports name it."""
+
+    tool: str
+    source: str
+    arguments: JsonObject
+    focus: str | None = None
+    need: Need | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DecidedCall:
     """A call that the guard let through.
 
-    `arguments` are those of the API, without the virtual ones. `focus` is what to find out, in words (the question
-    where the model said nothing). `at_most`: the first n records in the API's order suffice; None reads all. `again`
-    names the dataset that an earlier call with the same arguments left: it is read instead of the source.
+    `arguments` are those of the API, without the virtual ones. `focus` says in words what to find out (the question
+    if the model said nothing). `at_most`: the first n records in the API's order suffice; None reads all.
+    `stored_dataset` names the dataset of an earlier call with the same arguments, which is read instead of the source.
     """
 
     call_id: str
@@ -174,33 +179,45 @@ class DecidedCall:
     focus: str
     need: Need = "read"
     at_most: int | None = None
-    again: str | None = None
+    stored_dataset: str | None = None
 
     @property
-    def words(self) -> str:
-        """Tool and arguments in short, as lists of datasets tell where each came from."""
-        return f"{self.tool.name} {compact_json(self.arguments)}"[:_WORDS_CHARS]
+    def request(self) -> CallRequest:
+        """The call as reports name it."""
+        return CallRequest(
+            tool=self.tool.name,
+            source=self.tool.source,
+            arguments=self.arguments,
+            focus=self.focus,
+            need=self.need,
+        )
+
+    @property
+    def summary(self) -> str:
+        """Tool and arguments, shortened; lists of datasets show it as their origin."""
+        return f"{self.tool.name} {compact_json(self.arguments)}"[:_SUMMARY_CHARS]
 
     @property
     def is_repeatable(self) -> bool:
-        """Whether asking again does no harm: what changes data is sent once, whatever its answer says of more.
+        """Whether the request may be sent more than once. A call that changes data is sent once.
 
-        A POST that has arguments of paging and no verb that changes is a listing; it may go on, once it is allowed.
+        A POST with pagination arguments and no verb of change in its name is a listing, so its pages are requested
+        once it is approved.
         """
         tool = self.tool
         if tool.effect is Effect.READ:
             return True
         is_paged = tool.effect is Effect.WRITE and tool.pagination.convention is not PaginationStyle.SINGLE
-        return is_paged and not tool.locator.startswith(_OF_ONE) and _CHANGING.match(tool.name) is None
+        return is_paged and not tool.locator.startswith(_SINGLE_OBJECT_METHODS) and _CHANGING.match(tool.name) is None
 
     @property
-    def sent_once(self) -> "DecidedCall":
-        """The call without any paging where it must not be repeated."""
+    def without_unsafe_paging(self) -> "DecidedCall":
+        """The call itself, or a copy without pagination if it must not be repeated."""
         return self if self.is_repeatable else replace(self, tool=replace(self.tool, pagination=Pagination()))
 
 
-_WORDS_CHARS = 120
-_OF_ONE = ("PUT ", "PATCH ", "DELETE ")
+_SUMMARY_CHARS = 120
+_SINGLE_OBJECT_METHODS = ("PUT ", "PATCH ", "DELETE ")
 _CHANGING = re.compile(
     "(add|approve|archive|assign|book|buy|cancel|change|charge|close|commit|confirm|copy|create|delete|disable|drop|edit"
     "|enable|execute|import|insert|invite|issue|make|merge|modify|move|new|open|order|pay|publish|put|register|reject"
@@ -211,31 +228,31 @@ _CHANGING = re.compile(
 
 
 class QueryableTables(Protocol):
-    """Datasets as tables that can be queried."""
+    """Registers datasets as SQL tables."""
 
-    async def add(self, dataset: Dataset, coverage: Coverage, *, made_by: str) -> str:
-        """Make a sealed dataset a table, and tell it in a card. Raises StoreError, QueryFailed."""
+    async def add_table(self, dataset: Dataset, coverage: Coverage, *, made_by: str) -> str:
+        """Register a sealed dataset as a table and return its table card. Raises StoreError, QueryFailed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallScope:
-    """What a call may use and report to; the models are bound to this turn's budget and meter.
+    """The models, budget and emitter of a call; the models are bound to the turn's budget and meter.
 
-    `tables` is None where nothing can be computed: records are then read.
+    Without `tables` nothing can be computed, and records are read instead.
     """
 
     emitter: Emitter
     budget: Budget
     reducer: Model
-    labeller: Model | None = None
+    labeler: Model | None = None
     tables: QueryableTables | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """What a reducer learned: a statement and the rows (from 1) of the call's dataset that it rests on.
+    """A statement of a reducer and the rows (from 1) of the call's dataset that support it.
 
-    `is_quote_verified` is None without a quote, and says else whether the quote was found in one of the records.
+    `is_quote_verified` says whether the quote was found in one of the records; None without a quote.
     """
 
     id: str
@@ -247,9 +264,9 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SqlEvidence:
-    """What a SELECT gave: cited as `[q1]`. `rows` are the first of `n_rows`; `datasets` the tables it read.
+    """The result of a SELECT, cited as `[q1]`. `rows` are the first of `n_rows`; `datasets` are the tables it read.
 
-    `agreement` is that of the labels behind a figure (0 to 1), None where no label took part.
+    `agreement` (0 to 1) is that of the labels behind a figure, None if no labels were used.
     """
 
     id: str
@@ -264,11 +281,11 @@ class SqlEvidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallOutcome:
-    """Everything that came of a call: what the model sees, what is reported, and what the answer can be proved by.
+    """The outcome of a call: what the model sees, what is reported, and the evidence for the answer.
 
-    `dataset` is None only where no record came back. `findings` are those of the reductions; empty for a direct pass.
-    `sql` is set for a query over datasets. `behind` has the coverage of each dataset that was used and not fetched by
-    this call; `coverage` then counts nothing of them but what was selected and read here.
+    `dataset` is None only if the call returned no records. `findings` are those of the reducers; empty for a direct
+    pass. `sql` is set for a query over datasets. `source_coverage` has the coverage of each dataset that this call
+    used and did not fetch; `coverage` then counts only what was selected and read here.
     """
 
     envelope: ResultEnvelope
@@ -277,4 +294,14 @@ class CallOutcome:
     dataset: Dataset | None
     findings: tuple[Finding, ...] = ()
     sql: SqlEvidence | None = None
-    behind: Mapping[str, Coverage] = field(default_factory=dict)
+    source_coverage: Mapping[str, Coverage] = field(default_factory=dict)
+
+
+class CallExecutor(Protocol):
+    """Runs decided calls. Executors are stacked: single flight, tool search, dry run, dataset tools, sources."""
+
+    async def execute(self, call: DecidedCall, scope: CallScope, *, direct_limit: int) -> CallOutcome:
+        """Return the outcome of a call; failures of sources and models are outcomes too.
+
+        `direct_limit`: tokens of records that may reach the main model as they are. Only cancellation is raised.
+        """

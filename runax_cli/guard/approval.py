@@ -1,8 +1,8 @@
-"""Who may let a call change data.
+"""Decide whether a call that changes data may run.
 
-A READ always runs. Anything else runs where the user allowed it by a rule for the tool or for the whole run
-(`--allow-writes`), or where the approver says yes to this one call; a rule that denies it goes before all that. Without
-a terminal the approver is `AlwaysDeny`. Knows effects and approval. Knows no terminal.
+A READ always runs. Other calls run if the user allowed them, by a rule for the tool or for the whole run
+(`--allow-writes`), or if the approver approves this call. A rule that denies a tool takes precedence. Without a
+terminal the approver is `AlwaysDeny`.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -12,15 +12,15 @@ from typing import Any, Protocol, TypeAlias
 from adapters.base import ApprovalMode, Effect, RequestPreview, ToolSpec
 from adapters.errors import SourceError
 
-ONLY_READS = "If it only reads, give it `read: true` under `operations` of its source in runax.yaml."
-Shows: TypeAlias = Callable[[str, Mapping[str, Any]], Awaitable[RequestPreview | None]]
+READ_ONLY_HINT = "If it only reads data, set `read: true` for it under `operations` of its source in runax.yaml."
+PreviewCall: TypeAlias = Callable[[str, Mapping[str, Any]], Awaitable[RequestPreview | None]]
 
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRequest:
-    """A call that would change data, as somebody who decides about it should see it.
+    """A call that would change data, as the approver sees it.
 
-    `request` is what would be sent; None where its source cannot say.
+    `request` is what would be sent; None if its source cannot tell.
     """
 
     tool: ToolSpec
@@ -32,48 +32,48 @@ class Approver(Protocol):
     """Decides about one call that would change data."""
 
     async def approve(self, request: ApprovalRequest) -> bool:
-        """Whether the call may be made. May wait for a person."""
+        """Return whether the call may run. May wait for a person."""
 
 
 class AlwaysDeny:
-    """Nobody is there to ask."""
+    """Denies every call, because nobody can be asked."""
 
     async def approve(self, request: ApprovalRequest) -> bool:  # noqa: ARG002 the answer is the same for every call
-        """No."""
+        """Return False."""
         return False
 
 
 class AlwaysAllow:
-    """Everything was approved beforehand."""
+    """Approves every call."""
 
     async def approve(self, request: ApprovalRequest) -> bool:  # noqa: ARG002 the answer is the same for every call
-        """Yes."""
+        """Return True."""
         return True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WritePolicy:
-    """What the user allowed, and whom to ask about the rest. `shows` tells what a call of a tool would send."""
+    """What the user allowed, and the approver of everything else. `preview` returns the request of a call."""
 
     allow_writes: bool
     approver: Approver
-    shows: Shows | None = None
+    preview: PreviewCall | None = None
 
     async def permits(self, tool: ToolSpec, arguments: Mapping[str, Any]) -> bool:
-        """Whether this call may be made."""
+        """Return whether this call may run."""
         if tool.effect is Effect.READ:
             return True
         if tool.approval is ApprovalMode.DENY:
             return False
         if self.allow_writes or tool.approval is ApprovalMode.ALLOW:
             return True
-        return await self.approver.approve(ApprovalRequest(tool, arguments, await self._shown(tool, arguments)))
+        return await self.approver.approve(ApprovalRequest(tool, arguments, await self._preview(tool, arguments)))
 
-    async def _shown(self, tool: ToolSpec, arguments: Mapping[str, Any]) -> RequestPreview | None:
-        """What would be sent; None also where the call makes no request, which it will itself say."""
-        if self.shows is None:
+    async def _preview(self, tool: ToolSpec, arguments: Mapping[str, Any]) -> RequestPreview | None:
+        """Return the request of a call; None if it is invalid, which the call itself will report."""
+        if self.preview is None:
             return None
         try:
-            return await self.shows(tool.name, arguments)
+            return await self.preview(tool.name, arguments)
         except SourceError:
             return None

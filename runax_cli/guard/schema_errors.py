@@ -1,7 +1,4 @@
-"""What is wrong with a value, in words: where it stands, what was wanted, and the nearest valid name or value.
-
-Knows the errors of a JSON Schema validator. Knows no tool and no envelope.
-"""
+"""Describe JSON Schema violations: the path, what was expected, and the nearest valid name or value."""
 
 import base64
 import binascii
@@ -54,39 +51,39 @@ def _parses(parse: Callable[[str], Any], text: str) -> bool:
     return True
 
 
-def _near_date_time(text: str) -> Iterator[str]:
+def _guess_date_time(text: str) -> Iterator[str]:
     if _is_date(text):
         yield f"{text}T00:00:00Z"
     elif naive := _NAIVE.fullmatch(text):
         yield f"{naive[1]}T{naive[2]}{naive[3] or ':00'}Z"
 
 
-def _near_date(text: str) -> Iterator[str]:
+def _guess_date(text: str) -> Iterator[str]:
     yield text[:10]
     if parts := re.fullmatch(r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})", text):
         yield f"{parts[1]}-{int(parts[2]):02}-{int(parts[3]):02}"
 
 
-def _nothing_near(_text: str) -> Iterator[str]:
+def _no_guess(_text: str) -> Iterator[str]:
     return iter(())
 
 
 @dataclass(frozen=True, slots=True)
 class TextFormat:
-    """One format of texts: whether a text has it, what one looks like, and guesses at what was meant."""
+    """A string format: its test, an example, and guesses at what a text that does not match was meant to be."""
 
     has: Callable[[str], bool]
     example: str
-    near: Callable[[str], Iterator[str]] = _nothing_near
+    guesses: Callable[[str], Iterator[str]] = _no_guess
 
     def nearest(self, text: str) -> str | None:
-        """The first guess that has the format."""
-        return next((guess for guess in self.near(text.strip()) if self.has(guess)), None)
+        """Return the first guess that has the format; None if there is none."""
+        return next((guess for guess in self.guesses(text.strip()) if self.has(guess)), None)
 
 
 FORMATS: Mapping[str, TextFormat] = {
-    "date": TextFormat(_is_date, "2026-01-31", _near_date),
-    "date-time": TextFormat(_is_date_time, "2026-01-31T12:00:00Z", _near_date_time),
+    "date": TextFormat(_is_date, "2026-01-31", _guess_date),
+    "date-time": TextFormat(_is_date_time, "2026-01-31T12:00:00Z", _guess_date_time),
     "time": TextFormat(lambda text: _TIME.fullmatch(text) is not None, "12:00:00Z"),
     "duration": TextFormat(lambda text: _DURATION.fullmatch(text) is not None, "P1DT12H"),
     "uuid": TextFormat(
@@ -101,54 +98,54 @@ FORMATS: Mapping[str, TextFormat] = {
     "uri": TextFormat(_is_uri, "https://example.com/", lambda text: iter((f"https://{text}",))),
     "byte": TextFormat(_is_base64, "aGVsbG8="),
 }
-WHOLE_NUMBERS: Mapping[str, int] = {"int32": 2**31, "int64": 2**63}
-"""Formats of whole numbers: below this, and not below its negative."""
+INTEGER_FORMATS: Mapping[str, int] = {"int32": 2**31, "int64": 2**63}
+"""Integer formats: values are below this bound, and not below its negative."""
 
 
-def checker() -> FormatChecker:
-    """What a validator of schemas asks."""
-    made = FormatChecker(formats=())
+def format_checker() -> FormatChecker:
+    """Create the checker of all formats."""
+    checker = FormatChecker(formats=())
     for name, known in FORMATS.items():
-        made.checks(name)(lambda value, has=known.has: not isinstance(value, str) or has(value))
-    for name, bound in WHOLE_NUMBERS.items():
-        made.checks(name)(lambda value, bound=bound: not isinstance(value, int) or -bound <= value < bound)
-    return made
+        checker.checks(name)(lambda value, has=known.has: not isinstance(value, str) or has(value))
+    for name, bound in INTEGER_FORMATS.items():
+        checker.checks(name)(lambda value, bound=bound: not isinstance(value, int) or -bound <= value < bound)
+    return checker
 
 
 MAX_NAMES = 12
-_MAX_FORMS = 3
+_MAX_ALTERNATIVES = 3
 _NOTHING = object()
 
 
-def told(error: ValidationError) -> str:
-    """One violation, with its path."""
+def describe_error(error: ValidationError) -> str:
+    """Describe one violation, with its path."""
     path = ".".join(str(part) for part in error.absolute_path)
-    tell = _TELLERS.get(str(error.validator), _tell_plainly)
-    return tell(error, path or "arguments")
+    describe = _DESCRIBERS.get(str(error.validator), _describe_plainly)
+    return describe(error, path or "arguments")
 
 
-def nearest(name: str, known: Sequence[str]) -> str:
-    """The names that are near to `name`, else those that are known."""
+def suggest_names(name: str, known: Sequence[str]) -> str:
+    """Name the closest known names, or all of them if none is close."""
     if not known:
-        return "it takes none"
+        return "no names are allowed here"
     folded = {candidate.casefold(): candidate for candidate in known}
     near = [folded[match] for match in get_close_matches(name.casefold(), folded, n=2, cutoff=0.5)]
     rest = "" if near or len(known) <= MAX_NAMES else ", …"
-    return f"nearest: {quoted(near)}" if near else f"known: {quoted(known[:MAX_NAMES])}{rest}"
+    return f"nearest: {quote_names(near)}" if near else f"known: {quote_names(known[:MAX_NAMES])}{rest}"
 
 
-def quoted(names: Iterable[str]) -> str:
-    """Names in quotes, one after the other."""
+def quote_names(names: Iterable[str]) -> str:
+    """Return names in quotes, separated by commas."""
     return ", ".join(f"'{name}'" for name in names)
 
 
-def short(text: str, limit: int = 120) -> str:
-    """At most `limit` characters."""
+def truncate(text: str, limit: int = 120) -> str:
+    """Cut a text after `limit` characters, with an ellipsis."""
     return text if len(text) <= limit else text[:limit] + "…"
 
 
 def type_name(value: Any) -> str:
-    """The type of a JSON value, in words."""
+    """Return the type of a JSON value with its article."""
     match value:
         case None:
             return "null"
@@ -164,34 +161,34 @@ def type_name(value: Any) -> str:
             return "an object"
 
 
-def _tell_plainly(error: ValidationError, path: str) -> str:
-    return f"{path}: {short(error.message)}"
+def _describe_plainly(error: ValidationError, path: str) -> str:
+    return f"{path}: {truncate(error.message)}"
 
 
-def _tell_required(error: ValidationError, path: str) -> str:
+def _describe_required(error: ValidationError, path: str) -> str:
     required: Any = error.validator_value
     instance: Any = error.instance
     missing = [name for name in required if name not in instance]
     prefix = "" if path == "arguments" else f"{path}."
     properties = _properties(error)
-    return "; ".join(f"{prefix}{name}: is required{_wanted(properties.get(name))}" for name in missing)
+    return "; ".join(f"{prefix}{name}: is required{_expected_type(properties.get(name))}" for name in missing)
 
 
-def _tell_type(error: ValidationError, path: str) -> str:
+def _describe_type(error: ValidationError, path: str) -> str:
     kinds: Any = error.validator_value
-    wanted = f"{path}: {_value(error.instance)} is {type_name(error.instance)}; wanted is {_types(kinds)}"
-    near = _of_type(error.instance, kinds if isinstance(kinds, list) else [kinds])
-    return wanted if near is _NOTHING else f"{wanted}; nearest: {_value(near)}"
+    message = f"{path}: expected {_types(kinds)}, got {_value(error.instance)} ({type_name(error.instance)})"
+    near = _convert(error.instance, kinds if isinstance(kinds, list) else [kinds])
+    return message if near is _NOTHING else f"{message}; nearest: {_value(near)}"
 
 
-def _of_type(value: Any, kinds: Sequence[str]) -> Any:
-    """What `value` was probably meant to be."""
+def _convert(value: Any, kinds: Sequence[str]) -> Any:
+    """Guess what a value of a wrong type was meant to be."""
     if isinstance(value, str):
         try:
             read = json.loads(value)
         except (ValueError, RecursionError):
             read = _NOTHING
-        if read is not _NOTHING and any(_is_of(read, kind) for kind in kinds):
+        if read is not _NOTHING and any(_has_type(read, kind) for kind in kinds):
             return read
     if "string" in kinds and isinstance(value, int | float) and not isinstance(value, bool):
         return str(value)
@@ -200,7 +197,7 @@ def _of_type(value: Any, kinds: Sequence[str]) -> Any:
     return [value] if "array" in kinds and not isinstance(value, dict) and value is not None else _NOTHING
 
 
-def _is_of(value: Any, kind: str) -> bool:
+def _has_type(value: Any, kind: str) -> bool:
     match value:
         case bool():
             return kind == "boolean"
@@ -216,51 +213,51 @@ def _is_of(value: Any, kind: str) -> bool:
             return False
 
 
-def _tell_enum(error: ValidationError, path: str) -> str:
+def _describe_enum(error: ValidationError, path: str) -> str:
     values: Any = error.validator_value
     allowed = [str(value) for value in values]
-    return f"{path}: {_value(error.instance)} is not allowed; {nearest(str(error.instance), allowed)}"
+    return f"{path}: {_value(error.instance)} is not allowed; {suggest_names(str(error.instance), allowed)}"
 
 
-def _tell_bound(error: ValidationError, path: str) -> str:
+def _describe_bound(error: ValidationError, path: str) -> str:
     bound: Any = error.validator_value
     is_upper = "max" in str(error.validator).lower()
     is_open = str(error.validator).startswith("exclusive")
     word = ("below" if is_upper else "above") if is_open else ("at most" if is_upper else "at least")
     near = f"; nearest: {_value(bound)}" if not is_open else ""
-    return f"{path}: {_value(error.instance)} is out of range; it must be {word} {_value(bound)}{near}"
+    return f"{path}: {_value(error.instance)} is out of range; must be {word} {_value(bound)}{near}"
 
 
-def _tell_format(error: ValidationError, path: str) -> str:
+def _describe_format(error: ValidationError, path: str) -> str:
     name = str(error.validator_value)
-    if name in WHOLE_NUMBERS:
+    if name in INTEGER_FORMATS:
         return f"{path}: {_value(error.instance)} is out of the range of {name}"
     known = FORMATS[name]
     near = known.nearest(str(error.instance))
-    wanted = f"nearest: {_value(near)}" if near is not None else f"one is {_value(known.example)}"
-    return f"{path}: {_value(error.instance)} is no {name}; {wanted}"
+    hint = f"nearest: {_value(near)}" if near is not None else f"example: {_value(known.example)}"
+    return f"{path}: {_value(error.instance)} is not a valid {name}; {hint}"
 
 
-def _tell_pattern(error: ValidationError, path: str) -> str:
-    return f"{path}: {_value(error.instance)} does not match the pattern {short(str(error.validator_value))}"
+def _describe_pattern(error: ValidationError, path: str) -> str:
+    return f"{path}: {_value(error.instance)} does not match the pattern {truncate(str(error.validator_value))}"
 
 
-def _tell_forms(error: ValidationError, path: str) -> str:
-    """None of several forms fits, or more than one: why each does not."""
-    forms: list[ValidationError] = list(error.context or ())
-    why = list(dict.fromkeys(told(form) for form in forms))[:_MAX_FORMS]
+def _describe_alternatives(error: ValidationError, path: str) -> str:
+    """Describe why none of several alternatives matches, or more than one does."""
+    alternatives: list[ValidationError] = list(error.context or ())
+    why = list(dict.fromkeys(describe_error(alternative) for alternative in alternatives))[:_MAX_ALTERNATIVES]
     return (
-        f"{path}: {_value(error.instance)} fits none of its forms ({' | '.join(why)})"
+        f"{path}: {_value(error.instance)} matches none of the alternatives ({' | '.join(why)})"
         if why
-        else _tell_plainly(error, path)
+        else _describe_plainly(error, path)
     )
 
 
-def _tell_additional(error: ValidationError, path: str) -> str:
+def _describe_additional(error: ValidationError, path: str) -> str:
     known = list(_properties(error))
     instance: Any = error.instance
     unknown = [name for name in instance if name not in known]
-    return "; ".join(f"{path}.{name}: there is no such member; {nearest(name, known)}" for name in unknown)
+    return "; ".join(f"{path}.{name}: unknown property; {suggest_names(name, known)}" for name in unknown)
 
 
 def _properties(error: ValidationError) -> Mapping[str, Any]:
@@ -268,19 +265,19 @@ def _properties(error: ValidationError) -> Mapping[str, Any]:
     return schema.get("properties") or {}
 
 
-_TELLERS: Mapping[str, Callable[[ValidationError, str], str]] = {
-    "required": _tell_required,
-    "type": _tell_type,
-    "enum": _tell_enum,
-    "format": _tell_format,
-    "pattern": _tell_pattern,
-    "anyOf": _tell_forms,
-    "oneOf": _tell_forms,
-    "additionalProperties": _tell_additional,
-} | dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"), _tell_bound)
+_DESCRIBERS: Mapping[str, Callable[[ValidationError, str], str]] = {
+    "required": _describe_required,
+    "type": _describe_type,
+    "enum": _describe_enum,
+    "format": _describe_format,
+    "pattern": _describe_pattern,
+    "anyOf": _describe_alternatives,
+    "oneOf": _describe_alternatives,
+    "additionalProperties": _describe_additional,
+} | dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"), _describe_bound)
 
 
-def _wanted(schema: Any) -> str:
+def _expected_type(schema: Any) -> str:
     kind = schema.get("type") if isinstance(schema, dict) else None
     return f" ({_types(kind)})" if kind else ""
 
@@ -290,4 +287,4 @@ def _types(kind: Any) -> str:
 
 
 def _value(value: Any) -> str:
-    return short(json.dumps(value, ensure_ascii=False))
+    return truncate(json.dumps(value, ensure_ascii=False))

@@ -1,7 +1,4 @@
-"""From the raw text of a requested call to arguments that fit the tool, or to what is wrong and where.
-
-Knows JSON, JSON Schema and nearness of names. Knows no envelope and sends nothing. Codes are those of JSON-RPC.
-"""
+"""Validate a requested call: find its tool, parse its arguments, and check them against the tool's JSON Schema."""
 
 import json
 import re
@@ -17,7 +14,14 @@ from jsonschema.validators import extend
 from referencing.exceptions import Unresolvable
 
 from adapters.base import JsonObject
-from runax_cli.guard.schema_errors import MAX_NAMES, checker, nearest, quoted, told, type_name
+from runax_cli.guard.schema_errors import (
+    MAX_NAMES,
+    describe_error,
+    format_checker,
+    quote_names,
+    suggest_names,
+    type_name,
+)
 from runax_cli.guard.visible_tool import VisibleTool
 
 MAX_VIOLATIONS = 8
@@ -27,65 +31,65 @@ _BROKEN_SCHEMA = (SchemaError, UnknownType, Unresolvable, re.error, LookupError,
 
 
 class RejectionCode(IntEnum):
-    """JSON-RPC codes of what can be wrong with a requested call."""
+    """JSON-RPC error codes of an invalid call."""
 
     NOT_JSON = -32700
     NO_SUCH_TOOL = -32601
-    DOES_NOT_FIT = -32602
+    INVALID_ARGUMENTS = -32602
 
 
-# A repeated group that is itself made of repetitions: such a pattern can take exponential time.
-_EXPLODES = re.compile(r"\([^()]*[+*}][^()]*\)[+*{]")
+# A repeated group of repetitions: matching such a pattern can take exponential time.
+_EXPONENTIAL = re.compile(r"\([^()]*[+*}][^()]*\)[+*{]")
 
 
 @dataclass(frozen=True, slots=True)
 class RejectedCall:
-    """A requested call that cannot be made as it is; `message` says what to correct, by path."""
+    """An invalid call; `message` lists what to correct, by path."""
 
-    fault: RejectionCode
+    code: RejectionCode
     message: str
 
 
 def find_tool(name: str, tools: Mapping[str, VisibleTool]) -> VisibleTool | RejectedCall:
-    """The tool of that name, or which names are near."""
+    """Return the tool of that name, or a rejection that names the closest tools."""
     if name in tools:
         return tools[name]
     near = get_close_matches(name, tools, n=3, cutoff=0.5)
-    known = near or list(tools)[:MAX_NAMES]
+    listed = near or list(tools)[:MAX_NAMES]
     rest = "" if near or len(tools) <= MAX_NAMES else f" and {len(tools) - MAX_NAMES} more"
-    label = "the nearest are" if near else "there are"
-    return RejectedCall(RejectionCode.NO_SUCH_TOOL, f"there is no tool '{name}'; {label} {quoted(known)}{rest}")
+    label = "nearest" if near else "available"
+    return RejectedCall(RejectionCode.NO_SUCH_TOOL, f"unknown tool '{name}'; {label}: {quote_names(listed)}{rest}")
 
 
-def arguments_of(raw: str, tool: VisibleTool) -> JsonObject | RejectedCall:
-    """The arguments in `raw`, checked against the tool's schema.
+def parse_arguments(raw: str, tool: VisibleTool) -> JsonObject | RejectedCall:
+    """Parse the arguments in `raw` and check them against the tool's schema.
 
-    No text at all is no arguments, and a null for an optional argument that knows no null was not given: models write
-    both. Nothing else is bent to fit.
+    Empty text means no arguments, and a null for an optional argument that does not accept null is dropped: models
+    write both. Nothing else is corrected.
     """
     if not raw.strip():
-        return _checked({}, tool)
+        return _validate({}, tool)
     try:
-        value = _loaded(raw)
+        value = _load_json(raw)
     except (ValueError, RecursionError) as error:
         return RejectedCall(RejectionCode.NOT_JSON, f"the arguments of '{tool.spec.name}' are not JSON: {error}")
     if value is None:
         value = {}
     if not isinstance(value, dict):
-        return RejectedCall(RejectionCode.DOES_NOT_FIT, f"the arguments must be an object and not {type_name(value)}")
+        return RejectedCall(RejectionCode.INVALID_ARGUMENTS, f"the arguments must be an object, got {type_name(value)}")
     if _depth(value) > MAX_DEPTH:
-        return RejectedCall(RejectionCode.DOES_NOT_FIT, f"the arguments are nested deeper than {MAX_DEPTH} levels")
-    return _checked(value, tool)
+        return RejectedCall(RejectionCode.INVALID_ARGUMENTS, f"the arguments are nested deeper than {MAX_DEPTH} levels")
+    return _validate(value, tool)
 
 
-def _loaded(raw: str) -> Any:
-    """The value in `raw`. Half a character, which JSON can spell and no request can carry, is a ValueError."""
+def _load_json(raw: str) -> Any:
+    """Parse JSON. A lone surrogate, which JSON can escape but UTF-8 cannot encode, is a ValueError."""
     value = json.loads(raw, parse_constant=_no_constant)
     json.dumps(value, ensure_ascii=False).encode("utf-8")
     return value
 
 
-def _checked(value: JsonObject, tool: VisibleTool) -> JsonObject | RejectedCall:
+def _validate(value: JsonObject, tool: VisibleTool) -> JsonObject | RejectedCall:
     schema = tool.schema.parameters
     given = _without_empty_nulls(value, schema)
     violations = [*_unknown_names(given, tool), *_violations(given, schema)]
@@ -93,7 +97,7 @@ def _checked(value: JsonObject, tool: VisibleTool) -> JsonObject | RejectedCall:
         return given
     more = len(violations) - MAX_VIOLATIONS
     listed = violations[:MAX_VIOLATIONS] + ([f"and {more} more"] if more > 0 else [])
-    return RejectedCall(RejectionCode.DOES_NOT_FIT, "; ".join(listed))
+    return RejectedCall(RejectionCode.INVALID_ARGUMENTS, "; ".join(listed))
 
 
 def _without_empty_nulls(value: JsonObject, schema: JsonObject) -> JsonObject:
@@ -111,25 +115,25 @@ def _fits(value: Any, part: Any, schema: JsonObject) -> bool:
 
 
 def _unknown_names(value: JsonObject, tool: VisibleTool) -> Iterator[str]:
-    """Names that the tool does not have, unless its schema says in so many words that others are welcome."""
+    """Yield unknown argument names, unless the schema explicitly allows additional properties."""
     schema = tool.schema.parameters
     if schema.get("additionalProperties") not in (None, False) or schema.get("patternProperties"):
         return
     known = list(schema.get("properties") or {})
     for name in value:
         if name in tool.spec.pagination.hidden:
-            yield f"{name}: leave it out, all pages are read for you"
+            yield f"{name}: leave it out, all pages are read automatically"
         elif name not in known:
-            yield f"{name}: there is no such argument; {nearest(name, known)}"
+            yield f"{name}: unknown argument; {suggest_names(name, known)}"
 
 
 def _violations(value: JsonObject, schema: JsonObject) -> Iterator[str]:
     for error in _errors(value, {k: v for k, v in schema.items() if k != "additionalProperties"}):
-        yield told(error)
+        yield describe_error(error)
 
 
 def _errors(value: Any, schema: Mapping[str, Any]) -> Sequence[ValidationError]:
-    """Violations, by path. A schema that is itself broken forbids nothing: the source will judge the request."""
+    """Return violations sorted by path. A broken schema accepts everything: the source will check the request."""
     try:
         found = _VALIDATOR(dict(schema), format_checker=_FORMATS).iter_errors(value)
         return sorted(found, key=lambda error: [str(part) for part in error.absolute_path])
@@ -138,11 +142,11 @@ def _errors(value: Any, schema: Mapping[str, Any]) -> Sequence[ValidationError]:
 
 
 def _matches(_validator: Any, pattern: Any, instance: Any, _schema: Any) -> Iterator[ValidationError]:
-    """A pattern in the dialect of another language, or one that could take for ever, forbids nothing."""
+    """Check a pattern. One that Python cannot compile, or that could take too long, accepts everything."""
     if (
         not (isinstance(instance, str) and isinstance(pattern, str))
         or len(instance) > MAX_MATCHED_CHARS
-        or _EXPLODES.search(pattern)
+        or _EXPONENTIAL.search(pattern)
     ):
         return
     try:
@@ -154,11 +158,11 @@ def _matches(_validator: Any, pattern: Any, instance: Any, _schema: Any) -> Iter
 
 
 _VALIDATOR = extend(Draft202012Validator, {"pattern": _matches})  # type: ignore[no-untyped-call]
-_FORMATS = checker()
+_FORMATS = format_checker()
 
 
 def _depth(value: Any) -> int:
-    """How deep a value is nested, without recursion."""
+    """Return the nesting depth of a value, without recursion."""
     depth, level = 0, [value]
     while level:
         depth += 1
@@ -172,4 +176,4 @@ def _depth(value: Any) -> int:
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON value")
+    raise ValueError(f"{name} is not valid JSON")

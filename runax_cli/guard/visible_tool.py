@@ -1,7 +1,6 @@
-"""A tool as the model sees it: its own parameters, and three virtual ones that say what the call is for.
+"""Build the tool schema that the model sees: the API's parameters, shortened, and three virtual ones.
 
-Knows the virtual parameters, how they are named beside the API's own, and how they are taken off again. Knows nothing
-of how a call runs, nor what the words in them mean.
+The virtual parameters (`focus`, `need`, `at_most`) say what a call is for. They are split off again before the call.
 """
 
 import re
@@ -15,41 +14,41 @@ from runax_cli.models.base import ToolSchema
 TOOL_CHARS = 300
 ARGUMENT_CHARS = 160
 _SENTENCE = re.compile(r"[.!?\u2026\u3002]+(?=\s|$)|[\u3002\uff01\uff1f]")
-_FIRST_OF_NO_SPACES = 0x2E80
-_KEPT_SHARE = 2
+_FIRST_WITHOUT_SPACES = 0x2E80
+_MIN_KEPT_DIVISOR = 2
 _NESTED = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
 _COMBINED = ("anyOf", "oneOf", "allOf", "prefixItems")
 _INNER = ("items", "additionalProperties", "not", "contains", "if", "then", "else", "propertyNames")
 
 
-def brief(text: str, most_chars: int) -> str:
-    """The text on one line in at most so many characters.
+def shorten(text: str, max_chars: int) -> str:
+    """Shorten a text to one line of at most `max_chars` characters.
 
-    Cut after the last sentence that fits where that keeps half of them, else after the last word that fits, with an
-    ellipsis. A first word that is longer than all of it leaves the ellipsis alone.
+    It is cut after the last sentence that fits if that keeps half of the characters, else after the last word that
+    fits, with an ellipsis. If the first word is longer, only the ellipsis is left.
     """
     line = " ".join(text.split())
-    if len(line) <= most_chars:
+    if len(line) <= max_chars:
         return line
-    ends = [match.end() for match in _SENTENCE.finditer(line) if match.end() <= most_chars]
-    if ends and ends[-1] * _KEPT_SHARE >= most_chars:
+    ends = [match.end() for match in _SENTENCE.finditer(line) if match.end() <= max_chars]
+    if ends and ends[-1] * _MIN_KEPT_DIVISOR >= max_chars:
         return line[: ends[-1]]
-    cut = next((at for at in range(most_chars - 1, 0, -1) if _is_between_words(line, at)), 0)
-    return line[:cut].rstrip(" ,;:(-") + "…" if most_chars > 0 else ""
+    cut = next((at for at in range(max_chars - 1, 0, -1) if _is_between_words(line, at)), 0)
+    return line[:cut].rstrip(" ,;:(-") + "…" if max_chars > 0 else ""
 
 
-def briefly(schema: JsonObject, most_chars: int = ARGUMENT_CHARS, *, name: str | None = None) -> JsonObject:
-    """The schema with every description in it, at any depth, in at most so many characters.
+def shorten_schema(schema: JsonObject, max_chars: int = ARGUMENT_CHARS, *, name: str | None = None) -> JsonObject:
+    """Shorten every description in a schema, at any depth, to at most `max_chars` characters.
 
-    The whole schema's title is left out, one beside a description, and one that only spells the schema's `name` again:
-    generators write one for each argument.
+    Redundant titles are removed: that of the whole schema, those beside a description, and those that only repeat the
+    argument's `name`, which generators write.
     """
-    out = {key: _inside(key, value, most_chars) for key, value in schema.items()}
+    out = {key: _shorten_member(key, value, max_chars) for key, value in schema.items()}
     title = out.get("title")
     if isinstance(title, str) and ("description" in out or name is None or _letters(title) == _letters(name)):
         del out["title"]
     if isinstance(out.get("description"), str):
-        out["description"] = brief(out["description"], most_chars)
+        out["description"] = shorten(out["description"], max_chars)
     return out
 
 
@@ -58,19 +57,19 @@ def _letters(text: str) -> str:
 
 
 def _is_between_words(line: str, at: int) -> bool:
-    return line[at] == " " or ord(line[at - 1]) >= _FIRST_OF_NO_SPACES
+    return line[at] == " " or ord(line[at - 1]) >= _FIRST_WITHOUT_SPACES
 
 
-def _inside(key: str, value: Any, most_chars: int) -> Any:
+def _shorten_member(key: str, value: Any, max_chars: int) -> Any:
     if key in _NESTED and isinstance(value, Mapping):
-        return {name: _one(inner, most_chars, name=name) for name, inner in value.items()}
+        return {name: _shorten_inner(inner, max_chars, name=name) for name, inner in value.items()}
     if key in _COMBINED and isinstance(value, list):
-        return [_one(inner, most_chars) for inner in value]
-    return _one(value, most_chars) if key in _INNER else value
+        return [_shorten_inner(inner, max_chars) for inner in value]
+    return _shorten_inner(value, max_chars) if key in _INNER else value
 
 
-def _one(value: Any, most_chars: int, *, name: str = "") -> Any:
-    return briefly(value, most_chars, name=name) if isinstance(value, dict) else value
+def _shorten_inner(value: Any, max_chars: int, *, name: str = "") -> Any:
+    return shorten_schema(value, max_chars, name=name) if isinstance(value, dict) else value
 
 
 Need: TypeAlias = Literal["read", "compute"]
@@ -93,7 +92,7 @@ class VisibleTool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SplitArguments:
-    """Arguments taken apart: `api` goes to the source, the rest tells the executor what the call is for."""
+    """Arguments split into those of the API (`api`) and the virtual ones."""
 
     api: JsonObject
     focus: str | None = None
@@ -101,28 +100,28 @@ class SplitArguments:
     at_most: int | None = None
 
 
-def visible(spec: ToolSpec) -> VisibleTool:
-    """The tool for the model, in few words; virtual parameters only where the result may be many records.
+def visible_tool(spec: ToolSpec) -> VisibleTool:
+    """Build the short schema of a tool; only tools that may return many records get virtual parameters.
 
-    What these mean is said once, in the prompt of the main model, and not with every tool.
+    What the virtual parameters mean is explained once, in the prompt of the main model.
     """
     own: Mapping[str, Any] = spec.parameters.get("properties") or {}
-    virtual = virtual_names(own) if spec.returns_many and spec.effect is Effect.READ else {}
+    virtual = virtual_parameter_names(own) if spec.returns_many and spec.effect is Effect.READ else {}
     properties = dict(own) | {virtual[name]: schema for name, schema in _VIRTUAL.items() if name in virtual}
-    parameters = briefly({"type": "object"} | spec.parameters | {"properties": properties})
+    parameters = shorten_schema({"type": "object"} | spec.parameters | {"properties": properties})
     warning = "" if spec.effect is Effect.READ else _CHANGES_DATA
-    description = brief(spec.description, TOOL_CHARS) + warning
+    description = shorten(spec.description, TOOL_CHARS) + warning
     return VisibleTool(spec, ToolSchema(spec.name, description, parameters), virtual)
 
 
-def virtual_names(own: Iterable[str]) -> dict[str, str]:
-    """The name of each virtual parameter beside the API's `own`: its plain one, or one that is free."""
+def virtual_parameter_names(own: Iterable[str]) -> dict[str, str]:
+    """Return the name of each virtual parameter: its own, or a free one if the API uses that name."""
     taken = set(own)
     return {name: _free_name(name, taken) for name in _VIRTUAL}
 
 
-def split(tool: VisibleTool, arguments: Mapping[str, Any]) -> SplitArguments:
-    """Take the virtual arguments off. `arguments` must have been validated against the tool's schema."""
+def split_virtual_arguments(tool: VisibleTool, arguments: Mapping[str, Any]) -> SplitArguments:
+    """Split off the virtual arguments. `arguments` must be valid for the tool's schema."""
     names = tool.virtual
     hidden = set(names.values())
     focus = arguments.get(names.get("focus", "")) or None

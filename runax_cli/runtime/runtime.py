@@ -16,11 +16,11 @@ from runax_cli.core.budget import Budget, Limits
 from runax_cli.core.errors import ConfigurationError
 from runax_cli.core.events import EventSink
 from runax_cli.core.paths import state_folder
+from runax_cli.executor.data_tools.labeler import LabelerPrompts
 from runax_cli.executor.data_tools.router import DatasetToolRouter, LabelerDependencies
 from runax_cli.executor.executor import Executor
 from runax_cli.executor.fetch.snapshot import ReusePolicy
 from runax_cli.executor.fetch.source_client import ConcurrencyLimiter
-from runax_cli.executor.labels import LabelerPrompts
 from runax_cli.executor.reduce.pipeline import ReducerFactory
 from runax_cli.executor.reduce.reducer import ReducerPrompts
 from runax_cli.executor.store.dataset import DatasetStore
@@ -107,7 +107,7 @@ class Runtime:
             self.executor,
             self.store.folder,
             self.journal,
-            reader=ReducerFactory(
+            reducers=ReducerFactory(
                 self.registry.counter(Role.REDUCER),
                 prompts=REDUCER_PROMPTS,
                 effective_tokens=self.registry.config(Role.REDUCER).effective_tokens,
@@ -247,7 +247,7 @@ def _executor(
         prompts=REDUCER_PROMPTS,
         api_concurrency=settings.api_concurrency,
         reducer_concurrency=settings.llm_concurrency,
-        places=ConcurrencyLimiter(settings.total_concurrency),
+        limiter=ConcurrencyLimiter(settings.total_concurrency),
         call_timeout_s=settings.call_timeout,
         reuse=ReusePolicy(source_fingerprints(configuration), max_age_s=settings.cache_max_age_hours * _HOUR_S),
     )

@@ -96,7 +96,7 @@ class Play:
             executor,
             store.folder,
             journal,
-            reader=ReducerFactory(counter, prompts=REDUCER_PROMPTS, effective_tokens=effective, concurrency=4),
+            reducers=ReducerFactory(counter, prompts=REDUCER_PROMPTS, effective_tokens=effective, concurrency=4),
             labels=LabelerDependencies(
                 counter=counter, prompts=LABELER_PROMPTS, effective_tokens=effective, concurrency=4
             ),

@@ -15,7 +15,7 @@ from adapters.openapi.adapter import OpenApiSource
 from adapters.openapi.settings import OpenApiSettings
 from runax_cli.agent.loop.toolbox import FOUND_AT_ONCE, ToolLimits, ToolRegistry, ToolSelection
 from runax_cli.agent.session import TurnLimits
-from runax_cli.guard.visible_tool import visible
+from runax_cli.guard.visible_tool import visible_tool
 from runax_cli.models.base import ByteCounter, Message, ModelRequest, Role
 from runax_cli.models.rules import RulesModel
 from runax_cli.models.tokens import CalibratedCounter
@@ -189,7 +189,7 @@ def test_what_was_called_never_leaves_the_list(stage: Any) -> None:
 def test_a_tool_is_made_visible_when_it_is_looked_at(stage: Any) -> None:
     specs = synthetic(stage)
     shelf = ToolRegistry(specs)
-    assert shelf[specs[3].name] == visible(specs[3])
+    assert shelf[specs[3].name] == visible_tool(specs[3])
     assert list(shelf) == [spec.name for spec in specs]
     assert "zebra" not in shelf
 

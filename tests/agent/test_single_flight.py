@@ -28,8 +28,10 @@ class Gate:
     async def execute(self, call: DecidedCall, _scope: Any, *, direct_limit: int) -> Any:
         self.asked.append(call)
         self.begun.set()
-        if call.again is not None:
-            return SimpleNamespace(dataset=SimpleNamespace(name=call.again), coverage=Coverage(is_complete=True))
+        if call.stored_dataset is not None:
+            return SimpleNamespace(
+                dataset=SimpleNamespace(name=call.stored_dataset), coverage=Coverage(is_complete=True)
+            )
         self.fetched += 1
         number = self.fetched
         await self.opened.wait()
@@ -65,7 +67,7 @@ async def test_the_first_fetches_and_the_others_read_what_it_left(stage: Any) ->
     gate, scope = Gate([True]), Scope()
     outcomes = await run(gate, [call(stage, at) for at in range(3)], scope)
     assert gate.fetched == 1
-    assert [one.again for one in gate.asked] == [None, "tickets_1", "tickets_1"]
+    assert [one.stored_dataset for one in gate.asked] == [None, "tickets_1", "tickets_1"]
     assert [one.focus for one in gate.asked] == ["focus 0", "focus 1", "focus 2"]
     assert {outcome.dataset.name for outcome in outcomes} == {"tickets_1"}
     assert [body.code for body in scope.told] == ["read_again", "read_again"]
@@ -75,7 +77,7 @@ async def test_what_is_not_whole_is_fetched_by_the_next(stage: Any) -> None:
     gate = Gate([False, True])
     await run(gate, [call(stage, at) for at in range(3)])
     assert gate.fetched == 2
-    assert [one.again for one in gate.asked] == [None, None, "tickets_2"]
+    assert [one.stored_dataset for one in gate.asked] == [None, None, "tickets_2"]
 
 
 async def test_other_arguments_are_other_data(stage: Any) -> None:
@@ -141,7 +143,7 @@ async def test_two_parts_of_a_question_fetch_the_same_data_once(stage: Any) -> N
     execute, again = bench.executor.execute, []
 
     async def slowly(call: Any, scope: Any, **options: Any) -> Any:
-        again.append(call.again)
+        again.append(call.stored_dataset)
         await asyncio.sleep(0)
         return await execute(call, scope, **options)
 

@@ -59,7 +59,7 @@ async def test_the_same_error_for_ever_is_named_as_the_reason(stage: Any) -> Non
     bench = await stage.start(stubborn(stage, ("get_nothing", {}), says="I cannot."), {"get_tickets": tickets})
     result = await bench.session.ask("q")
     assert (result.status, result.exit_code, len(bench.model.requests)) == (RunStatus.INCOMPLETE, 7, 4)
-    assert "there is no tool 'get_nothing'" in result.error.message
+    assert "unknown tool 'get_nothing'" in result.error.message
 
 
 async def test_a_source_that_fails_for_ever_is_the_reason_and_not_the_model(stage: Any) -> None:

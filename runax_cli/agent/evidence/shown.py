@@ -70,7 +70,7 @@ class ShownData:
         named = _shown_by_reference(outcome.envelope.data)
         shown.rows.update(row for dataset, row in named if dataset == shown.dataset.name)
         shown.read = max(shown.read, outcome.coverage.records_read)
-        if outcome.coverage.total_is is TotalIs.EXACT and not outcome.behind:
+        if outcome.coverage.total_is is TotalIs.EXACT and not outcome.source_coverage:
             shown.exact_total = outcome.coverage.records_total
         for finding in outcome.findings:
             shown.rows.update(finding.records)

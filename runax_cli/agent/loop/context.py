@@ -16,7 +16,7 @@ from runax_cli.core.errors import BudgetExhausted, ModelError
 from runax_cli.core.event_types import TokensChanged, Warned
 from runax_cli.core.events import Emitter
 from runax_cli.core.untrusted_text import escape_for_prompt
-from runax_cli.executor.reduce.reducer import beginning_and_end
+from runax_cli.executor.packing import truncate_middle
 from runax_cli.memory.conversation import (
     MAX_ENTITIES_CHARS,
     Exchange,
@@ -102,8 +102,8 @@ def request_for(
     empty = _request("", question, run_id)
     room = effective_tokens - OUTPUT_TOKENS - measure(empty, counter).bound(counter)
     each = max(_LEAST_A_MESSAGE, room // max(1, len(older)) - _LEAST_A_MESSAGE // 2)
-    lines = [f"{message.role}: {beginning_and_end(_said(message), counter, most_tokens=each)}" for message in older]
-    shown = beginning_and_end("\n".join(lines), counter, most_tokens=max(1, room))
+    lines = [f"{message.role}: {truncate_middle(_said(message), counter.bound, max_tokens=each)}" for message in older]
+    shown = truncate_middle("\n".join(lines), counter.bound, max_tokens=max(1, room))
     return _request(escape_for_prompt(shown), question, run_id)
 
 

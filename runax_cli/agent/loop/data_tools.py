@@ -12,7 +12,7 @@ from adapters.base import ToolSpec
 from adapters.json_text import compact_json
 from runax_cli.agent.loop.toolbox import ToolRegistry
 from runax_cli.executor.data_tools.router import SOURCE, DataTool
-from runax_cli.guard.visible_tool import VisibleTool, visible
+from runax_cli.guard.visible_tool import VisibleTool, visible_tool
 from runax_cli.models.base import ToolSchema
 from runax_cli.models.tokens import CalibratedCounter
 
@@ -75,7 +75,7 @@ class DataTools:
     def __init__(self, datasets: DatasetRouter, *, taken: Iterable[str]) -> None:
         names = set(taken)
         specs = [replace(spec, name=f"runax_{spec.name}") if spec.name in names else spec for spec in ALL]
-        self._tools = {spec.name: visible(replace(spec, returns_many=False)) for spec in specs}
+        self._tools = {spec.name: visible_tool(replace(spec, returns_many=False)) for spec in specs}
         self._datasets = datasets
 
     @property

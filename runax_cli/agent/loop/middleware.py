@@ -10,12 +10,11 @@ from dataclasses import dataclass, field, replace
 
 from adapters.base import Effect
 from adapters.clock import Clock
-from runax_cli.agent.loop.tool_calls import CallExecutor
 from runax_cli.agent.loop.toolbox import SOURCE, ToolRegistry, ToolSelection, about, areas_of
 from runax_cli.core.event_types import GuardDecided, ToolsOffered
-from runax_cli.executor.data_tools.base import DataCall, DataCallResult, of_nothing_fetched
-from runax_cli.executor.outcome import CallOutcome, CallScope, DecidedCall, EnvelopeStatus, ResultEnvelope
-from runax_cli.guard.scheduling import data_fingerprint
+from runax_cli.executor.data_tools.base import DataCall, DataCallResult, data_call_coverage
+from runax_cli.executor.outcome import CallExecutor, CallOutcome, CallScope, DecidedCall, EnvelopeStatus, ResultEnvelope
+from runax_cli.guard.duplicates import data_fingerprint
 from runax_cli.guard.visible_tool import SplitArguments
 from runax_cli.models.base import TokenCounter
 
@@ -37,13 +36,15 @@ class SingleFlight:
             if (dataset := await asyncio.shield(earlier)) is not None:
                 text = f"it was being fetched at this moment, as {dataset}: nothing is fetched again"
                 scope.emitter.emit(GuardDecided(tool=call.tool.name, code="read_again", text=text))
-                return await self.behind.execute(replace(call, again=dataset), scope, direct_limit=direct_limit)
+                return await self.behind.execute(
+                    replace(call, stored_dataset=dataset), scope, direct_limit=direct_limit
+                )
         return await self._first(key, call, scope, direct_limit=direct_limit)
 
     def _can_be_shared(self, call: DecidedCall) -> bool:
         tool = call.tool
         is_plain_read = tool.effect is Effect.READ and not tool.requires_fresh_input
-        return is_plain_read and call.again is None and tool.name in self.sources
+        return is_plain_read and call.stored_dataset is None and tool.name in self.sources
 
     async def _first(self, key: str, call: DecidedCall, scope: CallScope, *, direct_limit: int) -> CallOutcome:
         flight: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
@@ -88,7 +89,7 @@ class ToolSearchMiddleware:
             data=[about(self.shelf[name]) for name in names],
             next_action_hint=FOUND if names else f"{NOT_FOUND}{areas_of(self.shelf)}.",
         )
-        return await begun.ended(sent, DataCallResult(coverage=of_nothing_fetched()))
+        return await begun.finish(sent, DataCallResult(coverage=data_call_coverage()))
 
 
 def offered(toolbox: ToolSelection, shelf: ToolRegistry) -> ToolsOffered:

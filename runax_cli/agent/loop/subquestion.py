@@ -14,7 +14,7 @@ from runax_cli.agent.loop.context import Summarizer, TurnContext
 from runax_cli.agent.loop.data_tools import OfferedTools
 from runax_cli.agent.loop.journaled_model import JournaledModel, replayed
 from runax_cli.agent.loop.middleware import ToolSearchMiddleware, offered
-from runax_cli.agent.loop.tool_calls import CallDependencies, CallExecutor, TurnCalls
+from runax_cli.agent.loop.tool_calls import CallDependencies, TurnCalls
 from runax_cli.agent.loop.toolbox import DEFAULT_LIMITS, ToolLimits, ToolSelection
 from runax_cli.agent.loop.turn import AnswerStream, Turn, TurnDependencies
 from runax_cli.agent.planning.plan import SubQuestion
@@ -24,6 +24,7 @@ from runax_cli.core.budget import Budget
 from runax_cli.core.errors import RunaxError, StoreError
 from runax_cli.core.event_types import ToolsOffered, Warned
 from runax_cli.core.events import Emitter
+from runax_cli.executor.outcome import CallExecutor
 from runax_cli.guard.approval import WritePolicy
 from runax_cli.memory.conversation import History, RecordEntity
 from runax_cli.memory.journal import Journal

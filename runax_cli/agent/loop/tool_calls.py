@@ -7,7 +7,7 @@ a call leaves here as an exception: it is an envelope, and the turn goes on.
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol, assert_never
+from typing import assert_never
 
 from runax_cli.agent.result.requested_call import (
     RequestedCall,
@@ -22,25 +22,21 @@ from runax_cli.core.errors import BudgetExhausted, NoProgress, StoreError, first
 from runax_cli.core.event_types import GuardCode, GuardDecided, ToolSelected, Warned
 from runax_cli.core.events import Emitter
 from runax_cli.core.results import Reason, ReasonCode
-from runax_cli.executor.outcome import CallOutcome, CallScope, DecidedCall, EnvelopeStatus, FaultCode, ResultEnvelope
+from runax_cli.executor.outcome import CallExecutor, CallScope, DecidedCall, EnvelopeStatus, FaultCode, ResultEnvelope
 from runax_cli.guard.approval import WritePolicy
-from runax_cli.guard.scheduling import (
+from runax_cli.guard.duplicates import (
     CallHistory,
     CandidateCall,
-    Decision,
-    DeferCall,
-    OverLimit,
-    RunCall,
     SameStep,
     SuppressCall,
     data_fingerprint,
     fingerprint,
     near_fingerprint,
-    schedule,
 )
+from runax_cli.guard.scheduling import Decision, DeferCall, OverLimit, RunCall, schedule
 from runax_cli.guard.stall_detection import ProgressTracker
-from runax_cli.guard.validation import RejectedCall, RejectionCode, arguments_of, find_tool
-from runax_cli.guard.visible_tool import Need, SplitArguments, VisibleTool, split
+from runax_cli.guard.validation import RejectedCall, RejectionCode, find_tool, parse_arguments
+from runax_cli.guard.visible_tool import Need, SplitArguments, VisibleTool, split_virtual_arguments
 from runax_cli.models.base import Model, ToolCall
 
 _NEARLY = (
@@ -50,15 +46,8 @@ _READ_SOMETHING = (EnvelopeStatus.SUCCESS, EnvelopeStatus.EMPTY)
 _GUARD_CODES: Mapping[RejectionCode, GuardCode] = {
     RejectionCode.NOT_JSON: "invalid_json",
     RejectionCode.NO_SUCH_TOOL: "unknown_tool",
-    RejectionCode.DOES_NOT_FIT: "invalid_arguments",
+    RejectionCode.INVALID_ARGUMENTS: "invalid_arguments",
 }
-
-
-class CallExecutor(Protocol):
-    """Runs one decided call. Failures of sources and models are outcomes; only cancellation passes through."""
-
-    async def execute(self, call: DecidedCall, scope: CallScope, *, direct_limit: int) -> CallOutcome:
-        """The outcome; a result up to `direct_limit` tokens may come as it is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,17 +175,17 @@ class TurnCalls:
         tool = find_tool(call.name, self._parts.tools)
         if isinstance(tool, RejectedCall):
             return self._refused(call, tool)
-        raw = arguments_of(call.arguments, tool)
+        raw = parse_arguments(call.arguments, tool)
         if isinstance(raw, RejectedCall):
             return self._refused(call, raw)
-        arguments = split(tool, raw)
+        arguments = split_virtual_arguments(tool, raw)
         self._selected(call.id, call.name, arguments)
         return _ValidCall(position, call.id, tool, arguments, fingerprint(call.name, arguments))
 
     def _refused(self, call: ToolCall, refused: RejectedCall) -> RequestedCall:
         self._selected(call.id, call.name, SplitArguments(api={}))
-        self._told(call.id, call.name, _GUARD_CODES[refused.fault], refused.message)
-        envelope = ResultEnvelope.validation_error(call.name, refused.message, code=FaultCode(int(refused.fault)))
+        self._told(call.id, call.name, _GUARD_CODES[refused.code], refused.message)
+        envelope = ResultEnvelope.validation_error(call.name, refused.message, code=FaultCode(int(refused.code)))
         source = self._parts.tools[call.name].spec.source if call.name in self._parts.tools else ""
         report = refused_report(call.name, source, SplitArguments(api={}), envelope)
         return RequestedCall(step=self._step, call_id=call.id, envelope=envelope, report=report)
@@ -309,10 +298,10 @@ class TurnCalls:
             focus=arguments.focus or parts.question,
             need=arguments.need or parts.need,
             at_most=arguments.at_most,
-            again=self._again(item),
+            stored_dataset=self._again(item),
         )
         emitter = parts.emitter.child(call_id=item.call_id)
-        scope = CallScope(emitter=emitter, budget=parts.budget, reducer=parts.reducer, labeller=parts.labeller)
+        scope = CallScope(emitter=emitter, budget=parts.budget, reducer=parts.reducer, labeler=parts.labeller)
         try:
             outcome = await parts.executor.execute(decided, scope, direct_limit=direct_limit)
         except Exception as error:

@@ -13,7 +13,7 @@ from adapters.base import Effect, ToolSpec
 from adapters.json_text import compact_json
 from adapters.tool_search import RankedTool, ToolIndex, count_areas, requests_change
 from runax_cli.core.untrusted_text import without_template_marks
-from runax_cli.guard.visible_tool import VisibleTool, brief, visible
+from runax_cli.guard.visible_tool import VisibleTool, shorten, visible_tool
 from runax_cli.models.base import ToolSchema
 from runax_cli.models.tokens import CalibratedCounter
 
@@ -91,7 +91,7 @@ class ToolRegistry(Mapping[str, VisibleTool]):
 
     def __getitem__(self, name: str) -> VisibleTool:
         if name not in self._visible:
-            self._visible[name] = visible(_as_data(self.specs[name]))
+            self._visible[name] = visible_tool(_as_data(self.specs[name]))
         return self._visible[name]
 
     def __contains__(self, name: object) -> bool:
@@ -251,7 +251,7 @@ class ToolSelection(Mapping[str, VisibleTool]):
 
 def about(tool: VisibleTool) -> dict[str, str]:
     """A found tool in one line, as `find_tools` tells it."""
-    return {"tool": tool.spec.name, "does": brief(tool.schema.description, _ABOUT_CHARS)}
+    return {"tool": tool.spec.name, "does": shorten(tool.schema.description, _ABOUT_CHARS)}
 
 
 def areas_of(shelf: ToolRegistry) -> str:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from adapters.json_text import compact_json
 from runax_cli.core.errors import NoProgress
 from runax_cli.core.results import CallReport, Coverage, Reason, ReasonCode, TotalIs
-from runax_cli.executor.outcome import CallOutcome, EnvelopeStatus, ResultEnvelope
+from runax_cli.executor.outcome import CallOutcome, CallRequest, EnvelopeStatus, ResultEnvelope
+from runax_cli.executor.responses import build_report
 from runax_cli.guard.stall_detection import Stalled, StallReason, StepDigest
 from runax_cli.guard.visible_tool import SplitArguments
 
@@ -44,15 +45,8 @@ def refused_report(
     tool: str, source: str, arguments: SplitArguments, envelope: ResultEnvelope, *, status: str | None = None
 ) -> CallReport:
     """The report of a call that brought nothing."""
-    return CallReport(
-        tool=tool,
-        source=source,
-        arguments=arguments.api,
-        focus=arguments.focus,
-        need=arguments.need,
-        status=status or envelope.status.value,
-        dataset=envelope.dataset,
-    )
+    request = CallRequest(tool=tool, source=source, arguments=arguments.api, focus=arguments.focus, need=arguments.need)
+    return build_report(request, envelope, status=status)
 
 
 def coverage_of(calls: Sequence[RequestedCall]) -> Coverage:
@@ -87,8 +81,10 @@ def calls_that_count(calls: Sequence[RequestedCall]) -> tuple[RequestedCall, ...
 
 def _behind(outcomes: Sequence[CallOutcome]) -> Iterable[Coverage]:
     """Datasets that were used and that none of these calls fetched: each once, as it was fetched in an earlier turn."""
-    fetched = {outcome.dataset.name for outcome in outcomes if outcome.dataset is not None and not outcome.behind}
-    used = {name: coverage for outcome in outcomes for name, coverage in outcome.behind.items()}
+    fetched = {
+        outcome.dataset.name for outcome in outcomes if outcome.dataset is not None and not outcome.source_coverage
+    }
+    used = {name: coverage for outcome in outcomes for name, coverage in outcome.source_coverage.items()}
     for name, coverage in used.items():
         if name not in fetched:
             yield coverage.model_copy(update={"selected": 0, "read_by_model": 0})

@@ -35,7 +35,7 @@ from runax_cli.core.results import (
     SubQuestionReport,
 )
 from runax_cli.executor.outcome import EnvelopeStatus
-from runax_cli.guard.approval import ONLY_READS
+from runax_cli.guard.approval import READ_ONLY_HINT
 
 _BROUGHT_SOMETHING = (EnvelopeStatus.SUCCESS, EnvelopeStatus.EMPTY, EnvelopeStatus.PARTIAL)
 
@@ -168,7 +168,7 @@ def _denied_for_good(calls: Sequence[RequestedCall]) -> ErrorReport | None:
     if not denied or any(_succeeded(call) and call.step > denied[-1].step for call in calls):
         return None
     names = ", ".join(dict.fromkeys(f"'{call.report.tool}'" for call in denied))
-    message = f"{names} changes data and was not approved. Run again with --allow-writes to permit it. {ONLY_READS}"
+    message = f"{names} changes data and was not approved. Run again with --allow-writes to permit it. {READ_ONLY_HINT}"
     return ErrorReport(type="ApprovalDenied", message=message)
 
 

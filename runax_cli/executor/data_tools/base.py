@@ -1,7 +1,7 @@
-"""The end of a call over datasets: its envelope counted, told, and put in an outcome with its report.
+"""Finish a call over datasets: count its envelope, report its end, build its outcome.
 
-Knows outcomes, and that nothing was fetched: coverage counts what was selected and read, and leaves records that an
-earlier call fetched to `behind`. Knows no table and no model.
+Such a call fetches nothing. Its coverage counts what was selected and read; the coverage of the records that an earlier
+call fetched goes to `source_coverage`.
 """
 
 import asyncio
@@ -10,19 +10,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from adapters.clock import Clock
-from runax_cli.core.event_types import CallFinished, TokensChanged
-from runax_cli.core.results import CallReport, Coverage, Reason, TotalIs
+from runax_cli.core.results import Coverage, Reason, TotalIs
 from runax_cli.executor.outcome import CallOutcome, CallScope, DecidedCall, Finding, ResultEnvelope, SqlEvidence
+from runax_cli.executor.responses import CallStatistics, build_report, finished_events
 from runax_cli.executor.store.dataset import Dataset
 from runax_cli.models.base import TokenCounter
 
-PREVIEW_CHARS = 2000
-CORRECT = "Nothing was computed. Correct what the message names, with names from the card, and try once more."
+CORRECT_HINT = "Nothing was computed. Correct what the message names, with names from the card, and call again."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataCallResult:
-    """Everything that came of a call over datasets, beside its envelope."""
+    """The result of a call over datasets, without its envelope. `name` is the dataset that it worked on."""
 
     coverage: Coverage
     dataset: Dataset | None = None
@@ -30,87 +29,62 @@ class DataCallResult:
     records: int = 0
     findings: tuple[Finding, ...] = ()
     sql: SqlEvidence | None = None
-    behind: Mapping[str, Coverage] = field(default_factory=dict)
+    source_coverage: Mapping[str, Coverage] = field(default_factory=dict)
     tokens_raw: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class DataCall:
-    """A call over datasets under way; it began at `began` on the clock."""
+    """A running call over datasets. `started_s` is a monotonic time."""
 
     call: DecidedCall
     scope: CallScope
     counter: TokenCounter
     clock: Clock
-    began: float
+    started_s: float
 
     @property
     def arguments(self) -> Mapping[str, Any]:
-        """The arguments, as the guard let them through."""
+        """The validated arguments."""
         return self.call.arguments
 
     @property
     def elapsed_s(self) -> float:
-        """Seconds since it began."""
-        return self.clock.monotonic() - self.began
+        """Seconds since the call started."""
+        return self.clock.monotonic() - self.started_s
 
-    async def refused(self, why: Exception) -> CallOutcome:
-        """The arguments fit the schema and not the data."""
-        sent = ResultEnvelope.validation_error(self.call.tool.name, str(why), hint=CORRECT)
-        return await self.ended(sent, DataCallResult(coverage=of_nothing_fetched()))
+    async def reject(self, error: Exception) -> CallOutcome:
+        """Reject arguments that fit the schema but not the data."""
+        envelope = ResultEnvelope.validation_error(self.call.tool.name, str(error), hint=CORRECT_HINT)
+        return await self.finish(envelope, DataCallResult(coverage=data_call_coverage()))
 
-    async def ended(self, sent: ResultEnvelope, ends: DataCallResult) -> CallOutcome:
-        """The outcome; the end is told."""
-        text = sent.to_model_text()
-        tokens = await asyncio.to_thread(self.counter.count, text)
-        if ends.tokens_raw:
-            self.scope.emitter.emit(TokensChanged(before=ends.tokens_raw, after=tokens))
-        self._tell(sent, ends, text, tokens)
+    async def finish(self, envelope: ResultEnvelope, result: DataCallResult) -> CallOutcome:
+        """Report the end of the call and return its outcome."""
+        statistics = CallStatistics(
+            records_read=result.records,
+            records_total=envelope.total_matches,
+            tokens_raw=result.tokens_raw,
+            tokens_to_model=await asyncio.to_thread(self.counter.count, envelope.to_model_text()),
+            duration_s=self.elapsed_s,
+        )
+        report = build_report(self.call.request, envelope, statistics, dataset=result.name)
+        for event in finished_events(report, envelope, result.coverage):
+            self.scope.emitter.emit(event)
         return CallOutcome(
-            envelope=sent,
-            report=self._report(sent, ends, tokens),
-            coverage=ends.coverage,
-            dataset=ends.dataset,
-            findings=ends.findings,
-            sql=ends.sql,
-            behind=ends.behind,
-        )
-
-    def _tell(self, sent: ResultEnvelope, ends: DataCallResult, text: str, tokens: int) -> None:
-        self.scope.emitter.emit(
-            CallFinished(
-                tool=self.call.tool.name,
-                status=sent.status.value,
-                strategy=sent.strategy,
-                dataset=ends.name,
-                coverage=ends.coverage,
-                tokens_to_model=tokens,
-                preview=text[:PREVIEW_CHARS],
-            )
-        )
-
-    def _report(self, sent: ResultEnvelope, ends: DataCallResult, tokens: int) -> CallReport:
-        return CallReport(
-            tool=self.call.tool.name,
-            source=self.call.tool.source,
-            arguments=self.call.arguments,
-            focus=self.call.focus or None,
-            need=self.call.need,
-            status=sent.status.value,
-            strategy=sent.strategy,
-            dataset=ends.name,
-            records_read=ends.records,
-            records_total=sent.total_matches,
-            tokens_raw=ends.tokens_raw,
-            tokens_to_model=tokens,
-            duration_s=round(self.elapsed_s, 3),
+            envelope=envelope,
+            report=report,
+            coverage=result.coverage,
+            dataset=result.dataset,
+            findings=result.findings,
+            sql=result.sql,
+            source_coverage=result.source_coverage,
         )
 
 
-def of_nothing_fetched(
+def data_call_coverage(
     *, selected: int = 0, read_by_model: int = 0, reasons: tuple[Reason, ...] = (), is_complete: bool = True
 ) -> Coverage:
-    """The coverage of a call that fetched nothing by itself."""
+    """Return the coverage of a call that fetched nothing itself."""
     return Coverage(
         records_total=0,
         total_is=TotalIs.EXACT,

@@ -1,7 +1,4 @@
-"""What a reducer replied, checked: schema, references into its own chunk, quotes against the records.
-
-Pure. Knows chunks and findings. Knows no request and no repair.
-"""
+"""Check the replies of reducers: their schema, references into their own chunk, quotes against the records. Pure."""
 
 import json
 from collections.abc import Iterator
@@ -14,8 +11,8 @@ from runax_cli.executor.outcome import Finding
 from runax_cli.executor.reduce.chunks import Chunk, ChunkUnit
 from runax_cli.models.base import OutputSchema
 
-LONGEST_STATEMENT = 2000
-_TOLD = 5
+MAX_STATEMENT_CHARS = 2000
+_MAX_SHOWN = 5
 
 
 class _Strict(BaseModel):
@@ -76,9 +73,9 @@ MERGED_FINDINGS = OutputSchema(
 
 @dataclass(frozen=True, slots=True)
 class CheckedFindings:
-    """A reply after its check. `errors` are what a repair has to mend; empty where everything holds.
+    """The checked findings of a reply. `errors` are sent with a repair request.
 
-    `is_usable` is False where the reply is no reply: out of shape, or with references to nothing.
+    `is_usable` is False if the reply does not fit the schema or cites records that are not in its chunk.
     """
 
     findings: tuple[Finding, ...]
@@ -86,8 +83,8 @@ class CheckedFindings:
     is_usable: bool
 
 
-def check(text: str, chunk: Chunk) -> CheckedFindings:
-    """Check a reply against the chunk that was sent. Rows take the place of local references."""
+def check_reply(text: str, chunk: Chunk) -> CheckedFindings:
+    """Check a reply against the chunk that was sent, and replace its references by row numbers."""
     try:
         reply = _ReducerReply.model_validate_json(text)
     except ValidationError as error:
@@ -102,24 +99,24 @@ def check(text: str, chunk: Chunk) -> CheckedFindings:
         invented = [ref for ref in found.records if not 1 <= ref <= len(chunk.units)]
         if invented or not units:
             is_usable = False
-            named = ", ".join(f"[{ref}]" for ref in invented[:_TOLD]) or "none given"
-            errors.append(f"finding {number}: references {named}; the message has [1] to [{len(chunk.units)}]")
+            named = ", ".join(f"[{ref}]" for ref in invented[:_MAX_SHOWN]) or "(none)"
+            errors.append(f"finding {number}: invalid references {named}; the message has [1] to [{len(chunk.units)}]")
         if not units or not found.statement.strip():
             continue
         quote = (found.quote or "").strip() or None
-        is_verified = None if quote is None else any(_stands_in(quote, unit) for unit in units)
+        is_verified = None if quote is None else any(_is_quoted_from(quote, unit) for unit in units)
         if is_verified is False:
-            errors.append(f"finding {number}: the quote '{(quote or '')[:80]}' stands in none of its records")
+            errors.append(f"finding {number}: the quote '{(quote or '')[:80]}' is in none of its records")
         rows = tuple(sorted({unit.row for unit in units}))
-        statement = found.statement.strip()[:LONGEST_STATEMENT]
+        statement = found.statement.strip()[:MAX_STATEMENT_CHARS]
         findings.append(Finding(id="", statement=statement, records=rows, quote=quote, is_quote_verified=is_verified))
     if not reply.findings and not reply.nothing_relevant:
-        errors.append("no findings, and nothing_relevant is false: one of the two is wrong")
+        errors.append("there are no findings, but nothing_relevant is false")
     return CheckedFindings(tuple(findings), tuple(errors), is_usable=is_usable)
 
 
-def merged(text: str) -> list[tuple[str, list[str]]] | None:
-    """Statements and their sources from a reply to a merge request; None where it is out of shape."""
+def parse_merge_reply(text: str) -> list[tuple[str, list[str]]] | None:
+    """Parse a reply to a merge request into statements and their sources; None if it does not fit the schema."""
     try:
         reply = _MergeReply.model_validate_json(text)
     except ValidationError:
@@ -127,10 +124,10 @@ def merged(text: str) -> list[tuple[str, list[str]]] | None:
     return [(found.statement, found.sources) for found in reply.findings]
 
 
-def _stands_in(quote: str, unit: ChunkUnit) -> bool:
-    """White space is folded on both sides; escapes of JSON count as the characters they stand for."""
-    wanted = _folded(quote)
-    return wanted in _folded(unit.text) or wanted in _folded(_unescaped(unit))
+def _is_quoted_from(quote: str, unit: ChunkUnit) -> bool:
+    """Search the quote, ignoring white space; JSON escapes count as the characters they encode."""
+    needle = _folded(quote)
+    return needle in _folded(unit.text) or needle in _folded(_unescaped(unit))
 
 
 def _unescaped(unit: ChunkUnit) -> str:

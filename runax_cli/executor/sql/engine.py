@@ -1,7 +1,6 @@
-"""The engine: SQL over sealed datasets, in an in-memory DuckDB that may read one folder and nothing else.
+"""Run SQL over sealed datasets, in the sandbox of `sandbox.py`.
 
-Knows tables, one SELECT at a time, limits of time and memory. Knows nothing of models. Blocking: callers run it off
-the event loop. The lock-down follows DuckDB's "Securing DuckDB" guide.
+Only one SELECT at a time is accepted, within limits of time and memory. Blocking: callers run it off the event loop.
 """
 
 import difflib
@@ -18,28 +17,29 @@ from runax_cli.executor.sql.columns import (
     ZONED,
     TableColumn,
     TypedColumn,
-    columns_of,
+    describe_columns,
     identifier,
     literal,
     quoted,
     typed_columns,
 )
+from runax_cli.executor.sql.sandbox import open_sandbox
 
 TIME_LIMIT_S = 30.0
 MEMORY_LIMIT = "1GB"
-KEPT_ROWS = 1000
-_BATCH = 2048
-_STOPPING_S = 0.02
+MAX_ROWS = 1000
+_FETCH_ROWS = 2048
+_CLOSE_RETRY_S = 0.02
 _WORD = re.compile(r'"((?:[^"]|"")+)"|([^\W\d]\w*)')
 
 
 class QueryFailed(RunaxError):
-    """A statement was refused or failed; the message says why and names what comes nearest."""
+    """A statement was rejected or failed. The message names the closest tables or columns."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueryableTable:
-    """A table that can be queried: its columns, and those offered beside columns of text."""
+    """A table that can be queried: all its columns, and the typed ones among them."""
 
     name: str
     path: Path
@@ -49,7 +49,7 @@ class QueryableTable:
 
 @dataclass(frozen=True, slots=True)
 class QueryResult:
-    """The result of one SELECT: `rows` holds the first of all `n_rows`; `tables` are those it read."""
+    """The result of one SELECT: `rows` are the first of `n_rows`; `tables` are those that it read."""
 
     sql: str
     columns: tuple[str, ...]
@@ -59,65 +59,68 @@ class QueryResult:
 
 
 class SqlEngine:
-    """Tables over Parquet files in one folder. One statement runs at a time; threads may share an engine."""
+    """Tables over the Parquet files of one folder. One statement runs at a time; threads may share an engine."""
 
     def __init__(self, folder: Path, *, time_limit_s: float = TIME_LIMIT_S, memory_limit: str = MEMORY_LIMIT) -> None:
         self.folder = folder.resolve()
-        # Replaced as a whole, under the lock, and never changed in place: statements that are over look names up here.
+        # Replaced as a whole under the lock, never changed in place: finished statements read it without the lock.
         self.tables: Mapping[str, QueryableTable] = {}
         self._time_limit_s = time_limit_s
         self._is_closed = False
         self._lock = threading.Lock()
-        self._connection = _locked_down(self.folder, memory_limit)
+        self._connection = open_sandbox(self.folder, memory_limit)
 
-    def add(self, name: str, path: Path) -> QueryableTable:
-        """Make a sealed file known as `name`, with a column `row` (from 1) in front and typed columns at the end."""
-        with self._alone():
+    def add_table(self, name: str, path: Path) -> QueryableTable:
+        """Add a sealed file as table `name`, with a column `row` (from 1) in front and typed columns at the end."""
+        with self._locked():
             raw = f"raw_{name}"
             self._connection.execute(_view(raw, path, ()))
-            columns = columns_of(self._connection, raw)
+            columns = describe_columns(self._connection, raw)
             if zoned := tuple(column for column in columns if ZONED in column.type):
                 self._connection.execute(_view(raw, path, zoned))
-                columns = columns_of(self._connection, raw)
+                columns = describe_columns(self._connection, raw)
             typed = typed_columns(self._connection, raw, columns)
-            offered = "".join(f", {t.expression} AS {quoted(t.name)}" for t in typed)
-            statement = f"CREATE OR REPLACE VIEW {quoted(name)} AS SELECT *{offered} FROM {quoted(raw)}"  # noqa: S608
+            typed_sql = "".join(f", {t.expression} AS {quoted(t.name)}" for t in typed)
+            statement = f"CREATE OR REPLACE VIEW {quoted(name)} AS SELECT *{typed_sql} FROM {quoted(raw)}"  # noqa: S608
             self._connection.execute(statement)
-            table = QueryableTable(name, path, columns_of(self._connection, name), typed)
+            table = QueryableTable(name, path, describe_columns(self._connection, name), typed)
             self.tables = {**self.tables, name: table}
             return table
 
     def add_labels(self, name: str, path: Path, *, of: str, joined: str) -> None:
-        """Make labels (a file with a column `row`) known as `name`, and the table `of` with them as `joined`."""
-        with self._alone():
+        """Add a file of labels (with a column `row`) as table `name`, and its join with table `of` as view `joined`."""
+        with self._locked():
             source = f"read_parquet({literal(str(path.resolve()))})"
             self._connection.execute(f"CREATE OR REPLACE VIEW {quoted(name)} AS SELECT * FROM {source}")  # noqa: S608
             self._connection.execute(
                 f"CREATE OR REPLACE VIEW {quoted(joined)} AS "  # noqa: S608
                 f"SELECT * FROM {quoted(of)} LEFT JOIN {quoted(name)} USING (row)"
             )
-            made = {table: QueryableTable(table, path, columns_of(self._connection, table)) for table in (name, joined)}
-            self.tables = {**self.tables, **made}
+            added = {
+                table: QueryableTable(table, path, describe_columns(self._connection, table))
+                for table in (name, joined)
+            }
+            self.tables = {**self.tables, **added}
 
     def interrupt(self) -> None:
-        """Stop the statement that runs; it fails as one over its limit of time does."""
+        """Interrupt the running statement; it fails like one that exceeds the time limit."""
         self._connection.interrupt()
 
-    def select(self, sql: str, *, most: int | None = KEPT_ROWS) -> QueryResult:
-        """Run one SELECT and keep `most` rows (None: all); QueryFailed for any other statement, an error, a limit."""
-        with self._alone():
+    def select(self, sql: str, *, max_rows: int | None = MAX_ROWS) -> QueryResult:
+        """Run one SELECT and keep `max_rows` of its rows (None: all). Raises QueryFailed for anything else."""
+        with self._locked():
             statement = self._only_select(sql)
             with self._time_limit():
                 cursor = self._run(statement)
                 columns = tuple(str(entry[0]) for entry in cursor.description or ())
-                rows, n_rows = self._fetched(cursor, statement, most=most)
+                rows, n_rows = self._fetch(cursor, statement, max_rows=max_rows)
         return QueryResult(statement, columns, rows, n_rows, self._tables_in(statement))
 
     def close(self) -> None:
-        """Close the connection; a statement that still runs is stopped first. A second call changes nothing."""
+        """Close the connection. A running statement is interrupted first. Closing twice is allowed."""
         self._is_closed = True
-        # One that is only about to begin does not hear it: then once more.
-        while not self._lock.acquire(timeout=_STOPPING_S):
+        # A statement that is only about to start ignores the interrupt, so it is repeated.
+        while not self._lock.acquire(timeout=_CLOSE_RETRY_S):
             self._connection.interrupt()
         try:
             self._connection.close()
@@ -125,11 +128,11 @@ class SqlEngine:
             self._lock.release()
 
     @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """The connection takes one statement at a time, and none once it is closed."""
+    def _locked(self) -> Iterator[None]:
+        """Hold the connection for one statement. Raises QueryFailed once it is closed."""
         with self._lock:
             if self._is_closed:
-                raise QueryFailed("the tables are closed: the session is over.")
+                raise QueryFailed("the tables are closed because the session has ended.")
             yield
 
     def _only_select(self, sql: str) -> str:
@@ -138,13 +141,13 @@ class SqlEngine:
         try:
             statements = self._connection.extract_statements(sql)
         except duckdb.Error as error:
-            message = f"the statement cannot be read: {_first_line(error)}.{self._unquoted(sql)}"
+            message = f"the statement cannot be parsed: {_first_line(error)}.{self._quoting_hint(sql)}"
             raise QueryFailed(message) from error
         if len(statements) != 1:
-            raise QueryFailed(f"one statement at a time; this text has {len(statements)}. Send a single SELECT.")
+            raise QueryFailed(f"expected one statement, got {len(statements)}. Send a single SELECT.")
         if statements[0].type != duckdb.StatementType.SELECT:
             kind = statements[0].type.name
-            raise QueryFailed(f"only SELECT is allowed, and this is '{kind}'. Tables are read-only.")
+            raise QueryFailed(f"only SELECT is allowed, got '{kind}'. Tables are read-only.")
         return sql.strip().rstrip(";").strip()
 
     def _run(self, statement: str) -> Any:
@@ -155,19 +158,19 @@ class SqlEngine:
             unzoned = _unzoned(statement, [(str(name), str(kind)) for name, kind, *_ in cursor.description or ()])
             return self._connection.execute(unzoned) if unzoned else cursor
         except duckdb.Error as error:
-            raise self._failed(error, statement) from error
+            raise self._query_failed(error, statement) from error
 
-    def _fetched(self, cursor: Any, statement: str, *, most: int | None) -> tuple[tuple[tuple[Any, ...], ...], int]:
+    def _fetch(self, cursor: Any, statement: str, *, max_rows: int | None) -> tuple[tuple[tuple[Any, ...], ...], int]:
         import duckdb
 
         kept: list[tuple[Any, ...]] = []
         n_rows = 0
         try:
-            while batch := cursor.fetchmany(_BATCH):
-                kept += batch if most is None else batch[: max(0, most - n_rows)]
+            while batch := cursor.fetchmany(_FETCH_ROWS):
+                kept += batch if max_rows is None else batch[: max(0, max_rows - n_rows)]
                 n_rows += len(batch)
         except duckdb.Error as error:
-            raise self._failed(error, statement) from error
+            raise self._query_failed(error, statement) from error
         return tuple(kept), n_rows
 
     @contextmanager
@@ -179,31 +182,31 @@ class SqlEngine:
         finally:
             timer.cancel()
 
-    def _failed(self, error: Exception, statement: str) -> QueryFailed:
+    def _query_failed(self, error: Exception, statement: str) -> QueryFailed:
         import duckdb
 
         if isinstance(error, duckdb.InterruptException):
-            return QueryFailed(
-                f"the statement ran over its limit of {self._time_limit_s:g} s. Filter or group earlier."
-            )
-        return QueryFailed(f"{_first_line(error)}{self._nearest(str(error), statement)}")
+            return QueryFailed(f"the statement timed out after {self._time_limit_s:g} s. Filter or group earlier.")
+        return QueryFailed(f"{_first_line(error)}{self._suggestion(str(error), statement)}")
 
-    def _unquoted(self, sql: str) -> str:
-        """What to do where a word of SQL may have been meant as a column's name."""
+    def _quoting_hint(self, sql: str) -> str:
+        """Name the columns that are SQL keywords and were used without quotes."""
         bare = {word.casefold() for _, word in _WORD.findall(sql) if word}
         names = (c.name for table in self.tables.values() for c in table.columns)
-        meant = sorted({quoted(n) for n in names if n.casefold() in bare and identifier(n.casefold()) != n.casefold()})
-        return f" Words of SQL that are columns here need double quotes: {', '.join(meant)}." if meant else ""
+        keywords = sorted(
+            {quoted(n) for n in names if n.casefold() in bare and identifier(n.casefold()) != n.casefold()}
+        )
+        return f" Columns that are SQL keywords need double quotes: {', '.join(keywords)}." if keywords else ""
 
-    def _nearest(self, message: str, statement: str) -> str:
-        """The names that come nearest to one that is not known."""
+    def _suggestion(self, message: str, statement: str) -> str:
+        """Name the tables or columns that are closest to an unknown one."""
         unknown = re.search(r'(?:column|Table with name) "?([^"!\n]+?)"? (?:not found|does not exist)', message)
         if unknown is None:
             return ""
         if "Table" in message.split("\n", 1)[0]:
             return f" Tables: {', '.join(self.tables) or 'none yet'}."
-        meant = [self.tables[name] for name in self._tables_in(statement)] or list(self.tables.values())
-        names = {c.name: f"{c.name} ({table.name})" for table in meant for c in table.columns}
+        tables = [self.tables[name] for name in self._tables_in(statement)] or list(self.tables.values())
+        names = {c.name: f"{c.name} ({table.name})" for table in tables for c in table.columns}
         near = difflib.get_close_matches(unknown[1], list(names), n=5, cutoff=0.4) or list(names)[:12]
         return f" Nearest columns: {', '.join(names[name] for name in near)}."
 
@@ -212,26 +215,8 @@ class SqlEngine:
         return tuple(name for name in self.tables if name.casefold() in words)
 
 
-def _locked_down(folder: Path, memory_limit: str) -> Any:
-    import duckdb
-
-    connection = duckdb.connect()
-    settings: Mapping[str, str] = {
-        "memory_limit": literal(memory_limit),
-        "threads": "2",
-        "TimeZone": "'UTC'",
-        "temp_directory": "''",
-        "allowed_directories": f"[{literal(f'{folder}/')}]",
-        "enable_external_access": "false",
-        "lock_configuration": "true",
-    }
-    for name, value in settings.items():
-        connection.execute(f"SET {name} = {value}")
-    return connection
-
-
 def _view(name: str, path: Path, zoned: tuple[TableColumn, ...]) -> str:
-    """The file with row numbers; instants become timestamps in UTC, which need no time zone to compare or to fetch."""
+    """Return the view of a file with row numbers. Times with zone become timestamps in UTC, without a zone."""
     source = f"read_parquet({literal(str(path.resolve()))}, file_row_number=true)"
     casts = ", ".join(
         f"CAST({quoted(c.name)} AS {c.type.replace(ZONED, 'TIMESTAMP')}) AS {quoted(c.name)}" for c in zoned
@@ -244,9 +229,9 @@ def _view(name: str, path: Path, zoned: tuple[TableColumn, ...]) -> str:
 
 
 def _unzoned(statement: str, columns: Sequence[tuple[str, str]]) -> str | None:
-    """The statement with instants as timestamps in UTC, since no others can be fetched; None where it has no instants.
+    """Return the statement with times with zone as timestamps in UTC, which can be fetched without a time zone library.
 
-    `columns` are names and types of the result.
+    `columns` are the names and types of its result. None if it has no such column.
     """
     if not any(ZONED in kind for _, kind in columns):
         return None

@@ -1,6 +1,6 @@
-"""Sealing: the spool of a dataset becomes one Parquet file, in page order, with types inferred over all records.
+"""Seal a dataset: write its spool as one Parquet file in page order, with types inferred from all records. Export it.
 
-Knows DuckDB's JSON reader and its limits. The spool stays the truth: what cannot be typed is kept as JSON. Blocking.
+The spool stays the source of truth; what cannot be typed is kept as JSON. Blocking.
 """
 
 import contextlib
@@ -17,20 +17,20 @@ from runax_cli.executor.sql.columns import literal, quoted
 from runax_cli.executor.store.dataset import Dataset
 
 MEMORY_MB = 128
-"""Enough for records of ordinary size with one thread and small row groups; longer records get more."""
+"""Enough for ordinary records with one thread and small row groups; longer records get more."""
 _ROW_GROUP = 20_000
-_COPIED_AT_ONCE = 1024 * 1024
-_SMALLEST_OBJECT = 16 * 1024 * 1024
+_COPY_BYTES = 1024 * 1024
+_MIN_OBJECT_BYTES = 16 * 1024 * 1024
 
 _READERS = (
     "read_json({path}, format='newline_delimited', sample_size=-1, maximum_object_size={longest})",
     "read_json({path}, format='newline_delimited', sample_size=-1, maximum_object_size={longest}, maximum_depth=1)",
     "(SELECT json AS record FROM read_ndjson_objects({path}, maximum_object_size={longest}))",
 )
-"""From typed columns over columns of JSON to one column of JSON: the first that reads every record is taken."""
+"""Typed columns, columns of JSON, one column of JSON: the first reader that reads every record is used."""
 
 _INTEGERS = ("BIGINT", "DECIMAL(38, 0)")
-"""As what whole numbers are kept whose type Parquet does not have: the first that holds every one of them."""
+"""Types for integers that Parquet has no type for: the first that holds all of them is used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,24 +42,24 @@ class SealedFile:
 
 
 def seal(dataset: Dataset) -> SealedFile:
-    """Write the Parquet file of a dataset that has records. Raises StoreError; the spool is untouched by a failure."""
+    """Write the Parquet file of a dataset that has records. Raises StoreError; a failure leaves the spool as it is."""
     import duckdb
 
     target, draft = dataset.table_path, dataset.table_path.with_suffix(".draft")
-    longest = max(_SMALLEST_OBJECT, 2 * max((entry.longest for entry in dataset.spool.pages_in_order), default=0))
+    longest = max(_MIN_OBJECT_BYTES, 2 * max((entry.longest for entry in dataset.spool.pages_in_order), default=0))
     try:
         with _in_page_order(dataset) as path, contextlib.closing(duckdb.connect()) as connection:
             for setting in _settings(dataset.folder, longest):
                 connection.execute(setting)
-            records = _written(connection, path, draft, longest=longest)
+            records = _write(connection, path, draft, longest=longest)
         if records != dataset.n_records:
-            raise OSError(f"{records} of {dataset.n_records} records were read back from the spool")
+            raise OSError(f"only {records} of {dataset.n_records} records could be read back from the spool")
         draft.chmod(0o600)
         draft.replace(target)
     except (duckdb.Error, OSError) as error:
         draft.unlink(missing_ok=True)
         raise StoreError(
-            f"the dataset '{dataset.name}' cannot be sealed: {str(error).strip().splitlines()[0]}. Its records stand "
+            f"the dataset '{dataset.name}' cannot be sealed: {str(error).strip().splitlines()[0]}. Its records are "
             f"in '{dataset.spool.path}'. Free some space and ask again to compute over it.",
             path=str(target),
         ) from error
@@ -67,7 +67,7 @@ def seal(dataset: Dataset) -> SealedFile:
     return SealedFile(records, target.stat().st_size)
 
 
-def _written(connection: Any, path: Path, draft: Path, *, longest: int) -> int:
+def _write(connection: Any, path: Path, draft: Path, *, longest: int) -> int:
     import duckdb
 
     failure: duckdb.Error | None = None
@@ -75,8 +75,8 @@ def _written(connection: Any, path: Path, draft: Path, *, longest: int) -> int:
         source = reader.format(path=literal(str(path)), longest=longest)
         options = f"FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {_ROW_GROUP}"
         try:
-            selected = _selected(connection, source, integer)
-            row = connection.execute(f"COPY ({selected}) TO {literal(str(draft))} ({options})").fetchone()
+            statement = _select_statement(connection, source, integer)
+            row = connection.execute(f"COPY ({statement}) TO {literal(str(draft))} ({options})").fetchone()
         except duckdb.Error as error:
             failure = error
             continue
@@ -84,8 +84,8 @@ def _written(connection: Any, path: Path, draft: Path, *, longest: int) -> int:
     raise failure or duckdb.Error("no reader was tried")
 
 
-def _selected(connection: Any, source: str, integer: str) -> str:
-    """All of a source. Whole numbers of which some are negative are inferred as HUGEINT: Parquet would round those."""
+def _select_statement(connection: Any, source: str, integer: str) -> str:
+    """Select all of a source. DuckDB infers HUGEINT if some integers are negative, which Parquet would round."""
     described = connection.execute(f"DESCRIBE FROM {source}").fetchall()
     wide = [(quoted(name), kind.replace("HUGEINT", integer)) for name, kind, *_ in described if "HUGEINT" in kind]
     casts = ", ".join(f"CAST({name} AS {kind}) AS {name}" for name, kind in wide)
@@ -93,7 +93,7 @@ def _selected(connection: Any, source: str, integer: str) -> str:
 
 
 def _settings(folder: Path, longest: int) -> Iterator[str]:
-    memory_mb = max(MEMORY_MB, 8 * longest // 1024 // 1024) if longest > _SMALLEST_OBJECT else MEMORY_MB
+    memory_mb = max(MEMORY_MB, 8 * longest // 1024 // 1024) if longest > _MIN_OBJECT_BYTES else MEMORY_MB
     yield "SET threads = 1"
     yield f"SET memory_limit = '{memory_mb}MB'"
     yield f"SET temp_directory = {literal(str(folder))}"
@@ -102,7 +102,7 @@ def _settings(folder: Path, longest: int) -> Iterator[str]:
 
 @contextlib.contextmanager
 def _in_page_order(dataset: Dataset) -> Iterator[Path]:
-    """The spool itself where pages arrived in order, else a copy that is in order and goes away afterwards."""
+    """Yield the spool if its pages are in order, else a temporary copy that is."""
     spool = dataset.spool
     if spool.is_contiguous:
         yield spool.path
@@ -120,28 +120,28 @@ def _in_page_order(dataset: Dataset) -> Iterator[Path]:
 
 
 def _copy(source: BinaryIO, target: BinaryIO, n_bytes: int) -> None:
-    left = n_bytes
-    while left > 0:
-        piece = source.read(min(left, _COPIED_AT_ONCE))
+    remaining = n_bytes
+    while remaining > 0:
+        piece = source.read(min(remaining, _COPY_BYTES))
         if not piece:
-            raise OSError("the spool is shorter than its manifest says")
+            raise OSError("the spool is shorter than its manifest")
         target.write(piece)
-        left -= len(piece)
+        remaining -= len(piece)
 
 
 _NESTED = ("STRUCT", "MAP", "UNION", "[]")
 
 
 class ExportFormat(StrEnum):
-    """The form of a written dataset; also the ending of its file."""
+    """The format of an exported dataset, which is also its file extension."""
 
     PARQUET = "parquet"
     NDJSON = "ndjson"
     CSV = "csv"
 
 
-def reopened(folder: Path) -> Dataset:
-    """A dataset as it stands on disk. Raises StoreError where its manifest cannot be read."""
+def open_dataset(folder: Path) -> Dataset:
+    """Open a dataset that is on disk. Raises StoreError if its manifest cannot be read."""
     dataset = Dataset(folder.name, folder)
     try:
         dataset.spool.reopen()
@@ -152,7 +152,7 @@ def reopened(folder: Path) -> Dataset:
 
 
 def export(dataset: Dataset, target: Path, form: ExportFormat) -> None:
-    """Write all records, in their order, to the new file `target`. Raises StoreError; half a file is never left."""
+    """Write all records, in order, to the new file `target`. Raises StoreError; no partial file is left."""
     draft = target.with_name(f".{target.name}.part")
     try:
         match form:
@@ -180,7 +180,7 @@ def _sealed(dataset: Dataset) -> Path:
 
 
 def _write_csv(source: Path, target: Path) -> None:
-    """One column each, nested values as JSON."""
+    """Write one CSV column per column, nested values as JSON."""
     import duckdb
 
     try:

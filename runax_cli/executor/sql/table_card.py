@@ -1,31 +1,32 @@
-"""The card of a table: what a model must know to write SQL over it, within a number of tokens whatever the width.
+"""Render the table card: what a model must know of a table to write SQL over it, within a token budget.
 
-Knows profiles and how to tell them shortly. Runs no SQL.
+`profile_table` measures every column over all rows; `render_card` turns the profile and sample records into text.
 """
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from runax_cli.executor.packing import largest_fitting, truncate
 from runax_cli.executor.sql.columns import TableColumn, TypedColumn, identifier, quoted
 from runax_cli.executor.sql.engine import QueryableTable, SqlEngine
 from runax_cli.models.base import TokenCounter
 
 FREQUENT_VALUES = 6
-MOST_DISTINCT = 2000
-MOST_FIELDS = 24
-_FIGURES = 7
+MAX_DISTINCT = 2000
+MAX_FIELDS = 24
+_N_AGGREGATES = 7
 _RANGED = ("INT", "DOUBLE", "FLOAT", "DECIMAL", "DATE", "TIME", "UUID")
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnProfile:
-    """Figures of one column. `low` and `high` are set for ordered types, `frequent` for columns with few values.
+    """The profile of one column. `low` and `high` are set for ordered types, `frequent` for columns with few values.
 
     `avg_chars` is the mean length of text, `example` one text, `avg_items` the mean length of lists. `fields` are those
-    of a structure, named by their path ("location.lat"), or those of a list's items (one without a name, where items
-    are no structures).
+    of a struct, named by their path ("location.lat"), or those of the items of a list (one without a name if the items
+    are not structs).
     """
 
     column: TableColumn
@@ -42,7 +43,7 @@ class ColumnProfile:
 
 @dataclass(frozen=True, slots=True)
 class TableProfile:
-    """Figures of a table: its rows, and each column in the table's order."""
+    """The profile of a table: its rows, and its columns in the table's order."""
 
     table: QueryableTable
     n_rows: int
@@ -50,17 +51,17 @@ class TableProfile:
 
 
 @dataclass(frozen=True, slots=True)
-class _Measured:
-    """What is measured: an expression over a source, told under a column's name and type."""
+class _Measurement:
+    """An expression to measure over a source, and the name and type of its profile."""
 
     column: TableColumn
     expression: str
 
 
-def profile(engine: SqlEngine, table: QueryableTable) -> TableProfile:
+def profile_table(engine: SqlEngine, table: QueryableTable) -> TableProfile:
     """Measure every column over all rows."""
     source = quoted(table.name)
-    n_rows, columns = _profiles(engine, source, [_Measured(c, quoted(c.name)) for c in table.columns])
+    n_rows, columns = _profiles(engine, source, [_Measurement(c, quoted(c.name)) for c in table.columns])
     return TableProfile(table, n_rows, tuple(_with_fields(engine, source, column) for column in columns))
 
 
@@ -69,32 +70,36 @@ def _with_fields(engine: SqlEngine, source: str, whole: ColumnProfile) -> Column
     expression = name
     if whole.column.is_list:
         source, expression = f"(SELECT unnest({name}) AS item FROM {source})", "item"  # noqa: S608
-    leaves = list(_leaves(whole.column, expression))[:MOST_FIELDS]
+    leaves = list(_leaves(whole.column, expression))[:MAX_FIELDS]
     return replace(whole, fields=_profiles(engine, source, leaves)[1]) if leaves else whole
 
 
-def _leaves(column: TableColumn, expression: str, path: str = "") -> Iterator[_Measured]:
-    """The scalar fields of a structure, those of structures in it included, and no lists."""
+def _leaves(column: TableColumn, expression: str, path: str = "") -> Iterator[_Measurement]:
+    """Yield the scalar fields of a struct and of the structs in it; lists are left out."""
     if column.is_list and not column.fields:
-        yield from () if (item := TableColumn("", column.type[:-2])).is_nested else (_Measured(item, expression),)
+        yield from () if (item := TableColumn("", column.type[:-2])).is_nested else (_Measurement(item, expression),)
     for inner in column.fields:
         inner_path, inner_expression = f"{path}{inner.name}", f"{expression}.{quoted(inner.name)}"
         if inner.fields and not inner.is_list:
             yield from _leaves(inner, inner_expression, f"{inner_path}.")
         elif not inner.is_nested:
-            yield _Measured(TableColumn(inner_path, inner.type), inner_expression)
+            yield _Measurement(TableColumn(inner_path, inner.type), inner_expression)
 
 
-def _profiles(engine: SqlEngine, source: str, measured: Sequence[_Measured]) -> tuple[int, tuple[ColumnProfile, ...]]:
-    figures = ["count(*)", *(figure for each in measured for figure in _figures(each))]
+def _profiles(
+    engine: SqlEngine, source: str, measured: Sequence[_Measurement]
+) -> tuple[int, tuple[ColumnProfile, ...]]:
+    aggregates = ["count(*)", *(aggregate for each in measured for aggregate in _aggregates(each))]
     # Many aggregates in one pass cost one scan; a statement a column would cost one each.
-    row = engine.select(f"SELECT {', '.join(figures)} FROM {source}").rows[0]  # noqa: S608
+    row = engine.select(f"SELECT {', '.join(aggregates)} FROM {source}").rows[0]  # noqa: S608
     values = iter(row[1:])
-    profiles = (_profiled(engine, source, each, [next(values) for _ in range(_FIGURES)], row[0]) for each in measured)
+    profiles = (
+        _column_profile(engine, source, each, [next(values) for _ in range(_N_AGGREGATES)], row[0]) for each in measured
+    )
     return int(row[0]), tuple(profiles)
 
 
-def _figures(measured: _Measured) -> list[str]:
+def _aggregates(measured: _Measurement) -> list[str]:
     column, value = measured.column, measured.expression
     is_ranged = column.type.startswith(_RANGED) or "INT" in column.type
     ordered = is_ranged and not column.is_nested
@@ -110,7 +115,7 @@ def _figures(measured: _Measured) -> list[str]:
 
 
 def _distinct(column: TableColumn, value: str) -> str:
-    """How many values there are. Of texts by their hashes: a million long texts would not fit into memory."""
+    """Return the aggregate of distinct values. Texts are counted by their hashes, which need less memory."""
     return (
         f"count(DISTINCT CASE WHEN {value} IS NOT NULL THEN hash({value}) END)"
         if column.is_text
@@ -118,11 +123,13 @@ def _distinct(column: TableColumn, value: str) -> str:
     )
 
 
-def _profiled(engine: SqlEngine, source: str, measured: _Measured, figures: list[Any], n_rows: int) -> ColumnProfile:
-    nulls, distinct, low, high, avg_chars, avg_items, example = figures
-    is_short = avg_chars is None or avg_chars <= 60
+def _column_profile(
+    engine: SqlEngine, source: str, measured: _Measurement, values: list[Any], n_rows: int
+) -> ColumnProfile:
+    nulls, distinct, low, high, avg_chars, avg_items, example = values
+    is_short = avg_chars is None or avg_chars <= _SHORT_TEXT_CHARS
     is_ranged = low is not None
-    wants_values = distinct is not None and 0 < distinct <= min(MOST_DISTINCT, 0.9 * n_rows + 5) and not is_ranged
+    wants_values = distinct is not None and 0 < distinct <= min(MAX_DISTINCT, 0.9 * n_rows + 5) and not is_ranged
     frequent = _frequent(engine, source, measured.expression) if wants_values and is_short else ()
     return ColumnProfile(measured.column, nulls, distinct, low, high, frequent, avg_chars, avg_items, example)
 
@@ -138,7 +145,7 @@ def _frequent(engine: SqlEngine, source: str, value: str) -> tuple[tuple[str, in
 def sample_rows(
     engine: SqlEngine, table: QueryableTable, columns: tuple[str, ...], n: int
 ) -> tuple[tuple[Any, ...], ...]:
-    """The first `n` rows of some columns, as values."""
+    """Return the first `n` rows of some columns."""
     names = ", ".join(map(quoted, columns))
     return engine.select(f"SELECT {names} FROM {quoted(table.name)} ORDER BY row LIMIT {int(n)}").rows  # noqa: S608
 
@@ -147,7 +154,7 @@ CARD_TOKENS = 800
 SAMPLE_CHARS = 60
 _TYPE_CHARS = 240
 _FEW_VALUES = 30
-_SHORT_TEXT = 60
+_SHORT_TEXT_CHARS = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +165,7 @@ class TableCard:
     dropped: tuple[str, ...] = ()
 
 
-def card(
+def render_card(
     profile: TableProfile,
     samples: Sequence[dict[str, Any]],
     counter: TokenCounter,
@@ -166,7 +173,7 @@ def card(
     coverage: str,
     budget_tokens: int = CARD_TOKENS,
 ) -> TableCard:
-    """Tell a profile within `budget_tokens`; the least useful columns are dropped first, and named.
+    """Render a profile within `budget_tokens`; the least useful columns are dropped first, and listed by name.
 
     `samples` are the first records; `coverage` is a sentence ("complete: 261 of 261 records").
     """
@@ -177,30 +184,21 @@ def card(
 
     ranked = sorted(profile.columns, key=usefulness, reverse=True)
 
-    def told(n_columns: int, n_samples: int, n_values: int) -> TableCard:
-        return _told(profile, ranked[:n_columns], samples[:n_samples], coverage, n_values=n_values)
+    def render(n_columns: int, n_samples: int, n_values: int) -> TableCard:
+        return _render(profile, ranked[:n_columns], samples[:n_samples], coverage, n_values=n_values)
 
-    def fits(whole: TableCard) -> bool:
-        return counter.count(whole.text) <= budget_tokens
+    def fits(card: TableCard) -> bool:
+        return counter.count(card.text) <= budget_tokens
 
     # Values of fields help more to write SQL than sample records, of which nested values are cut anyway.
     for n_samples, n_values in ((2, 6), (1, 6), (0, 6), (0, 3), (1, 0), (0, 0)):
-        if fits(whole := told(len(ranked), n_samples, n_values)):
-            return whole
-    most = _largest(len(ranked), lambda n: fits(told(n, 0, 0)))
-    return _within(told(most, 0, 0), counter, budget_tokens)
+        if fits(card := render(len(ranked), n_samples, n_values)):
+            return card
+    n_columns = largest_fitting(len(ranked), lambda n: fits(render(n, 0, 0)))
+    return _within(render(n_columns, 0, 0), counter, budget_tokens)
 
 
-def _largest(upper: int, holds: Callable[[int], bool]) -> int:
-    """The largest n up to `upper` for which `holds` is true, which it is for all smaller ones; 0 where for none."""
-    low, high = 0, upper
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if holds(middle) else (low, middle - 1)
-    return low
-
-
-def _told(
+def _render(
     profile: TableProfile,
     shown: Sequence[ColumnProfile],
     samples: Sequence[dict[str, Any]],
@@ -223,29 +221,29 @@ def _told(
     return TableCard("\n".join(lines), dropped)
 
 
-def _within(whole: TableCard, counter: TokenCounter, budget_tokens: int) -> TableCard:
-    """Where even the names of the dropped columns are too many, they are cut to a count."""
-    if counter.count(whole.text) <= budget_tokens:
-        return whole
-    head, _, tail = whole.text.rpartition("\nNot shown, can be queried too: ")
+def _within(card: TableCard, counter: TokenCounter, budget_tokens: int) -> TableCard:
+    """Replace the names of dropped columns by their number if they do not fit."""
+    if counter.count(card.text) <= budget_tokens:
+        return card
+    head, _, tail = card.text.rpartition("\nNot shown, can be queried too: ")
     for kept in (20, 5, 0):
-        names = ", ".join(_short(name) for name in whole.dropped[:kept])
-        text = f"{head}\nNot shown: {names}{' and ' if names else ''}{len(whole.dropped) - kept} more; see DESCRIBE."
+        names = ", ".join(_short(name) for name in card.dropped[:kept])
+        text = f"{head}\nNot shown: {names}{' and ' if names else ''}{len(card.dropped) - kept} more; see DESCRIBE."
         if counter.count(text) <= budget_tokens:
-            return TableCard(text, whole.dropped)
-    return TableCard((head or tail)[:budget_tokens], whole.dropped)
+            return TableCard(text, card.dropped)
+    return TableCard((head or tail)[:budget_tokens], card.dropped)
 
 
 def _line(c: ColumnProfile, n_rows: int, typed: TypedColumn | None, read_as: str | None) -> str:
     if c.column.name == "row":
         return "row BIGINT; the row number, for citations"
-    parts = [f"{identifier(c.column.name)} {_shortened(c.column.type, _TYPE_CHARS)}"]
+    parts = [f"{identifier(c.column.name)} {truncate(c.column.type, _TYPE_CHARS)}"]
     if c.nulls:
         parts.append(f"{_percent(c.nulls, n_rows)} null")
     if typed is not None:
-        misfits = f", {typed.misfits} don't fit" if typed.misfits else ""
+        unconverted = f", {typed.n_unconverted} don't fit" if typed.n_unconverted else ""
         note = f", {typed.note}" if typed.note else ""
-        parts.append(f"{identifier(typed.source)} read as {typed.reading.value}{misfits}{note}")
+        parts.append(f"{identifier(typed.source)} read as {typed.reading.value}{unconverted}{note}")
     if read_as is not None:
         parts.append(f"text, e.g. {_short(c.example)}" if c.example else "text")
         return "; ".join([*parts, f"use {identifier(read_as)}"])
@@ -253,10 +251,10 @@ def _line(c: ColumnProfile, n_rows: int, typed: TypedColumn | None, read_as: str
 
 
 def _field_lines(c: ColumnProfile, n_values: int) -> list[str]:
-    """One line with the values of fields that have an order or few values; none where no field has."""
-    told = [(field.column.name, values) for field in c.fields if (values := _field_values(field, n_values))]
-    listed = "; ".join(f"{name}: {values}" if name else values for name, values in told)
-    return [f"  in {identifier(c.column.name)}: {listed}"] if told else []
+    """Return a line with the values of fields that have a range or few values; no line if there is no such field."""
+    fields = [(field.column.name, values) for field in c.fields if (values := _field_values(field, n_values))]
+    listed = "; ".join(f"{name}: {values}" if name else values for name, values in fields)
+    return [f"  in {identifier(c.column.name)}: {listed}"] if fields else []
 
 
 def _field_values(field: ColumnProfile, n_values: int) -> str:
@@ -269,39 +267,39 @@ def _field_values(field: ColumnProfile, n_values: int) -> str:
 
 
 def _sample(record: dict[str, Any]) -> str:
-    """A record in the notation of JSON, with nested values cut."""
+    """Format a record as JSON, with nested values cut."""
     return "{" + ",".join(f"{json.dumps(name, ensure_ascii=False)}:{_value(v)}" for name, v in record.items()) + "}"
 
 
 def _value(value: Any) -> str:
-    told = json.dumps(
+    text = json.dumps(
         _short(value) if isinstance(value, str) else value, ensure_ascii=False, separators=(",", ":"), default=str
     )
-    return _shortened(told, SAMPLE_CHARS) if isinstance(value, list | dict) else told
+    return truncate(text, SAMPLE_CHARS) if isinstance(value, list | dict) else text
 
 
 def _values(c: ColumnProfile) -> list[str]:
     if c.distinct == 0:
         return ["always null"]
-    told = []
+    parts = []
     if c.low is not None and c.high is not None:
-        told.append(f"{c.low} … {c.high}")
+        parts.append(f"{c.low} … {c.high}")
     elif c.frequent:
         listed = ", ".join(f"{_short(value)} ({count})" for value, count in c.frequent)
-        told.append(listed + (", …" if c.distinct and c.distinct > len(c.frequent) else ""))
-    elif c.example and (c.avg_chars or 0) <= _SHORT_TEXT:
-        told.append(f"e.g. {_short(c.example)}")
+        parts.append(listed + (", …" if c.distinct and c.distinct > len(c.frequent) else ""))
+    elif c.example and (c.avg_chars or 0) <= _SHORT_TEXT_CHARS:
+        parts.append(f"e.g. {_short(c.example)}")
     if c.distinct is not None and (not c.frequent or c.distinct > len(c.frequent)):
-        told.append(f"{c.distinct} distinct")
+        parts.append(f"{c.distinct} distinct")
     if c.avg_items is not None:
-        told.append(f"{c.avg_items:.1f} items on average")
-    if c.avg_chars is not None and c.avg_chars > _SHORT_TEXT:
-        told.append(f"text of {c.avg_chars:.0f} characters on average")
-    return told
+        parts.append(f"{c.avg_items:.1f} items on average")
+    if c.avg_chars is not None and c.avg_chars > _SHORT_TEXT_CHARS:
+        parts.append(f"text of {c.avg_chars:.0f} characters on average")
+    return parts
 
 
 def _usefulness(c: ColumnProfile, n_rows: int) -> float:
-    """Higher for columns that questions are asked of: filled, varied, short; the row number always stays."""
+    """Rank columns: filled, varied and short ones are queried most. The row number always stays."""
     if c.column.name == "row":
         return 10.0
     if c.distinct in (0, 1):
@@ -318,8 +316,4 @@ def _percent(part: int, whole: int) -> str:
 
 
 def _short(text: str) -> str:
-    return _shortened(text, SAMPLE_CHARS)
-
-
-def _shortened(text: str, chars: int) -> str:
-    return text if len(text) <= chars else text[: chars - 1] + "…"
+    return truncate(text, SAMPLE_CHARS)

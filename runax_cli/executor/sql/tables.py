@@ -1,7 +1,7 @@
-"""The tables of one session: sealed datasets and the labels given to their rows, in one engine.
+"""Keep the tables of one session: sealed datasets, and the labels of their rows, in one SQL engine.
 
-A dataset is a name here as soon as it is sealed, and a table once something is asked of it. Knows what the figures of
-a statement rest on: complete data, labels, or less than all data. Knows no model and no envelope.
+A sealed dataset is registered by name, and becomes a table on first use. `basis` tells what the figures of a statement
+are based on: complete data, labels, or only a part of the data.
 """
 
 import asyncio
@@ -14,25 +14,21 @@ from pathlib import Path
 from typing import TypeVar
 
 from adapters.json_text import compact_json
-from runax_cli.core.results import Coverage, ReasonCode
-from runax_cli.executor.outcome import Lineage
-from runax_cli.executor.sql import table_card as cards
+from runax_cli.core.results import Coverage, Lineage, ReasonCode, counted
 from runax_cli.executor.sql.columns import TableColumn, quoted
 from runax_cli.executor.sql.engine import QueryFailed, QueryResult, SqlEngine
-from runax_cli.executor.sql.table_card import profile, sample_rows
+from runax_cli.executor.sql.sandbox import where_clause
+from runax_cli.executor.sql.table_card import profile_table, render_card, sample_rows
 from runax_cli.executor.store.dataset import Dataset
 from runax_cli.models.base import TokenCounter
 
-_SAMPLES = 2
+_SAMPLE_RECORDS = 2
 _T = TypeVar("_T")
 
 
 @dataclass(slots=True)
 class SealedDataset:
-    """A sealed dataset, how much of the data it holds, and the number of label tables that were made of it.
-
-    `made_by` is the call that it came from, in words.
-    """
+    """A sealed dataset, its coverage, the call that it came from (`made_by`), and the number of its label tables."""
 
     dataset: Dataset
     coverage: Coverage
@@ -42,21 +38,21 @@ class SealedDataset:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it has every record of its call; the first n of more are not all."""
+        """Whether it has all records of its call, and not only the first n."""
         is_first_n = any(reason.code is ReasonCode.FIRST_N for reason in self.coverage.reasons)
         return self.coverage.is_complete and not is_first_n
 
     @property
     def extent(self) -> str:
-        """How much of the data it holds, in words."""
+        """How much of the data it has, in words."""
         read, total = self.coverage.records_read, self.coverage.records_total
-        of = "an unknown number of" if total is None else f"{total:,}"
-        return f"{'complete' if self.is_whole else 'INCOMPLETE'}: {read:,} of {of} records"
+        of = "an unknown number of records" if total is None else counted(total, "record")
+        return f"{'complete' if self.is_whole else 'INCOMPLETE'}: {read:,} of {of}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelTable:
-    """Labels of a dataset's rows: the table of labels, the view that joins it, and how far they can be trusted."""
+    """Labels of a dataset's rows: their table, the view that joins them to the dataset, and their reliability."""
 
     name: str
     joined: str
@@ -68,7 +64,7 @@ class LabelTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FigureBasis:
-    """What figures rest on: the datasets behind the tables of a statement, and the labels that took part."""
+    """The datasets and labels that the figures of a statement are based on."""
 
     lineage: Lineage
     datasets: tuple[str, ...]
@@ -76,15 +72,15 @@ class FigureBasis:
 
     @property
     def agreement(self) -> float | None:
-        """The lowest agreement of the labels that took part; None where none did, or none was measured."""
+        """The lowest agreement of the labels; None if there are no labels or none was measured."""
         return min((table.agreement for table in self.labels if table.agreement is not None), default=None)
 
 
 @dataclass(slots=True)
 class TableCatalog:
-    """Datasets and labels by name. Methods that wait run the engine in a thread; one statement runs at a time.
+    """Datasets and labels by name. Async methods run the engine in a thread; one statement runs at a time.
 
-    `entries` and `labels` are replaced as a whole and never changed in place: threads look names up in them.
+    `entries` and `labels` are replaced as a whole, never changed in place: other threads read them.
     """
 
     folder: Path
@@ -95,73 +91,75 @@ class TableCatalog:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def register(self, dataset: Dataset, coverage: Coverage, *, made_by: str = "") -> None:
-        """Remember a dataset that is sealed; one that could not be sealed cannot be computed over."""
+        """Register a sealed dataset. One that could not be sealed is ignored, as it cannot be queried."""
         if dataset.is_sealed:
             entry = self.entries.get(dataset.name) or SealedDataset(dataset, coverage)
             entry.made_by = entry.made_by or made_by
             self.entries = {**self.entries, dataset.name: entry}
 
-    async def add(self, dataset: Dataset, coverage: Coverage, *, made_by: str = "") -> str:
-        """Make a sealed dataset a table, and tell it in a card. Raises QueryFailed where it is not sealed."""
+    async def add_table(self, dataset: Dataset, coverage: Coverage, *, made_by: str = "") -> str:
+        """Register a sealed dataset and return its table card. Raises QueryFailed if it is not sealed."""
         self.register(dataset, coverage, made_by=made_by)
         return await self.card(dataset.name)
 
     async def card(self, name: str) -> str:
-        """The card of a table, within 800 tokens as it is sent."""
+        """Return the card of a table, within 800 tokens as it is sent."""
         entry = self.entry(name)
 
-        def told() -> str:
-            engine = self._with([name])
+        def render() -> str:
+            engine = self._engine_with([name])
             table = engine.tables[name]
             columns = tuple(column.name for column in table.columns)
-            samples = [dict(zip(columns, row, strict=True)) for row in sample_rows(engine, table, columns, _SAMPLES)]
-            return cards.card(profile(engine, table), samples, _AsSent(self.counter), coverage=entry.extent).text
+            samples = [
+                dict(zip(columns, row, strict=True)) for row in sample_rows(engine, table, columns, _SAMPLE_RECORDS)
+            ]
+            return render_card(profile_table(engine, table), samples, _AsSent(self.counter), coverage=entry.extent).text
 
-        return await self._off_loop(told)
+        return await self._off_loop(render)
 
     def entry(self, name: str) -> SealedDataset:
-        """The dataset of that name. Raises QueryFailed with the names that there are."""
+        """Return the dataset of that name. Raises QueryFailed with the existing names."""
         if name not in self.entries:
             near = get_close_matches(name, self.entries, n=3, cutoff=0.5) or list(self.entries)
-            raise QueryFailed(f"there is no dataset '{name}'. Datasets: {', '.join(near) or 'none yet'}.")
+            raise QueryFailed(f"unknown dataset '{name}'. Datasets: {', '.join(near) or 'none yet'}.")
         return self.entries[name]
 
     async def select(self, sql: str) -> QueryResult:
-        """The first rows of one SELECT that reads a table. Raises QueryFailed."""
-        result = await self._off_loop(lambda: self._with(self._mentioned(sql)).select(sql))
+        """Run one SELECT that reads a table, and keep its first rows. Raises QueryFailed."""
+        result = await self._off_loop(lambda: self._engine_with(self._mentioned(sql)).select(sql))
         if not result.tables:
             raise QueryFailed(f"the statement reads no table. Tables: {', '.join(self.names)}.")
         return result
 
     async def rows(self, name: str, where: str | None) -> list[int]:
-        """The rows of a dataset that `where` selects, in order; all of them without. Raises QueryFailed."""
+        """Return the rows of a dataset that `where` selects, in order; without it all rows. Raises QueryFailed."""
         entry = self.entry(name)
         if where is None:
             return list(range(1, entry.dataset.n_records + 1))
-        found = await self._all(f"SELECT row FROM {quoted(name)}{_chosen(name, where)} ORDER BY row", name)  # noqa: S608
+        found = await self._select_all(f"SELECT row FROM {quoted(name)}{where_clause(name, where)} ORDER BY row", name)  # noqa: S608
         return [int(row) for (row,) in found.rows]
 
     async def texts(self, name: str, columns: Sequence[str], where: str | None) -> list[tuple[int, str | None]]:
-        """Rows and the text of some columns: of one as it is, of several as a JSON list. Raises QueryFailed."""
+        """Return rows and the text of some columns: of one as it is, of several as a JSON list. Raises QueryFailed."""
         self.entry(name)
 
         def statement() -> str:
-            table = self._with([name]).tables[name]
+            table = self._engine_with([name]).tables[name]
             shown = ", ".join(_as_text(_column(column, table.columns)) for column in columns)
-            return f"SELECT row, {shown} FROM {quoted(name)}{_chosen(name, where)} ORDER BY row"  # noqa: S608
+            return f"SELECT row, {shown} FROM {quoted(name)}{where_clause(name, where)} ORDER BY row"  # noqa: S608
 
-        found = await self._all(await self._off_loop(statement), name)
-        return [(int(row), _joined(values)) for row, *values in found.rows]
+        found = await self._select_all(await self._off_loop(statement), name)
+        return [(int(row), _text_value(values)) for row, *values in found.rows]
 
     async def add_labels(self, table: LabelTable, path: Path) -> None:
-        """Make a file of labels a table, and the dataset with them a view."""
+        """Add a file of labels as a table, and its join with the dataset as a view."""
         await self._off_loop(
-            lambda: self._with([table.of]).add_labels(table.name, path, of=table.of, joined=table.joined)
+            lambda: self._engine_with([table.of]).add_labels(table.name, path, of=table.of, joined=table.joined)
         )
         self.labels = {**self.labels, table.name: table, table.joined: table}
 
     def basis(self, tables: Sequence[str]) -> FigureBasis:
-        """What a statement that reads `tables` rests on."""
+        """Return what the figures of a statement that reads `tables` are based on."""
         used = {self.labels[name].name: self.labels[name] for name in tables if name in self.labels}
         names = [name for name in tables if name in self.entries] + [table.of for table in used.values()]
         datasets = tuple(dict.fromkeys(names))
@@ -176,7 +174,7 @@ class TableCatalog:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Everything that can be queried."""
+        """The names that can be queried."""
         return (*self.entries, *self.labels)
 
     def close(self) -> None:
@@ -184,24 +182,24 @@ class TableCatalog:
         if self._engine is not None:
             self._engine.close()
 
-    async def _all(self, sql: str, name: str) -> QueryResult:
-        return await self._off_loop(lambda: self._with([name, *self._mentioned(sql)]).select(sql, most=None))
+    async def _select_all(self, sql: str, name: str) -> QueryResult:
+        return await self._off_loop(lambda: self._engine_with([name, *self._mentioned(sql)]).select(sql, max_rows=None))
 
     def _mentioned(self, sql: str) -> list[str]:
-        """The datasets that a statement names, itself or by their labels; all of them where it names none."""
+        """Return the datasets that a statement names, itself or by their labels; all datasets if it names none."""
         words = {word.casefold() for word in re.findall(r"\w+", sql)}
         found = [name for name in self.entries if name.casefold() in words]
         found += [table.of for name, table in self.labels.items() if name.casefold() in words]
         return found or list(self.entries)
 
-    def _with(self, names: Sequence[str]) -> SqlEngine:
-        """The engine with these datasets as tables. Blocking: the first use of a dataset looks at all of its text."""
+    def _engine_with(self, names: Sequence[str]) -> SqlEngine:
+        """Return the engine with these datasets as tables. Blocking: the first use of a dataset measures its text."""
         with self._lock:
             if self._engine is None:
                 self._engine = SqlEngine(self.folder)
             for name in names:
                 if not self.entries[name].is_table:
-                    self._engine.add(name, self.entries[name].dataset.table_path)
+                    self._engine.add_table(name, self.entries[name].dataset.table_path)
                     self.entries[name].is_table = True
             return self._engine
 
@@ -216,7 +214,7 @@ class TableCatalog:
 
 @dataclass(frozen=True, slots=True)
 class _AsSent:
-    """Counts a text as it is sent inside of an envelope, where quotes and line ends are escaped."""
+    """Counts a text as it is sent in an envelope, where quotes and line ends are escaped."""
 
     counter: TokenCounter
     name: str = "as sent"
@@ -226,7 +224,7 @@ class _AsSent:
 
 
 def _column(name: str, columns: Sequence[TableColumn]) -> tuple[str, TableColumn]:
-    """The expression of a column, or of a member of a structure (`address.city`). Raises QueryFailed."""
+    """Return the expression of a column, or of a field of a struct (`address.city`). Raises QueryFailed."""
     known = {column.name: column for column in columns}
     if name in known:
         return quoted(name), known[name]
@@ -234,14 +232,7 @@ def _column(name: str, columns: Sequence[TableColumn]) -> tuple[str, TableColumn
     if tail and head in known:
         return ".".join(quoted(part) for part in (head, *tail.split("."))), known[head]
     near = get_close_matches(name, known, n=5, cutoff=0.4) or list(known)[:12]
-    raise QueryFailed(f"there is no column '{name}'. Nearest columns: {', '.join(near)}.")
-
-
-def _chosen(name: str, where: str | None) -> str:
-    """The rows that a condition selects. Whatever it is made of, it can choose among rows and add none."""
-    if where is None:
-        return ""
-    return f" WHERE row IN (SELECT row FROM {quoted(name)} WHERE (\n{where}\n))"  # noqa: S608
+    raise QueryFailed(f"unknown column '{name}'. Nearest columns: {', '.join(near)}.")
 
 
 def _as_text(found: tuple[str, TableColumn]) -> str:
@@ -251,13 +242,13 @@ def _as_text(found: tuple[str, TableColumn]) -> str:
     return f"CAST({expression} AS VARCHAR)"
 
 
-def _joined(values: Sequence[str | None]) -> str | None:
-    """None where there is no text."""
+def _text_value(values: Sequence[str | None]) -> str | None:
+    """Return the text of one column, or of several as a JSON list; None if all are blank."""
     if not any(value and value.strip() for value in values):
         return None
     return (values[0] or "").strip() if len(values) == 1 else compact_json(list(values))
 
 
-def by_name(entries: Mapping[str, SealedDataset], names: Sequence[str]) -> dict[str, Coverage]:
-    """The coverage of some datasets."""
+def coverage_by_dataset(entries: Mapping[str, SealedDataset], names: Sequence[str]) -> dict[str, Coverage]:
+    """Return the coverage of some datasets."""
     return {name: entries[name].coverage for name in names}

@@ -1,4 +1,4 @@
-"""Labels: a question about meaning becomes a column, and SQL counts what the model said, no more and no less."""
+"""`label_dataset`: labels become a column, and SQL counts exactly what the model said."""
 
 import hashlib
 import json
@@ -13,9 +13,10 @@ import pytest
 from adapters.clock import SystemClock
 from runax_cli.agent import prompts
 from runax_cli.agent.loop.data_tools import LABEL, QUERY
+from runax_cli.core.results import Lineage
+from runax_cli.executor.data_tools.labeler import LabelerPrompts
 from runax_cli.executor.data_tools.router import DatasetToolRouter, LabelerDependencies
-from runax_cli.executor.labels import LabelerPrompts
-from runax_cli.executor.outcome import CallOutcome, DecidedCall, Lineage
+from runax_cli.executor.outcome import CallOutcome, DecidedCall
 from runax_cli.executor.reduce.pipeline import ReducerFactory
 from runax_cli.memory.journal import MemoryJournal
 from runax_cli.models.base import ModelReply, ModelRequest, OnText, Usage
@@ -23,12 +24,14 @@ from runax_cli.models.tokens import CalibratedCounter, O200kCounter, request_tex
 from tests.contract.executor.conftest import PROMPTS
 
 LABELS = ("outage", "invoice", "router", "other")
-LABELLER = LabelerPrompts(system=prompts.LABELLER_SYSTEM, user=prompts.LABELLER_USER, repair=prompts.LABELLER_REPAIR)
+LABELER_PROMPTS = LabelerPrompts(
+    system=prompts.LABELLER_SYSTEM, user=prompts.LABELLER_USER, repair=prompts.LABELLER_REPAIR
+)
 N = 600
 
 
 def text_of(number: int) -> str:
-    """A text whose true label can be told from it; every fifth one stands in the data twice."""
+    """Return a text that contains its true label; every fifth text is in the data twice."""
     number -= number % 5 == 4
     return f"Zákazník {number} píše: vec {LABELS[number % 4 if number % 7 else 0]}, prosí o pomoc a zavolání."
 
@@ -42,13 +45,13 @@ RECORDS: list[dict[str, Any]] = [
 ]
 
 
-class Knower:
-    """A model that knows the true label of each text, and says it with probability `p`; the same at every asking.
+class LabelingModel:
+    """A model that returns the true label of each text with probability `p`, the same each time.
 
-    `spoil` may change its reply before it leaves: request number from 0 and entries in, entries or raw text out.
+    `spoil` may change its reply: request number from 0 and entries in, entries or raw text out.
     """
 
-    name = "knower"
+    name = "labeling"
 
     def __init__(self, p: float = 1.0, *, spoil: Any = None, seed: int = 1) -> None:
         self.p, self.seed, self.requests, self.spoil = p, seed, list[ModelRequest](), spoil
@@ -75,16 +78,16 @@ class Knower:
 
 
 class Desk:
-    """A workbench with one dataset on it."""
+    """A dataset tool router with one dataset."""
 
-    def __init__(self, bench: Any, model: Any, workbench: DatasetToolRouter) -> None:
-        self.bench, self.model, self.workbench = bench, model, workbench
+    def __init__(self, bench: Any, model: Any, router: DatasetToolRouter) -> None:
+        self.bench, self.model, self.router = bench, model, router
 
     async def call(self, spec: Any, **arguments: Any) -> CallOutcome:
         call = DecidedCall(call_id="c2", tool=spec, arguments=arguments, focus="")
         scope = self.bench.scope()
-        scope = type(scope)(emitter=scope.emitter, budget=scope.budget, reducer=scope.reducer, labeller=self.model)
-        return await self.workbench.execute(call, scope, direct_limit=500)
+        scope = type(scope)(emitter=scope.emitter, budget=scope.budget, reducer=scope.reducer, labeler=self.model)
+        return await self.router.execute(call, scope, direct_limit=500)
 
     async def label(self, **changes: Any) -> CallOutcome:
         given = {
@@ -103,29 +106,31 @@ class Desk:
 
 @pytest.fixture
 def desk(make: Any, tmp_path: Path) -> Any:
-    """A desk over the records with a model for labels."""
+    """Make a router over the records with a model for labels."""
 
     async def made(model: Any, *, records: Any = None, journal: Any = None, effective: int = 6000) -> Desk:
         bench = make(records=RECORDS if records is None else records, effective=effective)
         counter = CalibratedCounter(O200kCounter(), ratio=1.0)
-        workbench = DatasetToolRouter(
+        router = DatasetToolRouter(
             bench.executor,
             tmp_path / "datasets",
             journal or MemoryJournal(),
-            reader=ReducerFactory(counter, prompts=PROMPTS, effective_tokens=effective, concurrency=4),
-            labels=LabelerDependencies(counter=counter, prompts=LABELLER, effective_tokens=effective, concurrency=4),
+            reducers=ReducerFactory(counter, prompts=PROMPTS, effective_tokens=effective, concurrency=4),
+            labels=LabelerDependencies(
+                counter=counter, prompts=LABELER_PROMPTS, effective_tokens=effective, concurrency=4
+            ),
             clock=SystemClock(),
         )
         call = DecidedCall(call_id="c1", tool=bench.api.spec(bench.pagination), arguments={}, focus="", need="compute")
-        fetched = await workbench.execute(call, bench.scope(), direct_limit=500)
+        fetched = await router.execute(call, bench.scope(), direct_limit=500)
         assert fetched.envelope.strategy == "table"
-        return Desk(bench, model, workbench)
+        return Desk(bench, model, router)
 
     return made
 
 
-async def test_a_model_that_is_right_gives_counts_that_are_exact(desk: Any) -> None:
-    table = await desk(Knower())
+async def test_correct_labels_give_exact_counts(desk: Any) -> None:
+    table = await desk(LabelingModel())
     outcome = await table.label()
     expected = Counter(truth(record["text"]) for record in RECORDS)
     assert dict(outcome.sql.rows) == dict(expected)
@@ -136,17 +141,19 @@ async def test_a_model_that_is_right_gives_counts_that_are_exact(desk: Any) -> N
 
 
 @pytest.mark.parametrize("p", [0.97, 0.9, 0.7])
-async def test_the_error_of_a_count_is_what_the_model_alone_explains(desk: Any, p: float) -> None:
-    model = Knower(p)
+async def test_the_error_of_a_count_is_that_of_the_model(desk: Any, p: float) -> None:
+    model = LabelingModel(p)
     outcome = await (await desk(model)).label()
     given = Counter(model.label(record["text"]) for record in RECORDS)
     assert dict(outcome.sql.rows) == dict(given), "the table counts something else than the model said"
-    simulated = [Counter(Knower(p, seed=seed).label(r["text"]) for r in RECORDS)["outage"] for seed in range(2, 60)]
+    simulated = [
+        Counter(LabelingModel(p, seed=seed).label(r["text"]) for r in RECORDS)["outage"] for seed in range(2, 60)
+    ]
     assert min(simulated) * 0.9 <= dict(outcome.sql.rows)["outage"] <= max(simulated) * 1.1
 
 
-async def test_each_distinct_text_is_read_once_and_nothing_else_of_the_record(desk: Any) -> None:
-    model = Knower()
+async def test_each_distinct_text_is_read_once_without_the_rest_of_the_record(desk: Any) -> None:
+    model = LabelingModel()
     await (await desk(model)).label()
     sent = "\n".join(request.messages[-1].content for request in model.requests)
     distinct = {record["text"] for record in RECORDS}
@@ -156,8 +163,8 @@ async def test_each_distinct_text_is_read_once_and_nothing_else_of_the_record(de
     assert all(len(re.findall(r"^\[\d+\]", r.messages[-1].content, re.MULTILINE)) <= 100 for r in model.requests)
 
 
-async def test_tokens_are_those_of_the_texts_and_little_more(desk: Any) -> None:
-    model, counter = Knower(), O200kCounter()
+async def test_tokens_are_little_more_than_those_of_the_texts(desk: Any) -> None:
+    model, counter = LabelingModel(), O200kCounter()
     await (await desk(model, effective=30_000)).label()
     distinct = {record["text"] for record in RECORDS}
     texts = sum(counter.count(text) for text in distinct)
@@ -171,31 +178,31 @@ def drops_some(number: int, entries: list[Any]) -> Any:
     return entries[::2] if number % 2 == 0 else entries
 
 
-def invents(number: int, entries: list[Any]) -> Any:
+def invents_references(number: int, entries: list[Any]) -> Any:
     return [*entries, {"ref": 999, "label": "outage"}] if number % 2 == 0 else entries
 
 
-def babbles(number: int, entries: list[Any]) -> Any:
+def replies_with_prose(number: int, entries: list[Any]) -> Any:
     return "I think these are mostly outages." if number % 3 == 0 else entries
 
 
-def makes_up_values(_number: int, entries: list[Any]) -> Any:
-    """Wherever many texts are asked about at once, every ninth gets a label that nobody allowed."""
+def invents_values(_number: int, entries: list[Any]) -> Any:
+    """In large requests every ninth text gets a label that is not allowed."""
     return [e | {"label": "angry"} if i % 9 == 0 and len(entries) > 20 else e for i, e in enumerate(entries)]
 
 
-@pytest.mark.parametrize("spoil", [drops_some, invents, babbles, makes_up_values])
-async def test_replies_that_are_wrong_in_part_cost_no_label(desk: Any, spoil: Any) -> None:
-    outcome = await (await desk(Knower(spoil=spoil))).label()
+@pytest.mark.parametrize("spoil", [drops_some, invents_references, replies_with_prose, invents_values])
+async def test_partly_invalid_replies_cost_no_label(desk: Any, spoil: Any) -> None:
+    outcome = await (await desk(LabelingModel(spoil=spoil))).label()
     assert dict(outcome.sql.rows) == dict(Counter(truth(record["text"]) for record in RECORDS))
     assert outcome.coverage.is_complete
 
 
-async def test_texts_without_a_usable_label_are_counted_and_named(desk: Any) -> None:
+async def test_texts_without_a_usable_label_are_reported(desk: Any) -> None:
     def never_the_router(_number: int, entries: list[Any]) -> Any:
         return [entry for entry in entries if entry["label"] != "router"]
 
-    table = await desk(Knower(spoil=never_the_router))
+    table = await desk(LabelingModel(spoil=never_the_router))
     outcome = await table.label()
     missing = sum(truth(record["text"]) == "router" for record in RECORDS)
     assert outcome.envelope.status == "partial"
@@ -208,7 +215,7 @@ async def test_texts_without_a_usable_label_are_counted_and_named(desk: Any) -> 
 
 
 async def test_labels_are_joined_by_row_and_joins_cost_no_request(desk: Any) -> None:
-    model = Knower()
+    model = LabelingModel()
     table = await desk(model)
     outcome = await table.label()
     asked = len(model.requests)
@@ -226,16 +233,16 @@ async def test_labels_are_joined_by_row_and_joins_cost_no_request(desk: Any) -> 
     assert len(model.requests) == asked
 
 
-async def test_only_rows_that_the_condition_selects_are_labelled(desk: Any) -> None:
-    table = await desk(Knower())
+async def test_only_selected_rows_are_labeled(desk: Any) -> None:
+    table = await desk(LabelingModel())
     outcome = await table.label(where="city = 'Brno' AND id < 200 -- so few")
     chosen = [record for record in RECORDS if record["city"] == "Brno" and record["id"] < 200]
     assert sum(n for _, n in outcome.sql.rows) == len(chosen) == outcome.coverage.selected
     assert await table.value("SELECT count(*) FROM tickets_1_labelled_1 WHERE label IS NULL") == ((N - len(chosen),),)
 
 
-async def test_the_same_labels_in_a_later_run_cost_nothing(desk: Any) -> None:
-    journal, first, second = MemoryJournal(), Knower(), Knower()
+async def test_stored_labels_are_reused_in_a_later_run(desk: Any) -> None:
+    journal, first, second = MemoryJournal(), LabelingModel(), LabelingModel()
     before = await (await desk(first, journal=journal)).label()
     table = await desk(second, journal=journal)
     again = await table.label(dataset="tickets_2")
@@ -255,8 +262,10 @@ async def test_the_same_labels_in_a_later_run_cost_nothing(desk: Any) -> None:
         ({"labels": None, "schema": {"properties": {"row": {"type": "integer"}}}}, "'row'"),
     ],
 )
-async def test_arguments_that_do_not_fit_the_data_are_told_with_what_would(desk: Any, wrong: Any, said: str) -> None:
-    model = Knower()
+async def test_arguments_that_do_not_fit_the_data_are_rejected_with_a_suggestion(
+    desk: Any, wrong: Any, said: str
+) -> None:
+    model = LabelingModel()
     outcome = await (await desk(model)).label(**wrong)
     assert outcome.envelope.status == "validation_error"
     assert outcome.envelope.error is not None
@@ -265,7 +274,7 @@ async def test_arguments_that_do_not_fit_the_data_are_told_with_what_would(desk:
 
 
 async def test_several_columns_and_fields_are_read_together(desk: Any) -> None:
-    class Scorer(Knower):
+    class Scorer(LabelingModel):
         async def complete(self, request: ModelRequest, *, on_text: OnText | None = None) -> ModelReply:
             lines = re.findall(r"^\[(\d+)\] (\[.*\])$", request.messages[-1].content, re.MULTILINE)
             said = [
@@ -282,9 +291,9 @@ async def test_several_columns_and_fields_are_read_together(desk: Any) -> None:
     assert rows == ((30,),)
 
 
-async def test_rows_without_text_get_no_label_and_are_told(desk: Any) -> None:
+async def test_rows_without_text_get_no_label_and_are_counted(desk: Any) -> None:
     records = [record | ({"text": None} if record["id"] % 10 == 0 else {}) for record in RECORDS]
-    outcome = await (await desk(Knower(), records=records)).label()
+    outcome = await (await desk(LabelingModel(), records=records)).label()
     assert outcome.envelope.data["without_text"] == N // 10
     assert outcome.coverage.selected == N - N // 10
     assert outcome.coverage.is_complete

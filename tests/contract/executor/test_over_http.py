@@ -23,7 +23,8 @@ from mock_api.serving import serve
 from runax_cli.agent import prompts
 from runax_cli.core.budget import Budget, Limits
 from runax_cli.core.events import CollectingSink, Emitter, Event
-from runax_cli.executor.executor import CallOutcome, CallScope, DecidedCall, Executor
+from runax_cli.executor.executor import Executor
+from runax_cli.executor.outcome import CallOutcome, CallScope, DecidedCall
 from runax_cli.executor.reduce.reducer import ReducerPrompts
 from runax_cli.executor.store.dataset import DatasetStore
 from runax_cli.memory.journal import MemoryJournal

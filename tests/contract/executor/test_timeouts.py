@@ -90,7 +90,7 @@ class TwoSources:
 async def test_a_source_that_hangs_does_not_block_another(make: MakeBench, tmp_path: Path) -> None:
     bench, hanging = make(120), hanging_api()
     sources = TwoSources(hanging, bench.api)
-    bench = with_limits(bench, tmp_path, source=sources, places=ConcurrencyLimiter(1, slow_after_s=0.1))
+    bench = with_limits(bench, tmp_path, source=sources, limiter=ConcurrencyLimiter(1, slow_after_s=0.1))
     stuck_tool = replace(bench.api.spec(bench.pagination), source="stuck")
     stuck = asyncio.create_task(bench.read_all(tool=stuck_tool, arguments={"hangs": True}, call_id="c2"))
     await hanging.at_gate.wait()

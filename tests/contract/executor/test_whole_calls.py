@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from adapters.base import Pagination, PaginationStyle
-from runax_cli.executor.executor import CallOutcome
+from runax_cli.executor.outcome import CallOutcome
 
 BY_PAGE = Pagination(
     convention=PaginationStyle.PAGE, position="page", size="limit", first=1, min_size=1, max_size=50, default_size=20

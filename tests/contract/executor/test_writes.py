@@ -12,7 +12,8 @@ from adapters.base import ApprovalMode, Effect, Pagination, ToolSpec
 from adapters.openapi.adapter import OpenApiSettings, OpenApiSource, ToolOverride
 from runax_cli.core.budget import Budget, Limits
 from runax_cli.core.events import CollectingSink, Emitter
-from runax_cli.executor.executor import CallOutcome, CallScope, DecidedCall, Executor
+from runax_cli.executor.executor import Executor
+from runax_cli.executor.outcome import CallOutcome, CallScope, DecidedCall
 from runax_cli.executor.store.dataset import DatasetStore
 from runax_cli.memory.journal import MemoryJournal
 from runax_cli.models.base import ScriptedModel
@@ -97,14 +98,14 @@ REPLIES: dict[str, Callable[[], Any]] = {
 
 
 @pytest.mark.parametrize("reply", REPLIES)
-async def test_a_write_is_sent_once_whatever_comes_back(shop: Shop, reply: str) -> None:
+async def test_a_write_is_sent_once_whatever_the_response_is(shop: Shop, reply: str) -> None:
     assert shop.spec.effect is Effect.WRITE
     shop.server.routes["/orders"] = REPLIES[reply]()
     await shop.order()
     assert shop.orders == 1
 
 
-async def test_a_write_that_was_answered_is_not_sent_again_by_a_run_that_goes_on(shop: Shop) -> None:
+async def test_a_resumed_run_does_not_repeat_an_answered_write(shop: Shop) -> None:
     shop.server.routes["/orders"] = answer({"id": 7})
     first = await shop.order()
     again = await shop.order(executor=shop.again)
@@ -112,7 +113,7 @@ async def test_a_write_that_was_answered_is_not_sent_again_by_a_run_that_goes_on
     assert (again.envelope.status, again.envelope.data) == (first.envelope.status, first.envelope.data)
 
 
-async def test_a_write_of_which_nobody_knows_whether_it_happened_is_not_sent_again(shop: Shop) -> None:
+async def test_a_resumed_run_does_not_repeat_a_write_of_unknown_outcome(shop: Shop) -> None:
     shop.server.routes["/orders"] = reset
     await shop.order()
     again = await shop.order(executor=shop.again)
@@ -121,7 +122,7 @@ async def test_a_write_of_which_nobody_knows_whether_it_happened_is_not_sent_aga
     assert "its effect is unknown" in again.envelope.error.message
 
 
-async def test_a_write_that_was_refused_may_be_sent_again(shop: Shop) -> None:
+async def test_a_refused_write_may_be_sent_again(shop: Shop) -> None:
     shop.server.routes["/orders"] = answer({"error": "x"}, status=409)
     await shop.order()
     shop.server.routes["/orders"] = answer({"id": 7})
@@ -130,7 +131,7 @@ async def test_a_write_that_was_refused_may_be_sent_again(shop: Shop) -> None:
     assert again.envelope.error is None
 
 
-async def test_a_listing_by_post_is_read_to_its_end_once_it_is_allowed(shop: Shop) -> None:
+async def test_an_approved_listing_by_post_is_read_to_its_end(shop: Shop) -> None:
     call = DecidedCall(call_id="c", tool=replace(shop.spec, name="search_orders"), arguments={}, focus="")
     assert call.is_repeatable
     for name in ("createOrder", "create_order", "send_orders", "update"):
@@ -140,9 +141,9 @@ async def test_a_listing_by_post_is_read_to_its_end_once_it_is_allowed(shop: Sho
     assert not replace(call, tool=replace(call.tool, pagination=Pagination())).is_repeatable
 
 
-async def test_what_a_write_would_send_is_shown_and_not_sent(shop: Shop) -> None:
-    shown = await shop.source.preview_request(shop.spec.name, {"customer": 4})
-    assert (shown.method, shown.target, shown.body) == ("POST", f"{shop.server.url}/orders", {"customer": 4})
+async def test_the_preview_of_a_write_is_not_sent(shop: Shop) -> None:
+    shown = await shop.source.shown(shop.spec.name, {"customer": 4})
+    assert (shown.method, shown.place, shown.body) == ("POST", f"{shop.server.url}/orders", {"customer": 4})
     assert shop.server.received == []
 
 

@@ -16,7 +16,8 @@ from adapters.mcp.settings import McpSettings
 from mock_api.mcp_faults import McpFault
 from runax_cli.core.budget import Budget, Limits
 from runax_cli.core.events import CollectingSink, Emitter
-from runax_cli.executor.executor import CallOutcome, CallScope, DecidedCall, Executor
+from runax_cli.executor.executor import Executor
+from runax_cli.executor.outcome import CallOutcome, CallScope, DecidedCall
 from runax_cli.executor.store.dataset import DatasetStore
 from runax_cli.memory.journal import MemoryJournal
 from runax_cli.models.base import ByteCounter, ScriptedModel

@@ -9,8 +9,8 @@ import pytest
 from runax_cli.agent.evidence.shown import ShownData, ShownDataset
 from runax_cli.agent.evidence.verify import evidence_of, without_certificates
 from runax_cli.core.errors import StoreError
-from runax_cli.core.results import CallReport, Coverage, EvidenceKind, RecordRef, TotalIs
-from runax_cli.executor.outcome import CallOutcome, EnvelopeStatus, Finding, Lineage, ResultEnvelope, SqlEvidence
+from runax_cli.core.results import CallReport, Coverage, EvidenceKind, Lineage, RecordRef, TotalIs
+from runax_cli.executor.outcome import CallOutcome, EnvelopeStatus, Finding, ResultEnvelope, SqlEvidence
 from runax_cli.executor.store.dataset import DatasetStore
 from runax_cli.memory.conversation import record_id
 

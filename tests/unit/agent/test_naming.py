@@ -6,7 +6,8 @@ from pathlib import Path
 
 from runax_cli.agent.evidence.shown import named_by
 from runax_cli.agent.result.requested_call import RequestedCall
-from runax_cli.executor.outcome import CallOutcome, Finding, Lineage, SqlEvidence
+from runax_cli.core.results import Lineage
+from runax_cli.executor.outcome import CallOutcome, Finding, SqlEvidence
 from runax_cli.executor.store.dataset import DatasetStore
 
 MakeCall = Callable[..., RequestedCall]

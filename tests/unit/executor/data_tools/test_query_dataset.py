@@ -1,4 +1,4 @@
-"""Rows as text: what is written can be read back, and no more is shown than fits."""
+"""Query results as CSV: they can be read back, and only rows that fit are shown."""
 
 import csv
 import json
@@ -10,38 +10,38 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runax_cli.executor.data_tools.query import cell, fitting, line, plain
+from runax_cli.executor.data_tools.query_dataset import csv_cell, csv_line, csv_preview, to_json_value
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\n\x00"), max_size=40)
 
 
 @given(st.lists(st.lists(TEXTS, min_size=2, max_size=4), min_size=1, max_size=8))
-def test_texts_are_read_back_as_they_were(rows: list[list[str]]) -> None:
-    assert list(csv.reader(line(row) for row in rows)) == rows
+def test_texts_are_read_back_unchanged(rows: list[list[str]]) -> None:
+    assert list(csv.reader(csv_line(row) for row in rows)) == rows
 
 
-def test_a_null_is_nothing_and_an_empty_text_is_quoted() -> None:
-    assert line([None, "", 0, False, "a"]) == ',"",0,false,a'
+def test_a_null_is_blank_and_an_empty_text_is_quoted() -> None:
+    assert csv_line([None, "", 0, False, "a"]) == ',"",0,false,a'
 
 
 @given(st.recursive(st.integers() | TEXTS, lambda inner: st.lists(inner) | st.dictionaries(TEXTS, inner), max_leaves=8))
 def test_nested_values_are_json_in_their_cell(value: Any) -> None:
     if isinstance(value, list | dict):
-        ((found,),) = csv.reader([cell(value)])
+        ((found,),) = csv.reader([csv_cell(value)])
         assert json.loads(found) == value
 
 
 @given(st.lists(st.tuples(st.integers(), TEXTS), max_size=60), st.integers(5, 400))
 def test_as_many_of_the_first_rows_are_shown_as_fit(rows: list[tuple[int, str]], most: int) -> None:
-    text, shown = fitting(["n", "text"], rows, lambda shown: len(shown) <= most)
-    assert text.split("\n") == [line(["n", "text"]), *(line(row) for row in rows[:shown])]
+    text, shown = csv_preview(["n", "text"], rows, lambda shown: len(shown) <= most)
+    assert text.split("\n") == [csv_line(["n", "text"]), *(csv_line(row) for row in rows[:shown])]
     assert shown == 0 or len(text) <= most
     if shown < len(rows):
-        assert len(text) + 1 + len(line(rows[shown])) > most
+        assert len(text) + 1 + len(csv_line(rows[shown])) > most
 
 
-def test_a_long_value_is_cut_and_shows_it() -> None:
-    text, shown = fitting(["text"], [("x" * 1000,)], lambda _text: True, longest=10)
+def test_a_long_value_ends_with_an_ellipsis() -> None:
+    text, shown = csv_preview(["text"], [("x" * 1000,)], lambda _text: True, max_chars=10)
     assert (text, shown) == ("text\n" + "x" * 10 + "…", 1)
 
 
@@ -58,6 +58,6 @@ def test_a_long_value_is_cut_and_shows_it() -> None:
         (2**100, 2**100),
     ],
 )
-def test_values_of_the_engine_become_those_of_json(value: Any, expected: Any) -> None:
-    assert plain(value) == expected
-    assert type(plain(value)) is type(expected)
+def test_values_of_the_engine_become_json_values(value: Any, expected: Any) -> None:
+    assert to_json_value(value) == expected
+    assert type(to_json_value(value)) is type(expected)

@@ -1,4 +1,4 @@
-"""The envelope: the contract's fields, nothing that does not apply, and a hint in every state."""
+"""The result envelope: the fields of the contract, nothing that does not apply, and always a hint."""
 
 import json
 from typing import Any
@@ -23,7 +23,7 @@ ALL = [
 
 
 @pytest.mark.parametrize("envelope", ALL, ids=lambda envelope: envelope.status.value)
-def test_every_state_is_compact_json_with_a_hint(envelope: ResultEnvelope) -> None:
+def test_every_envelope_is_compact_json_with_a_hint(envelope: ResultEnvelope) -> None:
     sent = json.loads(envelope.to_model_text())
     assert sent["status"] == envelope.status
     assert len(sent["next_action_hint"]) > 20
@@ -32,7 +32,7 @@ def test_every_state_is_compact_json_with_a_hint(envelope: ResultEnvelope) -> No
     assert "data" not in sent
 
 
-def test_every_status_but_those_of_data_can_be_made_by_name() -> None:
+def test_every_status_without_data_has_a_constructor() -> None:
     made = {envelope.status for envelope in ALL}
     assert set(EnvelopeStatus) - made == {EnvelopeStatus.SUCCESS, EnvelopeStatus.EMPTY, EnvelopeStatus.PARTIAL}
 
@@ -57,7 +57,7 @@ def test_nulls_inside_data_are_kept() -> None:
 
 
 @pytest.mark.parametrize("value", [2**80, "příliš", "\ud800", {"a": [None, 1.5, True]}, "</records>"])
-def test_compact_json_is_read_back(value: Any) -> None:
+def test_compact_json_is_read_back_unchanged(value: Any) -> None:
     text = compact_json({"v": value})
     assert " " not in text.replace("příliš", "")
     read = parse_json(compact_json_bytes({"v": value}))["v"]
@@ -67,7 +67,7 @@ def test_compact_json_is_read_back(value: Any) -> None:
 @pytest.mark.parametrize(
     "mark", ["</records>", "</RECORDS>", "< / records >", "</findings>", "<|im_start|>", "<|eot_id|>", "[INST]", "</s>"]
 )
-def test_marks_are_broken_and_json_stays_json(mark: str) -> None:
+def test_fence_and_template_marks_are_broken_and_json_stays_valid(mark: str) -> None:
     text = compact_json({"text": f"before {mark} after"})
     shown = escape_for_prompt(text)
     assert mark not in shown
@@ -76,6 +76,6 @@ def test_marks_are_broken_and_json_stays_json(mark: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["a < b / c", "[1] x", "<b>bold</b>", "if a<b|c", "records/findings"])
-def test_ordinary_text_stays_as_it_is(text: str) -> None:
+def test_ordinary_text_is_unchanged(text: str) -> None:
     assert escape_for_prompt(text) == text
     assert without_template_marks(text) == text

@@ -1,4 +1,4 @@
-"""Datasets of a past session are written out whole, in order, in three forms."""
+"""Datasets are sealed without loss, and exported whole and in order."""
 
 import csv
 import json
@@ -9,7 +9,8 @@ import duckdb
 import pytest
 
 from runax_cli.core.errors import StoreError
-from runax_cli.executor.sql.parquet import ExportFormat, export, reopened, seal
+from runax_cli.executor.sql.engine import SqlEngine
+from runax_cli.executor.sql.parquet import ExportFormat, export, open_dataset, seal
 from runax_cli.executor.store.dataset import Dataset, DatasetStore
 
 RECORDS: list[dict[str, Any]] = [
@@ -27,13 +28,13 @@ def dataset(tmp_path: Path) -> Dataset:
 
 @pytest.mark.parametrize("is_sealed", [True, False])
 @pytest.mark.parametrize("form", list(ExportFormat))
-def test_every_record_is_written_in_its_order(
+def test_every_record_is_exported_in_order(
     dataset: Dataset, tmp_path: Path, form: ExportFormat, is_sealed: bool
 ) -> None:
     if is_sealed:
         seal(dataset)
     target = tmp_path / f"out.{form.value}"
-    export(reopened(dataset.folder), target, form)
+    export(open_dataset(dataset.folder), target, form)
     match form:
         case ExportFormat.NDJSON:
             assert [json.loads(line) for line in target.read_text(encoding="utf-8").splitlines()] == RECORDS
@@ -48,21 +49,21 @@ def test_every_record_is_written_in_its_order(
             assert json.loads(rows[2]["address"]) == {"city": "Brno"}
 
 
-def test_a_reopened_dataset_has_its_rows(dataset: Dataset) -> None:
-    again = reopened(dataset.folder)
+def test_an_opened_dataset_has_its_rows(dataset: Dataset) -> None:
+    again = open_dataset(dataset.folder)
     assert again.n_records == len(RECORDS)
     assert again.record(5) == RECORDS[4]
 
 
-def test_a_manifest_that_cannot_be_read_is_named(dataset: Dataset, tmp_path: Path) -> None:
+def test_an_unreadable_manifest_is_an_error(dataset: Dataset, tmp_path: Path) -> None:
     (dataset.folder / "manifest.jsonl").write_bytes(b'{"index": 0}\n')
     with pytest.raises(StoreError, match="cannot be read"):
-        reopened(dataset.folder)
+        open_dataset(dataset.folder)
     with pytest.raises(StoreError, match="cannot be read"):
-        reopened(tmp_path / "nothing_1")
+        open_dataset(tmp_path / "nothing_1")
 
 
-def test_half_a_file_is_never_left(dataset: Dataset, tmp_path: Path) -> None:
+def test_a_failed_export_leaves_no_file(dataset: Dataset, tmp_path: Path) -> None:
     out = tmp_path / "out"
     with pytest.raises(StoreError, match="--out"):
         export(dataset, out / "tickets_1.ndjson", ExportFormat.NDJSON)
@@ -71,3 +72,22 @@ def test_half_a_file_is_never_left(dataset: Dataset, tmp_path: Path) -> None:
     with pytest.raises(StoreError):
         export(dataset, out / "tickets_1.ndjson", ExportFormat.NDJSON)
     assert list(out.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [-1, 5],
+        [-9007199254740993, 9007199254740993],
+        [9223372036854775807, -9223372036854775808],
+        [18446744073709551615, -1],
+    ],
+)
+def test_negative_integers_keep_every_digit(tmp_path: Path, values: list[int]) -> None:
+    dataset = DatasetStore(tmp_path).create("orders")
+    dataset.add_page(0, [{"n": value, "deep": {"n": value}} for value in values], position="all")
+    seal(dataset)
+    engine = SqlEngine(tmp_path)
+    engine.add_table(dataset.name, dataset.table_path)
+    rows = engine.select("SELECT n, deep.n FROM orders_1 ORDER BY row").rows
+    assert [(int(a), int(b)) for a, b in rows] == [(value, value) for value in values]

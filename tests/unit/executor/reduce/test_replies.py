@@ -1,4 +1,4 @@
-"""Replies of reducers: what counts, what is repaired, what is no reply at all."""
+"""Replies of reducers are checked: schema, references and quotes."""
 
 import json
 from typing import Any
@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runax_cli.executor.reduce.chunks import Chunk, ChunkUnit, TextWeight
-from runax_cli.executor.reduce.replies import check, merged
+from runax_cli.executor.reduce.replies import check_reply, parse_merge_reply
 
 TEXTS = (
     '{"id":7,"text":"The line \\"dropped\\"\\n twice in Plzeň"}',
@@ -19,7 +19,7 @@ TEXTS = (
 
 def unit(row: int, text: str, *, part: int = 0) -> ChunkUnit:
     return ChunkUnit(
-        row=row, page=0, text=text, load=TextWeight(), whole_chars=len(text), part=part, parts=2 if part else 0
+        row=row, page=0, text=text, weight=TextWeight(), record_chars=len(text), part=part, parts=2 if part else 0
     )
 
 
@@ -34,15 +34,15 @@ def finding(refs: Any, quote: Any = None, statement: Any = "So it is.") -> dict[
     return {"statement": statement, "records": refs, "quote": quote}
 
 
-def test_references_become_the_rows_of_the_dataset_once_each_and_in_order() -> None:
-    checked = check(reply(finding([3, 1, 3])), CHUNK)
+def test_references_become_sorted_unique_rows() -> None:
+    checked = check_reply(reply(finding([3, 1, 3])), CHUNK)
     assert [found.records for found in checked.findings] == [(11, 13)]
     assert (checked.errors, checked.is_usable) == ((), True)
 
 
 @given(st.lists(st.integers(-5, 10**20), max_size=5))
-def test_a_forged_reference_never_becomes_a_row(refs: list[int]) -> None:
-    checked = check(reply(finding(refs)), CHUNK)
+def test_an_invented_reference_never_becomes_a_row(refs: list[int]) -> None:
+    checked = check_reply(reply(finding(refs)), CHUNK)
     assert {row for found in checked.findings for row in found.records} <= {11, 12, 13}
     are_all_real = bool(refs) and all(1 <= ref <= 3 for ref in refs)
     assert checked.is_usable == are_all_real
@@ -58,28 +58,28 @@ def test_a_forged_reference_never_becomes_a_row(refs: list[int]) -> None:
         '"text":"The line',
     ],
 )
-def test_a_quote_is_found_with_white_space_folded_and_escapes_undone(quote: str) -> None:
-    (found,) = check(reply(finding([1], quote)), CHUNK).findings
+def test_a_quote_is_found_despite_white_space_and_escapes(quote: str) -> None:
+    (found,) = check_reply(reply(finding([1], quote)), CHUNK).findings
     assert found.is_quote_verified is True
 
 
 @pytest.mark.parametrize("quote", ["The line dropped", "twice in Plzen", "Invoice 12 was wrong", "TWICE IN PLZEŇ"])
-def test_an_altered_quote_or_one_of_another_record_is_an_error_that_keeps_the_finding(quote: str) -> None:
-    checked = check(reply(finding([1], quote)), CHUNK)
+def test_an_altered_quote_is_an_error_and_keeps_the_finding(quote: str) -> None:
+    checked = check_reply(reply(finding([1], quote)), CHUNK)
     (found,) = checked.findings
     assert found.is_quote_verified is False
     assert quote[:20] in checked.errors[0]
     assert checked.is_usable
 
 
-def test_a_quote_may_stand_in_any_of_the_records_named() -> None:
-    (found,) = check(reply(finding([1, 2], "Invoice 12")), CHUNK).findings
+def test_a_quote_may_be_in_any_of_the_cited_records() -> None:
+    (found,) = check_reply(reply(finding([1, 2], "Invoice 12")), CHUNK).findings
     assert found.is_quote_verified is True
 
 
 @pytest.mark.parametrize("quote", [None, "", "   "])
-def test_no_quote_is_nothing_to_verify(quote: str | None) -> None:
-    (found,) = check(reply(finding([1], quote)), CHUNK).findings
+def test_a_missing_quote_is_not_verified(quote: str | None) -> None:
+    (found,) = check_reply(reply(finding([1], quote)), CHUNK).findings
     assert (found.quote, found.is_quote_verified) == (None, None)
 
 
@@ -100,37 +100,37 @@ def test_no_quote_is_nothing_to_verify(quote: str | None) -> None:
         '{"findings": [], "nothing_relevant": true} and more',
     ],
 )
-def test_what_is_out_of_shape_is_no_reply(text: str) -> None:
-    checked = check(text, CHUNK)
+def test_a_reply_that_does_not_fit_the_schema_is_unusable(text: str) -> None:
+    checked = check_reply(text, CHUNK)
     assert not checked.is_usable
     assert checked.errors
     assert checked.findings == ()
 
 
-def test_nothing_found_and_nothing_said_about_it_is_asked_again() -> None:
-    assert check(reply(nothing=True), CHUNK).errors == ()
-    assert check(reply(nothing=False), CHUNK).errors
+def test_no_findings_without_nothing_relevant_is_an_error() -> None:
+    assert check_reply(reply(nothing=True), CHUNK).errors == ()
+    assert check_reply(reply(nothing=False), CHUNK).errors
 
 
 def test_an_empty_statement_is_dropped_and_a_long_one_is_cut() -> None:
-    checked = check(reply(finding([1], statement="  "), finding([2], statement="x" * 9000)), CHUNK)
+    checked = check_reply(reply(finding([1], statement="  "), finding([2], statement="x" * 9000)), CHUNK)
     assert [len(found.statement) for found in checked.findings] == [2000]
 
 
 def test_parts_of_a_record_share_its_row() -> None:
     chunk = Chunk(index=1, units=(unit(5, '{"text":"a long', part=1), unit(5, ' story"}', part=2)))
-    (found,) = check(reply(finding([1, 2], "a long")), chunk).findings
+    (found,) = check_reply(reply(finding([1, 2], "a long")), chunk).findings
     assert found.records == (5,)
     assert found.is_quote_verified is True
 
 
 @given(st.text(max_size=200))
-def test_no_text_breaks_the_check(text: str) -> None:
-    check(text, CHUNK)
-    merged(text)
+def test_any_text_can_be_checked(text: str) -> None:
+    check_reply(text, CHUNK)
+    parse_merge_reply(text)
 
 
 def test_a_merge_reply_is_statements_with_sources() -> None:
     text = json.dumps({"findings": [{"statement": "All.", "sources": ["f1", "f2"]}]})
-    assert merged(text) == [("All.", ["f1", "f2"])]
-    assert merged("nonsense") is None
+    assert parse_merge_reply(text) == [("All.", ["f1", "f2"])]
+    assert parse_merge_reply("nonsense") is None

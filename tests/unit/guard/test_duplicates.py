@@ -1,4 +1,4 @@
-"""Calls that ask for the same thing have the same fingerprint."""
+"""Duplicate calls are found by fingerprints that ignore spelling."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runax_cli.guard.scheduling import data_fingerprint, fingerprint, near_fingerprint
+from runax_cli.guard.duplicates import data_fingerprint, fingerprint, near_fingerprint
 from runax_cli.guard.visible_tool import SplitArguments
 
 JSON = st.recursive(
@@ -17,7 +17,7 @@ JSON = st.recursive(
 
 
 @given(st.dictionaries(st.text(max_size=5), JSON, max_size=5))
-def test_the_order_of_arguments_does_not_count(api: dict[str, Any]) -> None:
+def test_the_order_of_arguments_is_ignored(api: dict[str, Any]) -> None:
     turned = dict(reversed(api.items()))
     assert fingerprint("t", SplitArguments(api=api)) == fingerprint("t", SplitArguments(api=turned))
 
@@ -32,7 +32,7 @@ def test_the_order_of_arguments_does_not_count(api: dict[str, Any]) -> None:
         (SplitArguments(api={}, focus="Kde to  vázne?"), SplitArguments(api={}, focus=" kde to vázne? ")),
     ],
 )
-def test_two_spellings_of_one_call_are_equal(one: SplitArguments, other: SplitArguments) -> None:
+def test_different_spellings_of_one_call_are_equal(one: SplitArguments, other: SplitArguments) -> None:
     assert fingerprint("t", one) == fingerprint("t", other)
 
 
@@ -52,11 +52,11 @@ def test_calls_that_differ_have_different_fingerprints(other: SplitArguments) ->
     assert fingerprint("t", SplitArguments(api={"n": 1}, focus="f")) != fingerprint("t", other)
 
 
-def test_the_tool_counts() -> None:
+def test_the_tool_is_part_of_the_fingerprint() -> None:
     assert fingerprint("a", SplitArguments(api={})) != fingerprint("b", SplitArguments(api={}))
 
 
-def test_the_same_data_for_another_purpose_is_the_same_data() -> None:
+def test_the_data_fingerprint_ignores_focus_and_need() -> None:
     one, other = SplitArguments(api={"n": 1}, focus="f"), SplitArguments(api={"n": 1}, focus="g", need="compute")
     assert data_fingerprint("t", one) == data_fingerprint("t", other)
     assert data_fingerprint("t", one) != data_fingerprint("t", SplitArguments(api={"n": 1}, at_most=5))
@@ -66,13 +66,13 @@ WORDS = st.lists(st.sampled_from(["velká", "Praha", "4", "BRNO", "e-mail"]), mi
 
 
 @given(WORDS, st.randoms())
-def test_case_and_order_of_words_do_not_count_for_nearness(words: list[str], random: Any) -> None:
+def test_the_near_fingerprint_ignores_case_and_order_of_words(words: list[str], random: Any) -> None:
     other = [word.upper() for word in words]
     random.shuffle(other)
     one, turned = SplitArguments(api={"q": " ".join(words)}), SplitArguments(api={"q": "  ".join(other)}, focus="f")
     assert near_fingerprint("t", one) == near_fingerprint("t", turned)
 
 
-def test_other_words_and_other_numbers_are_not_near() -> None:
+def test_other_words_and_numbers_have_other_near_fingerprints() -> None:
     near = {near_fingerprint("t", SplitArguments(api=api)) for api in ({"q": "a b"}, {"q": "a c"}, {"q": 4}, {"n": 4})}
     assert len(near) == 4

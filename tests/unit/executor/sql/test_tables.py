@@ -1,18 +1,14 @@
-"""Tables of a session: what figures rest on, which rows are chosen, and what several threads do with them at once."""
+"""The table catalog: what figures are based on, which rows are selected, and use by several threads."""
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
-from itertools import count, pairwise
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from runax_cli.core.results import Coverage, Reason, ReasonCode
-from runax_cli.executor.data_tools.read import runs
-from runax_cli.executor.outcome import Lineage
+from runax_cli.core.results import Coverage, Lineage, Reason, ReasonCode
 from runax_cli.executor.sql.engine import QueryFailed, SqlEngine
 from runax_cli.executor.sql.parquet import seal
 from runax_cli.executor.sql.tables import LabelTable, TableCatalog
@@ -54,7 +50,7 @@ def labels(of: str, *, agreement: float | None = 1.0, n_unusable: int = 0) -> di
         (["a_1", "c_1_labels_1"], Lineage.LOWER_BOUND, ("a_1", "c_1")),
     ],
 )
-def test_a_figure_is_as_good_as_the_worst_of_what_it_rests_on(
+def test_the_lineage_of_a_figure_is_that_of_its_weakest_source(
     tables: TableCatalog, read: list[str], lineage: Lineage, datasets: tuple[str, ...]
 ) -> None:
     for name in "abc":
@@ -63,7 +59,7 @@ def test_a_figure_is_as_good_as_the_worst_of_what_it_rests_on(
     assert (basis.lineage, basis.datasets) == (lineage, datasets)
 
 
-def test_labels_that_are_missing_make_a_lower_bound(tables: TableCatalog) -> None:
+def test_missing_labels_make_a_lower_bound(tables: TableCatalog) -> None:
     tables.labels = labels("a_1", n_unusable=1)
     assert tables.basis(["a_1_labels_1"]).lineage is Lineage.LOWER_BOUND
 
@@ -74,22 +70,22 @@ def test_the_lowest_agreement_counts(tables: TableCatalog) -> None:
     assert tables.basis(["a_1"]).agreement is None
 
 
-async def test_a_card_says_how_much_of_the_data_it_is_about(tables: TableCatalog) -> None:
+async def test_a_card_says_how_much_of_the_data_it_covers(tables: TableCatalog) -> None:
     assert "complete: 3 of 3 records" in await tables.card("a_1")
     assert "INCOMPLETE: 3 of 9 records" in await tables.card("b_1")
 
 
-async def test_a_dataset_becomes_a_table_when_something_is_asked_of_it(tables: TableCatalog) -> None:
+async def test_a_dataset_becomes_a_table_on_first_use(tables: TableCatalog) -> None:
     await tables.select("SELECT count(*) FROM A_1")
     assert [entry.is_table for entry in tables.entries.values()] == [True, False, False]
 
 
-async def test_an_unknown_table_is_told_with_those_that_there_are(tables: TableCatalog) -> None:
+async def test_an_unknown_table_names_the_existing_ones(tables: TableCatalog) -> None:
     with pytest.raises(QueryFailed, match="a_1, b_1, c_1"):
         await tables.select("SELECT count(*) FROM a_2")
 
 
-async def test_rows_are_chosen_by_condition_and_cannot_be_invented(tables: TableCatalog) -> None:
+async def test_a_condition_selects_rows_and_cannot_add_any(tables: TableCatalog) -> None:
     assert await tables.rows("a_1", None) == [1, 2, 3]
     assert await tables.rows("a_1", "id > 0 -- but the first") == [2, 3]
     assert await tables.rows("a_1", "id > 1) UNION (SELECT 99") == [3]
@@ -97,20 +93,13 @@ async def test_rows_are_chosen_by_condition_and_cannot_be_invented(tables: Table
         await tables.rows("a_1", "true) UNION SELECT 99 -- ")
 
 
-async def test_texts_come_of_one_column_or_of_several_and_of_members(tables: TableCatalog) -> None:
+async def test_texts_are_of_one_column_of_several_or_of_fields(tables: TableCatalog) -> None:
     assert await tables.texts("a_1", ["city"], "row = 1") == [(1, "Brno")]
     assert await tables.texts("a_1", ["city", "at.zip"], "row = 2") == [(2, '["Brno","1"]')]
     assert await tables.texts("a_1", ["at"], "row = 3") == [(3, '{"zip":2}')]
 
 
-@given(st.sets(st.integers(1, 200)))
-def test_runs_are_the_rows_and_no_run_touches_the_next(rows: set[int]) -> None:
-    found = list(runs(sorted(rows)))
-    assert [row for start, stop in found for row in range(start, stop)] == sorted(rows)
-    assert all(before[1] < after[0] for before, after in pairwise(found))
-
-
-async def test_a_dataset_that_is_not_sealed_is_no_table(tmp_path: Path) -> None:
+async def test_a_dataset_that_is_not_sealed_is_not_a_table(tmp_path: Path) -> None:
     made: Any = TableCatalog(tmp_path, ByteCounter())
     made.register(DatasetStore(tmp_path).create("x"), WHOLE)
     with pytest.raises(QueryFailed, match="none yet"):
@@ -118,16 +107,14 @@ async def test_a_dataset_that_is_not_sealed_is_no_table(tmp_path: Path) -> None:
 
 
 def named(n: int, folder: Path) -> Dataset:
-    """A dataset that counts as sealed, of which nothing is asked."""
+    """Make a dataset that counts as sealed and is never queried."""
     dataset = Dataset(f"other_{n}", folder)
     dataset.is_sealed = True
     return dataset
 
 
-@pytest.mark.usefixtures("switch_threads_often")
-async def test_datasets_may_come_while_a_statement_looks_for_the_ones_it_names(
-    tables: TableCatalog, tmp_path: Path
-) -> None:
+@pytest.mark.usefixtures("often_switched")
+async def test_datasets_can_be_registered_while_a_statement_runs(tables: TableCatalog, tmp_path: Path) -> None:
     numbers = count(1)
     for _ in range(20):
         asking = asyncio.create_task(tables.select("SELECT count(*) FROM a_1"))
@@ -137,21 +124,21 @@ async def test_datasets_may_come_while_a_statement_looks_for_the_ones_it_names(
         assert (await asking).rows == ((3,),)
 
 
-@pytest.mark.usefixtures("switch_threads_often")
-def test_tables_may_come_while_a_statement_that_is_over_tells_which_it_read(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("often_switched")
+def test_tables_can_be_added_while_results_are_read(tmp_path: Path) -> None:
     dataset = DatasetStore(tmp_path).create("a")
     dataset.add_page(0, [{"id": 1}], position="all")
     seal(dataset)
     engine = SqlEngine(tmp_path)
-    engine.add("a_1", dataset.table_path)
+    engine.add_table("a_1", dataset.table_path)
     with ThreadPoolExecutor(max_workers=1) as pool:
-        adding = pool.submit(lambda: [engine.add(f"a_{n}", dataset.table_path) for n in range(2, 200)])
+        adding = pool.submit(lambda: [engine.add_table(f"a_{n}", dataset.table_path) for n in range(2, 200)])
         while not adding.done():
             assert engine.select("SELECT id FROM a_1").tables == ("a_1",)
         adding.result()
 
 
-async def test_tables_that_are_closed_stop_a_statement_that_still_runs(tables: TableCatalog) -> None:
+async def test_closing_interrupts_a_running_statement(tables: TableCatalog) -> None:
     endless = "SELECT count(*) FROM a_1, range(1000000) b, range(1000000) c WHERE b.range % 7 = c.range % 5"
     await tables.select("SELECT * FROM a_1")
     asking = asyncio.create_task(tables.select(endless))
@@ -161,5 +148,5 @@ async def test_tables_that_are_closed_stop_a_statement_that_still_runs(tables: T
         await asking
     tables.close()
     tables.close()
-    with pytest.raises(QueryFailed, match="the session is over"):
+    with pytest.raises(QueryFailed, match="the session has ended"):
         await tables.select("SELECT * FROM a_1")

@@ -1,9 +1,9 @@
-"""A turn that leads nowhere is noticed, and one that leads somewhere is left alone."""
+"""A turn without progress is detected; one with progress is not."""
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runax_cli.guard.stall_detection import MOST_STEPS_WITHOUT_EVIDENCE, ProgressTracker, StallReason, StepDigest
+from runax_cli.guard.stall_detection import MAX_STEPS_WITHOUT_EVIDENCE, ProgressTracker, StallReason, StepDigest
 
 
 def over(*steps: StepDigest) -> ProgressTracker:
@@ -22,7 +22,7 @@ def kind_of(*steps: StepDigest) -> StallReason | None:
     return None if stalled is None else stalled.kind
 
 
-def test_the_same_error_three_times_is_a_stall_and_named() -> None:
+def test_the_same_error_three_times_is_a_stall() -> None:
     failing = [step(call, errors="timeout") for call in "abc"]
     assert over(*failing[:2]).stalled is None
     stalled = over(*failing).stalled
@@ -30,7 +30,7 @@ def test_the_same_error_three_times_is_a_stall_and_named() -> None:
     assert (stalled.kind, stalled.error) == (StallReason.SAME_ERROR, "timeout")
 
 
-def test_errors_between_which_something_new_came_are_no_stall() -> None:
+def test_errors_with_new_results_between_them_are_not_a_stall() -> None:
     steps = [step(f"{n}", errors="timeout", results=f"{n}") for n in range(6)]
     assert kind_of(*steps) is None
 
@@ -40,14 +40,14 @@ def test_the_same_call_three_times_is_a_circle() -> None:
     assert kind_of(step("a", results="x"), step("a"), step("a")) is StallReason.CIRCLE
 
 
-def test_a_longer_circle_is_noticed_when_it_closes_without_anything_new() -> None:
+def test_a_longer_circle_without_new_results_is_a_stall() -> None:
     first = [step("a", results="x"), step("b", results="y")]
     assert kind_of(*first, step("a", results="x")) is None
     assert kind_of(step("0", results="z"), *first, step("a"), step("b"), step("a")) is StallReason.CIRCLE
 
 
-def test_different_calls_that_bring_what_is_known_are_a_stall_in_the_end() -> None:
-    known = [step(f"{n}", results="x") for n in range(MOST_STEPS_WITHOUT_EVIDENCE + 1)]
+def test_different_calls_with_known_results_are_a_stall_after_some_steps() -> None:
+    known = [step(f"{n}", results="x") for n in range(MAX_STEPS_WITHOUT_EVIDENCE + 1)]
     assert kind_of(*known[:-1]) is None
     assert kind_of(*known) is StallReason.NOTHING_NEW
 
@@ -72,12 +72,12 @@ def test_the_version_changes_exactly_with_new_results(steps: list[StepDigest]) -
 
 
 @given(st.lists(STEPS, max_size=12), STEPS)
-def test_a_step_that_brings_something_new_is_never_a_stall(steps: list[StepDigest], last: StepDigest) -> None:
+def test_a_step_with_a_new_result_is_never_a_stall(steps: list[StepDigest], last: StepDigest) -> None:
     news = StepDigest(calls=last.calls, errors=last.errors, results=frozenset(["news"]))
     assert over(*steps, news).stalled is None
 
 
-@given(st.lists(STEPS, min_size=MOST_STEPS_WITHOUT_EVIDENCE + 1, max_size=14))
-def test_no_turn_goes_on_for_long_without_anything_new(steps: list[StepDigest]) -> None:
+@given(st.lists(STEPS, min_size=MAX_STEPS_WITHOUT_EVIDENCE + 1, max_size=14))
+def test_several_steps_without_results_are_a_stall(steps: list[StepDigest]) -> None:
     nothing = [StepDigest(calls=one.calls, errors=one.errors) for one in steps]
     assert over(*nothing).stalled is not None

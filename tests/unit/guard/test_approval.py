@@ -1,4 +1,4 @@
-"""Reads run; what changes data needs the user's word."""
+"""Reads run; calls that change data need approval."""
 
 from collections.abc import Callable
 
@@ -21,20 +21,20 @@ class Recording:
         return True
 
 
-async def test_a_read_is_never_asked_about(make_tool: MakeTool) -> None:
+async def test_a_read_needs_no_approval(make_tool: MakeTool) -> None:
     approver = Recording()
     assert await WritePolicy(allow_writes=False, approver=approver).permits(make_tool(), {})
     assert approver.requests == []
 
 
 @pytest.mark.parametrize("effect", WRITES)
-async def test_a_write_without_leave_is_denied_where_nobody_can_be_asked(make_tool: MakeTool, effect: Effect) -> None:
+async def test_a_write_needs_the_approver(make_tool: MakeTool, effect: Effect) -> None:
     assert not await WritePolicy(allow_writes=False, approver=AlwaysDeny()).permits(make_tool(effect=effect), {})
     assert await WritePolicy(allow_writes=False, approver=AlwaysAllow()).permits(make_tool(effect=effect), {})
 
 
 @pytest.mark.parametrize("effect", WRITES)
-async def test_writes_that_the_user_allowed_run_unasked(make_tool: MakeTool, effect: Effect) -> None:
+async def test_allowed_writes_run_without_the_approver(make_tool: MakeTool, effect: Effect) -> None:
     assert await WritePolicy(allow_writes=True, approver=AlwaysDeny()).permits(make_tool(effect=effect), {})
 
 
@@ -44,36 +44,36 @@ async def test_the_approver_sees_the_tool_and_its_arguments(make_tool: MakeTool)
     assert approver.requests == [ApprovalRequest(tool, {"customer_id": 4})]
 
 
-async def test_a_rule_allows_a_tool_without_asking(make_tool: MakeTool) -> None:
-    tool = make_tool(effect=Effect.WRITE, approval=ApprovalMode.ALLOW)
+async def test_a_rule_can_allow_a_tool(make_tool: MakeTool) -> None:
+    tool = make_tool(effect=Effect.WRITE, leave=ApprovalMode.ALLOW)
     assert await WritePolicy(allow_writes=False, approver=AlwaysDeny()).permits(tool, {})
 
 
-async def test_a_rule_that_denies_goes_before_everything_else(make_tool: MakeTool) -> None:
-    tool = make_tool(effect=Effect.WRITE, approval=ApprovalMode.DENY)
+async def test_a_rule_that_denies_takes_precedence(make_tool: MakeTool) -> None:
+    tool = make_tool(effect=Effect.WRITE, leave=ApprovalMode.DENY)
     assert not await WritePolicy(allow_writes=True, approver=AlwaysAllow()).permits(tool, {})
     assert await WritePolicy(allow_writes=False, approver=AlwaysDeny()).permits(
         make_tool(approval=ApprovalMode.DENY), {}
     )
 
 
-async def test_the_approver_sees_what_would_be_sent(make_tool: MakeTool) -> None:
-    approver, shown = Recording(), RequestPreview("POST", "https://shop.test/orders", {"customer": 4})
+async def test_the_approver_sees_the_request(make_tool: MakeTool) -> None:
+    approver, request = Recording(), RequestPreview("POST", "https://shop.test/orders", {"customer": 4})
 
-    async def shows(_name: str, _arguments: object) -> RequestPreview:
-        return shown
+    async def preview(_name: str, _arguments: object) -> RequestPreview:
+        return request
 
-    policy = WritePolicy(allow_writes=False, approver=approver, shows=shows)
+    policy = WritePolicy(allow_writes=False, approver=approver, preview=preview)
     await policy.permits(make_tool(effect=Effect.WRITE), {"customer": 4})
-    assert [asked.request for asked in approver.requests] == [shown]
+    assert [one.request for one in approver.requests] == [request]
 
 
-async def test_a_call_that_makes_no_request_is_asked_about_all_the_same(make_tool: MakeTool) -> None:
-    async def shows(_name: str, _arguments: object) -> RequestPreview:
+async def test_an_invalid_call_is_approved_without_a_request(make_tool: MakeTool) -> None:
+    async def preview(_name: str, _arguments: object) -> RequestPreview:
         raise InvalidRequest("no", source="shop", violations=("x",))
 
     approver = Recording()
-    assert await WritePolicy(allow_writes=False, approver=approver, shows=shows).permits(
+    assert await WritePolicy(allow_writes=False, approver=approver, preview=preview).permits(
         make_tool(effect=Effect.WRITE), {}
     )
-    assert [asked.request for asked in approver.requests] == [None]
+    assert [one.request for one in approver.requests] == [None]
