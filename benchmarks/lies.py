@@ -11,17 +11,17 @@ from collections.abc import Iterable
 from benchmarks.statements.truths import truths
 from benchmarks.statements.untruths import lies
 from benchmarks.statements.world import QUESTION, shown
-from runax_cli.agent.evidence.citations import asides, statements
-from runax_cli.agent.evidence.verify import evidence_of
+from runax_cli.agent.evidence.citations import non_statements, parse_statements
+from runax_cli.agent.evidence.verify import verify_answer
 
 MOST_FALSE_ALARMS = 0.05
 
 
 def is_accepted(statement: str) -> bool:
     """Whether a statement passes: proven where it cites something, and else without a figure that stands nowhere."""
-    evidence = evidence_of(statement, shown(), question=QUESTION)
-    made = (*statements(statement), *asides(statement))
-    if any(one.cites_something for one in made):
+    evidence = verify_answer(statement, shown(), question=QUESTION)
+    made = (*parse_statements(statement), *non_statements(statement))
+    if any(one.has_citations for one in made):
         return bool(evidence) and all(entry.verified for entry in evidence)
     return not any(entry.verified or entry.unproven for entry in evidence)
 

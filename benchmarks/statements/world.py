@@ -205,5 +205,5 @@ def shown() -> ShownData:
     data.datasets["payments_1"] = ShownDataset(MadeUp("payments_1", PAYMENTS), set(PAYMENT_ROWS_SHOWN), {}, 48, 48)
     data.datasets["events_1"] = ShownDataset(MadeUp("events_1", ()), set(), {}, None, 1_500_000)
     data.queries = {query.id: query for query in QUERIES}
-    data.given = [261, 48, {"customer_id": 4, "since": "2024-02-01"}]
+    data.uncited_values = [261, 48, {"customer_id": 4, "since": "2024-02-01"}]
     return data

@@ -5,8 +5,8 @@ Knows the command: it puts a lookout before the executor, makes the report of wh
 
 from collections.abc import Callable, Iterator
 
-from runax_cli.agent.forecast import TokenEstimate, TokenRange, around, price, seconds
-from runax_cli.agent.preview import PartPreview, Previewer, QuestionPreview, leads_on
+from runax_cli.agent.forecast import TokenEstimate, duration_range, range_around, total_price
+from runax_cli.agent.preview import Previewer, QuestionPreview, SubQuestionPreview, returns_ids_for_other_tools
 from runax_cli.agent.result.certificate import short_tokens
 from runax_cli.commands.config import configuration_of
 from runax_cli.commands.conversation import SessionConversation, open_conversation, view_of
@@ -121,37 +121,37 @@ async def forecast(question: str, common: CommonOptions, configuration: Configur
 async def looked(question: str, conversation: SessionConversation) -> QuestionPreview:
     """What a question will take, as far as lookups and probes tell."""
     session, runtime = conversation.session, conversation.runtime
-    lookout = DryRunExecutor(
+    dry_run = DryRunExecutor(
         session.executor,
         runtime.catalog,
         counter=runtime.registry.counter(Role.REDUCER),
         effective_tokens=runtime.registry.config(Role.REDUCER).effective_tokens,
         prompts=REDUCER_PROMPTS,
-        leads_on=leads_on(session),
+        leads_on=returns_ids_for_other_tools(session),
         clock=runtime.clock,
         concurrency=runtime.configuration.settings.api_concurrency,
     )
-    return await Previewer(session=session, lookout=lookout).of(question)
+    return await Previewer(session=session, dry_run=dry_run).preview(question)
 
 
 def report_of(question: str, seen: QuestionPreview, runtime: Runtime) -> QuestionForecast:
     """The report: figures of the parts together, with ranges."""
     by_role = {Role.PLANNER: seen.planner, Role.AGENT: seen.agent, Role.REDUCER: seen.reducer}
     used = {role: tokens for role, tokens in by_role.items() if tokens.requests}
-    is_known = all(part.forecast.is_known and part.error is None for part in seen.parts)
-    expected = price([(tokens, _cost(runtime, role)) for role, tokens in used.items()])
+    is_known = all(part.forecast.is_known and part.error is None for part in seen.sub_questions)
+    expected = total_price([(tokens, _cost(runtime, role)) for role, tokens in used.items()])
     total = sum(tokens.total for tokens in used.values())
     return QuestionForecast(
         question=question,
         rule=seen.plan.rule,
         exit_code=int(_exit_code(seen)),
-        parts=tuple(_part_plan(part, seen) for part in seen.parts),
+        parts=tuple(_part_plan(part, seen) for part in seen.sub_questions),
         pages=_sum([sight.pages for sight in _sights(seen) if sight.is_open]),
         requests=_sum([sight.requests for sight in _sights(seen) if sight.error is None]),
         tokens=total,
-        tokens_range=_span(around(total, is_known=is_known)),
+        tokens_range=_span(range_around(total, is_known=is_known)),
         by_role={role.value: _role(tokens) for role, tokens in used.items()},
-        price_usd=None if expected is None else _span(around(expected, is_known=is_known)),
+        price_usd=None if expected is None else _span(range_around(expected, is_known=is_known)),
         duration_s=_span(_duration(seen, runtime), is_known=is_known),
         is_known=is_known,
         spent=seen.meter.report(),
@@ -159,13 +159,13 @@ def report_of(question: str, seen: QuestionPreview, runtime: Runtime) -> Questio
     )
 
 
-def _part_plan(part: PartPreview, seen: QuestionPreview) -> SubQuestionForecast:
-    sub = seen.plan.part(part.number)
+def _part_plan(part: SubQuestionPreview, seen: QuestionPreview) -> SubQuestionForecast:
+    sub = seen.plan.sub_question(part.number)
     return SubQuestionForecast(
         question=sub.question,
         need=sub.need,
         after=sub.after,
-        calls=tuple(_call_plan(sight) for sight in part.sights),
+        calls=tuple(_call_plan(sight) for sight in part.calls),
         tokens=part.forecast.total,
         is_known=part.forecast.is_known and part.error is None,
         error=None if part.error is None else str(part.error),
@@ -199,13 +199,13 @@ def _call_plan(sight: CallPreview) -> CallForecast:
 
 
 def _sights(seen: QuestionPreview) -> Iterator[CallPreview]:
-    for part in seen.parts:
-        yield from part.sights
+    for part in seen.sub_questions:
+        yield from part.calls
 
 
 def _exit_code(seen: QuestionPreview) -> ExitCode:
     """What could not be foreseen tells by the code of its failure; a part of it by that of incomplete data."""
-    errors = [part.error for part in seen.parts if part.error is not None]
+    errors = [part.error for part in seen.sub_questions if part.error is not None]
     failed = [sight for sight in _sights(seen) if sight.error is not None]
     if errors:
         return exit_code_of(errors[0])
@@ -215,11 +215,11 @@ def _exit_code(seen: QuestionPreview) -> ExitCode:
     return ExitCode.COMPLETE
 
 
-def _duration(seen: QuestionPreview, runtime: Runtime) -> TokenRange:
+def _duration(seen: QuestionPreview, runtime: Runtime) -> ForecastRange:
     settings, sights = runtime.configuration.settings, [*_sights(seen)]
     took = [sight.request_s for sight in sights if sight.request_s]
-    return seconds(
-        [part.forecast for part in seen.parts],
+    return duration_range(
+        [part.forecast for part in seen.sub_questions],
         requests=sum(sight.requests or 1 for sight in sights),
         request_s=sum(took) / len(took) if took else 0.0,
         model_s=seen.step_s,
@@ -237,9 +237,9 @@ def _role(tokens: TokenEstimate) -> RoleForecast:
     return RoleForecast(requests=tokens.requests, input_tokens=tokens.input, output_tokens=tokens.output)
 
 
-def _span(range_: TokenRange, *, is_known: bool = True) -> ForecastRange:
-    is_open = not is_known or range_.high == float("inf")
-    return ForecastRange(low=round(range_.low, 6), high=None if is_open else round(range_.high, 6))
+def _span(range_: ForecastRange, *, is_known: bool = True) -> ForecastRange:
+    high = range_.high if is_known else None
+    return ForecastRange(low=round(range_.low, 6), high=None if high is None else round(high, 6))
 
 
 def _sum(values: list[int | None]) -> int | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from adapters.base import ToolSpec
 from adapters.catalog import ToolCatalog
-from runax_cli.agent.loop.toolbox import sent_as
+from runax_cli.agent.loop.toolbox import schema_text
 from runax_cli.commands.config import configuration_of
 from runax_cli.commands.options import CommonOptions
 from runax_cli.commands.printing import Printer, environment_of
@@ -51,7 +51,7 @@ async def list_tools(common: CommonOptions) -> ExitCode:
 def price(n_tools: int, tokens: int, settings: Settings) -> str:
     """How many tools there are and what they take, in words; and whether the main model gets all of them at once."""
     told = f"{counted(n_tools, 'tool')}, {counted(tokens, 'token')}"
-    if tool_limits_of(settings).within(_effective(settings)).holds(n_tools, tokens) or n_tools <= 1:
+    if tool_limits_of(settings).capped_to(_effective(settings)).allows(n_tools, tokens) or n_tools <= 1:
         return f"{told} in every request of the main model"
     return f"{told}: too much for one list, so the main model gets the most relevant of them and `find_tools`"
 
@@ -63,7 +63,7 @@ def _effective(settings: Settings) -> int:
 def _row(spec: ToolSpec, counter: O200kCounter) -> dict[str, Any]:
     return {
         "name": spec.name,
-        "tokens": counter.count(sent_as(visible(spec).schema)),
+        "tokens": counter.count(schema_text(visible(spec).schema)),
         "effect": spec.effect.value,
         "hidden": list(spec.pagination.hidden),
         "source": spec.source,

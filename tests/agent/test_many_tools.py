@@ -12,7 +12,7 @@ from adapters.base import MemorySource, ToolSpec
 from adapters.catalog import ToolCatalog
 from adapters.openapi.adapter import OpenApiSource
 from adapters.openapi.settings import OpenApiSettings
-from runax_cli.agent.loop.toolbox import FOUND_AT_ONCE, ToolLimits, ToolRegistry, ToolSelection
+from runax_cli.agent.loop.toolbox import MAX_FOUND, ToolLimits, ToolRegistry, ToolSelection
 from runax_cli.agent.session import TurnLimits
 from runax_cli.guard.visible_tool import visible
 from runax_cli.models.base import ByteCounter, Message, ModelRequest, Role
@@ -83,7 +83,7 @@ async def test_a_tool_that_is_found_can_be_called_and_stays_for_the_turn(stage: 
     found, answered = bench.envelopes(-1)
     assert found["status"] == "success"
     assert {"tool": "list_warehouse_audit", "does": "List the audit of warehouses."} in found["data"]
-    assert len(found["data"]) <= FOUND_AT_ONCE
+    assert len(found["data"]) <= MAX_FOUND
     assert answered["status"] == "success"
     assert result.exit_code == 0
     assert result.coverage.records_read == 1
@@ -94,7 +94,7 @@ async def test_words_that_no_tool_has_are_told_with_what_there_is(stage: Any) ->
     result = await bench.session.ask("q")
     [nothing] = bench.envelopes(-1)
     assert nothing["data"] == []
-    assert "other words" in nothing["next_action_hint"]
+    assert "Search again" in nothing["next_action_hint"]
     assert "history 60" in nothing["next_action_hint"]
     assert result.exit_code == 0
 
@@ -145,13 +145,13 @@ async def test_a_planner_is_told_of_the_tools_that_fit(stage: Any) -> None:
 
 def test_the_rules_model_looks_for_tools_once_where_none_fits(stage: Any) -> None:
     box = ToolSelection(shelf := ToolRegistry(synthetic(stage)), shelf, limits=ToolLimits(tools=9), counter=BYTES)
-    box.open("")
+    box.select_for("")
     assert [schema.name for schema in box.offered] == ["find_tools"]
     asked = Message("user", "Show the approval of the refund")
     request = ModelRequest(role=Role.AGENT, messages=(asked,), tools=tuple(box.offered), max_output_tokens=100)
     first = RulesModel().reply(request)
     assert [call.name for call in first.tool_calls] == ["find_tools"]
-    box.found(box.best(json.loads(first.tool_calls[0].arguments)["query"]))
+    box.add_found(box.search(json.loads(first.tool_calls[0].arguments)["query"]))
     told = Message("tool", json.dumps({"status": "success", "data": []}), tool_call_id=first.tool_calls[0].id)
     said = (asked, Message("assistant", "", tool_calls=first.tool_calls), told)
     second = RulesModel().reply(replace(request, messages=said, tools=tuple(box.offered)))
@@ -164,24 +164,24 @@ def test_the_rules_model_looks_for_tools_once_where_none_fits(stage: Any) -> Non
 def test_no_list_is_above_its_limits_however_much_is_found(limits: ToolLimits, stage: Any) -> None:
     shelf = ToolRegistry(synthetic(stage))
     box = ToolSelection(shelf, shelf, limits=limits, counter=BYTES)
-    box.open("orders and their status")
+    box.select_for("orders and their status")
     for thing in THINGS:
         for aspect in ASPECTS[:3]:
-            latest = box.best(f"{thing} {aspect}")
-            box.found(latest)
+            latest = box.search(f"{thing} {aspect}")
+            box.add_found(latest)
             listed = [schema.name for schema in box.offered if schema.name != "find_tools"]
             assert latest
             assert latest[0] in listed
-            assert limits.holds(len(listed), sum(shelf.price(name, BYTES) for name in listed))
+            assert limits.allows(len(listed), sum(shelf.price(name, BYTES) for name in listed))
 
 
 def test_what_was_called_never_leaves_the_list(stage: Any) -> None:
     shelf = ToolRegistry(synthetic(stage))
     box = ToolSelection(shelf, shelf, limits=ToolLimits(tools=6), counter=BYTES)
-    box.open("orders and their status")
-    box.named("get_basket_owner")
+    box.select_for("orders and their status")
+    box.pin("get_basket_owner")
     for thing in THINGS:
-        box.found(box.best(thing))
+        box.add_found(box.search(thing))
     assert "get_basket_owner" in [schema.name for schema in box.offered]
 
 
@@ -238,7 +238,7 @@ async def test_of_a_thousand_real_tools_the_one_that_a_question_needs_is_offered
     missed, sizes = [], []
     for question, name in QUESTIONS:
         box = ToolSelection(shelf, shelf, limits=ToolLimits(tokens=32_000), counter=BYTES)
-        box.open(question)
+        box.select_for(question)
         sizes.append(sum(shelf.price(schema.name, BYTES) for schema in box.offered[1:]))
         if name not in [schema.name for schema in box.offered]:
             missed.append(question)
@@ -274,6 +274,6 @@ async def test_tools_of_several_sources_stand_on_one_list(stage: Any) -> None:
     shop, desk = (MemorySource(name, {s.name: (s, unused) for s in specs[:300]}) for name in ("shop", "desk"))
     shelf = ToolRegistry((await ToolCatalog.load([shop, desk])).tools)
     box = ToolSelection(shelf, shelf, limits=ToolLimits(), counter=BYTES)
-    box.open("list the owner of orders")
+    box.select_for("list the owner of orders")
     assert {"shop__list_order_owner", "desk__list_order_owner"} <= {schema.name for schema in box.offered}
-    assert set(box.best("desk list invoice tag")[:1]) == {"desk__list_invoice_tag"}
+    assert set(box.search("desk list invoice tag")[:1]) == {"desk__list_invoice_tag"}

@@ -17,7 +17,7 @@ from adapters.errors import DocumentError
 from adapters.openapi.adapter import OpenApiSettings, OpenApiSource
 from adapters.openapi.document.document import DocumentNode, OpenApiDocument
 from adapters.openapi.document.loader import MAX_DOCUMENT_BYTES
-from runax_cli.agent.loop.toolbox import sent_as
+from runax_cli.agent.loop.toolbox import schema_text
 from runax_cli.guard.visible_tool import visible
 
 BASE = "http://127.0.0.1:1"
@@ -103,7 +103,7 @@ async def test_references_that_multiply_cost_little_and_leave_a_tool_that_fits(o
         source = await opened(tools.described(paths, components={"schemas": schemas}), base_url=BASE)
         found = await source.list_tools()
     assert {tool.name for tool in found.tools} | {one.path for one in found.left_out} >= {"g", "p"}
-    assert all(len(sent_as(visible(tool).schema)) <= 8_000 for tool in found.tools)
+    assert all(len(schema_text(visible(tool).schema)) <= 8_000 for tool in found.tools)
 
 
 async def test_parameters_and_path_items_that_refer_in_circles_cost_only_themselves(opened, tools):
@@ -137,7 +137,7 @@ async def test_what_a_document_orders_stays_inside_the_strings_of_one_tool(opene
     (tool,) = (await the_tools(source)).values()
     assert tool.name.replace("_", "").replace("-", "").isalnum()
     assert set(tool.parameters) == {"type", "properties", "additionalProperties"}
-    sent = json.loads(sent_as(visible(tool).schema))
+    sent = json.loads(schema_text(visible(tool).schema))
     assert set(sent) == {"name", "description", "parameters"}
     assert set(sent["parameters"]["properties"]) - {"q"} <= {"focus", "need", "at_most"}
     assert "\n" not in sent["description"]
@@ -167,7 +167,7 @@ async def test_deep_schemas_that_still_are_json_cost_no_more_than_their_argument
         source = await opened(tools.described(posting(schema)), base_url=BASE)
         found = await source.list_tools()
     assert [tool.name for tool in found.tools] == ["p"] or "#/paths/~1t/post" in {one.path for one in found.left_out}
-    assert all(len(sent_as(visible(tool).schema)) <= 8_000 for tool in found.tools)
+    assert all(len(schema_text(visible(tool).schema)) <= 8_000 for tool in found.tools)
 
 
 async def test_names_that_mean_something_to_a_language_are_names(opened, server, tools):
