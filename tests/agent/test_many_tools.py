@@ -144,7 +144,7 @@ async def test_a_planner_is_told_of_the_tools_that_fit(stage: Any) -> None:
 
 
 def test_the_rules_model_looks_for_tools_once_where_none_fits(stage: Any) -> None:
-    box = ToolSelection(shelf := ToolRegistry(synthetic(stage)), shelf, limits=ToolLimits(tools=9), counter=BYTES)
+    box = ToolSelection(registry := ToolRegistry(synthetic(stage)), registry, limits=ToolLimits(tools=9), counter=BYTES)
     box.select_for("")
     assert [schema.name for schema in box.offered] == ["find_tools"]
     asked = Message("user", "Show the approval of the refund")
@@ -162,8 +162,8 @@ def test_the_rules_model_looks_for_tools_once_where_none_fits(stage: Any) -> Non
 
 @pytest.mark.parametrize("limits", [ToolLimits(tools=5), ToolLimits(tokens=3_000), ToolLimits(tools=10, tokens=2_500)])
 def test_no_list_is_above_its_limits_however_much_is_found(limits: ToolLimits, stage: Any) -> None:
-    shelf = ToolRegistry(synthetic(stage))
-    box = ToolSelection(shelf, shelf, limits=limits, counter=BYTES)
+    registry = ToolRegistry(synthetic(stage))
+    box = ToolSelection(registry, registry, limits=limits, counter=BYTES)
     box.select_for("orders and their status")
     for thing in THINGS:
         for aspect in ASPECTS[:3]:
@@ -172,12 +172,12 @@ def test_no_list_is_above_its_limits_however_much_is_found(limits: ToolLimits, s
             listed = [schema.name for schema in box.offered if schema.name != "find_tools"]
             assert latest
             assert latest[0] in listed
-            assert limits.allows(len(listed), sum(shelf.price(name, BYTES) for name in listed))
+            assert limits.allows(len(listed), sum(registry.token_count(name, BYTES) for name in listed))
 
 
 def test_what_was_called_never_leaves_the_list(stage: Any) -> None:
-    shelf = ToolRegistry(synthetic(stage))
-    box = ToolSelection(shelf, shelf, limits=ToolLimits(tools=6), counter=BYTES)
+    registry = ToolRegistry(synthetic(stage))
+    box = ToolSelection(registry, registry, limits=ToolLimits(tools=6), counter=BYTES)
     box.select_for("orders and their status")
     box.pin("get_basket_owner")
     for thing in THINGS:
@@ -187,10 +187,10 @@ def test_what_was_called_never_leaves_the_list(stage: Any) -> None:
 
 def test_a_tool_is_made_visible_when_it_is_looked_at(stage: Any) -> None:
     specs = synthetic(stage)
-    shelf = ToolRegistry(specs)
-    assert shelf[specs[3].name] == visible(specs[3])
-    assert list(shelf) == [spec.name for spec in specs]
-    assert "zebra" not in shelf
+    registry = ToolRegistry(specs)
+    assert registry[specs[3].name] == visible(specs[3])
+    assert list(registry) == [spec.name for spec in specs]
+    assert "zebra" not in registry
 
 
 QUESTIONS = (
@@ -231,15 +231,15 @@ def github() -> Path:
 async def test_of_a_thousand_real_tools_the_one_that_a_question_needs_is_offered_at_once(github: Path) -> None:
     source = await OpenApiSource.open(OpenApiSettings(name="github", document=str(github)))
     try:
-        shelf = ToolRegistry((await source.list_tools()).tools)
+        registry = ToolRegistry((await source.list_tools()).tools)
     finally:
         await source.aclose()
-    assert len(shelf) > 1_000
+    assert len(registry) > 1_000
     missed, sizes = [], []
     for question, name in QUESTIONS:
-        box = ToolSelection(shelf, shelf, limits=ToolLimits(tokens=32_000), counter=BYTES)
+        box = ToolSelection(registry, registry, limits=ToolLimits(tokens=32_000), counter=BYTES)
         box.select_for(question)
-        sizes.append(sum(shelf.price(schema.name, BYTES) for schema in box.offered[1:]))
+        sizes.append(sum(registry.token_count(schema.name, BYTES) for schema in box.offered[1:]))
         if name not in [schema.name for schema in box.offered]:
             missed.append(question)
     assert missed == []
@@ -272,8 +272,8 @@ async def test_what_several_looks_find_at_once_is_all_on_the_list(stage: Any) ->
 async def test_tools_of_several_sources_stand_on_one_list(stage: Any) -> None:
     specs = synthetic(stage)
     shop, desk = (MemorySource(name, {s.name: (s, unused) for s in specs[:300]}) for name in ("shop", "desk"))
-    shelf = ToolRegistry((await ToolCatalog.load([shop, desk])).tools)
-    box = ToolSelection(shelf, shelf, limits=ToolLimits(), counter=BYTES)
+    registry = ToolRegistry((await ToolCatalog.load([shop, desk])).tools)
+    box = ToolSelection(registry, registry, limits=ToolLimits(), counter=BYTES)
     box.select_for("list the owner of orders")
     assert {"shop__list_order_owner", "desk__list_order_owner"} <= {schema.name for schema in box.offered}
     assert set(box.search("desk list invoice tag")[:1]) == {"desk__list_invoice_tag"}

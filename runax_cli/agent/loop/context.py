@@ -199,7 +199,7 @@ class TurnContext:
     def _known_entities(self, entities: Sequence[RecordEntity], question: str) -> str:
         """The most relevant entities as text; "" if there are none."""
         relevant = ranked(entities, question, most_chars=min(MOST_CHARS, self.effective_tokens // _ENTITIES_SHARE))
-        return prompts.AGENT_KNOWN.fill(entities=fenced(told(relevant))) if relevant else ""
+        return prompts.AGENT_ENTITIES.fill(entities=fenced(told(relevant))) if relevant else ""
 
 
 def _messages(exchanges: Sequence[Exchange]) -> tuple[Message, ...]:

@@ -98,7 +98,7 @@ class SubQuestionInput:
         text = self.sub.question
         if self.sub.expects and self.number is not None:
             text = prompts.PART_EXPECTS.fill(question=text, expects=self.sub.expects)
-        return prompts.PART_KNOWN.fill(question=text, known=self.context) if self.context else text
+        return prompts.PART_CONTEXT.fill(question=text, context=self.context) if self.context else text
 
 
 class SubQuestionRun:

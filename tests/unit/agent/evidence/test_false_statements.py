@@ -1,4 +1,4 @@
-"""No planted lie is certified, and the truth is not doubted."""
+"""No false statement is verified, and hardly any true one is rejected."""
 
 import random
 import re
@@ -6,27 +6,27 @@ from collections.abc import Iterator
 
 import pytest
 
-from benchmarks.lies import MOST_FALSE_ALARMS, certified, doubted, is_accepted
-from benchmarks.statements.truths import ON_QUERIES, truths
-from benchmarks.statements.untruths import lies
+from benchmarks.statement_checks import MAX_FALSE_ALARM_RATE, is_accepted, rejected_statements, verified_statements
+from benchmarks.statements.false_statements import false_statements
+from benchmarks.statements.true_statements import ON_QUERIES, true_statements
 
-LIES, TRUTHS = tuple(lies()), tuple(truths())
+FALSE, TRUE = tuple(false_statements()), tuple(true_statements())
 _OTHER_DIGITS = "123456789"
 
 
-@pytest.mark.parametrize("lie", LIES)
-def test_a_lie_is_not_certified(lie: str) -> None:
-    assert certified([lie]) == []
+@pytest.mark.parametrize("statement", FALSE)
+def test_a_false_statement_is_not_verified(statement: str) -> None:
+    assert verified_statements([statement]) == []
 
 
-def test_true_statements_are_hardly_ever_doubted() -> None:
-    wrong = doubted(TRUTHS)
-    assert len(wrong) <= MOST_FALSE_ALARMS * len(TRUTHS), wrong
+def test_true_statements_are_rarely_rejected() -> None:
+    wrong = rejected_statements(TRUE)
+    assert len(wrong) <= MAX_FALSE_ALARM_RATE * len(TRUE), wrong
 
 
 def test_there_are_enough_of_both() -> None:
-    assert len(set(TRUTHS)) == len(TRUTHS) >= 200
-    assert len(set(LIES)) == len(LIES) >= 100
+    assert len(set(TRUE)) == len(TRUE) >= 200
+    assert len(set(FALSE)) == len(FALSE) >= 100
 
 
 def altered() -> Iterator[str]:
@@ -39,7 +39,7 @@ def altered() -> Iterator[str]:
                 yield statement[: match.start()] + digit + statement[match.start() + 1 :]
 
 
-def test_no_figure_can_be_changed_unnoticed() -> None:
+def test_every_changed_figure_is_noticed() -> None:
     changed = list(altered())
     assert len(changed) > 20
     assert [statement for statement in changed if is_accepted(statement)] == []
