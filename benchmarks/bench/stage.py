@@ -21,7 +21,7 @@ from mock_api.app import create_app
 from mock_api.llm_server import create_llm_app
 from mock_api.resources import Resource
 from mock_api.serving import serve
-from runax_cli.agent.planning.planner import MOST_TOOLS, TOOL_CHARS
+from runax_cli.agent.planning.planner import MAX_LISTED_TOOLS, TOOL_CHARS
 from runax_cli.agent.result.certificate import certificate_line
 from runax_cli.commands.config import configuration_of
 from runax_cli.commands.conversation import SessionConversation, open_conversation, run_turn
@@ -153,7 +153,8 @@ def _tools_tokens(conversation: SessionConversation) -> dict[str, int]:
     tools = tuple(visible_tool(spec).schema for spec in conversation.tools)
     whole = request_text(ModelRequest(role=Role.AGENT, messages=(), tools=tools))
     named = [
-        f"- {tool.name}: {folded(tool.description).partition('. ')[0][:TOOL_CHARS]}" for tool in tools[:MOST_TOOLS]
+        f"- {tool.name}: {folded(tool.description).partition('. ')[0][:TOOL_CHARS]}"
+        for tool in tools[:MAX_LISTED_TOOLS]
     ]
     counter = O200kCounter()
     return {"agent": counter.count(whole), "planner": counter.count("\n".join(named))}

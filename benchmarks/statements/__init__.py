@@ -1,1 +1,1 @@
-"""Statements whose truth is known, over a small world of records and results: the material of `benchmarks.lies`."""
+"""True and false statements about a few records and query results, for `benchmarks.statement_checks`."""

@@ -1,7 +1,4 @@
-"""The small world that statements are made about: two datasets, some of whose rows were shown, and results of queries.
-
-Everything here is made up. Knows no statement.
-"""
+"""The data behind the statements: two datasets of which some rows were shown, and query results. All is invented."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -183,27 +180,29 @@ QUERIES: Sequence[SqlEvidence] = (
 
 
 @dataclass(frozen=True, slots=True)
-class MadeUp:
+class InMemoryRecords:
     """Records in memory, by row from 1."""
 
     name: str
     rows: Sequence[dict[str, Any]]
 
     def record(self, row: int) -> dict[str, Any]:
-        """One record; KeyError where there is no such row."""
+        """One record; KeyError if there is no such row."""
         if not 1 <= row <= len(self.rows):
             raise KeyError(row)
         return self.rows[row - 1]
 
 
-def shown() -> ShownData:
-    """What the model of this world was shown."""
+def shown_data() -> ShownData:
+    """What the model was shown."""
     data = ShownData()
     data.datasets["tickets_1"] = ShownDataset(
-        MadeUp("tickets_1", TICKETS), set(TICKET_ROWS_SHOWN), {1: "router TP-Link AC1750 bliká"}, 261, 261
+        InMemoryRecords("tickets_1", TICKETS), set(TICKET_ROWS_SHOWN), {1: "router TP-Link AC1750 bliká"}, 261, 261
     )
-    data.datasets["payments_1"] = ShownDataset(MadeUp("payments_1", PAYMENTS), set(PAYMENT_ROWS_SHOWN), {}, 48, 48)
-    data.datasets["events_1"] = ShownDataset(MadeUp("events_1", ()), set(), {}, None, 1_500_000)
+    data.datasets["payments_1"] = ShownDataset(
+        InMemoryRecords("payments_1", PAYMENTS), set(PAYMENT_ROWS_SHOWN), {}, 48, 48
+    )
+    data.datasets["events_1"] = ShownDataset(InMemoryRecords("events_1", ()), set(), {}, None, 1_500_000)
     data.queries = {query.id: query for query in QUERIES}
-    data.given = [261, 48, {"customer_id": 4, "since": "2024-02-01"}]
+    data.uncited_values = [261, 48, {"customer_id": 4, "since": "2024-02-01"}]
     return data

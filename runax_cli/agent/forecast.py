@@ -1,16 +1,16 @@
-"""What answering will take, worked out from what is known before: requests, tokens, money and time.
+"""Forecasts what answering a question will take: requests, tokens, cost and time.
 
-Pure arithmetic over steps that were made and calls that were looked at. The constants are averages of replies of
-real models; everything else is measured. Knows no event, no probe and no price list.
+The functions are pure arithmetic over completed steps and expected calls. The constants are averages over replies of
+real models; everything else is measured. `ForecastTracker` compares the forecast of a run with what it used.
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from runax_cli.core.event_types import CallProbed, ChunkingPlanned, ModelReplied, StrategyChosen
 from runax_cli.core.events import Event, EventSink
-from runax_cli.core.results import ForecastCheck, UsageReport
+from runax_cli.core.results import ForecastCheck, ForecastRange, UsageReport
 from runax_cli.executor.strategy import Strategy
 from runax_cli.models.base import Role
 
@@ -23,17 +23,17 @@ REFERENCE_TOKENS = 9
 FINDINGS_TOKENS = 280
 MERGE_SHARE = 4
 READ_SHARE = 0.9
-"""What the short form of records leaves of their tokens, where nobody measured it: 1.0 of texts, 0.75 of fields."""
-READER_OVERHEAD = 700
-"""Of a reducer's request without records, where nobody measured it."""
-RUNS_OFF = 0.25
-"""A forecast is given as a range of so much around what is expected."""
-SLOWEST, FASTEST = 2.0, 0.6
+"""The share of tokens that records keep in compact form, if not measured: 1.0 for texts, 0.75 for fields."""
+REDUCER_OVERHEAD_TOKENS = 700
+"""Tokens of a reducer request without records, if not measured."""
+RANGE_SHARE = 0.25
+"""A forecast is shown as a range of this share around the expected value."""
+MAX_DURATION_FACTOR, MIN_DURATION_FACTOR = 2.0, 0.6
 
 
 @dataclass(frozen=True, slots=True)
 class TokenEstimate:
-    """Input and output of so many requests to models."""
+    """Input and output tokens of a number of model requests."""
 
     input: int = 0
     output: int = 0
@@ -50,10 +50,10 @@ class TokenEstimate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectedCall:
-    """A call that will be made. `tokens` are those of its records; None where nobody knows how many there are.
+    """A call that is expected to run. `tokens` are those of its records, None if unknown.
 
-    `overhead` are the tokens of a reducer's request without records, `read_share` is what the short form leaves of
-    the records. `is_computed`: figures over them are wanted.
+    `overhead` are the tokens of a reducer request without records, `read_share` is the share of tokens that records
+    keep in compact form. `is_computed` if figures over the records are wanted.
     """
 
     strategy: Strategy
@@ -66,13 +66,13 @@ class ExpectedCall:
 
     @property
     def is_queried(self) -> bool:
-        """A query will follow: even over the few records that pass as they are, no figure is made by eye."""
+        """Whether a query will follow. Figures are always computed, even over few records."""
         return self.strategy is Strategy.TABLE or (self.is_computed and self.strategy is Strategy.DIRECT_PASS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PartTokens:
-    """Tokens of one part: of the main model, and of readers. Less than all where a size is not known (`is_known`)."""
+class TokenForecast:
+    """The tokens of one sub-question, by role. A lower bound if the size of a call is unknown (not `is_known`)."""
 
     agent: TokenEstimate
     reducer: TokenEstimate
@@ -80,20 +80,12 @@ class PartTokens:
 
     @property
     def total(self) -> int:
-        """All tokens of the part."""
+        """The tokens of both roles."""
         return self.agent.total + self.reducer.total
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TokenRange:
-    """From a good case to a bad one."""
-
-    low: float
-    high: float
-
-
-def reading(call: ExpectedCall) -> TokenEstimate:
-    """What reducers will read and write for a call."""
+def reducer_tokens(call: ExpectedCall) -> TokenEstimate:
+    """The tokens that reducers will take for a call."""
     match call.strategy:
         case Strategy.SINGLE_REDUCTION | Strategy.PAGINATED_REDUCTION:
             chunks = max(1, call.chunks or 1)
@@ -104,8 +96,8 @@ def reading(call: ExpectedCall) -> TokenEstimate:
             return TokenEstimate()
 
 
-def to_model(call: ExpectedCall, *, effective_tokens: int) -> int:
-    """What the main model will be shown of a call."""
+def result_tokens(call: ExpectedCall, *, effective_tokens: int) -> int:
+    """The tokens of a call's result in the context of the main model."""
     match call.strategy:
         case Strategy.EMPTY:
             return ENVELOPE_TOKENS
@@ -118,70 +110,70 @@ def to_model(call: ExpectedCall, *, effective_tokens: int) -> int:
             return ENVELOPE_TOKENS + CARD_TOKENS
 
 
-def of_part(
-    steps: Sequence[TokenEstimate], ahead: Sequence[ExpectedCall], *, effective_tokens: int, tools_to_come: int = 0
-) -> PartTokens:
-    """The tokens of a part: the steps that were made, and those that its calls `ahead` make necessary.
+def forecast_tokens(
+    steps: Sequence[TokenEstimate], calls: Sequence[ExpectedCall], *, effective_tokens: int, data_tool_tokens: int = 0
+) -> TokenForecast:
+    """The tokens of a sub-question: its completed steps, and those that its expected calls will need.
 
-    Each later step sends everything again that was said before it. `tools_to_come` are tokens of tools that are offered
-    once there is a dataset. A part without calls ahead has had its last step.
+    Each later step sends the whole conversation again. `data_tool_tokens` are those of the tools over datasets, which
+    are offered once there is a dataset. A sub-question without expected calls has completed its last step.
     """
-    made = sum(steps, TokenEstimate())
-    if not ahead:
-        return PartTokens(agent=made, reducer=TokenEstimate())
+    completed = sum(steps, TokenEstimate())
+    if not calls:
+        return TokenForecast(agent=completed, reducer=TokenEstimate())
     last = steps[-1] if steps else TokenEstimate()
-    shown = sum(to_model(call, effective_tokens=effective_tokens) for call in ahead)
-    has_dataset = any(call.strategy is not Strategy.EMPTY for call in ahead)
-    context = last.total + shown + (tools_to_come if has_dataset else 0)
+    results = sum(result_tokens(call, effective_tokens=effective_tokens) for call in calls)
+    has_dataset = any(call.strategy is not Strategy.EMPTY for call in calls)
+    context = last.total + results + (data_tool_tokens if has_dataset else 0)
     later = TokenEstimate()
-    if any(call.is_queried for call in ahead):
+    if any(call.is_queried for call in calls):
         later += TokenEstimate(context, QUERY_TOKENS, 1)
         context += QUERY_TOKENS + QUERY_RESULT_TOKENS
     later += TokenEstimate(context, ANSWER_TOKENS, 1)
-    is_known = all(call.strategy is Strategy.EMPTY or call.tokens is not None for call in ahead)
-    readers = sum((reading(call) for call in ahead), TokenEstimate())
-    return PartTokens(agent=made + later, reducer=readers, is_known=is_known)
+    is_known = all(call.strategy is Strategy.EMPTY or call.tokens is not None for call in calls)
+    reducers = sum((reducer_tokens(call) for call in calls), TokenEstimate())
+    return TokenForecast(agent=completed + later, reducer=reducers, is_known=is_known)
 
 
-def around(expected: float, *, is_known: bool = True) -> TokenRange:
-    """The range around what is expected. Where sizes are unknown there is no upper end."""
-    return TokenRange(low=expected * (1 - RUNS_OFF), high=expected * (1 + RUNS_OFF) if is_known else math.inf)
+def range_around(expected: float, *, is_known: bool = True) -> ForecastRange:
+    """The range around an expected value. It has no upper end if sizes are unknown."""
+    return ForecastRange(low=expected * (1 - RANGE_SHARE), high=expected * (1 + RANGE_SHARE) if is_known else None)
 
 
-def price(costs: Sequence[tuple[TokenEstimate, Callable[[TokenEstimate], float | None]]]) -> float | None:
-    """The sum over roles; None as soon as the price of one that is used is not known."""
+def total_price(costs: Sequence[tuple[TokenEstimate, Callable[[TokenEstimate], float | None]]]) -> float | None:
+    """The sum over roles; None if the price of a used role is unknown."""
     known = [cost(tokens) for tokens, cost in costs if tokens.requests]
     return None if any(one is None for one in known) else sum(one for one in known if one is not None)
 
 
-def seconds(
-    parts: Sequence[PartTokens],
+def duration_range(
+    forecasts: Sequence[TokenForecast],
     *,
     requests: int,
     request_s: float,
     model_s: float,
     api_concurrency: int,
     model_concurrency: int,
-) -> TokenRange:
-    """Wall time: the steps of the longest part one after the other, pages and chunks as many at once as is allowed."""
-    steps = max((part.agent.requests for part in parts), default=0)
-    chunks = sum(part.reducer.requests for part in parts)
+) -> ForecastRange:
+    """Wall time: the steps of the longest sub-question in sequence; pages and chunks in parallel, up to the limits."""
+    steps = max((forecast.agent.requests for forecast in forecasts), default=0)
+    chunks = sum(forecast.reducer.requests for forecast in forecasts)
     expected = (
         steps * model_s
         + math.ceil(chunks / max(1, model_concurrency)) * model_s
         + math.ceil(requests / max(1, api_concurrency)) * request_s
     )
-    return TokenRange(low=expected * FASTEST, high=expected * SLOWEST)
+    return ForecastRange(low=expected * MIN_DURATION_FACTOR, high=expected * MAX_DURATION_FACTOR)
 
 
-def off_by(*, forecast: float, used: float) -> float | None:
-    """How far a forecast was off, as a share of what was used: 0.1 is ten percent too much. None where nothing was."""
+def relative_error(*, forecast: float, used: float) -> float | None:
+    """The error of a forecast relative to what was used: 0.1 is ten percent too much. None if nothing was used."""
     return None if used <= 0 else (forecast - used) / used
 
 
 @dataclass(slots=True)
 class _ProbedCall:
-    """One call as its probe saw it. Later figures of the same call are corrections, and are not taken."""
+    """One call according to its probe. Later figures of the same call are corrections, and are ignored."""
 
     step: int
     records: int | None
@@ -190,7 +182,7 @@ class _ProbedCall:
     chunks: int | None = None
     chunk_tokens: int | None = None
 
-    def ahead(self) -> ExpectedCall:
+    def expected(self) -> ExpectedCall:
         tokens = self.tokens
         if tokens is not None and self.chunks is not None and self.chunk_tokens is not None:
             tokens = min(tokens, self.chunks * self.chunk_tokens)
@@ -199,73 +191,77 @@ class _ProbedCall:
             records=self.records,
             tokens=tokens,
             chunks=self.chunks,
-            overhead=READER_OVERHEAD,
+            overhead=REDUCER_OVERHEAD_TOKENS,
         )
 
 
 @dataclass(slots=True)
-class _TrackedPart:
-    """The steps of one part, and its calls by id."""
+class _TrackedSubQuestion:
+    """The steps of one sub-question, and its calls by id."""
 
     steps: list[TokenEstimate] = field(default_factory=list)
     calls: dict[str, _ProbedCall] = field(default_factory=dict)
 
-    def foretold(self, *, effective_tokens: int, tools_to_come: int) -> int:
+    def forecast(self, *, effective_tokens: int, data_tool_tokens: int) -> int:
         last = max((call.step for call in self.calls.values()), default=len(self.steps))
-        ahead = [call.ahead() for call in self.calls.values() if call.step == last]
-        earlier = sum((reading(call.ahead()) for call in self.calls.values() if call.step != last), TokenEstimate())
-        to_come = tools_to_come if len({call.step for call in self.calls.values()}) == 1 else 0
-        part = of_part(self.steps[:last], ahead, effective_tokens=effective_tokens, tools_to_come=to_come)
-        return part.total + earlier.total
+        last_calls = [call.expected() for call in self.calls.values() if call.step == last]
+        earlier = sum(
+            (reducer_tokens(call.expected()) for call in self.calls.values() if call.step != last), TokenEstimate()
+        )
+        if len({call.step for call in self.calls.values()}) > 1:
+            data_tool_tokens = 0
+        tokens = forecast_tokens(
+            self.steps[:last], last_calls, effective_tokens=effective_tokens, data_tool_tokens=data_tool_tokens
+        )
+        return tokens.total + earlier.total
 
 
 @dataclass(slots=True)
 class ForecastTracker:
-    """One run as it was foreseen. Hands every event on to `to`."""
+    """Collects the forecast of a run from its events, and passes every event on to `to`."""
 
     to: EventSink
-    _parts: dict[int | None, _TrackedPart] = field(default_factory=dict)
+    _sub_questions: dict[int | None, _TrackedSubQuestion] = field(default_factory=dict)
     _planner: TokenEstimate = field(default_factory=TokenEstimate)
 
     def emit(self, event: Event) -> None:
-        """Take note of what matters, and pass the event on."""
+        """Pass the event on, and record what the forecast needs."""
         self.to.emit(event)
-        body, part = event.body, self._parts.setdefault(event.stamp.sub_question, _TrackedPart())
+        body, sub = event.body, self._sub_questions.setdefault(event.stamp.sub_question, _TrackedSubQuestion())
         match body:
             case ModelReplied() if event.stamp.role == Role.AGENT:
-                part.steps.append(TokenEstimate(body.input_tokens, body.output_tokens, 1))
+                sub.steps.append(TokenEstimate(body.input_tokens, body.output_tokens, 1))
             case ModelReplied() if event.stamp.role == Role.PLANNER:
                 self._planner += TokenEstimate(body.input_tokens, body.output_tokens, 1)
             case CallProbed():
-                seen = _ProbedCall(len(part.steps), body.total_items, body.total_tokens_est)
-                part.calls.setdefault(event.stamp.call_id or "", seen)
+                probed = _ProbedCall(len(sub.steps), body.total_items, body.total_tokens_est)
+                sub.calls.setdefault(event.stamp.call_id or "", probed)
             case StrategyChosen() | ChunkingPlanned():
-                self._note(part.calls.get(event.stamp.call_id or ""), body)
+                self._record_plan(sub.calls.get(event.stamp.call_id or ""), body)
             case _:
                 return
 
     @property
     def has_probed(self) -> bool:
-        """Whether there is anything to hold the run against."""
-        return any(part.calls for part in self._parts.values())
+        """Whether a call was probed."""
+        return any(sub.calls for sub in self._sub_questions.values())
 
-    def check(self, usage: UsageReport, *, effective_tokens: int, tools_to_come: int) -> ForecastCheck | None:
-        """The forecast against what was used; None where no call was probed."""
+    def check(self, usage: UsageReport, *, effective_tokens: int, data_tool_tokens: int) -> ForecastCheck | None:
+        """Compare the forecast with what was used; None if no call was probed."""
         if not self.has_probed:
             return None
-        told = sum(self._of_parts(effective_tokens=effective_tokens, tools_to_come=tools_to_come))
+        of_sub_questions = (
+            sub.forecast(effective_tokens=effective_tokens, data_tool_tokens=data_tool_tokens)
+            for sub in self._sub_questions.values()
+        )
         used = usage.input_tokens + usage.output_tokens
-        forecast = self._planner.total + told
-        share = off_by(forecast=forecast, used=used)
+        forecast = self._planner.total + sum(of_sub_questions)
+        share = relative_error(forecast=forecast, used=used)
         return ForecastCheck(
             tokens_forecast=forecast, tokens_used=used, off_by=None if share is None else round(share, 4)
         )
 
-    def _of_parts(self, *, effective_tokens: int, tools_to_come: int) -> Iterator[int]:
-        for part in self._parts.values():
-            yield part.foretold(effective_tokens=effective_tokens, tools_to_come=tools_to_come)
-
-    def _note(self, call: _ProbedCall | None, body: StrategyChosen | ChunkingPlanned) -> None:
+    def _record_plan(self, call: _ProbedCall | None, body: StrategyChosen | ChunkingPlanned) -> None:
         if call is None:
             return
         match body:

@@ -1,7 +1,7 @@
-"""What a question will take, before it is asked: the plan, the first calls of each part, and a forecast over them.
+"""Previews a question: its plan and the first calls of each sub-question, without reading data.
 
-Every part takes the steps that it would take, but ends where a call would read more than a small lookup does. Reduces
-and labels nothing. Knows how to look; the arithmetic is in `forecast`.
+Every sub-question takes its usual steps, but stops at a call that would read more than a small lookup. Nothing is
+reduced or labeled. `forecast` turns a preview into numbers.
 """
 
 import asyncio
@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from uuid import uuid4
 
 from adapters.base import ToolSpec
-from runax_cli.agent.forecast import ExpectedCall, PartTokens, TokenEstimate, of_part
-from runax_cli.agent.loop.data_tools import tokens_of
-from runax_cli.agent.loop.scheduler import SubQuestionScheduler, plan_made, tell_repairs
+from runax_cli.agent.forecast import ExpectedCall, TokenEstimate, TokenForecast, forecast_tokens
+from runax_cli.agent.loop.data_tools import tool_tokens
+from runax_cli.agent.loop.scheduler import SubQuestionScheduler, emit_plan
 from runax_cli.agent.loop.subquestion import RunContext, SubQuestionInput, SubQuestionRun
-from runax_cli.agent.planning.plan import Plan, plan_of
+from runax_cli.agent.planning.plan import Plan, plan_by_rule
 from runax_cli.agent.result.verdict import Stopped
 from runax_cli.agent.session import Session
 from runax_cli.core.budget import Budget
@@ -28,104 +28,105 @@ from runax_cli.memory.journal import MemoryJournal
 from runax_cli.models.base import Role
 from runax_cli.models.metering import UsageMeter
 
-HELD = "Not answered: this is a forecast, and the calls of this part were looked at only."
+DRY_RUN_ANSWER = "Dry run: the calls of this sub-question were previewed and not made."
 
 
 @dataclass(frozen=True, slots=True)
 class ModelStep:
-    """One reply of a model: what it took, and how long."""
+    """The tokens and duration of one model reply. `sub_question` is its number, None for the whole question."""
 
     role: str
-    part: int | None
+    sub_question: int | None
     tokens: TokenEstimate
     duration_s: float
 
 
 @dataclass(slots=True)
 class StepRecorder:
-    """Listens to replies of models on the way to another sink."""
+    """Records the replies of models, and passes every event on to `to`."""
 
     to: EventSink
-    made: list[ModelStep] = field(default_factory=list)
+    steps: list[ModelStep] = field(default_factory=list)
 
     def emit(self, event: Event) -> None:
-        """Keep what a reply took, and pass the event on."""
+        """Record a reply, and pass the event on."""
         if isinstance(event.body, ModelReplied):
             tokens = TokenEstimate(event.body.input_tokens, event.body.output_tokens, 1)
-            self.made.append(ModelStep(event.stamp.role or "", event.stamp.sub_question, tokens, event.body.duration_s))
+            step = ModelStep(event.stamp.role or "", event.stamp.sub_question, tokens, event.body.duration_s)
+            self.steps.append(step)
         self.to.emit(event)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PartPreview:
-    """What could be seen of one part; `error` where its first steps could not be taken."""
+class SubQuestionPreview:
+    """The first calls of one sub-question and its forecast. `error` is set if its first steps failed."""
 
     number: int
-    sights: tuple[CallPreview, ...]
-    forecast: PartTokens
+    calls: tuple[CallPreview, ...]
+    forecast: TokenForecast
     error: BaseException | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionPreview:
-    """The plan and what was seen of its parts; `planner` and `step_s` are measured on the way."""
+    """The plan and the previews of its sub-questions. `planner` and `step_s` (seconds per step) are measured."""
 
     plan: Plan
-    parts: tuple[PartPreview, ...]
+    sub_questions: tuple[SubQuestionPreview, ...]
     planner: TokenEstimate
     step_s: float
     meter: UsageMeter
 
     @property
     def agent(self) -> TokenEstimate:
-        """What the main model will take."""
-        return sum((part.forecast.agent for part in self.parts), TokenEstimate())
+        """The tokens that the main model will take."""
+        return sum((sub.forecast.agent for sub in self.sub_questions), TokenEstimate())
 
     @property
     def reducer(self) -> TokenEstimate:
-        """What reducers will take."""
-        return sum((part.forecast.reducer for part in self.parts), TokenEstimate())
+        """The tokens that reducers will take."""
+        return sum((sub.forecast.reducer for sub in self.sub_questions), TokenEstimate())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Previewer:
-    """Looks ahead with the parts of a session. Nothing of it is kept: no history, no run in the journal."""
+    """Previews questions of a session. Leaves no trace: nothing is added to history or journal."""
 
     session: Session
-    lookout: DryRunExecutor
+    dry_run: DryRunExecutor
 
-    async def of(self, question: str) -> QuestionPreview:
-        """The forecast of a question. Raises what a model or a limit raises in planning, and TurnTimedOut."""
-        steps = StepRecorder(self.session.sink)
+    async def preview(self, question: str) -> QuestionPreview:
+        """Preview a question. Raises errors of models and limits in planning, and TurnTimedOut."""
+        recorder = StepRecorder(self.session.sink)
         timeout_s = self.session.limits.timeout_s
-        run = self._run(steps)
+        run = self._run_context(recorder)
         try:
             async with asyncio.timeout(timeout_s):
-                division = await self._divided(question, run)
+                scheduler = await self._plan_and_run(question, run)
         except TimeoutError:
-            raise TurnTimedOut(f"the wall time of {timeout_s or 0:g} s is used up. Raise it with --timeout.") from None
-        return await asyncio.to_thread(self._foreseen, division, run, steps.made)
+            text = f"timed out after {timeout_s or 0:g} s. Raise the limit with --timeout."
+            raise TurnTimedOut(text) from None
+        return await asyncio.to_thread(self._question_preview, scheduler, run, recorder.steps)
 
-    async def _divided(self, question: str, run: RunContext) -> SubQuestionScheduler:
-        plan = plan_of(question) or await (await asyncio.to_thread(run.planner, question)).plan(question)
-        run.emitter.emit(plan_made(plan))
-        tell_repairs(plan, run.emitter)
-        self.lookout.required_parts = frozenset(number for part in plan.parts for number in part.after)
+    async def _plan_and_run(self, question: str, run: RunContext) -> SubQuestionScheduler:
+        plan = plan_by_rule(question) or await (await asyncio.to_thread(run.planner, question)).plan(question)
+        emit_plan(plan, run.emitter)
+        self.dry_run.required_parts = frozenset(number for sub in plan.sub_questions for number in sub.after)
 
-        def begin(asked: SubQuestionInput, budget: Budget) -> SubQuestionRun:
-            return SubQuestionRun(asked, run, budget=budget, on_text=None)
+        def start(input_: SubQuestionInput, budget: Budget) -> SubQuestionRun:
+            return SubQuestionRun(input_, run, budget=budget, on_text=None)
 
-        division = SubQuestionScheduler(plan=plan, begin=begin, budget=run.budget, planner=None, emitter=run.emitter)
-        await division.run()
-        return division
+        scheduler = SubQuestionScheduler(plan=plan, start=start, budget=run.budget, planner=None, emitter=run.emitter)
+        await scheduler.run()
+        return scheduler
 
-    def _run(self, sink: EventSink) -> RunContext:
+    def _run_context(self, sink: EventSink) -> RunContext:
         session, run_id = self.session, uuid4().hex[:12]
         return RunContext(
             run_id=run_id,
             today=session.today,
             registry=session.registry,
-            executor=self.lookout,
+            executor=self.dry_run,
             tools=session.tools,
             tool_limits=session.tool_limits,
             datasets={},
@@ -136,54 +137,66 @@ class Previewer:
             emitter=Emitter.for_run(sink, run_id=run_id, session_id=session.id),
             budget=session.limits.budget(session.budget),
             parallel_calls=session.limits.parallel_calls,
-            halted=lambda number: HELD if self.lookout.has_open_call(number) else None,
+            early_answer=lambda number: DRY_RUN_ANSWER if self.dry_run.has_open_call(number) else None,
+            clock=session.clock,
         )
 
-    def _foreseen(self, division: SubQuestionScheduler, run: RunContext, made: Sequence[ModelStep]) -> QuestionPreview:
-        """Blocking: tokens of tools are counted."""
+    def _question_preview(
+        self, scheduler: SubQuestionScheduler, run: RunContext, steps: Sequence[ModelStep]
+    ) -> QuestionPreview:
+        """Blocking: counts the tokens of tools."""
         counter, effective = run.registry.counter(Role.AGENT), run.registry.config(Role.AGENT).effective_tokens
-        to_come = 0 if run.tools.data is None or run.tools.later else tokens_of(run.tools.data.all, counter)
-        seen = tuple(
-            self._part(number, division, made, effective_tokens=effective, tools_to_come=to_come)
-            for number in division.plan.numbers
+        tokens = 0 if run.tools.data is None or run.tools.dataset_tools else tool_tokens(run.tools.data.all, counter)
+        previews = tuple(
+            self._sub_question_preview(number, scheduler, steps, effective_tokens=effective, data_tool_tokens=tokens)
+            for number in scheduler.plan.numbers
         )
-        planned = sum((step.tokens for step in made if step.role == Role.PLANNER), TokenEstimate())
-        lasted = [step.duration_s for step in made]
-        step_s = sum(lasted) / len(lasted) if lasted else 0.0
-        return QuestionPreview(plan=division.plan, parts=seen, planner=planned, step_s=step_s, meter=run.meter)
+        return QuestionPreview(
+            plan=scheduler.plan,
+            sub_questions=previews,
+            planner=sum((step.tokens for step in steps if step.role == Role.PLANNER), TokenEstimate()),
+            step_s=sum(step.duration_s for step in steps) / len(steps) if steps else 0.0,
+            meter=run.meter,
+        )
 
-    def _part(
+    def _sub_question_preview(
         self,
         number: int,
-        division: SubQuestionScheduler,
-        made: Sequence[ModelStep],
+        scheduler: SubQuestionScheduler,
+        steps: Sequence[ModelStep],
         *,
         effective_tokens: int,
-        tools_to_come: int,
-    ) -> PartPreview:
-        part = division.parts[number]
-        stamped = part.asked.number
-        steps = [step.tokens for step in made if step.part == stamped and step.role == Role.AGENT]
-        sights = tuple(sight for sight in self.lookout.previews if sight.part == stamped)
-        ahead = [_ahead(sight) for sight in sights if sight.is_open]
-        told = of_part(steps, ahead, effective_tokens=effective_tokens, tools_to_come=tools_to_come)
-        error = part.end.error if isinstance(part.end, Stopped) else None
-        return PartPreview(number=number, sights=sights, forecast=told, error=error)
+        data_tool_tokens: int,
+    ) -> SubQuestionPreview:
+        run = scheduler.runs[number]
+        # None if it is the whole question: then its events carry no number.
+        stamp = run.input.number
+        tokens = [step.tokens for step in steps if step.sub_question == stamp and step.role == Role.AGENT]
+        calls = tuple(call for call in self.dry_run.previews if call.part == stamp)
+        expected = [_expected_call(call) for call in calls if call.is_open]
+        return SubQuestionPreview(
+            number=number,
+            calls=calls,
+            forecast=forecast_tokens(
+                tokens, expected, effective_tokens=effective_tokens, data_tool_tokens=data_tool_tokens
+            ),
+            error=run.end.error if isinstance(run.end, Stopped) else None,
+        )
 
 
-def leads_on(session: Session) -> Callable[[ToolSpec], bool]:
-    """Whether the ids that a tool returns are arguments of tools for other things: "customers" lead on to tickets."""
+def returns_ids_for_other_tools(session: Session) -> Callable[[ToolSpec], bool]:
+    """A predicate: whether a tool returns ids that other tools take: "customers" returns the customer_id of tickets."""
     takers = {
         (name.replace("_", "").casefold(), _singular(spec.noun))
         for spec in session.catalog.tools
         for name in spec.parameters.get("properties") or {}
     }
 
-    def leads(spec: ToolSpec) -> bool:
+    def returns_ids(spec: ToolSpec) -> bool:
         own = _singular(spec.noun)
         return any(name == f"{own}id" and noun != own for name, noun in takers)
 
-    return leads
+    return returns_ids
 
 
 def _singular(noun: str) -> str:
@@ -191,13 +204,13 @@ def _singular(noun: str) -> str:
     return f"{plain[:-3]}y" if plain.endswith("ies") else plain.removesuffix("s")
 
 
-def _ahead(sight: CallPreview) -> ExpectedCall:
+def _expected_call(call: CallPreview) -> ExpectedCall:
     return ExpectedCall(
-        strategy=Strategy.PAGINATED_REDUCTION if sight.choice is None else sight.choice.strategy,
-        records=sight.records,
-        tokens=sight.tokens,
-        chunks=sight.chunks,
-        overhead=sight.overhead,
-        read_share=sight.read_share,
-        is_computed=sight.call.need == "compute" and bool(sight.records and sight.records > 1),
+        strategy=Strategy.PAGINATED_REDUCTION if call.choice is None else call.choice.strategy,
+        records=call.records,
+        tokens=call.tokens,
+        chunks=call.chunks,
+        overhead=call.overhead,
+        read_share=call.read_share,
+        is_computed=call.call.need == "compute" and bool(call.records and call.records > 1),
     )

@@ -1,39 +1,31 @@
-"""A session: a conversation of turns that share history, datasets and what was shown of them.
+"""A session: a conversation whose turns share history, datasets and what the model was shown.
 
-Composes one turn from its parts, and makes a result of however it ends: answered, limited, timed out, failed,
-interrupted. Every question gets exactly one `run.started` and one `run.finished`. Knows no view and no settings.
+A turn is plan, run, assemble: the question is split into sub-questions, these are answered, and the result is assembled
+from them, however they ended. Every question emits exactly one `run.started` and one `run.finished`.
 """
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 from uuid import uuid4
 
 from adapters.catalog import ToolCatalog
 from adapters.clock import Clock, SystemClock
-from runax_cli.agent.evidence.shown import RecordLookup, ShownData, named_by
-from runax_cli.agent.evidence.verify import evidence_of, without_certificates
+from runax_cli.agent.evidence.shown import RecordLookup, ShownData
 from runax_cli.agent.forecast import ForecastTracker
-from runax_cli.agent.loop.data_tools import DatasetRouter, DataTools, OfferedTools, tokens_of
-from runax_cli.agent.loop.journaled_model import taken_up
+from runax_cli.agent.loop.data_tools import DatasetRouter, DataTools, OfferedTools, tool_tokens
+from runax_cli.agent.loop.journaled_model import resume_run
 from runax_cli.agent.loop.middleware import SingleFlight
-from runax_cli.agent.loop.scheduler import SubQuestionScheduler, plan_made, tell_repairs
-from runax_cli.agent.loop.subquestion import RunContext, SubQuestionInput, SubQuestionRun, tell_lost
+from runax_cli.agent.loop.scheduler import SubQuestionScheduler, emit_plan
+from runax_cli.agent.loop.subquestion import RunContext, SubQuestionInput, SubQuestionRun, warn_not_recorded
 from runax_cli.agent.loop.toolbox import DEFAULT_LIMITS, ToolLimits, ToolRegistry
-from runax_cli.agent.planning.plan import SubQuestion, plan_of, single
-from runax_cli.agent.result.requested_call import RequestedCall, coverage_of
-from runax_cli.agent.result.verdict import (
-    PartResult,
-    Stopped,
-    TurnEnd,
-    combined_text,
-    coverage_under,
-    verdict_of,
-    verdict_over,
-)
+from runax_cli.agent.planning.plan import Plan, plan_by_rule, single_plan
+from runax_cli.agent.result.assembly import EndedRun, EndedSubQuestion, RunAssembly, assemble
+from runax_cli.agent.result.requested_call import RequestedCall
+from runax_cli.agent.result.verdict import Stopped, TurnEnd
 from runax_cli.core.budget import Budget, Limits
 from runax_cli.core.errors import RunaxError, StoreError, TurnTimedOut, first_cause
 from runax_cli.core.event_types import AnswerDelta, RunFinished, RunStarted
@@ -49,16 +41,15 @@ from runax_cli.models.metering import UsageMeter
 from runax_cli.models.registry import ModelRegistry
 
 TraceOf: TypeAlias = Callable[[str], str | None]
-_T = TypeVar("_T")
 _ID_CHARS = 12
-MOST_NAMED = 500
-"""So many things that records named are remembered for the questions that follow; the oldest are forgotten first."""
+MAX_ENTITIES = 500
+"""At most this many entities of records are remembered for later questions; the oldest are dropped first."""
 _REMEMBERED = (RunStatus.COMPLETE, RunStatus.INCOMPLETE, RunStatus.LIMIT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnLimits:
-    """The most that one turn may use; None is no limit."""
+    """The limits of one turn; None is no limit."""
 
     steps: int | None = 12
     calls: int | None = 24
@@ -71,7 +62,7 @@ class TurnLimits:
     session_timeout_s: float | None = None
 
     def budget(self, session: Budget) -> Budget:
-        """A fresh budget for one turn of a session."""
+        """A new budget for one turn, under the budget of its session."""
         limits = Limits(
             steps=self.steps,
             calls=self.calls,
@@ -83,7 +74,7 @@ class TurnLimits:
         return session.child(limits, owner="turn")
 
     def time_left(self, spent_s: float) -> tuple[float | None, str]:
-        """Seconds that a turn may take after turns of `spent_s`, and the flag that says so."""
+        """Seconds for the next turn if earlier turns took `spent_s`, and the flag that sets this limit."""
         if self.session_timeout_s is None:
             return self.timeout_s, "--timeout"
         left_s = max(0.0, self.session_timeout_s - spent_s)
@@ -93,35 +84,58 @@ class TurnLimits:
 
 @dataclass(slots=True, kw_only=True)
 class _ActiveRun:
-    """One question under way; `division` is None until there is a plan."""
+    """One question while it is answered. `scheduler` is None until there is a plan."""
 
     question: str
     started_s: float
-    parts: RunContext
-    foretold: ForecastTracker
+    context: RunContext
+    forecast: ForecastTracker
     on_text: OnText | None
-    division: SubQuestionScheduler | None = None
-    changes: Mapping[str, TotalChange] = field(default_factory=dict)
+    scheduler: SubQuestionScheduler | None = None
+    total_changes: Mapping[str, TotalChange] = field(default_factory=dict)
 
     @property
     def emitter(self) -> Emitter:
-        return self.parts.emitter
+        return self.context.emitter
 
-    def made_by(self, part: SubQuestionRun) -> tuple[RequestedCall, ...]:
-        """The calls of a part; of those whose data has changed since, that is told."""
-        return tuple(_with_change(call, self.changes.get(call.call_id)) for call in part.calls.made)
+    def start(self, input_: SubQuestionInput, budget: Budget) -> SubQuestionRun:
+        """Start a sub-question. It streams its answer only if it is the whole question."""
+        on_text = self.on_text if input_.number is None else None
+        return SubQuestionRun(input_, self.context, budget=budget, on_text=on_text)
 
-    def begin(self, asked: SubQuestionInput, budget: Budget) -> SubQuestionRun:
-        """One part. Only that which is the whole question streams as it comes."""
-        return SubQuestionRun(asked, self.parts, budget=budget, on_text=self.on_text if asked.number is None else None)
+    def calls_of(self, sub: SubQuestionRun) -> tuple[RequestedCall, ...]:
+        """The calls of a sub-question, with the change of a total in their coverage."""
+        return tuple(_with_change(call, self.total_changes.get(call.call_id)) for call in sub.calls.requested)
+
+    def ended(self, error: BaseException | None, *, history: History, shown: ShownData) -> EndedRun:
+        """The run as it ended: by itself, or by an error."""
+        plan = single_plan(self.question) if self.scheduler is None else self.scheduler.plan
+        superseded = () if self.scheduler is None else self.scheduler.superseded
+        earlier_questions = (exchange.question for exchange in history.exchanges)
+        return EndedRun(
+            question=self.question,
+            user_text="\n".join([*earlier_questions, self.question, self.context.today]),
+            sub_questions=tuple(self._ended_sub_question(plan, number, error) for number in plan.numbers),
+            superseded_calls=tuple(call for sub in superseded for call in self.calls_of(sub)),
+            shown=shown,
+            error=error,
+        )
+
+    def _ended_sub_question(self, plan: Plan, number: int, error: BaseException | None) -> EndedSubQuestion:
+        run = None if self.scheduler is None else self.scheduler.runs.get(number)
+        return EndedSubQuestion(
+            sub_question=plan.sub_question(number),
+            end=_end_of(run, error),
+            calls=() if run is None else self.calls_of(run),
+        )
 
 
 @dataclass(slots=True, kw_only=True)
 class Session:
     """One conversation. Questions are asked one after the other.
 
-    `settings` are written to the journal and must be free of secrets; `notices` are told with every `run.started`;
-    `trace_of` tells where the events of a run are stored; `workbench` is what keeps datasets, where something does.
+    `settings` are written to the journal and must not contain secrets. `notices` are part of every `run.started`.
+    `trace_of` returns where the events of a run are stored. `workbench` keeps datasets, None if nothing does.
     """
 
     registry: ModelRegistry
@@ -144,102 +158,108 @@ class Session:
     last_result: RunResult | None = field(default=None, init=False)
     _shown: ShownData = field(default_factory=ShownData, init=False)
     _fetched: dict[str, str] = field(default_factory=dict, init=False)
-    _named: deque[RecordEntity] = field(default_factory=lambda: deque(maxlen=MOST_NAMED), init=False)
-    _shelf: ToolRegistry = field(init=False)
+    _entities: deque[RecordEntity] = field(default_factory=lambda: deque(maxlen=MAX_ENTITIES), init=False)
+    _spent_s: float = field(default=0.0, init=False)
+    _source_tools: ToolRegistry = field(init=False)
 
     def __post_init__(self) -> None:
-        self._shelf = ToolRegistry(self.catalog.tools)
-
-    _spent_s: float = field(default=0.0, init=False)
+        self._source_tools = ToolRegistry(self.catalog.tools)
 
     @property
     def datasets(self) -> Mapping[str, RecordLookup]:
-        """Datasets that were read in this session, by name."""
+        """The datasets that were read in this session, by name."""
         return {name: shown.dataset for name, shown in self._shown.datasets.items()}
 
     @property
     def today(self) -> str:
-        """The date that models are told."""
+        """The date that prompts contain."""
         return self._now().date().isoformat()
 
-    async def ask(self, question: str, *, on_text: OnText | None = None) -> RunResult:
-        """Answer a question. `on_text` gets the answer as it streams, before it is verified.
+    @property
+    def tools(self) -> OfferedTools:
+        """Everything that can be called now."""
+        data = None if self.workbench is None else DataTools(self.workbench, taken=self._source_tools)
+        return OfferedTools(self._source_tools, data)
 
-        Failures of sources and models, limits and timeouts are in the result. Cancellation and faults of runax itself
-        are put in a result, told as `run.finished`, and raised again.
+    async def ask(self, question: str, *, on_text: OnText | None = None) -> RunResult:
+        """Answer a question. `on_text` receives the answer as it streams, before it is verified.
+
+        Failures of sources and models, limits and timeouts are part of the result. Cancellation and internal errors are
+        too: they are reported as `run.finished`, and raised again.
         """
-        return await self._run(self._begin(question, on_text))
+        return await self._run(self._start(question, on_text))
 
     async def resume(self, stored: StoredRun, *, on_text: OnText | None = None) -> RunResult:
-        """Go on with a run that did not end well, as the first turn of this session, on the day that it began.
+        """Continue a stored run as the first turn of this session, with the date on which it began.
 
-        Whatever the journal has of it is taken over: replies of models, pages, reductions, labels. What it used counts
-        in its limits. Ends as `ask` does; raises StoreError where the journal cannot be read.
+        Everything in the journal is reused: replies of models, pages, reductions, labels. What the run has used counts
+        toward its limits. Ends like `ask`; raises StoreError if the journal cannot be read.
         """
         self.id = stored.session_id
         for run in self.journal.earlier_runs(stored):
             if run.result is not None and run.result.status in _REMEMBERED:
                 self.history.add(run.question, run.result.answer)
-        return await self._run(self._begin(stored.question, on_text, resumed=stored))
+        return await self._run(self._start(stored.question, on_text, resumed=stored))
 
     async def _run(self, run: _ActiveRun) -> RunResult:
         try:
-            stopped = await self._until_timeout(run)
-            results = await _to_the_end(lambda: self._results(run, stopped))
-        except BaseException as error:
-            cause = first_cause(error)
-            self._finish(run, self._results(run, cause), cause)
+            error = await self._answer_within_timeout(run)
+            assembly = await asyncio.to_thread(assemble, self._ended(run, error))
+        except BaseException as raised:
+            self._finish(run, assemble(self._ended(run, first_cause(raised))))
             raise
-        return self._finish(run, results, stopped)
+        return self._finish(run, assembly)
 
-    async def _until_timeout(self, run: _ActiveRun) -> BaseException | None:
-        """What ended the run from outside of its parts, or None."""
+    def _ended(self, run: _ActiveRun, error: BaseException | None) -> EndedRun:
+        return run.ended(error, history=self.history, shown=self._shown)
+
+    async def _answer_within_timeout(self, run: _ActiveRun) -> BaseException | None:
+        """Answer the question. Returns TurnTimedOut if the time is over, else None."""
         timeout_s, flag = self.limits.time_left(self._spent_s)
         if timeout_s == 0:
-            return TurnTimedOut(f"the wall time of the session is used up. Raise it with {flag}.")
+            return TurnTimedOut(f"the session timed out. Raise the limit with {flag}.")
         try:
             async with asyncio.timeout(timeout_s) as deadline:
-                await self._answered(run)
+                await self._plan_and_run(run)
         except TimeoutError:
             if not deadline.expired():
                 raise
-            return TurnTimedOut(f"the wall time of {timeout_s:g} s is used up. Raise it with {flag}.")
+            return TurnTimedOut(f"timed out after {timeout_s:g} s. Raise the limit with {flag}.")
         finally:
             self._spent_s += self.clock.monotonic() - run.started_s
         return None
 
-    async def _answered(self, run: _ActiveRun) -> None:
-        planner = await asyncio.to_thread(run.parts.planner, run.question)
-        plan = plan_of(run.question) or await planner.plan(run.question)
-        run.emitter.emit(plan_made(plan))
-        tell_repairs(plan, run.emitter)
-        run.division = SubQuestionScheduler(
-            plan=plan, begin=run.begin, budget=run.parts.budget, planner=planner, emitter=run.emitter
+    async def _plan_and_run(self, run: _ActiveRun) -> None:
+        planner = await asyncio.to_thread(run.context.planner, run.question)
+        plan = plan_by_rule(run.question) or await planner.plan(run.question)
+        emit_plan(plan, run.emitter)
+        run.scheduler = SubQuestionScheduler(
+            plan=plan, start=run.start, budget=run.context.budget, planner=planner, emitter=run.emitter
         )
-        await run.division.run()
-        await self._ask_again(run)
+        await run.scheduler.run()
+        run.total_changes = await self._changed_totals(run, run.scheduler)
 
-    async def _ask_again(self, run: _ActiveRun) -> None:
-        """Whether the totals still are what they were; a change is told with the coverage of its call."""
-        made = tuple(call for part in (run.division.begun if run.division else ()) for call in part.calls.made)
+    async def _changed_totals(self, run: _ActiveRun, scheduler: SubQuestionScheduler) -> Mapping[str, TotalChange]:
+        """Ask the sources again for totals that may have changed during the run."""
+        calls = (call for sub in scheduler.started for call in sub.calls.requested)
         reads = [
             read
-            for call in made
+            for call in calls
             if call.outcome is not None
             and (read := call_to_check(call.outcome, call_id=call.call_id, tool=self.catalog.find(call.report.tool)))
         ]
-        parts = run.parts
+        context = run.context
         scope = CallScope(
             emitter=run.emitter,
-            budget=parts.budget,
-            reducer=parts.model(Role.REDUCER, budget=parts.budget, emitter=run.emitter),
+            budget=context.budget,
+            reducer=context.model(Role.REDUCER, budget=context.budget, emitter=run.emitter),
         )
-        run.changes = await recheck_totals(reads, self.catalog, scope=scope)
+        return await recheck_totals(reads, self.catalog, scope=scope)
 
-    def _begin(self, question: str, on_text: OnText | None, *, resumed: StoredRun | None = None) -> _ActiveRun:
+    def _start(self, question: str, on_text: OnText | None, *, resumed: StoredRun | None = None) -> _ActiveRun:
         run_id = resumed.run_id if resumed else _new_id()
-        foretold = ForecastTracker(self.sink)
-        emitter = Emitter.for_run(foretold, run_id=run_id, session_id=self.id, now=self._now)
+        forecast = ForecastTracker(self.sink)
+        emitter = Emitter.for_run(forecast, run_id=run_id, session_id=self.id, now=self._now)
         emitter.emit(self._run_started(question))
         meter, budget = UsageMeter(), self.limits.budget(self.budget)
         try:
@@ -248,17 +268,17 @@ class Session:
                     run_id, self.id, question=question, settings=self.settings, started_at=self._now()
                 )
             else:
-                taken_up(resumed, self.journal, emitter=emitter, meter=meter, budget=budget)
+                resume_run(resumed, self.journal, emitter=emitter, meter=meter, budget=budget)
         except StoreError as error:
-            tell_lost(emitter, error)
-        parts = RunContext(
+            warn_not_recorded(emitter, error)
+        context = RunContext(
             run_id=run_id,
             today=resumed.started_at.date().isoformat() if resumed else self.today,
             registry=self.registry,
-            executor=SingleFlight(self.executor, self._shelf),
+            executor=SingleFlight(self.executor, self._source_tools),
             tools=self.tools,
             tool_limits=self.tool_limits,
-            named=tuple(self._named),
+            entities=tuple(self._entities),
             datasets=self._fetched,
             journal=self.journal,
             history=self.history,
@@ -269,87 +289,61 @@ class Session:
             emitter=emitter,
             budget=budget,
             parallel_calls=self.limits.parallel_calls,
+            clock=self.clock,
         )
         started_s = self.clock.monotonic()
-        return _ActiveRun(question=question, started_s=started_s, parts=parts, foretold=foretold, on_text=on_text)
+        return _ActiveRun(question=question, started_s=started_s, context=context, forecast=forecast, on_text=on_text)
 
-    @property
-    def tools(self) -> OfferedTools:
-        """Everything that can be called now."""
-        data = None if self.workbench is None else DataTools(self.workbench, taken=self._shelf)
-        return OfferedTools(self._shelf, data)
-
-    def _results(self, run: _ActiveRun, error: BaseException | None) -> tuple[PartResult, ...]:
-        """Every part of the question in order, with what its answer rests on; blocking."""
-        division = run.division
-        begun = division.begun if division is not None else ()
-        for call in (call for part in begun for call in run.made_by(part)):
-            if call.outcome is not None:
-                self._shown.note(call.outcome)
-                self._named.extend(named_by(call)[0])
-        self._shelf.note_used(call.report.tool for part in begun for call in part.calls.made)
-        plan = single(run.question) if division is None else division.plan
-        parts = {} if division is None else division.parts
-        return tuple(self._result_of(run, plan.part(n), parts.get(n), error) for n in plan.numbers)
-
-    def _result_of(
-        self, run: _ActiveRun, sub: SubQuestion, part: SubQuestionRun | None, error: BaseException | None
-    ) -> PartResult:
-        end = _end_of(part, error)
-        answer = without_certificates(end.text)
-        calls = () if part is None else run.made_by(part)
-        given = "\n".join([*(one.question for one in self.history.exchanges), run.question, run.parts.today])
-        coverage, evidence = coverage_of(calls), evidence_of(answer, self._shown, question=given)
-        verdict = verdict_of(end, calls=calls, coverage=coverage, evidence=evidence)
-        return PartResult(sub=sub, answer=answer, calls=calls, coverage=coverage, evidence=evidence, verdict=verdict)
-
-    def _finish(self, run: _ActiveRun, parts: Sequence[PartResult], error: BaseException | None) -> RunResult:
-        """Result, journal, event, history: without a pause, so that nothing can come between."""
-        result = self._result(run, parts, error)
-        if len(parts) > 1 and result.answer:
+    def _finish(self, run: _ActiveRun, assembly: RunAssembly) -> RunResult:
+        """Take over the assembly, and report the result to journal, events and history. Never awaits."""
+        self.absorb(assembly)
+        result = self._result(run, assembly)
+        if len(result.sub_questions) > 1 and result.answer:
             run.emitter.emit(AnswerDelta(text=result.answer))
             if run.on_text is not None:
                 run.on_text(result.answer)
         try:
             self.journal.finish_run(result)
-        except StoreError as lost:
-            tell_lost(run.emitter, lost)
-        run.emitter.emit(RunFinished(result=result, forecast=self._checked(run, result)))
+        except StoreError as error:
+            warn_not_recorded(run.emitter, error)
+        run.emitter.emit(RunFinished(result=result, forecast=self._forecast_check(run, result)))
         self.last_result = result
         if result.status in _REMEMBERED:
             self.history.add(result.question, result.answer)
         return result
 
-    def _checked(self, run: _ActiveRun, result: RunResult) -> ForecastCheck | None:
-        """How far the forecast of the probes was off."""
-        if not run.foretold.has_probed:
-            return None
-        data, registry = run.parts.tools.data, self.registry
-        to_come = 0 if data is None else tokens_of(data.all, registry.counter(Role.AGENT))
-        effective_tokens = registry.config(Role.AGENT).effective_tokens
-        return run.foretold.check(result.usage, effective_tokens=effective_tokens, tools_to_come=to_come)
+    def absorb(self, assembly: RunAssembly) -> None:
+        """Remember what a run showed, named and used, for the questions that follow."""
+        self._shown = assembly.shown
+        self._entities.extend(assembly.entities)
+        self._source_tools.record_used(assembly.tools_used)
 
-    def _result(self, run: _ActiveRun, parts: Sequence[PartResult], error: BaseException | None) -> RunResult:
-        made = tuple(call for part in parts for call in part.calls)
-        void = tuple(call for part in (run.division.replaced if run.division else ()) for call in run.made_by(part))
-        coverage = coverage_of(made)
-        verdict = verdict_over(parts, error, coverage=coverage)
-        meter = run.parts.meter
+    def _forecast_check(self, run: _ActiveRun, result: RunResult) -> ForecastCheck | None:
+        """The forecast of the probes, compared with what was used."""
+        if not run.forecast.has_probed:
+            return None
+        data, registry = run.context.tools.data, self.registry
+        tokens = 0 if data is None else tool_tokens(data.all, registry.counter(Role.AGENT))
+        effective_tokens = registry.config(Role.AGENT).effective_tokens
+        return run.forecast.check(result.usage, effective_tokens=effective_tokens, data_tool_tokens=tokens)
+
+    def _result(self, run: _ActiveRun, assembly: RunAssembly) -> RunResult:
+        verdict, meter = assembly.verdict, run.context.meter
         return RunResult(
-            run_id=run.parts.run_id,
+            run_id=run.context.run_id,
             session_id=self.id,
             status=verdict.status,
             exit_code=int(verdict.exit_code),
             question=run.question,
-            answer=combined_text(parts, question=run.question),
-            sub_questions=tuple(part.report() for part in parts),
-            coverage=coverage_under(verdict, coverage),
-            calls=tuple(call.report for call in (*made, *void)),
-            evidence=tuple(entry for part in parts for entry in part.evidence),
+            answer=assembly.answer,
+            sub_questions=assembly.sub_questions,
+            coverage=assembly.coverage,
+            calls=assembly.calls,
+            evidence=assembly.evidence,
             usage=meter.report(),
             cost_usd=meter.cost_usd,
             duration_s=self.clock.monotonic() - run.started_s,
-            trace_path=self.trace_of(run.parts.run_id),
+            trace_path=self.trace_of(run.context.run_id),
             error=verdict.error,
         )
 
@@ -369,25 +363,11 @@ class Session:
         return datetime.fromtimestamp(self.clock.wall(), UTC)
 
 
-async def _to_the_end(work: Callable[[], _T]) -> _T:
-    """What a thread makes. A cancellation passes when the thread is over: it changes what comes after would read."""
-    working = asyncio.ensure_future(asyncio.to_thread(work))
-    cancelled: asyncio.CancelledError | None = None
-    while not working.done():
-        try:
-            await asyncio.wait({working})
-        except asyncio.CancelledError as error:
-            cancelled = error
-    if cancelled is not None:
-        raise cancelled from working.exception()
-    return working.result()
-
-
-def _end_of(part: SubQuestionRun | None, error: BaseException | None) -> TurnEnd:
-    if part is not None and error is None and part.end is not None:
-        return part.end
-    why = error or RunaxError("the run ended before this part did")
-    return Stopped(why) if part is None else part.stopped_by(why)
+def _end_of(sub: SubQuestionRun | None, error: BaseException | None) -> TurnEnd:
+    if sub is not None and error is None and sub.end is not None:
+        return sub.end
+    why = error or RunaxError("the run ended before this sub-question did")
+    return Stopped(why) if sub is None else sub.stopped_by(why)
 
 
 def _new_id() -> str:

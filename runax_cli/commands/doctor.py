@@ -11,7 +11,7 @@ from adapters.base import ToolSource, ToolSpec
 from adapters.catalog import ToolCatalog
 from adapters.errors import SourceError
 from runax_cli import __version__
-from runax_cli.agent.loop.toolbox import sent_as
+from runax_cli.agent.loop.toolbox import schema_text
 from runax_cli.commands.config import configuration_of
 from runax_cli.commands.options import CommonOptions
 from runax_cli.commands.printing import Printer, environment_of
@@ -161,7 +161,7 @@ async def _tools_summary(specs: Sequence[ToolSpec], configuration: Configuration
 
 def _tokens(specs: Sequence[ToolSpec]) -> int:
     counter = O200kCounter()
-    return sum(counter.count(sent_as(visible_tool(spec).schema)) for spec in specs)
+    return sum(counter.count(schema_text(visible_tool(spec).schema)) for spec in specs)
 
 
 async def _models(configuration: Configuration) -> str:

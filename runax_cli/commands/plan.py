@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterator
 
-from runax_cli.agent.forecast import TokenEstimate, TokenRange, around, price, seconds
-from runax_cli.agent.preview import PartPreview, Previewer, QuestionPreview, leads_on
+from runax_cli.agent.forecast import TokenEstimate, duration_range, range_around, total_price
+from runax_cli.agent.preview import Previewer, QuestionPreview, SubQuestionPreview, returns_ids_for_other_tools
 from runax_cli.agent.result.certificate import short_tokens
 from runax_cli.commands.ask import question_of
 from runax_cli.commands.config import configuration_of
@@ -121,31 +121,31 @@ async def preview_of(question: str, conversation: SessionConversation) -> Questi
         counter=runtime.registry.counter(Role.REDUCER),
         effective_tokens=runtime.registry.config(Role.REDUCER).effective_tokens,
         prompts=REDUCER_PROMPTS,
-        feeds_other_calls=leads_on(session),
+        feeds_other_calls=returns_ids_for_other_tools(session),
         clock=runtime.clock,
         concurrency=runtime.configuration.settings.api_concurrency,
     )
-    return await Previewer(session=session, lookout=dry_run).of(question)
+    return await Previewer(session=session, dry_run=dry_run).preview(question)
 
 
 def forecast_of(question: str, preview: QuestionPreview, runtime: Runtime) -> QuestionForecast:
     """The forecast of a question: the totals of its parts, with ranges."""
     by_role = {Role.PLANNER: preview.planner, Role.AGENT: preview.agent, Role.REDUCER: preview.reducer}
     used = {role: tokens for role, tokens in by_role.items() if tokens.requests}
-    is_known = all(part.forecast.is_known and part.error is None for part in preview.parts)
-    expected = price([(tokens, _cost(runtime, role)) for role, tokens in used.items()])
+    is_known = all(part.forecast.is_known and part.error is None for part in preview.sub_questions)
+    expected = total_price([(tokens, _cost(runtime, role)) for role, tokens in used.items()])
     total = sum(tokens.total for tokens in used.values())
     return QuestionForecast(
         question=question,
         rule=preview.plan.rule,
         exit_code=int(_exit_code(preview)),
-        parts=tuple(_sub_question_forecast(part, preview) for part in preview.parts),
+        parts=tuple(_sub_question_forecast(part, preview) for part in preview.sub_questions),
         pages=_sum([sight.pages for sight in _calls(preview) if sight.is_open]),
         requests=_sum([sight.requests for sight in _calls(preview) if sight.error is None]),
         tokens=total,
-        tokens_range=_span(around(total, is_known=is_known)),
+        tokens_range=_span(range_around(total, is_known=is_known)),
         by_role={role.value: _role(tokens) for role, tokens in used.items()},
-        price_usd=None if expected is None else _span(around(expected, is_known=is_known)),
+        price_usd=None if expected is None else _span(range_around(expected, is_known=is_known)),
         duration_s=_span(_duration(preview, runtime), is_known=is_known),
         is_known=is_known,
         spent=preview.meter.report(),
@@ -153,13 +153,13 @@ def forecast_of(question: str, preview: QuestionPreview, runtime: Runtime) -> Qu
     )
 
 
-def _sub_question_forecast(part: PartPreview, preview: QuestionPreview) -> SubQuestionForecast:
-    sub = preview.plan.part(part.number)
+def _sub_question_forecast(part: SubQuestionPreview, preview: QuestionPreview) -> SubQuestionForecast:
+    sub = preview.plan.sub_question(part.number)
     return SubQuestionForecast(
         question=sub.question,
         need=sub.need,
         after=sub.after,
-        calls=tuple(_call_forecast(sight) for sight in part.sights),
+        calls=tuple(_call_forecast(sight) for sight in part.calls),
         tokens=part.forecast.total,
         is_known=part.forecast.is_known and part.error is None,
         error=None if part.error is None else str(part.error),
@@ -193,13 +193,13 @@ def _call_forecast(sight: CallPreview) -> CallForecast:
 
 
 def _calls(preview: QuestionPreview) -> Iterator[CallPreview]:
-    for part in preview.parts:
-        yield from part.sights
+    for part in preview.sub_questions:
+        yield from part.calls
 
 
 def _exit_code(preview: QuestionPreview) -> ExitCode:
     """The exit code of a failed sub-question; SOURCE_FAILED if all calls failed, INCOMPLETE if some did."""
-    errors = [part.error for part in preview.parts if part.error is not None]
+    errors = [part.error for part in preview.sub_questions if part.error is not None]
     failed = [sight for sight in _calls(preview) if sight.error is not None]
     if errors:
         return exit_code_of(errors[0])
@@ -209,11 +209,11 @@ def _exit_code(preview: QuestionPreview) -> ExitCode:
     return ExitCode.COMPLETE
 
 
-def _duration(preview: QuestionPreview, runtime: Runtime) -> TokenRange:
+def _duration(preview: QuestionPreview, runtime: Runtime) -> ForecastRange:
     settings, calls = runtime.configuration.settings, [*_calls(preview)]
     durations = [call.request_s for call in calls if call.request_s]
-    return seconds(
-        [part.forecast for part in preview.parts],
+    return duration_range(
+        [part.forecast for part in preview.sub_questions],
         requests=sum(call.requests or 1 for call in calls),
         request_s=sum(durations) / len(durations) if durations else 0.0,
         model_s=preview.step_s,
@@ -231,9 +231,9 @@ def _role(tokens: TokenEstimate) -> RoleForecast:
     return RoleForecast(requests=tokens.requests, input_tokens=tokens.input, output_tokens=tokens.output)
 
 
-def _span(range_: TokenRange, *, is_known: bool = True) -> ForecastRange:
-    is_open = not is_known or range_.high == float("inf")
-    return ForecastRange(low=round(range_.low, 6), high=None if is_open else round(range_.high, 6))
+def _span(range_: ForecastRange, *, is_known: bool = True) -> ForecastRange:
+    high = range_.high if is_known else None
+    return ForecastRange(low=round(range_.low, 6), high=None if high is None else round(high, 6))
 
 
 def _sum(values: list[int | None]) -> int | None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from adapters.base import ToolSpec
 from adapters.catalog import ToolCatalog
-from runax_cli.agent.loop.toolbox import sent_as
+from runax_cli.agent.loop.toolbox import schema_text
 from runax_cli.commands.config import configuration_of
 from runax_cli.commands.options import CommonOptions
 from runax_cli.commands.printing import Printer, environment_of
@@ -48,7 +48,7 @@ async def list_tools(common: CommonOptions) -> ExitCode:
 def size_summary(n_tools: int, tokens: int, settings: Settings) -> str:
     """The number of tools, their size in tokens, and whether the main model gets all of them in each request."""
     size = f"{counted(n_tools, 'tool')}, {counted(tokens, 'token')}"
-    if tool_limits_of(settings).within(_effective(settings)).holds(n_tools, tokens) or n_tools <= 1:
+    if tool_limits_of(settings).capped_to(_effective(settings)).allows(n_tools, tokens) or n_tools <= 1:
         return f"{size} in every request to the main model"
     return f"{size}: more than fits into one list, so the main model gets the most relevant tools and `find_tools`"
 
@@ -60,7 +60,7 @@ def _effective(settings: Settings) -> int:
 def _row(spec: ToolSpec, counter: O200kCounter) -> dict[str, Any]:
     return {
         "name": spec.name,
-        "tokens": counter.count(sent_as(visible_tool(spec).schema)),
+        "tokens": counter.count(schema_text(visible_tool(spec).schema)),
         "effect": spec.effect.value,
         "hidden": list(spec.pagination.hidden),
         "source": spec.source,

@@ -13,7 +13,7 @@ from adapters.catalog import ToolCatalog
 from adapters.memory_source import MemorySource
 from adapters.openapi.adapter import OpenApiSource
 from adapters.openapi.settings import OpenApiSettings
-from runax_cli.agent.loop.toolbox import FOUND_AT_ONCE, ToolLimits, ToolRegistry, ToolSelection
+from runax_cli.agent.loop.toolbox import MAX_FOUND, ToolLimits, ToolRegistry, ToolSelection
 from runax_cli.agent.session import TurnLimits
 from runax_cli.guard.visible_tool import visible_tool
 from runax_cli.models.base import ByteCounter, Message, ModelRequest, Role
@@ -84,7 +84,7 @@ async def test_a_tool_that_is_found_can_be_called_and_stays_for_the_turn(stage: 
     found, answered = bench.envelopes(-1)
     assert found["status"] == "success"
     assert {"tool": "list_warehouse_audit", "does": "List the audit of warehouses."} in found["data"]
-    assert len(found["data"]) <= FOUND_AT_ONCE
+    assert len(found["data"]) <= MAX_FOUND
     assert answered["status"] == "success"
     assert result.exit_code == 0
     assert result.coverage.records_read == 1
@@ -95,7 +95,7 @@ async def test_words_that_no_tool_has_are_told_with_what_there_is(stage: Any) ->
     result = await bench.session.ask("q")
     [nothing] = bench.envelopes(-1)
     assert nothing["data"] == []
-    assert "other words" in nothing["next_action_hint"]
+    assert "Search again" in nothing["next_action_hint"]
     assert "history 60" in nothing["next_action_hint"]
     assert result.exit_code == 0
 
@@ -145,14 +145,14 @@ async def test_a_planner_is_told_of_the_tools_that_fit(stage: Any) -> None:
 
 
 def test_the_rules_model_looks_for_tools_once_where_none_fits(stage: Any) -> None:
-    box = ToolSelection(shelf := ToolRegistry(synthetic(stage)), shelf, limits=ToolLimits(tools=9), counter=BYTES)
-    box.open("")
+    box = ToolSelection(registry := ToolRegistry(synthetic(stage)), registry, limits=ToolLimits(tools=9), counter=BYTES)
+    box.select_for("")
     assert [schema.name for schema in box.offered] == ["find_tools"]
     asked = Message("user", "Show the approval of the refund")
     request = ModelRequest(role=Role.AGENT, messages=(asked,), tools=tuple(box.offered), max_output_tokens=100)
     first = RulesModel().reply(request)
     assert [call.name for call in first.tool_calls] == ["find_tools"]
-    box.found(box.best(json.loads(first.tool_calls[0].arguments)["query"]))
+    box.add_found(box.search(json.loads(first.tool_calls[0].arguments)["query"]))
     told = Message("tool", json.dumps({"status": "success", "data": []}), tool_call_id=first.tool_calls[0].id)
     said = (asked, Message("assistant", "", tool_calls=first.tool_calls), told)
     second = RulesModel().reply(replace(request, messages=said, tools=tuple(box.offered)))
@@ -163,35 +163,35 @@ def test_the_rules_model_looks_for_tools_once_where_none_fits(stage: Any) -> Non
 
 @pytest.mark.parametrize("limits", [ToolLimits(tools=5), ToolLimits(tokens=3_000), ToolLimits(tools=10, tokens=2_500)])
 def test_no_list_is_above_its_limits_however_much_is_found(limits: ToolLimits, stage: Any) -> None:
-    shelf = ToolRegistry(synthetic(stage))
-    box = ToolSelection(shelf, shelf, limits=limits, counter=BYTES)
-    box.open("orders and their status")
+    registry = ToolRegistry(synthetic(stage))
+    box = ToolSelection(registry, registry, limits=limits, counter=BYTES)
+    box.select_for("orders and their status")
     for thing in THINGS:
         for aspect in ASPECTS[:3]:
-            latest = box.best(f"{thing} {aspect}")
-            box.found(latest)
+            latest = box.search(f"{thing} {aspect}")
+            box.add_found(latest)
             listed = [schema.name for schema in box.offered if schema.name != "find_tools"]
             assert latest
             assert latest[0] in listed
-            assert limits.holds(len(listed), sum(shelf.price(name, BYTES) for name in listed))
+            assert limits.allows(len(listed), sum(registry.token_count(name, BYTES) for name in listed))
 
 
 def test_what_was_called_never_leaves_the_list(stage: Any) -> None:
-    shelf = ToolRegistry(synthetic(stage))
-    box = ToolSelection(shelf, shelf, limits=ToolLimits(tools=6), counter=BYTES)
-    box.open("orders and their status")
-    box.named("get_basket_owner")
+    registry = ToolRegistry(synthetic(stage))
+    box = ToolSelection(registry, registry, limits=ToolLimits(tools=6), counter=BYTES)
+    box.select_for("orders and their status")
+    box.pin("get_basket_owner")
     for thing in THINGS:
-        box.found(box.best(thing))
+        box.add_found(box.search(thing))
     assert "get_basket_owner" in [schema.name for schema in box.offered]
 
 
 def test_a_tool_is_made_visible_when_it_is_looked_at(stage: Any) -> None:
     specs = synthetic(stage)
-    shelf = ToolRegistry(specs)
-    assert shelf[specs[3].name] == visible_tool(specs[3])
-    assert list(shelf) == [spec.name for spec in specs]
-    assert "zebra" not in shelf
+    registry = ToolRegistry(specs)
+    assert registry[specs[3].name] == visible_tool(specs[3])
+    assert list(registry) == [spec.name for spec in specs]
+    assert "zebra" not in registry
 
 
 QUESTIONS = (
@@ -232,15 +232,15 @@ def github() -> Path:
 async def test_of_a_thousand_real_tools_the_one_that_a_question_needs_is_offered_at_once(github: Path) -> None:
     source = await OpenApiSource.open(OpenApiSettings(name="github", document=str(github)))
     try:
-        shelf = ToolRegistry((await source.list_tools()).tools)
+        registry = ToolRegistry((await source.list_tools()).tools)
     finally:
         await source.aclose()
-    assert len(shelf) > 1_000
+    assert len(registry) > 1_000
     missed, sizes = [], []
     for question, name in QUESTIONS:
-        box = ToolSelection(shelf, shelf, limits=ToolLimits(tokens=32_000), counter=BYTES)
-        box.open(question)
-        sizes.append(sum(shelf.price(schema.name, BYTES) for schema in box.offered[1:]))
+        box = ToolSelection(registry, registry, limits=ToolLimits(tokens=32_000), counter=BYTES)
+        box.select_for(question)
+        sizes.append(sum(registry.token_count(schema.name, BYTES) for schema in box.offered[1:]))
         if name not in [schema.name for schema in box.offered]:
             missed.append(question)
     assert missed == []
@@ -273,8 +273,8 @@ async def test_what_several_looks_find_at_once_is_all_on_the_list(stage: Any) ->
 async def test_tools_of_several_sources_stand_on_one_list(stage: Any) -> None:
     specs = synthetic(stage)
     shop, desk = (MemorySource(name, {s.name: (s, unused) for s in specs[:300]}) for name in ("shop", "desk"))
-    shelf = ToolRegistry((await ToolCatalog.load([shop, desk])).tools)
-    box = ToolSelection(shelf, shelf, limits=ToolLimits(), counter=BYTES)
-    box.open("list the owner of orders")
+    registry = ToolRegistry((await ToolCatalog.load([shop, desk])).tools)
+    box = ToolSelection(registry, registry, limits=ToolLimits(), counter=BYTES)
+    box.select_for("list the owner of orders")
     assert {"shop__list_order_owner", "desk__list_order_owner"} <= {schema.name for schema in box.offered}
-    assert set(box.best("desk list invoice tag")[:1]) == {"desk__list_invoice_tag"}
+    assert set(box.search("desk list invoice tag")[:1]) == {"desk__list_invoice_tag"}

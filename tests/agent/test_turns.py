@@ -261,7 +261,7 @@ async def test_a_fault_inside_a_group_of_tasks_is_told_by_its_first_cause_and_it
 
     told = bench.bodies("warned")[0].text
     assert "KeyError: 'the-cause' (test_turns.py:" in told
-    assert bench.envelopes(1)[0]["error"]["message"] == "runax failed inside (KeyError)"
+    assert bench.envelopes(1)[0]["error"]["message"] == "internal error (KeyError)"
 
 
 async def test_a_write_is_denied_and_the_run_that_needed_it_ends_in_exit_code_8(stage: Any) -> None:
@@ -374,7 +374,7 @@ async def test_a_second_empty_reply_is_an_honest_failure(stage: Any) -> None:
     result = await (await stage.start([stage.says(""), stage.says("")])).session.ask("q")
     assert (result.status, result.exit_code, result.answer) == (RunStatus.FAILED, 5, "")
     assert result.error is not None
-    assert "empty reply" in result.error.message
+    assert "empty replies" in result.error.message
 
 
 async def test_a_failed_model_is_told_with_the_data_that_had_been_read(stage: Any) -> None:
@@ -383,7 +383,7 @@ async def test_a_failed_model_is_told_with_the_data_that_had_been_read(stage: An
     result = await bench.session.ask("q")
     assert (result.status, result.exit_code) == (RunStatus.FAILED, 5)
     assert result.error is not None
-    assert "2 records had been read" in result.error.message
+    assert "read before that is kept: 2 records" in result.error.message
     assert result.coverage.records_read == 2
 
 
@@ -438,32 +438,29 @@ async def test_cancellation_is_told_stored_and_raised_again(stage: Any) -> None:
     assert stored.status is RunStatus.INTERRUPTED
 
 
-async def test_a_run_cancelled_while_its_answer_is_judged_is_judged_by_one_thread_at_a_time(
+async def test_a_cancellation_does_not_wait_for_an_answer_that_is_being_verified(
     stage: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    judging: list[str] = []
-    is_judged, goes_on = threading.Event(), threading.Event()
+    main = threading.current_thread()
+    is_verifying, may_finish = threading.Event(), threading.Event()
 
-    def judged(answer: str, *_given: Any, **_more: Any) -> tuple[Any, ...]:
-        assert not judging, "another thread is at it"
-        judging.append(answer)
-        is_judged.set()
-        assert goes_on.wait(60)
-        judging.clear()
+    def verify(_answer: str, *_given: Any, **_more: Any) -> tuple[Any, ...]:
+        if threading.current_thread() is not main:
+            is_verifying.set()
+            assert may_finish.wait(60)
         return ()
 
-    monkeypatch.setattr("runax_cli.agent.session.evidence_of", judged)
-    bench = await stage.start([stage.says("An answer.")])
+    monkeypatch.setattr("runax_cli.agent.result.assembly.verify_answer", verify)
+    bench = await stage.start([stage.calls(("get_tickets", {})), stage.says("An answer.")], {"get_tickets": tickets})
     asking = asyncio.create_task(bench.session.ask("q"))
-    await asyncio.to_thread(is_judged.wait, 60)
-    for _ in range(2):
-        asking.cancel()
-        await asyncio.sleep(0)
-    goes_on.set()
+    await asyncio.to_thread(is_verifying.wait, 60)
+    asking.cancel()
     with pytest.raises(asyncio.CancelledError):
         await asking
+    may_finish.set()
     (finished,) = bench.bodies("run.finished")
     assert (finished.result.status, finished.result.exit_code) == (RunStatus.INTERRUPTED, 130)
+    assert list(bench.session.datasets) == ["tickets_1"]
 
 
 async def test_a_fault_of_runax_itself_is_told_and_raised_again(stage: Any) -> None:
@@ -482,7 +479,7 @@ async def test_a_fault_beside_the_calls_of_a_group_is_told_by_its_first_cause(
     def broken(*_given: Any) -> None:
         raise ZeroDivisionError("a bug")
 
-    monkeypatch.setattr(TurnCalls, "_keep", broken)
+    monkeypatch.setattr(TurnCalls, "_remember_dataset", broken)
     bench = await stage.start([stage.calls(("get_tickets", {}))], {"get_tickets": tickets})
     with pytest.raises(ExceptionGroup):
         await bench.session.ask("q")
@@ -659,4 +656,4 @@ async def test_a_question_that_goes_on_is_told_of_what_the_one_before_named(stag
     asked = [message.content for message in bench.model.requests[-1].messages if message.role == "user"][-1]
     assert asked.startswith("Which id has Nováková?")
     assert 'customers 17 "Nováková" [customers_1#2]' in asked
-    assert "<known>" not in bench.model.requests[0].messages[-1].content
+    assert "<entities>" not in bench.model.requests[0].messages[-1].content

@@ -1,7 +1,7 @@
-"""An answer taken apart: its statements, and the references that each carries.
+"""Splits an answer into statements, and parses the citations of each.
 
-A list item or a table row is one statement; elsewhere a sentence is. A query that is cited once for a whole list, in
-the words that lead to it or in a line of its own behind it, is cited by every item. Pure: knows text and no dataset.
+A list item or a table row is one statement; in other text, each sentence is one. If a query is cited once for a whole
+list, in its lead-in or in a line of its own after the list, every item cites it.
 """
 
 import re
@@ -9,17 +9,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
+from runax_cli.agent.locales import any_of
+
 MAX_RANGE = 200
 _BRACKETS = re.compile(r"\s?[\[【]([^\[\]【】]{1,2000})[\]】](?!\()")
 _QUERY = re.compile(r"[qQ](\d{1,6})(?:\s*[-\N{EN DASH}]\s*[qQ]?(\d{1,6}))?")
-_WHOLE = re.compile(r"[A-Za-z]\w*_\d+")
+_DATASET = re.compile(r"[A-Za-z]\w*_\d+")
 _ITEM = re.compile(r"(?:([A-Za-z][\w.-]*)\s*#|#)?\s*(\d{1,9})(?:\s*[-\N{EN DASH}]\s*(?:[A-Za-z][\w.-]*#|#)?(\d{1,9}))?")
-_BETWEEN = re.compile(r"\s*[,;]\s*(?:and\s+|a\s+)?|\s+(?:and|a)\s+")
+_AND = any_of(lambda locale: locale.statement.list_conjunction)
+_SEPARATOR = re.compile(rf"\s*[,;]\s*(?:{_AND}\s+)?|\s+{_AND}\s+")
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Citation:
-    """A reference to one row (from 1) of a dataset."""
+    """A reference to one row of a dataset; `row` counts from 1."""
 
     dataset: str
     row: int
@@ -27,26 +30,26 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class CitationGroup:
-    """What one pair of brackets refers to."""
+    """The records, datasets and queries that a text refers to."""
 
     records: tuple[Citation, ...] = ()
     datasets: tuple[str, ...] = ()
     queries: tuple[str, ...] = ()
 
 
-def citations_in(text: str) -> tuple[Citation, ...]:
-    """Every reference to a record in a text, each once, in order."""
-    return cited_in(text).records
+def record_citations(text: str) -> tuple[Citation, ...]:
+    """The records that a text cites, each once, in order."""
+    return parse_citations(text).records
 
 
-def without_references(text: str) -> str:
-    """The text without its references; other brackets stay."""
-    return _BRACKETS.sub(lambda match: match[0] if _parsed(match[1]) is None else "", text)
+def strip_citations(text: str) -> str:
+    """The text without its citations; other brackets stay."""
+    return _BRACKETS.sub(lambda match: match[0] if _parse_brackets(match[1]) is None else "", text)
 
 
-def cited_in(text: str) -> CitationGroup:
-    """Everything that a text refers to, each once, in order."""
-    found = [cited for match in _BRACKETS.finditer(text) if (cited := _parsed(match[1]))]
+def parse_citations(text: str) -> CitationGroup:
+    """Everything that a text cites, each once, in order."""
+    found = [cited for match in _BRACKETS.finditer(text) if (cited := _parse_brackets(match[1]))]
     return CitationGroup(
         tuple(dict.fromkeys(citation for cited in found for citation in cited.records)),
         tuple(dict.fromkeys(dataset for cited in found for dataset in cited.datasets)),
@@ -54,17 +57,17 @@ def cited_in(text: str) -> CitationGroup:
     )
 
 
-def _parsed(inside: str) -> CitationGroup | None:
-    """The references in one pair of brackets, or None where it holds anything else."""
+def _parse_brackets(inside: str) -> CitationGroup | None:
+    """The citations in one pair of brackets; None if it contains anything else."""
     records: list[Citation] = []
     datasets: list[str] = []
     queries: list[str] = []
     dataset: str | None = None
-    for item in map(str.strip, _BETWEEN.split(inside.strip())):
+    for item in map(str.strip, _SEPARATOR.split(inside.strip())):
         if query := _QUERY.fullmatch(item):
             queries += [f"q{number}" for number in _range(query[1], query[2])]
             dataset = None
-        elif _WHOLE.fullmatch(item):
+        elif _DATASET.fullmatch(item):
             datasets.append(item)
             dataset = None
         elif (match := _ITEM.fullmatch(item)) and (dataset := match[1] or dataset):
@@ -88,24 +91,23 @@ _NUMBERED = re.compile(r"(?:^|[^\w])\d{1,2}\.$")
 _LOOK_AHEAD = 400
 _LOOK_BEHIND = 600
 _ABBREVIATED = re.compile(
-    r"(?:^|[\s(\"„“'])(?:e\.g|i\.e|vs|etc|approx|no|nr|mr|mrs|ms|dr|ing|mgr|st|č|čp|tj|tzv|tzn|např|resp|cca|apod|atd|"
-    r"min|max|mil|mld|tis|hod|[^\W\d_])\.$",
+    rf"(?:^|[\s(\"„“'])(?:{any_of(lambda locale: locale.statement.abbreviation)}|[^\W\d_])\.$",
     re.IGNORECASE,
 )
 
-Kind: TypeAlias = Literal["sentence", "item", "row", "heading"]
+PassageKind: TypeAlias = Literal["sentence", "item", "row", "heading"]
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A piece of an answer, as it stands there without its mark."""
+    """A piece of an answer, without its list or heading mark."""
 
-    kind: Kind
+    kind: PassageKind
     text: str
 
 
-def passages(answer: str) -> Iterator[Passage]:
-    """List items, table rows and headings whole, paragraphs by sentence; no code."""
+def split_passages(answer: str) -> Iterator[Passage]:
+    """Yield list items, table rows and headings whole, and paragraphs sentence by sentence. Skips code blocks."""
     for block in _blocks(answer):
         if block.kind == "sentence":
             yield from (Passage("sentence", sentence) for sentence in _sentences(block.text))
@@ -114,7 +116,7 @@ def passages(answer: str) -> Iterator[Passage]:
 
 
 def _blocks(answer: str) -> Iterator[Passage]:
-    """Lines joined to what they belong to: a line after an item or a paragraph continues it until a blank one."""
+    """Join lines to blocks: a line after a list item or paragraph continues it, up to a blank line."""
     lines = list(_lines_outside_code(answer))
     current: Passage | None = None
     rank = 0
@@ -155,16 +157,16 @@ def _lines_outside_code(answer: str) -> Iterator[str]:
 
 
 def _sentences(paragraph: str) -> Iterator[str]:
-    """Sentences; references that follow a full stop belong to the sentence before them."""
+    """Split into sentences. Citations after a full stop belong to the sentence before it."""
     start = 0
     for end in _SENTENCE_END.finditer(paragraph):
-        after = without_references(paragraph[end.end() : end.end() + _LOOK_AHEAD])
-        # Only what is near decides: without a bound, a reply of megabytes that never ends a sentence takes minutes.
+        after = strip_citations(paragraph[end.end() : end.end() + _LOOK_AHEAD])
+        # Look at nearby text only: otherwise a reply of megabytes that never ends a sentence takes minutes.
         before = paragraph[max(start, end.start() - _LOOK_BEHIND) : end.start()]
         if end.start() < start or not _is_end(before, after):
             continue
         trailing = _REFERENCES.match(paragraph, end.end())
-        stop = trailing.end() if trailing and without_references(trailing[0]) != trailing[0] else end.start()
+        stop = trailing.end() if trailing and strip_citations(trailing[0]) != trailing[0] else end.start()
         yield paragraph[start:stop].strip()
         start = max(stop, end.end())
     if rest := paragraph[start:].strip():
@@ -172,7 +174,7 @@ def _sentences(paragraph: str) -> Iterator[str]:
 
 
 def _is_end(before: str, after: str) -> bool:
-    """Not after an abbreviation, in a quotation or a date, or before a small letter ("21. 11.", "21. listopadu")."""
+    """Whether a sentence ends: not after an abbreviation, inside a quotation or date, or before a lower-case letter."""
     head = after.lstrip(" \"„“'([【*_")[:1]
     if head.islower() or _ABBREVIATED.search(before) or _is_quoting(before, after):
         return False
@@ -180,7 +182,7 @@ def _is_end(before: str, after: str) -> bool:
 
 
 def _is_quoting(before: str, after: str) -> bool:
-    """Whether a quotation is open, and is closed soon."""
+    """Whether a quotation is open and is closed soon."""
     if before.count('"') % 2 and '"' in after:
         return True
     if "„" in before:
@@ -189,21 +191,21 @@ def _is_quoting(before: str, after: str) -> bool:
 
 
 def _without_rank(row: str, rank: int) -> str:
-    """A table row without its first cell where that only counts the rows."""
+    """A table row without its first cell if that only numbers the rows."""
     first, bar, rest = row.partition("|")
     return rest.strip() if bar and first.strip(" .)") == str(rank) else row
 
 
 _EMPHASIS = re.compile(r"(\*\*|__|`)")
 _WORD = re.compile(r"[^\W_]+")
-_MOST_WORDS_OF_A_SOURCE = 2
+_MAX_SOURCE_WORDS = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One statement without its references and marks of emphasis, and what it cites, each once, in order.
+    """A statement without citations and emphasis marks, and what it cites, each once, in order.
 
-    `datasets` are those whose number of records it cites, `queries` the ids of those whose result it cites.
+    `datasets` are cited for their number of records; `queries` are ids of cited query results.
     """
 
     text: str
@@ -212,85 +214,89 @@ class Statement:
     queries: tuple[str, ...] = ()
 
     @property
-    def cites_something(self) -> bool:
-        """Whether it carries any reference."""
+    def has_citations(self) -> bool:
+        """Whether it cites anything."""
         return bool(self.citations or self.datasets or self.queries)
 
 
 @dataclass(frozen=True, slots=True)
-class _ParsedCitations:
-    kind: Kind
+class _ParsedPassage:
+    kind: PassageKind
     statement: Statement
-    leads: bool = False
+    is_lead_in: bool = False
 
     @property
-    def states_something(self) -> bool:
-        """Headings, lead-ins, questions and single words state nothing, unless they carry a reference."""
-        made = self.statement
-        if self.kind == "heading" or self.leads:
+    def is_statement(self) -> bool:
+        """Headings, lead-ins, questions and single words are not statements, unless they cite something."""
+        statement = self.statement
+        if self.kind == "heading" or self.is_lead_in:
             return False
-        if made.citations or made.queries:
+        if statement.citations or statement.queries:
             return True
-        return len(_WORD.findall(made.text)) >= 2 and not made.text.endswith((":", "?"))
+        return len(_WORD.findall(statement.text)) >= 2 and not statement.text.endswith((":", "?"))
 
     @property
-    def can_inherit(self) -> bool:
-        """An item or a row without a reference of its own."""
-        return self.kind in ("item", "row") and not self.statement.cites_something
+    def can_inherit_queries(self) -> bool:
+        """Whether it is a list item or table row without a citation of its own."""
+        return self.kind in ("item", "row") and not self.statement.has_citations
 
 
-def statements(answer: str) -> tuple[Statement, ...]:
-    """What an answer states. Headings, lead-ins (ending in a colon), questions and code state nothing."""
-    return tuple(read.statement for read in _read(answer) if read.states_something)
+def parse_statements(answer: str) -> tuple[Statement, ...]:
+    """The statements of an answer. Headings, lead-ins (ending in a colon), questions and code are not statements."""
+    return tuple(parsed.statement for parsed in _parse_passages(answer) if parsed.is_statement)
 
 
-def asides(answer: str) -> tuple[Statement, ...]:
-    """What stands beside the statements: headings, lead-ins and single words. They need no reference."""
-    return tuple(read.statement for read in _read(answer) if not read.states_something)
+def non_statements(answer: str) -> tuple[Statement, ...]:
+    """Headings, lead-ins, questions and single words. They need no citation."""
+    return tuple(parsed.statement for parsed in _parse_passages(answer) if not parsed.is_statement)
 
 
-def _read(answer: str) -> tuple[_ParsedCitations, ...]:
-    read = [_ParsedCitations(passage.kind, _statement(passage.text)) for passage in passages(answer)]
-    return tuple(_backwards(list(_forwards(read))))
+def _parse_passages(answer: str) -> tuple[_ParsedPassage, ...]:
+    parsed = [_ParsedPassage(passage.kind, _statement(passage.text)) for passage in split_passages(answer)]
+    return tuple(_inherit_from_source_line(list(_inherit_from_lead_in(parsed))))
 
 
-def _forwards(read: Sequence[_ParsedCitations]) -> Iterator[_ParsedCitations]:
-    """Items take the queries of the words that lead to them; what leads then states nothing itself."""
+def _inherit_from_lead_in(parsed: Sequence[_ParsedPassage]) -> Iterator[_ParsedPassage]:
+    """List items cite the queries of their lead-in, which then is not a statement itself."""
     queries: tuple[str, ...] = ()
-    for entry, following in zip(read, [*read[1:], None], strict=False):
-        if entry.can_inherit and queries:
+    for entry, following in zip(parsed, [*parsed[1:], None], strict=False):
+        if entry.can_inherit_queries and queries:
             yield replace(entry, statement=replace(entry.statement, queries=queries))
             continue
         is_before_a_list = following is not None and following.kind in ("item", "row")
-        leads = entry.kind not in ("item", "row") and is_before_a_list and _only_leads(entry)
+        is_lead_in = entry.kind not in ("item", "row") and is_before_a_list and _only_leads_in(entry)
         if entry.kind not in ("item", "row"):
-            queries = entry.statement.queries if leads else ()
-        yield replace(entry, leads=leads)
+            queries = entry.statement.queries if is_lead_in else ()
+        yield replace(entry, is_lead_in=is_lead_in)
 
 
-def _only_leads(entry: _ParsedCitations) -> bool:
-    made = entry.statement
-    return bool(made.queries) and not made.citations and (entry.kind == "heading" or made.text.endswith(":"))
+def _only_leads_in(entry: _ParsedPassage) -> bool:
+    statement = entry.statement
+    return (
+        bool(statement.queries)
+        and not statement.citations
+        and (entry.kind == "heading" or statement.text.endswith(":"))
+    )
 
 
-def _backwards(read: list[_ParsedCitations]) -> list[_ParsedCitations]:
-    """Items take the queries of a line right behind them that names a source and nothing else."""
-    for at, entry in enumerate(read):
-        made = entry.statement
-        is_source = entry.kind == "sentence" and made.queries and not made.citations
-        if not is_source or len(_WORD.findall(made.text)) > _MOST_WORDS_OF_A_SOURCE:
+def _inherit_from_source_line(parsed: list[_ParsedPassage]) -> list[_ParsedPassage]:
+    """List items cite the queries of a line right after them that names a source and nothing else."""
+    for at, entry in enumerate(parsed):
+        statement = entry.statement
+        is_source = entry.kind == "sentence" and statement.queries and not statement.citations
+        if not is_source or len(_WORD.findall(statement.text)) > _MAX_SOURCE_WORDS:
             continue
         before = at - 1
-        while before >= 0 and read[before].can_inherit:
-            item = read[before]
-            read[before] = replace(item, statement=replace(item.statement, queries=made.queries))
+        while before >= 0 and parsed[before].can_inherit_queries:
+            item = parsed[before]
+            parsed[before] = replace(item, statement=replace(item.statement, queries=statement.queries))
             before -= 1
-        read[at] = replace(entry, leads=before < at - 1)
-    return read
+        parsed[at] = replace(entry, is_lead_in=before < at - 1)
+    return parsed
 
 
 def _statement(passage: str) -> Statement:
-    plain = _EMPHASIS.sub("", without_references(passage))
-    cited = cited_in(passage)
+    plain = _EMPHASIS.sub("", strip_citations(passage))
+    cited = parse_citations(passage)
     text = " ".join(plain.replace("|", " ").split()).rstrip(" ,;")
     return Statement(text, cited.records, cited.datasets, cited.queries)

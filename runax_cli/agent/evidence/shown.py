@@ -1,15 +1,14 @@
-"""What the main model was shown in a session: rows of datasets, verified quotes, totals, results of queries.
+"""What the main model was shown in a session: rows of datasets, verified quotes, totals, query results.
 
-Knows outcomes of calls. Verifies nothing itself: it is what an answer can be held against.
+An answer is verified against it.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, Protocol
 
-from runax_cli.agent.evidence.citations import citations_in
-from runax_cli.agent.result.requested_call import RequestedCall
+from runax_cli.agent.evidence.citations import record_citations
 from runax_cli.core.errors import StoreError
 from runax_cli.core.results import TotalIs
 from runax_cli.executor.outcome import CallOutcome, SqlEvidence
@@ -17,109 +16,126 @@ from runax_cli.memory.conversation import RecordEntity, entities_in
 
 
 class RecordLookup(Protocol):
-    """The records of one call, by row from 1."""
+    """The records of one dataset, by row from 1."""
 
     @property
     def name(self) -> str:
         """The dataset's name."""
 
     def record(self, row: int) -> dict[str, Any]:
-        """One record. Raises KeyError where there is no such row, StoreError where it cannot be read."""
+        """One record. Raises KeyError if there is no such row, StoreError if it cannot be read."""
 
 
 @dataclass(slots=True)
 class ShownDataset:
     """What the main model was shown of one dataset.
 
-    `rows` stood in a result or behind a finding; `quotes` are verified, `said` what findings state, both by row.
-    `exact_total` is the number of records where it is exact, `read` how many were fetched.
+    `rows` were in a result or are cited by a finding; `quotes` are verified; `findings` are statements. The latter two
+    are keyed by row. `exact_total` is the total number of records if it is exact, `records_read` how many were fetched.
     """
 
     dataset: RecordLookup
     rows: set[int] = field(default_factory=set)
     quotes: dict[int, str] = field(default_factory=dict)
     exact_total: int | None = None
-    read: int = 0
-    said: dict[int, list[str]] = field(default_factory=dict)
+    records_read: int = 0
+    findings: dict[int, list[str]] = field(default_factory=dict)
+
+    def copy(self) -> "ShownDataset":
+        """A copy that can be changed independently."""
+        findings = {row: list(statements) for row, statements in self.findings.items()}
+        return replace(self, rows=set(self.rows), quotes=dict(self.quotes), findings=findings)
 
 
 class ShownData:
     """What the main model was shown in a whole session, by dataset and by query.
 
-    `given` are figures that need no reference: totals that envelopes told, and arguments that calls were made with.
+    `uncited_values` need no citation: totals of results, and arguments of calls.
     """
 
     def __init__(self) -> None:
         self.datasets: dict[str, ShownDataset] = {}
         self.queries: dict[str, SqlEvidence] = {}
-        self.given: list[Any] = []
+        self.uncited_values: list[Any] = []
 
-    def note(self, outcome: CallOutcome) -> None:
-        """Take note of what one call showed: records as they are, records behind findings, rows of a query."""
+    def with_outcomes(self, outcomes: Iterable[CallOutcome]) -> "ShownData":
+        """A copy that also has what these calls showed."""
+        copy = ShownData()
+        copy.datasets = {name: shown.copy() for name, shown in self.datasets.items()}
+        copy.queries = dict(self.queries)
+        copy.uncited_values = list(self.uncited_values)
+        for outcome in outcomes:
+            copy._add(outcome)
+        return copy
+
+    def _add(self, outcome: CallOutcome) -> None:
+        """Add what one call showed: records, records cited by findings, rows of a query."""
         envelope = outcome.envelope
-        self.given += [envelope.total_matches, envelope.records_read, envelope.query]
+        self.uncited_values += [envelope.total_matches, envelope.records_read, envelope.query]
         if outcome.sql is not None:
             self.queries[outcome.sql.id] = outcome.sql
-        for citation in _shown_by_reference(envelope.data):
+        for citation in _records_by_reference(envelope.data):
             if citation[0] in self.datasets:
                 self.datasets[citation[0]].rows.add(citation[1])
         if outcome.dataset is not None:
-            self._note_dataset(outcome, self.datasets.setdefault(outcome.dataset.name, ShownDataset(outcome.dataset)))
+            self._add_dataset(outcome, self.datasets.setdefault(outcome.dataset.name, ShownDataset(outcome.dataset)))
 
-    def _note_dataset(self, outcome: CallOutcome, shown: ShownDataset) -> None:
-        named = _shown_by_reference(outcome.envelope.data)
+    def _add_dataset(self, outcome: CallOutcome, shown: ShownDataset) -> None:
+        named = _records_by_reference(outcome.envelope.data)
         shown.rows.update(row for dataset, row in named if dataset == shown.dataset.name)
-        shown.read = max(shown.read, outcome.coverage.records_read)
+        shown.records_read = max(shown.records_read, outcome.coverage.records_read)
         if outcome.coverage.total_is is TotalIs.EXACT and not outcome.source_coverage:
             shown.exact_total = outcome.coverage.records_total
         for finding in outcome.findings:
             shown.rows.update(finding.records)
             for row in finding.records:
-                shown.said.setdefault(row, []).append(finding.statement)
+                shown.findings.setdefault(row, []).append(finding.statement)
             if finding.quote and finding.is_quote_verified:
                 shown.quotes.update({row: finding.quote for row in finding.records if row not in shown.quotes})
 
 
-def _shown_by_reference(data: Any) -> Iterator[tuple[str, int]]:
-    """Dataset and row of records that stand in an envelope under their reference."""
+def _records_by_reference(data: Any) -> Iterator[tuple[str, int]]:
+    """Dataset and row of the records that an envelope shows under their references."""
     if isinstance(data, dict):
         for key in data:
-            yield from ((citation.dataset, citation.row) for citation in citations_in(f"[{key}]"))
+            yield from ((citation.dataset, citation.row) for citation in record_citations(f"[{key}]"))
 
 
-MOST_RECORDS = 200
-"""So many records of one result are looked at; a longer list names nothing in particular."""
+MAX_ENTITY_RECORDS = 200
+"""Entities are read from this many records of one result: a longer list identifies nothing in particular."""
 
 
-def named_by(call: RequestedCall) -> tuple[tuple[RecordEntity, ...], bool]:
-    """The entities, and whether the envelope shows them itself. Reads records behind findings from disk; blocking."""
-    outcome = call.outcome
+def entities_of(outcome: CallOutcome | None) -> tuple[tuple[RecordEntity, ...], bool]:
+    """The entities in the records of a call, and whether its envelope shows them.
+
+    Blocking: records that findings cite are read from disk.
+    """
     if outcome is None:
         return (), True
     if outcome.findings:
-        return tuple(_behind_findings(outcome)), False
-    return tuple(_in_view(outcome)), True
+        return tuple(_entities_behind_findings(outcome)), False
+    return tuple(_entities_in_view(outcome)), True
 
 
-def _in_view(outcome: CallOutcome) -> Iterator[RecordEntity]:
+def _entities_in_view(outcome: CallOutcome) -> Iterator[RecordEntity]:
     data = outcome.envelope.data
     if isinstance(data, dict):
-        for ref, record in islice(data.items(), MOST_RECORDS):
-            for citation in citations_in(f"[{ref}]"):
+        for ref, record in islice(data.items(), MAX_ENTITY_RECORDS):
+            for citation in record_citations(f"[{ref}]"):
                 if isinstance(record, dict):
                     yield from entities_in(record, _noun(citation.dataset), ref=ref)
     if outcome.sql is not None:
         noun = _noun(outcome.sql.datasets[0]) if outcome.sql.datasets else "rows"
-        for row in outcome.sql.rows[:MOST_RECORDS]:
+        for row in outcome.sql.rows[:MAX_ENTITY_RECORDS]:
             yield from entities_in(dict(zip(outcome.sql.columns, row, strict=False)), noun)
 
 
-def _behind_findings(outcome: CallOutcome) -> Iterator[RecordEntity]:
+def _entities_behind_findings(outcome: CallOutcome) -> Iterator[RecordEntity]:
     dataset = outcome.dataset
     if dataset is None:
         return
     rows = dict.fromkeys(row for finding in outcome.findings for row in finding.records)
-    for row in islice(rows, MOST_RECORDS):
+    for row in islice(rows, MAX_ENTITY_RECORDS):
         try:
             record = dataset.record(row)
         except (KeyError, StoreError, OSError):

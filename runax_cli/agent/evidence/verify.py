@@ -1,12 +1,10 @@
-"""An answer held against the data: what each statement rests on, verified by code.
+"""Verifies an answer against the data: figures, quotes and citations of each statement.
 
-A reference to a record is verified when its dataset exists, has that row, the row was shown to the model, and nothing
-in the statement speaks against it: every figure and every quotation in it stands in what it cites, or was given (in
-the question, in the arguments of a call, as a total). A reference to a query is verified when the figures stand in its
-rows, or are their number; what is computed over incomplete data must be called a lower bound. A reference to a number
-of records is verified when that number stands in the statement. Figures that stand nowhere are named, wherever they
-are.
-Knows nothing of how an answer is printed.
+A cited record is verified if it exists, was shown to the model, and contains every figure and quote of the statement.
+Figures from the question, from arguments of calls and totals of results need no citation. A cited query is verified if
+its rows contain the figures, or the figure is the number of rows; a figure over incomplete data must be presented as a
+lower bound. A cited dataset is verified if the statement has its number of records. Figures that appear nowhere in the
+data are reported, also in headings and lead-ins.
 """
 
 import re
@@ -16,222 +14,230 @@ from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any
 
-from runax_cli.agent.evidence.citations import Statement, asides, statements
+from runax_cli.agent.evidence.citations import Statement, non_statements, parse_statements
 from runax_cli.agent.evidence.figures import EvidencePool, Figure, figures_in
-from runax_cli.agent.evidence.notation import worded_in
-from runax_cli.agent.evidence.shown import ShownData as ShownData
-from runax_cli.agent.evidence.shown import ShownDataset as Shown
+from runax_cli.agent.evidence.numbers import number_words_in
+from runax_cli.agent.evidence.shown import ShownData, ShownDataset
 from runax_cli.agent.evidence.support import (
     SimilarRecords,
     Support,
-    add_rows,
-    cited_record,
-    is_of_another_row,
-    named_in,
+    add_query_rows,
+    build_support,
+    figure_of_other_row,
+    load_cited_record,
+    mentions_any,
     quotes_in,
-    says_none,
-    support_of,
-    unfound,
+    states_absence,
+    unsupported_figures,
 )
+from runax_cli.agent.locales import any_of
 from runax_cli.core.results import Evidence, EvidenceKind, Lineage, SqlResult
 from runax_cli.executor.outcome import SqlEvidence
 
-ROWS_KEPT = 20
-"""So many rows of a cited query are kept with the answer."""
+MAX_STORED_ROWS = 20
+"""At most this many rows of a cited query are stored with the answer."""
 _CERTIFICATE_LIKE = re.compile(
     r"^\W*(?:\d[\d\s,.]*/\s*\d[\d\s,.]*\s+\S+\s+fetched\b.*|no data was used\b.*|.*\s·\s.*\brun [0-9a-f]{4,}\W*)$",
     re.IGNORECASE,
 )
-_SAYS_AT_LEAST = re.compile(
-    r"\b(?:at least|no fewer than|no less than|more than|minimum|lower bound|or more|incomplete|not all|partial\w*|"
-    r"so far|of those (?:read|fetched)|that (?:were|was|could be) (?:read|fetched)|"
-    r"alespoň|nejméně|minimálně|přinejmenším|více než|víc než|dolní mez|neúpln\w+|zatím|z načtených|z přečtených)\b|"
-    r"[≥>+]",
-    re.IGNORECASE,
-)
-_COUNTABLE = 20
+_STATES_LOWER_BOUND = re.compile(rf"\b{any_of(lambda locale: locale.number.lower_bound)}\b|[≥>+]", re.IGNORECASE)
+_MAX_COUNTED_STATEMENTS = 20
+_RECORD_NOT_SHOWN = "cites a record that does not exist or was not shown to the model"
+_NOT_IN_CITED_DATA = "does not appear in the cited data"
 
 
-def evidence_of(answer: str, shown: ShownData, *, question: str = "") -> tuple[Evidence, ...]:
-    """What each statement of the answer rests on, in order; then what is figured beside the statements.
+def verify_answer(answer: str, shown: ShownData, *, question: str = "") -> tuple[Evidence, ...]:
+    """The evidence of each statement in order, then that of headings and lead-ins with unsupported figures.
 
-    `question` is everything that the user gave, the day of asking included. Reads cited records from disk; blocking.
+    `question` is all text from the user, and the date of the run. Blocking: reads cited records from disk.
     """
-    made = statements(answer)
-    judge = AnswerVerifier.over(made, shown, question)
-    beside = (judge.aside(passage) for passage in asides(answer))
-    return (*(judge.evidence(statement) for statement in made), *(entry for entry in beside if entry is not None))
+    statements = parse_statements(answer)
+    verifier = AnswerVerifier.for_statements(statements, shown, question)
+    others = (verifier.verify_non_statement(passage) for passage in non_statements(answer))
+    return (*(verifier.verify(one) for one in statements), *(entry for entry in others if entry is not None))
 
 
-def without_certificates(answer: str) -> str:
-    """The answer without lines in which a model plays the certificate: only code may claim what was verified."""
+def strip_certificates(answer: str) -> str:
+    """Remove lines in which a model imitates the certificate: only code may claim what was verified."""
     lines = [line for line in answer.splitlines() if not _CERTIFICATE_LIKE.match(line)]
     return "\n".join(lines).strip()
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerVerifier:
-    """What holds for every statement: `given` needs no reference, `anywhere` holds all that the answer may draw on."""
+    """Verifies the statements of one answer.
+
+    `uncited` holds values that need no citation, `query_rows` the rows of all cited queries, `all_evidence` everything
+    that the answer may use.
+    """
 
     shown: ShownData
     supports: Mapping[Statement, Support]
-    given: EvidencePool
-    computed: EvidencePool
-    anywhere: Sequence[EvidencePool]
-    neighbours: SimilarRecords
+    uncited: EvidencePool
+    query_rows: EvidencePool
+    all_evidence: Sequence[EvidencePool]
+    similar_records: SimilarRecords
     n_statements: int
 
     @classmethod
-    def over(cls, made: Sequence[Statement], shown: ShownData, question: str) -> "AnswerVerifier":
-        """The judge of an answer that consists of these statements."""
-        supports = {statement: _support(statement, shown) for statement in made}
-        given, computed, anywhere = EvidencePool(), EvidencePool(), EvidencePool()
-        given.add(question)
-        given.add_all(shown.given)
+    def for_statements(cls, statements: Sequence[Statement], shown: ShownData, question: str) -> "AnswerVerifier":
+        """A verifier for an answer that consists of these statements."""
+        supports = {statement: _support(statement, shown) for statement in statements}
+        uncited, query_rows, all_queries = EvidencePool(), EvidencePool(), EvidencePool()
+        uncited.add(question)
+        uncited.add_all(shown.uncited_values)
         cited = {query.id: query for support in supports.values() for query in support.queries}
         for query in cited.values():
-            add_rows(computed, query)
+            add_query_rows(query_rows, query)
         for query in shown.queries.values():
-            add_rows(anywhere, query)
-            anywhere.add(query.sql)
-        pools = (anywhere, *(support.in_records for support in supports.values()))
-        return cls(shown, supports, given, computed, pools, SimilarRecords(shown.datasets), len(made))
+            add_query_rows(all_queries, query)
+            all_queries.add(query.sql)
+        pools = (all_queries, *(support.in_records for support in supports.values()))
+        return cls(shown, supports, uncited, query_rows, pools, SimilarRecords(shown.datasets), len(statements))
 
-    def evidence(self, statement: Statement) -> Evidence:
-        """What one statement rests on."""
+    def verify(self, statement: Statement) -> Evidence:
+        """Verify one statement."""
         support = self.supports[statement]
         if statement.queries:
-            return self._computed(statement, support)
+            return self._verify_queries(statement, support)
         if statement.citations:
-            return self._recorded(statement, support)
+            return self._verify_records(statement, support)
         counted = [self.shown.datasets[name] for name in statement.datasets if name in self.shown.datasets]
-        return self._counted(statement, counted) if counted else self._bare(statement)
+        return self._verify_totals(statement, counted) if counted else self._verify_uncited(statement)
 
-    def aside(self, passage: Statement) -> Evidence | None:
-        """A heading or lead-in needs no evidence, but its figures do."""
-        entry = self._bare(passage)
+    def verify_non_statement(self, passage: Statement) -> Evidence | None:
+        """Verify the figures of a heading or lead-in, which otherwise needs no evidence."""
+        entry = self._verify_uncited(passage)
         return entry if entry.unproven else None
 
-    def _bare(self, statement: Statement) -> Evidence:
-        """A statement that cites nothing."""
-        return self._inference(statement, self._nowhere(figures_in(statement.text), statement.text))
+    def _verify_uncited(self, statement: Statement) -> Evidence:
+        """Verify a statement that cites nothing."""
+        return self._inference(statement, self._unknown(figures_in(statement.text), statement.text))
 
-    def _recorded(self, statement: Statement, support: Support) -> Evidence:
-        """A statement that cites records, and perhaps numbers of records."""
+    def _verify_records(self, statement: Statement, support: Support) -> Evidence:
+        """Verify a statement that cites records, and perhaps totals of datasets."""
         entry = Evidence(
             statement=statement.text,
             kind=EvidenceKind.RECORD,
             records=tuple(cited.ref for cited in support.records),
             quote=_quote(statement, self.shown.datasets),
         )
-        if not support.are_records_shown:
-            return entry.model_copy(update={"note": "it cites a record that was not shown or does not exist"})
-        open_figures = self._open(statement, (support.in_records, self.computed))
-        if nowhere := self._nowhere(open_figures, statement.text):
-            return self._inference(statement, nowhere, entry)
-        if open_figures:
-            return entry.model_copy(update={"note": f"{_listed(open_figures)} does not stand in what it cites"})
-        if wrong := _wrong_quote(statement.text, (support.in_records, self.given, self.computed)):
-            return entry.model_copy(update={"note": f"“{wrong}” does not stand in what it cites"})
+        if not support.all_records_shown:
+            return entry.model_copy(update={"note": _RECORD_NOT_SHOWN})
+        unsupported = self._unsupported(statement, (support.in_records, self.query_rows))
+        if unknown := self._unknown(unsupported, statement.text):
+            return self._inference(statement, unknown, entry)
+        if unsupported:
+            return entry.model_copy(update={"note": f"{_join_figures(unsupported)} {_NOT_IN_CITED_DATA}"})
+        if wrong := _wrong_quote(statement.text, (support.in_records, self.uncited, self.query_rows)):
+            return entry.model_copy(update={"note": f"the quote “{wrong}” {_NOT_IN_CITED_DATA}"})
         figures = figures_in(statement.text)
-        is_borne_out = len(unfound(figures, statement.text, (support.in_records,))) < len(figures)
-        if not is_borne_out and self.neighbours.has_better(statement.text, statement.citations):
-            return entry.model_copy(update={"note": "what it says stands in another record than the one it cites"})
+        has_cited_figure = len(unsupported_figures(figures, statement.text, (support.in_records,))) < len(figures)
+        if not has_cited_figure and self.similar_records.has_better(statement.text, statement.citations):
+            return entry.model_copy(update={"note": "another record matches this statement better than the cited one"})
         return entry.model_copy(update={"verified": True})
 
-    def _computed(self, statement: Statement, support: Support) -> Evidence:
-        """A statement that cites queries, and perhaps records."""
+    def _verify_queries(self, statement: Statement, support: Support) -> Evidence:
+        """Verify a statement that cites queries, and perhaps records."""
         entry = Evidence(
             statement=statement.text,
             kind=EvidenceKind.SQL,
             records=tuple(cited.ref for cited in support.records),
             sql=";\n".join(query.sql for query in support.queries) or None,
             exact=all(query.lineage is Lineage.EXACT for query in support.queries) if support.queries else None,
-            queries=tuple(_stored(query) for query in support.queries),
+            queries=tuple(_stored_query(query) for query in support.queries),
         )
-        if support.missing_queries:
-            missing = ", ".join(support.missing_queries)
-            return entry.model_copy(update={"note": f"no query over the data is known as {missing}"})
-        if not support.are_records_shown:
-            return entry.model_copy(update={"note": "it cites a record that was not shown or does not exist"})
-        open_figures = self._open(statement, (support.in_rows, support.in_records, support.filters))
-        if open_figures:
-            said = f"{_listed(open_figures)} does not stand in what it cites"
-            nowhere = tuple(figure.text for figure in self._nowhere(open_figures, statement.text))
-            return entry.model_copy(update={"note": said, "unproven": nowhere})
-        if wrong := _wrong_quote(statement.text, (support.in_rows, support.in_records, support.filters, self.given)):
-            return entry.model_copy(update={"note": f"“{wrong}” does not stand in what it cites"})
-        apart = unfound(figures_in(statement.text), statement.text, (support.in_records, support.filters, self.given))
-        if strange := is_of_another_row(apart, statement.text, support.queries):
-            return entry.model_copy(update={"note": f"{strange.text} stands in a row of something else"})
-        if not _draws_on(statement.text, support):
-            return self._inference(statement, (), entry, note="no figure and no name of the query's rows stands in it")
-        if any(q.lineage is Lineage.LOWER_BOUND for q in support.queries) and not _SAYS_AT_LEAST.search(statement.text):
-            return entry.model_copy(update={"note": "it presents a lower bound as exact: the data is incomplete"})
+        if support.unknown_queries:
+            unknown = ", ".join(support.unknown_queries)
+            return entry.model_copy(update={"note": f"{unknown} is not the result of a query over the data"})
+        if not support.all_records_shown:
+            return entry.model_copy(update={"note": _RECORD_NOT_SHOWN})
+        unsupported = self._unsupported(statement, (support.in_rows, support.in_records, support.filters))
+        if unsupported:
+            note = f"{_join_figures(unsupported)} {_NOT_IN_CITED_DATA}"
+            unproven = tuple(figure.text for figure in self._unknown(unsupported, statement.text))
+            return entry.model_copy(update={"note": note, "unproven": unproven})
+        if wrong := _wrong_quote(statement.text, (support.in_rows, support.in_records, support.filters, self.uncited)):
+            return entry.model_copy(update={"note": f"the quote “{wrong}” {_NOT_IN_CITED_DATA}"})
+        other_pools = (support.in_records, support.filters, self.uncited)
+        only_in_rows = unsupported_figures(figures_in(statement.text), statement.text, other_pools)
+        if figure := figure_of_other_row(only_in_rows, statement.text, support.queries):
+            return entry.model_copy(update={"note": f"{figure.text} belongs to another row of the query result"})
+        if not _uses_query_rows(statement.text, support):
+            return self._inference(statement, (), entry, note="contains no figure and no name from the query result")
+        is_lower_bound = any(query.lineage is Lineage.LOWER_BOUND for query in support.queries)
+        if is_lower_bound and not _STATES_LOWER_BOUND.search(statement.text):
+            return entry.model_copy(update={"note": "presents a lower bound as exact: the data is incomplete"})
         return entry.model_copy(update={"verified": True})
 
-    def _counted(self, statement: Statement, counted: Sequence[Shown]) -> Evidence:
-        """A statement that cites numbers of records. Without a figure there is nothing to verify."""
+    def _verify_totals(self, statement: Statement, counted: Sequence[ShownDataset]) -> Evidence:
+        """Verify a statement that cites totals of datasets. Without a figure there is nothing to verify."""
         text, figures = statement.text, figures_in(statement.text)
         if not figures:
             return self._inference(statement, ())
         entry = Evidence(statement=text, kind=EvidenceKind.RECORD, exact=False)
-        if all(shown.exact_total is not None and _is_said(shown.exact_total, figures) for shown in counted):
+        if all(shown.exact_total is not None and _states_number(shown.exact_total, figures) for shown in counted):
             entry = entry.model_copy(update={"exact": True})
-        elif not (all(_is_said(shown.read, figures) for shown in counted) and _SAYS_AT_LEAST.search(text)):
-            return entry.model_copy(update={"note": "the number of records that it cites is another, or is not exact"})
+        elif not (
+            all(_states_number(shown.records_read, figures) for shown in counted) and _STATES_LOWER_BOUND.search(text)
+        ):
+            return entry.model_copy(
+                update={"note": "is not the number of records in the cited dataset, or that number is not exact"}
+            )
         totals = EvidencePool()
-        totals.add_all([total for shown in counted for total in (shown.exact_total, shown.read)])
-        open_figures = self._open(statement, (totals, self.computed))
-        if nowhere := self._nowhere(open_figures, text):
-            return self._inference(statement, nowhere, entry)
+        totals.add_all([total for shown in counted for total in (shown.exact_total, shown.records_read)])
+        unsupported = self._unsupported(statement, (totals, self.query_rows))
+        if unknown := self._unknown(unsupported, text):
+            return self._inference(statement, unknown, entry)
         return entry.model_copy(update={"verified": True})
 
-    def _open(self, statement: Statement, pools: Sequence[EvidencePool]) -> tuple[Figure, ...]:
-        """Figures that stand neither in the pools nor among what was given, and do not count the references."""
-        found = unfound(figures_in(statement.text), statement.text, (*pools, self.given))
+    def _unsupported(self, statement: Statement, pools: Sequence[EvidencePool]) -> tuple[Figure, ...]:
+        """Figures that are not in the pools, need a citation, and do not count the cited records."""
+        found = unsupported_figures(figures_in(statement.text), statement.text, (*pools, self.uncited))
         n_cited = len(statement.citations)
-        return tuple(figure for figure in found if n_cited < 2 or not _is_said(n_cited, (figure,)))
+        return tuple(figure for figure in found if n_cited < 2 or not _states_number(n_cited, (figure,)))
 
-    def _nowhere(self, figures: Sequence[Figure], text: str) -> tuple[Figure, ...]:
-        """Figures that stand in no evidence at all, and count nothing in the answer itself."""
-        found = unfound(figures, text, (self.given, *self.anywhere, self.computed))
-        counts = {self.n_statements} if self.n_statements <= _COUNTABLE else set()
-        return tuple(figure for figure in found if not any(_is_said(count, (figure,)) for count in counts))
+    def _unknown(self, figures: Sequence[Figure], text: str) -> tuple[Figure, ...]:
+        """Figures that are not in any evidence, and do not count the statements of the answer."""
+        found = unsupported_figures(figures, text, (self.uncited, *self.all_evidence, self.query_rows))
+        counts = {self.n_statements} if self.n_statements <= _MAX_COUNTED_STATEMENTS else set()
+        return tuple(figure for figure in found if not any(_states_number(count, (figure,)) for count in counts))
 
     def _inference(
-        self, statement: Statement, nowhere: Sequence[Figure], entry: Evidence | None = None, *, note: str | None = None
+        self, statement: Statement, unknown: Sequence[Figure], entry: Evidence | None = None, *, note: str | None = None
     ) -> Evidence:
         base = entry or Evidence(statement=statement.text, kind=EvidenceKind.INFERENCE)
-        said = f"{_listed(nowhere)} stands in no evidence" if nowhere else note
-        unproven = tuple(dict.fromkeys(figure.text for figure in nowhere))
+        unproven = tuple(dict.fromkeys(figure.text for figure in unknown))
+        if unproven:
+            verb = "does" if len(unproven) == 1 else "do"
+            note = f"unsupported: {', '.join(unproven)} {verb} not appear in the data"
         return base.model_copy(
             update={
                 "kind": EvidenceKind.INFERENCE,
                 "verified": False,
                 "exact": None,
                 "unproven": unproven,
-                "note": said,
+                "note": note,
             }
         )
 
 
 def _support(statement: Statement, shown: ShownData) -> Support:
-    records = [cited_record(citation, shown.datasets.get(citation.dataset)) for citation in statement.citations]
-    return support_of(records, shown.queries, statement.queries)
+    records = [load_cited_record(citation, shown.datasets.get(citation.dataset)) for citation in statement.citations]
+    return build_support(records, shown.queries, statement.queries)
 
 
-def _draws_on(text: str, support: Support) -> bool:
-    """Whether anything in a statement comes from the rows it cites, and not only from what was asked."""
+def _uses_query_rows(text: str, support: Support) -> bool:
+    """Whether a statement contains a figure or name from the rows of the cited queries."""
     figures = figures_in(text)
     if any(support.in_rows.has(figure) for figure in figures):
         return True
-    if any(support.in_rows.has_value(value) for value in worded_in(text)):
+    if any(support.in_rows.has_value(value) for value in number_words_in(text)):
         return True
-    return named_in(text, support.names) or says_none(text, support.queries)
+    return mentions_any(text, support.names) or states_absence(text, support.queries)
 
 
-def _is_said(number: int, figures: Sequence[Figure]) -> bool:
+def _states_number(number: int, figures: Sequence[Figure]) -> bool:
     pool = EvidencePool()
     pool.add(number)
     return any(pool.has(figure) for figure in figures if figure.number is not None and not figure.number.is_percent)
@@ -241,29 +247,29 @@ def _wrong_quote(text: str, pools: Sequence[EvidencePool]) -> str | None:
     return next((quote for quote in quotes_in(text) if not any(pool.has_text(quote) for pool in pools)), None)
 
 
-def _quote(statement: Statement, datasets: Mapping[str, Shown]) -> str | None:
+def _quote(statement: Statement, datasets: Mapping[str, ShownDataset]) -> str | None:
     quotes = (datasets[c.dataset].quotes.get(c.row) for c in statement.citations if c.dataset in datasets)
     return next((quote for quote in quotes if quote), None)
 
 
-def _listed(figures: Sequence[Figure]) -> str:
+def _join_figures(figures: Sequence[Figure]) -> str:
     return ", ".join(dict.fromkeys(figure.text for figure in figures))
 
 
-def _stored(query: SqlEvidence) -> SqlResult:
+def _stored_query(query: SqlEvidence) -> SqlResult:
     return SqlResult(
         id=query.id,
         sql=query.sql,
         columns=query.columns,
-        rows=tuple(tuple(_plain(cell) for cell in row) for row in query.rows[:ROWS_KEPT]),
+        rows=tuple(tuple(_to_json_value(cell) for cell in row) for row in query.rows[:MAX_STORED_ROWS]),
         n_rows=query.n_rows,
         lineage=query.lineage,
         agreement=query.agreement,
     )
 
 
-def _plain(cell: Any) -> Any:
-    """A cell as JSON has it."""
+def _to_json_value(cell: Any) -> Any:
+    """Convert a cell of a query result to a JSON value."""
     match cell:
         case None | bool() | int() | float() | str():
             return cell
@@ -272,8 +278,8 @@ def _plain(cell: Any) -> Any:
         case datetime() | date() | time():
             return cell.isoformat()
         case Mapping():
-            return {str(name): _plain(value) for name, value in cell.items()}
+            return {str(name): _to_json_value(value) for name, value in cell.items()}
         case list() | tuple():
-            return [_plain(value) for value in cell]
+            return [_to_json_value(value) for value in cell]
         case _:
             return str(cell)

@@ -1,7 +1,6 @@
-"""The three tools that work over datasets, as the main model sees them, and which tools it is offered when.
+"""The three tools that work on datasets, as the main model sees them. They are offered once there is a dataset.
 
-Their wording is versioned like a prompt: a change of it is a change of VERSION. They are offered only while there is a
-dataset. Knows no engine: the workbench runs them.
+Their texts are versioned like a prompt: increment VERSION if one changes. `executor.data_tools` runs them.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,10 +21,10 @@ _TEXT: dict[str, Any] = {"type": "string"}
 _WHERE: dict[str, Any] = {"type": "string", "description": "SQL condition"}
 
 
-def _tool(name: str, what: DataTool, description: str, required: Iterable[str], **properties: Any) -> ToolSpec:
+def _tool(name: str, kind: DataTool, description: str, required: Iterable[str], **properties: Any) -> ToolSpec:
     parameters = {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
     return ToolSpec(
-        name=name, description=description, parameters=parameters, source=SOURCE, locator=what.value, noun="rows"
+        name=name, description=description, parameters=parameters, source=SOURCE, locator=kind.value, noun="rows"
     )
 
 
@@ -62,15 +61,15 @@ ALL = (QUERY, LABEL, READ)
 
 
 class DatasetRouter(Protocol):
-    """Where datasets are kept."""
+    """Keeps datasets."""
 
     @property
     def listing(self) -> str:
-        """The datasets that there are, in one line; "" while there is none."""
+        """The existing datasets in one line; "" if there is none."""
 
 
 class DataTools:
-    """The three tools beside those of sources: where a source has such a name, ours gets another."""
+    """The three tools over datasets. If a source has a tool of the same name, ours is renamed."""
 
     def __init__(self, datasets: DatasetRouter, *, taken: Iterable[str]) -> None:
         names = set(taken)
@@ -80,49 +79,49 @@ class DataTools:
 
     @property
     def all(self) -> tuple[ToolSchema, ...]:
-        """What they are offered as, at least; for measuring the room they will take."""
+        """Their schemas without a list of datasets, to measure the tokens they will take."""
         return tuple(tool.schema for tool in self._tools.values())
 
     @property
-    def now(self) -> Mapping[str, VisibleTool]:
-        """The tools while there is a dataset, the first of them with their names; none before."""
+    def available(self) -> Mapping[str, VisibleTool]:
+        """The tools once there is a dataset, the query tool with a list of the datasets; else none."""
         listing = self._datasets.listing
         if not listing:
             return {}
         return {name: _with_listing(tool, listing) for name, tool in self._tools.items()}
 
 
-def tokens_of(tools: Iterable[ToolSchema], counter: CalibratedCounter) -> int:
-    """What tools take in each request that offers them. Blocking."""
+def tool_tokens(tools: Iterable[ToolSchema], counter: CalibratedCounter) -> int:
+    """The tokens that tools take in each request that offers them. Blocking."""
     return sum(counter.count(compact_json([tool.name, tool.description, tool.parameters])) for tool in tools)
 
 
 @dataclass(frozen=True, slots=True)
 class OfferedTools(Mapping[str, VisibleTool]):
-    """The tools that there are at this moment: those of the sources, and those over datasets once there is one."""
+    """All tools that can be called now: those of the sources, and those over datasets once there is one."""
 
     sources: ToolRegistry
     data: DataTools | None = None
 
     def __getitem__(self, name: str) -> VisibleTool:
-        now = self._data_now
-        return now[name] if name in now else self.sources[name]
+        available = self._available
+        return available[name] if name in available else self.sources[name]
 
     def __iter__(self) -> Iterator[str]:
         yield from self.sources
-        yield from self._data_now
+        yield from self._available
 
     def __len__(self) -> int:
-        return len(self.sources) + len(self._data_now)
+        return len(self.sources) + len(self._available)
 
     @property
-    def later(self) -> tuple[ToolSchema, ...]:
+    def dataset_tools(self) -> tuple[ToolSchema, ...]:
         """The tools over datasets that can be called now."""
-        return () if self.data is None else tuple(tool.schema for tool in self.data.now.values())
+        return () if self.data is None else tuple(tool.schema for tool in self.data.available.values())
 
     @property
-    def _data_now(self) -> Mapping[str, VisibleTool]:
-        return {} if self.data is None else self.data.now
+    def _available(self) -> Mapping[str, VisibleTool]:
+        return {} if self.data is None else self.data.available
 
 
 def _with_listing(tool: VisibleTool, listing: str) -> VisibleTool:

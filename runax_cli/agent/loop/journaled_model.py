@@ -1,9 +1,8 @@
-"""A model whose requests are written to the journal: what was asked, what came back, what it cost.
+"""A model that writes its requests to the journal: request, reply and cost.
 
-Requests of the main model and the planner are units of work, keyed by their run, what is sent, and how often it was
-sent before. A run that goes on gets the replies that it already paid for from the journal, and sends only what was not
-answered. Of any other role only the spend is written here. A journal that cannot be written costs its notes and not
-the answer: that is told once. Knows no prompt.
+Requests of the main model, planner and summarizer are units of work, keyed by run, content, and the number of earlier
+equal requests. A resumed run takes replies that it has paid for from the journal, and sends only unanswered requests.
+For other roles only the cost is recorded here. If the journal cannot be written, the run continues with one warning.
 """
 
 import hashlib
@@ -19,26 +18,27 @@ from runax_cli.core.budget import Amount, Budget
 from runax_cli.core.errors import StoreError
 from runax_cli.core.event_types import Resumed
 from runax_cli.core.events import Emitter
+from runax_cli.core.results import counted
 from runax_cli.memory.journal import EntryKind, Journal, StoredRun
 from runax_cli.models.base import Model, ModelReply, ModelRequest, OnText, Role
 from runax_cli.models.metering import UsageMeter
 from runax_cli.models.tokens import CalibratedCounter, measure
 
-Lost = Callable[[StoreError], None]
-Replayed = Callable[[ModelRequest, ModelReply], None]
+OnStoreError = Callable[[StoreError], None]
+OnReplayed = Callable[[ModelRequest, ModelReply], None]
 _REPLY = TypeAdapter(ModelReply)
-_STEPS = frozenset({Role.AGENT, Role.PLANNER, Role.SUMMARIZER})
+_REPLAYED_ROLES = frozenset({Role.AGENT, Role.PLANNER, Role.SUMMARIZER})
 
 
-def _nobody(_request: ModelRequest, _reply: ModelReply) -> None:
-    """Nobody needs to know."""
+def _ignore(_request: ModelRequest, _reply: ModelReply) -> None:
+    """Do nothing."""
 
 
 class JournaledModel:
     """Wraps the model of one role for one run.
 
-    `on_lost` hears of the first note that could not be written, `on_replayed` of every reply that came from the
-    journal in place of the model.
+    `on_store_error` is called for the first entry that cannot be written, `on_replayed` for every reply that comes from
+    the journal instead of the model.
     """
 
     def __init__(
@@ -48,93 +48,93 @@ class JournaledModel:
         role: Role,
         journal: Journal,
         run_id: str,
-        on_lost: Lost,
-        on_replayed: Replayed = _nobody,
+        on_store_error: OnStoreError,
+        on_replayed: OnReplayed = _ignore,
     ) -> None:
         self._inner, self._role, self._journal, self._run_id = inner, role, journal, run_id
-        self._on_lost, self._on_replayed = on_lost, on_replayed
-        self._is_lost = False
+        self._on_store_error, self._on_replayed = on_store_error, on_replayed
+        self._has_failed = False
         self._sent: Counter[str] = Counter()
 
     @property
     def name(self) -> str:
-        """The name of the model behind."""
+        """The name of the wrapped model."""
         return self._inner.name
 
     async def complete(self, request: ModelRequest, *, on_text: OnText | None = None) -> ModelReply:
         """See `Model.complete`."""
-        kind = _kind(self._role)
+        kind = _entry_kind(self._role)
         if kind is None:
             reply = await self._inner.complete(request, on_text=on_text)
         else:
             key = self._key(request)
-            if self._role in _STEPS and (stored := self._found(key)) is not None:
-                return self._replayed(request, stored, on_text)
-            reply = await self._paid(key, kind, request, on_text)
-        self._note(lambda: self._spend(reply))
+            if self._role in _REPLAYED_ROLES and (stored := self._stored_reply(key)) is not None:
+                return self._replay(request, stored, on_text)
+            reply = await self._send(key, kind, request, on_text)
+        self._write(lambda: self._record_spend(reply))
         return reply
 
     async def aclose(self) -> None:
-        """Close the model behind."""
+        """Close the wrapped model."""
         await self._inner.aclose()
 
-    async def _paid(self, key: str, kind: EntryKind, request: ModelRequest, on_text: OnText | None) -> ModelReply:
-        """The model's own reply. While it is awaited the request is in flight, and is left so by a cancellation."""
+    async def _send(self, key: str, kind: EntryKind, request: ModelRequest, on_text: OnText | None) -> ModelReply:
+        """Send the request. It is in flight while it is awaited; a cancellation leaves it so."""
         reserved = request.max_output_tokens
-        self._note(lambda: self._journal.start_entry(key, kind, self._run_id, reserved_tokens=reserved))
+        self._write(lambda: self._journal.start_entry(key, kind, self._run_id, reserved_tokens=reserved))
         try:
             reply = await self._inner.complete(request, on_text=on_text)
         except Exception:
-            self._note(lambda: self._journal.discard_entry(key, self._run_id))
+            self._write(lambda: self._journal.discard_entry(key, self._run_id))
             raise
-        if self._role in _STEPS:
-            self._note(lambda: self._journal.finish_entry(key, _payload(reply)))
+        if self._role in _REPLAYED_ROLES:
+            self._write(lambda: self._journal.finish_entry(key, _payload(reply)))
         else:
-            self._note(lambda: self._journal.discard_entry(key, self._run_id))
+            self._write(lambda: self._journal.discard_entry(key, self._run_id))
         return reply
 
-    def _replayed(self, request: ModelRequest, reply: ModelReply, on_text: OnText | None) -> ModelReply:
+    def _replay(self, request: ModelRequest, reply: ModelReply, on_text: OnText | None) -> ModelReply:
         if on_text is not None and reply.text:
             on_text(reply.text)
         self._on_replayed(request, reply)
         return reply
 
     def _key(self, request: ModelRequest) -> str:
-        """Of the run, everything that is sent, and how often the same was sent before: a repeated question is meant."""
+        """The key of a request: role, digest, and the number of equal requests, since a question may be repeated."""
         sent = _digest(self._role, self.name, request)
         self._sent[sent] += 1
         return f"{self._role.value}:{sent}:{self._sent[sent]}"
 
-    def _found(self, key: str) -> ModelReply | None:
-        """A stored reply; one that another version wrote, or that masking changed, is no reply."""
-        if self._is_lost:
+    def _stored_reply(self, key: str) -> ModelReply | None:
+        """A stored reply; None if there is none, or if another version wrote it or masking changed it."""
+        if self._has_failed:
             return None
         try:
             payload = self._journal.get(key)
             return None if payload is None else _REPLY.validate_json(payload)
         except StoreError as error:
-            self._is_lost = True
-            self._on_lost(error)
+            self._has_failed = True
+            self._on_store_error(error)
         except ValidationError:
             return None
         return None
 
-    def _spend(self, reply: ModelReply) -> None:
+    def _record_spend(self, reply: ModelReply) -> None:
         usage, cost_usd = reply.usage, reply.cost_usd
         self._journal.record_spend(self._run_id, self._role, model=reply.model, usage=usage, cost_usd=cost_usd)
 
-    def _note(self, write: Callable[[], None]) -> None:
-        if self._is_lost:
+    def _write(self, write: Callable[[], None]) -> None:
+        if self._has_failed:
             return
         try:
             write()
         except StoreError as error:
-            self._is_lost = True
-            self._on_lost(error)
+            self._has_failed = True
+            self._on_store_error(error)
 
 
-def _kind(role: Role) -> EntryKind | None:
-    """What a request of a role is in the journal; reductions write themselves down."""
+def _entry_kind(role: Role) -> EntryKind | None:
+    """The kind of journal entry for a role; None for reducers, whose replies the pipeline stores."""
     match role:
         case Role.AGENT | Role.PLANNER | Role.SUMMARIZER:
             return EntryKind.STEP
@@ -163,11 +163,11 @@ def _payload(reply: ModelReply) -> bytes:
     return json.dumps(asdict(reply), ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
-def taken_up(run: StoredRun, journal: Journal, *, emitter: Emitter, meter: UsageMeter, budget: Budget) -> None:
-    """Begin a stored run again. Raises StoreError.
+def resume_run(run: StoredRun, journal: Journal, *, emitter: Emitter, meter: UsageMeter, budget: Budget) -> None:
+    """Continue a stored run. Raises StoreError.
 
-    What it used stands in the meter and counts in the budget. Requests that were in flight when it stopped may have
-    been billed, and will be sent again: that is told with the most that they may have cost.
+    What it has used counts in meter and budget. Requests that were in flight when it stopped may have been billed, and
+    are sent again if needed: an event reports them with the tokens that they may have cost.
     """
     tokens, usd = 0, 0.0
     for spent in journal.spend_by_role(run.run_id):
@@ -175,18 +175,21 @@ def taken_up(run: StoredRun, journal: Journal, *, emitter: Emitter, meter: Usage
         tokens += spent.usage.input_tokens + spent.usage.output_tokens
         usd += spent.cost_usd or 0.0
     budget.charge(Amount(tokens=tokens, usd=usd))
-    emitter.emit(Resumed(text=f"run {run.run_id} of {run.started_at:%Y-%m-%d %H:%M} goes on; {tokens:,} tokens used"))
-    lost = journal.unfinished_entries(run.run_id)
-    if lost:
-        reserved = sum(unit.reserved_tokens for unit in lost)
-        kinds = ", ".join(sorted({unit.kind.value for unit in lost}))
-        text = f"{len(lost)} requests ({kinds}) were in flight when it stopped: perhaps billed, repeated where needed"
-        emitter.emit(Resumed(text=f"{text}; at most {reserved:,} tokens were set aside for their replies"))
+    emitter.emit(
+        Resumed(text=f"resuming run {run.run_id} of {run.started_at:%Y-%m-%d %H:%M}; {tokens:,} tokens used so far")
+    )
+    in_flight = journal.unfinished_entries(run.run_id)
+    if in_flight:
+        reserved = sum(unit.reserved_tokens for unit in in_flight)
+        kinds = ", ".join(sorted({unit.kind.value for unit in in_flight}))
+        requests = counted(len(in_flight), "request")
+        text = f"{requests} ({kinds}) in flight when it stopped: may have been billed, sent again if needed"
+        emitter.emit(Resumed(text=f"{text}; up to {reserved:,} tokens were reserved for the replies"))
     journal.reopen_run(run.run_id)
 
 
-def replayed(emitter: Emitter, counter: CalibratedCounter, request: ModelRequest, reply: ModelReply) -> None:
-    """A reply came from the journal: the counter learns from it as it did from the first, and nothing was sent."""
+def note_replayed_reply(emitter: Emitter, counter: CalibratedCounter, request: ModelRequest, reply: ModelReply) -> None:
+    """Report a reply from the journal, and calibrate the token counter with it as with the original reply."""
     if reply.usage.is_reported:
         counter.observe(measure(request, counter).counted, reply.usage.input_tokens)
-    emitter.emit(Resumed(text=f"{request.role.value}: a stored reply of {reply.model} is used; nothing is sent"))
+    emitter.emit(Resumed(text=f"{request.role.value}: using a stored reply of {reply.model}, no request sent"))

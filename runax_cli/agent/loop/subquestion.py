@@ -1,19 +1,17 @@
-"""One part of a question on its way: its own loop, context, budget and calls, over what all parts of a run share.
-
-Puts a turn together for a sub-question. Knows nothing of the other parts, save the text that they left for this one.
-"""
+"""Runs one sub-question: creates its turn, context and calls from what all sub-questions of a run share."""
 
 import asyncio
 from collections.abc import Callable, MutableMapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
-from adapters.clock import SystemClock
+from adapters.clock import Clock, SystemClock
 from runax_cli.agent import prompts
-from runax_cli.agent.loop.context import Summarizer, TurnContext
+from runax_cli.agent.loop.context import TurnContext
 from runax_cli.agent.loop.data_tools import OfferedTools
-from runax_cli.agent.loop.journaled_model import JournaledModel, replayed
-from runax_cli.agent.loop.middleware import ToolSearchMiddleware, offered
+from runax_cli.agent.loop.journaled_model import JournaledModel, note_replayed_reply
+from runax_cli.agent.loop.middleware import ToolSearchMiddleware, tools_offered
+from runax_cli.agent.loop.summarizer import Summarizer
 from runax_cli.agent.loop.tool_calls import CallDependencies, TurnCalls
 from runax_cli.agent.loop.toolbox import DEFAULT_LIMITS, ToolLimits, ToolSelection
 from runax_cli.agent.loop.turn import AnswerStream, Turn, TurnDependencies
@@ -35,9 +33,10 @@ from runax_cli.models.registry import ModelRegistry
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunContext:
-    """What all parts of a run work with. `parallel_calls` holds for each part.
+    """What all sub-questions of a run share. `parallel_calls` is the limit of each.
 
-    `halted` ends a part, by its number, after a step with calls: where it gives a text, that is its answer.
+    `entities` were named by records of earlier turns. `early_answer` is called with the number of a sub-question after
+    each step with calls: if it returns a text, that is the answer.
     """
 
     run_id: str
@@ -54,13 +53,14 @@ class RunContext:
     budget: Budget
     parallel_calls: int
     tool_limits: ToolLimits = DEFAULT_LIMITS
-    named: tuple[RecordEntity, ...] = ()
-    halted: Callable[[int | None], str | None] = lambda _number: None
+    entities: tuple[RecordEntity, ...] = ()
+    early_answer: Callable[[int | None], str | None] = lambda _number: None
+    clock: Clock = field(default_factory=SystemClock)
 
     def planner(self, question: str) -> Planner:
-        """The planner of this run, over the whole of its budget. Blocking where there are many tools."""
+        """The planner of this run, with its whole budget. Blocking if there are many tools: they are ranked."""
         config = self.registry.config(Role.PLANNER)
-        tools = self.tools.sources.for_planning(question)
+        tools = self.tools.sources.planner_tools(question)
         return Planner(
             model=self.model(Role.PLANNER, budget=self.budget, emitter=self.emitter),
             history=self.history,
@@ -73,7 +73,7 @@ class RunContext:
         )
 
     def model(self, role: Role, *, budget: Budget, emitter: Emitter) -> Model:
-        """The model of a role, bound to a budget and journalled."""
+        """The model of a role, bound to a budget and journaled."""
         model = self.registry.bind(role, budget=budget, emitter=emitter, meter=self.meter)
         counter = self.registry.counter(role)
         return JournaledModel(
@@ -81,92 +81,92 @@ class RunContext:
             role=role,
             journal=self.journal,
             run_id=self.run_id,
-            on_lost=partial(tell_lost, emitter),
-            on_replayed=partial(replayed, emitter, counter),
+            on_store_error=partial(warn_not_recorded, emitter),
+            on_replayed=partial(note_replayed_reply, emitter, counter),
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubQuestionInput:
-    """How a part is asked. `number` is None where it is the whole question; `known` is what other parts left for it."""
+    """A sub-question and its context: the results that it depends on. `number` is None if it is the whole question."""
 
     sub: SubQuestion
     number: int | None = None
-    known: str = ""
+    context: str = ""
 
     @property
     def text(self) -> str:
         """What the main model is asked."""
-        asked = self.sub.question
+        text = self.sub.question
         if self.sub.expects and self.number is not None:
-            asked = prompts.PART_EXPECTS.fill(question=asked, expects=self.sub.expects)
-        return prompts.PART_KNOWN.fill(question=asked, known=self.known) if self.known else asked
+            text = prompts.PART_EXPECTS.fill(question=text, expects=self.sub.expects)
+        return prompts.PART_CONTEXT.fill(question=text, context=self.context) if self.context else text
 
 
 class SubQuestionRun:
-    """One sub-question under way. `calls` and `text` are there at any moment, `end` when it is over."""
+    """The run of one sub-question. `end` is None until it has ended; `calls` and `text` are valid at any time."""
 
-    def __init__(self, asked: SubQuestionInput, run: RunContext, *, budget: Budget, on_text: OnText | None) -> None:
-        self.asked, self._run, self.budget = asked, run, budget
-        self.emitter = run.emitter if asked.number is None else run.emitter.child(sub_question=asked.number)
-        self._stream = AnswerStream(self.emitter, on_text=on_text, is_end_unconfirmed=asked.number is not None)
-        self._toolbox = self._empty_toolbox()
+    def __init__(self, input_: SubQuestionInput, run: RunContext, *, budget: Budget, on_text: OnText | None) -> None:
+        self.input, self._run, self.budget = input_, run, budget
+        self.emitter = run.emitter if input_.number is None else run.emitter.child(sub_question=input_.number)
+        self._stream = AnswerStream(self.emitter, on_text=on_text, is_silent=input_.number is not None)
+        self._tools = self._tool_selection()
         context = self._context()
         self.calls = self._calls(context)
-        self._turn = Turn(self._turn_parts(context))
+        self._turn = Turn(self._turn_dependencies(context))
         self.end: TurnEnd | None = None
 
     @property
     def text(self) -> str:
-        """What the part has said so far."""
+        """The answer, as far as it has been streamed."""
         return self._stream.text if self.end is None else self.end.text
 
     async def run(self) -> TurnEnd:
-        """Run to the end. Errors that runax raises on purpose are ends; whatever else happens passes through."""
+        """Run until it has ended. A RunaxError is an end; other exceptions propagate."""
         try:
-            self.emitter.emit(await asyncio.to_thread(self._opened))
+            self.emitter.emit(await asyncio.to_thread(self._select_tools))
             self.end = await self._turn.run()
         except RunaxError as error:
             self.end = Stopped(error, self._stream.text)
         return self.end
 
     def stopped_by(self, error: BaseException) -> TurnEnd:
-        """How the part ended: by itself, or by what ended the run. The whole question ends with its run."""
-        if self.end is not None and self.asked.number is not None:
+        """How it ended if `error` ended the run. A sub-question may have ended before; the whole question has not."""
+        if self.end is not None and self.input.number is not None:
             return self.end
         return Stopped(error, self.text)
 
-    def _empty_toolbox(self) -> ToolSelection:
+    def _tool_selection(self) -> ToolSelection:
         run, registry = self._run, self._run.registry
-        limits = run.tool_limits.within(registry.config(Role.AGENT).effective_tokens)
+        limits = run.tool_limits.capped_to(registry.config(Role.AGENT).effective_tokens)
         return ToolSelection(run.tools, run.tools.sources, limits=limits, counter=registry.counter(Role.AGENT))
 
-    def _opened(self) -> ToolsOffered:
-        self._toolbox.open(self.asked.sub.question)
-        return offered(self._toolbox, self._run.tools.sources)
+    def _select_tools(self) -> ToolsOffered:
+        self._tools.select_for(self.input.sub.question)
+        return tools_offered(self._tools, self._run.tools.sources)
 
     def _context(self) -> TurnContext:
         run, registry = self._run, self._run.registry
         return TurnContext(
             system=prompts.AGENT_SYSTEM.fill(today=run.today),
-            question=self.asked.text,
+            question=self.input.text,
             history=run.history,
-            tools=self._toolbox.offered,
-            later=lambda: run.tools.later,
-            to_come=() if run.tools.data is None else run.tools.data.all,
+            tools=self._tools.offered,
+            dataset_tools=lambda: run.tools.dataset_tools,
+            future_tools=() if run.tools.data is None else run.tools.data.all,
             counter=registry.counter(Role.AGENT),
             effective_tokens=registry.config(Role.AGENT).effective_tokens,
             run_id=run.run_id,
             can_summarize=not registry.config(Role.AGENT).is_rules,
-            named=() if registry.config(Role.AGENT).is_rules else run.named,
+            entities=() if registry.config(Role.AGENT).is_rules else run.entities,
         )
 
     def _calls(self, context: TurnContext) -> TurnCalls:
-        run, sub = self._run, self.asked.sub
-        parts = CallDependencies(
-            tools=self._toolbox,
-            named=self._toolbox.named,
-            executor=self._finding(),
+        run, sub = self._run, self.input.sub
+        dependencies = CallDependencies(
+            tools=self._tools,
+            on_requested=self._tools.pin,
+            executor=self._with_tool_search(),
             policy=run.policy,
             budget=self.budget,
             emitter=self.emitter,
@@ -175,22 +175,22 @@ class SubQuestionRun:
             need=sub.need,
             parallel_calls=run.parallel_calls,
             direct_limit=context.direct_limit,
-            measure=context.bound,
+            measure=context.token_bound,
             labeller=run.model(Role.LABELLER, budget=self.budget, emitter=self.emitter),
             datasets=run.datasets,
         )
-        return TurnCalls(parts)
+        return TurnCalls(dependencies)
 
-    def _finding(self) -> ToolSearchMiddleware:
+    def _with_tool_search(self) -> ToolSearchMiddleware:
         run = self._run
         counter = run.registry.counter(Role.AGENT)
         return ToolSearchMiddleware(
-            behind=run.executor, toolbox=self._toolbox, shelf=run.tools.sources, counter=counter, clock=SystemClock()
+            inner=run.executor, selection=self._tools, registry=run.tools.sources, counter=counter, clock=run.clock
         )
 
-    def _turn_parts(self, context: TurnContext) -> TurnDependencies:
+    def _turn_dependencies(self, context: TurnContext) -> TurnDependencies:
         counter = self._run.registry.counter(Role.AGENT)
-        number = self.asked.number
+        number = self.input.number
         return TurnDependencies(
             model=self._run.model(Role.AGENT, budget=self.budget, emitter=self.emitter),
             context=context,
@@ -201,24 +201,24 @@ class SubQuestionRun:
             is_calibrated=lambda: counter.is_calibrated,
             summarizer=self._summarizer(),
             call_prefix="call" if number is None else f"part{number}_call",
-            halted=lambda: self._run.halted(number),
+            early_answer=lambda: self._run.early_answer(number),
         )
 
     def _summarizer(self) -> Summarizer | None:
-        """The rules model understands results and no summaries of them: with it, results are folded."""
+        """None with the rules model, which understands results but no summaries: results are folded instead."""
         run, registry = self._run, self._run.registry
         if registry.config(Role.AGENT).is_rules:
             return None
         return Summarizer(
             run.model(Role.SUMMARIZER, budget=self.budget, emitter=self.emitter),
             registry.counter(Role.SUMMARIZER),
-            question=self.asked.text,
+            question=self.input.text,
             effective_tokens=registry.config(Role.SUMMARIZER).effective_tokens,
             emitter=self.emitter,
             run_id=run.run_id,
         )
 
 
-def tell_lost(emitter: Emitter, error: StoreError) -> None:
-    """Tell once that the journal does not have all of the run."""
-    emitter.emit(Warned(code="store_error", text=f"this run is not recorded in full: {error}"))
+def warn_not_recorded(emitter: Emitter, error: StoreError) -> None:
+    """Warn that the journal does not contain the whole run."""
+    emitter.emit(Warned(code="store_error", text=f"the run could not be recorded completely: {error}"))

@@ -1,7 +1,6 @@
-"""The loop of one part of a question: ask the model, run the calls it asks for, until it answers or has to stop.
+"""The loop of one sub-question: ask the model and run the calls it requests, until it answers or has to stop.
 
-Each pass ends in a small value that says what comes next: run again, force the answer, or an end. Knows the order of
-things. Knows nothing of how a call runs, what an answer proves, and who listens.
+Each step returns a value that says what comes next: run again, force the answer, or an end.
 """
 
 import asyncio
@@ -10,8 +9,9 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, assert_never
 
 from runax_cli.agent import prompts
-from runax_cli.agent.evidence.shown import named_by
-from runax_cli.agent.loop.context import Summarizer, TurnContext
+from runax_cli.agent.evidence.shown import entities_of
+from runax_cli.agent.loop.context import TurnContext
+from runax_cli.agent.loop.summarizer import Summarizer
 from runax_cli.agent.loop.tool_calls import TurnCalls
 from runax_cli.agent.result.requested_call import RequestedCall
 from runax_cli.agent.result.verdict import Answered, Limited, Stopped, TurnEnd
@@ -26,6 +26,7 @@ from runax_cli.core.errors import (
 )
 from runax_cli.core.event_types import AnswerDelta, BudgetNoted, ContextMeasured, Warned
 from runax_cli.core.events import Emitter
+from runax_cli.core.results import counted
 from runax_cli.core.untrusted_text import without_template_marks
 from runax_cli.memory.conversation import WorkingMemory
 from runax_cli.models.base import Message, Model, ModelReply, ModelRequest, OnText, ToolCall
@@ -34,45 +35,46 @@ _PARAGRAPH_END = "\n\n"
 
 
 class AnswerStream:
-    """Hands pieces of the answer to the event stream, and to `on_text` where somebody listens.
+    """Streams the answer to the events, and to `on_text` if given.
 
-    A stream that is silent keeps the text to itself: a part is heard when the answer of all parts is put together.
+    The first paragraph is held back until it is complete, since text before tool calls is not an answer. A silent
+    stream only collects the text: the answers of several sub-questions are emitted together.
     """
 
-    def __init__(self, emitter: Emitter, *, on_text: OnText | None, is_end_unconfirmed: bool = False) -> None:
+    def __init__(self, emitter: Emitter, *, on_text: OnText | None, is_silent: bool = False) -> None:
         self._emitter = emitter
         self._on_text = on_text
-        self._is_silent = is_end_unconfirmed
+        self._is_silent = is_silent
         self._held = ""
         self.text = ""
 
-    def begin(self) -> None:
-        """A reply is about to come."""
+    def start_reply(self) -> None:
+        """Start a new reply."""
         self._held, self.text = "", ""
 
-    def take(self, piece: str) -> None:
-        """A piece of the reply."""
-        was_held = _PARAGRAPH_END not in self.text
+    def write(self, piece: str) -> None:
+        """Add a piece of the reply."""
+        is_first_paragraph = _PARAGRAPH_END not in self.text
         self.text += piece
-        if not was_held:
-            self._hand_over(piece)
+        if not is_first_paragraph:
+            self._emit(piece)
         elif _PARAGRAPH_END in self.text:
             self._held = ""
-            self._hand_over(self.text)
+            self._emit(self.text)
         else:
             self._held = self.text
 
     def finish(self) -> None:
-        """The reply is the answer: hand over what was held back."""
+        """The reply is the answer: emit the text that is held back."""
         held, self._held = self._held, ""
         if held:
-            self._hand_over(held)
+            self._emit(held)
 
     def discard(self) -> None:
-        """The reply was none."""
+        """The reply is not the answer: drop its text."""
         self._held, self.text = "", ""
 
-    def _hand_over(self, piece: str) -> None:
+    def _emit(self, piece: str) -> None:
         if self._is_silent:
             return
         self._emitter.emit(AnswerDelta(text=piece))
@@ -80,11 +82,11 @@ class AnswerStream:
             self._on_text(piece)
 
 
-MOST_EMPTY_REPLIES = 2
-MOST_CALLS_OF_A_REPLY = 32
-_TOKENS_OF_A_CALL = 256
-"""What a call and the shortest form of its result may take of the context."""
-_ANSWER_SHARE_OF_BUDGET = 8
+MAX_EMPTY_REPLIES = 2
+MAX_CALLS_PER_REPLY = 32
+_TOKENS_PER_CALL = 256
+"""The context that a call and the shortest form of its result may take."""
+_ANSWER_RESERVE_SHARE = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +96,7 @@ class RunAgain:
 
 @dataclass(frozen=True, slots=True)
 class ForceAnswer:
-    """A limit is reached, or the steps lead nowhere: the model gets one last reply, without tools."""
+    """A limit is reached, or there is no progress: the model gets one last reply, without tools."""
 
     why: BudgetExhausted | NoProgress
 
@@ -104,10 +106,10 @@ StepOutcome: TypeAlias = RunAgain | ForceAnswer | TurnEnd
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnDependencies:
-    """What a turn works with. `is_calibrated` says whether the bound of a request is already better than its bytes.
+    """What a turn needs. `is_calibrated` returns whether the endpoint has reported its own token count.
 
-    `call_prefix` begins the ids of its calls, which are unique in the run. `halted` is asked after each step with
-    calls: where it gives a text, that is the end.
+    `call_prefix` makes the ids of its calls unique in the run. `early_answer` is called after each step with calls: if
+    it returns a text, that is the answer.
     """
 
     model: Model
@@ -119,33 +121,33 @@ class TurnDependencies:
     is_calibrated: Callable[[], bool]
     summarizer: Summarizer | None = None
     call_prefix: str = "call"
-    halted: Callable[[], str | None] = lambda: None
+    early_answer: Callable[[], str | None] = lambda: None
 
 
 class Turn:
-    """One question on its way to an answer."""
+    """Runs one turn: from the question to its end."""
 
-    def __init__(self, parts: TurnDependencies) -> None:
-        self._parts = parts
+    def __init__(self, dependencies: TurnDependencies) -> None:
+        self._deps = dependencies
         self._working = WorkingMemory()
         self._empty_replies = 0
         self._n_calls = 0
-        self._kept_back: Reservation | None = None
-        self._was_refused = False
+        self._answer_budget: Reservation | None = None
+        self._was_too_long = False
 
     async def run(self) -> TurnEnd:
-        """Until the end. Raises ConfigurationError where the tools alone are too much for the context.
+        """Run to the end. Raises ConfigurationError if question and tools do not fit the context.
 
-        Cancellation passes through; errors of the model and limits are ends.
+        Errors of the model and limits are ends; cancellation propagates.
         """
         try:
-            outcome: StepOutcome = await self._begin()
+            outcome: StepOutcome = await self._start()
             while True:
                 match outcome:
                     case RunAgain():
                         outcome = await self._step()
                     case ForceAnswer(why):
-                        return await self._forced(why)
+                        return await self._force_answer(why)
                     case Answered() | Limited() | Stopped():
                         return outcome
                     case _:
@@ -153,176 +155,177 @@ class Turn:
         finally:
             self._release()
 
-    async def _begin(self) -> StepOutcome:
-        """See that the first request fits; an endpoint that was never measured is measured by a small one first."""
+    async def _start(self) -> StepOutcome:
+        """Check that the first request fits. If it does not, calibrate the token counter with a small request first."""
         try:
-            self._kept_back = await self._keep_back_for_the_answer()
+            self._answer_budget = await self._reserve_answer_budget()
         except BudgetExhausted as limit:
             return ForceAnswer(limit)
-        context = self._parts.context
-        first = await context.fitted(self._working)
-        if not first.is_fitting and not self._parts.is_calibrated():
+        context = self._deps.context
+        first = await context.fit_request(self._working)
+        if not first.fits and not self._deps.is_calibrated():
             try:
-                await self._parts.model.complete(context.calibration(prompts.AGENT_CALIBRATION.text))
+                await self._deps.model.complete(context.calibration_request(prompts.AGENT_CALIBRATION.text))
             except (ModelError, BudgetExhausted) as error:
                 return Stopped(error)
-            first = await context.fitted(self._working)
-        if not first.is_fitting:
+            first = await context.fit_request(self._working)
+        if not first.fits:
             raise ConfigurationError(
-                f"question and tools ({len(first.request.tools)}) may take {first.bound_tokens:,} tokens, and the "
-                f"effective context has {context.effective_tokens:,}, of which {context.answer_reserve:,} are kept for "
-                "the answer. Shorten the question, leave tools out with --tools, or raise LLM_MAX_CONTEXT or "
-                "LLM_CONTEXT_UTILIZATION.",
+                f"the question and {counted(len(first.request.tools), 'tool')} need up to {first.bound_tokens:,} "
+                f"tokens, but the effective context has {context.effective_tokens:,}, of which "
+                f"{context.answer_reserve:,} are reserved for the answer. Shorten the question, "
+                "select fewer tools with --tools, or raise "
+                "LLM_MAX_CONTEXT or LLM_CONTEXT_UTILIZATION.",
                 setting="LLM_MAX_CONTEXT",
             )
         return RunAgain()
 
     async def _step(self) -> StepOutcome:
         try:
-            async with self._parts.budget.reservation(Amount(steps=1)):
+            async with self._deps.budget.reservation(Amount(steps=1)):
                 reply = await self._reply(is_last=False)
         except BudgetExhausted as limit:
             return ForceAnswer(limit)
         except ModelError as error:
-            return Stopped(error, self._parts.stream.text)
+            return Stopped(error, self._deps.stream.text)
         if reply.tool_calls:
-            return await self._called(reply)
-        return self._said(reply)
+            return await self._run_calls(reply)
+        return self._handle_text(reply)
 
-    def _said(self, reply: ModelReply) -> StepOutcome:
+    def _handle_text(self, reply: ModelReply) -> StepOutcome:
         if reply.text.strip():
-            self._parts.stream.finish()
+            self._deps.stream.finish()
             return Answered(reply.text)
         self._empty_replies += 1
-        if self._empty_replies < MOST_EMPTY_REPLIES:
+        if self._empty_replies < MAX_EMPTY_REPLIES:
             self._working.add(Message("user", prompts.AGENT_EMPTY.text))
             return RunAgain()
-        return Stopped(_nothing_said(reply.model))
+        return Stopped(_empty_reply_error(reply.model))
 
-    async def _called(self, reply: ModelReply) -> StepOutcome:
-        self._parts.stream.discard()
+    async def _run_calls(self, reply: ModelReply) -> StepOutcome:
+        self._deps.stream.discard()
         self._empty_replies = 0
-        calls = self._with_own_ids(await self._first_calls(reply))
+        calls = self._with_own_ids(await self._limit_calls(reply))
         self._working.add(Message("assistant", reply.text, tool_calls=calls))
-        result = await self._parts.calls.run(calls, room=await self._parts.context.room(self._working))
+        result = await self._deps.calls.run(calls, free_tokens=await self._deps.context.free_tokens(self._working))
         await self._add_results(result.calls)
-        if (text := self._parts.halted()) is not None:
+        if (text := self._deps.early_answer()) is not None:
             return Answered(text)
         return RunAgain() if result.stop is None else ForceAnswer(result.stop)
 
-    async def _forced(self, limit: BudgetExhausted | NoProgress) -> TurnEnd:
-        """The last reply, without tools; it may use what was kept back, and shrinks to what the budget still has."""
-        self._tell_stop(limit)
+    async def _force_answer(self, limit: BudgetExhausted | NoProgress) -> TurnEnd:
+        """Get the last reply, without tools. It may use the reserved budget, and is shortened to what is left."""
+        self._emit_stop(limit)
         self._release()
-        self._working.add(Message("user", prompts.AGENT_FORCED.fill(reason=_reason(limit))))
+        self._working.add(Message("user", prompts.AGENT_FORCED.fill(reason=_stop_reason(limit))))
         try:
             reply = await self._reply(is_last=True)
         except BudgetExhausted as second:
-            return Limited(self._parts.stream.text, second if isinstance(limit, NoProgress) else limit)
+            return Limited(self._deps.stream.text, second if isinstance(limit, NoProgress) else limit)
         except ModelError as error:
-            return Stopped(error, self._parts.stream.text)
-        self._parts.stream.finish()
+            return Stopped(error, self._deps.stream.text)
+        self._deps.stream.finish()
         if reply.tool_calls:
-            text = "the model went on asking for calls after its tools were taken away"
-            self._parts.emitter.emit(Warned(code="calls_ignored", text=text))
+            text = "the model requested calls in its last reply, which has no tools; they were ignored"
+            self._deps.emitter.emit(Warned(code="calls_ignored", text=text))
         return Limited(reply.text, limit)
 
     async def _reply(self, *, is_last: bool) -> ModelReply:
-        """The model's reply. What the endpoint refuses as too long is shortened and sent once more."""
+        """Get a reply. A request that the endpoint rejects as too long is shortened and sent again, once."""
         try:
-            return await self._sent(is_last=is_last)
+            return await self._send(is_last=is_last)
         except ContextTooLong as error:
-            if self._was_refused:
+            if self._was_too_long:
                 raise
-            self._was_refused = True
-            self._parts.emitter.emit(Warned(code="context_too_long", text=f"shortened and sent again: {error}"))
-            return await self._sent(is_last=is_last)
+            self._was_too_long = True
+            self._deps.emitter.emit(Warned(code="context_too_long", text=f"request shortened and sent again: {error}"))
+            return await self._send(is_last=is_last)
 
-    async def _sent(self, *, is_last: bool) -> ModelReply:
-        await self._shorten()
-        most = self._parts.budget.remaining("tokens") if is_last else None
-        fitted = await self._parts.context.fitted(self._working, is_last=is_last, most_tokens=most)
-        for call_id in fitted.folded:
-            self._parts.calls.forget(call_id)
-        self._tell_context(fitted.used_tokens, fitted.folded)
-        request = fitted.request if most is None else _with_less_output(fitted.request, most - fitted.bound_tokens)
-        self._parts.stream.begin()
-        return await self._parts.model.complete(request, on_text=self._parts.stream.take)
+    async def _send(self, *, is_last: bool) -> ModelReply:
+        await self._summarize()
+        most = self._deps.budget.remaining("tokens") if is_last else None
+        sized = await self._deps.context.fit_request(self._working, is_last=is_last, most_tokens=most)
+        for call_id in sized.folded:
+            self._deps.calls.forget(call_id)
+        self._emit_context(sized.used_tokens, sized.folded)
+        request = sized.request if most is None else _with_less_output(sized.request, most - sized.bound_tokens)
+        self._deps.stream.start_reply()
+        return await self._deps.model.complete(request, on_text=self._deps.stream.write)
 
-    async def _shorten(self) -> None:
-        if self._parts.summarizer is None:
+    async def _summarize(self) -> None:
+        if self._deps.summarizer is None:
             return
-        for call_id in await self._parts.summarizer.shorten(self._parts.context, self._working):
-            self._parts.calls.forget(call_id)
+        for call_id in await self._deps.summarizer.summarize_if_long(self._deps.context, self._working):
+            self._deps.calls.forget(call_id)
 
-    async def _first_calls(self, reply: ModelReply) -> Sequence[ToolCall]:
-        """As many calls as one reply may ask for: the answers to more would not fit beside each other."""
-        asked, room = reply.tool_calls, await self._parts.context.room(self._working)
-        most = max(1, min(MOST_CALLS_OF_A_REPLY, room // _TOKENS_OF_A_CALL))
-        if len(asked) > most:
-            text = f"the model asked for {len(asked):,} calls at once; the first {most} are looked at"
-            self._parts.emitter.emit(Warned(code="too_many_calls", text=text))
-        return asked[:most]
+    async def _limit_calls(self, reply: ModelReply) -> Sequence[ToolCall]:
+        """The first calls of a reply: the results of more would not fit the context together."""
+        requested, free_tokens = reply.tool_calls, await self._deps.context.free_tokens(self._working)
+        most = max(1, min(MAX_CALLS_PER_REPLY, free_tokens // _TOKENS_PER_CALL))
+        if len(requested) > most:
+            text = f"the model requested {len(requested):,} calls in one reply; only the first {most} are considered"
+            self._deps.emitter.emit(Warned(code="too_many_calls", text=text))
+        return requested[:most]
 
     def _with_own_ids(self, calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
-        """Ids that are unique in the run: some endpoints send none, or the same one twice."""
+        """Give the calls ids that are unique in the run: some endpoints send none, or the same one twice."""
         owned = []
         for call in calls:
             self._n_calls += 1
-            owned.append(replace(call, id=f"{self._parts.call_prefix}_{self._n_calls}"))
+            owned.append(replace(call, id=f"{self._deps.call_prefix}_{self._n_calls}"))
         return tuple(owned)
 
     async def _add_results(self, calls: Sequence[RequestedCall]) -> None:
         for call in calls:
-            named, is_in_view = await asyncio.to_thread(named_by, call)
+            entities, is_in_view = await asyncio.to_thread(entities_of, call.outcome)
             hint = prompts.AGENT_FOLDED.fill(tool=call.report.tool)
             pointer = call.envelope.model_copy(update={"data": None, "next_action_hint": hint}).to_model_text()
             text = without_template_marks(call.envelope.to_model_text())
-            self._working.add_result(call.call_id, text, pointer=pointer, named=named, is_visible=is_in_view)
+            self._working.add_result(call.call_id, text, pointer=pointer, named=entities, is_visible=is_in_view)
 
-    async def _keep_back_for_the_answer(self) -> Reservation:
-        """A share of tokens and money that no call may use up, so that a limit still leaves an answer."""
-        budget, share = self._parts.budget, _ANSWER_SHARE_OF_BUDGET
+    async def _reserve_answer_budget(self) -> Reservation:
+        """Reserve a share of tokens and money, so that there is an answer even if calls exhaust the budget."""
+        budget, share = self._deps.budget, _ANSWER_RESERVE_SHARE
         await budget.refresh()
         tokens, usd = budget.remaining("tokens"), budget.remaining("usd")
         amount = Amount(
-            tokens=0 if tokens is None else min(self._parts.context.effective_tokens, int(tokens) // share),
+            tokens=0 if tokens is None else min(self._deps.context.effective_tokens, int(tokens) // share),
             usd=0.0 if usd is None else usd / share,
         )
         return await budget.reserve_shared(amount)
 
     def _release(self) -> None:
-        if self._kept_back is not None:
-            self._kept_back.settle(Amount())
+        if self._answer_budget is not None:
+            self._answer_budget.settle(Amount())
 
-    def _tell_stop(self, limit: BudgetExhausted | NoProgress) -> None:
+    def _emit_stop(self, limit: BudgetExhausted | NoProgress) -> None:
         if isinstance(limit, NoProgress):
-            self._parts.emitter.emit(Warned(code="no_progress", text=str(limit)))
+            self._deps.emitter.emit(Warned(code="no_progress", text=str(limit)))
             return
-        self._parts.emitter.emit(
+        self._deps.emitter.emit(
             BudgetNoted(resource=limit.resource, used=limit.used, limit=limit.limit, is_exhausted=True, text=str(limit))
         )
 
-    def _tell_context(self, used_tokens: int, folded: Sequence[str]) -> None:
-        context = self._parts.context
+    def _emit_context(self, used_tokens: int, folded: Sequence[str]) -> None:
+        context = self._deps.context
         if folded:
             tools = ", ".join(self._tool_of(call_id) for call_id in folded)
-            text = f"results were taken out of the context to make room: {tools}"
-            self._parts.emitter.emit(Warned(code="context_folded", text=text))
-        self._parts.emitter.emit(ContextMeasured(used_tokens=used_tokens, effective_tokens=context.effective_tokens))
+            text = f"results removed from the context to make room: {tools}"
+            self._deps.emitter.emit(Warned(code="context_folded", text=text))
+        self._deps.emitter.emit(ContextMeasured(used_tokens=used_tokens, effective_tokens=context.effective_tokens))
 
     def _tool_of(self, call_id: str) -> str:
-        names: Mapping[str, Any] = {call.call_id: call.report for call in self._parts.calls.made}
+        names: Mapping[str, Any] = {call.call_id: call.report for call in self._deps.calls.requested}
         report = names[call_id]
         return f"{report.tool} ({report.dataset})" if report.dataset else str(report.tool)
 
 
 def _with_less_output(request: ModelRequest, rest: float) -> ModelRequest:
-    """A reply within what is left of the budget, where that is less than its reserve but still a reply."""
+    """The request, with its output limited to the rest of the budget."""
     return replace(request, max_output_tokens=int(min(request.max_output_tokens, max(rest, 1))))
 
 
-def _reason(limit: BudgetExhausted | NoProgress) -> str:
+def _stop_reason(limit: BudgetExhausted | NoProgress) -> str:
     if isinstance(limit, NoProgress):
         return str(limit)
     if limit.owner in ("session", "day") or limit.owner.startswith("tenant"):
@@ -330,10 +333,10 @@ def _reason(limit: BudgetExhausted | NoProgress) -> str:
     return f"the limit of {limit.limit:g} {limit.resource} for this question is reached"
 
 
-def _nothing_said(model: str) -> ModelReplyInvalid:
+def _empty_reply_error(model: str) -> ModelReplyInvalid:
     return ModelReplyInvalid(
-        f"the model '{model}' gave an empty reply {MOST_EMPTY_REPLIES} times, with neither text nor a call. Ask again, "
-        "or choose another model with LLM_NAME.",
+        f"the model '{model}' returned {MAX_EMPTY_REPLIES} empty replies, without text or a call. Ask again, or choose "
+        "another model with LLM_NAME.",
         model=model,
         retryable=False,
     )

@@ -1,23 +1,23 @@
-"""The plan of a question: its parts, what each needs, and which of them wait for which.
+"""The plan of a question: its sub-questions, what each needs, and their dependencies.
 
-Makes a plan by rule where the question is plainly single, and out of a planner's reply where it is not: what is wrong
-with a reply is repaired by code and told. Pure; knows no model and no prompt.
+A question that clearly has one part is planned by rule, any other from the reply of a planner model. Errors in the
+reply are repaired, and every repair is reported. Pure.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from runax_cli.agent.planning.question_analysis import lost_from, named_in, need_of, why_several
+from runax_cli.agent.planning.question_analysis import decide_need, missing_names, multi_part_reason, required_names
 from runax_cli.guard.visible_tool import Need
 
-MOST_PARTS = 6
+MAX_SUB_QUESTIONS = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubQuestion:
-    """One part: `after` are the numbers (from 1) of the parts whose answers it needs, all of them other parts.
+    """One sub-question. `after` are the numbers, from 1, of the other sub-questions whose answers it needs.
 
-    `expects` says in words what a good answer contains; "" leaves that to the question.
+    `expects` describes what a good answer contains, "" if the question says it all.
     """
 
     question: str
@@ -28,88 +28,90 @@ class SubQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The parts in the order of the question, free of cycles; `rule` says, in words, who decided and why.
+    """The sub-questions in the order of the question, without cycles. `rule` says who decided, and why.
 
-    `repairs` say what was wrong with the planner's reply and what was made of it.
+    `repairs` describe what was wrong with the planner's reply, and how it was repaired.
     """
 
     question: str
-    parts: tuple[SubQuestion, ...]
+    sub_questions: tuple[SubQuestion, ...]
     rule: str
     repairs: tuple[str, ...] = ()
 
     @property
     def is_single(self) -> bool:
-        """The question is its own only part."""
-        return len(self.parts) == 1
+        """Whether the question is its own only sub-question."""
+        return len(self.sub_questions) == 1
 
     @property
     def numbers(self) -> range:
-        """The numbers of the parts, from 1."""
-        return range(1, len(self.parts) + 1)
+        """The numbers of the sub-questions, from 1."""
+        return range(1, len(self.sub_questions) + 1)
 
-    def part(self, number: int) -> SubQuestion:
-        """The part of that number."""
-        return self.parts[number - 1]
-
-
-def plan_of(question: str) -> Plan | None:
-    """The plan of a question that is plainly single, by its wording alone; None where a planner has to look at it."""
-    return single(question) if why_several(question) is None else None
+    def sub_question(self, number: int) -> SubQuestion:
+        """The sub-question with this number."""
+        return self.sub_questions[number - 1]
 
 
-def single(question: str, *, why: str = "", repairs: Sequence[str] = (), need: Need | None = None) -> Plan:
-    """The question as its own only part. `why` it is single; `need` takes the place of what the wording says."""
-    read = need_of(question)
+def plan_by_rule(question: str) -> Plan | None:
+    """The plan of a question whose wording clearly asks one thing; None if a planner has to decide."""
+    return single_plan(question) if multi_part_reason(question) is None else None
+
+
+def single_plan(question: str, *, why: str = "", repairs: Sequence[str] = (), need: Need | None = None) -> Plan:
+    """A plan with the question as its only sub-question. `need` overrides what the wording says."""
+    read = decide_need(question)
     decided = need or read.need
-    reason = read.why if need is None else "the planner says so"
+    reason = read.why if need is None else "as the planner says"
     rule = f"one sub-question, need '{decided}': {reason}" + (f"; {why}" if why else "")
     return Plan(question, (SubQuestion(question=question, need=decided),), rule, tuple(repairs))
 
 
-def planned(question: str, parts: Sequence[SubQuestion]) -> Plan:
-    """The plan that a planner's parts make, repaired where that is possible, else the question as a single one."""
+def plan_from_reply(question: str, parts: Sequence[SubQuestion]) -> Plan:
+    """A plan of the sub-questions in a planner's reply, repaired if possible, else of the question as a whole."""
     repairs: list[str] = []
-    usable = _with_words(parts, repairs)
+    usable = _drop_empty_and_repeated(parts, repairs)
     if not usable:
-        return single(question, why="the planner named no part", repairs=["the plan has no part"])
+        return single_plan(
+            question, why="the planner returned no sub-question", repairs=["the plan has no sub-questions"]
+        )
     if len(usable) == 1:
-        return single(question, why="the planner sees one part", need=usable[0].need)
-    bounded = _bounded(usable, repairs)
-    said = "\n".join(part.question for part in bounded)
-    if lost := lost_from(named_in(question), said):
-        named = ", ".join(f"'{name}'" for name in lost)
-        told = f"no part of the plan names {named}, which the question does: it is answered as one"
-        return single(question, why="the plan lost a name", repairs=[*repairs, told])
-    why = why_several(question) or "the planner sees several"
+        return single_plan(question, why="the planner found one sub-question", need=usable[0].need)
+    bounded = _merge_excess(usable, repairs)
+    text = "\n".join(part.question for part in bounded)
+    if missing := missing_names(required_names(question), text):
+        names = ", ".join(f"'{name}'" for name in missing)
+        repair = f"no sub-question mentions {names} from the question, so it is answered as a whole"
+        return single_plan(question, why="the plan lost a name", repairs=[*repairs, repair])
+    why = multi_part_reason(question) or "the planner found several"
     rule = f"{len(bounded)} sub-questions by the planner: {why}"
-    return Plan(question, without_cycles(bounded, repairs), rule, tuple(repairs))
+    return Plan(question, break_cycles(bounded, repairs), rule, tuple(repairs))
 
 
-def revised(plan: Plan, changes: Mapping[int, SubQuestion], *, open_parts: Collection[int]) -> Plan:
-    """The plan with other words for parts that are open; what is said of any other part is left out."""
-    taken = {number: part for number, part in changes.items() if number in open_parts and part.question.strip()}
+def revise_plan(plan: Plan, changes: Mapping[int, SubQuestion], *, open_numbers: Collection[int]) -> Plan:
+    """The plan with changed sub-questions. Changes of sub-questions that are not open are ignored."""
+    accepted = {number: part for number, part in changes.items() if number in open_numbers and part.question.strip()}
     repairs: list[str] = []
-    parts = [taken.get(number, plan.part(number)) for number in plan.numbers]
-    sound = without_cycles(_within(parts, repairs), repairs)
-    return replace(plan, parts=sound, rule="revised by the planner after a result", repairs=tuple(repairs))
+    parts = [accepted.get(number, plan.sub_question(number)) for number in plan.numbers]
+    acyclic = break_cycles(_drop_unknown_dependencies(parts, repairs), repairs)
+    return replace(plan, sub_questions=acyclic, rule="revised by the planner after a result", repairs=tuple(repairs))
 
 
-def ready(plan: Plan, *, begun: Collection[int], done: Collection[int]) -> tuple[int, ...]:
-    """The parts that may begin now, in order: not begun, and everything that they wait for is done."""
-    return tuple(n for n in plan.numbers if n not in begun and all(m in done for m in plan.part(n).after))
+def ready_to_start(plan: Plan, *, started: Collection[int], done: Collection[int]) -> tuple[int, ...]:
+    """The sub-questions that can start now, in order: not started, and all their dependencies are done."""
+    return tuple(n for n in plan.numbers if n not in started and all(m in done for m in plan.sub_question(n).after))
 
 
-def waiting_for(plan: Plan, number: int) -> frozenset[int]:
-    """The parts that need the answer of `number`, directly or through others."""
+def dependents_of(plan: Plan, number: int) -> frozenset[int]:
+    """The sub-questions that depend on `number`, directly or through others."""
     found: set[int] = set()
-    while more := {n for n in plan.numbers if n not in found and {number, *found} & set(plan.part(n).after)}:
+    while more := {n for n in plan.numbers if n not in found and {number, *found} & set(plan.sub_question(n).after)}:
         found |= more
     return frozenset(found)
 
 
-def without_cycles(parts: Sequence[SubQuestion], repairs: list[str]) -> tuple[SubQuestion, ...]:
-    """The parts with every dependency that closes a cycle taken out; `repairs` tells of it."""
+def break_cycles(parts: Sequence[SubQuestion], repairs: list[str]) -> tuple[SubQuestion, ...]:
+    """Remove every dependency that closes a cycle, and report it in `repairs`."""
     settled: set[int] = set()
     made = list(parts)
     while len(settled) < len(made):
@@ -118,57 +120,57 @@ def without_cycles(parts: Sequence[SubQuestion], repairs: list[str]) -> tuple[Su
             first = next(n for n in range(1, len(made) + 1) if n not in settled)
             kept = tuple(m for m in made[first - 1].after if m in settled)
             made[first - 1] = replace(made[first - 1], after=kept)
-            repairs.append(f"part {first} waits in a circle: it waits no longer")
+            repairs.append(f"removed a circular dependency of sub-question {first}")
             free = [first]
         settled.update(free)
     return tuple(made)
 
 
-def _with_words(parts: Sequence[SubQuestion], repairs: list[str]) -> list[SubQuestion]:
-    """The parts that ask something, each once; dependencies follow them to their new numbers."""
+def _drop_empty_and_repeated(parts: Sequence[SubQuestion], repairs: list[str]) -> list[SubQuestion]:
+    """Drop empty and repeated sub-questions, and renumber the dependencies of the others."""
     kept: list[SubQuestion] = []
     moved: dict[int, int] = {}
     for number, part in enumerate(parts, 1):
-        asked = " ".join(part.question.split())
-        twin = next((at for at, other in enumerate(kept, 1) if other.question == asked), None)
-        if not asked:
-            repairs.append(f"part {number} of the plan is empty: left out")
+        question = " ".join(part.question.split())
+        twin = next((at for at, other in enumerate(kept, 1) if other.question == question), None)
+        if not question:
+            repairs.append(f"removed empty sub-question {number}")
         elif twin is not None:
-            repairs.append(f"part {number} of the plan repeats another: left out")
+            repairs.append(f"removed sub-question {number}, which repeats another")
             moved[number] = twin
         else:
-            kept.append(replace(part, question=asked))
+            kept.append(replace(part, question=question))
             moved[number] = len(kept)
-    return _within([replace(part, after=_moved(part.after, moved)) for part in kept], repairs)
+    return _drop_unknown_dependencies([replace(part, after=_renumber(part.after, moved)) for part in kept], repairs)
 
 
-def _within(parts: Sequence[SubQuestion], repairs: list[str]) -> list[SubQuestion]:
-    """The parts with dependencies on other parts of the plan only, each once and in order."""
-    sound = []
+def _drop_unknown_dependencies(parts: Sequence[SubQuestion], repairs: list[str]) -> list[SubQuestion]:
+    """Drop dependencies on sub-questions that do not exist; sort and deduplicate the others."""
+    cleaned = []
     for number, part in enumerate(parts, 1):
         after = tuple(sorted({m for m in part.after if 1 <= m <= len(parts) and m != number}))
         if set(part.after) - set(after) - {number}:
-            repairs.append(f"part {number} waits for a part that does not exist: it waits no longer")
-        sound.append(replace(part, after=after))
-    return sound
+            repairs.append(f"removed a dependency of sub-question {number} on one that does not exist")
+        cleaned.append(replace(part, after=after))
+    return cleaned
 
 
-def _bounded(parts: Sequence[SubQuestion], repairs: list[str]) -> list[SubQuestion]:
-    """At most MOST_PARTS parts: those beyond are asked for together in the last one."""
-    if len(parts) <= MOST_PARTS:
+def _merge_excess(parts: Sequence[SubQuestion], repairs: list[str]) -> list[SubQuestion]:
+    """Merge the sub-questions from MAX_SUB_QUESTIONS on into one."""
+    if len(parts) <= MAX_SUB_QUESTIONS:
         return list(parts)
-    repairs.append(f"the plan has {len(parts)} parts: those from {MOST_PARTS} on are asked as one")
-    head, tail = parts[: MOST_PARTS - 1], parts[MOST_PARTS - 1 :]
-    moved = {n: min(n, MOST_PARTS) for n in range(1, len(parts) + 1)}
-    after = {m for part in tail for m in _moved(part.after, moved)} - {MOST_PARTS}
+    repairs.append(f"merged sub-questions {MAX_SUB_QUESTIONS} to {len(parts)} into one")
+    head, tail = parts[: MAX_SUB_QUESTIONS - 1], parts[MAX_SUB_QUESTIONS - 1 :]
+    moved = {n: min(n, MAX_SUB_QUESTIONS) for n in range(1, len(parts) + 1)}
+    after = {m for part in tail for m in _renumber(part.after, moved)} - {MAX_SUB_QUESTIONS}
     last = SubQuestion(
         question=" ".join(part.question for part in tail),
         need="compute" if any(part.need == "compute" for part in tail) else "read",
         after=tuple(sorted(after)),
         expects=" ".join(part.expects for part in tail if part.expects),
     )
-    return [*(replace(part, after=_moved(part.after, moved)) for part in head), last]
+    return [*(replace(part, after=_renumber(part.after, moved)) for part in head), last]
 
 
-def _moved(after: Iterable[int], moved: Mapping[int, int]) -> tuple[int, ...]:
+def _renumber(after: Iterable[int], moved: Mapping[int, int]) -> tuple[int, ...]:
     return tuple(moved.get(number, 0) for number in after)

@@ -1,7 +1,6 @@
-"""The planner: one structured request that takes a question apart, and one that changes a plan after a result.
+"""The planner model: one structured request splits a question, another revises the plan after a result.
 
-Knows the requests, their schemas and how a reply becomes parts. Whether a plan is sound is decided in `plan`; when to
-ask is decided by whoever holds the parts. A planner that fails costs the plan and never the answer.
+If the planner fails, the question is answered as a whole.
 """
 
 import json
@@ -10,18 +9,27 @@ from dataclasses import dataclass
 from typing import Any
 
 from runax_cli.agent import prompts
-from runax_cli.agent.planning.plan import MOST_PARTS, Plan, SubQuestion, planned, revised, single
+from runax_cli.agent.planning.plan import (
+    MAX_SUB_QUESTIONS,
+    Plan,
+    SubQuestion,
+    plan_from_reply,
+    revise_plan,
+    single_plan,
+)
 from runax_cli.core.errors import BudgetExhausted, ModelError
 from runax_cli.core.untrusted_text import escape_for_prompt
 from runax_cli.memory.conversation import History
 from runax_cli.models.base import Message, Model, ModelRequest, OutputSchema, Role, ToolSchema
 from runax_cli.models.tokens import CalibratedCounter, bound_off_loop
 
-MOST_OUTPUT_TOKENS = 1024
-MOST_TOOLS = 40
+MAX_OUTPUT_TOKENS = 1024
+MAX_LISTED_TOOLS = 40
 TOOL_CHARS = 80
 _HISTORY_SHARE = 8
+"""Earlier exchanges may take this fraction of the context: 1/8."""
 _QUESTION_SHARE = 2
+"""A question above 1/2 of the context is not planned."""
 
 _FIELDS: dict[str, Any] = {
     "question": {"type": "string"},
@@ -38,13 +46,13 @@ def _schema(name: str, fields: dict[str, Any]) -> OutputSchema:
     return OutputSchema(name, whole)
 
 
-PLAN = _schema("plan", _FIELDS)
-REVISION = _schema("plan_revision", {"number": {"type": "integer"}} | _FIELDS)
+PLAN_SCHEMA = _schema("plan", _FIELDS)
+REVISION_SCHEMA = _schema("plan_revision", {"number": {"type": "integer"}} | _FIELDS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KnownFacts:
-    """What is known of one part, in words, for the planner."""
+class SubQuestionState:
+    """One sub-question and its state, as text for the planner."""
 
     number: int
     question: str
@@ -53,9 +61,9 @@ class KnownFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Planner:
-    """One planner model, bound to one run. `effective_tokens` is what any one request may use.
+    """The planner model of one run. `effective_tokens` limits each request.
 
-    `more_tools` is how many there are beside `tools`.
+    `more_tools` is the number of tools that are not in `tools`.
     """
 
     model: Model
@@ -68,53 +76,55 @@ class Planner:
     more_tools: int = 0
 
     async def plan(self, question: str) -> Plan:
-        """The plan of a question; the question as a single one, with the reason among `repairs`, where none is had."""
+        """Plan a question. If the planner fails, the plan is the question as a whole, with the reason in `repairs`."""
         if await bound_off_loop(self.counter, question) > self.effective_tokens // _QUESTION_SHARE:
-            return single(question, why="it is too long for the planner")
+            return single_plan(question, why="it is too long for the planner")
         try:
-            reply = await self._asked(prompts.PLANNER_USER.fill(question=question), PLAN)
+            reply = await self._request(prompts.PLANNER_USER.fill(question=question), PLAN_SCHEMA)
         except (ModelError, BudgetExhausted) as error:
-            return single(question, why="the planner failed", repairs=[f"no plan could be had: {error}"])
-        parts = parts_of(reply)
-        return planned(question, [part for _, part in parts])
+            return single_plan(question, why="the planner failed", repairs=[f"the planner failed: {error}"])
+        parts = parse_plan_reply(reply)
+        return plan_from_reply(question, [part for _, part in parts])
 
-    async def revise(self, plan: Plan, told: Sequence[KnownFacts], *, why: str, open_parts: Collection[int]) -> Plan:
-        """The plan after a result; the same one where nothing has to change or no revision can be had."""
-        shown = escape_for_prompt("\n".join(f"{part.number}. {part.question}\n   {part.state}" for part in told))
-        numbers = ", ".join(str(number) for number in sorted(open_parts))
+    async def revise(
+        self, plan: Plan, states: Sequence[SubQuestionState], *, why: str, open_numbers: Collection[int]
+    ) -> Plan:
+        """Revise a plan after a result. Returns the same plan if nothing has to change or the planner fails."""
+        shown = escape_for_prompt("\n".join(f"{part.number}. {part.question}\n   {part.state}" for part in states))
+        numbers = ", ".join(str(number) for number in sorted(open_numbers))
         user = prompts.PLANNER_REVISE.fill(question=plan.question, parts=shown, why=why, open=numbers)
         try:
-            reply = await self._asked(user, REVISION)
+            reply = await self._request(user, REVISION_SCHEMA)
         except (ModelError, BudgetExhausted):
             return plan
-        changes = {number: part for number, part in parts_of(reply) if number in open_parts}
-        return revised(plan, changes, open_parts=open_parts) if changes else plan
+        changes = {number: part for number, part in parse_plan_reply(reply) if number in open_numbers}
+        return revise_plan(plan, changes, open_numbers=open_numbers) if changes else plan
 
-    async def _asked(self, user: str, output: OutputSchema) -> str:
-        system = prompts.PLANNER_SYSTEM.fill(today=self.today, tools=self._tools(), most=str(MOST_PARTS))
+    async def _request(self, user: str, output: OutputSchema) -> str:
+        system = prompts.PLANNER_SYSTEM.fill(today=self.today, tools=self._tools(), most=str(MAX_SUB_QUESTIONS))
         request = ModelRequest(
             role=Role.PLANNER,
             messages=(Message("system", system), *self._earlier(), Message("user", user)),
             output=output,
-            max_output_tokens=min(MOST_OUTPUT_TOKENS, self.effective_tokens // 4),
+            max_output_tokens=min(MAX_OUTPUT_TOKENS, self.effective_tokens // 4),
             run_id=self.run_id,
         )
         return (await self.model.complete(request)).text
 
     def _earlier(self) -> tuple[Message, ...]:
-        """The latest exchanges: "their" may mean somebody of the question before."""
+        """The latest exchanges: "their" may refer to the previous question."""
         latest = self.history.latest(self.effective_tokens // _HISTORY_SHARE, measure=self.counter.bound)
         pairs = ((Message("user", one.question), Message("assistant", one.answer)) for one in latest)
         return tuple(message for pair in pairs for message in pair)
 
     def _tools(self) -> str:
-        shown = [f"- {tool.name}: {_first_words(tool.description)}" for tool in self.tools[:MOST_TOOLS]]
+        shown = [f"- {tool.name}: {_first_words(tool.description)}" for tool in self.tools[:MAX_LISTED_TOOLS]]
         more = len(self.tools) - len(shown) + self.more_tools
         return "\n".join([*shown, *([f"- and {more} more"] if more > 0 else [])]) or "- none"
 
 
-def parts_of(reply: str) -> tuple[tuple[int, SubQuestion], ...]:
-    """The parts of a reply with their numbers; what is no part is left out. Any text may come in."""
+def parse_plan_reply(reply: str) -> tuple[tuple[int, SubQuestion], ...]:
+    """The sub-questions of a reply with their numbers. Accepts any text, and ignores what is not a sub-question."""
     try:
         raw = json.loads(reply)
     except ValueError:

@@ -1,8 +1,7 @@
-"""The certificate: one line of figures under an answer, made from the result alone.
+"""Makes the certificate line: one line of figures under an answer, from the result alone.
 
 `261/261 tickets fetched · 9 pages · 14 findings, 14 verified · exact: 2 SQL results · 355k → 2.1k tokens · $0.004 ·
 6.2 s · run 7f3a`
-Pure; knows the result and nothing of where the line is printed.
 """
 
 from collections.abc import Iterator, Sequence
@@ -65,7 +64,7 @@ def _evidence(result: RunResult) -> Iterator[str]:
 
 
 def _computed(computed: Sequence[Evidence]) -> Iterator[str]:
-    """How many results of queries the answer rests on, by what they rest on themselves; and what failed."""
+    """The number of cited SQL results for each lineage, and the number of statements that failed verification."""
     proven = {query.id: query for entry in computed if entry.verified for query in entry.queries}
     for lineage in Lineage:
         of_kind = [query for query in proven.values() if query.lineage is lineage]
@@ -88,7 +87,7 @@ def _total(coverage: Coverage) -> str:
 
 
 def _noun(result: RunResult) -> str:
-    """What all datasets hold, or "records" where they hold different things."""
+    """The noun of all datasets, or "records" if they differ."""
     nouns = {call.dataset.rpartition("_")[0] for call in result.calls if call.dataset}
     return nouns.pop() if len(nouns) == 1 else "records"
 

@@ -1,7 +1,4 @@
-"""A call that the model asked for, and all that became of it.
-
-Knows the value that loop, coverage and verdict share. Knows nothing of how it came about.
-"""
+"""The calls that the model requested, with their results: total coverage, and digests for stall detection."""
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,17 +7,18 @@ from dataclasses import dataclass
 from adapters.json_text import compact_json
 from runax_cli.core.errors import NoProgress
 from runax_cli.core.results import CallReport, Coverage, Reason, ReasonCode, TotalIs
-from runax_cli.executor.outcome import CallOutcome, CallRequest, EnvelopeStatus, ResultEnvelope
-from runax_cli.executor.responses import build_report
+from runax_cli.executor.outcome import CallOutcome, EnvelopeStatus, ResultEnvelope
 from runax_cli.guard.stall_detection import Stalled, StallReason, StepDigest
 from runax_cli.guard.visible_tool import SplitArguments
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestedCall:
-    """`outcome` is None where nothing ran; `key` and `data_key` are its fingerprints, None where it was not valid.
+    """A requested call and its result. `outcome` is None if nothing ran.
 
-    `step` counts from 1. `fault` is set where runax itself failed in the call.
+    `key` and `data_key` are its fingerprints, None if the call was invalid.
+
+    `step` counts from 1. `fault` is set if runax itself failed in the call.
     """
 
     step: int
@@ -34,7 +32,7 @@ class RequestedCall:
 
     @property
     def is_interrupted(self) -> bool:
-        """It was running when the turn ended."""
+        """Whether it was running when the turn ended."""
         return self.report.status == INTERRUPTED
 
 
@@ -44,17 +42,24 @@ INTERRUPTED = "interrupted"
 def refused_report(
     tool: str, source: str, arguments: SplitArguments, envelope: ResultEnvelope, *, status: str | None = None
 ) -> CallReport:
-    """The report of a call that brought nothing."""
-    request = CallRequest(tool=tool, source=source, arguments=arguments.api, focus=arguments.focus, need=arguments.need)
-    return build_report(request, envelope, status=status)
+    """The report of a call that returned nothing."""
+    return CallReport(
+        tool=tool,
+        source=source,
+        arguments=arguments.api,
+        focus=arguments.focus,
+        need=arguments.need,
+        status=status or envelope.status.value,
+        dataset=envelope.dataset,
+    )
 
 
-def coverage_of(calls: Sequence[RequestedCall]) -> Coverage:
-    """Sums over the calls that count; a total is None as soon as one is unknown."""
-    counting = calls_that_count(calls)
-    outcomes = [call.outcome for call in counting if call.outcome is not None]
-    parts = [outcome.coverage for outcome in outcomes] + [*_behind(outcomes)]
-    reasons = [reason for part in parts for reason in part.reasons] + [*_unfinished(counting)]
+def total_coverage(calls: Sequence[RequestedCall]) -> Coverage:
+    """The sum over the effective calls. The total is None if any of them is unknown."""
+    effective = effective_calls(calls)
+    outcomes = [call.outcome for call in effective if call.outcome is not None]
+    parts = [outcome.coverage for outcome in outcomes] + [*_reused_coverage(outcomes)]
+    reasons = [reason for part in parts for reason in part.reasons] + [*_unfinished(effective)]
     totals = [part.records_total for part in parts]
     return Coverage(
         records_read=sum(part.records_read for part in parts),
@@ -64,13 +69,13 @@ def coverage_of(calls: Sequence[RequestedCall]) -> Coverage:
         read_by_model=sum(part.read_by_model for part in parts),
         pages_read=sum(part.pages_read for part in parts),
         pages_failed=sum(part.pages_failed for part in parts),
-        is_complete=all(part.is_complete for part in parts) and not any(_unfinished(counting)),
+        is_complete=all(part.is_complete for part in parts) and not any(_unfinished(effective)),
         reasons=tuple(dict.fromkeys(reasons)),
     )
 
 
-def calls_that_count(calls: Sequence[RequestedCall]) -> tuple[RequestedCall, ...]:
-    """Calls that ran or began to run; of those for the same data, one that failed yields to a later one."""
+def effective_calls(calls: Sequence[RequestedCall]) -> tuple[RequestedCall, ...]:
+    """Calls that ran or started to run, without failed calls that a later call for the same data replaces."""
     ran = [call for call in calls if call.outcome is not None or call.is_interrupted or call.fault]
     return tuple(
         call
@@ -79,8 +84,8 @@ def calls_that_count(calls: Sequence[RequestedCall]) -> tuple[RequestedCall, ...
     )
 
 
-def _behind(outcomes: Sequence[CallOutcome]) -> Iterable[Coverage]:
-    """Datasets that were used and that none of these calls fetched: each once, as it was fetched in an earlier turn."""
+def _reused_coverage(outcomes: Sequence[CallOutcome]) -> Iterable[Coverage]:
+    """Coverage of datasets that were used but fetched in an earlier turn, each once."""
     fetched = {
         outcome.dataset.name for outcome in outcomes if outcome.dataset is not None and not outcome.source_coverage
     }
@@ -112,15 +117,15 @@ def _weakest(kinds: Iterable[TotalIs]) -> TotalIs:
     return max(kinds, key=order.index)
 
 
-_BROUGHT = (EnvelopeStatus.SUCCESS, EnvelopeStatus.EMPTY, EnvelopeStatus.PARTIAL)
-_TOLD_TOOLS = 4
-_ERROR_CHARS = 300
+_SUCCEEDED = (EnvelopeStatus.SUCCESS, EnvelopeStatus.EMPTY, EnvelopeStatus.PARTIAL)
+_MAX_NAMED_TOOLS = 4
+_MAX_ERROR_CHARS = 300
 
 
-def result_of(call: RequestedCall) -> str | None:
-    """A digest of what a call brought, whatever the names that datasets and queries got; None where it is nothing."""
+def result_digest(call: RequestedCall) -> str | None:
+    """A digest of the result of a call, independent of dataset and query names; None without a result."""
     outcome, envelope = call.outcome, call.envelope
-    if outcome is None or envelope.status not in _BROUGHT:
+    if outcome is None or envelope.status not in _SUCCEEDED:
         return None
     text = compact_json([envelope.status.value, envelope.total_matches, envelope.records_read, envelope.data])
     for name in (envelope.dataset, outcome.sql.id if outcome.sql is not None else None):
@@ -128,21 +133,21 @@ def result_of(call: RequestedCall) -> str | None:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def error_of(call: RequestedCall) -> str | None:
-    """What went wrong with a call, in words that are the same when it goes wrong in the same way."""
+def error_text(call: RequestedCall) -> str | None:
+    """The error of a call, in text that is the same for the same error; None if there is none."""
     status, error = call.envelope.status, call.envelope.error
     if error is not None:
-        return f"{call.report.tool}: {error.message}"[:_ERROR_CHARS]
-    return f"{call.report.tool}: not permitted" if status is EnvelopeStatus.DENIED else None
+        return f"{call.report.tool}: {error.message}"[:_MAX_ERROR_CHARS]
+    return f"{call.report.tool}: not approved" if status is EnvelopeStatus.DENIED else None
 
 
-def step_seen(calls: Sequence[RequestedCall], keys: Mapping[str, str], *, before: Mapping[str, str]) -> StepDigest:
-    """A step as the guard sees it. `keys` tell calls apart by their ids; `before` are earlier errors by key.
+def step_digest(calls: Sequence[RequestedCall], keys: Mapping[str, str], *, before: Mapping[str, str]) -> StepDigest:
+    """The digest of a step for stall detection. `keys` maps call ids to fingerprints, `before` keys to earlier errors.
 
-    A call that was not made because it failed before counts with that error.
+    A call that was not run because it failed before counts with that error.
     """
-    errors = (error_of(call) or before.get(call.key or "") for call in calls)
-    results = (result_of(call) for call in calls)
+    errors = (error_text(call) or before.get(call.key or "") for call in calls)
+    results = (result_digest(call) for call in calls)
     return StepDigest(
         calls=frozenset(keys[call.call_id] for call in calls),
         errors=frozenset(filter(None, errors)),
@@ -150,13 +155,13 @@ def step_seen(calls: Sequence[RequestedCall], keys: Mapping[str, str], *, before
     )
 
 
-def no_progress(stalled: Stalled, calls: Sequence[RequestedCall]) -> NoProgress:
-    """Why a turn leads nowhere, in words. `calls` are those of its last step."""
-    named = ", ".join(list(dict.fromkeys(f"'{call.report.tool}'" for call in calls))[:_TOLD_TOOLS])
+def no_progress_error(stalled: Stalled, calls: Sequence[RequestedCall]) -> NoProgress:
+    """The error for a stalled turn. `calls` are those of its last step."""
+    tools = ", ".join(list(dict.fromkeys(f"'{call.report.tool}'" for call in calls))[:_MAX_NAMED_TOOLS])
     match stalled.kind:
         case StallReason.SAME_ERROR:
-            return NoProgress(f"the same error came again and again: {stalled.error}")
+            return NoProgress(f"the same error occurred repeatedly: {stalled.error}")
         case StallReason.CIRCLE:
-            return NoProgress(f"the model asked for the same calls again and again ({named}), and nothing new came")
+            return NoProgress(f"the model repeated the same calls ({tools}) without new results")
         case StallReason.NOTHING_NEW:
-            return NoProgress(f"several steps in a row brought nothing new; the last ones called {named}")
+            return NoProgress(f"several steps in a row returned nothing new; the last calls were {tools}")

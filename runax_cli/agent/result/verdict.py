@@ -1,15 +1,15 @@
-"""How a turn ended, and what the process tells the caller: status and exit code.
+"""Decides status and exit code of a sub-question and of a run.
 
-The first rule that fits decides:
+The first rule that applies decides:
 
-1. The turn was ended from outside: by its wall time (`limit`, 124), by the user (`interrupted`, 130), by an error of
-   the model, the settings or runax itself (`failed`, and the error's own code).
-2. A limit forced the answer, or stopped the reading of data: `limit`, 6. Where steps that led nowhere forced it, the
-   run is judged by rules 3 and 4, else it is `incomplete`, 7, and without any answer `failed`, 5.
-3. A call was denied and nothing succeeded after it, so that the run could not proceed otherwise: `incomplete`, 8. A
-   model that was denied and then reached its answer by other calls did proceed, and the denial is in its report.
+1. The turn was stopped: by a timeout (`limit`, 124), by the user (`interrupted`, 130), by an error of the model, the
+   settings or runax itself (`failed`, and the exit code of the error).
+2. A limit forced the answer, or stopped the reading of data: `limit`, 6. If missing progress forced it, rules 3 and 4
+   apply, else it is `incomplete`, 7, and without an answer `failed`, 5.
+3. A call was denied and no later call succeeded: `incomplete`, 8. If the model reached its answer by other calls, the
+   denial is only reported.
 4. Every call failed at its source and nothing was read: `failed`, 4.
-5. Data was fetched or read incompletely, or a citation failed verification: `incomplete`, 7. An uncited inference
+5. Data was fetched or read incompletely, or a citation could not be verified: `incomplete`, 7. An uncited inference
    alone does not count.
 6. Otherwise `complete`, 0.
 """
@@ -19,8 +19,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
+from runax_cli.agent import locales
+from runax_cli.agent.locales.locale import StatementWords
 from runax_cli.agent.planning.plan import SubQuestion
-from runax_cli.agent.planning.question_analysis import is_czech
 from runax_cli.agent.result.requested_call import RequestedCall
 from runax_cli.core.errors import BudgetExhausted, NoProgress, TurnTimedOut
 from runax_cli.core.exit_codes import ExitCode, exit_code_of
@@ -33,11 +34,12 @@ from runax_cli.core.results import (
     ReasonCode,
     RunStatus,
     SubQuestionReport,
+    counted,
 )
 from runax_cli.executor.outcome import EnvelopeStatus
 from runax_cli.guard.approval import READ_ONLY_HINT
 
-_BROUGHT_SOMETHING = (EnvelopeStatus.SUCCESS, EnvelopeStatus.EMPTY, EnvelopeStatus.PARTIAL)
+_SUCCEEDED = (EnvelopeStatus.SUCCESS, EnvelopeStatus.EMPTY, EnvelopeStatus.PARTIAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,7 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Limited:
-    """A limit, or steps that led nowhere, forced the answer, which may be empty."""
+    """A limit or missing progress forced the answer, which may be empty."""
 
     text: str
     limit: BudgetExhausted | NoProgress
@@ -57,7 +59,7 @@ class Limited:
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """The turn ended without a final answer; `text` is what had been streamed of one."""
+    """The turn ended without a final answer; `text` is what had been streamed by then."""
 
     error: BaseException
     text: str = ""
@@ -68,22 +70,22 @@ TurnEnd: TypeAlias = Answered | Limited | Stopped
 
 @dataclass(frozen=True, slots=True)
 class RunVerdict:
-    """Status, exit code and what failed."""
+    """Status, exit code and error."""
 
     status: RunStatus
     exit_code: ExitCode
     error: ErrorReport | None = None
 
 
-def verdict_of(
+def decide_verdict(
     end: TurnEnd, *, calls: Sequence[RequestedCall], coverage: Coverage, evidence: Sequence[Evidence]
 ) -> RunVerdict:
-    """Apply the rules above."""
+    """Apply the rules of this module to one sub-question."""
     match end:
         case Stopped(error):
             return _stopped(error, coverage)
         case Limited(text, NoProgress() as why):
-            return _led_nowhere(why, calls, coverage, has_answer=bool(text.strip()))
+            return _no_progress(why, calls, coverage, has_answer=bool(text.strip()))
         case Limited(limit=limit):
             return RunVerdict(RunStatus.LIMIT, exit_code_of(limit), _report(limit))
         case Answered():
@@ -92,8 +94,8 @@ def verdict_of(
             assert_never(end)
 
 
-def coverage_under(verdict: RunVerdict, coverage: Coverage) -> Coverage:
-    """The coverage of a run that ended so: what was stopped or failed did not look at all it would have looked at."""
+def coverage_with_verdict(verdict: RunVerdict, coverage: Coverage) -> Coverage:
+    """The coverage of a run with this verdict: a run that was stopped or failed is not complete."""
     match verdict.status:
         case RunStatus.COMPLETE:
             return coverage
@@ -118,33 +120,33 @@ def coverage_under(verdict: RunVerdict, coverage: Coverage) -> Coverage:
 
 def _stopped(error: BaseException, coverage: Coverage) -> RunVerdict:
     if isinstance(error, asyncio.CancelledError | KeyboardInterrupt):
-        report = ErrorReport(type="Interrupted", message="the run was interrupted" + _what_was_read(coverage))
+        report = ErrorReport(type="Interrupted", message="the run was interrupted" + _records_kept_note(coverage))
         return RunVerdict(RunStatus.INTERRUPTED, ExitCode.INTERRUPTED, report)
     status = RunStatus.LIMIT if isinstance(error, TurnTimedOut | BudgetExhausted) else RunStatus.FAILED
-    report = ErrorReport(type=type(error).__name__, message=f"{error}{_what_was_read(coverage)}")
+    report = ErrorReport(type=type(error).__name__, message=f"{error}{_records_kept_note(coverage)}")
     return RunVerdict(status, exit_code_of(error), report)
 
 
-def _led_nowhere(
+def _no_progress(
     why: NoProgress, calls: Sequence[RequestedCall], coverage: Coverage, *, has_answer: bool
 ) -> RunVerdict:
-    """The true reason why the turn could not go on: nobody's leave, the source, or the model itself."""
-    if denied := _denied_for_good(calls):
+    """Find out why the turn made no progress: a denied call, a limit, the source, or the model itself."""
+    if denied := _approval_denied(calls):
         return RunVerdict(RunStatus.INCOMPLETE, ExitCode.APPROVAL_NEEDED, denied)
-    if limited := _stopped_by_a_budget(coverage):
+    if limited := _budget_stopped(coverage):
         return limited
     if failed := _failed_at_source(calls, coverage):
         return RunVerdict(RunStatus.FAILED, ExitCode.SOURCE_FAILED, failed)
     if has_answer:
         return RunVerdict(RunStatus.INCOMPLETE, exit_code_of(why), _report(why))
-    message = f"the model gave no answer: {why}, and when its tools were taken away it said nothing"
+    message = f"the model gave no answer: {why}, and its last reply, without tools, was empty"
     return RunVerdict(RunStatus.FAILED, ExitCode.MODEL_FAILED, ErrorReport(type=type(why).__name__, message=message))
 
 
 def _answered(calls: Sequence[RequestedCall], coverage: Coverage, evidence: Sequence[Evidence]) -> RunVerdict:
-    if denied := _denied_for_good(calls):
+    if denied := _approval_denied(calls):
         return RunVerdict(RunStatus.INCOMPLETE, ExitCode.APPROVAL_NEEDED, denied)
-    if limited := _stopped_by_a_budget(coverage):
+    if limited := _budget_stopped(coverage):
         return limited
     if failed := _failed_at_source(calls, coverage):
         return RunVerdict(RunStatus.FAILED, ExitCode.SOURCE_FAILED, failed)
@@ -154,8 +156,8 @@ def _answered(calls: Sequence[RequestedCall], coverage: Coverage, evidence: Sequ
     return RunVerdict(RunStatus.COMPLETE, ExitCode.COMPLETE)
 
 
-def _stopped_by_a_budget(coverage: Coverage) -> RunVerdict | None:
-    """A limit that stopped the reading of data, in the words of the first call that met it."""
+def _budget_stopped(coverage: Coverage) -> RunVerdict | None:
+    """The verdict if a limit stopped the reading of data; its message is that of the first call it stopped."""
     why = next((reason.text for reason in coverage.reasons if reason.code is ReasonCode.BUDGET), None)
     if why is None:
         return None
@@ -163,12 +165,13 @@ def _stopped_by_a_budget(coverage: Coverage) -> RunVerdict | None:
     return RunVerdict(RunStatus.LIMIT, ExitCode.BUDGET_STOPPED, error)
 
 
-def _denied_for_good(calls: Sequence[RequestedCall]) -> ErrorReport | None:
+def _approval_denied(calls: Sequence[RequestedCall]) -> ErrorReport | None:
     denied = [call for call in calls if call.envelope.status is EnvelopeStatus.DENIED]
     if not denied or any(_succeeded(call) and call.step > denied[-1].step for call in calls):
         return None
-    names = ", ".join(dict.fromkeys(f"'{call.report.tool}'" for call in denied))
-    message = f"{names} changes data and was not approved. Run again with --allow-writes to permit it. {READ_ONLY_HINT}"
+    tools = dict.fromkeys(f"'{call.report.tool}'" for call in denied)
+    names, verb = ", ".join(tools), "changes data and was" if len(tools) == 1 else "change data and were"
+    message = f"{names} {verb} not approved. Run again with --allow-writes to permit it. {READ_ONLY_HINT}"
     return ErrorReport(type="ApprovalDenied", message=message)
 
 
@@ -182,27 +185,27 @@ def _failed_at_source(calls: Sequence[RequestedCall], coverage: Coverage) -> Err
 
 
 def _succeeded(call: RequestedCall) -> bool:
-    return call.outcome is not None and call.envelope.status in _BROUGHT_SOMETHING
+    return call.outcome is not None and call.envelope.status in _SUCCEEDED
 
 
 def _report(error: BaseException) -> ErrorReport:
     return ErrorReport(type=type(error).__name__, message=str(error))
 
 
-def _what_was_read(coverage: Coverage) -> str:
+def _records_kept_note(coverage: Coverage) -> str:
     if not coverage.records_read:
         return ""
-    return f" ({coverage.records_read:,} records had been read by then and are kept.)"
+    return f" (data read before that is kept: {counted(coverage.records_read, 'record')})"
 
 
-_MOST_REASONS = 3
+_MAX_REASONS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PartResult:
-    """One part when it is over: what it said, what that rests on, and the verdict."""
+class SubQuestionResult:
+    """A finished sub-question: its answer, the evidence for it, and the verdict."""
 
-    sub: SubQuestion
+    sub_question: SubQuestion
     answer: str
     calls: tuple[RequestedCall, ...]
     coverage: Coverage
@@ -211,44 +214,43 @@ class PartResult:
 
     @property
     def is_answered(self) -> bool:
-        """It has an answer that was not cut off by a failure."""
+        """Whether it has an answer that no failure cut off."""
         return bool(self.answer.strip()) and self.verdict.status is not RunStatus.FAILED
 
     def report(self) -> SubQuestionReport:
-        """The part as it is reported."""
+        """The report of the sub-question."""
         return SubQuestionReport(
-            question=self.sub.question,
-            need=self.sub.need,
+            question=self.sub_question.question,
+            need=self.sub_question.need,
             status=self.verdict.status,
             answer=self.answer,
-            after=self.sub.after,
+            after=self.sub_question.after,
             error=self.verdict.error,
         )
 
     @property
-    def why(self) -> str:
-        """Why it is not complete, in words; "" where it is."""
+    def reason(self) -> str:
+        """Why it is not complete; "" if it is."""
         if self.verdict.status is RunStatus.COMPLETE:
             return ""
         if self.verdict.error is not None:
             return self.verdict.error.message
-        reasons = [reason.text for reason in self.coverage.reasons[:_MOST_REASONS]]
+        reasons = [reason.text for reason in self.coverage.reasons[:_MAX_REASONS]]
         return "; ".join(reasons) or "a citation could not be verified"
 
 
-def combined_text(parts: Sequence[PartResult], *, question: str) -> str:
-    """The answer: that of the only part, or each part under its sub-question, with what failed and why."""
+def combine_answers(parts: Sequence[SubQuestionResult], *, question: str) -> str:
+    """The only answer, or all answers, each under its sub-question, with the reason if one failed."""
     if len(parts) == 1:
         return parts[0].answer
-    words = _CZECH if is_czech(question) else _ENGLISH
+    words = locales.detect(question).statement
     return "\n\n".join(_section(number, part, words) for number, part in enumerate(parts, 1))
 
 
-def combined_verdict(parts: Sequence[PartResult]) -> RunVerdict:
-    """The verdict over all parts: that of all where they agree, else the first of these that any part has.
+def combine_verdicts(parts: Sequence[SubQuestionResult]) -> RunVerdict:
+    """The common verdict of all sub-questions, else the first of these that one of them has.
 
-    A limit (6), an approval that was missing (8), anything incomplete or failed (7). Where every part failed, the run
-    failed as the first one did.
+    A limit (6), a missing approval (8), incomplete or failed (7). If all failed, the exit code of the first counts.
     """
     verdicts = [part.verdict for part in parts]
     if len(verdicts) == 1:
@@ -268,36 +270,28 @@ def combined_verdict(parts: Sequence[PartResult]) -> RunVerdict:
     return RunVerdict(RunStatus.INCOMPLETE, ExitCode.INCOMPLETE, error)
 
 
-def verdict_over(parts: Sequence[PartResult], error: BaseException | None, *, coverage: Coverage) -> RunVerdict:
-    """The verdict over a run: that over its parts, or that of what ended it from outside."""
+def run_verdict(parts: Sequence[SubQuestionResult], error: BaseException | None, *, coverage: Coverage) -> RunVerdict:
+    """The verdict of a run: that of its sub-questions, or that of the error that ended it."""
     if error is None:
-        return combined_verdict(parts)
+        return combine_verdicts(parts)
     evidence = [entry for part in parts for entry in part.evidence]
     calls = [call for part in parts for call in part.calls]
-    return verdict_of(Stopped(error), calls=calls, coverage=coverage, evidence=evidence)
+    return decide_verdict(Stopped(error), calls=calls, coverage=coverage, evidence=evidence)
 
 
-def _first_error(parts: Sequence[PartResult]) -> ErrorReport | None:
+def _first_error(parts: Sequence[SubQuestionResult]) -> ErrorReport | None:
     for number, part in enumerate(parts, 1):
         if (error := part.verdict.error) is not None:
-            return error.model_copy(update={"message": f"part {number} ('{part.sub.question}'): {error.message}"})
+            return error.model_copy(
+                update={"message": f"sub-question {number} ('{part.sub_question.question}'): {error.message}"}
+            )
     return None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _VerdictWords:
-    unanswered: str
-    incomplete: str
-
-
-_ENGLISH = _VerdictWords(unanswered="This part could not be answered", incomplete="This part is incomplete")
-_CZECH = _VerdictWords(unanswered="Tuto část se nepodařilo zodpovědět", incomplete="Tato část je neúplná")
-
-
-def _section(number: int, part: PartResult, words: _VerdictWords) -> str:
-    lines = [f"### {number}. {part.sub.question}"]
+def _section(number: int, part: SubQuestionResult, words: StatementWords) -> str:
+    lines = [f"### {number}. {part.sub_question.question}"]
     if part.answer.strip():
         lines.append(part.answer.strip())
-    if part.why:
-        lines.append(f"**{words.incomplete if part.is_answered else words.unanswered}:** {part.why}")
+    if part.reason:
+        lines.append(f"**{words.incomplete if part.is_answered else words.unanswered}:** {part.reason}")
     return "\n\n".join(lines)

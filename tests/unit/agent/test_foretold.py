@@ -2,7 +2,13 @@
 
 from typing import Any
 
-from runax_cli.agent.forecast import READER_OVERHEAD, ExpectedCall, ForecastTracker, TokenEstimate, of_part
+from runax_cli.agent.forecast import (
+    REDUCER_OVERHEAD_TOKENS,
+    ExpectedCall,
+    ForecastTracker,
+    TokenEstimate,
+    forecast_tokens,
+)
 from runax_cli.core.event_types import CallProbed, ChunkingPlanned, ModelReplied, StrategyChosen
 from runax_cli.core.events import CollectingSink, Emitter
 from runax_cli.core.results import TotalIs, UsageReport
@@ -66,10 +72,10 @@ def test_the_first_figures_of_a_call_count_and_corrections_do_not() -> None:
         (replied(2800, 90), "agent"),
     )
     call = ExpectedCall(
-        strategy=Strategy.PAGINATED_REDUCTION, records=100, tokens=50_000, chunks=2, overhead=READER_OVERHEAD
+        strategy=Strategy.PAGINATED_REDUCTION, records=100, tokens=50_000, chunks=2, overhead=REDUCER_OVERHEAD_TOKENS
     )
-    expected = of_part([TokenEstimate(2000, 40, 1)], [call], effective_tokens=EFFECTIVE).total
-    check = foretold.check(used(expected * 2), effective_tokens=EFFECTIVE, tools_to_come=0)
+    expected = forecast_tokens([TokenEstimate(2000, 40, 1)], [call], effective_tokens=EFFECTIVE).total
+    check = foretold.check(used(expected * 2), effective_tokens=EFFECTIVE, data_tool_tokens=0)
     assert check is not None
     assert (check.tokens_forecast, check.tokens_used, check.off_by) == (expected, expected * 2, -0.5)
 
@@ -78,7 +84,7 @@ def test_the_planner_counts_as_what_it_took() -> None:
     table = (StrategyChosen(strategy="table", why=""), None)
     with_planner = heard((replied(700, 50), "planner"), (replied(2000, 40), "agent"), (probed(9, 900), None), table)
     without = heard((replied(2000, 40), "agent"), (probed(9, 900), None), table)
-    both = [told.check(used(1000), effective_tokens=EFFECTIVE, tools_to_come=0) for told in (with_planner, without)]
+    both = [told.check(used(1000), effective_tokens=EFFECTIVE, data_tool_tokens=0) for told in (with_planner, without)]
     assert both[0] is not None
     assert both[1] is not None
     assert both[0].tokens_forecast - both[1].tokens_forecast == 750
@@ -86,7 +92,7 @@ def test_the_planner_counts_as_what_it_took() -> None:
 
 def test_a_run_without_a_probe_has_nothing_to_be_held_against() -> None:
     foretold = heard((replied(2000, 40), "agent"))
-    assert foretold.check(used(2040), effective_tokens=EFFECTIVE, tools_to_come=0) is None
+    assert foretold.check(used(2040), effective_tokens=EFFECTIVE, data_tool_tokens=0) is None
 
 
 def test_every_event_is_handed_on() -> None:

@@ -17,7 +17,7 @@ FIELDS = {
     "agent_system": {"today"},
     "agent_forced": {"reason"},
     "agent_folded": {"tool"},
-    "agent_known": {"entities"},
+    "agent_entities": {"entities"},
     "summary_user": {"question", "conversation"},
     "summary_block": {"mark", "summary", "kept"},
     "reducer_user": {"focus", "records"},
@@ -29,7 +29,7 @@ FIELDS = {
     "planner_user": {"question"},
     "planner_revise": {"question", "parts", "why", "open"},
     "part_expects": {"question", "expects"},
-    "part_known": {"question", "known"},
+    "part_context": {"question", "context"},
 }
 
 

@@ -79,7 +79,12 @@ def test_why_lists_the_evidence_of_each_statement(result_of) -> None:
     evidence = (
         Evidence(statement="He paid", kind="record", records=(RecordRef(dataset="p_1", row=3, id="77"),), quote="paid"),
         Evidence(statement="Praha has 12", kind="sql", queries=(asked,), exact=True, verified=True),
-        Evidence(statement="It was 47", kind="inference", unproven=("47",), note="47 stands in no evidence"),
+        Evidence(
+            statement="It was 47",
+            kind="inference",
+            unproven=("47",),
+            note="unsupported: 47 does not appear in the data",
+        ),
     )
     lines = respond("/why", SlashState(Talk(), (result_of(evidence=evidence),))).text.splitlines()
     assert lines == [

@@ -16,37 +16,37 @@ def listening() -> tuple[AnswerStream, list[str]]:
 
 def test_the_first_paragraph_is_held_until_it_is_over_and_the_rest_flows() -> None:
     stream, heard = listening()
-    stream.begin()
+    stream.start_reply()
     for piece in ("It ", "broke.", "\n", "\nThen", " it was", " mended."):
-        stream.take(piece)
+        stream.write(piece)
     assert heard == ["It broke.\n\nThen", " it was", " mended."]
 
 
 @pytest.mark.parametrize("pieces", [["Let me look."], ["Let me ", "look.\n"]])
 def test_words_before_calls_are_dropped(pieces: list[str]) -> None:
     stream, heard = listening()
-    stream.begin()
+    stream.start_reply()
     for piece in pieces:
-        stream.take(piece)
+        stream.write(piece)
     stream.discard()
-    stream.begin()
-    stream.take("The answer.")
+    stream.start_reply()
+    stream.write("The answer.")
     stream.finish()
     assert heard == ["The answer."]
 
 
 def test_what_was_heard_so_far_is_known_even_while_it_is_held() -> None:
     stream, heard = listening()
-    stream.begin()
-    stream.take("Half an ans")
+    stream.start_reply()
+    stream.write("Half an ans")
     assert (stream.text, heard) == ("Half an ans", [])
 
 
 @given(st.lists(st.text(alphabet="ab\n", max_size=4), max_size=12))
 def test_a_finished_answer_arrives_whole_and_in_order(pieces: list[str]) -> None:
     stream, heard = listening()
-    stream.begin()
+    stream.start_reply()
     for piece in pieces:
-        stream.take(piece)
+        stream.write(piece)
     stream.finish()
     assert "".join(heard) == "".join(pieces)

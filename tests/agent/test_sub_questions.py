@@ -204,7 +204,7 @@ async def test_a_part_is_given_what_the_parts_before_it_found(stage: Any) -> Non
     (text,) = {asked(r) for r in bench.model.requests if r.role is Role.AGENT and asked(r).startswith(what)}
     assert "A good answer contains: the cause" in text
     assert "answer: Customer 4 [customers_1#1]." in text
-    assert 'dataset customers_1: 1 records of get_customers {}\n[customers_1#1] {"id":4,"surname":"Baláž"}' in text
+    assert 'dataset customers_1: 1 record of get_customers {}\n[customers_1#1] {"id":4,"surname":"Baláž"}' in text
 
 
 async def test_what_a_part_found_cannot_leave_its_fence(stage: Any) -> None:
@@ -232,7 +232,7 @@ async def test_a_part_that_fails_is_named_with_the_reason_and_the_others_stand(s
     )
     assert ANSWERS[PAID] in result.answer
     assert result.error is not None
-    assert result.error.message.startswith(f"part 1 ('{BROKE}'): every call failed")
+    assert result.error.message.startswith(f"sub-question 1 ('{BROKE}'): every call failed")
     assert ReasonCode.SOURCE_ERROR in {reason.code for reason in result.coverage.reasons}
 
 

@@ -1,6 +1,6 @@
-"""Lies about the small world: wrong references, altered quotations, figures out of nowhere, bounds told as exact.
+"""False statements: wrong citations, altered quotes, unsupported figures, lower bounds presented as exact.
 
-Each is a whole answer of one statement, and must not be certified.
+Each is a whole answer of one statement, and must not be verified.
 """
 
 from collections.abc import Iterator
@@ -42,7 +42,7 @@ WRONG_REFERENCES = (
     "He moves house to Kobližná in Brno and keeps his number [tickets_1#2].",
 )
 
-ALTERED_QUOTATIONS = (
+ALTERED_QUOTES = (
     "He wrote: “Internet nejde od 2. 2. 2024” [tickets_1#1].",
     "He wrote: “Internet nejde od rána” [tickets_1#1].",
     "He wrote „router TP-Link AC1900 bliká“ [tickets_1#1].",
@@ -75,7 +75,7 @@ ALTERED_QUOTATIONS = (
     "The city is called “New Praha City”, with 12,034 [q1].",
 )
 
-OUT_OF_NOWHERE = (
+UNSUPPORTED_FIGURES = (
     "Packet loss was 21.5 % [tickets_1#1].",
     "Packet loss was 125 % [tickets_1#1].",
     "The line was down for 59 minutes [tickets_1#1].",
@@ -128,7 +128,7 @@ OUT_OF_NOWHERE = (
     "Revenue fell by 5.5 million.",
 )
 
-OF_ANOTHER = (
+FIGURES_OF_OTHERS = (
     "Brno has 12,034 tickets [q1].",
     "Ostrava má 8 120 tiketů [q1].",
     "- Praha: 977 [q1]",
@@ -141,7 +141,7 @@ OF_ANOTHER = (
     "The tickets by city [q1]:\n\n- Praha: 8,120\n",
 )
 
-TOLD_AS_EXACT = (
+LOWER_BOUNDS_AS_EXACT = (
     "4,381 events were critical [q5].",
     "Exactly 4,381 events were critical [q5].",
     "Kritických událostí bylo 4 381 [q5].",
@@ -149,10 +149,10 @@ TOLD_AS_EXACT = (
 )
 
 
-def lies() -> Iterator[str]:
+def false_statements() -> Iterator[str]:
     """All of them."""
     yield from WRONG_REFERENCES
-    yield from ALTERED_QUOTATIONS
-    yield from OUT_OF_NOWHERE
-    yield from OF_ANOTHER
-    yield from TOLD_AS_EXACT
+    yield from ALTERED_QUOTES
+    yield from UNSUPPORTED_FIGURES
+    yield from FIGURES_OF_OTHERS
+    yield from LOWER_BOUNDS_AS_EXACT

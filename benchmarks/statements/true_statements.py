@@ -1,6 +1,6 @@
-"""True statements about the small world, as models write them: in two languages and every notation.
+"""True statements as models write them, in two languages and every notation.
 
-Each is a whole answer of one statement. Judging one of them as not proven is a false alarm.
+Each is a whole answer of one statement. Rejecting one is a false alarm.
 """
 
 from collections.abc import Iterator
@@ -205,7 +205,7 @@ ON_NUMBERS = (
     "Nejméně 1,5 milionu událostí bylo načteno [events_1].",
 )
 
-WITHOUT_REFERENCE = (
+WITHOUT_CITATION = (
     "Customer 4 has 261 tickets.",
     "Between 1 February and 31 March 2024 he was unhappy.",
     "The tickets speak for themselves.",
@@ -232,12 +232,12 @@ WITHOUT_REFERENCE = (
 )
 
 
-def truths() -> Iterator[str]:
+def true_statements() -> Iterator[str]:
     """All of them."""
     yield from ON_RECORDS
     yield from ON_QUERIES
     yield from ON_NUMBERS
-    yield from WITHOUT_REFERENCE
+    yield from WITHOUT_CITATION
     yield from (f"The outage ticket is from {day} [tickets_1#1]." for day in _DATES_OF_TICKET_1)
     yield from (f"Praha has {figure} tickets [q1]." for figure in (*_PRAHA, *_ABOUT_PRAHA))
     yield from (f"The payments come to {figure} in all [q2]." for figure in _TOTAL)

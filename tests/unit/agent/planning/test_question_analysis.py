@@ -1,10 +1,16 @@
-"""What the wording of a question tells, in English and in Czech."""
+"""The wording of a question decides what it needs and whether it needs a planner, in English and in Czech."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runax_cli.agent.planning.question_analysis import fold, is_czech, lost_from, named_in, need_of, why_several
+from runax_cli.agent.locales import fold
+from runax_cli.agent.planning.question_analysis import (
+    decide_need,
+    missing_names,
+    multi_part_reason,
+    required_names,
+)
 
 
 @pytest.mark.parametrize(
@@ -22,7 +28,7 @@ from runax_cli.agent.planning.question_analysis import fold, is_czech, lost_from
     ],
 )
 def test_questions_for_figures_need_computing(question: str) -> None:
-    assert need_of(question).need == "compute"
+    assert decide_need(question).need == "compute"
 
 
 @pytest.mark.parametrize(
@@ -39,11 +45,11 @@ def test_questions_for_figures_need_computing(question: str) -> None:
     ],
 )
 def test_questions_for_meaning_need_reading(question: str) -> None:
-    assert need_of(question).need == "read"
+    assert decide_need(question).need == "read"
 
 
 def test_a_word_inside_another_word_decides_nothing() -> None:
-    assert need_of("What does the accountant say in the summit?").need == "read"
+    assert decide_need("What does the accountant say in the summit?").need == "read"
 
 
 PLAINLY_SINGLE = [
@@ -87,39 +93,34 @@ SEVERAL = [
 
 @pytest.mark.parametrize("question", PLAINLY_SINGLE)
 def test_a_plainly_single_question_is_known_by_its_words(question: str) -> None:
-    assert why_several(question) is None
+    assert multi_part_reason(question) is None
 
 
 @pytest.mark.parametrize("question", SEVERAL)
 def test_what_may_be_several_questions_is_told_with_the_words_that_say_so(question: str) -> None:
-    assert why_several(question)
+    assert multi_part_reason(question)
 
 
 def test_the_words_that_decided_are_told_as_they_read() -> None:
-    assert why_several("Who is Jana? Who is Petr?") == "there is more than one question mark"
-    assert why_several("Emails of Baláž and of Novák") == "'and of …' names one thing more"
-    assert need_of("Kolik je to?").why == "'kolik' asks for a figure"
-    assert need_of("Who is Jana?").why == "nothing in its wording asks for a figure"
+    assert multi_part_reason("Who is Jana? Who is Petr?") == "there is more than one question mark"
+    assert multi_part_reason("Emails of Baláž and of Novák") == "'and of …' adds a second name"
+    assert decide_need("Kolik je to?").why == "'kolik' asks for a figure"
+    assert decide_need("Who is Jana?").why == "no word in the question asks for a figure"
 
 
 @given(st.text(max_size=300))
 def test_any_text_has_a_reading(text: str) -> None:
-    assert need_of(text).need in ("read", "compute")
-    assert why_several(text) is None or why_several(text)
+    assert decide_need(text).need in ("read", "compute")
+    assert multi_part_reason(text) is None or multi_part_reason(text)
     assert fold(fold(text)) == fold(text) or not text.isascii()
 
 
 def test_names_and_numbers_must_not_get_lost() -> None:
-    named = named_in('Kolik tiketů má "Baláž" od 05. 3. 2024?')
+    named = required_names('Kolik tiketů má "Baláž" od 05. 3. 2024?')
     assert named == {"balaz", "5", "3", "2024"}
-    assert lost_from(named, "Kolik tiketů má zákazník Baláž od 2024-03-05?") == ()
-    assert lost_from(named, "Kolik tiketů má zákazník od roku 2024?") == ("3", "5", "balaz")
-    assert lost_from(frozenset({"4"}), "customer 14") == ("4",)
-
-
-@pytest.mark.parametrize(("text", "expected"), [("Kolik je hodin", True), ("Příšera", True), ("How many?", False)])
-def test_czech_is_told_by_letters_or_words(text: str, expected: bool) -> None:
-    assert is_czech(text) is expected
+    assert missing_names(named, "Kolik tiketů má zákazník Baláž od 2024-03-05?") == ()
+    assert missing_names(named, "Kolik tiketů má zákazník od roku 2024?") == ("3", "5", "balaz")
+    assert missing_names(frozenset({"4"}), "customer 14") == ("4",)
 
 
 @pytest.mark.parametrize(
@@ -135,7 +136,7 @@ def test_czech_is_told_by_letters_or_words(text: str, expected: bool) -> None:
     ],
 )
 def test_a_wish_for_a_form_a_lead_in_and_a_detail_are_no_second_question(question: str) -> None:
-    assert why_several(question) is None
+    assert multi_part_reason(question) is None
 
 
 @pytest.mark.parametrize(
@@ -148,4 +149,4 @@ def test_a_wish_for_a_form_a_lead_in_and_a_detail_are_no_second_question(questio
     ],
 )
 def test_a_detail_about_something_else_is_a_second_question(question: str) -> None:
-    assert why_several(question) is not None
+    assert multi_part_reason(question) is not None

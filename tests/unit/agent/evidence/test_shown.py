@@ -1,10 +1,10 @@
-"""A result names what its records are: those shown, those behind findings, and rows of a query."""
+"""Entities are read from shown records, from records that findings cite, and from rows of a query."""
 
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from runax_cli.agent.evidence.shown import named_by
+from runax_cli.agent.evidence.shown import entities_of
 from runax_cli.agent.result.requested_call import RequestedCall
 from runax_cli.core.results import Lineage
 from runax_cli.executor.outcome import CallOutcome, Finding, SqlEvidence
@@ -18,29 +18,26 @@ def outcome_of(call: RequestedCall) -> CallOutcome:
     return call.outcome
 
 
-def test_records_that_are_shown_are_named_and_in_view(ran: MakeCall) -> None:
-    call = ran()
-    outcome = outcome_of(call)
+def test_entities_of_shown_records_are_in_view(ran: MakeCall) -> None:
+    outcome = outcome_of(ran())
     data = {"customers_1#1": {"id": 4, "name": "Baláž"}, "note": "no record"}
     shown = replace(outcome, envelope=outcome.envelope.model_copy(update={"data": data}))
-    named, is_in_view = named_by(replace(call, outcome=shown))
+    named, is_in_view = entities_of(shown)
     assert [entity.text for entity in named] == ['customers 4 "Baláž" [customers_1#1]']
     assert is_in_view
 
 
-def test_records_behind_findings_are_named_and_not_in_view(ran: MakeCall, tmp_path: Path) -> None:
+def test_entities_of_records_behind_findings_are_not_in_view(ran: MakeCall, tmp_path: Path) -> None:
     dataset = DatasetStore(tmp_path).create("orders")
     dataset.add_page(0, [{"id": 17 + n, "customer_id": 4} for n in range(3)], position="all")
     finding = Finding(id="f1", statement="s", records=(2, 9))
-    call = ran()
-    found = replace(outcome_of(call), dataset=dataset, findings=(finding,))
-    named, is_in_view = named_by(replace(call, outcome=found))
+    found = replace(outcome_of(ran()), dataset=dataset, findings=(finding,))
+    named, is_in_view = entities_of(found)
     assert [entity.text for entity in named] == ["orders 18 customer_id 4 [orders_1#2]"]
     assert not is_in_view
 
 
-def test_rows_of_a_query_are_named(ran: MakeCall) -> None:
-    call = ran()
+def test_rows_of_a_query_have_entities(ran: MakeCall) -> None:
     sql = SqlEvidence(
         id="q1",
         sql="SELECT id, name FROM customers_1",
@@ -50,9 +47,9 @@ def test_rows_of_a_query_are_named(ran: MakeCall) -> None:
         datasets=("customers_1",),
         lineage=Lineage.EXACT,
     )
-    named, _ = named_by(replace(call, outcome=replace(outcome_of(call), sql=sql)))
+    named, _ = entities_of(replace(outcome_of(ran()), sql=sql))
     assert [entity.text for entity in named] == ['customers 4 "Baláž"']
 
 
-def test_a_call_that_did_not_run_names_nothing(ran: MakeCall) -> None:
-    assert named_by(replace(ran(), outcome=None)) == ((), True)
+def test_a_call_that_did_not_run_has_no_entities() -> None:
+    assert entities_of(None) == ((), True)

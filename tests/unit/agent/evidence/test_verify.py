@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from runax_cli.agent.evidence.shown import ShownData, ShownDataset
-from runax_cli.agent.evidence.verify import evidence_of, without_certificates
+from runax_cli.agent.evidence.verify import strip_certificates, verify_answer
 from runax_cli.core.errors import StoreError
 from runax_cli.core.results import CallReport, Coverage, EvidenceKind, Lineage, RecordRef, TotalIs
 from runax_cli.executor.outcome import CallOutcome, EnvelopeStatus, Finding, ResultEnvelope, SqlEvidence
@@ -33,7 +33,7 @@ def shown(rows: set[int], quotes: dict[int, str] | None = None) -> ShownData:
 
 
 def test_a_record_that_was_shown_proves_its_statement_and_gives_its_id() -> None:
-    (evidence,) = evidence_of("It broke [tickets_1#1, 2].", shown({1, 2}, {2: "it is broken"}))
+    (evidence,) = verify_answer("It broke [tickets_1#1, 2].", shown({1, 2}, {2: "it is broken"}))
     assert evidence.statement == "It broke."
     assert evidence.kind is EvidenceKind.RECORD
     assert evidence.records == (
@@ -55,14 +55,14 @@ def test_a_record_that_was_shown_proves_its_statement_and_gives_its_id() -> None
     ],
 )
 def test_a_reference_that_cannot_be_verified_proves_nothing(citation: str, why: str) -> None:
-    (evidence,) = evidence_of(f"It broke {citation}.", shown({1, 3}))
+    (evidence,) = verify_answer(f"It broke {citation}.", shown({1, 3}))
     assert not evidence.verified, why
     assert evidence.kind is EvidenceKind.RECORD
     assert evidence.records
 
 
 def test_a_statement_without_reference_is_an_inference() -> None:
-    first, second = evidence_of("It broke [tickets_1#1]. It will break again.", shown({1}))
+    first, second = verify_answer("It broke [tickets_1#1]. It will break again.", shown({1}))
     assert (first.kind, first.verified) == (EvidenceKind.RECORD, True)
     assert (second.kind, second.verified, second.records) == (EvidenceKind.INFERENCE, False, ())
 
@@ -82,12 +82,12 @@ def test_a_statement_without_reference_is_an_inference() -> None:
 def test_a_number_of_records_is_held_against_the_total(sentence: str, kind: EvidenceKind, is_verified: bool) -> None:
     data = shown(set())
     data.datasets["tickets_1"].exact_total = 1261
-    (evidence,) = evidence_of(sentence, data, question="What of customer 4?")
+    (evidence,) = verify_answer(sentence, data, question="What of customer 4?")
     assert (evidence.kind, evidence.verified) == (kind, is_verified)
 
 
 def test_a_total_that_is_not_exact_proves_no_number() -> None:
-    (evidence,) = evidence_of("There are 1261 [tickets_1].", shown(set()))
+    (evidence,) = verify_answer("There are 1261 [tickets_1].", shown(set()))
     assert (evidence.kind, evidence.verified, evidence.exact) == (EvidenceKind.RECORD, False, False)
 
 
@@ -109,7 +109,7 @@ def computed(**changes: Any) -> ShownData:
 
 
 def test_a_figure_of_a_query_is_proven_with_its_statement_and_first_rows() -> None:
-    (evidence,) = evidence_of("Praha has 12,034 [q1].", computed())
+    (evidence,) = verify_answer("Praha has 12,034 [q1].", computed())
     assert (evidence.kind, evidence.verified, evidence.exact) == (EvidenceKind.SQL, True, True)
     assert evidence.sql == COUNTED.sql
     (query,) = evidence.queries
@@ -128,7 +128,7 @@ def test_a_figure_of_a_query_is_proven_with_its_statement_and_first_rows() -> No
 def test_only_complete_data_gives_exact_figures(
     lineage: Lineage, agreement: float | None, sentence: str, is_verified: bool, note: str | None
 ) -> None:
-    (evidence,) = evidence_of(sentence, computed(lineage=lineage, agreement=agreement))
+    (evidence,) = verify_answer(sentence, computed(lineage=lineage, agreement=agreement))
     assert (evidence.kind, evidence.exact, evidence.verified) == (EvidenceKind.SQL, False, is_verified)
     assert (evidence.queries[0].lineage, evidence.queries[0].agreement) == (lineage, agreement)
     assert note is None or note in str(evidence.note)
@@ -137,33 +137,33 @@ def test_only_complete_data_gives_exact_figures(
 @pytest.mark.parametrize(
     ("sentence", "note"),
     [
-        ("Praha has 12,043 [q1].", "12,043 does not stand in what it cites"),
-        ("Praha has 12,034 [q2].", "no query over the data is known as q2"),
-        ("Praha has 12,034 [q1, tickets_1#1].", "was not shown or does not exist"),
+        ("Praha has 12,043 [q1].", "12,043 does not appear in the cited data"),
+        ("Praha has 12,034 [q2].", "q2 is not the result of a query over the data"),
+        ("Praha has 12,034 [q1, tickets_1#1].", "does not exist or was not shown"),
     ],
 )
 def test_a_figure_that_its_query_does_not_bear_out_is_not_verified(sentence: str, note: str) -> None:
-    (evidence,) = evidence_of(sentence, computed())
+    (evidence,) = verify_answer(sentence, computed())
     assert (evidence.kind, evidence.verified) == (EvidenceKind.SQL, False)
     assert note in str(evidence.note)
 
 
 def test_a_query_that_read_no_table_or_chose_its_figure_itself_proves_nothing() -> None:
-    (no_table,) = evidence_of("There are 12034 [q1].", computed(datasets=()))
-    (constant,) = evidence_of("There are 12034 [q1].", computed(sql="SELECT 12034 AS n FROM tickets_2"))
+    (no_table,) = verify_answer("There are 12034 [q1].", computed(datasets=()))
+    (constant,) = verify_answer("There are 12034 [q1].", computed(sql="SELECT 12034 AS n FROM tickets_2"))
     assert not no_table.verified
     assert not constant.verified
 
 
 def test_a_figure_from_nowhere_makes_an_inference_of_a_statement_and_is_named() -> None:
-    (evidence,) = evidence_of("It broke 47 times [tickets_1#1].", shown({1}))
+    (evidence,) = verify_answer("It broke 47 times [tickets_1#1].", shown({1}))
     assert (evidence.kind, evidence.verified, evidence.unproven) == (EvidenceKind.INFERENCE, False, ("47",))
-    assert evidence.note == "47 stands in no evidence"
+    assert evidence.note == "unsupported: 47 does not appear in the data"
     assert evidence.records[0].id == "501"
 
 
 def test_figures_of_headings_and_lead_ins_are_looked_at_too() -> None:
-    entries = evidence_of("# 77 complaints\n\nThere were 88 calls:\n\n- It broke [tickets_1#1]", shown({1}))
+    entries = verify_answer("# 77 complaints\n\nThere were 88 calls:\n\n- It broke [tickets_1#1]", shown({1}))
     assert [(entry.statement, entry.unproven) for entry in entries] == [
         ("It broke", ()),
         ("77 complaints", ("77",)),
@@ -173,16 +173,16 @@ def test_figures_of_headings_and_lead_ins_are_looked_at_too() -> None:
 
 def test_a_total_at_least_may_be_told_as_such() -> None:
     data = shown(set())
-    data.datasets["tickets_1"].read = 1261
-    (evidence,) = evidence_of("There are at least 1261 [tickets_1].", data)
+    data.datasets["tickets_1"].records_read = 1261
+    (evidence,) = verify_answer("There are at least 1261 [tickets_1].", data)
     assert (evidence.verified, evidence.exact) == (True, False)
 
 
 def test_rows_of_a_query_are_noted() -> None:
     report = CallReport(tool="t", source="s", arguments={}, status="success")
     envelope = ResultEnvelope(status=EnvelopeStatus.SUCCESS, data={"ref": "q1"}, next_action_hint="")
-    data = ShownData()
-    data.note(CallOutcome(envelope=envelope, report=report, coverage=Coverage(), dataset=None, sql=COUNTED))
+    outcome = CallOutcome(envelope=envelope, report=report, coverage=Coverage(), dataset=None, sql=COUNTED)
+    data = ShownData().with_outcomes([outcome])
     assert data.queries == {"q1": COUNTED}
 
 
@@ -195,19 +195,19 @@ def test_records_as_they_are_and_records_behind_findings_count_as_shown(tmp_path
     )
     found = Finding(id="f1", statement="s", records=(7, 8), quote="said so", is_quote_verified=True)
     doubtful = Finding(id="f2", statement="s", records=(9,), quote="never said", is_quote_verified=False)
-    data = ShownData()
-
     exact = Coverage(records_total=9, total_is=TotalIs.EXACT)
-    data.note(CallOutcome(envelope=envelope, report=report, coverage=exact, dataset=dataset))
-    data.note(
-        CallOutcome(
-            envelope=envelope.model_copy(update={"data": [{"statement": "s"}]}),
-            report=report,
-            coverage=Coverage(),
-            dataset=dataset,
-            findings=(found, doubtful),
-        )
+    direct = CallOutcome(envelope=envelope, report=report, coverage=exact, dataset=dataset)
+    reduced = CallOutcome(
+        envelope=envelope.model_copy(update={"data": [{"statement": "s"}]}),
+        report=report,
+        coverage=Coverage(),
+        dataset=dataset,
+        findings=(found, doubtful),
     )
+    before = ShownData().with_outcomes([direct])
+    data = before.with_outcomes([reduced])
+
+    assert before.datasets["tickets_1"].rows == {2}
 
     assert data.datasets["tickets_1"].rows == {2, 7, 8, 9}
     assert data.datasets["tickets_1"].exact_total == 9
@@ -239,11 +239,11 @@ def test_only_code_may_issue_a_certificate() -> None:
         "It broke [tickets_1#1].\n\n261/261 tickets fetched · 9 pages · 14 findings, 14 verified · run 7f3a\n"
         "no data was used · $0\n**5 / 5 records fetched**\n"
     )
-    assert without_certificates(answer) == "It broke [tickets_1#1]."
+    assert strip_certificates(answer) == "It broke [tickets_1#1]."
 
 
 @pytest.mark.parametrize(
     "answer", ["He fetched 3/4 of the boxes.", "Opened · closed · waiting", "The run 7f3a was long.", "a\n\n- b\n"]
 )
 def test_what_only_resembles_a_certificate_stays(answer: str) -> None:
-    assert without_certificates(answer) == answer.strip()
+    assert strip_certificates(answer) == answer.strip()

@@ -5,8 +5,16 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from runax_cli.agent.result.requested_call import RequestedCall, coverage_of
-from runax_cli.agent.result.verdict import Answered, Limited, RunVerdict, Stopped, TurnEnd, coverage_under, verdict_of
+from runax_cli.agent.result.requested_call import RequestedCall, total_coverage
+from runax_cli.agent.result.verdict import (
+    Answered,
+    Limited,
+    RunVerdict,
+    Stopped,
+    TurnEnd,
+    coverage_with_verdict,
+    decide_verdict,
+)
 from runax_cli.core.errors import BudgetExhausted, ConfigurationError, ModelError, TurnTimedOut
 from runax_cli.core.exit_codes import ExitCode
 from runax_cli.core.results import Coverage, Evidence, EvidenceKind, ReasonCode, RunStatus
@@ -20,7 +28,7 @@ INFERENCE = Evidence(statement="s", kind=EvidenceKind.INFERENCE)
 
 
 def judge(end: TurnEnd, calls: Sequence[RequestedCall] = (), evidence: Sequence[Evidence] = ()) -> RunVerdict:
-    return verdict_of(end, calls=calls, coverage=coverage_of(calls), evidence=evidence)
+    return decide_verdict(end, calls=calls, coverage=total_coverage(calls), evidence=evidence)
 
 
 def of(verdict: RunVerdict) -> tuple[RunStatus, int]:
@@ -100,7 +108,7 @@ def test_a_failed_model_is_told_with_what_had_been_read(ran: MakeCall) -> None:
     verdict = judge(Stopped(error), [ran()])
     assert of(verdict) == (RunStatus.FAILED, 5)
     assert verdict.error is not None
-    assert verdict.error.message == "no reply (10 records had been read by then and are kept.)"
+    assert verdict.error.message == "no reply (data read before that is kept: 10 records)"
 
 
 @pytest.mark.parametrize(
@@ -127,7 +135,7 @@ def test_an_end_from_outside_has_its_own_code(error: BaseException, expected: tu
 def test_a_run_that_was_stopped_or_failed_never_calls_its_coverage_complete(
     status: RunStatus, code: ReasonCode | None
 ) -> None:
-    under = coverage_under(RunVerdict(status, ExitCode.INTERNAL), Coverage())
+    under = coverage_with_verdict(RunVerdict(status, ExitCode.INTERNAL), Coverage())
     assert not under.is_complete
     assert [reason.code for reason in under.reasons] == ([code] if code else [])
 
@@ -135,4 +143,4 @@ def test_a_run_that_was_stopped_or_failed_never_calls_its_coverage_complete(
 @pytest.mark.parametrize("status", [RunStatus.COMPLETE, RunStatus.INCOMPLETE])
 def test_the_coverage_of_an_answered_run_stays_what_was_measured(status: RunStatus) -> None:
     coverage = Coverage(records_read=3)
-    assert coverage_under(RunVerdict(status, ExitCode.COMPLETE), coverage) is coverage
+    assert coverage_with_verdict(RunVerdict(status, ExitCode.COMPLETE), coverage) is coverage

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from runax_cli.agent.evidence.dates import CalendarDate, dates_in, times_in
 from runax_cli.agent.evidence.figures import EvidencePool, figures_in
-from runax_cli.agent.evidence.notation import CalendarDate, clocks_in, dates_in, exact_values, numbers_in
+from runax_cli.agent.evidence.numbers import exact_values, numbers_in
 
 
 def proves(evidence: Any, text: str) -> bool:
@@ -138,7 +139,7 @@ def test_both_ends_of_a_range_have_to_be_proven() -> None:
 
 
 def test_times_are_read_with_and_without_a_meridian() -> None:
-    assert [(clock.hour, clock.minute) for clock in clocks_in("14:30, 2:30 pm and 2024-02-01T09:05:00Z")] == [
+    assert [(clock.hour, clock.minute) for clock in times_in("14:30, 2:30 pm and 2024-02-01T09:05:00Z")] == [
         (14, 30),
         (14, 30),
         (9, 5),

@@ -4,7 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runax_cli.agent.evidence.citations import Citation, Statement, asides, citations_in, statements, without_references
+from runax_cli.agent.evidence.citations import (
+    Citation,
+    Statement,
+    non_statements,
+    parse_statements,
+    record_citations,
+    strip_citations,
+)
 
 T17, T18, P3 = Citation("tickets_1", 17), Citation("tickets_1", 18), Citation("payments_1", 3)
 
@@ -30,17 +37,17 @@ T17, T18, P3 = Citation("tickets_1", 17), Citation("tickets_1", 18), Citation("p
     ],
 )
 def test_references_are_found_in_every_form_and_nowhere_else(text: str, cited: tuple[Citation, ...]) -> None:
-    assert citations_in(text) == cited
+    assert record_citations(text) == cited
 
 
 def test_a_range_that_is_turned_or_endless_is_taken_as_its_two_ends() -> None:
-    assert citations_in("[t_1#5-3]") == (Citation("t_1", 5), Citation("t_1", 3))
-    assert citations_in("[t_1#1-999999999]") == (Citation("t_1", 1), Citation("t_1", 999_999_999))
+    assert record_citations("[t_1#5-3]") == (Citation("t_1", 5), Citation("t_1", 3))
+    assert record_citations("[t_1#1-999999999]") == (Citation("t_1", 1), Citation("t_1", 999_999_999))
 
 
 def test_a_statement_is_the_sentence_that_carries_the_reference() -> None:
     answer = "Customer 4 reported outages [tickets_1#17]. The invoice was **paid** [payments_1#3]. All is well now."
-    assert statements(answer) == (
+    assert parse_statements(answer) == (
         Statement("Customer 4 reported outages.", (T17,)),
         Statement("The invoice was paid.", (P3,)),
         Statement("All is well now."),
@@ -49,7 +56,7 @@ def test_a_statement_is_the_sentence_that_carries_the_reference() -> None:
 
 def test_references_after_the_full_stop_belong_to_the_sentence_before() -> None:
     answer = "It rained. [tickets_1#17] Then it stopped! [tickets_1#18], [payments_1#3]\nEnd of story."
-    assert [(s.text, s.citations) for s in statements(answer)] == [
+    assert [(s.text, s.citations) for s in parse_statements(answer)] == [
         ("It rained.", (T17,)),
         ("Then it stopped!", (T18, P3)),
         ("End of story.", ()),
@@ -65,11 +72,11 @@ def test_references_after_the_full_stop_belong_to_the_sentence_before() -> None:
     ],
 )
 def test_abbreviations_and_dates_end_no_sentence(sentence: str) -> None:
-    assert len(statements(sentence)) == 1
+    assert len(parse_statements(sentence)) == 1
 
 
 def test_a_number_ends_a_sentence_where_a_new_one_begins() -> None:
-    assert [s.text for s in statements("There were 12. They were closed [tickets_1#17]. 3 remain open.")] == [
+    assert [s.text for s in parse_statements("There were 12. They were closed [tickets_1#17]. 3 remain open.")] == [
         "There were 12.",
         "They were closed.",
         "3 remain open.",
@@ -78,7 +85,7 @@ def test_a_number_ends_a_sentence_where_a_new_one_begins() -> None:
 
 def test_a_list_item_is_one_statement_with_its_continuation() -> None:
     answer = "Problems:\n\n- Outage. It lasted two days\n  and came back. [tickets_1#17]\n2. Slow line [tickets_1#18]\n"
-    assert statements(answer) == (
+    assert parse_statements(answer) == (
         Statement("Outage. It lasted two days and came back.", (T17,)),
         Statement("Slow line", (T18,)),
     )
@@ -88,7 +95,7 @@ def test_a_table_row_is_one_statement_and_its_head_is_none() -> None:
     answer = (
         "| Date | Problem |\n|---|:--|\n| 2026-01-02 | Outage [tickets_1#17] |\n| 2026-01-03 | Slow [tickets_1#18] |"
     )
-    assert statements(answer) == (
+    assert parse_statements(answer) == (
         Statement("2026-01-02 Outage", (T17,)),
         Statement("2026-01-03 Slow", (T18,)),
     )
@@ -98,16 +105,16 @@ def test_headings_lead_ins_questions_code_and_single_words_state_nothing() -> No
     answer = (
         "# All about it\n\nThis is what was found:\n\nShall I go on?\n\n```\nSELECT 1 FROM x. Yes it is.\n```\n\nHello."
     )
-    assert statements(answer) == ()
+    assert parse_statements(answer) == ()
 
 
 def test_a_lead_in_that_carries_a_reference_is_a_statement() -> None:
-    assert statements("The customer [tickets_1#17] said:") == (Statement("The customer said:", (T17,)),)
+    assert parse_statements("The customer [tickets_1#17] said:") == (Statement("The customer said:", (T17,)),)
 
 
 def test_a_dataset_alone_cites_its_number_of_records() -> None:
     answer = "There are 261 tickets [tickets_1]. Two broke. [payments_2] See [tickets_1](http://x) and [1]."
-    assert statements(answer) == (
+    assert parse_statements(answer) == (
         Statement("There are 261 tickets.", (), ("tickets_1",)),
         Statement("Two broke.", (), ("payments_2",)),
         Statement("See [tickets_1](http://x) and [1]."),
@@ -115,20 +122,20 @@ def test_a_dataset_alone_cites_its_number_of_records() -> None:
 
 
 def test_other_brackets_stay() -> None:
-    assert without_references("see [1] and [issue #5 is open] [tickets_1#17].") == "see [1] and [issue #5 is open]."
+    assert strip_citations("see [1] and [issue #5 is open] [tickets_1#17].") == "see [1] and [issue #5 is open]."
 
 
 @given(st.text(alphabet="ab1.! #[]【】-\n_,", max_size=60))
 def test_no_reference_of_a_line_is_lost(answer: str) -> None:
     lines = [line for line in answer.splitlines() if not line.lstrip("> ").startswith("#")]
-    cited = {c for line in lines for c in citations_in(line)}
-    assert cited <= {c for s in statements("\n".join(lines)) for c in s.citations}
+    cited = {c for line in lines for c in record_citations(line)}
+    assert cited <= {c for s in parse_statements("\n".join(lines)) for c in s.citations}
 
 
 @given(st.lists(st.sampled_from(["It broke", "It was paid", "Nothing came of it"]), min_size=1, max_size=6))
 def test_sentences_come_back_whole_and_in_order(parts: list[str]) -> None:
     answer = " ".join(f"{part} [tickets_1#{n}]." for n, part in enumerate(parts, 1))
-    assert statements(answer) == tuple(
+    assert parse_statements(answer) == tuple(
         Statement(f"{part}.", (Citation("tickets_1", n),)) for n, part in enumerate(parts, 1)
     )
 
@@ -148,34 +155,34 @@ def test_sentences_come_back_whole_and_in_order(parts: list[str]) -> None:
 def test_a_query_that_is_cited_once_for_a_list_is_cited_by_every_item(
     answer: str, cited: list[tuple[str, ...]]
 ) -> None:
-    assert [statement.queries for statement in statements(answer)] == cited
+    assert [statement.queries for statement in parse_statements(answer)] == cited
 
 
 def test_what_leads_to_a_list_is_no_statement_of_its_own() -> None:
     answer = "Tickets by city [q1]:\n\n- Praha: 12"
-    assert [aside.text for aside in asides(answer)] == ["Tickets by city:"]
+    assert [aside.text for aside in non_statements(answer)] == ["Tickets by city:"]
 
 
 def test_a_cell_that_counts_the_rows_is_left_out() -> None:
     answer = "| # | City | n |\n|---|---|---|\n| 1 | Praha | 12 |\n| 2. | Brno | 8 |\n| 7 | Ostrava | 3 |"
-    assert [statement.text for statement in statements(answer)] == ["Praha 12", "Brno 8", "7 Ostrava 3"]
+    assert [statement.text for statement in parse_statements(answer)] == ["Praha 12", "Brno 8", "7 Ostrava 3"]
 
 
 def test_queries_are_cited_alone_together_and_with_records() -> None:
-    assert statements("It is so [q1, tickets_1#17; tickets_1].") == (
+    assert parse_statements("It is so [q1, tickets_1#17; tickets_1].") == (
         Statement("It is so.", (T17,), ("tickets_1",), ("q1",)),
     )
-    assert statements("It is so [q1-3] [Q7].")[0].queries == ("q1", "q2", "q3", "q7")
-    assert statements("It is so [quarter 1] [q].")[0].queries == ()
+    assert parse_statements("It is so [q1-3] [Q7].")[0].queries == ("q1", "q2", "q3", "q7")
+    assert parse_statements("It is so [quarter 1] [q].")[0].queries == ()
 
 
 def test_a_quotation_of_several_sentences_is_not_taken_apart() -> None:
     answer = "He wrote “It broke. Nobody came.” [tickets_1#17]. Then “Enough.” he said."
-    assert [statement.text for statement in statements(answer)] == [
+    assert [statement.text for statement in parse_statements(answer)] == [
         "He wrote “It broke. Nobody came.”.",
         "Then “Enough.” he said.",
     ]
 
 
 def test_a_reply_of_a_megabyte_that_never_ends_a_sentence_is_one_statement() -> None:
-    assert len(statements("word word. " * 100_000)) == 1
+    assert len(parse_statements("word word. " * 100_000)) == 1
