@@ -77,7 +77,7 @@ def record(seed: int, n: int) -> dict[str, Any]:
 
 
 def _text(facts: MessageFacts, who: Person, rng: Random) -> str:
-    said = sentence_bank("en" if facts.needle else who.language)
+    bank = sentence_bank("en" if facts.needle else who.language)
     _, tariff, _, _, fee = who.tariff
     known = {
         "name": who.name,
@@ -95,9 +95,9 @@ def _text(facts: MessageFacts, who: Person, rng: Random) -> str:
         "order": f"OBJ-{rng.randint(10000, 99999)}",
         "tech": rng.choice(words()["technicians"]),
     }
-    slots = SlotFiller(known, rng=rng, bank=said, reference_time=facts.sent_at)
-    own_words = tuple(text for text in said.messages if ("{name}" in text) == (facts.direction == "inbound"))
-    sentence = slots.one(own_words)
+    slots = SlotFiller(known, rng=rng, bank=bank, reference_time=facts.sent_at)
+    templates = tuple(text for text in bank.messages if ("{name}" in text) == (facts.direction == "inbound"))
+    sentence = slots.one(templates)
     return f"{sentence} {facts.needle.text}" if facts.needle else sentence
 
 

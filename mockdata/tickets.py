@@ -1,7 +1,4 @@
-"""Tickets: what went wrong, who said what about it, and how it ended.
-
-Knows the life of a ticket and how its text is composed. Knows nothing of how tickets are asked for.
-"""
+"""Tickets: support requests with their conversation, notes and resolution, composed from sentence templates."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta

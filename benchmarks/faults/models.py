@@ -225,10 +225,10 @@ def table_of(runs: Sequence[ModelRun]) -> str:
         of_kind = [ran for ran in runs if ran.script.kind is kind]
         if of_kind:
             codes = Counter(ran.result.exit_code if ran.result else -1 for ran in of_kind)
-            told = " ".join(f"{code}:{count}" for code, count in sorted(codes.items()))
+            code_counts = " ".join(f"{code}:{count}" for code, count in sorted(codes.items()))
             steps, seconds = max(ran.spent.steps for ran in of_kind), max(ran.seconds for ran in of_kind)
             wrong = sum(bool(ran.faults) for ran in of_kind)
-            rows.append(f"| {kind.value} | {len(of_kind)} | {told} | {steps} | {seconds:.1f} | {wrong} |")
+            rows.append(f"| {kind.value} | {len(of_kind)} | {code_counts} | {steps} | {seconds:.1f} | {wrong} |")
     return "\n".join(rows)
 
 

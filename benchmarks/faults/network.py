@@ -133,7 +133,7 @@ _LOCKS: dict[tuple[asyncio.AbstractEventLoop, int], asyncio.Lock] = {}
 async def _baseline(plan: NetworkPlan) -> RunResult:
     ran = await _ask(plan, None)
     if ran.result is None or not ran.is_complete:
-        raise RuntimeError(f"the undisturbed run of '{QUESTIONS[plan.question]}' failed: {ran.error or ran.result}")
+        raise RuntimeError(f"the baseline run of '{QUESTIONS[plan.question]}' failed: {ran.error or ran.result}")
     return ran.result
 
 
