@@ -196,7 +196,7 @@ async def test_a_token_is_declared_and_required() -> None:
 
 
 def test_a_style_for_an_unknown_resource_is_an_error() -> None:
-    with pytest.raises(ValueError, match=r"no resource 'ticket'.*tickets"):
+    with pytest.raises(ValueError, match=r"unknown resource 'ticket'.*tickets"):
         create_app(RESOURCES, styles={"ticket": "page"})
     with pytest.raises(ValueError, match="'pages'"):
         create_app(RESOURCES, styles={"tickets": "pages"})

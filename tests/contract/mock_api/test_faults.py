@@ -67,7 +67,7 @@ def test_a_plan_is_parsed_from_text() -> None:
 
 @pytest.mark.parametrize(
     ("text", "words"),
-    [("slow=1", "no fault 'slow'"), ("latency", "needs a number"), ("cut_body=0.6,short_page=0.6", "at most 1")],
+    [("slow=1", "unknown fault 'slow'"), ("latency", "needs a number"), ("cut_body=0.6,short_page=0.6", "at most 1")],
 )
 def test_an_invalid_plan_is_an_error(text: str, words: str) -> None:
     with pytest.raises(InvalidFaults, match=words):

@@ -91,6 +91,6 @@ async def test_an_app_that_fails_to_start_is_an_error() -> None:
             raise ValueError("nothing to serve")
         yield
 
-    with pytest.raises(RuntimeError, match="lifespan"):
+    with pytest.raises(RuntimeError, match="failed during startup"):
         async with serve(Starlette(lifespan=lifespan), port=0):
             pytest.fail("it did not start")

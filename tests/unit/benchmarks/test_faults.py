@@ -30,7 +30,7 @@ async def test_a_run_that_exceeds_a_limit_is_detected() -> None:
     ran = await run_script(script_of(1))
     assert ran.faults == ()
     values = {name: getattr(ran, name) for name in ModelRun.__slots__}
-    assert ModelRun(**values | {"writes": 1}).faults == ("wrote without leave",)
+    assert ModelRun(**values | {"writes": 1}).faults == ("wrote without approval",)
     assert ModelRun(**values | {"seconds": 100.0}).faults
     assert ModelRun(**values | {"finished": 2}).faults == ("finished 2 times",)
     assert ModelRun(**values | {"result": None, "error": ValueError("x")}).faults == ("raised ValueError: x",)
