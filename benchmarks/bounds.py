@@ -70,7 +70,7 @@ class Wire:
             text=text,
             input_tokens=round(counted * self.ratio),
             output_tokens=self.inner.count(text),
-            is_cut=self.rng.random() < 0.03,
+            is_truncated=self.rng.random() < 0.03,
         )
 
     def _weight(self, request: WireRequest) -> tuple[int, int]:

@@ -1,1 +1,1 @@
-"""A mock API, MCP server and model server for demos, tests and CI. Knows nothing of the runner or its adapters."""
+"""A mock API, MCP server and model server for demos, tests and CI; independent of the runner and its adapters."""

@@ -1,6 +1,6 @@
-"""The mock API over HTTP: resources as list and get operations, with their OpenAPI document.
+"""The mock API over HTTP: list and get operations for each resource, with an OpenAPI document.
 
-Knows FastAPI, and how styles, faults and the bearer token come together in one request. Knows nothing of the data.
+A request passes the bearer token check, fault injection and the pagination style of its resource.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ _ABSENT = _skip[None]  # a query has no null: what is optional is left out, and 
 
 
 class MockApi(FastAPI):
-    """A FastAPI app whose document holds the schemas of its resources."""
+    """A FastAPI app whose OpenAPI document includes the schemas of its resources."""
 
     def __init__(self, resources: Sequence[Resource], collections: Sequence[Collection], **settings: Any) -> None:
         super().__init__(**settings)
@@ -47,7 +47,7 @@ class MockApi(FastAPI):
         self._collections = collections
 
     def openapi(self) -> JsonObject:
-        """The document, made once."""
+        """The OpenAPI document, built once."""
         if self.openapi_schema is None:
             document = get_openapi(
                 title=self.title, version=self.version, description=self.description, routes=self.routes
@@ -62,7 +62,7 @@ class MockApi(FastAPI):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Settings:
-    """What holds for every resource of one app; `numbers` counts its requests."""
+    """Settings of all resources of one app; `numbers` counts its requests."""
 
     faults: FaultPlan
     has_metadata: bool
@@ -73,7 +73,7 @@ class _Settings:
 
 
 def default_resources(*, seed: int = DEFAULT_SEED, event_count: int = DEFAULT_COUNT) -> tuple[Resource, ...]:
-    """The made-up internet provider's support data."""
+    """Support data of a fictional internet provider."""
     return from_tables(tables(seed, event_count=event_count))
 
 
@@ -89,12 +89,12 @@ def create_app(
     max_limit: int = pagination.MAX_LIMIT,
     collections: Sequence[Collection] = (),
 ) -> FastAPI:
-    """The API over `resources` (default: the made-up provider).
+    """The API over `resources` (default: the fictional provider).
 
-    `styles` gives resources another style than "offset" by name; `token` is the bearer token that every request then
-    needs; `has_metadata` offers `meta_only`, `has_total` says the total in the body, `total_header` in
-    `X-Total-Count` too. `collections` are served beside the resources, under `/by/`.
-    Raises ValueError for a style or a resource in `styles` that does not exist.
+    `styles` sets the pagination style of resources by name (default: "offset"). `token` is the bearer token that
+    requests need. `has_metadata` offers `meta_only`, `has_total` reports the total in the body, and `total_header` also
+    in `X-Total-Count`. `collections` are served beside the resources, under `/by/`. Raises ValueError for an unknown
+    style or resource in `styles`.
     """
     served = default_resources() if resources is None else tuple(resources)
     chosen = _resolve_styles(served, styles or {})
@@ -121,7 +121,7 @@ def _resolve_styles(resources: Sequence[Resource], styles: Mapping[str, str]) ->
     names = [resource.name for resource in resources]
     for name in styles:
         if name not in names:
-            raise ValueError(f"there is no resource '{name}' to give a style; there are {', '.join(names)}")
+            raise ValueError(f"unknown resource '{name}' in styles; available: {', '.join(names)}")
     return {name: PagingStyle(styles.get(name, PagingStyle.OFFSET)) for name in names}
 
 
@@ -136,7 +136,7 @@ def _bearer_check(token: str) -> Callable[..., None]:
 
 
 def _add_list(app: FastAPI, resource: Resource, style: PagingStyle, settings: _Settings) -> None:
-    shown = (
+    declared = (
         *resource.filters,
         *pagination.style_arguments(style, has_metadata=settings.has_metadata, max_limit=settings.max_limit),
     )
@@ -147,7 +147,7 @@ def _add_list(app: FastAPI, resource: Resource, style: PagingStyle, settings: _S
     schema = pagination.body_schema(style, resource.name, resource.record_schema)
     app.add_api_route(
         f"/{resource.name}",
-        _handler_with_arguments(listing, shown, hidden=pagination.hidden_arguments(style)),
+        _handler_with_arguments(listing, declared, hidden=pagination.hidden_arguments(style)),
         methods=["GET"],
         operation_id=f"list_{resource.name}",
         summary=f"List {resource.name}",
@@ -192,22 +192,22 @@ def _responses(schema: JsonObject, description: str) -> dict[int | str, JsonObje
 
 def _handler_with_arguments(
     listing: Callable[[Request, Mapping[str, Scalar | None]], Awaitable[Response]],
-    shown: Sequence[ArgumentSpec],
+    declared: Sequence[ArgumentSpec],
     *,
     hidden: Sequence[ArgumentSpec],
 ) -> Handler:
-    """A handler whose signature declares the arguments, so that FastAPI checks and documents them.
+    """A handler whose signature declares the arguments, so that FastAPI validates and documents them.
 
-    Parameters have made-up names and the arguments' names as aliases: a column may be called `class`.
+    Parameters have generated names, with the arguments' names as aliases, because a column may be called `class`.
     """
-    named = {f"q{index}": argument for index, argument in enumerate((*shown, *hidden))}
+    named = {f"q{index}": argument for index, argument in enumerate((*declared, *hidden))}
 
     async def handler(request: Request, **given: Scalar | None) -> Response:
         return await listing(request, {named[key].name: value for key, value in given.items()})
 
-    declared = [_parameter(key, argument, is_shown=argument in shown) for key, argument in named.items()]
+    parameters = [_parameter(key, argument, is_shown=argument in declared) for key, argument in named.items()]
     request = inspect.Parameter("request", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=Request)
-    handler.__signature__ = inspect.Signature([request, *declared])  # type: ignore[attr-defined]  # FastAPI reads it
+    handler.__signature__ = inspect.Signature([request, *parameters])  # type: ignore[attr-defined]  # FastAPI reads it
     return handler
 
 
@@ -233,24 +233,24 @@ async def _list(
     style: PagingStyle,
     settings: _Settings,
 ) -> Response:
-    """One list request, from its arguments to its response, faults included."""
+    """The response to one list request, with faults applied."""
     number = next(settings.numbers)
-    is_meta = bool(given.get("meta_only"))
-    wanted = _window(style, given)
-    fault = settings.faults.fault_for(number, page=None if is_meta else wanted.page_number)
+    is_metadata = bool(given.get("meta_only"))
+    window = _window(style, given)
+    fault = settings.faults.fault_for(number, page=None if is_metadata else window.page_number)
     await asyncio.sleep(settings.faults.delay_s(number))
     if refusal := _error_response(fault):
         return refusal
     filters = {each.name: value for each in resource.filters if (value := given[each.name]) is not None}
     positions = await asyncio.to_thread(resource.select, filters)
     total = apply_to_total(fault, len(positions))
-    if is_meta:
+    if is_metadata:
         tokens = await asyncio.to_thread(estimate_tokens, resource, positions)
         return _json_response(orjson.dumps(pagination.metadata_body(resource.name, total, tokens)), {}, fault)
-    if wanted.size is None and fault is None:
+    if window.size is None and fault is None:
         return StreamingResponse(_stream_records(resource, positions), media_type="application/json")
     return await _page(
-        request, resource, positions, window=wanted, total=total, style=style, fault=fault, settings=settings
+        request, resource, positions, window=window, total=total, style=style, fault=fault, settings=settings
     )
 
 
@@ -289,7 +289,7 @@ async def _page(
 
 
 async def _stream_records(resource: Resource, positions: Positions) -> AsyncIterator[bytes]:
-    """All records in one body, made block by block: memory does not grow with their number."""
+    """All records in one body, generated in blocks, so that memory does not grow with their number."""
     yield b'{"' + resource.name.encode() + b'":['
     for start in range(0, len(positions), _BLOCK):
         block = await asyncio.to_thread(resource.read, positions[start : start + _BLOCK])
@@ -298,14 +298,14 @@ async def _stream_records(resource: Resource, positions: Positions) -> AsyncIter
 
 
 def _error_response(fault: Fault | None) -> Response | None:
-    """The response to a request that is refused on purpose."""
+    """The error response of an injected fault; None if the request succeeds."""
     if fault is None:
         return None
     if fault.kind is FaultKind.RATE_LIMITED:
         headers = {"Retry-After": f"{fault.retry_after_s:g}"}
         return _json_response(b'{"detail":"too many requests"}', headers, None, status=429)
     if fault.kind in (FaultKind.SERVER_ERROR, FaultKind.DROPPED_PAGE):
-        return _json_response(b'{"detail":"internal error, on purpose"}', {}, None, status=500)
+        return _json_response(b'{"detail":"injected internal error"}', {}, None, status=500)
     return None
 
 
@@ -315,10 +315,10 @@ def _json_response(body: bytes, headers: Mapping[str, str], fault: Fault | None,
 
 
 class TruncatedResponse(Response):
-    """A response that announces its whole length and ends in the middle; the server then closes the connection."""
+    """A response with its full Content-Length that ends in the middle; the server then closes the connection."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002  # the ASGI signature
-        """Send half of it."""
+        """Send half of the body."""
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
         half = bytes(self.body)[: len(self.body) // 2]
         await send({"type": "http.response.body", "body": half, "more_body": True})

@@ -1,7 +1,4 @@
-"""Arguments of the mock API's operations: one value that documents, HTTP handlers and MCP tools are made from.
-
-Knows types, limits and JSON Schema. Knows no resource and no transport.
-"""
+"""Arguments of the mock API's operations, shared by HTTP handlers, OpenAPI documents and MCP tools."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -14,12 +11,12 @@ PYTHON_TYPES: Mapping[ScalarType, type] = {"string": str, "integer": int, "numbe
 
 
 class InvalidArgumentValues(ValueError):
-    """Arguments that do not fit; the message says which and why."""
+    """Arguments that are not valid; the message says which and why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArgumentSpec:
-    """One argument. `values` are all that are allowed, where the set is closed."""
+    """One argument. `values` lists the allowed values of an enum."""
 
     name: str
     kind: ScalarType
@@ -30,14 +27,14 @@ class ArgumentSpec:
     values: tuple[str, ...] = ()
 
     def json_schema(self) -> JsonObject:
-        """The argument as JSON Schema."""
+        """The JSON Schema of the argument."""
         rest = {"default": self.default, "minimum": self.minimum, "maximum": self.maximum}
         known = {name: value for name, value in rest.items() if value is not None}
         closed = {"enum": list(self.values)} if self.values else {}
         return {"type": self.kind, "description": self.description, **known, **closed}
 
     def validation_error(self, value: object) -> str | None:
-        """What is wrong with a value for this argument, in words; None where it fits."""
+        """Why a value is not valid for this argument; None if it is."""
         if not _has_type(value, self.kind):
             return f"'{self.name}' is {value!r}; it must be of type {self.kind}"
         if self.values and value not in self.values:
@@ -56,9 +53,9 @@ def _has_type(value: object, kind: ScalarType) -> bool:
 
 
 def with_defaults(arguments: Iterable[ArgumentSpec], given: Mapping[str, object]) -> dict[str, Scalar | None]:
-    """The given arguments with defaults for those left out. Raises InvalidArgumentValues."""
+    """The given arguments with defaults for missing ones. Raises InvalidArgumentValues."""
     known = {argument.name: argument for argument in arguments}
-    problems = [f"there is no argument '{name}'" for name in given if name not in known]
+    problems = [f"unknown argument '{name}'" for name in given if name not in known]
     problems += [
         problem for name, value in given.items() if name in known and (problem := known[name].validation_error(value))
     ]

@@ -1,6 +1,6 @@
-"""Faults on purpose: which request fails, and how, as a pure function of a seed and the request's number.
+"""Fault injection: which request fails, and how, as a pure function of a seed and the request's number.
 
-Knows kinds of faults and chances. Knows no HTTP; the app carries a fault out.
+The app applies the faults.
 """
 
 import random
@@ -30,22 +30,22 @@ class FaultKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One fault. `retry_after_s` goes with RATE_LIMITED."""
+    """One fault. `retry_after_s` is used with RATE_LIMITED."""
 
     kind: FaultKind
     retry_after_s: float = 0.0
 
 
 class InvalidFaults(ValueError):
-    """A description of faults that cannot be read; the message names the part."""
+    """A fault description that cannot be parsed; the message names the part."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FaultPlan:
     """What goes wrong and how often.
 
-    `rates` are chances from 0 to 1 by kind, together at most 1; `dropped_pages` (numbers from 1) always fail;
-    `only_pages` confines the rates to these pages. Every request waits `latency_s`, give or take half of it.
+    `rates` are probabilities by kind, 1 at most in total. `dropped_pages` (numbers from 1) always fail; `only_pages`
+    limits the rates to these pages. Every request is delayed by `latency_s`, plus or minus half of it.
     """
 
     seed: int = 0
@@ -57,10 +57,10 @@ class FaultPlan:
 
     def __post_init__(self) -> None:
         if any(rate < 0 for rate in self.rates.values()) or sum(self.rates.values()) > 1:
-            raise InvalidFaults(f"the rates {dict(self.rates)} must be from 0 to 1 and together at most 1")
+            raise InvalidFaults(f"the rates {dict(self.rates)} must be from 0 to 1, and at most 1 in total")
 
     def fault_for(self, number: int, *, page: int | None = None) -> Fault | None:
-        """What happens to request `number`; `page` is None where it asks for no page."""
+        """The fault of request `number`; `page` is None if it requests no page."""
         if page in self.dropped_pages:
             return Fault(FaultKind.DROPPED_PAGE)
         if self.only_pages is not None and page not in self.only_pages:
@@ -73,15 +73,15 @@ class FaultPlan:
         return None
 
     def delay_s(self, number: int) -> float:
-        """How long request `number` waits."""
+        """The delay of request `number`."""
         return self.latency_s * random.Random(f"{self.seed}:{number}:delay").uniform(0.5, 1.5)
 
 
 def parse_faults(text: str, *, seed: int = 0) -> FaultPlan:
-    """A plan from words: `rate_limited=0.1,latency=0.05,retry_after=2,dropped_page=3,only_page=2`.
+    """A plan from text: `rate_limited=0.1,latency=0.05,retry_after=2,dropped_page=3,only_page=2`.
 
-    Latency and retry_after are seconds; `dropped_page` and `only_page` are page numbers from 1 and may be repeated,
-    all else are chances by kind. Raises InvalidFaults.
+    Latency and retry_after are in seconds. `dropped_page` and `only_page` are page numbers from 1 and may be repeated.
+    All others are probabilities by kind. Raises InvalidFaults.
     """
     parts = [_parse_part(part) for part in text.split(",") if part.strip()]
     rates = {FaultKind(name): value for name, value in parts if name in set(FaultKind) - {FaultKind.DROPPED_PAGE}}
@@ -101,7 +101,7 @@ def _parse_part(part: str) -> tuple[str, float]:
     name, _, value = part.strip().partition("=")
     known = (*FaultKind, "latency", "retry_after", "only_page")
     if name not in known:
-        raise InvalidFaults(f"there is no fault '{name}'; known are {', '.join(known)}")
+        raise InvalidFaults(f"unknown fault '{name}'; available: {', '.join(known)}")
     try:
         return name, float(value)
     except ValueError as error:
@@ -109,7 +109,7 @@ def _parse_part(part: str) -> tuple[str, float]:
 
 
 def apply_to_records(fault: Fault | None, records: list[Any]) -> list[Any]:
-    """The records of a page after the fault. A page of one record stays as it is."""
+    """The records of a page with the fault applied. A page of one record is not changed."""
     if fault is None or len(records) < 2:
         return records
     if fault.kind is FaultKind.EMPTY_PAGE:
@@ -122,7 +122,7 @@ def apply_to_records(fault: Fault | None, records: list[Any]) -> list[Any]:
 
 
 def apply_to_total(fault: Fault | None, total: int) -> int:
-    """The total after the fault."""
+    """The reported total with the fault applied."""
     match fault:
         case Fault(FaultKind.WRONG_TOTAL):
             return total + TOTAL_ERROR

@@ -27,11 +27,11 @@ _LONGEST_EXCERPT = 60
 
 
 class InvalidDataFile(ValueError):
-    """A file that cannot be served as records; the message names the file, the place and what would do."""
+    """A file that cannot be served as records; the message names the file, the position and a remedy."""
 
 
 class RecordFile:
-    """The records of an open file. Twelve bytes of memory a record; safe to read from several threads."""
+    """The records of an open file, one per line. Takes 12 bytes of memory per record; thread-safe."""
 
     def __init__(self, file: BinaryIO, *, name: str) -> None:
         self._file = file
@@ -43,12 +43,12 @@ class RecordFile:
         return len(self._starts)
 
     def read(self, positions: Iterable[int]) -> list[bytes]:
-        """The records at these positions, from 0, as JSON."""
+        """The JSON of the records at these zero-based positions."""
         descriptor = self._file.fileno()
         return [os.pread(descriptor, self._lengths[index], self._starts[index]) for index in positions]
 
     def records(self) -> Iterator[dict[str, object]]:
-        """Every record in order, parsed. Raises InvalidDataFile where a line is no JSON object."""
+        """All records in order, parsed. Raises InvalidDataFile for a line that is not a JSON object."""
         for index in range(len(self)):
             yield self._parse(index)
 
@@ -76,7 +76,7 @@ class RecordFile:
 
 
 def write_records(records: Iterable[object], file: BinaryIO, *, name: str) -> RecordFile:
-    """The records written to `file`, one a line, and indexed."""
+    """Write the records to `file`, one per line, and index them."""
     file.writelines(orjson.dumps(record) + b"\n" for record in records)
     file.flush()
     return RecordFile(file, name=name)
@@ -89,7 +89,7 @@ Cell = str | int | float | None
 
 
 class ColumnType(IntEnum):
-    """What a column holds; a column is of the widest kind among its cells."""
+    """The type of a column; a column has the widest type of its cells."""
 
     INTEGER = 1
     NUMBER = 2
@@ -97,7 +97,7 @@ class ColumnType(IntEnum):
 
 
 def read_csv(path: Path) -> Iterator[dict[str, Cell]]:
-    """The records of a CSV file, read twice: once for the types. Raises InvalidDataFile."""
+    """The records of a CSV file, read twice: the first time for the types. Raises InvalidDataFile."""
     try:
         kinds = _column_types(path)
         for header, row in _csv_rows(path):
@@ -107,7 +107,7 @@ def read_csv(path: Path) -> Iterator[dict[str, Cell]]:
 
 
 def _csv_rows(path: Path) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
-    """The header with each row, the row as long as the header."""
+    """The header with each row, padded to the length of the header."""
     with path.open(encoding="utf-8-sig", newline="") as file:
         delimiter = max(_DELIMITERS, key=file.readline().count)
         file.seek(0)
@@ -123,7 +123,7 @@ def _csv_rows(path: Path) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
 
 
 def _column_names(names: Iterable[str]) -> list[str]:
-    """Column names, made up where empty and numbered where repeated."""
+    """Column names; empty ones are generated and repeated ones numbered."""
     header: list[str] = []
     for index, given in enumerate(names, start=1):
         name = given.strip() or f"column_{index}"
@@ -179,9 +179,9 @@ _SCALAR_TYPES: Mapping[frozenset[str], ScalarType] = {
 
 @contextmanager
 def open_files(paths: Sequence[Path]) -> Iterator[tuple[Resource, ...]]:
-    """The files as resources while the block lasts; they must not change meanwhile.
+    """The files as resources, within a `with` block; they must not change meanwhile.
 
-    Raises InvalidDataFile for a file that is no list of objects, and OSError for one that cannot be read.
+    Raises InvalidDataFile for a file that is not a list of objects, and OSError for one that cannot be read.
     """
     with ExitStack() as stack:
         names: set[str] = set()
@@ -209,7 +209,7 @@ def _spool(stack: ExitStack) -> BinaryIO:
 
 
 def _json_records(path: Path) -> list[Any]:
-    """The list in a JSON file: the whole of it, or the only list in a wrapper object."""
+    """The list in a JSON file: the whole document, or the only list in an object."""
     try:
         content = orjson.loads(path.read_bytes())
     except orjson.JSONDecodeError as error:
@@ -229,7 +229,7 @@ def _json_records(path: Path) -> list[Any]:
 
 @dataclass(slots=True)
 class _ColumnStatistics:
-    """What was seen in a column."""
+    """The values of a column."""
 
     types: set[str] = field(default_factory=set)
     values: set[str] = field(default_factory=set)
@@ -244,12 +244,12 @@ class _ColumnStatistics:
 
     @property
     def kind(self) -> ScalarType | None:
-        """The scalar type of the column, nulls aside; None where it is mixed or nested."""
+        """The scalar type of the column, ignoring nulls; None if it is mixed or nested."""
         return _SCALAR_TYPES.get(frozenset(self.types - {"null"}))
 
     @property
     def enum_values(self) -> tuple[str, ...]:
-        """All its values, where they are short texts, few and repeated."""
+        """All values, if they are few short strings that repeat."""
         is_few = self.kind == "string" and len(self.values) <= min(_MAX_ENUM_VALUES, self.n_values // 3)
         return tuple(sorted(self.values)) if is_few and max(map(len, self.values)) <= _MAX_ENUM_CHARS else ()
 
@@ -284,7 +284,7 @@ def _schema(columns: Mapping[str, _ColumnStatistics], count: int) -> JsonObject:
 
 
 def _filters(columns: Mapping[str, _ColumnStatistics]) -> dict[str, ArgumentSpec]:
-    """An equality filter for every scalar column, by column; names are made fit for arguments."""
+    """An equality filter for every scalar column, by column; names are made valid for arguments."""
     names = set(RESERVED)
     filters = {}
     for column, column_statistics in columns.items():
@@ -313,7 +313,7 @@ def _slug(text: str) -> str:
 
 
 def _unique(name: str, taken: set[str], *, suffix: str = "") -> str:
-    """The name, changed where it is taken, and taken from now on."""
+    """The name, changed if it is taken; it is then taken."""
     candidates = [name, f"{name}_{suffix}"] if suffix else [name]
     candidates += [f"{name}_{number}" for number in range(2, len(taken) + 3)]
     free = next(each for each in candidates if each not in taken)

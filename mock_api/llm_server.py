@@ -1,6 +1,6 @@
-"""A model endpoint whose answers are handed in: Responses API and Chat Completions, streaming and not.
+"""A mock model endpoint with the Responses API and Chat Completions, streaming and not.
 
-Knows HTTP and server-sent events. Knows nothing of how an answer comes about: `answer` is a function of the request.
+`answer` computes the reply from the request.
 """
 
 import secrets
@@ -48,7 +48,7 @@ RUN_HEADER = "x-runax-run"
 
 
 class WireRefused(Exception):
-    """Raised by an `answer` to refuse a request with this HTTP status, error code and parameter name."""
+    """Raised by `answer` to reject a request with this HTTP status, error code and parameter name."""
 
     def __init__(
         self,
@@ -64,9 +64,9 @@ class WireRefused(Exception):
 
 
 def create_llm_app(answer: Answer, *, model: str = "rules", token: str | None = None) -> Starlette:
-    """An app that answers every request by `answer`, which may raise WireRefused.
+    """An app that replies to every request with `answer`, which may raise WireRefused.
 
-    `model` is the one name that `GET /v1/models` lists; a request may name any. With `token` a request without that
+    `model` is the only name that `GET /v1/models` lists; requests may name any. With `token`, a request without that
     bearer token gets 401.
     """
 
@@ -102,7 +102,7 @@ Handler: TypeAlias = Callable[[Request], Awaitable[Response]]
 
 
 def _with_error_handling(handler: Handler, token: str | None) -> Handler:
-    """Check the token first, and turn a refusal into the error body that the SDK expects."""
+    """Check the token first, and convert exceptions to the error body that the SDK expects."""
 
     async def guarded(request: Request) -> Response:
         try:

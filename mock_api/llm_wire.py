@@ -1,7 +1,7 @@
 """The two wire formats of OpenAI-compatible model endpoints, read and written as values.
 
-Knows the Responses API and Chat Completions (platform.openai.com/docs/api-reference) as far as text, function tools,
-JSON Schema output, usage and their streams go. Knows no HTTP and not who writes the answers.
+Supports text, function tools, JSON Schema output, usage and streams of the Responses API and Chat Completions
+(platform.openai.com/docs/api-reference).
 """
 
 import itertools
@@ -16,12 +16,12 @@ _DELTA_CHARS = 40
 
 
 class WireInvalid(Exception):
-    """A request body that does not have the shape of its wire format."""
+    """The request body is not valid in its wire format."""
 
 
 @dataclass(frozen=True, slots=True)
 class WireToolCall:
-    """A call of a function tool. `arguments` is raw text, as models send it: it may not be JSON."""
+    """A call of a function tool. `arguments` is raw text, as models send it, and may not be JSON."""
 
     name: str
     arguments: str
@@ -49,7 +49,7 @@ class WireTool:
 
 @dataclass(frozen=True, slots=True)
 class WireSchema:
-    """The JSON Schema that the reply must fit, and its name."""
+    """The JSON Schema of the reply, and its name."""
 
     name: str
     schema: JsonObject
@@ -57,7 +57,7 @@ class WireSchema:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WireRequest:
-    """What a client asks for, the same for both formats. `role` and `run` are the X-Runax headers, "" where absent."""
+    """A request in either format. `role` and `run` are the X-Runax headers, "" if absent."""
 
     role: str
     model: str
@@ -70,13 +70,13 @@ class WireRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WireCompletion:
-    """What is answered. Usage is sent only where both token counts are given; `is_cut` ends it by length."""
+    """A reply. Usage is sent only if both token counts are given; `is_truncated` ends it with the length limit."""
 
     text: str = ""
     tool_calls: tuple[WireToolCall, ...] = ()
     input_tokens: int | None = None
     output_tokens: int | None = None
-    is_cut: bool = False
+    is_truncated: bool = False
 
 
 def read_responses(body: JsonObject, *, role: str = "", run: str = "") -> WireRequest:
@@ -118,7 +118,7 @@ def read_chat(body: JsonObject, *, role: str = "", run: str = "") -> WireRequest
 
 
 def _append_item(messages: list[WireMessage], item: JsonObject) -> None:
-    """Add one input item; calls join the assistant's message before them, as one reply made them."""
+    """Add one input item; tool calls are added to the assistant message before them."""
     kind = item.get("type", "message")
     if kind == "function_call":
         call = WireToolCall(str(item.get("name")), str(item.get("arguments", "")), str(item.get("call_id", "")))
@@ -146,7 +146,7 @@ def _chat_message(message: JsonObject) -> WireMessage:
 
 
 def _text(content: Any) -> str:
-    """Content as one text: a string, nothing, or a list of parts."""
+    """Content as one string: a string, None, or a list of parts."""
     if content is None or isinstance(content, str):
         return content or ""
     return "\n".join(str(part.get("text", "")) for part in _objects(content, "content"))
@@ -191,8 +191,8 @@ def response_object(reply: WireCompletion, model: str) -> JsonObject:
         "id": _new_id("resp_"),
         "object": "response",
         "created_at": int(time.time()),
-        "status": "incomplete" if reply.is_cut else "completed",
-        "incomplete_details": {"reason": "max_output_tokens"} if reply.is_cut else None,
+        "status": "incomplete" if reply.is_truncated else "completed",
+        "incomplete_details": {"reason": "max_output_tokens"} if reply.is_truncated else None,
         "model": model,
         "output": output,
         "usage": _response_usage(reply),
@@ -220,7 +220,7 @@ def _response_usage(reply: WireCompletion) -> JsonObject | None:
 
 
 def response_events(whole: JsonObject) -> Iterator[JsonObject]:
-    """The events that stream a Responses API object, the terminal one last."""
+    """The events that stream a Responses API object, the final one last."""
     number = itertools.count()
     started = {**whole, "status": "in_progress", "incomplete_details": None, "output": [], "usage": None}
     body: Iterator[JsonObject] = itertools.chain.from_iterable(
@@ -272,7 +272,7 @@ def chat_object(reply: WireCompletion, model: str) -> JsonObject:
         ]
     elif message["content"] is None:
         message["content"] = ""
-    finish = "length" if reply.is_cut else "tool_calls" if reply.tool_calls else "stop"
+    finish = "length" if reply.is_truncated else "tool_calls" if reply.tool_calls else "stop"
     return {
         "id": _new_id("chatcmpl-"),
         "object": "chat.completion",
@@ -291,7 +291,7 @@ def _chat_usage(reply: WireCompletion) -> JsonObject | None:
 
 
 def chat_chunks(whole: JsonObject, *, with_usage: bool) -> Iterator[JsonObject]:
-    """The chunks that stream a Chat Completions object; usage comes last, where it was asked for and is known."""
+    """The chunks that stream a Chat Completions object; usage comes last if requested and known."""
     choice = whole["choices"][0]
     message = choice["message"]
     yield _chunk(whole, {"role": "assistant", "content": ""})

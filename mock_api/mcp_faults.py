@@ -1,7 +1,7 @@
-"""An MCP server that breaks the rules on request: every way in which servers in the field do.
+"""An MCP server that breaks the protocol on request, in the ways seen in real servers.
 
-Knows JSON-RPC and the protocol, and not the SDK, which would keep the rules. `answers` is what the server says to one
-message; `mcp_raw` carries it. Each fault is a value of `McpFault`; without one, the server is honest.
+It does not use the SDK, which would follow the protocol. `mcp_faulty_server` serves it over stdio and HTTP. Without
+faults the server is correct.
 """
 
 import json
@@ -18,7 +18,7 @@ _HANDSHAKE, _STATELESS = "2025-06-18", "2026-07-28"
 
 
 class McpFault(StrEnum):
-    """A rule that is broken. Those of the wire come first, then lists, results, and pages."""
+    """A fault to inject: those of the transport come first, then tool lists, results, and pages."""
 
     NO_SESSION_ID = "no_session_id"
     SESSION_FORGOTTEN = "session_forgotten"
@@ -69,11 +69,11 @@ class FaultyMcpServer:
     cancelled: list[Any] = field(default_factory=list)
 
     def has(self, fault: McpFault) -> bool:
-        """Whether that rule is broken."""
+        """Whether this fault is injected."""
         return fault in self.faults
 
     def responses_to(self, message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        """What the server sends upon one message, in order."""
+        """The messages that the server sends in reply to one message, in order."""
         if "id" not in message:
             if message.get("method") == "notifications/cancelled":
                 self.cancelled.append(message.get("params"))
@@ -108,7 +108,7 @@ class FaultyMcpServer:
         return {} if self.has(McpFault.NO_CAPABILITIES) else {"capabilities": {"tools": {}}}
 
     def _crash_once(self) -> None:
-        """End in mid-call; once only where a marker remembers it."""
+        """Exit during a call; only once with a marker file."""
         if not self.has(McpFault.CRASH_IN_CALL) or (self.marker is not None and self.marker.exists()):
             return
         if self.marker is not None:
@@ -143,7 +143,7 @@ class FaultyMcpServer:
         return int(digits) if digits.isdigit() else 0
 
     def _next_cursor(self, end: int, cursor: str | None) -> str | None:
-        """The cursor that the page names; None at the end."""
+        """The cursor of the next page; None at the end."""
         if self.has(McpFault.SAME_CURSOR):
             return "c-20"
         if self.has(McpFault.ENDLESS_CURSOR):
@@ -169,7 +169,7 @@ class FaultyMcpServer:
         return _text_result(self._format_text(body))
 
     def _format_text(self, body: Mapping[str, Any]) -> str:
-        """The page as text, in the spelling that was asked for."""
+        """The page as text, in the notation of the fault."""
         text = json.dumps(body)
         formats = {
             McpFault.PYTHON_TEXT: repr(body),

@@ -1,9 +1,7 @@
-"""Carries the messages of `mcp_faults`: over stdio, or over HTTP with JSON or SSE replies.
+"""Serves the faulty MCP server of `mcp_faults` over stdio, or over HTTP with JSON or SSE responses.
 
-    python -m mock_api.mcp_faulty_server stdio --fault python_text
-    python -m mock_api.mcp_faulty_server http --sse --fault session_forgotten       prints its port first
-
-Knows the wire, and the faults that belong to it. Knows no tools.
+python -m mock_api.mcp_faulty_server stdio --fault python_text
+python -m mock_api.mcp_faulty_server http --sse --fault session_forgotten       prints its port first
 """
 
 import argparse
@@ -29,7 +27,7 @@ _FOREIGN_URL = "http://127.0.0.2:9/mcp"
 
 
 def serve_stdio(server: FaultyMcpServer, *, delay_s: float) -> None:
-    """Answer line by line until stdin ends."""
+    """Reply line by line until stdin ends."""
     if server.has(McpFault.NEVER_STARTS):
         sys.stdin.read()
         return
@@ -76,7 +74,7 @@ def create_app(server: FaultyMcpServer, *, is_sse: bool) -> Starlette:
 def _faulty_response(
     server: FaultyMcpServer, request: Request, message: Mapping[str, Any], sessions: dict[str, int], *, is_sse: bool
 ) -> Response | None:
-    """The reply of a server that does not come to the point; None where it does."""
+    """The response of a transport fault; None if the request is processed."""
     if message.get("method") == "tools/call":
         if server.has(McpFault.HTML):
             return Response("<html>Please log in</html>", media_type="text/html")
@@ -91,14 +89,14 @@ def _faulty_response(
 
 
 def _decompression_bomb(*, is_sse: bool) -> Response:
-    """Some 100 kB that are 100 MB once they are unpacked."""
+    """About 100 kB that decompress to 100 MB."""
     kind, opening = ("text/event-stream", b"data: ") if is_sse else ("application/json", b"[")
     body = gzip.compress(opening + b" " * 100_000_000, compresslevel=1)
     return Response(body, media_type=kind, headers={"Content-Encoding": "gzip"})
 
 
 def _session_headers(server: FaultyMcpServer, message: Mapping[str, Any], sessions: dict[str, int]) -> dict[str, str]:
-    """The session of a handshake; `sessions` remembers the how-manieth each was."""
+    """The session id of a handshake; `sessions` numbers the sessions."""
     if message.get("method") != "initialize" or server.has(McpFault.NO_SESSION_ID):
         return {}
     name = f"session-{len(sessions) + 1}"
@@ -117,22 +115,22 @@ class _PortPrintingServer(uvicorn.Server):
     """Prints its port as soon as it listens."""
 
     async def startup(self, sockets: Any = None) -> None:
-        """Start as ever, then tell."""
+        """Start, then print the port."""
         await super().startup(sockets)
         sys.stdout.write(f"{self.servers[0].sockets[0].getsockname()[1]}\n")
         sys.stdout.flush()
 
 
 def main() -> None:
-    """Serve until the client goes or the process is stopped."""
+    """Serve until the client disconnects or the process is stopped."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("transport", choices=["stdio", "http"])
-    parser.add_argument("--fault", action="append", default=[], type=McpFault, help="a rule to break")
+    parser.add_argument("--fault", action="append", default=[], type=McpFault, help="a fault to inject")
     parser.add_argument("--rows", type=int, default=261)
     parser.add_argument("--stateless", action="store_true")
     parser.add_argument("--sse", action="store_true")
     parser.add_argument("--delay", type=float, default=1.0, help="seconds of a slow start")
-    parser.add_argument("--marker", type=Path, help="a file that remembers a crash")
+    parser.add_argument("--marker", type=Path, help="a file that records a crash")
     options = parser.parse_args()
     server = FaultyMcpServer(
         frozenset(options.fault), n_records=options.rows, is_stateless=options.stateless, marker=options.marker

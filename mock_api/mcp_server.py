@@ -1,7 +1,6 @@
-"""The same data over MCP: a tool for every operation of the HTTP API, with the same name and arguments.
+"""The mock data over MCP: a tool for every operation of the HTTP API, with the same name and arguments.
 
-Knows the official SDK's server (mcp 2.3), stdio and Streamable HTTP. Knows nothing of the data. Results are structured
-content, with the same JSON as text beside it for old clients.
+Results are structured content, with the same JSON as text for old clients.
 """
 
 import asyncio
@@ -31,7 +30,7 @@ PATH = "/mcp"
 
 @dataclass(frozen=True, slots=True)
 class _ResourceTool:
-    """One operation: a list of a resource, or one record of it where `is_single`."""
+    """One operation: a list of a resource, or one record of it if `is_single`."""
 
     name: str
     resource: Resource
@@ -39,7 +38,7 @@ class _ResourceTool:
     is_single: bool = False
 
     def definition(self) -> types.Tool:
-        """The tool as `tools/list` shows it."""
+        """The tool as `tools/list` returns it."""
         return types.Tool(
             name=self.name,
             description=f"One of: {self.resource.description}" if self.is_single else self.resource.description,
@@ -55,7 +54,7 @@ class _ResourceTool:
 
 
 def _output_schema(tool: _ResourceTool) -> JsonObject:
-    """The shape of a result, records left open: clients check every reply against it, and that has to be quick."""
+    """The schema of a result without its records: clients validate every reply, which has to be fast."""
     if tool.is_single:
         return {"type": "object"}
     return pagination.body_schema(PagingStyle.OFFSET, tool.resource.name, {"type": "object"})
@@ -76,9 +75,9 @@ def _tools(resources: Sequence[Resource]) -> dict[str, _ResourceTool]:
 def create_mcp_server(
     resources: Sequence[Resource] | None = None, *, collections: Sequence[Collection] = ()
 ) -> Server[Any]:
-    """A server over `resources` (default: the made-up provider), with the tools of `collections` beside them.
+    """A server over `resources` (default: the fictional provider), with the tools of `collections`.
 
-    The SDK's client also takes it in process.
+    The SDK's client can also use it in process.
     """
     conventions = ConventionTools(collections)
     tools = _tools(default_resources() if resources is None else resources)
@@ -96,7 +95,7 @@ def create_mcp_server(
         if params.name in conventions.names:
             return conventions.call(params)
         if params.name not in tools:
-            return _error_result(f"there is no tool '{params.name}'; there are {', '.join(tools)}")
+            return _error_result(f"unknown tool '{params.name}'; available: {', '.join(tools)}")
         try:
             body = await asyncio.to_thread(_call, tools[params.name], params.arguments or {})
         except InvalidArgumentValues as error:
@@ -115,7 +114,7 @@ def _text_block(text: str) -> types.TextContent:
 
 
 def _call(tool: _ResourceTool, arguments: Mapping[str, object]) -> bytes:
-    """The body that the HTTP API would send. Raises InvalidArgumentValues."""
+    """The body that the HTTP API would return. Raises InvalidArgumentValues."""
     given = with_defaults(tool.arguments, arguments)
     return _get_record(tool, given) if tool.is_single else _list_records(tool.resource, given)
 
@@ -153,9 +152,9 @@ def create_mcp_app(
     host: str = "127.0.0.1",
     collections: Sequence[Collection] = (),
 ) -> ASGIApp:
-    """The server over Streamable HTTP at `/mcp`, with and without sessions; `host` is where it will listen.
+    """The server over Streamable HTTP at `/mcp`, with and without sessions; `host` is the address it will listen on.
 
-    With `token` every request needs that bearer token.
+    With `token`, every request needs that bearer token.
     """
     app = create_mcp_server(resources, collections=collections).streamable_http_app(
         streamable_http_path=PATH, host=host
@@ -180,7 +179,7 @@ def _require_token(app: ASGIApp, token: str) -> ASGIApp:
 
 
 async def serve_stdio(resources: Sequence[Resource] | None = None, *, collections: Sequence[Collection] = ()) -> None:
-    """Serve one client over standard input and output, until it goes."""
+    """Serve one client over stdin and stdout until it disconnects."""
     server = create_mcp_server(resources, collections=collections)
     async with stdio_server() as (incoming, outgoing):
         await server.run(incoming, outgoing, server.create_initialization_options())

@@ -1,7 +1,4 @@
-"""Styles of pagination: which arguments each has, which window of records they mean, and how a page is worded.
-
-Pure functions of values. Knows no resource but its name, and no HTTP beyond header names and the request's URL.
-"""
+"""Pagination styles: their arguments, the requested window of records, and the format of a page."""
 
 import base64
 import binascii
@@ -20,12 +17,12 @@ META_ONLY = ArgumentSpec(
     name="meta_only",
     kind="boolean",
     default=False,
-    description="Return only figures about the result (data_path, total_items, tokens_estimation), no records.",
+    description="Return only metadata of the result (data_path, total_items, tokens_estimation), no records.",
 )
 
 
 class PagingStyle(StrEnum):
-    """How a resource is divided into pages."""
+    """How a resource is paginated."""
 
     OFFSET = "offset"
     PAGE = "page"
@@ -36,25 +33,25 @@ class PagingStyle(StrEnum):
 
 
 class InvalidCursor(ValueError):
-    """A cursor that this API did not hand out."""
+    """A cursor that this API did not issue."""
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Which records are asked for: from `start` (counted from 0) at most `size`; None is all of them."""
+    """The requested records: at most `size` from `start` (zero-based); None means all."""
 
     start: int
     size: int | None
 
     @property
     def page_number(self) -> int:
-        """The page that this window is, from 1, at its own size."""
+        """The page at which the window starts, from 1, by its own size."""
         return self.start // self.size + 1 if self.size else 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageData:
-    """A page that is about to be worded. `records` are anything that the JSON writer takes; `url` is the request's."""
+    """One page before it is formatted. `records` are JSON-serializable; `url` is the request's URL."""
 
     name: str
     records: list[Any]
@@ -67,7 +64,7 @@ class PageData:
 
 
 def style_arguments(style: PagingStyle, *, has_metadata: bool, max_limit: int = MAX_LIMIT) -> tuple[ArgumentSpec, ...]:
-    """The arguments of a style as a document shows them."""
+    """The documented arguments of a style."""
     metadata = (META_ONLY,) if has_metadata else ()
     match style:
         case PagingStyle.OFFSET:
@@ -88,7 +85,7 @@ def style_arguments(style: PagingStyle, *, has_metadata: bool, max_limit: int = 
 
 
 def hidden_arguments(style: PagingStyle) -> tuple[ArgumentSpec, ...]:
-    """Arguments that stand only in URLs which the API itself hands out."""
+    """Arguments that appear only in URLs that the API returns."""
     if style is PagingStyle.NEXT_URL:
         return (ArgumentSpec(name="cursor", kind="string", description="Position, as handed out."),)
     return ()
@@ -114,7 +111,7 @@ def _size(name: str, max_limit: int) -> ArgumentSpec:
 
 
 def requested_window(style: PagingStyle, given: Mapping[str, Scalar | None]) -> Window:
-    """The window that the arguments mean. Raises InvalidCursor."""
+    """The window that the arguments request. Raises InvalidCursor."""
     match style:
         case PagingStyle.OFFSET:
             return Window(_integer(given, "offset"), _integer(given, "limit"))
@@ -136,7 +133,7 @@ def _integer(given: Mapping[str, Scalar | None], name: str) -> int:
 
 
 def encode_cursor(start: int) -> str:
-    """An opaque name for a position."""
+    """An opaque cursor for a position."""
     return base64.urlsafe_b64encode(f"from:{start}".encode()).decode().rstrip("=")
 
 
@@ -195,19 +192,19 @@ def _next_url(style: PagingStyle, page: PageData) -> str | None:
 
 
 def with_query(url: str, changed: Mapping[str, Scalar]) -> str:
-    """The URL with these query parameters set and all others kept."""
+    """The URL with these query parameters; others are kept."""
     parts = urlsplit(url)
     others = [(name, value) for name, value in parse_qsl(parts.query) if name not in changed]
     return urlunsplit(parts._replace(query=urlencode([*others, *changed.items()])))
 
 
 def metadata_body(name: str, total: int, tokens: int) -> JsonObject:
-    """The body of a `meta_only` answer."""
+    """The body of a `meta_only` response."""
     return {"data_path": name, "tokens_estimation": tokens, "total_items": total, "max_page_size": MAX_LIMIT}
 
 
 def body_schema(style: PagingStyle, name: str, record: JsonObject) -> JsonObject:
-    """The schema of a page's body; what may be missing (records in a meta_only answer) is not required."""
+    """The schema of a page's body; `meta_only` responses have no records, so nothing is required."""
     records: JsonObject = {"type": "array", "items": record}
     if style is PagingStyle.LINK:
         return records

@@ -1,7 +1,4 @@
-"""Resources: named sets of records that can be narrowed by filters and read by position.
-
-Knows records as JSON bytes and positions as numbers. Knows no pages, no HTTP and not where a client is.
-"""
+"""Resources: named sets of records that are filtered and read by position."""
 
 import threading
 from collections import OrderedDict
@@ -26,9 +23,9 @@ _MAX_CACHED_SELECTIONS = 16
 class Resource:
     """One resource.
 
-    `select` gives the positions of the records that fit, in order; `read` gives records as compact JSON. Both may
-    take time and are called off the event loop. `singular` names one record where it can be read by its id, which is
-    then its position. `definitions` are the schemas that `record_schema` refers to under `#/components/schemas/`.
+    `select` returns the positions of the matching records, in order; `read` returns records as compact JSON. Both may
+    be slow and are called in a thread. `singular` names one record if it can be read by id, which is its position.
+    `definitions` are the schemas that `record_schema` refers to under `#/components/schemas/`.
     """
 
     name: str
@@ -42,7 +39,7 @@ class Resource:
 
 
 def memoized_select(select: Callable[[Filters], Positions]) -> Callable[[Filters], Positions]:
-    """A `select` that keeps its last results, and lets one thread work where several ask for the same."""
+    """A `select` that caches its last results; concurrent calls with the same filters compute once."""
     lock = threading.Lock()
     results: OrderedDict[tuple[tuple[str, Scalar], ...], Positions] = OrderedDict()
 
@@ -60,7 +57,7 @@ def memoized_select(select: Callable[[Filters], Positions]) -> Callable[[Filters
 
 
 def estimate_tokens(resource: Resource, positions: Positions) -> int:
-    """About how many tokens the records take: bytes of a spread sample, scaled. Within some 10 % for these data."""
+    """An estimate of the records' tokens from a sample, within about 10 % for this data."""
     if not positions:
         return 0
     step = max(1, len(positions) // _SAMPLE_SIZE)
@@ -69,14 +66,14 @@ def estimate_tokens(resource: Resource, positions: Positions) -> int:
 
 
 def from_tables(tables: Mapping[str, Table]) -> tuple[Resource, ...]:
-    """The made-up provider's tables as resources."""
+    """The tables of the fictional provider as resources."""
     return tuple(_from_table(table) for table in tables.values())
 
 
 def _from_table(table: Table) -> Resource:
-    schema = table.shape.model_json_schema(ref_template="#/components/schemas/{model}")
-    definitions = schema.pop("$defs", {})
-    title = table.shape.__name__
+    record_schema = table.schema.model_json_schema(ref_template="#/components/schemas/{model}")
+    definitions = record_schema.pop("$defs", {})
+    title = table.schema.__name__
 
     @lru_cache(maxsize=512)
     def dumped(n: int) -> bytes:
@@ -86,7 +83,7 @@ def _from_table(table: Table) -> Resource:
         name=table.name,
         description=table.description,
         record_schema={"$ref": f"#/components/schemas/{title}"},
-        definitions={**definitions, title: schema},
+        definitions={**definitions, title: record_schema},
         filters=tuple(map(_argument, table.filters)),
         select=memoized_select(
             lambda filters: table.find({name: _filter_value(value) for name, value in filters.items()})

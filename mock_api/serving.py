@@ -1,7 +1,6 @@
-"""Serving an ASGI app inside the running event loop, for as long as a block lasts.
+"""Runs an ASGI app in the current event loop for the duration of a `with` block.
 
-Knows sockets, uvicorn and the life of one server. Knows nothing of what is served. Signals stay with whoever owns
-the process: uvicorn's own handlers are never installed.
+Signals are left to the process: uvicorn's signal handlers are not installed.
 """
 
 import asyncio
@@ -19,7 +18,7 @@ _log = logging.getLogger(__name__)
 
 
 class _EmbeddedServer(uvicorn.Server):
-    """A uvicorn server that takes no signals and says when it is ready."""
+    """A uvicorn server without signal handlers that signals when it is ready."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
@@ -27,21 +26,21 @@ class _EmbeddedServer(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Leave every signal where it is."""
+        """Install no signal handlers."""
         yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, then tell whoever waits."""
+        """Start, then set `is_ready`."""
         await super().startup(sockets)
         self.is_ready.set()
 
 
 @asynccontextmanager
 async def serve(app: ASGIApp, host: str = "127.0.0.1", port: int = DEFAULT_PORT) -> AsyncIterator[str]:
-    """Serve `app` and yield its base URL (no slash at the end); leaving the block stops the server.
+    """Serve `app` and yield its base URL (without a trailing slash); leaving the block stops the server.
 
-    Port 0 takes any free port. Raises OSError where the address cannot be had, and RuntimeError where the app
-    refuses to start. Requests that still run when the block ends are cancelled after a second.
+    Port 0 means any free port. Raises OSError if the address is not available, and RuntimeError if the app fails to
+    start. Requests still running when the block ends are cancelled after one second.
     """
     listener = _listen(host, port)
     config = uvicorn.Config(
@@ -60,7 +59,7 @@ async def serve(app: ASGIApp, host: str = "127.0.0.1", port: int = DEFAULT_PORT)
 
 def _listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # With the protocol named, asyncio switches Nagle's algorithm off; without, each small response waits 40 ms.
+    # asyncio disables Nagle's algorithm only if the protocol is given; otherwise each small response takes 40 ms.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -83,7 +82,7 @@ async def _run(server: uvicorn.Server, listener: socket.socket) -> None:
         await server.serve(sockets=[listener])
     except SystemExit as refused:
         # uvicorn ends the process when an app's lifespan fails; here that is the caller's decision.
-        raise RuntimeError("the app failed in its lifespan; see its own log for the reason") from refused
+        raise RuntimeError("the app failed during startup; see its log for the reason") from refused
 
 
 async def _until_ready(server: _EmbeddedServer, task: "asyncio.Task[None]") -> None:
@@ -98,7 +97,7 @@ async def _until_ready(server: _EmbeddedServer, task: "asyncio.Task[None]") -> N
 
 
 async def _finished(task: "asyncio.Task[None]") -> None:
-    """Wait for the server's end, even where the caller is cancelled meanwhile: no server outlives its block."""
+    """Wait until the server has stopped, even if the caller is cancelled meanwhile."""
     was_cancelled = False
     while not task.done():
         try:
@@ -107,6 +106,6 @@ async def _finished(task: "asyncio.Task[None]") -> None:
             was_cancelled = True
     failure = None if task.cancelled() else task.exception()
     if failure is not None:
-        _log.warning("the server ended by a failure: %s", failure)
+        _log.warning("the server failed: %s", failure)
     if was_cancelled:
         raise asyncio.CancelledError

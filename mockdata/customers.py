@@ -1,7 +1,4 @@
-"""Customers: who they are, where they live, what they pay for.
-
-Knows people. Knows nothing of their tickets or payments.
-"""
+"""Customers: names, addresses, tariffs and devices."""
 
 import unicodedata
 from dataclasses import dataclass
@@ -21,7 +18,7 @@ _START = datetime(2014, 1, 1, 8, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """What other records need to know of a customer."""
+    """The facts of a customer that other records need."""
 
     id: int
     name: str
@@ -44,10 +41,10 @@ def fold_case(text: str) -> str:
 @lru_cache(maxsize=4096)
 def person(seed: int, n: int) -> Person:
     """Customer `n` as a person."""
-    chance = seeded_random(seed, "person", n)
-    is_woman = chance.random() < 0.5
-    man, woman = chance.choice(words()["surnames"])
-    first = chance.choice(words()["women" if is_woman else "men"])
+    rng = seeded_random(seed, "person", n)
+    is_woman = rng.random() < 0.5
+    man, woman = rng.choice(words()["surnames"])
+    first = rng.choice(words()["women" if is_woman else "men"])
     name = f"{first} {woman if is_woman else man}"
     if n == BALAZ:
         is_woman, name = False, "Tomáš Baláž"
@@ -55,78 +52,78 @@ def person(seed: int, n: int) -> Person:
         id=n,
         name=name,
         is_woman=is_woman,
-        language="cs" if n == BALAZ or chance.random() < 0.8 else "en",
-        phone=phone(chance),
-        street=street(chance),
-        city=chance.choice(words()["cities"])[0],
-        tariff=chance.choice(words()["tariffs"]),
-        model=chance.choice(words()["models"]),
-        serial=serial(chance),
+        language="cs" if n == BALAZ or rng.random() < 0.8 else "en",
+        phone=phone(rng),
+        street=street(rng),
+        city=rng.choice(words()["cities"])[0],
+        tariff=rng.choice(words()["tariffs"]),
+        model=rng.choice(words()["models"]),
+        serial=serial(rng),
     )
 
 
-def phone(chance: Random) -> str:
+def phone(rng: Random) -> str:
     """A Czech mobile number."""
-    return f"+420 {chance.randint(601, 779)} {chance.randint(0, 999):03d} {chance.randint(0, 999):03d}"
+    return f"+420 {rng.randint(601, 779)} {rng.randint(0, 999):03d} {rng.randint(0, 999):03d}"
 
 
-def street(chance: Random) -> str:
+def street(rng: Random) -> str:
     """A street with a house number."""
-    return f"{chance.choice(words()['streets'])} {chance.randint(1, 240)}"
+    return f"{rng.choice(words()['streets'])} {rng.randint(1, 240)}"
 
 
-def serial(chance: Random) -> str:
+def serial(rng: Random) -> str:
     """A serial number of a device."""
-    return f"SN{chance.randint(10, 99)}{chance.choice('ABCDEFGHKM')}{chance.randint(100000, 999999)}"
+    return f"SN{rng.randint(10, 99)}{rng.choice('ABCDEFGHKM')}{rng.randint(100000, 999999)}"
 
 
 def record(seed: int, n: int) -> dict[str, Any]:
-    """Customer `n` as the API serves it."""
-    who, chance = person(seed, n), seeded_random(seed, "customer", n)
-    registered = _START + timedelta(hours=chance.randint(0, 95_000))
-    code, name, down, up, fee = who.tariff
+    """Customer `n` as the API returns it."""
+    customer, rng = person(seed, n), seeded_random(seed, "customer", n)
+    registered = _START + timedelta(hours=rng.randint(0, 95_000))
+    code, name, down, up, fee = customer.tariff
     return {
         "id": n,
-        "name": who.name,
-        "email": f"{fold_case(who.name).replace(' ', '.').replace(chr(39), '')}.{n}@example.com",
-        "phone": who.phone if n == BALAZ or chance.random() < 0.9 else None,
-        "language": who.language,
-        "status": "active" if n == BALAZ else chance.choices(STATUSES, weights=(88, 7, 5))[0],
+        "name": customer.name,
+        "email": f"{fold_case(customer.name).replace(' ', '.').replace(chr(39), '')}.{n}@example.com",
+        "phone": customer.phone if n == BALAZ or rng.random() < 0.9 else None,
+        "language": customer.language,
+        "status": "active" if n == BALAZ else rng.choices(STATUSES, weights=(88, 7, 5))[0],
         "registered_at": registered.strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "address": _address(who, chance),
+        "address": _address(customer, rng),
         "tariff": {"code": code, "name": name, "download_mbps": down, "upload_mbps": up, "monthly_fee_czk": fee},
-        "devices": _devices(who, chance),
-        "company": _company(who, chance),
-        "tags": sorted(chance.sample(words()["tags"], chance.randint(0, 3))),
-        "note": chance.choice((None, None, None, *_NOTES)),
+        "devices": _devices(customer, rng),
+        "company": _company(customer, rng),
+        "tags": sorted(rng.sample(words()["tags"], rng.randint(0, 3))),
+        "note": rng.choice((None, None, None, *_NOTES)),
     }
 
 
-def _address(who: Person, chance: Random) -> dict[str, Any]:
-    city, postal_code, lat, lon = next(row for row in words()["cities"] if row[0] == who.city)
-    place = {"lat": round(lat + chance.uniform(-0.04, 0.04), 5), "lon": round(lon + chance.uniform(-0.04, 0.04), 5)}
+def _address(customer: Person, rng: Random) -> dict[str, Any]:
+    city, postal_code, lat, lon = next(row for row in words()["cities"] if row[0] == customer.city)
+    place = {"lat": round(lat + rng.uniform(-0.04, 0.04), 5), "lon": round(lon + rng.uniform(-0.04, 0.04), 5)}
     return {
-        "street": who.street,
+        "street": customer.street,
         "city": city,
         "postal_code": postal_code,
         "country": "CZ",
-        "floor": chance.choice((None, 1, 2, 3, 4, 7)),
-        "location": place if chance.random() < 0.8 else None,
+        "floor": rng.choice((None, 1, 2, 3, 4, 7)),
+        "location": place if rng.random() < 0.8 else None,
     }
 
 
-def _devices(who: Person, chance: Random) -> list[dict[str, Any]]:
-    router = {"kind": "router", "model": who.model, "serial": who.serial, "is_rented": chance.random() < 0.6}
-    box = {"kind": "set-top box", "model": "Arris VIP5305", "serial": serial(chance), "is_rented": True}
-    return [router, box] if chance.random() < 0.4 else [router]
+def _devices(customer: Person, rng: Random) -> list[dict[str, Any]]:
+    router = {"kind": "router", "model": customer.model, "serial": customer.serial, "is_rented": rng.random() < 0.6}
+    box = {"kind": "set-top box", "model": "Arris VIP5305", "serial": serial(rng), "is_rented": True}
+    return [router, box] if rng.random() < 0.4 else [router]
 
 
-def _company(who: Person, chance: Random) -> dict[str, str] | None:
-    if chance.random() > 0.12:
+def _company(customer: Person, rng: Random) -> dict[str, str] | None:
+    if rng.random() > 0.12:
         return None
     return {
-        "name": f"{who.name.split()[-1]} a syn, s.r.o.",
-        "registration_number": f"{chance.randint(10**7, 10**8 - 1)}",
+        "name": f"{customer.name.split()[-1]} a syn, s.r.o.",
+        "registration_number": f"{rng.randint(10**7, 10**8 - 1)}",
     }
 
 

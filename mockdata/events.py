@@ -1,7 +1,4 @@
-"""Monitoring events: what the devices of the network report, as many as anybody asks for.
-
-Knows one event at a time: nothing here grows with their number.
-"""
+"""Monitoring events of network devices, generated one at a time, so that memory does not depend on their number."""
 
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -15,7 +12,7 @@ DEFAULT_COUNT = 20_000
 MAX_COUNT = 1_000_000
 SEVERITIES = ("info", "warning", "error", "critical")
 _START = datetime(2026, 9, 1, tzinfo=UTC)
-_STRIDE = 37
+_DEVICE_STEP = 37
 
 
 @cache
@@ -36,22 +33,22 @@ def _needles() -> dict[int, Needle]:
 
 
 def of_device(device: str, count: int) -> range:
-    """Numbers of a device's events among the first `count`; none for an unknown device."""
+    """The numbers of a device's events among the first `count`; empty for an unknown device."""
     names = devices()
     if device not in names:
         return range(0)
-    first = names.index(device) * pow(_STRIDE, -1, len(names)) % len(names) or len(names)
+    first = names.index(device) * pow(_DEVICE_STEP, -1, len(names)) % len(names) or len(names)
     return range(first, count + 1, len(names))
 
 
 def device(n: int) -> str:
-    """Which device sent event `n`."""
+    """The device that sent event `n`."""
     names = devices()
-    return names[n * _STRIDE % len(names)]
+    return names[n * _DEVICE_STEP % len(names)]
 
 
 def severity(seed: int, n: int) -> str:
-    """How grave event `n` is: 2 % are critical."""
+    """The severity of event `n`: 2 % are critical."""
     if n in _needles():
         return "critical"
     share = hash_bits(seed, n) % 100
@@ -59,16 +56,16 @@ def severity(seed: int, n: int) -> str:
 
 
 def metric(seed: int, n: int) -> str:
-    """What event `n` measured."""
+    """The metric of event `n`."""
     return metrics()[(hash_bits(seed, n) >> 8) % len(metrics())]
 
 
 def record(seed: int, n: int) -> dict[str, Any]:
-    """Event `n` as the API serves it."""
-    bits, grave, source = hash_bits(seed, n) >> 16, severity(seed, n), device(n)
+    """Event `n` as the API returns it."""
+    bits, event_severity, source = hash_bits(seed, n) >> 16, severity(seed, n), device(n)
     name, unit, ordinary, critical = next(row for row in words()["metrics"] if row[0] == metric(seed, n))
     kind, _, site = source.partition("-")
-    share = SEVERITIES.index(grave) / 3 + (bits % 1000) / 9000
+    share = SEVERITIES.index(event_severity) / 3 + (bits % 1000) / 9000
     found = _needles().get(n)
     return {
         "id": n,
@@ -79,10 +76,12 @@ def record(seed: int, n: int) -> dict[str, Any]:
         "metric": name,
         "value": None if bits % 97 == 0 else round(ordinary + (critical - ordinary) * share, 2),
         "unit": unit,
-        "severity": grave,
-        "message": found.text if found else _MESSAGES[grave][bits % 3].format(metric=name, port=bits % 48 + 1),
+        "severity": event_severity,
+        "message": found.text if found else _MESSAGES[event_severity][bits % 3].format(metric=name, port=bits % 48 + 1),
         "labels": {"rack": f"R{bits % 12 + 1}", "port": bits % 48 + 1 if kind != "ups" else None},
-        "acknowledged_by": words()["staff"][bits % 10] if grave in ("error", "critical") and bits % 3 else None,
+        "acknowledged_by": words()["staff"][bits % 10]
+        if event_severity in ("error", "critical") and bits % 3
+        else None,
     }
 
 

@@ -1,6 +1,6 @@
-"""The generator: any record by resource, number and seed, and the small output that is kept beside it.
+"""Generates any record by resource, number and seed, and the sample files that are committed.
 
-`python -m mockdata.generate --write` renews `samples/` and `questions.yaml`; without `--write` it says what differs.
+`python -m mockdata.generate --write` updates `samples/` and `questions.yaml`; without `--write` it reports differences.
 """
 
 import argparse
@@ -25,12 +25,12 @@ def _tables(seed: int) -> dict[str, Table]:
 
 
 def record(resource: str, n: int, seed: int = DEFAULT_SEED) -> dict[str, Any]:
-    """Record `n` (from 1) of a resource: the same for the same seed, always. Raises KeyError for no such resource."""
+    """Record `n` (from 1) of a resource, always the same for the same seed. Raises KeyError for an unknown resource."""
     return _tables(seed)[resource].record(n)
 
 
 def generated_files(seed: int = DEFAULT_SEED) -> dict[str, str]:
-    """What is kept, by its path beside this module."""
+    """The committed files, by path relative to this module."""
     made = _tables(seed)
     kept = {f"samples/{name}.json": _sample(table) for name, table in made.items()}
     return {**kept, questions.FILE: questions.as_yaml(questions.compute(made, seed=seed))}
@@ -42,7 +42,7 @@ def _sample(table: Table) -> str:
 
 
 def stale_files(folder: Path = HERE) -> list[str]:
-    """Kept files that are missing or differ from a fresh computation."""
+    """Committed files that are missing or differ from a new computation."""
     return [name for name, text in generated_files().items() if not _is_current(folder / name, text)]
 
 
@@ -51,7 +51,7 @@ def _is_current(path: Path, text: str) -> bool:
 
 
 def write(folder: Path = HERE) -> None:
-    """Write every kept file."""
+    """Write all generated files."""
     for name, text in generated_files().items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -59,15 +59,17 @@ def write(folder: Path = HERE) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Write, or compare: 0 where all is as computed, 1 where something differs."""
-    parser = argparse.ArgumentParser(prog="python -m mockdata.generate", description="Renew or check the kept output.")
+    """Write, or compare: returns 0 if all files are current, else 1."""
+    parser = argparse.ArgumentParser(
+        prog="python -m mockdata.generate", description="Update or check the generated files."
+    )
     parser.add_argument("--write", action="store_true", help="write samples and questions")
     if parser.parse_args(arguments).write:
         write()
         return 0
     differing = stale_files()
     for name in differing:
-        sys.stderr.write(f"'{name}' is not what the generator computes; run with --write\n")
+        sys.stderr.write(f"'{name}' is out of date; run with --write\n")
     return 1 if differing else 0
 
 

@@ -1,7 +1,4 @@
-"""Single facts hidden in large data: each stands in exactly one record, and questions ask for it.
-
-Knows where each needle lies and what it says. Knows nothing of how a record is made.
-"""
+"""Needles: single facts hidden in large data, each in exactly one record, that questions ask for."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -11,9 +8,9 @@ from mockdata.sentences import Language
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Needle:
-    """One fact. It lies in the `ordinal`-th (from 1) ticket or message of a customer, or in event number `ordinal`.
+    """One fact, in the `ordinal`-th (from 1) ticket or message of a customer, or in event number `ordinal`.
 
-    `code` is the part that an answer must contain; it stands in `text`, in the same sentence as what is asked for.
+    `code` is the part that an answer must contain; it is in `text`, in the same sentence as what is asked for.
     """
 
     key: str
@@ -92,12 +89,12 @@ NEEDLES = (
 
 
 def needle(key: str) -> Needle:
-    """The needle of that key. Raises KeyError."""
+    """The needle with that key. Raises KeyError."""
     return {each.key: each for each in NEEDLES}[key]
 
 
 def min_record_count(resource: str, customer_id: int) -> int:
-    """How many records of a resource a customer must have for its needles to find their place."""
+    """How many records of a resource a customer must have to hold its needles."""
     return max(
         (each.ordinal for each in NEEDLES if (each.resource, each.customer_id) == (resource, customer_id)), default=0
     )

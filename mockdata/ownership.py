@@ -1,7 +1,4 @@
-"""Which records belong to whom: numbers scattered over owners, without a table of them all.
-
-Knows arithmetic only. Record numbers and owners count from 1.
-"""
+"""Which records belong to which owner, computed without storing a table. Records and owners are numbered from 1."""
 
 from bisect import bisect_right
 from collections.abc import Iterable
@@ -11,7 +8,7 @@ from math import gcd
 
 
 class Ownership:
-    """Owner *i* has `counts[i - 1]` records; a bijection spreads them over the numbers 1 to `total`."""
+    """Owner *i* has `counts[i - 1]` records; a bijection scatters them over the numbers 1 to `total`."""
 
     def __init__(self, counts: Iterable[int], *, seed: int) -> None:
         self._ends = tuple(accumulate(counts))
@@ -22,12 +19,12 @@ class Ownership:
         self.of = lru_cache(maxsize=4096)(self._of)
 
     def owner(self, n: int) -> int:
-        """To whom record `n` belongs."""
+        """The owner of record `n`."""
         slot = ((n - 1) * self._factor + self._shift) % self.total
         return bisect_right(self._ends, slot) + 1
 
     def _of(self, owner: int) -> tuple[int, ...]:
-        """Numbers of the owner's records, ascending; none for an owner that does not exist."""
+        """The numbers of the owner's records, ascending; empty for an unknown owner."""
         if not 1 <= owner <= len(self._ends):
             return ()
         start = self._ends[owner - 2] if owner > 1 else 0

@@ -1,7 +1,4 @@
-"""Payments: one invoice a customer and month, and what became of it.
-
-Knows money and dates. Knows nothing of tickets.
-"""
+"""Payments: one invoice per customer and month, and its status."""
 
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -23,7 +20,7 @@ _BALAZ_OVERDUE = frozenset({8, 10})
 
 @dataclass(frozen=True, slots=True)
 class PaymentFacts:
-    """The facts of a payment that are quick to know."""
+    """The facts of a payment that are quick to compute; filters use them."""
 
     id: int
     customer_id: int
@@ -33,31 +30,31 @@ class PaymentFacts:
 
 
 def of_customer(customer_id: int) -> range:
-    """Numbers of a customer's payments; none for a customer that does not exist."""
+    """The numbers of a customer's payments; empty for an unknown customer."""
     return range(customer_id, COUNT + 1 if 1 <= customer_id <= customers.COUNT else customer_id, customers.COUNT)
 
 
 @lru_cache(maxsize=8192)
 def facts_of(seed: int, n: int) -> PaymentFacts:
     """The quick facts of payment `n`; `month` counts from 0, November 2025."""
-    chance = seeded_random(seed, "payment frame", n)
+    rng = seeded_random(seed, "payment frame", n)
     month, customer_id = divmod(n - 1, customers.COUNT)
     late = month >= MONTHS - 2
-    status = chance.choices(STATUSES, weights=(60, 25, 12, 1, 2) if late else (92, 0, 3, 3, 2))[0]
+    status = rng.choices(STATUSES, weights=(60, 25, 12, 1, 2) if late else (92, 0, 3, 3, 2))[0]
     if customer_id + 1 == BALAZ:
         status = "overdue" if month in _BALAZ_OVERDUE else "paid"
-    method = chance.choice(METHODS) if status in ("paid", "refunded") else None
+    method = rng.choice(METHODS) if status in ("paid", "refunded") else None
     return PaymentFacts(n, customer_id + 1, month, status, method)
 
 
 def record(seed: int, n: int) -> dict[str, Any]:
-    """Payment `n` as the API serves it."""
-    facts, chance = facts_of(seed, n), seeded_random(seed, "payment", n)
+    """Payment `n` as the API returns it."""
+    facts, rng = facts_of(seed, n), seeded_random(seed, "payment", n)
     code, name, _, _, fee = person(seed, facts.customer_id).tariff
-    extra = chance.choice((0, 0, 0, 49, 99, 199))
+    extra = rng.choice((0, 0, 0, 49, 99, 199))
     issued = date(2025 + (10 + facts.month) // 12, (10 + facts.month) % 12 + 1, 5)
     due = issued + timedelta(days=14)
-    paid = due + timedelta(days=chance.randint(-9, 12))
+    paid = due + timedelta(days=rng.randint(-9, 12))
     lines = [{"code": code, "text": f"Tarif {name}", "amount": float(fee)}]
     return {
         "id": n,
@@ -69,11 +66,11 @@ def record(seed: int, n: int) -> dict[str, Any]:
         "paid_on": paid.isoformat() if facts.method else None,
         "status": facts.status,
         "method": facts.method,
-        "amount": float(fee + extra) + chance.choice((0.0, 0.0, 0.5)),
-        "currency": "EUR" if chance.random() < 0.03 else "CZK",
+        "amount": float(fee + extra) + rng.choice((0.0, 0.0, 0.5)),
+        "currency": "EUR" if rng.random() < 0.03 else "CZK",
         "lines": [*lines, {"code": "extra", "text": "Jednorázová služba", "amount": float(extra)}] if extra else lines,
         "refund": _refund(facts, paid, fee),
-        "note": chance.choice((None, None, None, *(_NOTES_PAID if facts.method else _NOTES_DUE))),
+        "note": rng.choice((None, None, None, *(_NOTES_PAID if facts.method else _NOTES_DUE))),
     }
 
 

@@ -1,7 +1,4 @@
-"""Questions about the data, and what a right answer to each must show; computed from the data, never written by hand.
-
-Knows the shape of `questions.yaml` and how each expectation follows from the records. Knows nothing of who answers.
-"""
+"""Questions about the data, and what a correct answer must show; expectations are computed from the data."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -22,13 +19,13 @@ BALAZ = customers.BALAZ
 
 
 class Value(BaseModel):
-    """A stored value."""
+    """An immutable value that is stored."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class QuestionKind(StrEnum):
-    """What a question tries."""
+    """What a question tests."""
 
     LOOKUP = "lookup"
     TOTAL = "total"
@@ -41,11 +38,11 @@ class QuestionKind(StrEnum):
 
 
 class Expectation(Value):
-    """What holds of a right answer.
+    """What a correct answer must show.
 
-    `must_contain` and `must_not_contain` are texts of the answer. The figures are those of the last call of `tool`;
-    `strategy` is named only where the size leaves no doubt for an effective context of 32,768 tokens. `min_figures` is
-    the number of statements that rest on SQL over complete data.
+    `must_contain` and `must_not_contain` are texts of the answer. The record counts are those of the last call of
+    `tool`. `strategy` is set only if the size is unambiguous for an effective context of 32,768 tokens. `min_figures`
+    is the number of statements based on SQL over complete data.
     """
 
     must_contain: tuple[str, ...]
@@ -77,19 +74,19 @@ class QuestionSet(Value):
 
 
 def load() -> QuestionSet:
-    """The questions as they are shipped."""
+    """The questions as shipped."""
     text = (files("mockdata") / FILE).read_text(encoding="utf-8")
     return QuestionSet.model_validate(yaml.load(text, Loader=yaml.CSafeLoader))
 
 
 def as_yaml(questions: QuestionSet) -> str:
-    """The questions as the file holds them."""
+    """The questions as the file contains them."""
     content = questions.model_dump(mode="json", exclude_none=True)
     return yaml.safe_dump(content, allow_unicode=True, sort_keys=False, width=110)
 
 
 def compute(tables: Mapping[str, Table], *, seed: int = DEFAULT_SEED) -> QuestionSet:
-    """Every question with what follows from the records."""
+    """All questions, with expectations computed from the records."""
     asked = tuple(question for part in _BUILDERS for question in part(tables))
     return QuestionSet(seed=seed, questions=asked)
 
@@ -209,7 +206,7 @@ def _needle_questions(tables: Mapping[str, Table]) -> tuple[Question, ...]:
 
 def _listing_questions(tables: Mapping[str, Table]) -> tuple[Question, ...]:
     device = "olt-brno-07"
-    grave = tables["events"].find({"device": device, "severity": "critical"})
+    critical = tables["events"].find({"device": device, "severity": "critical"})
     overdue = tables["payments"].find({"customer_id": BALAZ, "status": "overdue"})
     krumlov = tables["customers"].find({"city": "Český Krumlov", "status": "active", "tariff": "gigabit"})
     return (
@@ -217,7 +214,7 @@ def _listing_questions(tables: Mapping[str, Table]) -> tuple[Question, ...]:
             "critical-events",
             QuestionKind.LISTING,
             f'List the events with severity critical of the device "{device}".',
-            _expect_list("list_events", _field_values(tables["events"], grave, "ts")),
+            _expect_list("list_events", _field_values(tables["events"], critical, "ts")),
         ),
         _question(
             "overdue-payments",
@@ -259,7 +256,7 @@ def _two_hop_questions(tables: Mapping[str, Table]) -> tuple[Question, ...]:
 
 
 def _large_questions(tables: Mapping[str, Table]) -> tuple[Question, ...]:
-    grave = len(tables["events"].find({"severity": "critical"}))
+    critical = len(tables["events"].find({"severity": "critical"}))
     return (
         _question(
             "wedding",
@@ -272,7 +269,7 @@ def _large_questions(tables: Mapping[str, Table]) -> tuple[Question, ...]:
             "hedgehog",
             QuestionKind.LARGE,
             "Which events with severity critical mention a hedgehog?",
-            _expect_needle("hedgehog", "list_events", grave, strategy="paginated_reduction"),
+            _expect_needle("hedgehog", "list_events", critical, strategy="paginated_reduction"),
         ),
         _question(
             "all-messages",
@@ -289,7 +286,7 @@ def _figure_questions(tables: Mapping[str, Table]) -> tuple[Question, ...]:
     own = _records(tables["tickets"], {"customer_id": BALAZ})
     chats = sum(record["channel"] == "chat" for record in own)
     (category, count), *_ = Counter(record["category"] for record in own).most_common()
-    grave = Counter(record["device"] for record in _records(tables["events"], {"severity": "critical"}))
+    critical = Counter(record["device"] for record in _records(tables["events"], {"severity": "critical"}))
     return (
         _question(
             "sum-of-overdue",
@@ -319,7 +316,7 @@ def _figure_questions(tables: Mapping[str, Table]) -> tuple[Question, ...]:
             "devices-of-critical-events",
             QuestionKind.FIGURE,
             "How many different devices have events with severity critical?",
-            _expect_figure("list_events", (str(len(grave)),), grave.total(), "table"),
+            _expect_figure("list_events", (str(len(critical)),), critical.total(), "table"),
         ),
     )
 

@@ -1,7 +1,4 @@
-"""The published shapes of the records, for documents and for tests; records themselves are plain JSON.
-
-Knows fields and types. Knows nothing of how a record comes about.
-"""
+"""The schemas of the records, for OpenAPI documents and tests; the records themselves are plain JSON."""
 
 from datetime import date, datetime
 from typing import Literal
@@ -10,7 +7,7 @@ from pydantic import BaseModel, ConfigDict
 
 
 class RecordSchema(BaseModel):
-    """A shape has the fields it names and no others."""
+    """A schema without additional fields."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -28,14 +25,14 @@ Direction = Literal["outbound", "inbound"]
 
 
 class Location(RecordSchema):
-    """Where an address lies, in degrees."""
+    """The coordinates of an address, in degrees."""
 
     lat: float
     lon: float
 
 
 class Address(RecordSchema):
-    """Where a customer is connected."""
+    """The address of a customer's connection."""
 
     street: str
     city: str
@@ -46,7 +43,7 @@ class Address(RecordSchema):
 
 
 class Tariff(RecordSchema):
-    """What a customer pays for; speeds in Mb/s, the fee in CZK a month."""
+    """A customer's tariff; speeds in Mb/s, the fee in CZK per month."""
 
     code: str
     name: str
@@ -56,7 +53,7 @@ class Tariff(RecordSchema):
 
 
 class CustomerDevice(RecordSchema):
-    """A device at the customer's."""
+    """A device at the customer's premises."""
 
     kind: str
     model: str
@@ -65,7 +62,7 @@ class CustomerDevice(RecordSchema):
 
 
 class Company(RecordSchema):
-    """The firm that a customer buys for."""
+    """The company that a customer buys for."""
 
     name: str
     registration_number: str
@@ -90,14 +87,14 @@ class Customer(RecordSchema):
 
 
 class Author(RecordSchema):
-    """Who wrote a message of a ticket."""
+    """The author of a ticket message."""
 
     role: Literal["agent", "customer"]
     name: str
 
 
 class Attachment(RecordSchema):
-    """A file that came with a message."""
+    """A file attached to a message."""
 
     name: str
     bytes: int
@@ -113,7 +110,7 @@ class TicketMessage(RecordSchema):
 
 
 class TicketNote(RecordSchema):
-    """What staff wrote for each other."""
+    """An internal note."""
 
     at: datetime
     author: str
@@ -129,7 +126,7 @@ class TicketDevice(RecordSchema):
 
 
 class Assignee(RecordSchema):
-    """Who works on a ticket."""
+    """The agent who works on a ticket."""
 
     id: int
     name: str
@@ -137,21 +134,21 @@ class Assignee(RecordSchema):
 
 
 class Resolution(RecordSchema):
-    """How a ticket ended."""
+    """How a ticket was resolved."""
 
     summary: str
     resolved_at: datetime
 
 
 class Satisfaction(RecordSchema):
-    """What the customer thought of it, from 1 (bad) to 5."""
+    """The customer's rating, from 1 (bad) to 5."""
 
     score: int
     comment: str | None
 
 
 class Ticket(RecordSchema):
-    """A request to support, with all that was said about it."""
+    """A support request with its conversation."""
 
     id: int
     customer_id: int
@@ -183,7 +180,7 @@ class PaymentLine(RecordSchema):
 
 
 class Refund(RecordSchema):
-    """Money that was given back."""
+    """A refund of a payment."""
 
     refunded_on: date
     amount: float
@@ -191,7 +188,7 @@ class Refund(RecordSchema):
 
 
 class Payment(RecordSchema):
-    """An invoice and what became of it."""
+    """An invoice and its payment."""
 
     id: int
     customer_id: int
@@ -210,7 +207,7 @@ class Payment(RecordSchema):
 
 
 class Delivery(RecordSchema):
-    """How sending a message went."""
+    """The delivery of a message."""
 
     status: Literal["delivered", "failed"]
     attempts: int
@@ -240,7 +237,7 @@ class Labels(RecordSchema):
 
 
 class Event(RecordSchema):
-    """What a device of the network reported."""
+    """A report of a network device."""
 
     id: int
     ts: datetime

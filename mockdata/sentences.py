@@ -1,7 +1,4 @@
-"""Words and sentences, read once from the texts beside this module, and sentences filled with what is at hand.
-
-Knows languages and slots. Knows nothing of what a text is for.
-"""
+"""Words and sentence templates, loaded from the YAML files in `texts/`, and the filling of their slots."""
 
 import random
 from dataclasses import dataclass
@@ -18,7 +15,7 @@ _MONTHS = tuple("January February March April May June July August September Oct
 
 @dataclass(frozen=True, slots=True)
 class Category:
-    """Sentences about one kind of trouble."""
+    """Sentences about one kind of problem."""
 
     subjects: tuple[str, ...]
     open: tuple[str, ...]
@@ -51,8 +48,8 @@ class SentenceBank:
 @cache
 def words() -> dict[str, Any]:
     """Names, places and devices."""
-    known: dict[str, Any] = _freeze(_load_yaml("words"))
-    return known
+    values: dict[str, Any] = _freeze(_load_yaml("words"))
+    return values
 
 
 @cache
@@ -76,18 +73,20 @@ def _freeze(value: Any) -> Any:
 
 
 def format_date(moment: datetime, language: Language) -> str:
-    """A date as it is written in a letter."""
+    """A date as written in a letter."""
     if language == "cs":
         return f"{moment.day}. {moment.month}. {moment.year}"
     return f"{moment.day} {_MONTHS[moment.month - 1]} {moment.year}"
 
 
 class SlotFiller(dict[str, str]):
-    """Facts of one text by slot name; what is not among them is drawn anew at every use."""
+    """The slot values of one text by name; a missing one is drawn at random at every use."""
 
-    def __init__(self, facts: dict[str, str], *, chance: random.Random, bank: SentenceBank, around: datetime) -> None:
+    def __init__(
+        self, facts: dict[str, str], *, rng: random.Random, bank: SentenceBank, reference_time: datetime
+    ) -> None:
         super().__init__(facts)
-        self._chance, self._bank, self._around = chance, bank, around
+        self._chance, self._bank, self._reference_time = rng, bank, reference_time
         self._used: set[str] = set()
 
     def fill(self, sentence: str) -> str:
@@ -95,16 +94,16 @@ class SlotFiller(dict[str, str]):
         return sentence.format_map(self)
 
     def pin(self, *names: str) -> None:
-        """Draw these slots now, so that they stay the same in this text."""
+        """Draw these slots now, so that they stay the same throughout the text."""
         self.update({name: self[name] for name in names})
 
     def one(self, sentences: tuple[str, ...]) -> str:
-        """One of the sentences, filled, with a capital letter."""
+        """One of the sentences, filled and capitalized."""
         filled = self.fill(self._chance.choice(sentences))
         return filled[:1].upper() + filled[1:]
 
     def some(self, sentences: tuple[str, ...], count: int) -> list[str]:
-        """Up to `count` of those that this text has not used yet."""
+        """Up to `count` sentences that this text has not used yet."""
         fresh = [sentence for sentence in sentences if sentence not in self._used]
         chosen = self._chance.sample(fresh, min(count, len(fresh)))
         self._used.update(chosen)
@@ -119,21 +118,21 @@ class SlotFiller(dict[str, str]):
     def _moment(self, name: str) -> str:
         if name != "date":
             raise KeyError(name)
-        return format_date(self._around + timedelta(days=self._chance.randint(-12, 20)), self._bank.language)
+        return format_date(self._reference_time + timedelta(days=self._chance.randint(-12, 20)), self._bank.language)
 
 
-def _number(name: str, chance: random.Random) -> str:
-    """A number that belongs to a slot, as text; "" where the slot takes none."""
+def _number(name: str, rng: random.Random) -> str:
+    """A random number for a slot, as text; "" if the slot takes none."""
     match name:
         case "time":
-            return f"{chance.randint(7, 22)}:{chance.choice((0, 5, 10, 15, 20, 30, 40, 45, 50)):02d}"
+            return f"{rng.randint(7, 22)}:{rng.choice((0, 5, 10, 15, 20, 30, 40, 45, 50)):02d}"
         case "loss":
-            return f"{chance.uniform(0.4, 38):.1f}"
+            return f"{rng.uniform(0.4, 38):.1f}"
         case "signal":
-            return f"-{chance.uniform(14, 33):.1f}"
+            return f"-{rng.uniform(14, 33):.1f}"
         case _:
             low, high = _RANGES.get(name, (0, 0))
-            return str(chance.randint(low, high)) if high else ""
+            return str(rng.randint(low, high)) if high else ""
 
 
 _RANGES = {

@@ -1,7 +1,4 @@
-"""The resources of the made-up provider: how many records, which filters, which record is which.
-
-Knows how filters select record numbers without storing records. Knows no HTTP and no pages.
-"""
+"""The resources of the fictional provider: record counts and filters, which select records without storing them."""
 
 from array import array
 from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +19,7 @@ Numbers: TypeAlias = Sequence[int]
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """One argument that narrows a list. `values` are all there are, where the set is closed."""
+    """A filter argument of a list. `values` are all allowed values of an enum."""
 
     name: str
     description: str
@@ -32,31 +29,31 @@ class Filter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """One resource. Records are numbered from 1 and made on demand.
+    """One resource. Records are numbered from 1 and generated on demand.
 
-    `candidates` narrows by the filters that have an index; `fits` then decides by the filters, number by number.
+    `candidates` narrows by the filters that have an index; `matches` then checks each number against all filters.
     """
 
     name: str
     description: str
-    shape: type[BaseModel]
+    schema: type[BaseModel]
     count: int
     filters: tuple[Filter, ...]
     record: Callable[[int], dict[str, Any]]
     candidates: Callable[[Filters], Numbers]
-    fits: Callable[[int, Filters], bool]
+    matches: Callable[[int, Filters], bool]
 
     def find(self, filters: Filters) -> Numbers:
-        """Numbers of the records that fit, ascending. Takes time by the number of records where no index helps."""
+        """The numbers of the matching records, ascending. Takes linear time if no index applies."""
         numbers = self.candidates(filters)
-        return array("I", (n for n in numbers if self.fits(n, filters))) if filters else numbers
+        return array("I", (n for n in numbers if self.matches(n, filters))) if filters else numbers
 
 
 CUSTOMER_ID = Filter("customer_id", "Only records of the customer with this id.", is_integer=True)
 
 
 def tables(seed: int = DEFAULT_SEED, *, event_count: int = events.DEFAULT_COUNT) -> dict[str, Table]:
-    """All resources by name. Raises ValueError for a number of events that cannot be served."""
+    """All resources by name. Raises ValueError for an invalid number of events."""
     if not 1 <= event_count <= events.MAX_COUNT:
         raise ValueError(f"'event_count' is {event_count}; it must be from 1 to {events.MAX_COUNT}")
     made = (_customers(seed), _tickets(seed), _payments(seed), _messages(seed), _events(seed, event_count))
@@ -68,7 +65,7 @@ def _customers(seed: int) -> Table:
     return Table(
         name="customers",
         description="Customers of the internet provider: contact, address, tariff and devices.",
-        shape=schemas.Customer,
+        schema=schemas.Customer,
         count=customers.COUNT,
         filters=(
             Filter("name", "Only customers whose name contains this text; case and diacritics do not matter."),
@@ -78,7 +75,7 @@ def _customers(seed: int) -> Table:
         ),
         record=lru_cache(maxsize=1024)(partial(customers.record, seed)),
         candidates=lambda _: range(1, customers.COUNT + 1),
-        fits=partial(_customer_fits, seed),
+        matches=partial(_customer_fits, seed),
     )
 
 
@@ -97,7 +94,7 @@ def _tickets(seed: int) -> Table:
     return Table(
         name="tickets",
         description="Support tickets with their whole conversation, internal notes and resolution, oldest first.",
-        shape=schemas.Ticket,
+        schema=schemas.Ticket,
         count=total,
         filters=(
             CUSTOMER_ID,
@@ -107,7 +104,7 @@ def _tickets(seed: int) -> Table:
         ),
         record=lru_cache(maxsize=512)(partial(tickets.record, seed)),
         candidates=partial(_by_customer, tickets.ownership(seed).of, total),
-        fits=lambda n, filters: _has(tickets.facts_of(seed, n), filters),
+        matches=lambda n, filters: _has(tickets.facts_of(seed, n), filters),
     )
 
 
@@ -115,7 +112,7 @@ def _payments(seed: int) -> Table:
     return Table(
         name="payments",
         description="Invoices and their payments, one a customer and month, November 2025 to October 2026.",
-        shape=schemas.Payment,
+        schema=schemas.Payment,
         count=payments.COUNT,
         filters=(
             CUSTOMER_ID,
@@ -124,7 +121,7 @@ def _payments(seed: int) -> Table:
         ),
         record=partial(payments.record, seed),
         candidates=partial(_by_customer, payments.of_customer, payments.COUNT),
-        fits=lambda n, filters: _has(payments.facts_of(seed, n), filters),
+        matches=lambda n, filters: _has(payments.facts_of(seed, n), filters),
     )
 
 
@@ -133,7 +130,7 @@ def _messages(seed: int) -> Table:
     return Table(
         name="messages",
         description="SMS, e-mails, app notifications and letters between the provider and its customers.",
-        shape=schemas.Message,
+        schema=schemas.Message,
         count=total,
         filters=(
             CUSTOMER_ID,
@@ -142,7 +139,7 @@ def _messages(seed: int) -> Table:
         ),
         record=partial(messages.record, seed),
         candidates=partial(_by_customer, messages.ownership(seed).of, total),
-        fits=lambda n, filters: _has(messages.facts_of(seed, n), filters),
+        matches=lambda n, filters: _has(messages.facts_of(seed, n), filters),
     )
 
 
@@ -150,7 +147,7 @@ def _events(seed: int, count: int) -> Table:
     def by_device(filters: Filters) -> Numbers:
         return events.of_device(str(filters["device"]), count) if "device" in filters else range(1, count + 1)
 
-    def fits(n: int, filters: Filters) -> bool:
+    def matches(n: int, filters: Filters) -> bool:
         return ("severity" not in filters or events.severity(seed, n) == filters["severity"]) and (
             "metric" not in filters or events.metric(seed, n) == filters["metric"]
         )
@@ -158,7 +155,7 @@ def _events(seed: int, count: int) -> Table:
     return Table(
         name="events",
         description="Monitoring events of the network's devices, oldest first.",
-        shape=schemas.Event,
+        schema=schemas.Event,
         count=count,
         filters=(
             Filter("device", f"Only events of this device, such as {events.devices()[0]}."),
@@ -167,7 +164,7 @@ def _events(seed: int, count: int) -> Table:
         ),
         record=partial(events.record, seed),
         candidates=by_device,
-        fits=fits,
+        matches=matches,
     )
 
 
@@ -175,5 +172,5 @@ def _by_customer(of: Callable[[int], Numbers], count: int, filters: Filters) -> 
     return of(int(filters["customer_id"])) if "customer_id" in filters else range(1, count + 1)
 
 
-def _has(frame: object, filters: Filters) -> bool:
-    return all(getattr(frame, name) == value for name, value in filters.items())
+def _has(facts: object, filters: Filters) -> bool:
+    return all(getattr(facts, name) == value for name, value in filters.items())

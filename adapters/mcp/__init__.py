@@ -1,1 +1,1 @@
-"""MCP, taken apart by noun: configuration, connection, tools, results. `adapters.mcp.adapter` is the door."""
+"""MCP servers as sources; `adapter.McpSource` is the entry point."""

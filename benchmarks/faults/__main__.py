@@ -1,7 +1,7 @@
-"""Both suites of faults, one after the other: models that misbehave, and networks that fail.
+"""Both fault suites, one after the other: misbehaving models, and failing networks.
 
-`python -m benchmarks.faults [--scripts 500] [--plans 300] [--seed 0]` prints both tables and ends with 10 where a run
-of either was wrong.
+`python -m benchmarks.faults [--scripts 500] [--plans 300] [--seed 0]` prints both tables and exits with 10 if a run of
+either was wrong.
 """
 
 import argparse
@@ -11,7 +11,7 @@ from benchmarks.faults import models, network
 
 
 def main() -> int:
-    """Run both; the worse of the two ends."""
+    """Run both suites; returns the worse exit code."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.faults", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--scripts", type=int, default=500)
     parser.add_argument("--plans", type=int, default=300)

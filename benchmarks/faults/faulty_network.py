@@ -1,7 +1,6 @@
-"""An app behind a wire on which things go wrong: real HTTP on loopback, byte by byte where need be.
+"""Serves an app over a connection that fails: real HTTP on loopback, byte by byte where needed.
 
-Knows HTTP/1.1 as far as a client needs it, and mishaps. Knows nothing of what the app says. The app is asked first, so
-that it also counts what never arrives.
+The app processes every request first, so that it also counts responses that never arrive.
 """
 
 import asyncio
@@ -27,13 +26,13 @@ _DRIP_INTERVAL_S = 0.002
 
 @dataclass(slots=True)
 class FaultyNetwork:
-    """One server: the app, and the plan of what goes wrong before its client. `met` are the mishaps, in order."""
+    """One server: the app, and the plan of faults. `injected_faults` are the faults so far, in order."""
 
     app: ASGIApp
     plan: NetworkPlan | None
     server: str
     requests: int = 0
-    met: list[NetworkFault] = field(default_factory=list)
+    injected_faults: list[NetworkFault] = field(default_factory=list)
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One connection, one exchange."""
@@ -53,13 +52,13 @@ class FaultyNetwork:
             return
         self.requests += 1
         number = self.requests
-        mishap = self.plan.mishap(self.server, number)
+        fault = self.plan.fault(self.server, number)
         await asyncio.sleep(self.plan.delay_s(self.server, number))
-        if mishap is None:
+        if fault is None:
             await _write(writer, response)
             return
-        self.met.append(mishap)
-        await _FAULTS[mishap](_Exchange(number, response, reader, writer))
+        self.injected_faults.append(fault)
+        await _FAULTS[fault](_Exchange(number, response, reader, writer))
 
 
 async def _request(reader: asyncio.StreamReader) -> tuple[httpx2.Request, str]:
@@ -76,7 +75,7 @@ async def _request(reader: asyncio.StreamReader) -> tuple[httpx2.Request, str]:
 async def _write(
     writer: asyncio.StreamWriter, response: httpx2.Response, *, length: int | None = None, body: bytes | None = None
 ) -> None:
-    """The answer, which announces `length` bytes and holds `body`; by default what the app said."""
+    """The response, announced with `length` bytes and sent with `body`; by default unchanged."""
     whole = response.content
     writer.write(_head(response, f"Content-Length: {len(whole) if length is None else length}"))
     writer.write(whole if body is None else body)
@@ -91,7 +90,7 @@ def _head(response: httpx2.Response, framing: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class _Exchange:
-    """An answer that is ready, and the connection on which it goes wrong."""
+    """A response that is ready, and the connection on which it fails."""
 
     number: int
     response: httpx2.Response
@@ -100,7 +99,7 @@ class _Exchange:
 
     @property
     def half(self) -> bytes:
-        """The first half of the body, of at least one byte."""
+        """The first half of the body, at least one byte."""
         return self.response.content[: max(1, len(self.response.content) // 2)]
 
 
@@ -179,7 +178,7 @@ async def _drip(at: _Exchange) -> None:
 
 
 async def _hang(at: _Exchange) -> None:
-    """Say nothing until the client goes away."""
+    """Send nothing until the client disconnects."""
     await at.reader.read()
 
 
@@ -204,7 +203,7 @@ _FAULTS: dict[NetworkFault, Callable[[_Exchange], Awaitable[None]]] = {
 async def serve_with_faults(
     app: ASGIApp, plan: NetworkPlan | None, *, server: str
 ) -> AsyncIterator[tuple[str, FaultyNetwork]]:
-    """The base URL of `app` behind a wire with the mishaps of `plan`; without one nothing goes wrong."""
+    """The base URL of `app` with the faults of `plan`; without a plan nothing fails."""
     wire = FaultyNetwork(app, plan, server)
     tasks: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
 
@@ -221,7 +220,7 @@ async def serve_with_faults(
         yield f"http://{host}:{port}", wire
     finally:
         listening.close()
-        open_ones = dict(tasks)
-        for writer in open_ones.values():
+        connections = dict(tasks)
+        for writer in connections.values():
             writer.transport.abort()
-        await asyncio.gather(*open_ones)
+        await asyncio.gather(*connections)

@@ -1,7 +1,4 @@
-"""A model endpoint on loopback that plays a script over the wire, byte by byte where need be.
-
-Knows Chat Completions, and what it was sent. Knows nothing of why a model says what it says.
-"""
+"""A model endpoint on loopback that plays a script, byte by byte where needed (Chat Completions)."""
 
 import asyncio
 import json
@@ -20,22 +17,22 @@ _PIECE = 65_536
 
 @dataclass(slots=True)
 class MisbehavingModelServer:
-    """Plays one script. `tokens_in` is what it was sent, `most_out` the longest reply that was allowed it."""
+    """Plays one script. `tokens_in` counts what it received, `max_output_tokens` is the largest limit requested."""
 
     script: ModelScript
     requests: int = 0
-    left: int = 0
+    n_disconnects: int = 0
     agent_requests: int = 0
     tokens_in: int = 0
-    most_out: int = 0
+    max_output_tokens: int = 0
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """One connection, one reply. A client that hangs up ends it."""
+        """One connection, one reply; ends when the client disconnects."""
         try:
             role, body = await _request(reader)
             await self._answer(role, body, writer)
         except (ConnectionError, asyncio.IncompleteReadError):
-            self.left += 1
+            self.n_disconnects += 1
         finally:
             writer.close()
 
@@ -43,13 +40,15 @@ class MisbehavingModelServer:
         tokens = await asyncio.to_thread(_tokens, body)
         self.requests += 1
         self.tokens_in += tokens
-        self.most_out = max(self.most_out, body.get("max_completion_tokens") or body.get("max_tokens") or 0)
+        self.max_output_tokens = max(
+            self.max_output_tokens, body.get("max_completion_tokens") or body.get("max_tokens") or 0
+        )
         if role != "agent":
             await _send(writer, _completion(ScriptedReply(NO_FINDINGS), tokens), kind="application/json")
             return
-        said = self.script.says(self.agent_requests, has_tools=bool(body.get("tools")))
+        reply = self.script.reply_to(self.agent_requests, has_tools=bool(body.get("tools")))
         self.agent_requests += 1
-        await _SENDERS[said.way](writer, said, tokens)
+        await _SENDERS[reply.delivery](writer, reply, tokens)
 
 
 async def _request(reader: asyncio.StreamReader) -> tuple[str, dict[str, Any]]:
@@ -64,21 +63,21 @@ def _tokens(body: dict[str, Any]) -> int:
     return O200kCounter().count(text.encode("utf-8", "replace").decode())
 
 
-def _completion(said: ScriptedReply, tokens: int) -> bytes:
-    message = {"role": "assistant", "content": said.text, "tool_calls": _calls(said)}
+def _completion(reply: ScriptedReply, tokens: int) -> bytes:
+    message = {"role": "assistant", "content": reply.text, "tool_calls": _calls(reply)}
     choice = {"index": 0, "message": message, "finish_reason": "stop"}
-    return json.dumps({"model": "wild", "choices": [choice], "usage": _usage(said, tokens)}).encode()
+    return json.dumps({"model": "wild", "choices": [choice], "usage": _usage(reply, tokens)}).encode()
 
 
-def _usage(said: ScriptedReply, tokens: int) -> dict[str, int]:
-    spoken = len(said.text) + sum(len(name) + len(raw) for name, raw in said.calls)
-    return {"prompt_tokens": tokens, "completion_tokens": 1 + spoken // 4}
+def _usage(reply: ScriptedReply, tokens: int) -> dict[str, int]:
+    n_chars = len(reply.text) + sum(len(name) + len(raw) for name, raw in reply.calls)
+    return {"prompt_tokens": tokens, "completion_tokens": 1 + n_chars // 4}
 
 
-def _calls(said: ScriptedReply) -> list[dict[str, Any]]:
+def _calls(reply: ScriptedReply) -> list[dict[str, Any]]:
     return [
         {"index": index, "id": f"c{index}", "type": "function", "function": {"name": name, "arguments": raw}}
-        for index, (name, raw) in enumerate(said.calls)
+        for index, (name, raw) in enumerate(reply.calls)
     ]
 
 
@@ -102,33 +101,33 @@ async def _send(writer: asyncio.StreamWriter, body: bytes, *, kind: str) -> None
         await writer.drain()
 
 
-async def _send_stream(writer: asyncio.StreamWriter, said: ScriptedReply, tokens: int) -> None:
-    pieces = [said.text[start : start + 4096] for start in range(0, len(said.text), 4096)]
+async def _send_stream(writer: asyncio.StreamWriter, reply: ScriptedReply, tokens: int) -> None:
+    pieces = [reply.text[start : start + 4096] for start in range(0, len(reply.text), 4096)]
     events = [_delta({"content": piece}) for piece in pieces]
-    events += [_delta({"tool_calls": [call]}) for call in _calls(said)]
-    events.append(_delta({}, "tool_calls" if said.calls else "stop"))
-    events += [_event({"choices": [], "usage": _usage(said, tokens)}), _event("[DONE]")]
+    events += [_delta({"tool_calls": [call]}) for call in _calls(reply)]
+    events.append(_delta({}, "tool_calls" if reply.calls else "stop"))
+    events += [_event({"choices": [], "usage": _usage(reply, tokens)}), _event("[DONE]")]
     await _send(writer, b"".join(events), kind="text/event-stream")
 
 
-async def _send_slowly(writer: asyncio.StreamWriter, said: ScriptedReply, _tokens: int) -> None:
+async def _send_slowly(writer: asyncio.StreamWriter, reply: ScriptedReply, _tokens: int) -> None:
     await _head(writer, "text/event-stream")
-    writer.write(_delta({"content": said.text}))
+    writer.write(_delta({"content": reply.text}))
     while True:
         writer.write(b": still there\n\n")
         await writer.drain()
         await asyncio.sleep(_DRIP_INTERVAL_S)
 
 
-async def _send_endlessly(writer: asyncio.StreamWriter, said: ScriptedReply, _tokens: int) -> None:
+async def _send_endlessly(writer: asyncio.StreamWriter, reply: ScriptedReply, _tokens: int) -> None:
     await _head(writer, "text/event-stream")
     while True:
-        writer.write(_delta({"content": f"{said.text} "}) * 200)
+        writer.write(_delta({"content": f"{reply.text} "}) * 200)
         await writer.drain()
 
 
-async def _send_cut(writer: asyncio.StreamWriter, said: ScriptedReply, _tokens: int) -> None:
-    await _send(writer, _delta({"content": said.text}) + b'data: {"choi', kind="text/event-stream")
+async def _send_cut(writer: asyncio.StreamWriter, reply: ScriptedReply, _tokens: int) -> None:
+    await _send(writer, _delta({"content": reply.text}) + b'data: {"choi', kind="text/event-stream")
 
 
 async def _send_html(writer: asyncio.StreamWriter, _said: ScriptedReply, _tokens: int) -> None:
@@ -146,18 +145,18 @@ _SENDERS: dict[ReplyDelivery, Callable[[asyncio.StreamWriter, ScriptedReply, int
 
 @dataclass(slots=True)
 class _Connections:
-    """The open connections of a server: leaving breaks those that would never end."""
+    """The open connections of a server; those that would never end are aborted at the end."""
 
     writers: dict["asyncio.Task[None]", asyncio.StreamWriter] = field(default_factory=dict)
 
-    def note(self, writer: asyncio.StreamWriter) -> None:
+    def add(self, writer: asyncio.StreamWriter) -> None:
         task: asyncio.Task[None] | None = asyncio.current_task()
         if task is not None:
             self.writers[task] = writer
             task.add_done_callback(self.writers.pop)
 
-    async def broken(self) -> None:
-        """Break them all, and wait until each has noticed."""
+    async def abort_all(self) -> None:
+        """Abort all connections and wait for their tasks."""
         tasks = tuple(self.writers)
         for writer in self.writers.values():
             writer.transport.abort()
@@ -166,17 +165,17 @@ class _Connections:
 
 @asynccontextmanager
 async def serve_script(script: ModelScript) -> AsyncIterator[tuple[str, MisbehavingModelServer]]:
-    """The base URL of a server that plays `script`, and what it saw."""
-    wild, open_ones = MisbehavingModelServer(script), _Connections()
+    """The base URL of a server that plays `script`, and the server."""
+    model_server, connections = MisbehavingModelServer(script), _Connections()
 
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        open_ones.note(writer)
-        await wild.serve(reader, writer)
+        connections.add(writer)
+        await model_server.serve(reader, writer)
 
     server = await asyncio.start_server(connected, "127.0.0.1", 0, limit=1 << 20)
     try:
         host, port = server.sockets[0].getsockname()[:2]
-        yield f"http://{host}:{port}/v1", wild
+        yield f"http://{host}:{port}/v1", model_server
     finally:
         server.close()
-        await open_ones.broken()
+        await connections.abort_all()

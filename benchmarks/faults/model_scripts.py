@@ -1,8 +1,4 @@
-"""Scripts of models that misbehave, each drawn from its seed: what the model says to its n-th request.
-
-Pure: the same seed gives the same script. Knows kinds of misbehaviour and what may become of a run under each. Knows
-no wire.
-"""
+"""Scripts of misbehaving models, a pure function of a seed: what the model replies to its n-th request."""
 
 import json
 import random
@@ -13,14 +9,14 @@ from typing import Any, Protocol
 
 
 class ReplyBuilder(Protocol):
-    """How a kind of model speaks."""
+    """Builds the replies of one kind of model."""
 
-    def __call__(self, script: "ModelScript", number: int, draw: random.Random, *, has_tools: bool) -> "ScriptedReply":
+    def __call__(self, script: "ModelScript", number: int, rng: random.Random, *, has_tools: bool) -> "ScriptedReply":
         """The reply to the request of that number."""
 
 
 Call = tuple[str, str]
-"""The name of a tool, and its arguments as raw text."""
+"""A tool name, and its arguments as raw text."""
 
 TOOL, WRITE = "list_tickets", "close_ticket"
 _WORDS = ["výpadek", "Praha", "refund", "slow line", "BRNO", "invoice", "e-mail", "<|im_start|>", "\x1b[31m", "🚀"]
@@ -50,7 +46,7 @@ class Misbehaviour(StrEnum):
 
 
 class ReplyDelivery(StrEnum):
-    """How a reply goes over the wire."""
+    """How a reply is sent over the connection."""
 
     WHOLE = "whole"
     DRIPS = "drips"
@@ -79,7 +75,7 @@ ALLOWED_EXIT_CODES: dict[Misbehaviour, frozenset[int]] = {
     Misbehaviour.NONSENSE: frozenset({5, 6}),
     Misbehaviour.MIXED: frozenset({5, 6, 7, 8, 124}),
 }
-"""The exit codes that a run may end with: none of these models deserves a 0."""
+"""The exit codes that a run may end with; none of these models allows a 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +84,12 @@ class ScriptedReply:
 
     text: str = ""
     calls: tuple[Call, ...] = ()
-    way: ReplyDelivery = ReplyDelivery.WHOLE
+    delivery: ReplyDelivery = ReplyDelivery.WHOLE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelScript:
-    """A model that misbehaves, and the limits of the run that meets it."""
+    """A misbehaving model, and the limits of the run that uses it."""
 
     seed: int
     kind: Misbehaviour
@@ -103,112 +99,112 @@ class ModelScript:
     timeout_s: float
     max_context: int
 
-    def says(self, number: int, *, has_tools: bool) -> ScriptedReply:
+    def reply_to(self, number: int, *, has_tools: bool) -> ScriptedReply:
         """The reply to the request of that number, from 0."""
-        draw = random.Random(f"{self.seed} {number}")
-        return _REPLY_BUILDERS[self.kind](self, number, draw, has_tools=has_tools)
+        rng = random.Random(f"{self.seed} {number}")
+        return _REPLY_BUILDERS[self.kind](self, number, rng, has_tools=has_tools)
 
 
 def script_of(seed: int) -> ModelScript:
-    """The script of a seed. Kinds come in turns, so that every run of as many scripts as there are kinds has all."""
-    draw, kinds = random.Random(seed), list(Misbehaviour)
+    """The script of a seed. Kinds rotate, so that as many scripts as kinds cover all of them."""
+    rng, kinds = random.Random(seed), list(Misbehaviour)
     return ModelScript(
         seed=seed,
         kind=kinds[seed % len(kinds)],
-        steps=draw.randint(2, 12),
-        calls=draw.randint(1, 24),
-        tokens=draw.choice([6_000, 20_000, 60_000, 400_000]),
-        timeout_s=draw.choice([6.0, 10.0, 20.0]),
-        max_context=draw.choice([24_000, 64_000, 131_072]),
+        steps=rng.randint(2, 12),
+        calls=rng.randint(1, 24),
+        tokens=rng.choice([6_000, 20_000, 60_000, 400_000]),
+        timeout_s=rng.choice([6.0, 10.0, 20.0]),
+        max_context=rng.choice([24_000, 64_000, 131_072]),
     )
 
 
-def _answer(_script: ModelScript, _number: int, draw: random.Random) -> ScriptedReply:
-    return ScriptedReply(f"Partial: {draw.choice(_WORDS)} [tickets_1#1].")
+def _answer(_script: ModelScript, _number: int, rng: random.Random) -> ScriptedReply:
+    return ScriptedReply(f"Partial: {rng.choice(_WORDS)} [tickets_1#1].")
 
 
 def _call_while_tools(call: Callable[[ModelScript, int, random.Random], Call]) -> ReplyBuilder:
-    """Asks for one call a reply while there are tools."""
+    """Makes one call per reply while tools are offered."""
 
-    def says(script: ModelScript, number: int, draw: random.Random, *, has_tools: bool) -> ScriptedReply:
-        return ScriptedReply(calls=(call(script, number, draw),)) if has_tools else _answer(script, number, draw)
+    def build(script: ModelScript, number: int, rng: random.Random, *, has_tools: bool) -> ScriptedReply:
+        return ScriptedReply(calls=(call(script, number, rng),)) if has_tools else _answer(script, number, rng)
 
-    return says
+    return build
 
 
-def _same(script: ModelScript, _number: int, _draw: random.Random) -> Call:
+def _same_call(script: ModelScript, _number: int, _draw: random.Random) -> Call:
     return TOOL, json.dumps({"customer_id": script.seed % 7})
 
 
-def _new(_script: ModelScript, number: int, _draw: random.Random) -> Call:
+def _new_call(_script: ModelScript, number: int, _draw: random.Random) -> Call:
     return TOOL, json.dumps({"customer_id": 100 + number})
 
 
-def _near(script: ModelScript, _number: int, draw: random.Random) -> Call:
+def _near_duplicate(script: ModelScript, _number: int, rng: random.Random) -> Call:
     words = f"velká praha {script.seed}".split()
-    draw.shuffle(words)
-    return TOOL, json.dumps({"q": "  ".join(word.upper() if draw.random() < 0.5 else word for word in words)})
+    rng.shuffle(words)
+    return TOOL, json.dumps({"q": "  ".join(word.upper() if rng.random() < 0.5 else word for word in words)})
 
 
-def _no_progress(_script: ModelScript, number: int, draw: random.Random) -> Call:
-    return TOOL, json.dumps({"q": f"{draw.choice(_WORDS)} {number}"})
+def _no_progress(_script: ModelScript, number: int, rng: random.Random) -> Call:
+    return TOOL, json.dumps({"q": f"{rng.choice(_WORDS)} {number}"})
 
 
 def _circle(script: ModelScript, number: int, _draw: random.Random) -> Call:
     return TOOL, json.dumps({"customer_id": number % (2 + script.seed % 2)})
 
 
-def _unknown(_script: ModelScript, number: int, draw: random.Random) -> Call:
-    return draw.choice(["list_ticket", "get_all", "", "../etc/passwd", f"tool_{number}", "\ud800", "x" * 500]), "{}"
+def _unknown_tool(_script: ModelScript, number: int, rng: random.Random) -> Call:
+    return rng.choice(["list_ticket", "get_all", "", "../etc/passwd", f"tool_{number}", "\ud800", "x" * 500]), "{}"
 
 
-def _malformed(_script: ModelScript, _number: int, draw: random.Random) -> Call:
+def _malformed(_script: ModelScript, _number: int, rng: random.Random) -> Call:
     raw: list[Any] = [
         '{"customer_id": ', "[1]", "nul", '{"customer_id": "four"}', '{"customer_id": 1e400}', '{"custmer": 4}',
         '{"customer_id": -1}', '{"since": "yesterday"}', '{"q": "\\ud800"}', '{"q": ' + "[" * 2000, "{'q': 1}",
         '{"q": {"$ne": ""}}', '{"customer_id": 99999999999999999999}', "\x00", '{"limit": 5}', "[" * 3_000,
         '{"customer_id": NaN}', json.dumps({"q": "x" * 300}),
     ]  # fmt: skip
-    return TOOL, draw.choice(raw)
+    return TOOL, rng.choice(raw)
 
 
-def _calls_without_tools(script: ModelScript, number: int, draw: random.Random, *, has_tools: bool) -> ScriptedReply:  # noqa: ARG001
-    return ScriptedReply(calls=(_new(script, number, draw),))
+def _calls_without_tools(script: ModelScript, number: int, rng: random.Random, *, has_tools: bool) -> ScriptedReply:  # noqa: ARG001
+    return ScriptedReply(calls=(_new_call(script, number, rng),))
 
 
-def _write(_script: ModelScript, _number: int, draw: random.Random) -> Call:
-    return WRITE, json.dumps({"ticket_id": draw.randint(1, 500)})
+def _write(_script: ModelScript, _number: int, rng: random.Random) -> Call:
+    return WRITE, json.dumps({"ticket_id": rng.randint(1, 500)})
 
 
-def _flood(script: ModelScript, number: int, draw: random.Random, *, has_tools: bool) -> ScriptedReply:
+def _flood(script: ModelScript, number: int, rng: random.Random, *, has_tools: bool) -> ScriptedReply:
     if not has_tools:
-        return _answer(script, number, draw)
-    return ScriptedReply(calls=tuple((TOOL, json.dumps({"customer_id": n})) for n in range(draw.randint(40, 400))))
+        return _answer(script, number, rng)
+    return ScriptedReply(calls=tuple((TOOL, json.dumps({"customer_id": n})) for n in range(rng.randint(40, 400))))
 
 
-def _huge_call(_script: ModelScript, _number: int, draw: random.Random) -> Call:
-    return TOOL, json.dumps({"q": draw.choice("aé ") * 2_000_000})
+def _huge_call(_script: ModelScript, _number: int, rng: random.Random) -> Call:
+    return TOOL, json.dumps({"q": rng.choice("aé ") * 2_000_000})
 
 
-def _text_reply(way: ReplyDelivery, *, text: str = "Half an answer") -> ReplyBuilder:
-    def says(script: ModelScript, number: int, draw: random.Random, *, has_tools: bool) -> ScriptedReply:  # noqa: ARG001
-        return ScriptedReply(text, way=way)
+def _text_reply(delivery: ReplyDelivery, *, text: str = "Half an answer") -> ReplyBuilder:
+    def build(script: ModelScript, number: int, rng: random.Random, *, has_tools: bool) -> ScriptedReply:  # noqa: ARG001
+        return ScriptedReply(text, delivery=delivery)
 
-    return says
+    return build
 
 
-def _mixed(script: ModelScript, number: int, draw: random.Random, *, has_tools: bool) -> ScriptedReply:
+def _mixed(script: ModelScript, number: int, rng: random.Random, *, has_tools: bool) -> ScriptedReply:
     kinds = [kind for kind in Misbehaviour if kind is not Misbehaviour.MIXED]
-    return _REPLY_BUILDERS[draw.choice(kinds)](script, number, draw, has_tools=has_tools)
+    return _REPLY_BUILDERS[rng.choice(kinds)](script, number, rng, has_tools=has_tools)
 
 
 _REPLY_BUILDERS: dict[Misbehaviour, ReplyBuilder] = {
-    Misbehaviour.SAME_CALL: _call_while_tools(_same),
-    Misbehaviour.NEW_CALLS: _call_while_tools(_new),
-    Misbehaviour.NEAR_DUPLICATES: _call_while_tools(_near),
+    Misbehaviour.SAME_CALL: _call_while_tools(_same_call),
+    Misbehaviour.NEW_CALLS: _call_while_tools(_new_call),
+    Misbehaviour.NEAR_DUPLICATES: _call_while_tools(_near_duplicate),
     Misbehaviour.NO_PROGRESS: _call_while_tools(_no_progress),
     Misbehaviour.CIRCLE: _call_while_tools(_circle),
-    Misbehaviour.UNKNOWN_TOOLS: _call_while_tools(_unknown),
+    Misbehaviour.UNKNOWN_TOOLS: _call_while_tools(_unknown_tool),
     Misbehaviour.MALFORMED: _call_while_tools(_malformed),
     Misbehaviour.STUBBORN: _calls_without_tools,
     Misbehaviour.WRITES: _call_while_tools(_write),

@@ -1,6 +1,6 @@
-"""Models that misbehave, over the wire: every run ends within its budgets, with a true status, and without a traceback.
+"""Misbehaving models over HTTP: every run ends within its budgets, with a correct status and without a traceback.
 
-`python -m benchmarks.faults.models --scripts 500 --seed 0` prints a table and ends with 10 where one run did not.
+`python -m benchmarks.faults.models --scripts 500 --seed 0` prints a table and exits with 10 if a run was wrong.
 """
 
 import argparse
@@ -35,7 +35,7 @@ from runax_cli.models.retry import RetryPolicy
 from runax_cli.runtime.runtime import REDUCER_PROMPTS
 
 GRACE_S = 5.0
-"""A machine may be busy: this much later than its wall time, a turn must be over."""
+"""How much later than its time limit a turn may end on a busy machine."""
 MODEL_TIMEOUT_S = 0.4
 _PROPERTIES: dict[str, Any] = {
     "customer_id": {"type": "integer", "minimum": 0, "format": "int32"},
@@ -53,7 +53,7 @@ _CODES: Mapping[RunStatus, frozenset[int]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRun:
-    """One run under a script, and everything that can be held against it."""
+    """One run under a script, and everything that is checked about it."""
 
     script: ModelScript
     result: RunResult | None
@@ -69,19 +69,19 @@ class ModelRun:
 
     @property
     def faults(self) -> tuple[str, ...]:
-        """What is wrong with it; empty where nothing is."""
+        """What is wrong with it; empty if nothing is."""
         if self.result is None:
             return (f"raised {type(self.error).__name__}: {self.error}",)
         return tuple(text for is_wrong, text in self._checks(self.result) if is_wrong)
 
     @property
     def _allowed(self) -> frozenset[int]:
-        """On a machine that is busy, any run may use its wall time up."""
+        """On a busy machine, any run may exceed its time limit."""
         is_late = self.seconds >= self.script.timeout_s
         return ALLOWED_EXIT_CODES[self.script.kind] | (frozenset({124}) if is_late else frozenset())
 
     def _checks(self, result: RunResult) -> Sequence[tuple[bool, str]]:
-        script, longest = self.script, max_reply_chars(self.sent.most_out)
+        script, longest = self.script, max_reply_chars(self.sent.max_output_tokens)
         return (
             (result.exit_code not in self._allowed, f"ended with {result.exit_code}: {result.error}"),
             (result.exit_code not in _CODES[result.status], f"status {result.status} with code {result.exit_code}"),
@@ -89,7 +89,7 @@ class ModelRun:
             (self.spent.calls > script.calls, f"{self.spent.calls} calls of {script.calls}"),
             (self.sent.tokens_in > script.tokens, f"{self.sent.tokens_in} tokens sent of {script.tokens}"),
             (self.seconds > script.timeout_s + GRACE_S, f"took {self.seconds:.1f} s of {script.timeout_s:g}"),
-            (self.writes > 0, "wrote without leave"),
+            (self.writes > 0, "wrote without approval"),
             (self.reserved != Amount(), f"left {self.reserved} reserved"),
             (self.finished != 1, f"finished {self.finished} times"),
             ("internal_error" in self.warned, "failed inside"),
@@ -100,7 +100,7 @@ class ModelRun:
 
 
 def _tickets(arguments: Mapping[str, Any], page: PageAddress | None) -> CallResult:
-    """Ten tickets of any customer; whatever text is looked for, the same two."""
+    """Ten tickets of any customer; a text search always finds the same two."""
     start = int((page.arguments if page else {}).get("offset", 0))
     customer = arguments.get("customer_id", 0)
     records = [{"id": 1000 * customer + n, "text": f"Ticket {n} of {customer}: outage"} for n in range(10)]
@@ -207,7 +207,7 @@ async def _session(
 
 
 async def run_scripts(seeds: Sequence[int], *, at_once: int = 4) -> tuple[ModelRun, ...]:
-    """Every script of the seeds, some at a time, in their order."""
+    """All scripts of the seeds, some at a time, in order."""
     slots = asyncio.Semaphore(at_once)
 
     async def one(seed: int) -> ModelRun:
@@ -220,21 +220,21 @@ async def run_scripts(seeds: Sequence[int], *, at_once: int = 4) -> tuple[ModelR
 
 
 def table_of(runs: Sequence[ModelRun]) -> str:
-    """One row a kind: how many, how they ended, what they took at most, how many are wrong."""
+    """One row per kind: runs, exit codes, maximum steps and time, and how many are wrong."""
     rows = ["| misbehaviour | runs | exit codes | most steps | most s | wrong |", "|---|---|---|---|---|---|"]
     for kind in Misbehaviour:
         of_kind = [ran for ran in runs if ran.script.kind is kind]
         if of_kind:
             codes = Counter(ran.result.exit_code if ran.result else -1 for ran in of_kind)
-            told = " ".join(f"{code}:{count}" for code, count in sorted(codes.items()))
+            code_counts = " ".join(f"{code}:{count}" for code, count in sorted(codes.items()))
             steps, seconds = max(ran.spent.steps for ran in of_kind), max(ran.seconds for ran in of_kind)
             wrong = sum(bool(ran.faults) for ran in of_kind)
-            rows.append(f"| {kind.value} | {len(of_kind)} | {told} | {steps} | {seconds:.1f} | {wrong} |")
+            rows.append(f"| {kind.value} | {len(of_kind)} | {code_counts} | {steps} | {seconds:.1f} | {wrong} |")
     return "\n".join(rows)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the suite, print its table, and name every run that is wrong."""
+    """Run the suite, print its table and all wrong runs."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--scripts", type=int, default=500)
     parser.add_argument("--seed", type=int, default=0)

@@ -1,8 +1,8 @@
-"""A network that fails and an API that lies: every run is whole and like the undisturbed one, or says what is missing.
+"""Failing networks and faulty APIs: every run equals its baseline, or reports what is missing.
 
-`python -m benchmarks.faults.network --plans 300 --seed 0` prints a table and ends with 10 where one run was wrong. A
-run is silent where it passes for complete and its answer is another one. Waits between attempts take no time here: they
-move the clock by which sources and models wait.
+`python -m benchmarks.faults.network --plans 300 --seed 0` prints a table and exits with 10 if a run was wrong. A run is
+silently wrong if it claims to be complete and its answer differs. Waits between attempts take no time: they advance the
+clock that sources and models use.
 """
 
 import argparse
@@ -39,12 +39,12 @@ QUESTIONS = (
     "How many tickets of each category does customer 4 have?",
     'What is the case code of the marten in the tickets of the customer named "Baláž"?',
 )
-"""Those that take longer come later."""
+"""Slower questions come later."""
 API_TIMEOUT_S, MODEL_TIMEOUT_S = 3.0, 10.0
 
 
 class SkippingClock(SystemClock):
-    """A clock that moves on by itself, and jumps where somebody sleeps on it."""
+    """A clock that runs normally and skips ahead when something sleeps on it."""
 
     def __init__(self) -> None:
         self.ahead_s = 0.0
@@ -58,40 +58,40 @@ class SkippingClock(SystemClock):
         return super().wall() + self.ahead_s
 
     async def sleep(self, seconds: float) -> None:
-        """Jump."""
+        """Skip ahead."""
         self.ahead_s += seconds
         await asyncio.sleep(0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NetworkRun:
-    """One run under a plan, beside the run that nothing disturbed. `error` is what stopped it from being a run."""
+    """One run under a plan, beside the run without faults. `error` is the exception that ended it."""
 
     plan: NetworkPlan
-    whole: RunResult
+    baseline: RunResult
     result: RunResult | None
     error: Exception | None
-    met: tuple[NetworkFault, ...]
+    injected_faults: tuple[NetworkFault, ...]
     retries: int
     seconds: float
 
     @property
-    def is_whole(self) -> bool:
-        """Whether it says that nothing is missing."""
+    def is_complete(self) -> bool:
+        """Whether it claims that nothing is missing."""
         return self.result is not None and self.result.status is RunStatus.COMPLETE
 
     @property
-    def is_end_unconfirmed(self) -> bool:
-        """Whether it passes for complete, and is not what the undisturbed run says."""
+    def is_silent(self) -> bool:
+        """Whether it claims to be complete and differs from the baseline."""
         result = self.result
-        if result is None or not self.is_whole:
+        if result is None or not self.is_complete:
             return False
         read = result.coverage.records_read
-        return result.answer != self.whole.answer or read != self.whole.coverage.records_read
+        return result.answer != self.baseline.answer or read != self.baseline.coverage.records_read
 
     @property
     def faults(self) -> tuple[str, ...]:
-        """What is wrong with it; empty where nothing is."""
+        """What is wrong with it; empty if nothing is."""
         if self.result is None:
             is_told = isinstance(self.error, RunaxError)
             return () if is_told else (f"raised {type(self.error).__name__}: {self.error}",)
@@ -102,12 +102,12 @@ class NetworkRun:
         says = bool(coverage.reasons) or result.error is not None
         text = result.model_dump_json()
         return (
-            (self.is_end_unconfirmed, f"silently says '{result.answer}' and not '{self.whole.answer}'"),
-            (not self.is_whole and not says, f"ended {result.status} with {result.exit_code} and gives no reason"),
-            (not self.is_whole and result.exit_code == 0, f"is {result.status} with the code 0"),
+            (self.is_silent, f"silently says '{result.answer}' and not '{self.baseline.answer}'"),
+            (not self.is_complete and not says, f"ended {result.status} with {result.exit_code} and gives no reason"),
+            (not self.is_complete and result.exit_code == 0, f"is {result.status} with the code 0"),
             (
-                coverage.records_read > self.whole.coverage.records_read,
-                f"read {coverage.records_read} of {self.whole.coverage.records_read} records",
+                coverage.records_read > self.baseline.coverage.records_read,
+                f"read {coverage.records_read} of {self.baseline.coverage.records_read} records",
             ),
             ("Traceback" in text or "internal_error" in text, "failed inside"),
         )
@@ -132,14 +132,14 @@ _LOCKS: dict[tuple[asyncio.AbstractEventLoop, int], asyncio.Lock] = {}
 
 async def _baseline(plan: NetworkPlan) -> RunResult:
     ran = await _ask(plan, None)
-    if ran.result is None or not ran.is_whole:
-        raise RuntimeError(f"the undisturbed run of '{QUESTIONS[plan.question]}' failed: {ran.error or ran.result}")
+    if ran.result is None or not ran.is_complete:
+        raise RuntimeError(f"the baseline run of '{QUESTIONS[plan.question]}' failed: {ran.error or ran.result}")
     return ran.result
 
 
-async def _ask(plan: NetworkPlan, whole: RunResult | None) -> NetworkRun:
-    """The question over both servers. Without `whole` nothing goes wrong."""
-    trouble = None if whole is None else plan
+async def _ask(plan: NetworkPlan, baseline: RunResult | None) -> NetworkRun:
+    """Ask the question over both servers. Without `baseline` nothing fails."""
+    trouble = None if baseline is None else plan
     api = create_app(
         _resources(),
         token=TOKEN,
@@ -160,10 +160,10 @@ async def _ask(plan: NetworkPlan, whole: RunResult | None) -> NetworkRun:
             result, error = None, raised
     return NetworkRun(
         plan=plan,
-        whole=whole or result or _nothing(),
+        baseline=baseline or result or _nothing(),
         result=result,
         error=error,
-        met=(*api_wire.met, *llm_wire.met),
+        injected_faults=(*api_wire.injected_faults, *llm_wire.injected_faults),
         retries=sum(event.body.type == "retry.scheduled" for event in sink.events),
         seconds=time.monotonic() - began,
     )
@@ -197,7 +197,7 @@ async def run_plans(
     at_once: int = 4,
     ran: Callable[[NetworkRun], None] = lambda _one: None,
 ) -> tuple[NetworkRun, ...]:
-    """Every plan of the seeds over the first so many questions, in their order; `ran` hears of each as it ends."""
+    """All plans of the seeds over the first `questions` questions, in order; `ran` is called with each finished run."""
     slots = asyncio.Semaphore(at_once)
 
     async def one(seed: int) -> NetworkRun:
@@ -212,7 +212,7 @@ async def run_plans(
 
 
 def table_of(runs: Sequence[NetworkRun]) -> str:
-    """One row a kind of trouble: plans with it, how they ended, how many are wrong."""
+    """One row per kind of fault: plans with it, how they ended, how many are wrong."""
     rows = [
         "| trouble | plans | same answer | says what is missing | no answer, says why | silent | wrong |",
         "|---|---|---|---|---|---|---|",
@@ -230,21 +230,21 @@ def _row(name: str, runs: Sequence[NetworkRun]) -> str:
 
 
 def _end_of(run: NetworkRun) -> str:
-    if run.is_whole:
-        return "silent" if run.is_end_unconfirmed else "whole"
+    if run.is_complete:
+        return "silent" if run.is_silent else "whole"
     return "none" if run.result is None or run.result.status is RunStatus.FAILED else "partial"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the suite, print its table, and name every run that is wrong."""
+    """Run the suite, print its table and all wrong runs."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--plans", type=int, default=300)
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args(arguments)
     runs = asyncio.run(run_plans(range(given.seed, given.seed + given.plans), ran=_print_faults))
     print(table_of(runs))
-    retries, mishaps = sum(run.retries for run in runs), sum(len(run.met) for run in runs)
-    wrong, silent = sum(bool(run.faults) for run in runs), sum(run.is_end_unconfirmed for run in runs)
+    retries, mishaps = sum(run.retries for run in runs), sum(len(run.injected_faults) for run in runs)
+    wrong, silent = sum(bool(run.faults) for run in runs), sum(run.is_silent for run in runs)
     print(f"{len(runs)} plans, {mishaps} mishaps, {retries} retries, {wrong} wrong, {silent} silent errors")
     return MISSED if wrong else 0
 

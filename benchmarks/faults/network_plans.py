@@ -1,8 +1,7 @@
-"""Plans of what a network and two servers do wrong in one run, each drawn from its seed.
+"""Plans of network and server faults for one run, a pure function of a seed.
 
-Pure: the same seed gives the same plan. Every fault of a plan leaves a trace that a client can see (a status, a
-length, an id that comes twice, a total): where the API tells no total, no record is withheld without another sign.
-Knows no wire.
+A client can detect every fault of a plan (by a status, a length, a repeated id, a total): if the API reports no total,
+no record is omitted without another sign.
 """
 
 import random
@@ -18,7 +17,7 @@ MOST_LATENCY_S = 0.01
 
 
 class NetworkFault(StrEnum):
-    """What happens to one exchange on the wire."""
+    """What happens to one HTTP exchange."""
 
     TOO_MANY = "429 with seconds"
     TOO_MANY_DATE = "429 with a date"
@@ -36,7 +35,7 @@ class NetworkFault(StrEnum):
 
 
 class DataFault(StrEnum):
-    """What the API does to the data of a page. By name as the mock API knows them."""
+    """What the API does to the data of a page; values are those of the mock API's faults."""
 
     SHORT_PAGE = "short_page"
     WRONG_TOTAL = "wrong_total"
@@ -48,14 +47,14 @@ class DataFault(StrEnum):
 
 
 WITHHOLDING = frozenset({DataFault.SHORT_PAGE, DataFault.EMPTY_PAGE})
-"""Without a total, nothing shows these."""
+"""Without a total, these faults cannot be detected."""
 _TOTAL = frozenset({DataFault.WRONG_TOTAL, DataFault.LOW_TOTAL})
 _BY_PAGE = frozenset({DataFault.DROPPED_PAGE})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NetworkPlan:
-    """One run: what is asked of which API, and what goes wrong. `rates` are by server and mishap."""
+    """One run: the question, the API, and the faults. `rates` are by server and fault."""
 
     seed: int
     question: int
@@ -68,7 +67,7 @@ class NetworkPlan:
     rates: Mapping[str, Mapping[NetworkFault, float]]
     faults: FaultPlan
 
-    def mishap(self, server: str, number: int) -> NetworkFault | None:
+    def fault(self, server: str, number: int) -> NetworkFault | None:
         """What happens to the request of that number, from 1, at a server."""
         left = random.Random(f"{self.seed} {server} {number}").random()
         for kind, rate in self.rates[server].items():
@@ -78,13 +77,13 @@ class NetworkPlan:
         return None
 
     def delay_s(self, server: str, number: int) -> float:
-        """How long its answer takes on its way."""
+        """The latency of its response."""
         return random.Random(f"{self.seed} {server} {number} late").uniform(0, MOST_LATENCY_S)
 
 
 def plan_of(seed: int, *, questions: int) -> NetworkPlan:
-    """The plan of a seed. The first kind of trouble comes in turns, so that enough plans have all of them."""
-    draw = random.Random(f"network {seed}")
+    """The plan of a seed. The first kind of fault rotates, so that enough plans cover all of them."""
+    rng = random.Random(f"network {seed}")
     every: list[NetworkFault | DataFault] = [*NetworkFault, *DataFault]
     first = every[seed % len(every)]
     needs_total = not _is_detectable(first, has_total=False)
@@ -95,22 +94,22 @@ def plan_of(seed: int, *, questions: int) -> NetworkPlan:
         PagingStyle.NEXT_URL,
         *([] if needs_total else [PagingStyle.CURSOR]),
     ]
-    style = draw.choice(styles)
-    has_total = style is not PagingStyle.CURSOR and (needs_total or draw.random() < 0.75)
-    kinds = {first, *draw.sample(every, draw.randint(0, 3))}
+    style = rng.choice(styles)
+    has_total = style is not PagingStyle.CURSOR and (needs_total or rng.random() < 0.75)
+    kinds = {first, *rng.sample(every, rng.randint(0, 3))}
     shown = tuple(kind for kind in every if kind in kinds and _is_detectable(kind, has_total=has_total))
     mishaps = [kind for kind in shown if isinstance(kind, NetworkFault)]
     return NetworkPlan(
         seed=seed,
-        question=draw.randrange(questions),
+        question=rng.randrange(questions),
         style=style,
-        max_limit=draw.choice([20, 50, 200]),
+        max_limit=rng.choice([20, 50, 200]),
         has_total=has_total,
-        has_metadata=has_total and draw.random() < 0.5,
-        api=draw.choice(["chat", "responses"]),
+        has_metadata=has_total and rng.random() < 0.5,
+        api=rng.choice(["chat", "responses"]),
         kinds=shown,
-        rates={server: {kind: _rate(kind, draw) for kind in mishaps} for server in (API, MODEL)},
-        faults=_faults(seed, [kind for kind in shown if isinstance(kind, DataFault)], draw),
+        rates={server: {kind: _rate(kind, rng) for kind in mishaps} for server in (API, MODEL)},
+        faults=_faults(seed, [kind for kind in shown if isinstance(kind, DataFault)], rng),
     )
 
 
@@ -118,26 +117,26 @@ def _is_detectable(kind: NetworkFault | DataFault, *, has_total: bool) -> bool:
     return has_total or kind not in WITHHOLDING | _TOTAL
 
 
-def _rate(kind: NetworkFault, draw: random.Random) -> float:
-    """A server that says nothing costs a whole time limit each time."""
-    return 0.01 if kind is NetworkFault.HANG else draw.choice([0.02, 0.05, 0.1, 0.2])
+def _rate(kind: NetworkFault, rng: random.Random) -> float:
+    """A server that does not respond costs a whole timeout each time."""
+    return 0.01 if kind is NetworkFault.HANG else rng.choice([0.02, 0.05, 0.1, 0.2])
 
 
-def _chance(kind: DataFault, draw: random.Random) -> float:
-    """A total may be wrong each time; what is wrong with all pages each time is another kind of data, and no fault."""
-    return draw.choice([0.2, 1.0]) if kind in _TOTAL else draw.choice([0.1, 0.2, 0.4])
+def _chance(kind: DataFault, rng: random.Random) -> float:
+    """A total may be wrong on every page; other faults on every page would be different data, not a fault."""
+    return rng.choice([0.2, 1.0]) if kind in _TOTAL else rng.choice([0.1, 0.2, 0.4])
 
 
 def _normalize(rates: dict[FaultKind, float]) -> dict[FaultKind, float]:
-    """The same chances, together at most certain."""
+    """The same probabilities, at most 1 in total."""
     whole = max(1.0, sum(rates.values()))
     return {kind: rate / whole for kind, rate in rates.items()}
 
 
-def _faults(seed: int, kinds: list[DataFault], draw: random.Random) -> FaultPlan:
+def _faults(seed: int, kinds: list[DataFault], rng: random.Random) -> FaultPlan:
     is_dropping = DataFault.DROPPED_PAGE in kinds
     return FaultPlan(
         seed=seed,
-        rates=_normalize({FaultKind(kind): _chance(kind, draw) for kind in kinds if kind not in _BY_PAGE}),
-        dropped_pages=frozenset({draw.randint(1, 4)}) if is_dropping else frozenset(),
+        rates=_normalize({FaultKind(kind): _chance(kind, rng) for kind in kinds if kind not in _BY_PAGE}),
+        dropped_pages=frozenset({rng.randint(1, 4)}) if is_dropping else frozenset(),
     )

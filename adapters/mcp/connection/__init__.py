@@ -1,1 +1,1 @@
-"""Connections to MCP servers: transports, sessions, and repair of messages that break the protocol."""
+"""Connections to MCP servers: transports, sessions, errors, and repair of messages that break the protocol."""

@@ -1,1 +1,1 @@
-"""Content of MCP results: JSON, text, tables and signals turned into records."""
+"""The content of MCP results: structured content, JSON, tables and metadata in text."""

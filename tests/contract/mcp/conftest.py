@@ -1,4 +1,4 @@
-"""Real MCP servers: the script beside this file, started once a module, over stdio and over Streamable HTTP."""
+"""Real MCP servers, started once per module, over stdio and Streamable HTTP."""
 
 import asyncio
 import sys

@@ -1,4 +1,4 @@
-"""What breaks between runax and an MCP server, and what becomes of it."""
+"""Failures between runax and an MCP server: crashes, timeouts, lost sessions, credentials."""
 
 import asyncio
 import logging
@@ -38,9 +38,7 @@ async def test_a_writing_tool_is_not_repeated_after_a_crash_and_the_next_call_re
     await source.aclose()
 
 
-async def test_last_words_of_a_server_are_told_without_its_secrets(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+async def test_stderr_is_reported_without_secrets(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     source = await McpSource.open(stdio_settings(max_attempts=1))
     with pytest.raises(ConnectionFailed, match="the last words of a dying server") as caught:
         await source.call("get_once_crashed", {"marker": str(tmp_path / "m")})
@@ -50,7 +48,7 @@ async def test_last_words_of_a_server_are_told_without_its_secrets(
 
 
 @pytest.mark.parametrize("options", [(), ("--handshake",)])
-async def test_cancelling_a_call_reaches_the_server_and_spares_the_others(options: tuple[str, ...]) -> None:
+async def test_cancelling_a_call_cancels_only_its_request(options: tuple[str, ...]) -> None:
     source = await McpSource.open(stdio_settings(*options, max_attempts=1))
     slow = asyncio.create_task(source.call("get_slowly", {}))
     await source.call("get_slow_started", {})
@@ -62,7 +60,7 @@ async def test_cancelling_a_call_reaches_the_server_and_spares_the_others(option
     await source.aclose()
 
 
-async def test_the_time_limit_of_a_call_is_kept() -> None:
+async def test_a_call_times_out() -> None:
     async with http_server() as (url, _):
         settings = McpSettings(name="desk", url=url, timeout_s=60, timeouts={"get_slowly": 1}, max_attempts=1)
         source = await McpSource.open(settings)
@@ -72,9 +70,7 @@ async def test_the_time_limit_of_a_call_is_kept() -> None:
         await source.aclose()
 
 
-async def test_a_server_that_never_answers_is_given_up_and_stopped(
-    tmp_path: Path, jump_one_hour: Callable[[], None]
-) -> None:
+async def test_a_server_that_never_answers_is_stopped(tmp_path: Path, jump_one_hour: Callable[[], None]) -> None:
     os.mkfifo(told := tmp_path / "pid")
     program = f"import os, time; open({str(told)!r}, 'w').write(str(os.getpid())); time.sleep(600)"
     silent = McpSettings(name="silent", command=(sys.executable, "-c", program), timeout_s=60)
@@ -88,17 +84,17 @@ async def test_a_server_that_never_answers_is_given_up_and_stopped(
     assert ended
 
 
-async def test_a_command_that_does_not_exist_is_named() -> None:
+async def test_an_unknown_command_is_named_in_the_error() -> None:
     with pytest.raises(ConnectionFailed, match="command 'no-such-command-here' cannot be started"):
         await McpSource.open(McpSettings(name="none", command=("no-such-command-here",)))
 
 
-async def test_nobody_listening_is_a_failed_connection(unused_tcp_port: int) -> None:
+async def test_a_refused_connection_is_reported(unused_tcp_port: int) -> None:
     with pytest.raises(ConnectionFailed, match="MCP server 'gone'"):
         await McpSource.open(McpSettings(name="gone", url=f"http://127.0.0.1:{unused_tcp_port}/mcp", timeout_s=5))
 
 
-async def test_a_missing_token_and_a_wrong_one_are_told_apart_and_never_shown() -> None:
+async def test_missing_and_wrong_tokens_are_distinguished_and_never_shown() -> None:
     async with http_server("--token", TOKEN) as (url, _):
         with pytest.raises(MissingCredential, match="set a token"):
             await McpSource.open(McpSettings(name="desk", url=url, timeout_s=10))
@@ -109,7 +105,7 @@ async def test_a_missing_token_and_a_wrong_one_are_told_apart_and_never_shown() 
 
 
 @pytest.mark.parametrize("options", [(), ("--handshake",)])
-async def test_a_restarted_http_server_is_met_again(options: tuple[str, ...]) -> None:
+async def test_a_restarted_http_server_is_reconnected(options: tuple[str, ...]) -> None:
     async with http_server(*options) as (url, process):
         source = await McpSource.open(McpSettings(name="desk", url=url, timeout_s=10), clock=ManualClock())
         await source.list_tools()
@@ -122,7 +118,7 @@ async def test_a_restarted_http_server_is_met_again(options: tuple[str, ...]) ->
         await source.aclose()
 
 
-async def test_a_session_that_the_server_forgot_is_opened_anew() -> None:
+async def test_a_forgotten_session_is_reopened() -> None:
     async with http_server("--handshake") as (url, process):
         source = await McpSource.open(McpSettings(name="desk", url=url, timeout_s=10), clock=ManualClock())
         await source.list_tools()

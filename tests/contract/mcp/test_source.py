@@ -1,4 +1,4 @@
-"""The same tools, results and pages, however a server is connected."""
+"""The same tools, results and pages over every transport."""
 
 import asyncio
 
@@ -17,8 +17,8 @@ ROWS = [{"id": 1, "name": "Baláž"}, {"id": 2, "name": None}]
 
 
 @EVERY
-async def test_the_wire_is_the_one_that_the_server_speaks(servers: dict[str, McpSource], kind: str) -> None:
-    connection = await servers[kind]._connected()
+async def test_the_protocol_version_is_negotiated(servers: dict[str, McpSource], kind: str) -> None:
+    connection = await servers[kind]._connect()
     assert connection._client is not None
     is_old = connection._client.protocol_version < "2026"
     assert is_old == (kind in ("stdio handshake", "http session"))
@@ -34,7 +34,7 @@ async def test_every_page_of_the_tool_list_is_read(servers: dict[str, McpSource]
     assert all(len(name) <= 64 for name in names)
 
 
-async def test_a_tool_shows_no_paging_and_says_what_it_returns(servers: dict[str, McpSource]) -> None:
+async def test_pagination_arguments_of_a_tool_are_hidden(servers: dict[str, McpSource]) -> None:
     tool = (await servers["stdio"].list_tools()).tools[0]
     assert list(tool.parameters["properties"]) == ["customer_id"]
     assert tool.parameters["required"] == ["customer_id"]
@@ -43,7 +43,7 @@ async def test_a_tool_shows_no_paging_and_says_what_it_returns(servers: dict[str
     assert (tool.pagination.max_size, tool.noun, tool.effect) == (100, "tickets", Effect.READ)
 
 
-async def test_a_tool_of_odd_name_is_renamed_and_still_called(servers: dict[str, McpSource]) -> None:
+async def test_a_tool_with_an_invalid_name_is_renamed(servers: dict[str, McpSource]) -> None:
     odd = (await servers["stdio"].list_tools()).tools[-1]
     assert odd.locator.startswith("a tool / with")
     with pytest.raises(ToolFailed, match="Unknown tool: a tool / with"):
@@ -63,7 +63,7 @@ async def test_a_tool_of_odd_name_is_renamed_and_still_called(servers: dict[str,
         ("get_broken", {"n": "no number"}),
     ],
 )
-async def test_every_shape_of_result_is_read(
+async def test_every_kind_of_result_is_parsed(
     servers: dict[str, McpSource], kind: str, tool: str, payload: object
 ) -> None:
     result = await servers[kind].call(tool, {})
@@ -73,21 +73,21 @@ async def test_every_shape_of_result_is_read(
 
 
 @EVERY
-async def test_three_megabytes_in_one_block_arrive_whole(servers: dict[str, McpSource], kind: str) -> None:
+async def test_a_block_of_three_megabytes_is_read(servers: dict[str, McpSource], kind: str) -> None:
     result = await servers[kind].call("get_large", {})
     assert len(result.payload) == 15_000
     assert result.n_bytes > 3_000_000
 
 
 @EVERY
-async def test_an_error_result_is_a_failure_that_is_not_repeated(servers: dict[str, McpSource], kind: str) -> None:
+async def test_an_error_result_is_not_retried(servers: dict[str, McpSource], kind: str) -> None:
     with pytest.raises(ToolFailed, match="no such customer: 999") as caught:
         await servers[kind].call("get_failure", {})
     assert not caught.value.is_retryable
     assert caught.value.requests == 1
 
 
-async def test_content_that_is_no_text_is_described_and_warned_of_once(servers: dict[str, McpSource]) -> None:
+async def test_non_text_content_is_described_and_warned_about_once(servers: dict[str, McpSource]) -> None:
     notices: list[object] = []
     for _ in range(2):
         result = await servers["stdio"].call("get_picture", {}, observer=notices.append)
@@ -95,18 +95,18 @@ async def test_content_that_is_no_text_is_described_and_warned_of_once(servers: 
     assert [type(notice) for notice in notices] == [RequestSent, SourceWarning, RequestSent]
 
 
-async def test_an_unknown_tool_names_the_nearest(servers: dict[str, McpSource]) -> None:
+async def test_an_unknown_tool_suggests_the_nearest(servers: dict[str, McpSource]) -> None:
     with pytest.raises(UnknownTool, match="did you mean 'get_tickets'"):
         await servers["stdio"].call("get_ticket", {})
 
 
-async def test_a_page_by_url_is_refused(servers: dict[str, McpSource]) -> None:
-    with pytest.raises(InvalidRequest, match="by URL"):
+async def test_a_page_by_url_is_rejected(servers: dict[str, McpSource]) -> None:
+    with pytest.raises(InvalidRequest, match="as a URL"):
         await servers["stdio"].call("get_tickets", {}, PageAddress(url="https://elsewhere.example/?page=2"))
 
 
 @EVERY
-async def test_probe_and_walk_bring_every_record_once(servers: dict[str, McpSource], kind: str) -> None:
+async def test_probe_and_walk_read_every_record_once(servers: dict[str, McpSource], kind: str) -> None:
     source = servers[kind]
     tool = (await source.list_tools()).tools[0]
 

@@ -1,4 +1,4 @@
-"""Every style of pagination leads a client that follows it to every record, once and in order."""
+"""Every pagination style leads a client to every record, once and in order."""
 
 import json
 import re
@@ -126,13 +126,13 @@ def test_the_document_names_every_operation() -> None:
     assert (limit["schema"]["default"], limit["schema"]["maximum"], limit["schema"]["minimum"]) == (20, 200, 1)
 
 
-def test_no_schema_is_referred_to_that_is_not_there() -> None:
+def test_all_schema_references_resolve() -> None:
     text = json.dumps(create_app(RESOURCES).openapi())
     referred = set(re.findall(r'"#/components/schemas/([^"]+)"', text))
     assert referred <= set(json.loads(text)["components"]["schemas"])
 
 
-async def test_meta_only_tells_the_size_and_sends_no_records() -> None:
+async def test_meta_only_returns_totals_without_records() -> None:
     async with client_of() as client:
         meta = (await client.get("/tickets?customer_id=4&meta_only=true")).json()
     assert meta["data_path"] == "tickets"
@@ -141,13 +141,13 @@ async def test_meta_only_tells_the_size_and_sends_no_records() -> None:
     assert "tickets" not in meta
 
 
-async def test_meta_only_of_nothing_is_nothing() -> None:
+async def test_meta_only_of_an_empty_result_is_zero() -> None:
     async with client_of() as client:
         meta = (await client.get("/tickets?customer_id=9999&meta_only=true")).json()
     assert (meta["total_items"], meta["tokens_estimation"]) == (0, 0)
 
 
-async def test_metadata_and_totals_can_be_withheld() -> None:
+async def test_metadata_and_totals_can_be_disabled() -> None:
     async with client_of(has_metadata=False, has_total=False, total_header=True) as client:
         response = await client.get("/tickets?customer_id=4&meta_only=true&limit=3")
     assert set(response.json()) == {"tickets", "offset", "limit"}
@@ -158,18 +158,18 @@ async def test_metadata_and_totals_can_be_withheld() -> None:
     "path",
     ["/tickets?limit=0", "/tickets?limit=201", "/tickets?offset=-1", "/tickets?status=lost", "/tickets?customer_id=x"],
 )
-async def test_arguments_that_do_not_fit_are_refused(path: str) -> None:
+async def test_invalid_arguments_are_rejected(path: str) -> None:
     async with client_of() as client:
         assert (await client.get(path)).status_code == 422
 
 
 @pytest.mark.parametrize("cursor", ["nonsense", "ZnJvbTo", "ZnJvbTotMQ", "é"])
-async def test_a_cursor_that_was_not_handed_out_is_refused(cursor: str) -> None:
+async def test_an_unknown_cursor_is_rejected(cursor: str) -> None:
     async with client_of(styles={"tickets": "cursor"}) as client:
         assert (await client.get("/tickets", params={"cursor": cursor})).status_code == 400
 
 
-async def test_one_record_is_had_by_its_id() -> None:
+async def test_a_record_is_returned_by_id() -> None:
     async with client_of() as client:
         assert (await client.get("/customers/4")).json()["name"].endswith("Baláž")
         missing = await client.get("/customers/501")
@@ -195,14 +195,14 @@ async def test_a_token_is_declared_and_required() -> None:
     assert document["paths"]["/tickets"]["get"]["security"]
 
 
-def test_a_style_for_no_resource_is_an_error_that_names_the_resources() -> None:
-    with pytest.raises(ValueError, match=r"no resource 'ticket'.*tickets"):
+def test_a_style_for_an_unknown_resource_is_an_error() -> None:
+    with pytest.raises(ValueError, match=r"unknown resource 'ticket'.*tickets"):
         create_app(RESOURCES, styles={"ticket": "page"})
     with pytest.raises(ValueError, match="'pages'"):
         create_app(RESOURCES, styles={"tickets": "pages"})
 
 
-async def test_responses_fit_the_document() -> None:
+async def test_responses_match_the_document() -> None:
     api = openapi_core.OpenAPI.from_dict(create_app(RESOURCES).openapi())
     async with client_of() as client:
         for path in (
@@ -243,7 +243,7 @@ class _Answered:
         ("next_url", "/tickets?customer_id=4&page_size=87&cursor=ZnJvbToxNzQ", "next"),
     ],
 )
-async def test_a_last_page_that_is_full_says_that_it_is_the_last(style: str, path: str, following: str) -> None:
+async def test_a_full_last_page_has_no_next_page(style: str, path: str, following: str) -> None:
     async with client_of(styles={"tickets": style}) as client:
         page = (await client.get(path)).json()
     assert len(page.get("tickets", page.get("results"))) == 87

@@ -1,4 +1,4 @@
-"""A client that knows a convention's spelling reads every record once; each lie is told as its name says."""
+"""Every pagination convention returns every record once; every fault behaves as its name says."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -143,7 +143,7 @@ async def test_every_convention_leads_to_every_record_once(style: ConventionName
 
 
 @pytest.mark.parametrize("style", ConventionName)
-async def test_the_callers_own_argument_selects_on_every_page(style: ConventionName) -> None:
+async def test_the_filter_applies_to_every_page(style: ConventionName) -> None:
     collection = Collection(convention=style, total=50)
     async with client_of(collection) as client:
         ids = await Walker(client, collection, 10).walk(kind="odd")
@@ -182,7 +182,7 @@ async def test_overlapping_pages_begin_with_the_last_record_of_the_page_before(s
 
 
 @pytest.mark.parametrize("style", _walkable(PagingFault.PAGING_IGNORED))
-async def test_paging_ignored_gives_the_first_page_again(style: ConventionName) -> None:
+async def test_paging_ignored_repeats_the_first_page(style: ConventionName) -> None:
     collection = Collection(convention=style, total=45, fault=PagingFault.PAGING_IGNORED)
     async with client_of(collection) as client:
         walker = Walker(client, collection, 10)
@@ -192,7 +192,7 @@ async def test_paging_ignored_gives_the_first_page_again(style: ConventionName) 
 
 
 @pytest.mark.parametrize("style", _walkable(PagingFault.SHORT_PAGES))
-async def test_short_pages_hold_fewer_than_asked_while_more_follow(style: ConventionName) -> None:
+async def test_short_pages_have_fewer_records_than_requested(style: ConventionName) -> None:
     collection = Collection(convention=style, total=45, fault=PagingFault.SHORT_PAGES)
     async with client_of(collection) as client:
         walker = Walker(client, collection, 10)
@@ -212,14 +212,14 @@ async def test_a_foreign_next_names_another_host(style: ConventionName) -> None:
 
 
 @pytest.mark.parametrize("style", _walkable(PagingFault.DROPPED_ARGUMENTS))
-async def test_dropped_arguments_make_later_pages_unselected(style: ConventionName) -> None:
+async def test_dropped_arguments_lose_the_filter_on_later_pages(style: ConventionName) -> None:
     collection = Collection(convention=style, total=45, fault=PagingFault.DROPPED_ARGUMENTS)
     async with client_of(collection) as client:
         ids = await Walker(client, collection, 10).walk(kind="odd")
     assert not set(ids) <= set(collection.ids("odd"))
 
 
-async def test_the_log_tells_what_was_given_out() -> None:
+async def test_the_log_keeps_all_responses() -> None:
     log, collection = RequestLog(), Collection(convention=ConventionName.OFFSET, total=30)
     async with client_of(collection, log=log) as client:
         ids = await Walker(client, collection, 10).walk()
@@ -241,7 +241,7 @@ async def test_the_log_tells_what_was_given_out() -> None:
         (ConventionName.CONTINUE, {"limit": 1}, "metadata/remainingItemCount", 249),
     ],
 )
-async def test_totals_are_told_where_the_convention_tells_them(
+async def test_totals_are_reported_where_the_convention_has_them(
     style: ConventionName, arguments: dict[str, Any], path: str, expected: int | None
 ) -> None:
     collection = Collection(convention=style)
@@ -267,7 +267,7 @@ async def test_totals_outside_of_bodies() -> None:
 
 
 @pytest.mark.parametrize("style", ConventionName)
-async def test_answers_fit_the_document(style: ConventionName) -> None:
+async def test_responses_match_the_openapi_document(style: ConventionName) -> None:
     collection = Collection(convention=style)
     method = CONVENTIONS[style].method
     async with client_of(collection) as client:
@@ -283,7 +283,7 @@ def test_the_document_is_valid() -> None:
     OpenAPIV31SpecValidator(create_conventions_app().openapi()).validate()
 
 
-async def test_the_window_ends_with_400_or_in_silence() -> None:
+async def test_the_result_window_ends_with_400_or_silently() -> None:
     loud = Collection(convention=ConventionName.SEARCH_FROM, total=60, fault=PagingFault.WINDOW_END, window=40)
     silent = Collection(convention=ConventionName.SCIM, total=60, fault=PagingFault.SILENT_WINDOW_END, window=40)
     async with client_of(loud, silent) as client:
@@ -296,7 +296,7 @@ async def test_the_window_ends_with_400_or_in_silence() -> None:
     assert body["totalResults"] == 60
 
 
-async def test_beside_the_resources_of_the_mock_api_they_need_its_token() -> None:
+async def test_conventions_in_the_mock_api_require_its_token() -> None:
     app = create_app((), token="secret", collections=all_conventions())
     async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app=app), base_url="http://mock") as client:
         refused = await client.get("/by/offset")

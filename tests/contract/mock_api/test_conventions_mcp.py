@@ -1,4 +1,4 @@
-"""The tools of the mock MCP server give what the routes of the mock API give."""
+"""The tools of the mock MCP server return what the routes of the mock API return."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ async def called(collection: Collection, arguments: dict[str, Any], *, name: str
 
 
 @pytest.mark.parametrize("style", ConventionName)
-async def test_a_tool_gives_what_its_route_gives(style: ConventionName) -> None:
+async def test_a_tool_returns_what_its_route_returns(style: ConventionName) -> None:
     collection = Collection(convention=style, total=30)
     app = create_conventions_app([collection])
     async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app=app), base_url="http://mock") as http:
@@ -36,7 +36,7 @@ async def test_a_tool_gives_what_its_route_gives(style: ConventionName) -> None:
     assert (told["result"] if isinstance(expected, list) and isinstance(told, dict) else told) == expected
 
 
-async def test_there_is_a_tool_for_every_style_and_for_their_siblings() -> None:
+async def test_every_convention_and_related_operation_has_a_tool() -> None:
     async with Client(create_conventions_mcp()) as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
     assert {collection.operation for collection in all_conventions()} <= set(tools)
@@ -46,7 +46,7 @@ async def test_there_is_a_tool_for_every_style_and_for_their_siblings() -> None:
     assert "cursor" in tools["list_by_next_url"].input_schema["properties"]
 
 
-async def test_a_scroll_goes_on_by_its_own_tool() -> None:
+async def test_a_scroll_continues_with_its_own_tool() -> None:
     collection, log, ids = Collection(convention=ConventionName.SCROLL, total=30), RequestLog(), []
     async with Client(create_conventions_mcp([collection], log=log)) as client:
         page = (await client.call_tool(collection.operation, {"size": 12})).structured_content or {}
@@ -57,19 +57,19 @@ async def test_a_scroll_goes_on_by_its_own_tool() -> None:
     assert ids == log.ids == list(collection.ids())
 
 
-async def test_members_of_objects_page_a_tool() -> None:
+async def test_a_tool_is_paginated_by_nested_members() -> None:
     collection = Collection(convention=ConventionName.OFFSET_IN_BODY, total=30)
     page = await called(collection, {"paging": {"offset": 25, "limit": 10}})
     assert [row["id"] for row in page["data"]["rows"]] == list(collection.ids()[25:])
 
 
 @pytest.mark.parametrize(("tool", "arguments"), [("list_by_offset", {"ofset": 1}), ("list_by_nothing", {})])
-async def test_what_does_not_exist_is_refused(tool: str, arguments: dict[str, Any]) -> None:
+async def test_unknown_tools_and_arguments_are_rejected(tool: str, arguments: dict[str, Any]) -> None:
     async with Client(create_conventions_mcp()) as client:
         assert (await client.call_tool(tool, arguments)).is_error
 
 
-async def test_beside_the_tools_of_the_mock_server_they_can_be_called() -> None:
+async def test_conventions_are_served_beside_the_mock_tools() -> None:
     async with Client(create_mcp_server((), collections=all_conventions(total=3))) as client:
         result = await client.call_tool("list_by_offset", {"limit": 2})
     assert (result.structured_content or {})["total"] == 3

@@ -1,4 +1,4 @@
-"""Which request fails is a pure function of seed and number; the app carries exactly that out."""
+"""Fault injection is a pure function of seed and request number, and the app applies it."""
 
 import itertools
 from collections import Counter
@@ -31,7 +31,7 @@ def ids(response: httpx2.Response) -> list[int]:
 
 
 @given(seed=st.integers(0, 99), number=st.integers(1, 9999), page=st.none() | st.integers(1, 9))
-def test_a_plan_repeats_itself(seed: int, number: int, page: int | None) -> None:
+def test_a_plan_is_deterministic(seed: int, number: int, page: int | None) -> None:
     plans = [FaultPlan(seed=seed, rates={FaultKind.SERVER_ERROR: 0.4}, latency_s=1.0) for _ in range(2)]
     assert plans[0].fault_for(number, page=page) == plans[1].fault_for(number, page=page)
     assert plans[0].delay_s(number) == plans[1].delay_s(number)
@@ -53,7 +53,7 @@ def test_another_seed_fails_other_requests() -> None:
     assert failing[0] != failing[1]
 
 
-def test_words_become_a_plan() -> None:
+def test_a_plan_is_parsed_from_text() -> None:
     plan = parse_faults(
         "rate_limited=0.1, cut_body=0.05,latency=0.2,retry_after=3,dropped_page=2,dropped_page=5", seed=9
     )
@@ -67,14 +67,14 @@ def test_words_become_a_plan() -> None:
 
 @pytest.mark.parametrize(
     ("text", "words"),
-    [("slow=1", "no fault 'slow'"), ("latency", "needs a number"), ("cut_body=0.6,short_page=0.6", "at most 1")],
+    [("slow=1", "unknown fault 'slow'"), ("latency", "needs a number"), ("cut_body=0.6,short_page=0.6", "at most 1")],
 )
-def test_words_that_mean_nothing_are_an_error(text: str, words: str) -> None:
+def test_an_invalid_plan_is_an_error(text: str, words: str) -> None:
     with pytest.raises(InvalidFaults, match=words):
         parse_faults(text)
 
 
-async def test_rate_limited_says_when_to_come_back() -> None:
+async def test_rate_limited_sends_retry_after() -> None:
     plan = FaultPlan(rates={FaultKind.RATE_LIMITED: 1.0}, retry_after_s=2.5)
     (response,) = await fetch(plan, "/tickets")
     assert response.status_code == 429
@@ -87,7 +87,7 @@ async def test_a_server_error_is_a_500_also_for_single_records() -> None:
 
 
 @pytest.mark.parametrize("path", ["/tickets", "/tickets/1"])
-async def test_a_cut_body_announces_more_than_it_sends(path: str) -> None:
+async def test_a_cut_body_is_shorter_than_its_content_length(path: str) -> None:
     with pytest.raises(httpx2.RemoteProtocolError):
         await fetch(always(FaultKind.CUT_BODY), path)
 
@@ -99,7 +99,7 @@ async def test_a_short_page_lacks_its_last_record_and_keeps_the_total() -> None:
     assert short.json()["total"] == whole.json()["total"]
 
 
-async def test_a_repeated_record_takes_the_place_of_the_last() -> None:
+async def test_a_repeated_record_replaces_the_last() -> None:
     (page,) = await fetch(always(FaultKind.REPEATED_RECORD), "/payments?limit=4")
     assert ids(page) == [1, 1, 2, 3]
 
@@ -117,7 +117,7 @@ async def test_a_wrong_total_is_wrong_in_pages_and_in_metadata() -> None:
     assert page.json()["total"] == meta.json()["total_items"] == 261 + TOTAL_ERROR
 
 
-async def test_a_dropped_page_fails_however_often_it_is_asked_for() -> None:
+async def test_a_dropped_page_fails_on_every_request() -> None:
     plan = FaultPlan(dropped_pages=frozenset({2}))
     responses = await fetch(
         plan, *["/payments?limit=5&offset=5"] * 3, "/payments?limit=5", "/payments?limit=5&offset=10"

@@ -1,4 +1,4 @@
-"""Any file of records becomes a resource: typed columns, equality filters, and memory that stays flat."""
+"""Files as resources: typed columns, equality filters, and constant memory."""
 
 import csv
 import json
@@ -37,7 +37,7 @@ def records_of(given: Resource, filters: dict[str, Any] | None = None) -> list[d
     return [json.loads(record) for record in given.read(given.select(filters or {}))]
 
 
-def test_a_list_a_wrapper_and_lines_hold_the_same_records(tmp_path: Path) -> None:
+def test_json_wrapped_json_and_ndjson_have_the_same_records(tmp_path: Path) -> None:
     paths = [
         write(tmp_path / "list.json", json.dumps(RECORDS, indent=2)),
         write(tmp_path / "wrapped.json", json.dumps({"meta": {"n": 3}, "data": RECORDS})),
@@ -60,7 +60,7 @@ def test_scalar_columns_become_typed_filters(tmp_path: Path) -> None:
         assert records_of(people, {"id": 9}) == []
 
 
-def test_names_are_made_fit_for_paths_and_arguments(tmp_path: Path) -> None:
+def test_names_are_made_valid_for_paths_and_arguments(tmp_path: Path) -> None:
     content = json.dumps([{"Cena (Kč)": 1, "limit": 2, "cena kc": 3, "class": 4, "---": 5}])
     paths = [
         write(tmp_path / "Údaje o cenách.2026.json", content),
@@ -74,13 +74,13 @@ def test_names_are_made_fit_for_paths_and_arguments(tmp_path: Path) -> None:
         create_app([first, second]).openapi()
 
 
-def test_few_repeated_texts_are_a_closed_set(tmp_path: Path) -> None:
+def test_few_repeated_strings_become_an_enum(tmp_path: Path) -> None:
     rows = [{"level": "error" if n % 3 else "notice", "text": f"line {n}"} for n in range(30)]
     with open_files([write(tmp_path / "log.json", json.dumps(rows))]) as (log,):
         assert {each.name: each.values for each in log.filters} == {"level": ("error", "notice"), "text": ()}
 
 
-def test_csv_columns_are_numbers_only_where_every_cell_is_one(tmp_path: Path) -> None:
+def test_csv_columns_are_numeric_if_every_cell_is(tmp_path: Path) -> None:
     text = 'code,n,price,mixed,zip,gap\n007,1,1.50,1,"01 234",\n008,-2,2,n/a,"02 345",x\n009,,1e3,3,"03 456",\n'
     with open_files([write(tmp_path / "t.csv", text)]) as (table,):
         assert records_of(table) == [
@@ -105,7 +105,7 @@ cells = st.text(st.characters(codec="utf-8", exclude_characters="\r\x00"), max_s
 
 @settings(deadline=None)
 @given(rows=st.lists(st.tuples(cells, cells), min_size=1, max_size=8))
-def test_whatever_csv_writes_is_read_back_as_text(tmp_path_factory: pytest.TempPathFactory, rows: list[Any]) -> None:
+def test_csv_text_round_trips(tmp_path_factory: pytest.TempPathFactory, rows: list[Any]) -> None:
     path = tmp_path_factory.mktemp("csv") / "t.csv"
     with path.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([("first", "second"), ("text", "text"), *rows])
@@ -127,9 +127,7 @@ def test_whatever_csv_writes_is_read_back_as_text(tmp_path_factory: pytest.TempP
         ("a.xlsx", "", "'.xlsx'"),
     ],
 )
-def test_a_file_that_is_no_records_is_an_error_that_says_where(
-    tmp_path: Path, name: str, content: str, words: str
-) -> None:
+def test_an_invalid_file_is_an_error_with_its_position(tmp_path: Path, name: str, content: str, words: str) -> None:
     with pytest.raises(InvalidDataFile, match=words), open_files([write(tmp_path / name, content)]):
         pytest.fail("it was opened")
 
@@ -177,7 +175,7 @@ _PEAK = textwrap.dedent(
 )
 
 
-def test_two_hundred_thousand_records_are_served_in_flat_memory(tmp_path: Path) -> None:
+def test_two_hundred_thousand_records_take_constant_memory(tmp_path: Path) -> None:
     """88 MB of records may add 12 MB: twelve bytes a record, selections, and what Python happens to keep."""
     command = [sys.executable, "-c", _PEAK, str(tmp_path / "big.ndjson"), "200000"]
     grown = int(subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT).stdout)
@@ -185,7 +183,7 @@ def test_two_hundred_thousand_records_are_served_in_flat_memory(tmp_path: Path) 
 
 
 @pytest.mark.skipif(not REAL_FILES, reason=f"there are no data files in {SHARED}")
-async def test_real_files_are_served_whole() -> None:
+async def test_real_files_are_served_completely() -> None:
     with open_files(REAL_FILES) as resources:
         counts = {each.name: len(each.select({})) for each in resources}
         async with serve(create_app(resources), port=0) as base_url, httpx2.AsyncClient(base_url=base_url) as client:

@@ -108,9 +108,9 @@ async def test_responses_streams_tool_calls() -> None:
     ]
 
 
-async def test_a_cut_reply_is_incomplete_in_both_formats_and_both_ways() -> None:
+async def test_a_truncated_reply_is_incomplete_in_both_formats() -> None:
     messages: Any = [{"role": "user", "content": "hello"}]
-    async with endpoint(WireCompletion(text="half", is_cut=True)) as at:
+    async with endpoint(WireCompletion(text="half", is_truncated=True)) as at:
         response = await at.client.responses.create(model="m", input="hello")
         stream = await at.client.responses.create(model="m", input="hello", stream=True)
         events = [event async for event in stream]
@@ -144,7 +144,7 @@ async def test_chat_stream_ends_with_a_finish_reason_and_usage() -> None:
     assert chunks[-1].usage.total_tokens == 46
 
 
-async def test_chat_stream_sends_no_usage_unasked() -> None:
+async def test_chat_stream_sends_usage_only_on_request() -> None:
     async with endpoint(SPOKEN) as at:
         stream = await at.client.chat.completions.create(
             model="m", messages=[{"role": "user", "content": "hello"}], stream=True
@@ -193,7 +193,7 @@ EXPECTED = WireRequest(
 HEADERS = {"X-Runax-Role": "reducer", "X-Runax-Run": "7f3a"}
 
 
-async def test_both_formats_reach_the_answer_as_one_value() -> None:
+async def test_both_formats_are_read_as_the_same_request() -> None:
     items: Any = [
         {"role": "system", "content": "Be exact."},
         {"role": "user", "content": [{"type": "input_text", "text": "How many?"}]},
@@ -237,7 +237,7 @@ async def test_instructions_are_the_system_message() -> None:
     assert at.requests[0].messages == (WireMessage("system", "Be exact."), WireMessage("user", "Hi"))
 
 
-async def test_a_refusal_carries_status_code_parameter_and_retry_after() -> None:
+async def test_a_refused_request_has_status_code_parameter_and_retry_after() -> None:
     async def refuse(_request: WireRequest) -> WireCompletion:
         raise WireRefused("slow down", status=429, code="rate_limit", param="temperature", retry_after_s=1.5)
 
@@ -248,7 +248,7 @@ async def test_a_refusal_carries_status_code_parameter_and_retry_after() -> None
     assert (caught.value.code, caught.value.param) == ("rate_limit", "temperature")
 
 
-async def test_a_wrong_key_is_refused_before_anybody_answers() -> None:
+async def test_a_wrong_key_is_rejected() -> None:
     async with endpoint(SPOKEN, token="secret", key="other") as at:
         with pytest.raises(openai.AuthenticationError):
             await at.client.models.list()
@@ -264,7 +264,7 @@ async def test_the_right_key_lists_the_model() -> None:
 
 @pytest.mark.parametrize("path", ["/v1/responses", "/v1/chat/completions"])
 @pytest.mark.parametrize("body", [b"no json", b"[]", b'{"input": 3, "messages": 3}', b'{"input": [{"type": "image"}]}'])
-async def test_a_body_of_another_shape_is_a_400(path: str, body: bytes) -> None:
+async def test_an_invalid_body_is_a_400(path: str, body: bytes) -> None:
     async def answer(_request: WireRequest) -> WireCompletion:
         return SPOKEN
 

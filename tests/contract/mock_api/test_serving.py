@@ -1,4 +1,4 @@
-"""A server lives exactly as long as its block."""
+"""A server runs exactly as long as its `with` block."""
 
 import asyncio
 import signal
@@ -68,7 +68,7 @@ async def test_cancelling_the_block_stops_the_server() -> None:
             await client.get(base_url)
 
 
-async def test_signal_handlers_of_the_process_stay_where_they_are() -> None:
+async def test_signal_handlers_of_the_process_are_kept() -> None:
     before = signal.getsignal(signal.SIGINT)
     async with serve(APP, port=0):
         assert signal.getsignal(signal.SIGINT) is before
@@ -84,13 +84,13 @@ async def test_a_taken_port_is_an_error_that_names_it() -> None:
                 pytest.fail("the port was taken")
 
 
-async def test_an_app_that_refuses_to_start_is_an_error() -> None:
+async def test_an_app_that_fails_to_start_is_an_error() -> None:
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         if app.routes == []:
             raise ValueError("nothing to serve")
         yield
 
-    with pytest.raises(RuntimeError, match="lifespan"):
+    with pytest.raises(RuntimeError, match="failed during startup"):
         async with serve(Starlette(lifespan=lifespan), port=0):
             pytest.fail("it did not start")

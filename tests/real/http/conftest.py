@@ -1,4 +1,4 @@
-"""HTTP servers as the registries have them, started from the folder that `.ci/servers` fills."""
+"""HTTP servers from the package registries, started from the folder that `.ci/servers` fills."""
 
 import hashlib
 import os

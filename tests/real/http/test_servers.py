@@ -1,4 +1,4 @@
-"""Servers that others wrote: opened as a user opens them, every record is read once, and the total costs little."""
+"""Third-party servers, opened as a user opens them: every record is read once, and the total is cheap."""
 
 import json
 import subprocess

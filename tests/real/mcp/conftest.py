@@ -1,4 +1,4 @@
-"""MCP servers as the registries have them, started from the folder that `.ci/servers` fills."""
+"""MCP servers from the package registries, started from the folder that `.ci/servers` fills."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""The reference server over HTTP: with sessions, over the two streams of the first revision, and restarted."""
+"""The reference server over HTTP: with sessions, over HTTP+SSE, and restarted."""
 
 import pytest
 
@@ -25,7 +25,7 @@ async def test_tools_are_listed_and_called(kind: str, path: str, free_port: int)
     assert len(links.payload["items"]) == 4
 
 
-async def test_a_session_that_a_restarted_server_does_not_know_is_opened_anew(free_port: int) -> None:
+async def test_a_session_unknown_to_a_restarted_server_is_reopened(free_port: int) -> None:
     async with listening("streamableHttp", free_port) as process:
         source = await McpSource.open(settings(free_port, "mcp"), clock=ManualClock())
         await source.list_tools()

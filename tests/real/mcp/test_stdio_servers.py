@@ -1,4 +1,4 @@
-"""Servers of both registries over stdio: their tools, their results, and 5,000 rows whole."""
+"""Servers of both registries over stdio: their tools, their results, and 5,000 rows."""
 
 import json
 import shlex
@@ -15,7 +15,7 @@ from adapters.source_events import ProgressReported
 from tests.real.mcp.conftest import N_ROWS, opened, program
 
 
-async def test_five_thousand_rows_come_through_whole(database: Path) -> None:
+async def test_five_thousand_rows_are_read(database: Path) -> None:
     async with opened("rows", program("mcp-server-sqlite"), "--db-path", str(database)) as source:
         tools = {tool.name: tool for tool in (await source.list_tools()).tools}
         arguments = {"query": "SELECT * FROM tickets ORDER BY id"}
@@ -44,7 +44,7 @@ def test_five_thousand_rows_reach_the_command_line(database: Path) -> None:
     assert "5000/5000" in done.stderr.replace(",", "")
 
 
-async def test_a_failing_query_is_a_failed_tool_with_the_words_of_the_server(database: Path) -> None:
+async def test_a_failing_query_is_a_tool_error_with_the_servers_message(database: Path) -> None:
     async with opened("rows", program("mcp-server-sqlite"), "--db-path", str(database)) as source:
         result = await _answer_or_failure(source.call("read_query", {"query": "SELECT * FROM nothing"}))
     assert "nothing" in result
@@ -67,16 +67,16 @@ async def test_the_log_of_a_repository_is_read(repository: Path) -> None:
     assert sum(f"Change {n}" in str(result.payload) for n in range(25)) == 25
 
 
-async def test_the_time_is_one_record() -> None:
+async def test_the_current_time_is_one_record() -> None:
     async with opened("time", program("mcp-server-time")) as source:
         result = await source.call("get_current_time", {"timezone": "Europe/Prague"})
-        connection = await source._connected()
+        connection = await source._connect()
         assert connection._client is not None
         assert connection._client.protocol_version >= "2026"
     assert result.payload["timezone"] == "Europe/Prague"
 
 
-async def test_every_shape_of_content_of_the_reference_server_is_read() -> None:
+async def test_every_content_type_of_the_reference_server_is_parsed() -> None:
     notices: list[object] = []
     async with opened("all", program("mcp-server-everything")) as source:
         tools = {tool.name for tool in (await source.list_tools()).tools}
@@ -95,7 +95,7 @@ async def test_every_shape_of_content_of_the_reference_server_is_read() -> None:
     assert any(isinstance(notice, ProgressReported) and notice.done == notice.total == 4 for notice in notices)
 
 
-async def test_files_of_json_are_read_as_their_records(tmp_path: Path) -> None:
+async def test_json_files_are_parsed_to_records(tmp_path: Path) -> None:
     rows = [{"id": n, "text": "ě" * 1000} for n in range(3_000)]
     (tmp_path / "rows.json").write_text(json.dumps(rows, ensure_ascii=False), encoding="utf-8")
     (tmp_path / "note.txt").write_text("Just a note.", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Models that misbehave: the suite in its short form, one script of each kind and some more."""
+"""Misbehaving models: a short run of the suite, at least one script of each kind."""
 
 import pytest
 
@@ -10,7 +10,7 @@ SHORT = 2 * len(Misbehaviour)
 
 
 @pytest.mark.timeout(240)
-async def test_every_run_ends_within_its_budgets_and_says_truly_how() -> None:
+async def test_every_run_ends_within_its_budgets_with_a_correct_status() -> None:
     runs = await run_scripts(range(FIRST, FIRST + SHORT))
     assert {ran.script.kind for ran in runs} == set(Misbehaviour)
     wrong = {f"{ran.script.seed} {ran.script.kind}": ran.faults for ran in runs if ran.faults}
@@ -21,14 +21,16 @@ def test_a_seed_gives_the_same_script_and_the_same_replies() -> None:
     for seed in range(SHORT):
         one, other = script_of(seed), script_of(seed)
         assert one == other
-        assert [one.says(n, has_tools=True) for n in range(5)] == [other.says(n, has_tools=True) for n in range(5)]
+        assert [one.reply_to(n, has_tools=True) for n in range(5)] == [
+            other.reply_to(n, has_tools=True) for n in range(5)
+        ]
 
 
-async def test_a_run_that_breaks_a_limit_is_found_out() -> None:
+async def test_a_run_that_exceeds_a_limit_is_detected() -> None:
     ran = await run_script(script_of(1))
     assert ran.faults == ()
     values = {name: getattr(ran, name) for name in ModelRun.__slots__}
-    assert ModelRun(**values | {"writes": 1}).faults == ("wrote without leave",)
+    assert ModelRun(**values | {"writes": 1}).faults == ("wrote without approval",)
     assert ModelRun(**values | {"seconds": 100.0}).faults
     assert ModelRun(**values | {"finished": 2}).faults == ("finished 2 times",)
     assert ModelRun(**values | {"result": None, "error": ValueError("x")}).faults == ("raised ValueError: x",)

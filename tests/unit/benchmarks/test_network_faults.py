@@ -1,4 +1,4 @@
-"""Networks that fail and APIs that lie: the suite in its short form, with every kind of trouble."""
+"""Failing networks and faulty APIs: a short run of the suite, with every kind of fault."""
 
 from dataclasses import replace
 
@@ -13,37 +13,37 @@ CHEAP = 3
 
 
 @pytest.mark.timeout(240)
-async def test_every_run_is_like_the_undisturbed_one_or_says_what_is_missing() -> None:
+async def test_every_run_equals_the_baseline_or_reports_what_is_missing() -> None:
     runs = await run_plans(range(FIRST, FIRST + SHORT), questions=CHEAP)
     assert {kind for run in runs for kind in run.plan.kinds} == {*NetworkFault, *DataFault}
-    assert sum(len(run.met) for run in runs) > SHORT
-    assert any(run.is_whole for run in runs if run.met)
-    assert any(not run.is_whole for run in runs)
+    assert sum(len(run.injected_faults) for run in runs) > SHORT
+    assert any(run.is_complete for run in runs if run.injected_faults)
+    assert any(not run.is_complete for run in runs)
     wrong = {f"{run.plan.seed} {run.plan.kinds}": run.faults for run in runs if run.faults}
     assert wrong == {}, table_of(runs)
 
 
-def test_a_seed_gives_the_same_plan_and_the_same_mishaps() -> None:
+def test_a_seed_gives_the_same_plan_and_faults() -> None:
     for seed in range(SHORT):
         one, other = (plan_of(seed, questions=len(QUESTIONS)) for _ in range(2))
         assert one == other
         for server in one.rates:
-            assert [one.mishap(server, n) for n in range(50)] == [other.mishap(server, n) for n in range(50)]
+            assert [one.fault(server, n) for n in range(50)] == [other.fault(server, n) for n in range(50)]
 
 
-def test_nothing_is_withheld_where_nothing_would_show_it() -> None:
+def test_undetectable_faults_are_excluded() -> None:
     plans = [plan_of(seed, questions=1) for seed in range(500)]
     hidden = {DataFault.SHORT_PAGE, DataFault.EMPTY_PAGE, DataFault.WRONG_TOTAL, DataFault.LOW_TOTAL}
     assert all(plan.has_total for plan in plans if hidden & set(plan.kinds))
     assert {kind for plan in plans for kind in plan.kinds} == {*NetworkFault, *DataFault}
 
 
-async def test_a_run_that_is_silently_wrong_is_found_out() -> None:
+async def test_a_silently_wrong_run_is_detected() -> None:
     plan = next(
         plan for plan in (plan_of(seed, questions=1) for seed in range(99)) if plan.kinds == (NetworkFault.DRIP,)
     )
     run = await run_plan(plan)
-    assert (run.faults, run.is_whole, run.is_end_unconfirmed) == ((), True, False)
+    assert (run.faults, run.is_complete, run.is_silent) == ((), True, False)
     assert run.result is not None
     fewer = run.result.coverage.model_copy(update={"records_read": 3})
     half = Coverage(records_read=3, records_total=13, is_complete=False)

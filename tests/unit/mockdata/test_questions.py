@@ -1,4 +1,4 @@
-"""The kept files are what the generator computes, and the expectations hold of the records."""
+"""The generated files are current, and the expectations hold for the records."""
 
 from collections import Counter
 from pathlib import Path
@@ -19,11 +19,11 @@ CHUNK_TOKENS = 32_768
 FEWEST_BYTES, MOST_BYTES = 1.9, 3.6
 
 
-def test_the_kept_files_are_what_the_generator_computes() -> None:
+def test_the_generated_files_are_current() -> None:
     assert generate.stale_files() == []
 
 
-def test_a_changed_file_is_noticed_and_written_anew(tmp_path: Path) -> None:
+def test_a_changed_file_is_detected_and_rewritten(tmp_path: Path) -> None:
     generate.write(tmp_path)
     assert generate.stale_files(tmp_path) == []
     (tmp_path / "questions.yaml").write_text("questions: []")
@@ -51,7 +51,7 @@ def _bytes_read(question: Question) -> int:
 
 
 @pytest.mark.parametrize("question", ASKED, ids=lambda question: question.id)
-def test_the_strategy_named_leaves_no_doubt(question: Question) -> None:
+def test_the_expected_strategy_is_unambiguous(question: Question) -> None:
     size = _bytes_read(question)
     least, most = size / MOST_BYTES, size / FEWEST_BYTES
     match question.expect.strategy:
@@ -77,7 +77,7 @@ def test_an_empty_result_expects_no_records(question: Question) -> None:
     assert question.expect.must_not_contain
 
 
-def test_what_must_be_contained_stands_in_the_records_of_the_call() -> None:
+def test_required_texts_are_in_the_records_of_the_call() -> None:
     for question in ASKED:
         if question.expect.tool.startswith("list_") and question.expect.min_citations:
             table = _table_of(question)

@@ -1,4 +1,4 @@
-"""Records are functions of seed and number, fit their published shapes, and read like support data."""
+"""Records are deterministic, match their schemas, and read like support data."""
 
 import base64
 import gzip
@@ -61,11 +61,11 @@ def test_another_seed_gives_other_people() -> None:
 def test_records_fit_their_published_shape(resource: str) -> None:
     table = tables()[resource]
     for n in range(1, table.count + 1, max(1, table.count // 400)):
-        table.shape.model_validate_json(orjson.dumps(table.record(n)), strict=True)
+        table.schema.model_validate_json(orjson.dumps(table.record(n)), strict=True)
 
 
 @pytest.mark.parametrize("resource", RESOURCES)
-def test_no_slot_of_a_text_stays_unfilled(resource: str) -> None:
+def test_all_slots_of_a_text_are_filled(resource: str) -> None:
     table = tables()[resource]
     for n in range(1, table.count + 1, max(1, table.count // 400)):
         assert not any(mark in text for text in _texts(table.record(n)) for mark in "{}")
@@ -79,7 +79,7 @@ def _texts(value: object) -> list[str]:
     return [value] if isinstance(value, str) else []
 
 
-def test_customer_four_is_balaz_and_nobody_else_is() -> None:
+def test_only_customer_four_is_balaz() -> None:
     people = tables()["customers"]
     assert people.record(4)["name"].endswith(" Baláž")
     for spelling in ("Baláž", "balaz", "BALÁŽ"):
@@ -93,7 +93,7 @@ def test_customer_four_has_261_tickets_of_about_355000_tokens(encoding: tiktoken
     assert tokens == pytest.approx(355_000, rel=0.03)
 
 
-def test_each_needle_lies_in_one_record_and_nowhere_else() -> None:
+def test_each_needle_is_in_exactly_one_record() -> None:
     made = tables()
     for needle in NEEDLES:
         table = made[needle.resource]
@@ -105,7 +105,7 @@ def test_each_needle_lies_in_one_record_and_nowhere_else() -> None:
             assert table.record(holding[0])["customer_id"] == needle.customer_id
 
 
-def test_tickets_speak_two_languages_and_have_nulls_and_nested_values() -> None:
+def test_tickets_have_two_languages_nulls_and_nested_values() -> None:
     own = of_customer(4)
     languages = Counter(ticket["language"] for ticket in own)
     assert min(languages["cs"], languages["en"]) > 40
@@ -137,6 +137,6 @@ def test_a_ticket_is_updated_after_it_was_created() -> None:
         assert ticket["updated_at"] == max(item["at"] for item in (*ticket["messages"], *ticket["notes"]))
 
 
-def test_words_that_look_like_numbers_stay_words() -> None:
+def test_yaml_words_that_look_like_numbers_stay_strings() -> None:
     drawn = [value for name in ("errors", "models", "staff", "technicians", "sites", "tags") for value in words()[name]]
     assert all(isinstance(value, str) for value in drawn)

@@ -1,4 +1,4 @@
-"""Filters select exactly the records that a full scan would, and a million events take no memory."""
+"""Filters select what a full scan would, and a million events take constant memory."""
 
 import tracemalloc
 from math import gcd
@@ -14,7 +14,7 @@ TABLES = tables()
 
 
 @given(counts=st.lists(st.integers(0, 30), min_size=1, max_size=40).filter(any), seed=st.integers(0, 10**6))
-def test_a_layout_gives_every_record_to_one_owner(counts: list[int], seed: int) -> None:
+def test_every_record_has_one_owner(counts: list[int], seed: int) -> None:
     layout = Ownership(counts, seed=seed)
     own = [layout.of(owner) for owner in range(1, len(counts) + 1)]
     assert [len(numbers) for numbers in own] == counts
@@ -89,6 +89,6 @@ def test_a_million_events_are_served_without_being_stored() -> None:
 
 
 @pytest.mark.parametrize("count", [0, 1_000_001])
-def test_a_number_of_events_that_cannot_be_served_is_an_error(count: int) -> None:
+def test_an_invalid_event_count_is_an_error(count: int) -> None:
     with pytest.raises(ValueError, match=str(count)):
         tables(event_count=count)

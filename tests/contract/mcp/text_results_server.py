@@ -1,4 +1,4 @@
-"""An MCP server over stdio that says in words what should be in its data. Its one argument names the way it does so."""
+"""An MCP server over stdio that returns metadata and errors as text. Its argument names the kind."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""Servers that are careless about the messages themselves: what can only mean one thing is taken as that."""
+"""Servers that send invalid JSON-RPC messages: unambiguous ones are recovered."""
 
 import asyncio
 import fcntl
@@ -15,14 +15,14 @@ from adapters.errors import ConnectionFailed, MalformedResponse, ResponseTooLarg
 from adapters.mcp.adapter import McpSource
 from adapters.mcp.settings import McpSettings
 
-SERVER = str(Path(__file__).with_name("careless_server.py"))
+SERVER = str(Path(__file__).with_name("invalid_messages_server.py"))
 N = 61
 
 
 @asynccontextmanager
-async def careless(way: str, *, max_bytes: int = 10_000_000) -> AsyncIterator[McpSource]:
+async def invalid_messages(way: str, *, max_bytes: int = 10_000_000) -> AsyncIterator[McpSource]:
     command = (sys.executable, SERVER, way)
-    settings = McpSettings(name="careless", command=command, timeout_s=20.0, max_bytes=max_bytes)
+    settings = McpSettings(name="invalid_messages", command=command, timeout_s=20.0, max_bytes=max_bytes)
     async with asyncio.timeout(60):
         source = await McpSource.open(settings, clock=ManualClock())
         try:
@@ -47,8 +47,8 @@ def ids_in(payload: Any) -> list[int]:
         "log_with_its_id", "first_page_empty",
     ],
 )  # fmt: skip
-async def test_a_careless_message_costs_no_record(way: str) -> None:
-    async with careless(way) as source:
+async def test_all_records_are_read_despite_invalid_messages(way: str) -> None:
+    async with invalid_messages(way) as source:
         (tool,) = (await source.list_tools()).tools
         result = await source.call(tool.name, {})
     assert ids_in(result.payload) == list(range(N))
@@ -58,34 +58,34 @@ async def test_a_careless_message_costs_no_record(way: str) -> None:
 @pytest.mark.parametrize(
     "way", ["error_is_text", "error_code_is_text", "error_without_id", "error_in_data", "called_off"]
 )
-async def test_a_careless_error_is_told_at_once_in_the_words_of_the_server(way: str) -> None:
-    async with careless(way) as source:
+async def test_an_invalid_error_reply_is_reported_with_its_message(way: str) -> None:
+    async with invalid_messages(way) as source:
         with pytest.raises(ToolFailed, match="the disk is full"):
             await source.call("list_rows", {})
 
 
-async def test_no_result_at_all_is_a_failure_and_no_empty_list() -> None:
-    async with careless("result_is_null") as source:
+async def test_a_missing_result_is_an_error() -> None:
+    async with invalid_messages("result_is_null") as source:
         with pytest.raises(ToolFailed, match="neither a result nor an error"):
             await source.call("list_rows", {})
 
 
 @pytest.mark.parametrize("way", ["result_is_empty", "content_is_null"])
-async def test_a_result_without_any_content_is_a_failure_and_no_empty_list(way: str) -> None:
-    async with careless(way) as source:
+async def test_a_result_without_content_is_an_error(way: str) -> None:
+    async with invalid_messages(way) as source:
         with pytest.raises(MalformedResponse, match="neither 'content' nor 'structuredContent'"):
             await source.call("list_rows", {})
 
 
-async def test_a_line_beyond_the_cap_is_told_as_too_large_and_the_next_call_goes_on() -> None:
-    async with careless("large", max_bytes=50_000) as source:
+async def test_a_line_above_the_size_limit_fails_only_its_call() -> None:
+    async with invalid_messages("large", max_bytes=50_000) as source:
         for _ in range(2):
             with pytest.raises(ResponseTooLarge, match="exceeds the size limit"):
                 await source.call("list_rows", {})
 
 
-async def test_what_a_server_started_ends_with_it_though_the_server_ends_by_itself(tmp_path: Path) -> None:
-    async with careless(f"child:{tmp_path / 'held'}") as source:
+async def test_child_processes_of_a_server_are_stopped(tmp_path: Path) -> None:
+    async with invalid_messages(f"child:{tmp_path / 'held'}") as source:
         await source.call("list_rows", {})
         assert is_held(tmp_path / "held")
     assert not is_held(tmp_path / "held")
@@ -101,14 +101,14 @@ def is_held(path: Path) -> bool:
     return False
 
 
-async def test_a_reply_that_is_cut_is_told_before_the_time_limit() -> None:
-    async with careless("cut") as source:
-        with pytest.raises(ConnectionFailed, match="it is cut or broken"):
+async def test_a_truncated_reply_is_reported_before_the_timeout() -> None:
+    async with invalid_messages("cut") as source:
+        with pytest.raises(ConnectionFailed, match="truncated or not valid JSON"):
             await source.call("list_rows", {})
 
 
-async def test_a_list_of_tools_whose_next_page_fails_is_used_and_told_as_not_whole() -> None:
-    async with careless("second_page_fails") as source:
+async def test_a_tool_list_with_a_failing_page_is_used_and_reported() -> None:
+    async with invalid_messages("second_page_fails") as source:
         listed = await source.list_tools()
     assert [tool.name for tool in listed.tools] == ["list_rows"]
     assert "incomplete" in listed.left_out[0].why

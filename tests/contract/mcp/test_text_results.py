@@ -1,4 +1,4 @@
-"""Servers that say in words what should be in their data: what is missing is told, and a failure is no record."""
+"""Servers that return metadata and errors as text: missing data is reported, and an error is not a record."""
 
 import asyncio
 import sys
@@ -20,7 +20,7 @@ from runax_cli.models.base import ByteCounter, ScriptedModel
 from runax_cli.models.tokens import CalibratedCounter
 from runax_cli.runtime.runtime import REDUCER_PROMPTS
 
-SERVER = str(Path(__file__).with_name("loose_server.py"))
+SERVER = str(Path(__file__).with_name("text_results_server.py"))
 N = 61
 
 
@@ -51,13 +51,13 @@ async def read(way: str, folder: Path) -> tuple[CallOutcome, list[object]]:
         await source.aclose()
 
 
-async def test_a_cursor_in_a_sentence_of_another_part_is_followed_to_the_end(tmp_path: Path) -> None:
+async def test_a_cursor_in_another_text_block_is_followed(tmp_path: Path) -> None:
     outcome, records = await read("cursor", tmp_path)
     assert [record["id"] for record in records if isinstance(record, dict)] == [1000 + n for n in range(N)]
     assert outcome.coverage.is_complete
 
 
-async def test_a_sentence_that_speaks_of_more_keeps_a_list_from_being_complete(tmp_path: Path) -> None:
+async def test_text_about_more_results_makes_a_list_incomplete(tmp_path: Path) -> None:
     outcome, records = await read("more", tmp_path)
     assert len(records) == 20
     assert not outcome.coverage.is_complete
@@ -65,7 +65,7 @@ async def test_a_sentence_that_speaks_of_more_keeps_a_list_from_being_complete(t
 
 
 @pytest.mark.parametrize("way", ["cut", "middle", "behind_words", "one_part"])
-async def test_data_that_is_cut_is_never_complete_and_the_reason_is_told(way: str, tmp_path: Path) -> None:
+async def test_truncated_data_is_incomplete_with_a_reason(way: str, tmp_path: Path) -> None:
     outcome, _ = await read(way, tmp_path)
     assert not outcome.coverage.is_complete
     assert outcome.coverage.total_is is not TotalIs.EXACT
@@ -77,7 +77,7 @@ async def test_data_that_is_cut_is_never_complete_and_the_reason_is_told(way: st
     ("way", "words"),
     [("error", "rate limit exceeded"), ("tool_error", "database is locked"), ("error_object", "rate limit exceeded")],
 )
-async def test_the_message_of_a_failure_is_an_error_and_no_record(way: str, words: str, tmp_path: Path) -> None:
+async def test_an_error_message_is_not_a_record(way: str, words: str, tmp_path: Path) -> None:
     outcome, records = await read(way, tmp_path)
     assert records == []
     assert outcome.envelope.status == "error"
@@ -85,27 +85,27 @@ async def test_the_message_of_a_failure_is_an_error_and_no_record(way: str, word
 
 
 @pytest.mark.parametrize("way", ["empty", "closing"])
-async def test_an_empty_text_and_a_closing_sentence_are_no_record(way: str, tmp_path: Path) -> None:
+async def test_an_empty_text_and_a_closing_sentence_are_not_records(way: str, tmp_path: Path) -> None:
     outcome, records = await read(way, tmp_path)
     assert records == []
     assert outcome.envelope.status != "error"
     assert outcome.coverage.records_read == 0
 
 
-async def test_a_numbered_list_by_offset_is_read_item_by_item_to_its_end(tmp_path: Path) -> None:
+async def test_a_numbered_list_is_paginated_by_offset(tmp_path: Path) -> None:
     outcome, records = await read("numbered", tmp_path)
     assert [record["value"] for record in records if isinstance(record, dict)] == [f"n{n}" for n in range(N)]
     assert outcome.coverage.is_complete
 
 
-async def test_prose_that_changes_with_its_offset_is_no_listing_and_is_given_up_soon(tmp_path: Path) -> None:
+async def test_prose_that_changes_with_its_offset_is_not_paginated(tmp_path: Path) -> None:
     outcome, records = await read("prose", tmp_path)
     assert len(records) < 10
     assert not outcome.coverage.is_complete
     assert ReasonCode.NO_PROGRESS in [reason.code for reason in outcome.coverage.reasons]
 
 
-async def test_a_tool_that_says_it_is_busy_is_asked_once_more(tmp_path: Path) -> None:
+async def test_a_busy_tool_is_retried_once(tmp_path: Path) -> None:
     outcome, records = await read("busy_once", tmp_path)
     assert len(records) == N
     assert outcome.coverage.is_complete

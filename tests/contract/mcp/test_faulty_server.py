@@ -1,4 +1,4 @@
-"""Servers that break the rules, each a process of its own: what they say is read, and what they hide is told."""
+"""Servers that break the protocol, each in its own process: no fault loses records silently."""
 
 import asyncio
 import sys
@@ -87,7 +87,7 @@ async def read_all(source: McpSource, folder: Path, limits: Limits | None = None
 
 
 @WAYS
-async def test_an_honest_server_is_read_whole(way: str, tmp_path: Path) -> None:
+async def test_a_correct_server_is_read_completely(way: str, tmp_path: Path) -> None:
     async with breaking(way) as source:
         (tool,) = (await source.list_tools()).tools
         outcome, ids = await read_all(source, tmp_path)
@@ -115,7 +115,7 @@ async def test_an_honest_server_is_read_whole(way: str, tmp_path: Path) -> None:
         McpFault.NOISE_ON_STDERR,
     ],
 )
-async def test_data_is_read_whole_however_it_is_written(fault: McpFault, tmp_path: Path) -> None:
+async def test_all_records_are_read_in_every_notation(fault: McpFault, tmp_path: Path) -> None:
     async with breaking("stdio", fault) as source:
         outcome, ids = await read_all(source, tmp_path)
     assert ids == list(range(N))
@@ -124,7 +124,7 @@ async def test_data_is_read_whole_however_it_is_written(fault: McpFault, tmp_pat
 
 @pytest.mark.parametrize("way", ["http", "http sse"])
 @pytest.mark.parametrize("fault", [McpFault.NO_SESSION_ID, McpFault.SESSION_FORGOTTEN, McpFault.NO_CONTENT])
-async def test_sessions_that_are_missing_or_forgotten_cost_no_record(way: str, fault: McpFault, tmp_path: Path) -> None:
+async def test_missing_and_forgotten_sessions_lose_no_record(way: str, fault: McpFault, tmp_path: Path) -> None:
     async with breaking(way, fault) as source:
         outcome, ids = await read_all(source, tmp_path)
     assert ids == list(range(N))
@@ -132,7 +132,7 @@ async def test_sessions_that_are_missing_or_forgotten_cost_no_record(way: str, f
 
 
 @WAYS
-async def test_five_megabytes_come_through_whole(way: str) -> None:
+async def test_five_megabytes_are_read_completely(way: str) -> None:
     async with breaking(way, McpFault.LARGE) as source:
         result = await source.call("list_tickets", {})
     assert result.n_bytes > 5_000_000
@@ -141,9 +141,7 @@ async def test_five_megabytes_come_through_whole(way: str) -> None:
 
 @pytest.mark.parametrize("way", ["http", "http sse", "http stateless"])
 @pytest.mark.parametrize("fault", [McpFault.LARGE, McpFault.BOMB])
-async def test_a_reply_without_measure_is_cut_off_while_it_comes_and_not_asked_for_again(
-    way: str, fault: McpFault
-) -> None:
+async def test_an_oversized_reply_is_aborted_and_not_retried(way: str, fault: McpFault) -> None:
     async with breaking(way, fault, max_bytes=2_000_000) as source:
         with pytest.raises(ResponseTooLarge, match="exceeds the size limit") as failed:
             await source.call("list_tickets", {})
@@ -154,7 +152,7 @@ async def test_a_reply_without_measure_is_cut_off_while_it_comes_and_not_asked_f
     "fault", [McpFault.CURSOR_IGNORED, McpFault.SAME_CURSOR, McpFault.ENDLESS_CURSOR, McpFault.CURSOR_CYCLE]
 )
 @pytest.mark.parametrize("way", ["stdio", "http stateless"])
-async def test_cursors_that_lie_end_the_reading_and_are_told(way: str, fault: McpFault, tmp_path: Path) -> None:
+async def test_faulty_cursors_end_the_walk_and_are_reported(way: str, fault: McpFault, tmp_path: Path) -> None:
     async with breaking(way, fault) as source:
         outcome, ids = await read_all(source, tmp_path)
     assert len(ids) < N
@@ -164,7 +162,7 @@ async def test_cursors_that_lie_end_the_reading_and_are_told(way: str, fault: Mc
     assert outcome.coverage.records_read == len(ids) > 0
 
 
-async def test_a_cut_result_is_never_taken_for_a_whole_one(tmp_path: Path) -> None:
+async def test_a_truncated_result_is_never_complete(tmp_path: Path) -> None:
     notices: list[Any] = []
     async with breaking("stdio", McpFault.CUT_TEXT) as source:
         result = await source.call("list_tickets", {}, observer=notices.append)
@@ -172,7 +170,7 @@ async def test_a_cut_result_is_never_taken_for_a_whole_one(tmp_path: Path) -> No
     assert [notice.code for notice in notices if hasattr(notice, "code")] == ["text_not_json"]
 
 
-async def test_flawed_tools_are_mended_or_left_out_alone() -> None:
+async def test_malformed_tools_are_sanitized_or_skipped() -> None:
     async with breaking("stdio", McpFault.BROKEN_TOOLS) as source:
         listed = await source.list_tools()
     assert [tool.name for tool in listed.tools] == ["list_tickets", "get_flawed"]
@@ -181,7 +179,7 @@ async def test_flawed_tools_are_mended_or_left_out_alone() -> None:
 
 
 @pytest.mark.parametrize("fault", [McpFault.ENDLESS_LIST, McpFault.SAME_LIST_CURSOR])
-async def test_a_list_of_tools_without_end_is_read_once(fault: McpFault) -> None:
+async def test_an_endless_tool_list_is_read_once(fault: McpFault) -> None:
     async with breaking("stdio", fault) as source:
         listed = await source.list_tools()
     assert [tool.name for tool in listed.tools] == ["list_tickets"]
@@ -190,7 +188,7 @@ async def test_a_list_of_tools_without_end_is_read_once(fault: McpFault) -> None
 
 
 @pytest.mark.parametrize("way", ["stdio", "stdio stateless"])
-async def test_a_crash_in_mid_call_is_mended_by_a_new_process(way: str, tmp_path: Path) -> None:
+async def test_a_crash_during_a_call_restarts_the_server(way: str, tmp_path: Path) -> None:
     marker = ("--marker", str(tmp_path / "crashed"))
     async with breaking(way, McpFault.CRASH_IN_CALL, options=marker) as source:
         outcome, ids = await read_all(source, tmp_path)
@@ -198,7 +196,7 @@ async def test_a_crash_in_mid_call_is_mended_by_a_new_process(way: str, tmp_path
     assert outcome.coverage.is_complete
 
 
-async def test_a_server_that_crashes_at_every_call_is_an_error_and_no_empty_answer(tmp_path: Path) -> None:
+async def test_a_server_that_crashes_on_every_call_is_an_error(tmp_path: Path) -> None:
     async with breaking("stdio", McpFault.CRASH_IN_CALL) as source:
         with pytest.raises(ConnectionFailed):
             await source.call("list_tickets", {})
@@ -213,7 +211,7 @@ async def test_a_slow_start_within_the_limit_is_waited_for(way: str) -> None:
         assert len((await source.list_tools()).tools) == 1
 
 
-async def test_a_start_without_end_is_given_up() -> None:
+async def test_a_server_that_never_starts_times_out() -> None:
     async with asyncio.timeout(20):
         with pytest.raises(SourceError, match=r"within 0\.5 s"):
             async with breaking("stdio", McpFault.NEVER_STARTS, timeout_s=0.5):
@@ -223,18 +221,18 @@ async def test_a_start_without_end_is_given_up() -> None:
 @pytest.mark.parametrize(
     ("way", "fault"), [("stdio", McpFault.NO_REPLY), ("http", McpFault.NO_REPLY), ("stdio", McpFault.WRONG_ID)]
 )
-async def test_a_call_without_a_reply_ends_at_its_limit(way: str, fault: McpFault) -> None:
+async def test_a_call_without_a_reply_times_out(way: str, fault: McpFault) -> None:
     async with breaking(way, fault, timeouts={"list_tickets": 1.5}, max_attempts=1) as source:
         with pytest.raises(TimedOut, match=r"within 1\.5 s"):
             await source.call("list_tickets", {})
 
 
-async def test_what_answers_a_post_is_its_reply_whatever_id_it_bears() -> None:
+async def test_the_response_to_a_post_is_its_reply_with_any_id() -> None:
     async with breaking("http", McpFault.WRONG_ID) as source:
         assert (await source.call("list_tickets", {})).payload
 
 
-async def test_noise_in_place_of_a_reply_is_named_in_the_failure() -> None:
+async def test_noise_on_stdout_is_quoted_in_the_error() -> None:
     faults = (McpFault.NO_REPLY, McpFault.NOISE_ON_STDOUT)
     async with breaking("stdio", *faults, timeouts={"list_tickets": 1.5}, max_attempts=1) as source:
         with pytest.raises(TimedOut, match="lines on stdout that are not JSON-RPC"):
@@ -242,7 +240,7 @@ async def test_noise_in_place_of_a_reply_is_named_in_the_failure() -> None:
 
 
 @pytest.mark.parametrize("way", ["http", "http stateless"])
-async def test_a_login_page_and_a_foreign_redirect_are_failures(way: str) -> None:
+async def test_a_login_page_and_a_foreign_redirect_are_errors(way: str) -> None:
     async with breaking(way, McpFault.HTML) as source:
         with pytest.raises(MalformedResponse, match="text/html"):
             await source.call("list_tickets", {})
@@ -252,7 +250,7 @@ async def test_a_login_page_and_a_foreign_redirect_are_failures(way: str) -> Non
     assert "s3cr3t-value" not in str(caught.value)
 
 
-async def test_stderr_goes_to_a_file_of_bounded_size_and_not_to_the_terminal(
+async def test_stderr_is_written_to_a_log_file_of_limited_size(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     async with breaking("stdio", McpFault.NOISE_ON_STDERR, log_folder=tmp_path / "logs") as source:

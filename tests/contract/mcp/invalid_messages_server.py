@@ -1,4 +1,4 @@
-"""An MCP server over stdio that is careless about the messages themselves. Its one argument names the way it is so."""
+"""An MCP server over stdio that sends invalid JSON-RPC messages. Its argument names the kind."""
 
 import json
 import os
@@ -31,7 +31,11 @@ def handshake(way: str) -> dict[str, Any]:
     told = {
         "protocolVersion": REVISIONS.get(way, "2025-06-18"),
         "capabilities": {"tools": True, "logging": "yes"} if way == "flags_for_objects" else {"tools": {}},
-        "serverInfo": {"name": "careless", "version": "0", **({"icons": 3} if way == "flags_for_objects" else {})},
+        "serverInfo": {
+            "name": "invalid_messages",
+            "version": "0",
+            **({"icons": 3} if way == "flags_for_objects" else {}),
+        },
     }
     return {} if way == "empty_handshake" else told
 
