@@ -1,6 +1,7 @@
 import io
 import re
 import typing
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
@@ -255,7 +256,7 @@ def test_untrusted_text_stays_on_its_line_without_control_characters(text: str, 
         page(position=text),
     ]
     for body in bodies:
-        line = line_of(Event(1, ev._utc_now(), stamp, body))
+        line = line_of(Event(1, datetime.now(UTC), stamp, body))
         assert line is not None
         assert not re.search("[\x00-\x1f\x7f-\x9f\u202e]", line)
 
