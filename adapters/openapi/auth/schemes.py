@@ -260,8 +260,8 @@ def read_security(document: OpenApiDocument, settings: OpenApiSettings, skipped:
             schemes[name] = scheme
     default = root.fields.get("security")
     extra = _extra_schemes(document, settings, schemes)
-    known = {*schemes, *(scheme.name for scheme in extra), ANY_SCHEME}
-    for name in sorted(set(settings.credentials) - known):
+    usable_names = {*schemes, *(scheme.name for scheme in extra), ANY_SCHEME}
+    for name in sorted(set(settings.credentials) - usable_names):
         why = f"'auth' has a credential for '{name}', but the document has no such security scheme"
         skipped.append(
             SkippedTool(document.display_path(holder), f"{why}; to send it in a header, write 'header {name}'")

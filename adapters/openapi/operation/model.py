@@ -58,12 +58,12 @@ def parse_path_template(path: str) -> PathTemplate:
     sent = _COLON_VARIABLE.sub(r"{\1}", sent)
     spelled = _VARIABLE.findall(sent)
     pairs = [pair.partition("=") for pair in query.split("&") if pair]
-    asked = {bare_name(found[1]): name for name, _, value in pairs if (found := _VARIABLE.fullmatch(value))}
+    query_variables = {bare_name(found[1]): name for name, _, value in pairs if (found := _VARIABLE.fullmatch(value))}
     return PathTemplate(
         path=_VARIABLE.sub(lambda found: "{" + bare_name(found[1]) + "}", sent),
         variables=tuple(dict.fromkeys(bare_name(text) for text in spelled)),
         multi_segment=frozenset(bare_name(text) for text in spelled if _spans_segments(text)),
-        query_variables=asked,
+        query_variables=query_variables,
         fixed_query="&".join("".join(pair) for pair in pairs if not _VARIABLE.fullmatch(pair[2])),
         fragment_variables=tuple(_VARIABLE.findall(unsent)),
     )

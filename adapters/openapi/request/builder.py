@@ -97,8 +97,8 @@ def build_request(
 
 
 def _check_names(tool: OpenApiTool, given: JsonObject) -> None:
-    known = tool.binding.arguments
-    violations = [f"{name}: {_unknown_argument(name, known)}" for name in given if name not in known]
+    names = tool.binding.arguments
+    violations = [f"{name}: {_unknown_argument(name, names)}" for name in given if name not in names]
     missing = [
         f"{name}: missing required argument"
         for name, parameter in tool.binding.parameters.items()
@@ -108,8 +108,8 @@ def _check_names(tool: OpenApiTool, given: JsonObject) -> None:
         raise InvalidArguments((*violations, *missing))
 
 
-def _unknown_argument(name: str, known: tuple[str, ...]) -> str:
-    near = difflib.get_close_matches(name, known, n=1)
+def _unknown_argument(name: str, names: tuple[str, ...]) -> str:
+    near = difflib.get_close_matches(name, names, n=1)
     return "unknown argument" + (f"; did you mean '{near[0]}'?" if near else "")
 
 

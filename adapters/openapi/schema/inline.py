@@ -31,7 +31,7 @@ class _InlinedReference:
 
     schema: JsonObject
     nodes: int
-    places: int
+    targets: int
     min_depth: int
 
 
@@ -40,7 +40,7 @@ class _AbandonedReference:
     """The nodes and targets of a reference at one depth until the walk exceeded the limit."""
 
     nodes: int
-    places: int
+    targets: int
 
 
 class _PlainNode(NamedTuple):
@@ -66,18 +66,18 @@ class _InlineCache:
         """Return the number of a target."""
         return self.numbers.setdefault((target.uri, target.pointer), len(self.numbers))
 
-    def find(self, place: int, depth: int) -> _InlinedReference | None:
+    def find(self, target_id: int, depth: int) -> _InlinedReference | None:
         """Return an expanded reference at a depth, if cached."""
-        complete = self.complete.get(place)
+        complete = self.complete.get(target_id)
         is_usable = complete is not None and complete.min_depth <= depth
-        return complete if is_usable else self.partial.get((place, depth))
+        return complete if is_usable else self.partial.get((target_id, depth))
 
-    def add(self, place: int, depth: int, expanded: _InlinedReference) -> None:
+    def add(self, target_id: int, depth: int, expanded: _InlinedReference) -> None:
         """Add an expanded reference."""
         if expanded.min_depth <= depth:
-            self.complete[place] = expanded
+            self.complete[target_id] = expanded
         else:
-            self.partial[place, depth] = expanded
+            self.partial[target_id, depth] = expanded
 
 
 class Inliner:
@@ -119,7 +119,7 @@ class _InlineWalk:
         self._document, self._direction, self._cache, self._has_limit = document, direction, cache, has_limit
         self._nodes = self._n_broken = self._n_references = 0
         self._shallowest_cut = self._lowest_depth = _INFINITE_DEPTH
-        self._places = self._enclosing = 0
+        self._targets = self._enclosing = 0
         self._stack: list[int] = []
         self.broken: dict[str, BrokenReference] = {}
 
@@ -133,64 +133,64 @@ class _InlineWalk:
         target = self._target(node)
         if target is None:
             return {}
-        place = self._cache.number(target)
-        if self._enclosing >> place & 1:
-            self._shallowest_cut = min(self._shallowest_cut, self._stack.index(place))
+        target_id = self._cache.number(target)
+        if self._enclosing >> target_id & 1:
+            self._shallowest_cut = min(self._shallowest_cut, self._stack.index(target_id))
             return self.summarize(target)
         if len(fields) > 1:
-            return self._expand_inside(target, depth, place)
-        known = self._cache.find(place, depth)
-        if known is None or known.places & self._enclosing:
-            self._raise_if_abandoned(place, depth)
-            return self._expand_and_cache(target, depth, place)
-        self._count(known.nodes)
-        self._places |= known.places
-        self._lowest_depth = min(self._lowest_depth, depth - known.min_depth + 1)
-        return known.schema
+            return self._expand_inside(target, depth, target_id)
+        cached = self._cache.find(target_id, depth)
+        if cached is None or cached.targets & self._enclosing:
+            self._raise_if_abandoned(target_id, depth)
+            return self._expand_and_cache(target, depth, target_id)
+        self._count(cached.nodes)
+        self._targets |= cached.targets
+        self._lowest_depth = min(self._lowest_depth, depth - cached.min_depth + 1)
+        return cached.schema
 
     def _count(self, nodes: int) -> None:
         self._nodes += nodes
         if self._nodes > _MAX_NODES and self._has_limit:
             raise _NodeLimitReached
 
-    def _raise_if_abandoned(self, place: int, depth: int) -> None:
+    def _raise_if_abandoned(self, target_id: int, depth: int) -> None:
         """Raise _NodeLimitReached if an earlier walk from here exceeded the limit with fewer nodes before it."""
-        begun = self._cache.abandoned.get((place, depth))
-        if begun is None or not self._has_limit or begun.places & self._enclosing:
+        abandoned = self._cache.abandoned.get((target_id, depth))
+        if abandoned is None or not self._has_limit or abandoned.targets & self._enclosing:
             return
-        if self._nodes + begun.nodes > _MAX_NODES:
+        if self._nodes + abandoned.nodes > _MAX_NODES:
             raise _NodeLimitReached
 
-    def _expand_inside(self, target: DocumentNode, depth: int, place: int) -> JsonObject:
+    def _expand_inside(self, target: DocumentNode, depth: int, target_id: int) -> JsonObject:
         """Expand a reference with its target on the stack."""
-        self._stack.append(place)
-        self._enclosing |= 1 << place
+        self._stack.append(target_id)
+        self._enclosing |= 1 << target_id
         out = self._expand(target, depth)
         self._stack.pop()
-        self._enclosing ^= 1 << place
+        self._enclosing ^= 1 << target_id
         return out
 
-    def _expand_and_cache(self, target: DocumentNode, depth: int, place: int) -> JsonObject:
+    def _expand_and_cache(self, target: DocumentNode, depth: int, target_id: int) -> JsonObject:
         """Expand a reference, and cache it if it is the same in every position."""
-        around, cut_around, lowest_around = self._places, self._shallowest_cut, self._lowest_depth
+        around, cut_around, lowest_around = self._targets, self._shallowest_cut, self._lowest_depth
         nodes, faults, level = self._nodes, self._n_broken, len(self._stack)
-        self._places, self._shallowest_cut, self._lowest_depth = 1 << place, _INFINITE_DEPTH, _INFINITE_DEPTH
+        self._targets, self._shallowest_cut, self._lowest_depth = 1 << target_id, _INFINITE_DEPTH, _INFINITE_DEPTH
         try:
-            out = self._expand_inside(target, depth, place)
+            out = self._expand_inside(target, depth, target_id)
         except _NodeLimitReached:
             if self._shallowest_cut >= level:
-                self._cache.abandoned[place, depth] = _AbandonedReference(self._nodes - nodes, self._places)
-            self._places |= around
+                self._cache.abandoned[target_id, depth] = _AbandonedReference(self._nodes - nodes, self._targets)
+            self._targets |= around
             self._shallowest_cut = min(self._shallowest_cut, cut_around)
             raise
         if self._shallowest_cut >= level:
             self._shallowest_cut = _INFINITE_DEPTH
             if self._n_broken == faults:
                 written = _InlinedReference(
-                    out, self._nodes - nodes, self._places, min_depth=depth - self._lowest_depth + 1
+                    out, self._nodes - nodes, self._targets, min_depth=depth - self._lowest_depth + 1
                 )
-                self._cache.add(place, depth, written)
-        self._places |= around
+                self._cache.add(target_id, depth, written)
+        self._targets |= around
         self._lowest_depth = min(self._lowest_depth, lowest_around)
         self._shallowest_cut = min(self._shallowest_cut, cut_around)
         return out
@@ -198,11 +198,11 @@ class _InlineWalk:
     def _expand(self, target: DocumentNode, depth: int) -> JsonObject:
         """Expand a node that is no reference, and cache it if there is none inside it either."""
         key = (id(target.value), target.pointer)
-        known = self._cache.without_references.get(key)
-        if known is not None and known.min_depth <= depth:
-            self._count(known.nodes)
-            self._lowest_depth = min(self._lowest_depth, depth - known.min_depth + 1)
-            return known.schema
+        cached = self._cache.without_references.get(key)
+        if cached is not None and cached.min_depth <= depth:
+            self._count(cached.nodes)
+            self._lowest_depth = min(self._lowest_depth, depth - cached.min_depth + 1)
+            return cached.schema
         nodes, references, lowest_around = self._nodes, self._n_references, self._lowest_depth
         self._lowest_depth = _INFINITE_DEPTH
         out = self._convert(target, depth)

@@ -124,11 +124,11 @@ def _detect(paged: list[Argument], operation: Operation, response: ResponseSchem
     description = strip_markup(operation.description)
     extensions = {key: value for key, value in operation.entry.operation.fields.items() if key.startswith("x-")}
     in_path = {one.wire.name for one in paged if one.wire.place is ParameterLocation.PATH}
-    asked = {name: schema for name, schema in parameters.items() if name not in in_path}
+    selectable = {name: schema for name, schema in parameters.items() if name not in in_path}
     if extensions:
-        declared = declared_pagination(extensions, asked, description=description, response=response)
+        declared = declared_pagination(extensions, selectable, description=description, response=response)
         if declared is not None:
-            return hide_leftovers(declared, asked)
+            return hide_leftovers(declared, selectable)
     found = detect(
         parameters,
         description=description,
@@ -137,7 +137,7 @@ def _detect(paged: list[Argument], operation: Operation, response: ResponseSchem
         in_path=in_path,
         is_item=_ends_in_variable(operation.entry.path),
     )
-    return hide_leftovers(found, asked)
+    return hide_leftovers(found, selectable)
 
 
 def _ends_in_variable(path: str) -> bool:

@@ -24,7 +24,7 @@ class ResponseReader:
 
     def __init__(self, document: OpenApiDocument, reader: OperationReader) -> None:
         self._document, self._reader = document, reader
-        self._tool_name_of: dict[tuple[str, str], ResponseSchema] = {}
+        self._shapes: dict[tuple[str, str], ResponseSchema] = {}
         self._shapes_with_headers: dict[tuple[str, str, frozenset[str]], ResponseSchema] = {}
 
     def shape(self, entry: OperationEntry, schema: DocumentNode | None) -> ResponseSchema:
@@ -33,14 +33,14 @@ class ResponseReader:
         if schema is None:
             return ResponseSchema({}, headers)
         place = (schema.uri, schema.pointer)
-        if place not in self._tool_name_of:
-            self._tool_name_of[place] = self._read(schema)
-        known = self._tool_name_of[place]
+        if place not in self._shapes:
+            self._shapes[place] = self._read(schema)
+        shape = self._shapes[place]
         if not headers:
-            return known
+            return shape
         key = (*place, headers)
         if key not in self._shapes_with_headers:
-            self._shapes_with_headers[key] = replace(known, headers=headers)
+            self._shapes_with_headers[key] = replace(shape, headers=headers)
         return self._shapes_with_headers[key]
 
     def _headers(self, entry: OperationEntry) -> frozenset[str]:
@@ -226,9 +226,9 @@ def _records_path(
         member = _followed_or_empty(document, node)
         if _is_array(member) and "." not in name and _bare_name(name) not in _NEVER_RECORDS:
             lists[name] = _followed_or_empty(document, member.child("items"))
-    known = [name for name in lists if _bare_name(name) in _RECORD_LISTS]
-    if known:
-        return min(known, key=lambda name: name not in ("data", "items", "results"))
+    preferred = [name for name in lists if _bare_name(name) in _RECORD_LISTS]
+    if preferred:
+        return min(preferred, key=lambda name: name not in ("data", "items", "results"))
     of_objects = [name for name, items in lists.items() if _members(document, items)]
     if len(of_objects) == 1 and not _is_one_record(document, schema, path):
         return of_objects[0]
