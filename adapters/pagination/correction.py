@@ -10,7 +10,7 @@ from adapters.pagination.read.links import query_params
 from adapters.pagination.read.next_page import key_path
 from adapters.pagination.read.page import PageReading
 from adapters.pagination.read.totals import Certainty
-from adapters.pagination.vocabulary import members as names
+from adapters.pagination.vocabulary import members as vocabulary
 from adapters.pagination.vocabulary import parameters as spelling
 from adapters.pagination.vocabulary.members import plain, says_cursor, says_next
 
@@ -101,7 +101,7 @@ def _takes_cursor(name: str, schema: Json) -> bool:
         return False
     kinds = schema.get("type", "string")
     is_text = kinds == "string" or (isinstance(kinds, list) and "string" in kinds)
-    is_known = plain(name) in names.NEXT_CURSORS | names.WEAK_CURSORS
+    is_known = plain(name) in vocabulary.NEXT_CURSORS | vocabulary.WEAK_CURSORS
     return is_text and (is_known or says_cursor(name) or says_next(name))
 
 

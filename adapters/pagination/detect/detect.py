@@ -95,10 +95,6 @@ def _pagination(context: ParameterContext) -> Pagination:
         return _by_response(style, found, context)
     if found:
         return _by_position(found, context)
-    size = _size_without_position(context)
-    if schema.has_link_list and size is not None:
-        rule = "list of links in the response, beside a page size"
-        return Pagination(convention=PaginationStyle.NEXT_URL, rule=rule, **size_fields(size))
     return _by_range_header(context) or _by_size_alone(context)
 
 

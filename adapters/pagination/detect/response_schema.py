@@ -96,12 +96,6 @@ class ResponseSchema:
         is_usual = plain(name).endswith(_LIST_HOLDERS) or plain(name) in vocabulary.RECORD_LISTS
         return kind in _OPEN_TYPES and path not in self.descendants and (kind == "" or is_plural or is_usual)
 
-    @cached_property
-    def has_link_list(self) -> bool:
-        """Whether it has a list of links beside the records (`links: [{rel, href}]`)."""
-        lists = [path for path, kind in self.members.items() if kind == "array" and "." not in path]
-        return len(lists) > 1 and any(plain(path) in vocabulary.LINK_LISTS for path in lists)
-
     def is_integer(self, name: str) -> bool:
         """Whether a member of this name is an integer."""
         return plain(name) in self._integers

@@ -232,10 +232,8 @@ class Prober:
         shorter = read_page(
             result, found.pagination, records_path=self.tool.records_path, size=count - 1, address=address
         )
-        stands_there = shorter.pointer_path is not None and bool(
-            value_at(first.result.payload, shorter.pointer_path)[1]
-        )
-        if shorter.has_more is True and len(shorter.records) == count - 1 and not stands_there:
+        has_pointer = shorter.pointer_path is not None and bool(value_at(first.result.payload, shorter.pointer_path)[1])
+        if shorter.has_more is True and len(shorter.records) == count - 1 and not has_pointer:
             return replace(found, total=count, certainty=Certainty.EXACT, requests=self.requests, notes=())
         return replace(found, requests=self.requests)
 
@@ -248,18 +246,18 @@ class Prober:
         ]
         if is_page_zero:
             attempts.append((replace(pagination, first=1), False, "page 1"))
-        for way, with_totals, what in attempts:
-            address = first_address(way, size=size, with_totals=with_totals)
+        for variant, with_totals, what in attempts:
+            address = first_address(variant, size=size, with_totals=with_totals)
             result = await self._try(address, f"{what} with flags for the total" if with_totals else what, also=also)
             if result is not None:
-                return _ProbePage(pagination=way, address=address, size=size, result=result)
+                return _ProbePage(pagination=variant, address=address, size=size, result=result)
             if with_totals:
                 self.learned = replace(self.learned, accepts_total_flags=False)
         return None
 
     def _total_flag_attempts(self, pagination: Pagination) -> tuple[bool, ...]:
-        is_told = bool(pagination.totals) or pagination.convention is PaginationStyle.RANGE
-        return (True, False) if is_told and self.learned.accepts_total_flags else (False,)
+        has_flags = bool(pagination.totals) or pagination.convention is PaginationStyle.RANGE
+        return (True, False) if has_flags and self.learned.accepts_total_flags else (False,)
 
     async def _default_page(self, pagination: Pagination) -> _ProbePage:
         """The first page without a size. The last attempt raises."""

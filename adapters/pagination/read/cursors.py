@@ -28,13 +28,12 @@ from adapters.pagination.read.links import (
     request_url,
 )
 from adapters.pagination.read.records import are_links, value_at
-from adapters.pagination.vocabulary import members as names
 from adapters.pagination.vocabulary import members as vocabulary
 from adapters.pagination.vocabulary.members import plain
 
 _BY_ARGUMENT = frozenset({PaginationStyle.CURSOR, PaginationStyle.KEYSET})
 _IN_URL = "url:"
-_ELEMENTS = names.words("resumption_token")
+_ELEMENTS = vocabulary.words("resumption_token")
 """Elements that hold a cursor and figures about the list (OAI-PMH): none of the figures is a cursor."""
 _OPAQUE = re.compile(r"(?=.*[\d=_+/.:-]|.*[a-z].*[A-Z]|.*[A-Z].*[a-z])[^\s<>\"{}]{6,4096}", re.DOTALL)
 _NO_CURSOR = re.compile(r"\d{4}-\d\d-\d\d|v?\d+(?:\.\d+)+$|[\w.+-]+@[\w-]+\.|[a-z]+/[a-z.+-]+$", re.IGNORECASE)
@@ -145,19 +144,19 @@ def _at_known_path(result: CallResult, envelope: ResponseEnvelope, path: str) ->
 
 def _urls(result: CallResult, envelope: ResponseEnvelope, *, takes_position: bool = True) -> Iterator[NextPointer]:
     yield from _certain_urls(result, envelope)
-    for member in envelope.named(names.NEXT_ANY | names.NEXT_CURSORS, is_anywhere=True):
+    for member in envelope.named(vocabulary.NEXT_ANY | vocabulary.NEXT_CURSORS, is_anywhere=True):
         if not takes_position and (url := _url_from_arguments(result, member.value)) is not None:
             yield NextPointer(url, PaginationStyle.NEXT_URL, member.path)
     yield from _guessed_urls(envelope)
 
 
 def _certain_urls(result: CallResult, envelope: ResponseEnvelope) -> Iterator[NextPointer]:
-    for name in names.NEXT_HEADERS:
+    for name in vocabulary.NEXT_HEADERS:
         if header := result.headers.get(name):
             yield NextPointer(header, PaginationStyle.NEXT_URL)
-    named = ((member, link_url(member.value)) for member in envelope.named(names.NEXT_URLS, is_anywhere=True))
-    unclear = ((member, _unambiguous_url(member)) for member in envelope.named(names.NEXT_ANY, is_anywhere=True))
-    lists = (member for member in envelope.near if member.plain in names.LINK_LISTS or _holds_links(member.value))
+    named = ((member, link_url(member.value)) for member in envelope.named(vocabulary.NEXT_URLS, is_anywhere=True))
+    unclear = ((member, _unambiguous_url(member)) for member in envelope.named(vocabulary.NEXT_ANY, is_anywhere=True))
+    lists = (member for member in envelope.near if member.plain in vocabulary.LINK_LISTS or _holds_links(member.value))
     listed = ((member, link_url(link_with_relation(member.value, "next"))) for member in lists)
     for member, url in chain(named, unclear, listed):
         if url is not None:
@@ -235,23 +234,23 @@ def _is_like(position: str) -> Callable[[str], bool]:
 
     def says(name: str) -> bool:
         is_back = bool(vocabulary.words_of(name) & vocabulary.BACK)
-        is_known = plain(name) == plain(position) or plain(name) in names.WEAK_CURSORS
+        is_known = plain(name) == plain(position) or plain(name) in vocabulary.WEAK_CURSORS
         return is_known or (vocabulary.shares_word(name, position) and not is_back)
 
     return says
 
 
 def _cursors_by_table(result: CallResult, envelope: ResponseEnvelope) -> Iterator[NextPointer]:
-    for name in names.CURSOR_HEADERS:
+    for name in vocabulary.CURSOR_HEADERS:
         if value := result.headers.get(name):
             yield NextPointer(value, PaginationStyle.CURSOR, HEADER + name)
     for header in envelope.headers:
-        if header.plain in names.NEXT_CURSORS and header.value and header.path.startswith(HEADER):
+        if header.plain in vocabulary.NEXT_CURSORS and header.value and header.path.startswith(HEADER):
             yield NextPointer(header.value, PaginationStyle.CURSOR, header.path)
-    for member in envelope.named(names.NEXT_CURSORS, is_anywhere=True):
+    for member in envelope.named(vocabulary.NEXT_CURSORS, is_anywhere=True):
         if _is_cursor(member.value) or _is_compound(member.value):
             yield NextPointer(member.value, PaginationStyle.CURSOR, member.path)
-    for member in envelope.named(names.NEXT_ANY):
+    for member in envelope.named(vocabulary.NEXT_ANY):
         if _is_cursor(member.value):
             yield NextPointer(member.value, PaginationStyle.CURSOR, member.path)
 
@@ -301,7 +300,7 @@ def _only_opaque_value(envelope: ResponseEnvelope, sent: _SentValues) -> Iterato
 
 
 def _is_opaque(member: EnvelopeMember) -> bool:
-    is_side = member.plain in names.SIDE_VALUES or vocabulary.words_of(member.name) & _NO_CURSOR_WORDS
+    is_side = member.plain in vocabulary.SIDE_VALUES or vocabulary.words_of(member.name) & _NO_CURSOR_WORDS
     text = member.value
     return not is_side and not looks_like_url(text) and bool(_OPAQUE.fullmatch(text)) and not _NO_CURSOR.match(text)
 
@@ -325,7 +324,7 @@ def _only_later_url(result: CallResult, envelope: ResponseEnvelope) -> NextPoint
 
 def _is_later_page(own: dict[str, str], other: dict[str, str]) -> bool:
     changed = {name: value for name, value in other.items() if own.get(name) != value and value != "***"}
-    moved = {name: value for name, value in changed.items() if plain(name) not in names.SIZES}
+    moved = {name: value for name, value in changed.items() if plain(name) not in vocabulary.SIZES}
     steps = [(as_count(own.get(name, "0")), as_count(value)) for name, value in moved.items()]
     is_back = any(before is not None and after is not None and after <= before for before, after in steps)
     return bool(moved) and not is_back
@@ -348,10 +347,10 @@ def _is_cursor(value: Json) -> bool:
 
 def _is_compound(value: Json) -> bool:
     """Whether a value is a cursor of several members; figures about the list (`completeListSize`) are none."""
-    is_figures = isinstance(value, dict) and any(plain(name) in names.TOTALS for name in value)
+    is_figures = isinstance(value, dict) and any(plain(name) in vocabulary.TOTALS for name in value)
     return isinstance(value, dict | list) and bool(value) and not is_figures
 
 
 def _has_empty_pointer(envelope: ResponseEnvelope) -> bool:
-    table = names.NEXT_CURSORS | names.NEXT_URLS | names.NEXT_ANY
+    table = vocabulary.NEXT_CURSORS | vocabulary.NEXT_URLS | vocabulary.NEXT_ANY
     return any(value is None or value in ("", False, 0, "0", "null") for value in envelope.values(table))

@@ -10,7 +10,7 @@ from itertools import chain
 
 from adapters.base import Json
 from adapters.pagination.read.records import FoundRecords
-from adapters.pagination.vocabulary import members as names
+from adapters.pagination.vocabulary import members as vocabulary
 from adapters.pagination.vocabulary.members import plain
 
 HEADER = "header:"
@@ -18,7 +18,7 @@ HEADER = "header:"
 
 _MOST_MEMBERS = 40
 _DEPTH = 4
-_FACTS_OF_REQUEST = names.words(
+_FACTS_OF_REQUEST = vocabulary.words(
     "params parameters query filter filters request args arguments criteria facets aggregations aggs "
     "schema context debug rate_limit ratelimit rate rate_limits user account shards _shards stats timing usage"
 )
@@ -124,14 +124,14 @@ def _metadata_item(payload: Json, at: int) -> list[tuple[str, Mapping[str, Json]
 def _with_containers(node: Mapping[str, Json], above: str) -> Iterator[EnvelopeMember]:
     yield from (EnvelopeMember(key, above + key, element_text(value)) for key, value in node.items())
     for key, value in node.items():
-        if isinstance(value, dict) and plain(key) in names.CONTAINERS:
+        if isinstance(value, dict) and plain(key) in vocabulary.CONTAINERS:
             yield from _with_containers(value, f"{above}{key}.")
 
 
 def _in_unknown_objects(node: Mapping[str, Json], above: str, *, apart: str) -> Iterator[EnvelopeMember]:
     """Members of objects that no table has, unless they are large, about something else, or the records."""
     for key, value in node.items():
-        is_known = plain(key) in names.CONTAINERS | _FACTS_OF_REQUEST or f"{above}{key}" == apart
+        is_known = plain(key) in vocabulary.CONTAINERS | _FACTS_OF_REQUEST or f"{above}{key}" == apart
         if not isinstance(value, dict) or is_known or len(value) > _MOST_MEMBERS or above.count(".") >= _DEPTH:
             continue
         if any(isinstance(inner, list) and inner for inner in value.values()):

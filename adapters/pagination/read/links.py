@@ -10,7 +10,6 @@ from itertools import pairwise
 from urllib.parse import parse_qsl, quote, urljoin, urlsplit
 
 from adapters.base import Json
-from adapters.pagination.vocabulary import members as names
 from adapters.pagination.vocabulary import members as vocabulary
 from adapters.pagination.vocabulary.members import plain
 
@@ -134,7 +133,7 @@ def is_numbered_sequence(urls: Sequence[str]) -> bool:
     if len(queries) < 2 or any(query.keys() != queries[0].keys() for query in queries):
         return False
     changing = [name for name in queries[0] if len({query[name] for query in queries}) > 1]
-    if len(changing) != 1 or plain(changing[0]) not in names.PAGE_POSITIONS | names.OFFSET_POSITIONS:
+    if len(changing) != 1 or plain(changing[0]) not in vocabulary.PAGE_POSITIONS | vocabulary.OFFSET_POSITIONS:
         return False
     values = [query[changing[0]] for query in queries]
     if not all(value.isascii() and value.isdigit() for value in values):

@@ -20,12 +20,11 @@ from adapters.pagination.read.links import (
 )
 from adapters.pagination.read.records import value_at
 from adapters.pagination.read.totals import parse_content_range
-from adapters.pagination.vocabulary import members as names
 from adapters.pagination.vocabulary import members as vocabulary
 from adapters.pagination.vocabulary.members import plain, words
 
 _PARTIAL_CONTENT = 206
-_NEXT_PAGE = names.words("next_page next_page_number next_offset")
+_NEXT_PAGE = vocabulary.words("next_page next_page_number next_offset")
 _FIRST_PAGES = (-1, 0, 1, "0", "1")
 _OWN_PLACE = frozenset("current actual aktuelle this no nr num number index".split())
 
@@ -52,15 +51,15 @@ def read_has_more(
 
 def has_previous(envelope: ResponseEnvelope, *, relations: frozenset[str]) -> bool | None:
     """Whether a page says that there is one before it; `relations` are those of its links."""
-    flag = first_flag(envelope.named(names.PREVIOUS_FLAGS))
+    flag = first_flag(envelope.named(vocabulary.PREVIOUS_FLAGS))
     if flag is not None:
         return flag
-    is_first = first_flag(envelope.named(names.FIRST_FLAGS))
+    is_first = first_flag(envelope.named(vocabulary.FIRST_FLAGS))
     if is_first is not None:
         return not is_first
     if relations:
         return bool(relations & {"prev", "previous"})
-    pointers = list(envelope.values(names.PREVIOUS_POINTERS))
+    pointers = list(envelope.values(vocabulary.PREVIOUS_POINTERS))
     return any(bool(pointer) for pointer in pointers) if pointers else None
 
 
@@ -68,12 +67,12 @@ def _by_flags(envelope: ResponseEnvelope) -> bool | None:
     for header in envelope.headers:
         if header.plain in _NEXT_PAGE and (not header.value or as_count(header.value)):
             return bool(header.value)
-    for member in envelope.named(names.MORE_FLAGS, is_anywhere=True):
+    for member in envelope.named(vocabulary.MORE_FLAGS, is_anywhere=True):
         if (flag := first_flag((member,))) is not None:
             return flag
         if (count := as_count(member.value)) is not None:
             return count > 0
-    last = first_flag(envelope.named(names.LAST_FLAGS))
+    last = first_flag(envelope.named(vocabulary.LAST_FLAGS))
     return None if last is None else not last
 
 
@@ -96,7 +95,7 @@ def _by_pages(envelope: ResponseEnvelope, pagination: Pagination) -> bool | None
     """
     if pagination.convention is not PaginationStyle.PAGE:
         return None
-    page, pages = envelope.integer(names.PAGE_POSITIONS), envelope.integer(names.TOTAL_PAGES)
+    page, pages = envelope.integer(vocabulary.PAGE_POSITIONS), envelope.integer(vocabulary.TOTAL_PAGES)
     is_below = page is not None and pages is not None and page + 1 - pagination.first < pages
     return True if is_below else None
 
@@ -107,16 +106,18 @@ def _is_first_of_several(envelope: ResponseEnvelope, n_records: int) -> bool:
     A number of pages alone may be a fact, as of a book: the list's own position or length has to be beside it.
     """
     around = (*envelope.near, *envelope.far, *envelope.headers)
-    pages = [one for one in around if one.plain in names.TOTAL_PAGES or vocabulary.says_pages(one.name)]
+    pages = [one for one in around if one.plain in vocabulary.TOTAL_PAGES or vocabulary.says_pages(one.name)]
     others = [one for one in around if one not in pages]
     is_place = any(_says_page(one) and one.value in _FIRST_PAGES for one in others)
-    is_length = any(one.plain in names.SIZES and as_count(one.value) == n_records for one in others)
+    is_length = any(one.plain in vocabulary.SIZES and as_count(one.value) == n_records for one in others)
     return any((as_count(one.value) or 0) > 1 for one in pages) and n_records > 0 and (is_place or is_length)
 
 
 def _says_page(member: EnvelopeMember) -> bool:
     own = vocabulary.words_of(member.name)
-    return member.plain in names.PAGE_POSITIONS or bool(own & vocabulary.PAGE and own <= vocabulary.PAGE | _OWN_PLACE)
+    return member.plain in vocabulary.PAGE_POSITIONS or bool(
+        own & vocabulary.PAGE and own <= vocabulary.PAGE | _OWN_PLACE
+    )
 
 
 def _by_words(envelope: ResponseEnvelope) -> bool | None:
@@ -213,7 +214,7 @@ def _is_ordered(values: list[Json]) -> bool:
 
 _BY_ARGUMENT = frozenset({PaginationStyle.CURSOR, PaginationStyle.KEYSET})
 _BY_URL = frozenset({PaginationStyle.NEXT_URL, PaginationStyle.LINK_HEADER})
-_BY_MARKER = frozenset({PaginationStyle.CURSOR, PaginationStyle.NEXT_URL, PaginationStyle.LINK_HEADER})
+_BY_POINTER = frozenset({PaginationStyle.CURSOR, PaginationStyle.NEXT_URL, PaginationStyle.LINK_HEADER})
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +262,7 @@ def read_next(
     if pointer is None:
         if flag.has_more is not None or pointers.is_ended:
             return NextPage(None, has_more=flag.has_more is True)
-        is_end_unconfirmed = pagination.convention in _BY_MARKER
+        is_end_unconfirmed = pagination.convention in _BY_POINTER
         return NextPage(None, has_more=False if is_end_unconfirmed else None, is_end_unconfirmed=is_end_unconfirmed)
     if not records and (pagination.next_operation is not None or _repeats_request(pointer, pagination, request)):
         return NextPage(None, has_more=False, kind=kind)

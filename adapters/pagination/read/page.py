@@ -21,7 +21,7 @@ from adapters.pagination.read.totals import (
     read_total,
     total_by_any_name,
 )
-from adapters.pagination.vocabulary import members as names
+from adapters.pagination.vocabulary import members as vocabulary
 from adapters.pagination.vocabulary.members import nouns_of, plain
 
 _MARKUP = (
@@ -72,7 +72,7 @@ class PageMetadata:
     tokens_estimation: int | None
 
 
-_NOTES = names.words("warning warnings message messages note notes notice notices info remark remarks hint")
+_NOTES = vocabulary.words("warning warnings message messages note notes notice notices info remark remarks hint")
 _SHOWN = 120
 _OK = 200
 
@@ -115,7 +115,7 @@ def read_page(
         certainty=total.certainty,
         next=next_page.address,
         has_more=next_page.has_more,
-        tokens_estimation=envelope.integer(names.TOKENS),
+        tokens_estimation=envelope.integer(vocabulary.TOKENS),
         is_list=found.is_list,
         position=_position(result, envelope, pagination),
         has_previous=has_previous(envelope, relations=relations),
@@ -137,7 +137,7 @@ def read_metadata(result: CallResult) -> PageMetadata | None:
     if not isinstance(result.payload, dict):
         return _bare_count(result)
     envelope = read_envelope(result.payload, FoundRecords([], "", is_list=True), result.headers)
-    path = next((value for value in envelope.values(names.DATA_PATHS) if isinstance(value, str)), None)
+    path = next((value for value in envelope.values(vocabulary.DATA_PATHS) if isinstance(value, str)), None)
     inside = find_records(result.payload)
     has_records = inside.is_list and bool(inside.records)
     total = total_by_any_name(envelope) or _only_figure(result.payload)
@@ -147,7 +147,7 @@ def read_metadata(result: CallResult) -> PageMetadata | None:
         total=total.value,
         certainty=total.certainty,
         records_path=None if path is None else normalize_path(path),
-        tokens_estimation=envelope.integer(names.TOKENS),
+        tokens_estimation=envelope.integer(vocabulary.TOKENS),
     )
 
 
@@ -230,9 +230,9 @@ def _texts(value: Json) -> list[str]:
 def _position(result: CallResult, envelope: ResponseEnvelope, pagination: Pagination) -> int | None:
     match pagination.convention:
         case PaginationStyle.PAGE:
-            return envelope.integer(names.PAGE_POSITIONS)
+            return envelope.integer(vocabulary.PAGE_POSITIONS)
         case PaginationStyle.OFFSET:
-            return envelope.integer(names.OFFSET_POSITIONS)
+            return envelope.integer(vocabulary.OFFSET_POSITIONS)
         case PaginationStyle.RANGE:
             ranged = parse_content_range(result.headers)
             return None if ranged is None else ranged.first

@@ -24,7 +24,7 @@ from typing import TypeAlias
 
 from adapters.base import Json
 from adapters.pagination.read.text_signals import is_empty_message
-from adapters.pagination.vocabulary import members as names
+from adapters.pagination.vocabulary import members as vocabulary
 from adapters.pagination.vocabulary.members import (
     ENVELOPE,
     is_list_metadata,
@@ -136,9 +136,11 @@ _SAMPLE_SIZE = 20
 _LARGEST_LINK = 7
 _TARGETS = frozenset({"href", "url", "uri"})
 _RELATIONS = frozenset({"rel", "relation", "relationship"})
-_IDENTITY = names.words("id _id uuid guid")
-_CONTINUATIONS = names.NEXT_CURSORS | names.NEXT_URLS | names.NEXT_ANY | names.MORE_FLAGS | names.TOTALS
-_OF_REQUEST = names.words("queries request params parameters arguments args criteria")
+_IDENTITY = vocabulary.words("id _id uuid guid")
+_CONTINUATIONS = (
+    vocabulary.NEXT_CURSORS | vocabulary.NEXT_URLS | vocabulary.NEXT_ANY | vocabulary.MORE_FLAGS | vocabulary.TOTALS
+)
+_OF_REQUEST = vocabulary.words("queries request params parameters arguments args criteria")
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,13 +169,13 @@ class _RecordsCandidate:
 
     @property
     def is_known(self) -> bool:
-        return plain(without_prefix(self.keys[-1])) in names.RECORD_LISTS
+        return plain(without_prefix(self.keys[-1])) in vocabulary.RECORD_LISTS
 
     @property
     def is_rare(self) -> bool:
         """Whether a list of this name, or inside of an object that repeats the request, is rarely the records."""
         is_of_request = any(plain(key) in _OF_REQUEST for key in self.keys[:-1])
-        return is_of_request or plain(self.keys[-1]) in names.RARELY_RECORD_LISTS | names.CONTAINERS
+        return is_of_request or plain(self.keys[-1]) in vocabulary.RARELY_RECORD_LISTS | vocabulary.CONTAINERS
 
     @property
     def rank(self) -> tuple[bool, bool, bool, bool, bool, int, int]:
@@ -271,11 +273,11 @@ def _in_list(payload: list[Json]) -> FoundRecords:
 def _in_envelope(payload: list[Json]) -> FoundRecords | None:
     """The records of a list whose only item is an envelope: figures about a list, and that list."""
     node = payload[0] if len(payload) == 1 else None
-    if not isinstance(node, dict) or not {plain(name) for name in node} & (names.TOTALS | names.TOTAL_PAGES):
+    if not isinstance(node, dict) or not {plain(name) for name in node} & (vocabulary.TOTALS | vocabulary.TOTAL_PAGES):
         return None
     lists = {name: value for name, value in node.items() if isinstance(value, list)}
     name, items = next(iter(lists.items()), ("", []))
-    if len(lists) != 1 or plain(name) not in names.RECORD_LISTS:
+    if len(lists) != 1 or plain(name) not in vocabulary.RECORD_LISTS:
         return None
     is_envelope = all(is_list_metadata(other, value) for other, value in node.items() if other != name)
     return FoundRecords(items, f"0.{name}", is_list=True) if is_envelope else None
@@ -294,7 +296,7 @@ def _metadata_index(payload: list[Json]) -> int | None:
 
 def _is_metadata(node: Mapping[str, Json]) -> bool:
     """Whether an object says only how a list continues, or how long it is."""
-    inner = [value for name, value in node.items() if plain(name) in names.CONTAINERS and isinstance(value, dict)]
+    inner = [value for name, value in node.items() if plain(name) in vocabulary.CONTAINERS and isinstance(value, dict)]
     own = {name: value for name, value in node.items() if not any(value is one for one in inner)}
     member_names = {plain(name) for each in (own, *inner) for name in each}
     is_all = all(is_list_metadata(name, value) for each in (own, *inner) for name, value in each.items())
@@ -305,7 +307,9 @@ def _is_pair(payload: list[Json]) -> bool:
     """Whether a list is an object of figures and the list of records."""
     if len(payload) != 2 or not isinstance(payload[0], dict) or not isinstance(payload[1], list):
         return False
-    return bool({plain(name) for name in payload[0]} & (names.TOTALS | names.TOTAL_PAGES | names.PAGE_POSITIONS))
+    return bool(
+        {plain(name) for name in payload[0]} & (vocabulary.TOTALS | vocabulary.TOTAL_PAGES | vocabulary.PAGE_POSITIONS)
+    )
 
 
 def _is_empty_page(payload: Mapping[str, Json]) -> bool:
@@ -314,7 +318,7 @@ def _is_empty_page(payload: Mapping[str, Json]) -> bool:
     if isinstance(only, dict) and only:
         return _is_empty_page(only)
     figures = {plain(name): value for name, value in payload.items()}
-    lists = [value for name, value in figures.items() if name in names.RECORD_LISTS]
+    lists = [value for name, value in figures.items() if name in vocabulary.RECORD_LISTS]
     is_all_envelope = figures.keys() <= ENVELOPE and not any(isinstance(value, dict) and value for value in lists)
     return _says_no_records(payload) or None in lists or is_all_envelope
 
@@ -359,7 +363,7 @@ def _candidates(
 ) -> Iterator[_RecordsCandidate]:
     for key, value in node.items():
         keys = (*above, key)
-        if plain(key) in names.NEVER_RECORD_LISTS or keys in ordered.values():
+        if plain(key) in vocabulary.NEVER_RECORD_LISTS or keys in ordered.values():
             continue
         if isinstance(value, dict) and keys in ordered:
             yield _RecordsCandidate(keyed_records(value), keys, is_keyed=True, is_sure=True)
@@ -374,9 +378,9 @@ def _candidates(
 def _holds_records(value: Mapping[str, Json], name: str, around: Mapping[str, Json], *, is_paged: bool) -> bool:
     """Whether an object holds records by their ids, and is no table inside of the record `around` it."""
     beside = {plain(key) for key in around} - {name}
-    if beside & _IDENTITY or (name not in names.RECORD_LISTS and beside - ENVELOPE):
+    if beside & _IDENTITY or (name not in vocabulary.RECORD_LISTS and beside - ENVELOPE):
         return False
-    if name in names.RECORD_LISTS:
+    if name in vocabulary.RECORD_LISTS:
         return is_keyed(value, fewest=1) or is_keyed_by_names(value, is_paged=is_paged)
     return is_keyed(value)
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from adapters.base import Json
-from adapters.pagination.vocabulary import members as names
+from adapters.pagination.vocabulary import members as vocabulary
 from adapters.pagination.vocabulary.members import ENVELOPE, plain
 
 _LONGEST_SENTENCE = 200
@@ -71,15 +71,15 @@ def is_markup(text: str) -> bool:
     return _MARKUP.match(text.lstrip("\ufeff \t\r\n")) is not None
 
 
-_FAILURES = names.words("error errors error_message error_code error_description fault exception err errmsg")
-_CLAIMS = names.words("success ok successful succeeded is_success is_ok")
-_STATES = names.words("status state result outcome stat response_status")
+_FAILURES = vocabulary.words("error errors error_message error_code error_description fault exception err errmsg")
+_CLAIMS = vocabulary.words("success ok successful succeeded is_success is_ok")
+_STATES = vocabulary.words("status state result outcome stat response_status")
 _ERROR_STATES = frozenset("error errors fail failed failure ko nok exception fault".split())
-_TOLD = names.words(
+_TOLD = vocabulary.words(
     "message messages msg detail details title description reason instance trace trace_id request_id correlation_id "
     "help documentation documentation_url error_id data exception_type stacktrace hint more_info info path"
 )
-_MESSAGES = names.words("message msg detail title description reason")
+_MESSAGES = vocabulary.words("message msg detail title description reason")
 _FINE = frozenset({"ok", "okay", "success", "done"})
 _SHOWN = 120
 

@@ -21,7 +21,6 @@ from adapters.pagination.read.links import (
     query_params,
 )
 from adapters.pagination.read.records import value_at
-from adapters.pagination.vocabulary import members as names
 from adapters.pagination.vocabulary import members as vocabulary
 from adapters.pagination.vocabulary.members import plain, words
 
@@ -109,7 +108,7 @@ def _announced_totals(result: CallResult, envelope: ResponseEnvelope, page: Page
 
 def total_by_any_name(envelope: ResponseEnvelope) -> Total | None:
     """A total under any name, for responses that hold figures and no records."""
-    counts = (envelope.named(names.WEAK_TOTALS), envelope.saying(vocabulary.says_count))
+    counts = (envelope.named(vocabulary.WEAK_TOTALS), envelope.saying(vocabulary.says_count))
     called = frozenset(word for member in envelope.near for word in vocabulary.nouns_of(member.name))
     figures = PageFacts(n_records=0, pagination=Pagination(), size=None, nouns=called)
     found = next(
@@ -130,7 +129,7 @@ def _at_path(result: CallResult, path: str) -> Iterator[Total]:
 def _by_total_name(envelope: ResponseEnvelope, page: PageFacts) -> Iterator[Total]:
     """By a name of the table, else by words. A total known by words alone is dropped if the page contradicts it."""
     doubt = _certainty_beside(envelope)
-    named = envelope.named(names.TOTALS, is_anywhere=True)
+    named = envelope.named(vocabulary.TOTALS, is_anywhere=True)
     for member in sorted(named, key=lambda one: _FILTERED not in vocabulary.words_of(one.name)):
         if (total := _total_of(member, doubt)) is not None:
             yield total
@@ -168,7 +167,7 @@ def _certainty_of(relation: Json) -> Certainty | None:
 
 
 def _from_headers(headers: Mapping[str, str], envelope: ResponseEnvelope, nouns: frozenset[str]) -> Iterator[Total]:
-    for name in names.TOTAL_HEADERS:
+    for name in vocabulary.TOTAL_HEADERS:
         if (count := as_count(headers.get(name, "").strip())) is not None:
             yield Total(count, Certainty.EXACT)
     ranged = parse_content_range(headers)
@@ -176,7 +175,7 @@ def _from_headers(headers: Mapping[str, str], envelope: ResponseEnvelope, nouns:
         yield Total(ranged.total, Certainty.EXACT)
     for member in envelope.headers:
         is_said = vocabulary.says_total(member.name) and vocabulary.is_of_records(member.name, nouns)
-        is_total = member.plain in names.TOTALS or is_said
+        is_total = member.plain in vocabulary.TOTALS or is_said
         if is_total and (count := as_count(member.value)) is not None:
             yield Total(count, Certainty.UNKNOWN if vocabulary.says_estimate(member.name) else Certainty.EXACT)
 
@@ -192,7 +191,7 @@ def parse_content_range(headers: Mapping[str, str]) -> ContentRange | None:
 
 def _by_count_name(envelope: ResponseEnvelope, page: PageFacts) -> Iterator[Total]:
     counts = (m for m in envelope.saying(vocabulary.says_count, is_anywhere=False) if _is_of(page, m))
-    for members in (envelope.named(names.WEAK_TOTALS), counts):
+    for members in (envelope.named(vocabulary.WEAK_TOTALS), counts):
         count = first_count(members)
         if count is not None and not (page.is_paged and count == page.n_records):
             yield Total(count, Certainty.EXACT)
@@ -206,14 +205,14 @@ def _from_pages(envelope: ResponseEnvelope, page: PageFacts) -> Iterator[Total]:
     """From the number of pages: exact if a page holds one record, else a lower bound."""
     members = (*envelope.headers, *envelope.saying(vocabulary.says_pages))
     numbers = [
-        count for count in (envelope.integer(names.TOTAL_PAGES), first_count(_pages(members))) if count is not None
+        count for count in (envelope.integer(vocabulary.TOTAL_PAGES), first_count(_pages(members))) if count is not None
     ]
     if numbers:
         yield from _of_pages(numbers[0], page)
 
 
 def _pages(members: tuple[EnvelopeMember, ...]) -> Iterator[EnvelopeMember]:
-    return (m for m in members if m.plain in names.TOTAL_PAGES or vocabulary.says_pages(m.name))
+    return (m for m in members if m.plain in vocabulary.TOTAL_PAGES or vocabulary.says_pages(m.name))
 
 
 def _of_pages(pages: int, page: PageFacts) -> Iterator[Total]:
@@ -271,7 +270,7 @@ def _last_url(envelope: ResponseEnvelope) -> str | None:
     for member in envelope.named(_LAST_URLS):
         if (url := link_url(member.value)) is not None:
             return url
-    for member in envelope.named(names.LINK_LISTS):
+    for member in envelope.named(vocabulary.LINK_LISTS):
         if (url := link_url(link_with_relation(member.value, "last"))) is not None:
             return url
     return None

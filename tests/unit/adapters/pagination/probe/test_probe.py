@@ -205,7 +205,7 @@ async def test_a_size_that_is_ignored_is_not_used_any_more() -> None:
     assert looked.pagination.size is None
     assert set(looked.pagination.hidden) == {"offset", "limit"}
     assert looked.first is not None
-    assert "ignored" in looked.notes[0]
+    assert "ignores" in looked.notes[0]
 
 
 async def test_a_wrong_total_is_noted_and_not_used() -> None:

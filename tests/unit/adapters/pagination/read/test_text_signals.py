@@ -14,7 +14,7 @@ from adapters.pagination.read.text_signals import is_error_message
 )
 def test_markup_over_http_has_a_flaw(text: str) -> None:
     reading = read_page(CallResult(payload=text, location="GET http://a/b", status=200), Pagination())
-    assert "not taken apart" in reading.flaw
+    assert "is XML or HTML" in reading.flaw
     assert read_page(CallResult(payload=text, location="tools/call b"), Pagination()).flaw == ""
 
 
