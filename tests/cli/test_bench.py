@@ -1,4 +1,4 @@
-"""`runax bench` as a process: one question end to end, and what is said where it cannot run."""
+"""`runax bench` as a process: one question end to end, and errors."""
 
 import json
 from collections.abc import Callable
@@ -15,7 +15,7 @@ Run = Callable[..., Any]
 ONE = ("bench", "--section", "exact", "--only", "customers-active")
 
 
-def test_one_question_goes_through_all_of_runax_and_is_exact(runax: Run, tmp_path: Path) -> None:
+def test_one_question_is_answered_exactly(runax: Run, tmp_path: Path) -> None:
     file = tmp_path / "bench.json"
     done = runax(*ONE, "--json", str(file))
     assert done.code == 0, done.err
@@ -39,14 +39,14 @@ def test_nothing_to_judge_is_inconclusive(runax: Run) -> None:
     assert (done.code, "not judged: exact" in done.out) == (11, True)
 
 
-def test_a_section_that_does_not_exist_is_named_with_those_that_do(runax: Run) -> None:
+def test_unknown_section_lists_the_known_ones(runax: Run) -> None:
     done = runax("bench", "--section", "exat")
     assert done.code == 2
     assert "'exat'" in done.err
     assert "exact, repaired" in done.err
 
 
-def test_many_events_are_asked_in_a_process_whose_memory_is_known(runax: Run) -> None:
+def test_scale_section_measures_memory(runax: Run) -> None:
     done = runax("bench", "--section", "scale", "--events", "300", "-o", "json", "-q")
     assert done.code == 0, done.out + done.err
     (section,) = json.loads(done.out)["sections"]
@@ -55,7 +55,7 @@ def test_many_events_are_asked_in_a_process_whose_memory_is_known(runax: Run) ->
     assert row["right"] == "10 of 10"  # one of them has no single answer over so few
 
 
-async def test_without_a_checkout_it_says_that_it_needs_one(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_bench_needs_a_checkout(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bench, "_PACKAGE", "benchmarks_that_are_absent")
-    with pytest.raises(UsageError, match="runs from a checkout"):
+    with pytest.raises(UsageError, match="needs the folder 'benchmarks'"):
         await bench.run(BenchOptions(), CommonOptions())

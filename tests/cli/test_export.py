@@ -29,7 +29,7 @@ def test_the_datasets_of_a_run_are_written_and_not_written_over(runax: Run, mock
 
     again = runax("runs", "export", run_id, "--format", "ndjson", "--out", out)
     assert again.code == 2
-    assert "exists already" in again.err
+    assert "already exists" in again.err
 
 
 def test_what_was_removed_is_told_with_how_to_get_it_back(runax: Run, mock: Any, tmp_path: Path) -> None:

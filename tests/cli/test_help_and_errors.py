@@ -1,4 +1,4 @@
-"""Help, usage, settings and what an error looks like: one line that names thing, value and next step."""
+"""Help, usage errors and settings."""
 
 import json
 import re
@@ -52,7 +52,7 @@ def test_help_fits_any_terminal(columns: int, option: str, terminal: Callable[..
 
 
 @pytest.mark.parametrize("arguments", [[], ["tools"], ["runs"], ["config"]])
-def test_a_missing_command_is_explained_on_stderr(arguments: list[str], runax: Run) -> None:
+def test_missing_command_prints_help_to_stderr(arguments: list[str], runax: Run) -> None:
     done = runax(*arguments)
     assert (done.code, done.out) == (2, "")
     assert "Usage: runax" in done.err
@@ -72,7 +72,7 @@ def test_a_missing_command_is_explained_on_stderr(arguments: list[str], runax: R
         (["runs", "show", "zzzz"], "'zzzz'"),
     ],
 )
-def test_a_usage_error_is_one_line_with_code_2(arguments: list[str], named: str, runax: Run) -> None:
+def test_usage_error_is_one_line_with_code_2(arguments: list[str], named: str, runax: Run) -> None:
     done = runax(*arguments)
     assert (done.code, done.out) == (2, "")
     assert len(done.err.splitlines()) == 1
@@ -80,19 +80,19 @@ def test_a_usage_error_is_one_line_with_code_2(arguments: list[str], named: str,
     assert named in done.err
 
 
-def test_a_bad_setting_is_one_line_with_code_3(runax: Run) -> None:
+def test_invalid_setting_is_one_line_with_code_3(runax: Run) -> None:
     done = runax("config", "show", variables={"LLM_MAX_CONTEXT": "lots"})
     assert (done.code, done.out) == (3, "")
     assert re.fullmatch(r"runax: error: 'LLM_MAX_CONTEXT' is 'lots' \(environment\): .*131072\.\n", done.err)
 
 
-def test_debug_shows_the_traceback_too(runax: Run) -> None:
+def test_debug_shows_the_traceback(runax: Run) -> None:
     done = runax("config", "show", "--debug", variables={"LLM_MAX_CONTEXT": "lots"})
     assert done.code == 3
     assert "Traceback" in done.err
 
 
-def test_options_may_stand_before_the_command(runax: Run) -> None:
+def test_options_before_the_command(runax: Run) -> None:
     before, after = runax("--max-steps", "3", "config", "show"), runax("config", "show", "--max-steps", "3")
     assert before == after
     assert re.search(r"^MAX_STEPS +3$", before.out, re.MULTILINE)
@@ -110,7 +110,7 @@ def test_limits_before_and_after_the_command_add_up(runax: Run) -> None:
     assert re.search(r"^MAX_STEPS +4$", done.out, re.MULTILINE)
 
 
-def test_an_option_after_the_command_wins(runax: Run) -> None:
+def test_option_after_the_command_takes_precedence(runax: Run) -> None:
     done = runax("--max-steps", "3", "config", "show", "--max-steps", "4", "--origin")
     assert re.search(r"^MAX_STEPS +4 +flag --max-steps$", done.out, re.MULTILINE)
 
@@ -129,7 +129,7 @@ def test_config_show_as_json_is_one_object_with_origins(runax: Run) -> None:
     assert rows["MAX_STEPS"]["origin"] == "default"
 
 
-def test_config_init_writes_once_and_never_over_a_file(runax: Run) -> None:
+def test_config_init_keeps_existing_files(runax: Run) -> None:
     assert runax("config", "init").code == 0
     first = Path(".env").read_text(encoding="utf-8")
     Path(".env").write_text("MAX_STEPS=5\n", encoding="utf-8")
@@ -140,7 +140,7 @@ def test_config_init_writes_once_and_never_over_a_file(runax: Run) -> None:
     assert Path(".env").stat().st_mode & 0o077 == 0
 
 
-def test_what_config_init_writes_is_accepted(runax: Run) -> None:
+def test_files_of_config_init_are_valid(runax: Run) -> None:
     runax("config", "init")
     for path in (Path(".env"), Path("runax.yaml")):
         text = path.read_text(encoding="utf-8")
@@ -148,14 +148,14 @@ def test_what_config_init_writes_is_accepted(runax: Run) -> None:
     assert runax("config", "show").err == ""
 
 
-def test_config_check_says_what_is_missing(runax: Run) -> None:
+def test_config_check_lists_missing_settings(runax: Run) -> None:
     done = runax("config", "check", "-o", "json")
     assert done.code == 0
     missing = json.loads(done.out)["missing"]
     assert "LLM_NAME" in missing
 
 
-def test_config_check_finds_a_credential_that_is_not_set(runax: Run) -> None:
+def test_config_check_reports_an_unset_credential(runax: Run) -> None:
     Path("runax.yaml").write_text(
         "sources: {crm: {kind: openapi, base_url: 'http://127.0.0.1:1', auth: CRM_TOKEN}}\n", encoding="utf-8"
     )
@@ -165,13 +165,13 @@ def test_config_check_finds_a_credential_that_is_not_set(runax: Run) -> None:
     assert "'CRM_TOKEN'" in done.err
 
 
-def test_check_names_what_is_left_out_and_refuses_what_no_command_gets_past(runax: Run, tmp_path: Path) -> None:
+def test_config_check_lists_skipped_sources(runax: Run, tmp_path: Path) -> None:
     servers = {"good": {"command": "x"}, "bad": {"comand": "x"}, "unset": {"url": "http://h.x/${NOT_SET_HERE}"}}
     (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": servers}))
     done = runax("config", "check", "-o", "json", "--config", str(tmp_path / "mcp.json"))
-    told = json.loads(done.out)
-    assert (done.code, [flaw.partition(":")[0] for flaw in told["left_out"]]) == (0, ["bad", "unset"])
-    assert told["missing"] == ["LLM_NAME"]
+    checked = json.loads(done.out)
+    assert (done.code, [flaw.partition(":")[0] for flaw in checked["left_out"]]) == (0, ["bad", "unset"])
+    assert checked["missing"] == ["LLM_NAME"]
     (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": {"bad": {"comand": "x"}}}))
     none = json.loads(runax("config", "check", "-o", "json", "--config", str(tmp_path / "mcp.json")).out)
     assert len(none["missing"]) == 2
@@ -186,7 +186,7 @@ def test_runs_schema_is_the_schema_of_the_result(runax: Run) -> None:
     assert "run.finished" in runax("runs", "schema", "-o", "jsonl").out
 
 
-def test_runs_list_without_any_run_makes_no_state(tmp_path: Path, runax: Run) -> None:
+def test_runs_list_creates_no_state(tmp_path: Path, runax: Run) -> None:
     done = runax("runs", "list", "-o", "json")
     assert (done.code, json.loads(done.out)) == (0, {"runs": []})
     assert list((tmp_path / "xdg_state_home").iterdir()) == []

@@ -97,7 +97,7 @@ async def test_pages_whose_number_nobody_tells_are_not_made_up(capsys: Any) -> N
     assert not part.is_known
 
 
-async def test_text_has_a_few_lines_for_each_part(capsys: Any) -> None:
+async def test_text_output(capsys: Any) -> None:
     async with serve(create_app(token=TOKEN), port=0) as url:
         assert await plan.print_forecast(MARTEN, common("text"), demo_configuration(url)) == 0
     out = capsys.readouterr().out
@@ -113,7 +113,7 @@ async def test_text_has_a_few_lines_for_each_part(capsys: Any) -> None:
     ]
 
 
-async def test_a_source_that_fails_is_told_by_the_exit_code(capsys: Any) -> None:
+async def test_source_failure_sets_the_exit_code(capsys: Any) -> None:
     async with serve(create_app(token="another"), port=0) as url:
         code = await plan.print_forecast(COUNT, common("json"), demo_configuration(url))
     told = QuestionForecast.model_validate_json(capsys.readouterr().out)
@@ -122,7 +122,7 @@ async def test_a_source_that_fails_is_told_by_the_exit_code(capsys: Any) -> None
     assert told.parts[0].calls[0].requests is None
 
 
-async def test_a_forecast_leaves_no_run_behind(capsys: Any, runax: Any) -> None:
+async def test_forecast_stores_no_run(capsys: Any, runax: Any) -> None:
     await forecast_of(COUNT, capsys)
     assert json.loads(runax("runs", "list", "-o", "json").out)["runs"] == []
 

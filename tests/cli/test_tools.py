@@ -68,7 +68,7 @@ def test_text_is_a_preview(runax: Run, api: str) -> None:
     assert "251 more" in done.err
 
 
-def test_no_record_is_an_empty_list_and_no_error(runax: Run, api: str) -> None:
+def test_empty_result_is_not_an_error(runax: Run, api: str) -> None:
     done = runax("tools", "call", "list_tickets", "customer_id=9999", "-o", "json")
     envelope = json.loads(done.out)
     assert (done.code, envelope["status"], envelope["data"]) == (0, "empty", [])
@@ -78,13 +78,13 @@ def test_no_record_is_an_empty_list_and_no_error(runax: Run, api: str) -> None:
     ("arguments", "named"),
     [(["customer_id=x"], "customer_id"), (["customer=4"], "customer"), (["4"], "KEY=VALUE"), (["=4"], "KEY=VALUE")],
 )
-def test_arguments_that_do_not_fit_are_a_usage_error(arguments: list[str], named: str, runax: Run, api: str) -> None:
+def test_invalid_arguments_are_a_usage_error(arguments: list[str], named: str, runax: Run, api: str) -> None:
     done = runax("tools", "call", "list_tickets", *arguments)
     assert (done.code, done.out) == (2, "")
     assert named in done.err
 
 
-def test_a_record_that_does_not_exist_is_a_failed_source(runax: Run, api: str) -> None:
+def test_missing_record_is_a_source_error(runax: Run, api: str) -> None:
     done = runax("tools", "call", "get_ticket", "ticket_id=99999999", "-o", "json")
     assert (done.code, json.loads(done.out)["status"]) == (4, "error")
     assert "404" in done.err
@@ -115,7 +115,7 @@ def test_every_style_of_pagination_gives_the_same_records(runax: Run, mock: Any)
     assert all(ids == found["offset"][1] for _, ids in found.values())
 
 
-def test_mock_refuses_what_cannot_be_served(runax: Run) -> None:
+def test_mock_rejects_invalid_options(runax: Run) -> None:
     for arguments, named in (
         (["nowhere.json"], "nowhere.json"),
         (["--style", "tickets"], "RESOURCE=STYLE"),
@@ -183,15 +183,15 @@ def test_leave_is_asked_for_on_a_terminal(terminal: Any, posting: str, keys: str
     assert asked.end().code == code
 
 
-def test_ctrl_c_ends_the_question_for_leave_at_once(terminal: Any, posting: str) -> None:
-    """Nobody presses Enter here: whoever waits for a line would wait for ever."""
+def test_ctrl_c_ends_the_approval_prompt(terminal: Any, posting: str) -> None:
+    """Enter is never pressed, so reading a line would block forever."""
     asked = terminal("tools", "call", "search_things", "--openapi", posting)
     asked.wait_for("[y/N]")
     asked.interrupt()
     assert asked.end().code == 130
 
 
-def test_doctor_asks_the_service_and_not_only_its_document(runax: Run, tmp_path: Path) -> None:
+def test_doctor_checks_the_server_of_the_api(runax: Run, tmp_path: Path) -> None:
     secured = {"key": {"type": "apiKey", "in": "header", "name": "X-Key"}}
     paths = {"/things": {"get": {"operationId": "things", "security": [{"key": []}], "responses": {}}}}
     document = {"openapi": "3.1.0", "paths": paths, "components": {"securitySchemes": secured}}
@@ -201,21 +201,21 @@ def test_doctor_asks_the_service_and_not_only_its_document(runax: Run, tmp_path:
     assert "'http://127.0.0.1:9'" in away.out
 
 
-def test_doctor_leaves_with_the_code_of_the_first_failure(runax: Run) -> None:
+def test_doctor_exits_with_the_code_of_the_first_failure(runax: Run) -> None:
     away = runax("doctor", "-m", "rules", "--base-url", "http://127.0.0.1:9")
     assert away.code == 4
     assert runax("doctor", "--base-url", "http://127.0.0.1:9").code == 4
 
 
-def test_doctor_asks_a_real_endpoint_for_one_word(runax: Run, mock: Any) -> None:
+def test_doctor_sends_a_request_to_the_model(runax: Run, mock: Any) -> None:
     with mock() as api_url, mock("--llm") as model_url:
         variables = {"BASE_API_URL": api_url, "LLM_API_BASE_URL": f"{model_url}/v1", "LLM_NAME": "mock"}
         done = runax("doctor", "-o", "json", variables=variables)
     [models] = [row for row in json.loads(done.out)["checks"] if row["check"] == "models"]
     assert (done.code, models["state"]) == (0, "ok")
-    assert "'mock' answers" in models["detail"]
+    assert "'mock' replied" in models["detail"]
 
 
-def test_doctor_on_an_endpoint_that_is_away_is_code_5(runax: Run, api: str) -> None:
+def test_doctor_exits_with_5_if_the_model_is_unreachable(runax: Run, api: str) -> None:
     variables = {"LLM_API_BASE_URL": "http://127.0.0.1:9/v1", "LLM_NAME": "mock"}
     assert runax("doctor", variables=variables).code == 5
