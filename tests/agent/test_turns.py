@@ -656,4 +656,4 @@ async def test_a_question_that_goes_on_is_told_of_what_the_one_before_named(stag
     asked = [message.content for message in bench.model.requests[-1].messages if message.role == "user"][-1]
     assert asked.startswith("Which id has Nováková?")
     assert 'customers 17 "Nováková" [customers_1#2]' in asked
-    assert "<entities>" not in bench.model.requests[0].messages[-1].content
+    assert "<known>" not in bench.model.requests[0].messages[-1].content
