@@ -292,7 +292,7 @@ class OpenApiSource:
         if url is None or Origin.of(url) != Origin.of(built.url):
             raise self._foreign_origin(tool, text, f"another origin than '{Origin.of(built.url)}'")
         if built.method not in _SAFE_METHODS and url.path != built.url.path:
-            raise self._foreign_origin(tool, text, f"another path than '{tool.spec.locator}', which is no GET")
+            raise self._foreign_origin(tool, text, f"another path than '{tool.spec.locator}', which is not a GET")
         return with_credentials(url, credentials)
 
     def _foreign_origin(self, tool: OpenApiTool, text: str, where: str) -> ForeignOrigin:

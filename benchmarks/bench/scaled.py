@@ -1,7 +1,6 @@
 """The same questions over few and very many monitoring events, fetched once in one session.
 
-Each size runs in a process of its own (`at_scale`), so that its peak memory is known. Knows sizes, and what the plain
-way would cost at each.
+Each size runs in its own process (`at_scale`), so that its peak memory can be measured.
 """
 
 import asyncio
@@ -21,7 +20,7 @@ _PROCESS = "benchmarks.bench.at_scale"
 
 
 async def scaled(sizes: Sequence[int], model: str | None, plain: Measured | None, tell: Tell) -> Section:
-    """All questions about events at each size."""
+    """Ask all questions about events at each size."""
     runs = []
     for size in sizes:
         runs.append(run := await _in_a_process(size, model))
