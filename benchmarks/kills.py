@@ -204,7 +204,7 @@ async def undisturbed(within: World, question: str, name: str) -> tuple[dict[str
     wire = Wire()
     code, out, err = await within.runax(name, "query", question, "-o", "json", wire=wire)
     if code != 0:
-        raise RuntimeError(f"the undisturbed run ended with {code}: {err[-2000:]}")
+        raise RuntimeError(f"the uninterrupted run ended with exit code {code}: {err[-2000:]}")
     return json.loads(out), wire.arrived
 
 
@@ -215,7 +215,7 @@ async def killed(within: World, question: str, whole: dict[str, Any], *, at: int
     state, moment = within.folder / name, f"request {at} {'answered' if after else 'arrived'}"
     before, in_flight, run = units(state), wire.open, run_of(state)
     if run is None:
-        return Verdict(moment, 0, 0, in_flight, ("the run had not begun",) if before else ())
+        return Verdict(moment, 0, 0, in_flight, ("the run had not started",) if before else ())
     second = Wire()
     code, out, err = await within.runax(name, "runs", "resume", run, "-o", "json", wire=second)
     faults = []
@@ -227,7 +227,7 @@ async def killed(within: World, question: str, whole: dict[str, Any], *, at: int
         faults += [] if resumed["run_id"] == run else ["another run"]
     after_units = units(state)
     again = [key for key, done_at in before.items() if after_units.get(key) != done_at]
-    faults += [f"{len(again)} stored units were done again"] if again else []
+    faults += [f"{len(again)} stored units were repeated"] if again else []
     told = tuple(line for line in err.splitlines() if "[RESUME]" in line)
     return Verdict(moment, len(before), second.arrived, in_flight, tuple(faults), told)
 
@@ -239,7 +239,7 @@ async def judged(moments: int, seed: int) -> Sequence[Verdict]:
     async with world() as within:
         for number, question in enumerate(QUESTIONS):
             whole, n_requests = await undisturbed(within, question, f"whole{number}")
-            print(f"{question} {n_requests} requests undisturbed")
+            print(f"{question} {n_requests} requests without interruption")
             for moment in range(moments // len(QUESTIONS)):
                 at, after = draw.randint(1, n_requests), draw.random() < 0.5
                 name = f"killed{number}_{moment}"
@@ -254,9 +254,7 @@ def main() -> int:
     given = [int(value) for value in sys.argv[1:3]]
     verdicts = asyncio.run(judged(*(given + [50, 20260][len(given) :])))
     failed = [verdict for verdict in verdicts if verdict.faults]
-    print(
-        f"{len(verdicts) - len(failed)} of {len(verdicts)} moments: the same answer, and nothing stored was done again"
-    )
+    print(f"{len(verdicts) - len(failed)} of {len(verdicts)} moments: the same answer, and no stored work repeated")
     return MISSED if failed else 0
 
 

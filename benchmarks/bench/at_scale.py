@@ -122,7 +122,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="python -m benchmarks.bench.at_scale", description="Questions over many events."
     )
     parser.add_argument("--events", type=int, default=1000, help="number of monitoring events")
-    parser.add_argument("--model", default=None, help="a real model instead of the knowing one")
+    parser.add_argument("--model", default=None, help="a real model instead of the oracle model")
     given = parser.parse_args(arguments)
     common = CommonOptions(answer=AnswerOptions(model=given.model))
     print(json.dumps(asyncio.run(measure(given.events, common))))

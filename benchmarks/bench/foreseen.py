@@ -28,14 +28,14 @@ async def foreseen(setting: Setting, answered: Sequence[Asked], tell: Tell) -> S
                 # The first request of a process differs from all later ones: its counter is not calibrated.
                 await stage.anew().ask(by_id[some[0].id])
                 rows += [await _row(stage, asked, by_id[asked.id]) for asked in some]
-        tell(f"forecasts of {len(some)} questions made")
+        tell(f"{len(some)} forecasts made")
     columns = ("id", "forecast", "used", "off_percent", "why")
     return Section(name="forecast", columns=columns, rows=rows, claims=(_claim(rows),))
 
 
 def _claim(rows: Sequence[Mapping[str, Any]]) -> Claim:
     near = sum(row["off_percent"] is not None and abs(row["off_percent"]) <= MOST_OFF_PERCENT for row in rows)
-    text = f"forecast within {MOST_OFF_PERCENT:g} % of the tokens used: {near} of {len(rows)} (target nine of ten)"
+    text = f"forecast within {MOST_OFF_PERCENT:g} % of the tokens used: {near} of {len(rows)} (target 90 %)"
     return Claim(text, near >= LEAST_SHARE * len(rows) if rows else None)
 
 

@@ -104,7 +104,7 @@ async def labelled(setting: Setting, only: Sequence[str], tell: Tell) -> tuple[S
     claims = (
         rightness("labels right with p = 1: exact", asked),
         Claim(
-            f"labeller's tokens beside prompts: at most {worst} times (distinct text + {TOKENS_A_LABEL} each), "
+            f"tokens of the labeler without prompts: at most {worst} times (distinct text + {TOKENS_A_LABEL} each), "
             f"target {MOST_SHARE}",
             all(share <= MOST_SHARE for share in shares) if shares else None,
         ),
@@ -145,7 +145,7 @@ def _no_request_more(asked: Sequence[Asked], questions: Mapping[str, LabelQuesti
         usage = one.result.usage.by_role.get("labeller")
         requests.setdefault(key, set()).add(0 if usage is None else usage.requests)
     differing = sum(len(numbers) > 1 for numbers in requests.values())
-    text = f"pairs, joins and rankings take as many requests for labels as a count: {len(requests) - differing} of "
+    text = f"pairs, joins and rankings take as many label requests as a count: {len(requests) - differing} of "
     return Claim(f"{text}{len(requests)} tasks", not differing if requests else None)
 
 
@@ -159,11 +159,9 @@ async def counted(setting: Setting, only: Sequence[str], p: float, tell: Tell) -
         async with stage_of(replace(setting, knowing=knowing), is_hiding=True) as stage:
             (asked,) = await asked_all(stage, [task], lambda _line: None)
         chances.append(chance := _chance(task, asked.result, truth, setting.world, seed=setting.seed))
-        tell(f"{task.id}: labels right with p = {p:g}, {chance.as_far:.1%} of chance as far off")
+        tell(f"{task.id}: labels right with p = {p:g}, {chance.as_far:.1%} of random labelings are as far off")
     claims = (
-        all_right(
-            f"p = {p:g}: counts are those of the labels as given, nothing added", [c.is_as_given for c in chances]
-        ),
+        all_right(f"p = {p:g}: counts equal those of the labels as given", [c.is_as_given for c in chances]),
         _explained(chances, p),
     )
     columns = ("id", "label", "true", "as_labelled", "answered", "simulated", "error_of_task", "as_far_by_chance")
@@ -176,7 +174,7 @@ def _explained(chances: Sequence[Chance], p: float) -> Claim:
     errors = sum(chance.error for chance in chances), sum(chance.expected_error for chance in chances)
     as_far = as_far_together(chances)
     text = (
-        f"p = {p:g}: records under a wrong label {errors[0]:,} in all, {errors[1]:,.0f} by chance alone; of "
+        f"p = {p:g}: records under a wrong label {errors[0]:,} in all, {errors[1]:,.0f} expected; of "
         f"{SIMULATIONS:,} simulated benches {as_far:.1%} are as far off (limit {RAREST:.1%})"
     )
     return Claim(text, as_far >= RAREST)

@@ -74,13 +74,13 @@ async def compared(setting: Setting, answered: Sequence[Asked], tell: Tell) -> t
             for fetch in question.fetches:
                 if _key(fetch) not in costs:
                     costs[_key(fetch)] = await _measured(stage, fetch, question.text)
-                    tell(f"plain way of {_key(fetch)}: {costs[_key(fetch)][0].cost(costs[_key(fetch)][1])[1]:,} tokens")
+                    tell(f"plain agent, {_key(fetch)}: {costs[_key(fetch)][0].cost(costs[_key(fetch)][1])[1]:,} tokens")
             rows.append(_row(asked, question, costs))
     columns = ("id", "records", "plain_requests", "plain_tokens", "tokens", "fewer_percent", "plain_seconds", "seconds")
     rows.sort(key=lambda row: row["plain_tokens"])
     note = (
-        f"the plain way's first {PAGES_MADE} pages of each call are made, the rest is computed from them; the list of "
-        "the sources' tools is left out on both sides"
+        f"the plain agent reads the first {PAGES_MADE} pages of each call, the cost of the rest is extrapolated; "
+        "the list of the sources' tools is excluded on both sides"
     )
     measured = {key.partition(" ")[0]: cost for key, (cost, _) in reversed(costs.items())}
     return Section(name="plain", columns=columns, rows=rows, claims=(_claim(rows),), notes=(note,)), measured
@@ -89,8 +89,8 @@ async def compared(setting: Setting, answered: Sequence[Asked], tell: Tell) -> t
 def _claim(rows: Sequence[Mapping[str, Any]]) -> Claim:
     large = [row["fewer_percent"] for row in rows if row["plain_tokens"] > LARGE and row["right"]]
     if not large:
-        return Claim(f"no question costs the plain way over {LARGE:,} tokens", None)
-    told = f"{min(large):.2f} % fewer tokens at least in {len(large)} questions over {LARGE:,}"
+        return Claim(f"no question costs the plain agent over {LARGE:,} tokens", None)
+    told = f"at least {min(large):.2f} % fewer tokens in {len(large)} questions over {LARGE:,}"
     text = f"{told} (target {FEWER_PERCENT:g} %)"
     return Claim(text, min(large) >= FEWER_PERCENT)
 

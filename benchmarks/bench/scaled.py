@@ -47,9 +47,9 @@ async def scaled(sizes: Sequence[int], model: str | None, plain: Measured | None
         "plain_tokens",
         "fewer_percent",
     )
-    notes = ("the first question fetches all events, the others are asked over the same dataset in the same session",)
+    notes = ("the first question fetches all events, the others use the same dataset in the same session",)
     differ = (
-        f"a question's tokens differ by {max(spread, default=0):,} at most between the smallest and the largest size"
+        f"a question's tokens differ by at most {max(spread, default=0):,} between the smallest and the largest size"
     )
     return Section(
         name="scale", columns=columns, rows=[*sizes_told], claims=claims, notes=(*notes, differ, *_wrong(rows))
@@ -84,6 +84,6 @@ async def _in_a_process(size: int, model: str | None) -> dict[str, Any]:
     process = await asyncio.create_subprocess_exec(sys.executable, *arguments, stdout=PIPE)
     out, _ = await process.communicate()
     if process.returncode:
-        raise SourceUnavailable(f"the run over {size:,} events ended with {process.returncode}; see its words above.")
+        raise SourceUnavailable(f"the run over {size:,} events exited with {process.returncode}; see its output above.")
     measured: dict[str, Any] = json.loads(out)
     return measured

@@ -245,7 +245,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(table_of(runs))
     retries, mishaps = sum(run.retries for run in runs), sum(len(run.injected_faults) for run in runs)
     wrong, silent = sum(bool(run.faults) for run in runs), sum(run.is_silent for run in runs)
-    print(f"{len(runs)} plans, {mishaps} mishaps, {retries} retries, {wrong} wrong, {silent} silent errors")
+    print(f"{len(runs)} plans, {mishaps} injected faults, {retries} retries, {wrong} wrong, {silent} silent errors")
     return MISSED if wrong else 0
 
 
