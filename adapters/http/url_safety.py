@@ -157,7 +157,7 @@ def differs_only_in_scheme(url: httpx2.URL, own: httpx2.URL) -> bool:
 
 
 def resolve_url(base: httpx2.URL, reference: str) -> httpx2.URL | None:
-    """Resolve a reference against a base URL, without user information and fragment; None if it is no http URL."""
+    """Resolve a reference against a base URL, without user information and fragment; None if it is not an http URL."""
     try:
         url = base.join(reference.strip()).copy_with(fragment=None, userinfo=b"")
     except (httpx2.InvalidURL, ValueError, UnicodeError):

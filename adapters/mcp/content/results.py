@@ -2,7 +2,7 @@
 
 Data may be structured content; text blocks, one or one per record; embedded resources; links and images. A result that
 violates the schema is parsed as far as possible. Binary data is described, not inlined. Pagination metadata
-(`nextCursor`, `total`) in the result, its `_meta`, or the text around the data is kept beside the data.
+(`nextCursor`, `total`) in the result, its `_meta`, or the text around the data is kept with the data.
 """
 
 import base64
@@ -308,7 +308,7 @@ def _surrounding_text(contents: Sequence[TextContent]) -> str:
 
 
 def _markers(raw: Mapping[str, Json], contents: Sequence[TextContent]) -> JsonObject:
-    """Members beside the data that MCP does not define, and metadata in the text around the data."""
+    """Members next to the data that MCP does not define, and metadata in the text around the data."""
     markers = {name: value for content in contents if content.is_data for name, value in content.metadata.items()}
     if any(content.is_data for content in contents):
         markers |= metadata_in(_plain_text(contents), n_records=_count_records(_combine_data(contents)))
@@ -316,7 +316,7 @@ def _markers(raw: Mapping[str, Json], contents: Sequence[TextContent]) -> JsonOb
 
 
 def _structured_markers(raw: Mapping[str, Json], contents: Sequence[TextContent], data: Json) -> JsonObject:
-    """The same beside structured content; from the text, only what it says about further pages."""
+    """The same in addition to structured content; from the text, only what it says about further pages."""
     markers = (
         paging_metadata_in(_plain_text(contents), n_records=_count_records(data))
         if isinstance(data, dict | list)
@@ -349,7 +349,7 @@ def _is_data_metadata(name: str, value: Json) -> bool:
 def _assemble(data: Json, surrounding: str, markers: JsonObject, attachments: Sequence[JsonObject]) -> Json:
     """The data together with the text, markers and attachments around it; the data alone if there are none.
 
-    One object beside markers is a page of one record, so that the cursor does not become part of the record.
+    One object next to markers is a page of one record, so that the cursor does not become part of the record.
     """
     if data is None or (attachments and isinstance(data, str)):
         surrounding, data, attachments = (data or surrounding), list(attachments) or None, ()

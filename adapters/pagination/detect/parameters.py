@@ -41,8 +41,8 @@ _ROWS = frozenset("index row rows record records item items result results posit
 def flatten_parameters(schemas: Mapping[str, JsonObject]) -> dict[str, JsonObject]:
     """Every argument, followed by the members of those that are objects (`page/limit`), up to `MAX_DEPTH` levels.
 
-    An object stays in the result beside its members, since a cursor may be an object. Lists are not opened, nor are
-    objects with more than 40 members, or 12 inside another object.
+    An object stays in the result in addition to its members, since a cursor may be an object. Lists are not opened, nor
+    are objects with more than 40 members, or 12 inside another object.
     """
     found: dict[str, JsonObject] = {}
     for name, schema in schemas.items():

@@ -206,7 +206,7 @@ class ResponseSchema:
     def returns(self, parameter: str, *, is_echo: bool = False) -> bool:
         """Whether it returns the value for a parameter: `NextMarker` for `marker`, `lastKey` for `startKey`.
 
-        A member of the same name counts if the response is no echo of the request, or if it is inside `next`
+        A member of the same name counts if the response does not echo the request, or if it is inside `next`
         (`next.page`) or, named for a direction, inside a cursor object (`cursor.after`).
         """
         key = (parameter, is_echo)

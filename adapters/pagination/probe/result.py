@@ -1,4 +1,4 @@
-"""The result of a probe, and the assessment of the page that it rests on."""
+"""The result of a probe, and the assessment of the page that it is based on."""
 
 from dataclasses import dataclass, field, replace
 from enum import Enum, StrEnum, auto
@@ -99,7 +99,7 @@ class ProbeMemory:
 
 
 class FirstPosition(Enum):
-    """What the first response says of the first position: it fits, it is 1, or 0 or 1 is worth a request."""
+    """What the first response says about the first position: it fits, it is 1, or 0 or 1 is worth a request."""
 
     AS_REQUESTED = auto()
     ONE = auto()

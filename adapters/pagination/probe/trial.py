@@ -72,7 +72,7 @@ class ArgumentTrial:
         return replace(found, certainty=Certainty.AT_LEAST, notes=(*found.notes, note))
 
     async def _by_returned_value(self, first: FirstPage) -> Pagination | None:
-        """Try values of the response, from beside the records or from one of them, in arguments of a similar name."""
+        """Try values of the response, from outside the records or from one of them, in arguments of a similar name."""
         records = first.reading.records
         for candidate in argument_values(self.tool.parameters, self.given, first.result, records):
             result = await self._request(first, {candidate.argument: candidate.value})

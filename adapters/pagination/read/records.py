@@ -2,14 +2,14 @@
 
 The rules, in order:
 
-1. A declared path, if it exists. If not, a list that is rarely the records is no replacement: many services omit an
+1. A declared path, if it exists. If not, a list that is rarely the records does not replace it: many services omit an
    empty list.
 2. A list is the records; of a list that holds an object of figures and a list of objects, the inner list is.
 3. Among the lists inside an object (never inside another list): lists of objects, and under known names lists of rows,
    before lists of values; known names before unknown ones; lists before objects of records by their ids; the longer
    before the shorter, the outer before the inner, the first before the later. If the response says that there are no
    records, a list under an unknown name gives way to an empty one. A list that only names the keys of an object of
-   records beside it is their order. Lists that are rarely the records (`schemas`, `included`, `fields`, …) count only
+   records next to it is their order. Lists that are rarely the records (`schemas`, `included`, `fields`, …) count only
    if there is no other list; `links`, `errors` and lists of links never count.
 4. Lists of one length, one of them of ids, are the columns of records.
 5. A page without a list that says that there are no records, or holds nothing but pagination, is an empty list.
@@ -148,7 +148,7 @@ class FoundRecords:
     """The records, their dotted path ("" is the payload itself), and whether they are a list in the response.
 
     `is_keyed`: they are an object of records by their ids, which counts as a list. `apart` is the index of an item of a
-    list that is no record but describes the list.
+    list that is not a record but describes the list.
     """
 
     records: list[Json]
@@ -160,7 +160,7 @@ class FoundRecords:
 
 @dataclass(frozen=True, slots=True)
 class _RecordsCandidate:
-    """`is_sure`: an object whose keys are listed beside it, whatever they look like."""
+    """`is_sure`: an object whose keys are listed next to it, whatever they look like."""
 
     items: list[Json]
     keys: tuple[str, ...]
@@ -376,7 +376,7 @@ def _candidates(
 
 
 def _holds_records(value: Mapping[str, Json], name: str, around: Mapping[str, Json], *, is_paged: bool) -> bool:
-    """Whether an object holds records by their ids, and is no table inside of the record `around` it."""
+    """Whether an object holds records by their ids, and is not a table inside the record `around` it."""
     beside = {plain(key) for key in around} - {name}
     if beside & _IDENTITY or (name not in vocabulary.RECORD_LISTS and beside - ENVELOPE):
         return False

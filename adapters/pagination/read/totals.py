@@ -52,10 +52,10 @@ class Total:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageFacts:
-    """What is known of a page beside its envelope. `size` is the requested one, if any.
+    """What is known about a page apart from its envelope. `size` is the requested one, if any.
 
-    `next_url` is the URL of the next page, `has_more` what the page says of further ones, `is_first` whether it is the
-    first page. `nouns` are words that the records may be called by.
+    `next_url` is the URL of the next page, `has_more` what the page says about further ones, `is_first` whether it is
+    the first page. `nouns` are words that the records may be called by.
     """
 
     n_records: int
@@ -151,7 +151,7 @@ def _total_of(member: EnvelopeMember, doubt: Certainty | None) -> Total | None:
 
 
 def _certainty_beside(envelope: ResponseEnvelope) -> Certainty | None:
-    """What the response says of the certainty of its total: a lower bound, or an estimate."""
+    """What the response says about the certainty of its total: a lower bound, or an estimate."""
     for member in envelope.named(_RELATIONS):
         if (certainty := _certainty_of(member.value)) is not None:
             return certainty

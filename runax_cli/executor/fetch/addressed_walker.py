@@ -259,7 +259,7 @@ class AddressedWalker:
     async def _has_records_after(self, index: int, error: SourceError) -> bool:
         """Whether an unannounced page is missing amid others: a second request for it, or for the next one, succeeds.
 
-        A page that was rejected as out of range is not requested again. No response at all is no sign of an end.
+        A page that was rejected as out of range is not requested again. No response at all is not a sign of an end.
         """
         if not isinstance(error, HttpStatusError):
             return True
