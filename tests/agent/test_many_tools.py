@@ -1,4 +1,4 @@
-"""Hundreds of tools: the main model is offered the few that fit, finds the others, and pays for no more."""
+"""Hundreds of tools: the main model gets the few that fit, finds the others, and pays for no more."""
 
 import json
 from collections.abc import Sequence

@@ -191,7 +191,7 @@ def first_page(api: PagedApi, start: int, size: int) -> list[Json]:
 
 
 def with_duplicate(api: PagedApi, start: int, size: int) -> list[Json]:
-    """A page with its first record once more in place of its last one."""
+    """A page with its first record again in place of its last one."""
     records = api.records[start : start + size]
     return [*records[:-1], *records[:1]]
 

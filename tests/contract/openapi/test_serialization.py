@@ -121,7 +121,7 @@ def one_parameter(place: str, **fields: Any) -> dict[str, Any]:
 
 
 def on_wire(got: Any, place: str) -> str | None:
-    """What a request says at a place; header bytes are UTF-8."""
+    """The value at a place of a request; header bytes are UTF-8."""
     path, _, query = got.target.partition("?")
     match place:
         case "path":
@@ -136,7 +136,7 @@ def on_wire(got: Any, place: str) -> str | None:
 
 @pytest.fixture
 async def sent(opened, server, tools):
-    """Sends a value as the only argument `v` of a document, and says what the server received."""
+    """Sends a value as the only argument `v` of a document, and returns what the server received."""
 
     async def sent_(paths: dict[str, Any], value: Any, *, version: dict[str, str] | None = None) -> Any:
         document = tools.described(paths)
