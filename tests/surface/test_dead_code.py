@@ -16,7 +16,7 @@ CALLED_FROM_OUTSIDE = {
     "ManualClock": "in-memory twin of a protocol, for tests and embedders",
     "MemorySource": "in-memory twin of a protocol, for tests and embedders",
     "ScriptedModel": "in-memory twin of a protocol, for tests and embedders",
-    "create_odd_app": "mock server of the contract tests",
+    "create_unusual_app": "mock server of the contract tests",
     "create_conventions_mcp_app": "mock server of the contract tests",
 }
 
