@@ -343,7 +343,7 @@ def is_html(result: CallResult) -> bool:
 def _new_fetcher(
     settings: OpenApiSettings, client: httpx2.AsyncClient, clock: Clock, observer: OnEvent
 ) -> DocumentFetcher:
-    """Return the loader of the document, with limits of its own and the token for the configured origin only."""
+    """Return the loader of the document, with its own limits, and the token for the configured origin only."""
     values = {name: secret.get_secret_value() for name, secret in settings.credentials.items()}
     limits = HttpLimits(
         timeout_s=max(settings.timeout_s, _DOCUMENT_TIMEOUT_S),

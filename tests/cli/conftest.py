@@ -149,5 +149,5 @@ def served(*arguments: str) -> Iterator[str]:
 
 @pytest.fixture
 def mock() -> Callable[..., AbstractContextManager[str]]:
-    """Serves mock data by a process of its own."""
+    """Serves mock data in a separate process."""
     return served

@@ -295,7 +295,7 @@ def _merge_pages(values: Sequence[Json]) -> Json:
 
 
 def _has_identity(page: JsonObject) -> bool:
-    """Whether an object is a record with a list, not a page: it has a name or an id of its own."""
+    """Whether an object is a record with a list, not a page: it has its own name or id."""
     return any(name in page for name in ("id", "name", "key", "title", "uuid", "uri"))
 
 

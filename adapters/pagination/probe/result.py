@@ -66,7 +66,7 @@ def bytes_per_record(sample: tuple[Json, ...]) -> float | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearnedPagination:
-    """What is known of one tool.
+    """What is known about one tool.
 
     `declared` is the pagination of its document, for which the rest holds; `pagination` the confirmed or corrected one.
     `failed_methods` were refused or gave no total. `accepts_total_flags` is False if the flags for totals were refused.

@@ -386,7 +386,7 @@ def _holds_records(value: Mapping[str, Json], name: str, around: Mapping[str, Js
 
 
 def _is_part_of_record(payload: Mapping[str, Json], best: _RecordsCandidate, *, is_paged: bool) -> bool:
-    """Whether the object around the list is the record: it has data of its own, and the list is short."""
+    """Whether the object around the list is the record: it has other data, and the list is short."""
     if is_paged or best.is_sure or len(best.items) >= _SAMPLE_SIZE:
         return False
     beside = {key: value for key, value in payload.items() if key != best.keys[0]}

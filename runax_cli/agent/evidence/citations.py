@@ -237,7 +237,7 @@ class _ParsedPassage:
 
     @property
     def can_inherit_queries(self) -> bool:
-        """Whether it is a list item or table row without a citation of its own."""
+        """Whether it is a list item or table row without its own citation."""
         return self.kind in ("item", "row") and not self.statement.has_citations
 
 

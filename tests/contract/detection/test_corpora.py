@@ -74,7 +74,7 @@ def share_right(total: Score) -> float:
 @pytest.mark.parametrize("half", HALVES)
 def test_paged_operations_of_real_documents_are_found(half: str) -> None:
     total = score(labelled(HALVES[half]))
-    reached(total, f"labelled operations, {half}")
+    reached(total, f"labeled operations, {half}")
     assert share_right(total) >= RECALL, total.wrong
 
 
