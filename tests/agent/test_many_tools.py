@@ -49,7 +49,7 @@ async def begin(stage: Any, script: Any, **changes: Any) -> Any:
 
 
 def unused(_arguments: Any, _page: Any) -> Any:
-    raise AssertionError("nobody calls it")
+    raise AssertionError("must not be called")
 
 
 def names(request: ModelRequest) -> list[str]:

@@ -15,7 +15,7 @@ _FEWEST_ECHOED = 2
 
 @dataclass(frozen=True)
 class ParameterContext:
-    """What is known of one tool. `required` and `in_path` are names of parameters."""
+    """What is known about one tool. `required` and `in_path` are names of parameters."""
 
     parameters: Sequence[FlatParameter]
     description: str

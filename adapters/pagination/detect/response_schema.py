@@ -181,7 +181,7 @@ class ResponseSchema:
         return None
 
     def _may_be_url(self, path: str) -> bool:
-        """Whether it is text, or an object with a URL or without described members; `next: {page}` is no URL."""
+        """Whether it is text, or an object with a URL or without described members; `next: {page}` is not a URL."""
         inner = self.descendants.get(path)
         return inner is None or not _URL_MEMBERS.isdisjoint(inner)
 

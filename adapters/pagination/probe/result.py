@@ -87,14 +87,14 @@ class ProbeMemory:
     _known: dict[tuple[str, str], LearnedPagination] = field(default_factory=dict)
 
     def get(self, tool: ToolSpec) -> LearnedPagination:
-        """What is known of a tool; nothing if it was never probed or its declared pagination changed."""
+        """What is known about a tool; nothing if it was never probed or its declared pagination changed."""
         known = self._known.get((tool.source, tool.name))
         if known is None or known.declared != tool.pagination:
             return LearnedPagination(declared=tool.pagination, pagination=tool.pagination)
         return known
 
     def remember(self, tool: ToolSpec, learned: LearnedPagination) -> None:
-        """Store what is known of a tool."""
+        """Store what is known about a tool."""
         self._known[tool.source, tool.name] = replace(learned, declared=tool.pagination)
 
 

@@ -1,7 +1,7 @@
 """A trial of arguments that no name explains: whether a list that looks truncated continues by one of them.
 
 It runs for a tool without known pagination if the response says that there is more, or has a length at which servers
-truncate. It sends few requests, each legal by the document, and believes only what the records prove.
+truncate. It sends few requests, each legal by the document, and trusts only what the records prove.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence

@@ -339,14 +339,14 @@ def _sent_values(result: CallResult, pagination: Pagination, address: PageAddres
 
 
 def _is_cursor(value: Json) -> bool:
-    """Text that is no URL, or a number above zero; some services end with zero or less."""
+    """Text that is not a URL, or a number above zero; some services end with zero or less."""
     if isinstance(value, str):
         return bool(value) and not looks_like_url(value) and value.lower() not in ("0", "-1", "null", "none")
     return bool(as_count(value))
 
 
 def _is_compound(value: Json) -> bool:
-    """Whether a value is a cursor of several members; figures about the list (`completeListSize`) are none."""
+    """Whether a value is a cursor of several members; figures about the list (`completeListSize`) are not."""
     is_figures = isinstance(value, dict) and any(plain(name) in vocabulary.TOTALS for name in value)
     return isinstance(value, dict | list) and bool(value) and not is_figures
 

@@ -35,12 +35,12 @@ class PageReading:
     """What a page holds and says.
 
     `next` is the address that the response names (cursor, URL) or that follows from its last record (KEYSET); pages
-    with addresses of their own need none. With KEYSET, `has_more` is usually None next to `next`, and the last page is
-    an empty one. `has_more` is None if the response does not say. `total` with certainty UNKNOWN was announced and is
-    an estimate or contradicted by the page. `is_list` is False if one object was taken as one record. `position` is the
-    offset or page number that the response reports (`is_own_position`: under the name of the request's argument),
-    `has_previous` whether there is a page before. `kind` is the style by which the response names its next page;
-    `pointer_path` the dotted path of that cursor or URL if it was guessed: the next pages are read there
+    with addresses of their own need none. With KEYSET, `has_more` is usually None together with `next`, and the last
+    page is an empty one. `has_more` is None if the response does not say. `total` with certainty UNKNOWN was announced
+    and is an estimate or contradicted by the page. `is_list` is False if one object was taken as one record. `position`
+    is the offset or page number that the response reports (`is_own_position`: under the name of the request's
+    argument), `has_previous` whether there is a page before. `kind` is the style by which the response names its next
+    page; `pointer_path` the dotted path of that cursor or URL if it was guessed: the next pages are read there
     (`Pagination.next_path`). `is_end_unconfirmed`: the response of a tool whose pages name the next one says nothing
     about it. `flaw` says why records may be missing.
     """

@@ -30,7 +30,7 @@ _ROUGH = frozenset({"approximate", "approx", "estimate", "estimated"})
 _VALUES = ("value", "count", "total", "number", "n")
 _RELATIONS = words("relation total_relation count_relation total_hits_relation hits_relation total_type count_type")
 _FILTERED = "filtered"
-"""Beside a total of all records, the one of the matching records is used."""
+"""If there is also a total of all records, the one of the matching records is used."""
 _LAST_URLS = words("last last_url last_link last_page_url last_page last_href")
 
 

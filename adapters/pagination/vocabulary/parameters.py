@@ -1,6 +1,6 @@
 """Names of request parameters for pagination: tables of plain names, and words inside names.
 
-Names are compared after `plain`, so `per_page`, `perPage` and `$per-page` are one name; a name in no table is looked at
+Names are compared after `plain`, so `per_page`, `perPage` and `$per-page` are one name; a name in no table is compared
 word by word, since `firstRow`, `pgNo` and `recordsToSkip` consist of the same few words. Sources: counts over 2,638
 public documents, botocore's paginators, and the documentation of the services named. English only: other names are
 tried at run time (`probe.trial`).
