@@ -1,4 +1,4 @@
-"""Parses response bodies: JSON, JSON lines, CSV or text, whatever encoding and defects they have."""
+"""Parses response bodies: JSON, JSON lines, CSV or text, in any encoding, with common defects."""
 
 import csv
 import io

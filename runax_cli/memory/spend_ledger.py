@@ -144,7 +144,7 @@ class SharedLedger:
         return reservation
 
     def book(self, day: str, actual: Amount, *, reservation_id: str | None = None) -> None:
-        """Book the usage in place of a reservation. Returns immediately; on failure the reservation remains."""
+        """Book the usage instead of a reservation. Returns immediately; on failure the reservation remains."""
         if actual == Amount() and reservation_id is None:
             return
         # A pool that was shut down accepts no work: an aborted run does not wait.

@@ -122,7 +122,7 @@ def needs_input(raw: Mapping[str, Json]) -> bool:
 
 
 def is_deferred_task(raw: Mapping[str, Json]) -> bool:
-    """Whether the server started a task and returned its id in place of the result."""
+    """Whether the server started a task and returned its id instead of the result."""
     return raw.get("resultType") == "task" or (isinstance(raw.get("task"), dict) and not _has_content(raw))
 
 
@@ -256,7 +256,7 @@ def _is_attachment(block: JsonObject) -> bool:
 
 
 def _describe_attachment(block: JsonObject) -> JsonObject:
-    """A block with the size of its binary data in place of the data."""
+    """A block with the size of its binary data instead of the data."""
     resource = block.get("resource")
     flat = {**block, **resource} if isinstance(resource, dict) else dict(block)
     flat.pop("resource", None)

@@ -252,7 +252,7 @@ def mark_grouped(parameters: Sequence[FlatParameter]) -> list[FlatParameter]:
 
 
 def first_last_pair(first: FlatParameter, parameters: Iterable[FlatParameter]) -> FlatParameter | None:
-    """The partner of a parameter that names the start of a range: equal but for the words for start and end."""
+    """The partner of a parameter that names the start of a range: equal except for the words for start and end."""
     own = frozenset(spelling.pieces(first.name))
     if not own & _LOW:
         return None

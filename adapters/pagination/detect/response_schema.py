@@ -200,7 +200,7 @@ class ResponseSchema:
 
     @cached_property
     def is_described(self) -> bool:
-        """Whether anything is known of its members."""
+        """Whether anything is known about its members."""
         return bool(self.members) or self.is_list
 
     def returns(self, parameter: str, *, is_echo: bool = False) -> bool:
@@ -258,7 +258,7 @@ UNKNOWN_RESPONSE = ResponseSchema(is_known=False)
 
 
 def _is_start_and_end(start: frozenset[str], end: frozenset[str]) -> bool:
-    """`ExclusiveStartKey` and `LastEvaluatedKey`: equal but for the words for start and end."""
+    """`ExclusiveStartKey` and `LastEvaluatedKey`: equal except for the words for start and end."""
     core = start - _FORWARD - _STARTING
     is_pair = bool(start & _STARTING and end & _FORWARD and core) and core == end - _FORWARD - _STARTING
     return is_pair and bool(end & {"next", "evaluated"} or core & _POINTER_WORDS)

@@ -130,7 +130,7 @@ def _is_no_number_of_pages(parameter: FlatParameter, context: ParameterContext) 
 
 
 def _counts_something_else(parameter: FlatParameter, _context: ParameterContext) -> bool:
-    """Whether it counts pages, is a size, or takes a key, whatever its name is."""
+    """Whether it counts pages, is a size, or takes a key, regardless of its name."""
     is_offset = parameter.summary_mentions(phrases.SAYS_OFFSET)
     is_page = parameter.summary_mentions(phrases.SAYS_PAGE) and not is_offset
     is_size = parameter.summary_mentions(phrases.SAYS_SIZE) and not is_offset

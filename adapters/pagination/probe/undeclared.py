@@ -199,7 +199,7 @@ def _has_similar_name(name: str, other: str) -> bool:
 
 
 def _says_next(_name: str, other: str) -> bool:
-    """`naechste` says next, whatever the name of the argument."""
+    """`naechste` says next, regardless of the name of the argument."""
     return vocabulary.says_next(other)
 
 

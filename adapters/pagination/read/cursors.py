@@ -289,7 +289,7 @@ def _guesses(members: Iterator[EnvelopeMember], sent: _SentValues) -> Iterator[N
 
 
 def _only_opaque_value(envelope: ResponseEnvelope, sent: _SentValues) -> Iterator[NextPointer]:
-    """The only opaque value next to the records, whatever its name."""
+    """The only opaque value next to the records, regardless of its name."""
     found = [
         member
         for member in (*envelope.near, *envelope.far)

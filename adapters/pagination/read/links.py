@@ -65,7 +65,7 @@ def link_url(value: Json) -> str | None:
 
 
 def link_with_relation(links: Json, relation: str) -> Json:
-    """The link of that relation in a list of link objects, whatever they call it."""
+    """The link of that relation in a list of link objects, under any name."""
     if not isinstance(links, list):
         return None
     return next((link for link in links if isinstance(link, dict) and relation in _relations(link)), None)

@@ -182,7 +182,7 @@ def _value(record: Json, path: str) -> Json:
 
 
 def _is_key(value: Json, path: str) -> bool:
-    """Whether a value can be sent back: text or a number, and a list of such for `search_after`."""
+    """Whether a value can be sent back: text or a number, and a list of such values for `search_after`."""
     if path == _SORT and isinstance(value, list):
         return bool(value)
     return isinstance(value, str | int | float) and not isinstance(value, bool) and value != ""

@@ -170,7 +170,7 @@ def read_headers(headers: Mapping[str, str]) -> Total | None:
 
 
 def _only_figure(payload: dict[str, Json], depth: int = 3) -> Total | None:
-    """The only integer of a response that holds nothing else, whatever its name."""
+    """The only integer of a response that holds nothing else, regardless of its name."""
     numbers = [value for value in payload.values() if as_count(value) is not None]
     inner = [value for value in payload.values() if isinstance(value, dict)]
     if len(numbers) == 1 and not inner and len(payload) == 1:

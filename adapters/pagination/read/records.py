@@ -55,7 +55,7 @@ def is_keyed(node: Mapping[str, Json], *, fewest: int = _FEWEST) -> bool:
 
 
 def is_keyed_by_names(node: Mapping[str, Json], *, is_paged: bool = False) -> bool:
-    """Whether the members of an object are many and alike, whatever their keys are; on a page two are enough."""
+    """Whether the members of an object are many and alike, regardless of their keys; on a page two are enough."""
     return len(node) >= (_FEWEST if is_paged else _FEWEST_NAMED) and _are_alike(node)
 
 
@@ -160,7 +160,7 @@ class FoundRecords:
 
 @dataclass(frozen=True, slots=True)
 class _RecordsCandidate:
-    """`is_sure`: an object whose keys are listed next to it, whatever they look like."""
+    """`is_sure`: an object whose keys are listed next to it, regardless of their form."""
 
     items: list[Json]
     keys: tuple[str, ...]
@@ -187,7 +187,7 @@ class _RecordsCandidate:
 
 
 def find_records(payload: Json, *, declared: str | None = None, is_paged: bool = True, noun: str = "") -> FoundRecords:
-    """The records of a payload. `is_paged` is False for a tool without any pagination: there, one object is likelier.
+    """The records of a payload. `is_paged` is False for a tool without pagination: there, one object is more likely.
 
     `noun` is the last part of the requested path: a list of that name is its result.
     """
@@ -328,7 +328,7 @@ def _says_no_records(payload: Mapping[str, Json]) -> bool:
 
 
 def _best(payload: Mapping[str, Json], *, is_paged: bool) -> _RecordsCandidate | None:
-    """The likeliest list; an object of records under an unknown name only if no list can be meant."""
+    """The most likely list; an object of records under an unknown name only if no list can be meant."""
     found = list(_candidates(payload, (), is_paged=is_paged, ordered=keyed_in_order(payload)))
     if _says_no_records(payload) and any(not one.items and not one.is_rare for one in found):
         found = [one for one in found if one.is_known or not one.items]

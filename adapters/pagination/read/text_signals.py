@@ -1,4 +1,4 @@
-"""Texts in place of data: messages that there is nothing (more), error messages, notes on truncation, and markup.
+"""Texts instead of data: messages that there is nothing (more), error messages, notes on truncation, and markup.
 
 A sentence counts only if it is short and the whole text: a record may be a text, and say anything.
 """

@@ -247,7 +247,7 @@ def _from_last_link(result: CallResult, envelope: ResponseEnvelope, page: PageFa
 
 
 def _by_both_links(result: CallResult, last: Mapping[str, str], page: PageFacts) -> Iterator[Total]:
-    """From the URLs of the next and the last page, whatever the name of the position: the one number that differs.
+    """From the URLs of the next and the last page, regardless of the name of the position: the one number that differs.
 
     On a first page of one record the next position is one step from the first, both for offsets and page numbers.
     """

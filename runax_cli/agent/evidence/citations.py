@@ -1,7 +1,7 @@
 """Splits an answer into statements, and parses the citations of each.
 
 A list item or a table row is one statement; in other text, each sentence is one. If a query is cited once for a whole
-list, in its lead-in or in a line of its own after the list, every item cites it.
+list, in its lead-in or on a separate line after the list, every item cites it.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Render the table card: what a model must know of a table to write SQL over it, within a token budget.
+"""Render the table card: what a model must know about a table to write SQL over it, within a token budget.
 
 `profile_table` measures every column over all rows; `render_card` turns the profile and sample records into text.
 """

@@ -1,4 +1,4 @@
-"""A fetch returns every record exactly once, or says why not, whatever the server does."""
+"""A fetch returns every record exactly once, or says why not, regardless of the faults of the server."""
 
 import asyncio
 from collections import Counter
