@@ -39,12 +39,13 @@ class QueryFailed(RunaxError):
 
 @dataclass(frozen=True, slots=True)
 class QueryableTable:
-    """A table that can be queried: its columns, and those offered beside columns of text."""
+    """A table that can be queried: its columns, those offered beside columns of text, and the views it is made of."""
 
     name: str
     path: Path
     columns: tuple[TableColumn, ...]
     typed: tuple[TypedColumn, ...] = ()
+    views: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,16 +75,18 @@ class SqlEngine:
         """Make a sealed file known as `name`, with a column `row` (from 1) in front and typed columns at the end."""
         with self._alone():
             raw = f"raw_{name}"
-            self._connection.execute(_view(raw, path, ()))
+            view = _view(raw, path, ())
+            self._connection.execute(view)
             columns = columns_of(self._connection, raw)
             if zoned := tuple(column for column in columns if ZONED in column.type):
-                self._connection.execute(_view(raw, path, zoned))
+                view = _view(raw, path, zoned)
+                self._connection.execute(view)
                 columns = columns_of(self._connection, raw)
             typed = typed_columns(self._connection, raw, columns)
             offered = "".join(f", {t.expression} AS {quoted(t.name)}" for t in typed)
             statement = f"CREATE OR REPLACE VIEW {quoted(name)} AS SELECT *{offered} FROM {quoted(raw)}"  # noqa: S608
             self._connection.execute(statement)
-            table = QueryableTable(name, path, columns_of(self._connection, name), typed)
+            table = QueryableTable(name, path, columns_of(self._connection, name), typed, (view, statement))
             self.tables = {**self.tables, name: table}
             return table
 
@@ -91,13 +94,22 @@ class SqlEngine:
         """Make labels (a file with a column `row`) known as `name`, and the table `of` with them as `joined`."""
         with self._alone():
             source = f"read_parquet({literal(str(path.resolve()))})"
-            self._connection.execute(f"CREATE OR REPLACE VIEW {quoted(name)} AS SELECT * FROM {source}")  # noqa: S608
-            self._connection.execute(
-                f"CREATE OR REPLACE VIEW {quoted(joined)} AS "  # noqa: S608
-                f"SELECT * FROM {quoted(of)} LEFT JOIN {quoted(name)} USING (row)"
-            )
-            made = {table: QueryableTable(table, path, columns_of(self._connection, table)) for table in (name, joined)}
-            self.tables = {**self.tables, **made}
+            views = {
+                name: f"CREATE OR REPLACE VIEW {quoted(name)} AS SELECT * FROM {source}",  # noqa: S608
+                joined: f"CREATE OR REPLACE VIEW {quoted(joined)} AS "  # noqa: S608
+                f"SELECT * FROM {quoted(of)} LEFT JOIN {quoted(name)} USING (row)",
+            }
+            for table, view in views.items():
+                self._connection.execute(view)
+                made = QueryableTable(table, path, columns_of(self._connection, table), views=(view,))
+                self.tables = {**self.tables, table: made}
+
+    def define(self, tables: Mapping[str, QueryableTable]) -> None:
+        """Create the views of tables that another engine over the same folder has looked at already."""
+        with self._alone():
+            for view in (view for table in tables.values() for view in table.views):
+                self._connection.execute(view)
+            self.tables = {**self.tables, **tables}
 
     def interrupt(self) -> None:
         """Stop the statement that runs; it fails as one over its limit of time does."""
@@ -183,9 +195,7 @@ class SqlEngine:
         import duckdb
 
         if isinstance(error, duckdb.InterruptException):
-            return QueryFailed(
-                f"the statement ran over its limit of {self._time_limit_s:g} s. Filter or group earlier."
-            )
+            return QueryFailed(over_time(self._time_limit_s))
         return QueryFailed(f"{_first_line(error)}{self._nearest(str(error), statement)}")
 
     def _unquoted(self, sql: str) -> str:
@@ -210,6 +220,11 @@ class SqlEngine:
     def _tables_in(self, sql: str) -> tuple[str, ...]:
         words = {(a.replace('""', '"') if a else b).casefold() for a, b in _WORD.findall(sql)}
         return tuple(name for name in self.tables if name.casefold() in words)
+
+
+def over_time(limit_s: float) -> str:
+    """What is told of a statement that ran longer than it may."""
+    return f"the statement ran over its limit of {limit_s:g} s. Filter or group earlier."
 
 
 def _locked_down(folder: Path, memory_limit: str) -> Any:

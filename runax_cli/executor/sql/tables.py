@@ -18,8 +18,10 @@ from runax_cli.core.results import Coverage, ReasonCode
 from runax_cli.executor.outcome import Lineage
 from runax_cli.executor.sql import table_card as cards
 from runax_cli.executor.sql.columns import TableColumn, quoted
-from runax_cli.executor.sql.engine import QueryFailed, QueryResult, SqlEngine
+from runax_cli.executor.sql.engine import QueryableTable, QueryFailed, QueryResult, SqlEngine
+from runax_cli.executor.sql.frames import Definition
 from runax_cli.executor.sql.table_card import profile, sample_rows
+from runax_cli.executor.sql.worker import SqlWorker
 from runax_cli.executor.store.dataset import Dataset
 from runax_cli.models.base import TokenCounter
 
@@ -92,6 +94,7 @@ class TableCatalog:
     entries: Mapping[str, SealedDataset] = field(default_factory=dict)
     labels: Mapping[str, LabelTable] = field(default_factory=dict)
     _engine: SqlEngine | None = None
+    _worker: SqlWorker | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def register(self, dataset: Dataset, coverage: Coverage, *, made_by: str = "") -> None:
@@ -128,7 +131,7 @@ class TableCatalog:
 
     async def select(self, sql: str) -> QueryResult:
         """The first rows of one SELECT that reads a table. Raises QueryFailed."""
-        result = await self._off_loop(lambda: self._with(self._mentioned(sql)).select(sql))
+        result = await self._off_loop(lambda: self._worker_with(self._mentioned(sql)).select(sql))
         if not result.tables:
             raise QueryFailed(f"the statement reads no table. Tables: {', '.join(self.names)}.")
         return result
@@ -155,9 +158,7 @@ class TableCatalog:
 
     async def add_labels(self, table: LabelTable, path: Path) -> None:
         """Make a file of labels a table, and the dataset with them a view."""
-        await self._off_loop(
-            lambda: self._with([table.of]).add_labels(table.name, path, of=table.of, joined=table.joined)
-        )
+        await self._off_loop(lambda: self._add_labels(table, path))
         self.labels = {**self.labels, table.name: table, table.joined: table}
 
     def basis(self, tables: Sequence[str]) -> FigureBasis:
@@ -180,12 +181,14 @@ class TableCatalog:
         return (*self.entries, *self.labels)
 
     def close(self) -> None:
-        """Close the engine."""
+        """Close the engine and end its worker."""
+        if self._worker is not None:
+            self._worker.close()
         if self._engine is not None:
             self._engine.close()
 
     async def _all(self, sql: str, name: str) -> QueryResult:
-        return await self._off_loop(lambda: self._with([name, *self._mentioned(sql)]).select(sql, most=None))
+        return await self._off_loop(lambda: self._worker_with([name, *self._mentioned(sql)]).select(sql, most=None))
 
     def _mentioned(self, sql: str) -> list[str]:
         """The datasets that a statement names, itself or by their labels; all of them where it names none."""
@@ -198,12 +201,31 @@ class TableCatalog:
         """The engine with these datasets as tables. Blocking: the first use of a dataset looks at all of its text."""
         with self._lock:
             if self._engine is None:
-                self._engine = SqlEngine(self.folder)
+                self._engine, self._worker = SqlEngine(self.folder), SqlWorker(self.folder)
             for name in names:
                 if not self.entries[name].is_table:
-                    self._engine.add(name, self.entries[name].dataset.table_path)
+                    self._define({name: self._engine.add(name, self.entries[name].dataset.table_path)})
                     self.entries[name].is_table = True
             return self._engine
+
+    def _worker_with(self, names: Sequence[str]) -> SqlWorker:
+        """The process that runs what a model wrote, with these datasets as tables. Blocking, as `_with` is."""
+        self._with(names)
+        return self._sql_worker
+
+    @property
+    def _sql_worker(self) -> SqlWorker:
+        if self._worker is None:
+            raise QueryFailed(f"there is no table. Datasets: {', '.join(self.names) or 'none yet'}.")
+        return self._worker
+
+    def _define(self, tables: Mapping[str, QueryableTable]) -> None:
+        self._sql_worker.define(Definition(tables))
+
+    def _add_labels(self, table: LabelTable, path: Path) -> None:
+        engine = self._with([table.of])
+        engine.add_labels(table.name, path, of=table.of, joined=table.joined)
+        self._define({name: engine.tables[name] for name in (table.name, table.joined)})
 
     async def _off_loop(self, work: Callable[[], _T]) -> _T:
         try:
@@ -211,6 +233,8 @@ class TableCatalog:
         except asyncio.CancelledError:
             if self._engine is not None:
                 self._engine.interrupt()
+            if self._worker is not None:
+                self._worker.interrupt()
             raise
 
 

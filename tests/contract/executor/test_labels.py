@@ -104,6 +104,7 @@ class Desk:
 @pytest.fixture
 def desk(make: Any, tmp_path: Path) -> Any:
     """A desk over the records with a model for labels."""
+    opened: list[DatasetToolRouter] = []
 
     async def made(model: Any, *, records: Any = None, journal: Any = None, effective: int = 6000) -> Desk:
         bench = make(records=RECORDS if records is None else records, effective=effective)
@@ -116,12 +117,15 @@ def desk(make: Any, tmp_path: Path) -> Any:
             labels=LabelerDependencies(counter=counter, prompts=LABELLER, effective_tokens=effective, concurrency=4),
             clock=SystemClock(),
         )
+        opened.append(workbench)
         call = DecidedCall(call_id="c1", tool=bench.api.spec(bench.pagination), arguments={}, focus="", need="compute")
         fetched = await workbench.execute(call, bench.scope(), direct_limit=500)
         assert fetched.envelope.strategy == "table"
         return Desk(bench, model, workbench)
 
-    return made
+    yield made
+    for workbench in opened:
+        workbench.close()
 
 
 async def test_a_model_that_is_right_gives_counts_that_are_exact(desk: Any) -> None:
