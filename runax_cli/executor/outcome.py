@@ -15,6 +15,7 @@ from runax_cli.core.budget import Budget
 from runax_cli.core.events import Emitter
 from runax_cli.core.results import CallReport, Coverage, StoredModel
 from runax_cli.core.results import Lineage as Lineage
+from runax_cli.executor.sql.lineage import ColumnLineage
 from runax_cli.executor.store.dataset import Dataset
 from runax_cli.models.base import Model
 
@@ -249,7 +250,8 @@ class Finding:
 class SqlEvidence:
     """What a SELECT gave: cited as `[q1]`. `rows` are the first of `n_rows`; `datasets` the tables it read.
 
-    `agreement` is that of the labels behind a figure (0 to 1), None where no label took part.
+    `agreement` is that of the labels behind a figure (0 to 1), None where no label took part. `sources` says of each
+    column whether it depends on data, `filters` are the literals of the conditions; empty and None: not known.
     """
 
     id: str
@@ -260,6 +262,8 @@ class SqlEvidence:
     datasets: tuple[str, ...]
     lineage: Lineage
     agreement: float | None = None
+    sources: tuple[ColumnLineage, ...] = ()
+    filters: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

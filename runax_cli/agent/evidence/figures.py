@@ -176,9 +176,9 @@ class EvidencePool:
             return True
         return figure.number is not None and self._has_number(figure.number, after)
 
-    def has_value(self, value: int) -> bool:
+    def has_value(self, value: int | Decimal) -> bool:
         """Whether exactly this number stands in it."""
-        return Decimal(value) in self._values
+        return abs(Decimal(value)) in self._values
 
     def has_text(self, text: str) -> bool:
         """Whether the words stand in it in this order, white space and case apart; "…" stands for anything."""

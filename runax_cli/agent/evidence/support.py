@@ -6,6 +6,7 @@ Knows cited records and cited query results. Decides no kind of evidence and no 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from typing import Any
 
 from adapters.json_text import compact
@@ -15,6 +16,7 @@ from runax_cli.agent.evidence.shown import ShownDataset
 from runax_cli.core.errors import StoreError
 from runax_cli.core.results import RecordRef
 from runax_cli.executor.outcome import SqlEvidence
+from runax_cli.executor.sql.lineage import ColumnLineage
 from runax_cli.memory.conversation import record_id
 
 _QUOTED = re.compile(r"[“„«\"]([^“”„\"«»]{3,1000})[”“\"»]")
@@ -31,8 +33,6 @@ _IN_TIME_UNITS = re.compile(
 _NEGATIVE = re.compile(
     r"\b(?:no|none|not|never|nobody|nothing|without|zero|ne\w+|žádn\w+|nikdo|nikdy|nic|bez|ani)\b", re.IGNORECASE
 )
-_CONSTANT = re.compile(r"(?:^|,)\s*[-+]?(\d+(?:\.\d+)?)\s*(?:(?:as\s+)?\"?\w+\"?)?\s*(?=,|$)", re.IGNORECASE)
-_SELECTED = re.compile(r"\bselect\b(?:\s+distinct\b)?(.*?)(?:\bfrom\b|$)", re.IGNORECASE | re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,13 @@ def cited_record(citation: Citation, shown: ShownDataset | None) -> CitedRecord:
     return CitedRecord(ref, record, is_shown=citation.row in shown.rows)
 
 
-def support_of(records: Sequence[CitedRecord], queries: Mapping[str, SqlEvidence], wanted: Sequence[str]) -> Support:
+def support_of(
+    records: Sequence[CitedRecord],
+    queries: Mapping[str, SqlEvidence],
+    wanted: Sequence[str],
+    *,
+    given: EvidencePool | None = None,
+) -> Support:
     """Records and the queries `wanted` as one support. A query that read no table proves nothing: it is missing."""
     known = tuple(queries[name] for name in wanted if name in queries and queries[name].datasets)
     found = {query.id for query in known}
@@ -88,24 +94,37 @@ def support_of(records: Sequence[CitedRecord], queries: Mapping[str, SqlEvidence
     support.in_records.add_all(cited.record for cited in records)
     support.in_records.add_all(cited.ref.id for cited in records)
     for query in known:
-        add_rows(support.in_rows, query)
-        support.filters.add(query.sql)
+        add_rows(support.in_rows, query, given=given)
+        add_filters(support.filters, query)
     return support
 
 
-def add_rows(pool: EvidencePool, query: SqlEvidence) -> None:
-    """The rows of a query and their number; a constant that the statement itself selects is no evidence."""
-    constants = EvidencePool()
-    for selected in _SELECTED.findall(query.sql):
-        constants.add_all(_CONSTANT.findall(selected))
+def add_rows(pool: EvidencePool, query: SqlEvidence, *, given: EvidencePool | None = None) -> None:
+    """The rows of a query and their number; what the statement itself brings in is no evidence.
+
+    A number that arithmetic mixes in counts as the model's own, unless it was `given` with the question.
+    """
     pool.is_in_time_units |= any(_IN_TIME_UNITS.search(name) for name in query.columns)
-    pool.add(query.n_rows)
+    if not query.sources or any(source.is_data for source in query.sources):
+        pool.add(query.n_rows)
     for row in query.rows:
-        pool.add_all(cell for cell in row if not _is_constant(cell, constants))
+        sources = query.sources or [ColumnLineage(is_data=True)] * len(row)
+        pool.add_all(cell for cell, source in zip(row, sources, strict=True) if _is_from_data(cell, source, given))
 
 
-def _is_constant(cell: Any, constants: EvidencePool) -> bool:
-    return isinstance(cell, int) and not isinstance(cell, bool) and constants.has_value(cell)
+def _is_from_data(cell: Any, source: ColumnLineage, given: EvidencePool | None) -> bool:
+    if isinstance(cell, bool) or not isinstance(cell, int | float | Decimal):
+        return source.is_data
+    own = [number for number in source.operands if given is None or not given.has_value(number)]
+    return source.is_data and not own and Decimal(str(cell)) not in source.literals
+
+
+def add_filters(pool: EvidencePool, query: SqlEvidence) -> None:
+    """What the rows were chosen by; all words of a statement that could not be analyzed."""
+    if query.filters is None:
+        pool.add(query.sql)
+    else:
+        pool.add_all(query.filters)
 
 
 def named_in(text: str, names: Iterable[str]) -> bool:

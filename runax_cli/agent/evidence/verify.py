@@ -24,6 +24,7 @@ from runax_cli.agent.evidence.shown import ShownDataset as Shown
 from runax_cli.agent.evidence.support import (
     SimilarRecords,
     Support,
+    add_filters,
     add_rows,
     cited_record,
     is_of_another_row,
@@ -84,16 +85,16 @@ class AnswerVerifier:
     @classmethod
     def over(cls, made: Sequence[Statement], shown: ShownData, question: str) -> "AnswerVerifier":
         """The judge of an answer that consists of these statements."""
-        supports = {statement: _support(statement, shown) for statement in made}
         given, computed, anywhere = EvidencePool(), EvidencePool(), EvidencePool()
         given.add(question)
         given.add_all(shown.given)
+        supports = {statement: _support(statement, shown, given) for statement in made}
         cited = {query.id: query for support in supports.values() for query in support.queries}
         for query in cited.values():
-            add_rows(computed, query)
+            add_rows(computed, query, given=given)
         for query in shown.queries.values():
-            add_rows(anywhere, query)
-            anywhere.add(query.sql)
+            add_rows(anywhere, query, given=given)
+            add_filters(anywhere, query)
         pools = (anywhere, *(support.in_records for support in supports.values()))
         return cls(shown, supports, given, computed, pools, SimilarRecords(shown.datasets), len(made))
 
@@ -216,9 +217,9 @@ class AnswerVerifier:
         )
 
 
-def _support(statement: Statement, shown: ShownData) -> Support:
+def _support(statement: Statement, shown: ShownData, given: EvidencePool) -> Support:
     records = [cited_record(citation, shown.datasets.get(citation.dataset)) for citation in statement.citations]
-    return support_of(records, shown.queries, statement.queries)
+    return support_of(records, shown.queries, statement.queries, given=given)
 
 
 def _draws_on(text: str, support: Support) -> bool:

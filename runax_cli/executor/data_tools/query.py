@@ -139,6 +139,8 @@ async def figures(
         datasets=(*basis.datasets, *(table.name for table in basis.labels)),
         lineage=basis.lineage,
         agreement=basis.agreement,
+        sources=result.sources,
+        filters=result.filters,
     )
     _tell(data_call, evidence, text)
     return QueryEvidence(evidence, text, basis)

@@ -5,6 +5,7 @@ the event loop. The lock-down follows DuckDB's "Securing DuckDB" guide.
 """
 
 import difflib
+import json
 import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,6 +25,7 @@ from runax_cli.executor.sql.columns import (
     quoted,
     typed_columns,
 )
+from runax_cli.executor.sql.lineage import ColumnLineage, column_lineage, filter_values
 
 TIME_LIMIT_S = 30.0
 MEMORY_LIMIT = "1GB"
@@ -50,13 +52,19 @@ class QueryableTable:
 
 @dataclass(frozen=True, slots=True)
 class QueryResult:
-    """The result of one SELECT: `rows` holds the first of all `n_rows`; `tables` are those it read."""
+    """The result of one SELECT: `rows` holds the first of all `n_rows`; `tables` are those it read.
+
+    `sources` says of each column what it depends on, `filters` are the literals of its conditions; empty and None
+    where the statement could not be analyzed.
+    """
 
     sql: str
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
     n_rows: int
     tables: tuple[str, ...]
+    sources: tuple[ColumnLineage, ...] = ()
+    filters: tuple[str, ...] | None = None
 
 
 class SqlEngine:
@@ -123,7 +131,8 @@ class SqlEngine:
                 cursor = self._run(statement)
                 columns = tuple(str(entry[0]) for entry in cursor.description or ())
                 rows, n_rows = self._fetched(cursor, statement, most=most)
-        return QueryResult(statement, columns, rows, n_rows, self._tables_in(statement))
+            sources, filters = self._analyzed(statement, len(columns))
+        return QueryResult(statement, columns, rows, n_rows, self._tables_in(statement), sources, filters)
 
     def close(self) -> None:
         """Close the connection; a statement that still runs is stopped first. A second call changes nothing."""
@@ -158,6 +167,20 @@ class SqlEngine:
             kind = statements[0].type.name
             raise QueryFailed(f"only SELECT is allowed, and this is '{kind}'. Tables are read-only.")
         return sql.strip().rstrip(";").strip()
+
+    def _analyzed(self, statement: str, n_columns: int) -> tuple[tuple[ColumnLineage, ...], tuple[str, ...] | None]:
+        import duckdb
+
+        try:
+            found = self._connection.execute("SELECT json_serialize_sql(?)", [statement]).fetchone()
+        except duckdb.Error:
+            return (), None
+        serialized = json.loads(found[0]) if found else {"error": True}
+        tables = {name: [column.name for column in table.columns] for name, table in self.tables.items()}
+        sources = column_lineage(serialized, tables)
+        # A star over columns that are not known by name gives another number of columns: nothing is known then.
+        known = sources if len(sources) == n_columns else ()
+        return known, None if serialized.get("error") else filter_values(serialized)
 
     def _run(self, statement: str) -> Any:
         import duckdb
