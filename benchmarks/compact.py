@@ -33,7 +33,7 @@ def main(paths: Sequence[str]) -> None:
 def chunk_of(records: Sequence[dict[str, Any]]) -> Chunk:
     """The records as one chunk, whatever its size."""
     units = (
-        ChunkUnit(row=row, page=0, text=compact_json(record), load=TextWeight(), whole_chars=0)
+        ChunkUnit(row=row, page=0, text=compact_json(record), weight=TextWeight(), record_chars=0)
         for row, record in enumerate(records, 1)
     )
     return Chunk(index=1, units=tuple(units))

@@ -19,7 +19,7 @@ from adapters.openapi.adapter import OpenApiSettings, OpenApiSource
 from adapters.openapi.document.document import BrokenReference, OpenApiDocument
 from adapters.openapi.document.loader import parse_document
 from adapters.openapi.operation.model import find_operations
-from runax_cli.agent.loop.toolbox import sent_as
+from runax_cli.agent.loop.toolbox import schema_text
 from runax_cli.guard.visible_tool import visible_tool
 from runax_cli.models.tokens import O200kCounter
 
@@ -93,7 +93,7 @@ async def measured(file: str, folder: Path, counter: O200kCounter) -> Row:
         tools=len(found.tools),
         paginated=paginated(found),
         seconds=seconds,
-        tokens=sum(counter.count(sent_as(visible_tool(tool).schema)) for tool in found.tools),
+        tokens=sum(counter.count(schema_text(visible_tool(tool).schema)) for tool in found.tools),
         skipped=reasons(found.skipped),
     )
 

@@ -224,7 +224,7 @@ def table_of(runs: Sequence[NetworkRun]) -> str:
 
 def _row(name: str, runs: Sequence[NetworkRun]) -> str:
     ends = Counter(_end_of(run) for run in runs)
-    silent, wrong = sum(run.is_end_unconfirmed for run in runs), sum(bool(run.faults) for run in runs)
+    silent, wrong = sum(run.is_silent for run in runs), sum(bool(run.faults) for run in runs)
     counts = (len(runs), ends["whole"], ends["partial"], ends["none"], silent, wrong)
     return f"| {name} | {' | '.join(map(str, counts))} |"
 

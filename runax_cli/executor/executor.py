@@ -152,7 +152,7 @@ class Executor:
             slots=self._source_slots.setdefault(call.tool.source, asyncio.Semaphore(self._api_concurrency)),
             max_attempts=self._max_attempts,
             limiter=self._limiter,
-            deadline=deadline,
+            deadline=None if self._call_timeout_s is None else deadline,
         )
         return CallContext(
             call=call,

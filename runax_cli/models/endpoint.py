@@ -51,7 +51,9 @@ class Endpoint:
             base_url=base_url,
             api_key=api_key or _NO_KEY,
             max_retries=0,
-            http_client=MaxSizeClient(max_bytes=max_bytes, heard=on_headers, timeout=timeout_s, follow_redirects=False),
+            http_client=MaxSizeClient(
+                max_bytes=max_bytes, on_headers=on_headers, timeout=timeout_s, follow_redirects=False
+            ),
         )
 
     async def send(self, path: str, body: Payload, *, headers: Mapping[str, str]) -> Payload:

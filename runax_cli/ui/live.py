@@ -13,25 +13,25 @@ from runax_cli.core import event_types as ev
 from runax_cli.core.events import Event
 from runax_cli.ui.console import STYLES, Environment, SafeStream, Tone, one_line
 from runax_cli.ui.log_lines import LogLine, StyledText, lines_of, usd
-from runax_cli.ui.progress import CallProgress, PageState, RunProgress, condensed, fold
+from runax_cli.ui.progress import CallProgress, ProgressCell, RunProgress, condensed, fold
 
-_SYMBOLS: Mapping[PageState, str] = {
-    PageState.WAITING: "·",
-    PageState.FETCHED: "▒",
-    PageState.REDUCED: "█",
-    PageState.FAILED: "✗",
+_SYMBOLS: Mapping[ProgressCell, str] = {
+    ProgressCell.WAITING: "·",
+    ProgressCell.FETCHED: "▒",
+    ProgressCell.REDUCED: "█",
+    ProgressCell.FAILED: "✗",
 }
-_ASCII_SYMBOLS: Mapping[PageState, str] = {
-    PageState.WAITING: ".",
-    PageState.FETCHED: "o",
-    PageState.REDUCED: "#",
-    PageState.FAILED: "x",
+_ASCII_SYMBOLS: Mapping[ProgressCell, str] = {
+    ProgressCell.WAITING: ".",
+    ProgressCell.FETCHED: "o",
+    ProgressCell.REDUCED: "#",
+    ProgressCell.FAILED: "x",
 }
-_TONES: Mapping[PageState, Tone | None] = {
-    PageState.WAITING: Tone.ASIDE,
-    PageState.FETCHED: Tone.TOOL_RESULT,
-    PageState.REDUCED: Tone.RESPONSE,
-    PageState.FAILED: Tone.TOKENS,
+_TONES: Mapping[ProgressCell, Tone | None] = {
+    ProgressCell.WAITING: Tone.ASIDE,
+    ProgressCell.FETCHED: Tone.TOOL_RESULT,
+    ProgressCell.REDUCED: Tone.RESPONSE,
+    ProgressCell.FAILED: Tone.TOKENS,
 }
 _GRID_ROWS = 3
 _CALLS_SHOWN = 3
@@ -62,10 +62,10 @@ def _status(state: RunProgress, elapsed_s: float) -> LogLine:
 
 
 def _heading(call: CallProgress) -> LogLine:
-    counts = {cell: call.cells.count(cell) for cell in PageState}
-    fetched = counts[PageState.FETCHED] + counts[PageState.REDUCED]
+    counts = {cell: call.cells.count(cell) for cell in ProgressCell}
+    fetched = counts[ProgressCell.FETCHED] + counts[ProgressCell.REDUCED]
     parts = [f"{fetched}/{len(call.cells)} pages"]
-    if counts[PageState.FAILED]:
+    if counts[ProgressCell.FAILED]:
         parts.append(f"{counts[PageState.FAILED]} failed")
     if call.chunks_done or call.chunks_of:
         parts.append(f"{call.chunks_done}/{call.chunks_of or '?'} chunks")

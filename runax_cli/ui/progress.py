@@ -9,7 +9,7 @@ from runax_cli.core import event_types as ev
 from runax_cli.core.events import Event
 
 
-class PageState(IntEnum):
+class ProgressCell(IntEnum):
     """The state of a page, in the order of processing."""
 
     WAITING = 0
@@ -29,7 +29,7 @@ class CallProgress:
     strategy: str = ""
     total_items: int | None = None
     items: int = 0
-    cells: tuple[PageState, ...] = ()
+    cells: tuple[ProgressCell, ...] = ()
     open_chunks: tuple[int, ...] = ()
     chunks_of: int | None = None
     chunks_done: int = 0
@@ -127,9 +127,11 @@ def fold_call(call: CallProgress, body: ev.AnyEvent) -> CallProgress:
         case ev.ChunkingPlanned(pages=pages, chunks=chunks):
             return replace(_with_plan(call, pages), chunks_of=chunks)
         case ev.PageFetched(index=index, of=of, items=items):
-            return replace(_with_state(_with_at_least(call, of), (index,), PageState.FETCHED), items=call.items + items)
+            return replace(
+                _with_state(_with_at_least(call, of), (index,), ProgressCell.FETCHED), items=call.items + items
+            )
         case ev.PageFailed(index=index, of=of):
-            return _with_state(_with_at_least(call, of), (index,), PageState.FAILED)
+            return _with_state(_with_at_least(call, of), (index,), ProgressCell.FAILED)
         case ev.CallFinished(tool=tool):
             return replace(call, tool=tool, is_finished=True)
         case ev.ChunkPacked() | ev.ChunkReduced() | ev.ChunkFailed():
@@ -145,10 +147,10 @@ def _fold_chunk(call: CallProgress, body: ev.ChunkPacked | ev.ChunkReduced | ev.
         case ev.ChunkReduced(pages=pages, of=of):
             done = replace(_with_open_chunks(call, pages, by=-1), chunks_of=of or call.chunks_of)
             reduced = tuple(page for page in pages if _is_reduced(done, page))
-            return replace(_with_state(done, reduced, PageState.REDUCED), chunks_done=call.chunks_done + 1)
+            return replace(_with_state(done, reduced, ProgressCell.REDUCED), chunks_done=call.chunks_done + 1)
         case ev.ChunkFailed(pages=pages):
             return replace(
-                _with_state(_with_open_chunks(call, pages, by=-1), pages, PageState.FAILED),
+                _with_state(_with_open_chunks(call, pages, by=-1), pages, ProgressCell.FAILED),
                 chunks_done=call.chunks_done + 1,
             )
 
@@ -157,7 +159,7 @@ def _with_plan(call: CallProgress, pages: int | None) -> CallProgress:
     """The call with the planned number of pages; a corrected plan may have fewer pages, so waiting cells are cut."""
     if pages is None:
         return call
-    last_started = max((i for i, cell in enumerate(call.cells, 1) if cell is not PageState.WAITING), default=0)
+    last_started = max((i for i, cell in enumerate(call.cells, 1) if cell is not ProgressCell.WAITING), default=0)
     keep = max(pages, last_started)
     return _with_at_least(replace(call, cells=call.cells[:keep], open_chunks=call.open_chunks[:keep]), pages)
 
@@ -167,16 +169,16 @@ def _with_at_least(call: CallProgress, pages: int | None) -> CallProgress:
     if missing <= 0:
         return call
     return replace(
-        call, cells=call.cells + (PageState.WAITING,) * missing, open_chunks=call.open_chunks + (0,) * missing
+        call, cells=call.cells + (ProgressCell.WAITING,) * missing, open_chunks=call.open_chunks + (0,) * missing
     )
 
 
-def _with_state(call: CallProgress, pages: Iterable[int], cell: PageState) -> CallProgress:
+def _with_state(call: CallProgress, pages: Iterable[int], cell: ProgressCell) -> CallProgress:
     """Set the state of `pages` (from 1). A failed page stays failed until it is fetched."""
     extended = _with_at_least(call, max(pages := tuple(pages), default=0))
     cells = list(extended.cells)
     for page in pages:
-        if cells[page - 1] is not PageState.FAILED or cell is PageState.FETCHED:
+        if cells[page - 1] is not ProgressCell.FAILED or cell is ProgressCell.FETCHED:
             cells[page - 1] = cell
     return replace(extended, cells=tuple(cells))
 
@@ -193,7 +195,7 @@ def _is_reduced(call: CallProgress, page: int) -> bool:
     return call.open_chunks[page - 1] == 0
 
 
-def condensed(cells: tuple[PageState, ...], room: int) -> tuple[PageState, ...]:
+def condensed(cells: tuple[ProgressCell, ...], room: int) -> tuple[ProgressCell, ...]:
     """At most `room` cells, each for an equal number of consecutive pages.
 
     A cell shows a failure if there is one, else the state of its least advanced page.
@@ -202,4 +204,4 @@ def condensed(cells: tuple[PageState, ...], room: int) -> tuple[PageState, ...]:
         return cells
     per_cell = -(-len(cells) // max(room, 1))
     groups = (cells[start : start + per_cell] for start in range(0, len(cells), per_cell))
-    return tuple(PageState.FAILED if PageState.FAILED in group else min(group) for group in groups)
+    return tuple(ProgressCell.FAILED if ProgressCell.FAILED in group else min(group) for group in groups)

@@ -40,6 +40,11 @@ def test_show_tells_the_schema_without_pagination(runax: Run, api: str) -> None:
     assert {"focus", "need", "at_most"} <= set(shown["parameters"]["properties"])
 
 
+def test_show_names_the_rule_that_detected_the_pagination(runax: Run, api: str) -> None:
+    lines = runax("tools", "show", "list_tickets").out.splitlines()
+    assert "paging rule  name of an offset, with a page size, description or list" in lines
+
+
 def test_an_unknown_tool_is_told_with_the_nearest(runax: Run, api: str) -> None:
     done = runax("tools", "show", "list_ticket")
     assert done.code == 2

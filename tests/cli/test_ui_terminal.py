@@ -23,13 +23,14 @@ ANSWER = "# Two\\n\\nThere are **two** of them [/x].\\n\\nThat is all [tickets_1
 
 STORY = f"""
 import sys
-from runax_cli import events as ev
+from runax_cli.core import event_types as ev
+from runax_cli.core.events import Emitter
 from runax_cli.core.results import Coverage, Evidence, RecordRef, RunResult
 from runax_cli.ui.console import Environment
 from runax_cli.ui.view_factory import build_view
 
 view = build_view(sys.argv[1], Environment.of_process(), certificate=lambda result: "2/2 tickets fetched · run 7f3a")
-emitter = ev.Emitter.for_run(view, run_id="7f3a", session_id="s")
+emitter = Emitter.for_run(view, run_id="7f3a", session_id="s")
 emitter.emit(ev.RunStarted(question="How many?", model="m", reducer_model="r", effective_tokens=100, counter="c"))
 call = emitter.child(call_id="c1")
 call.emit(ev.ToolSelected(tool="get_tickets", arguments={{"customer_id": 4, "text": "x" * 90}}))

@@ -52,7 +52,7 @@ async def fetch_all(
     timeout_s: float = 3600.0,
     budget: Budget | None = None,
     sample: tuple[Json, ...] = (),
-    is_silent: bool = False,
+    is_end_unconfirmed: bool = False,
     id_name: str = "id",
 ) -> FetchResult:
     """Fetch all pages as after a probe that found `total` and `sample`."""
@@ -74,7 +74,9 @@ async def fetch_all(
         deadline=Deadline(timeout_s, api.clock),
         limits=limits or CallLimits(),
     )
-    fetcher = Fetcher(context, _probe_result(pagination, total, sample, is_silent=is_silent), dataset, options)
+    fetcher = Fetcher(
+        context, _probe_result(pagination, total, sample, is_end_unconfirmed=is_end_unconfirmed), dataset, options
+    )
     await fetcher.fetch_first()
     page_order: list[int] = []
     async with asyncio.TaskGroup() as group:
@@ -92,16 +94,16 @@ async def fetch_all(
 
 
 def _probe_result(
-    pagination: Pagination, total: int | None, sample: tuple[Json, ...], *, is_silent: bool
+    pagination: Pagination, total: int | None, sample: tuple[Json, ...], *, is_end_unconfirmed: bool
 ) -> ProbeResult:
     return ProbeResult(
         pagination=pagination,
         records_path="items",
         total=total,
         certainty=Certainty.UNKNOWN if total is None else Certainty.EXACT,
-        rung=ProbeMethod.FIRST_PAGE,
+        method=ProbeMethod.FIRST_PAGE,
         sample=sample,
-        is_silent=is_silent,
+        is_end_unconfirmed=is_end_unconfirmed,
     )
 
 

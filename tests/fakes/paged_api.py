@@ -13,13 +13,13 @@ from adapters.base import (
     PageAddress,
     Pagination,
     PaginationStyle,
-    RequestSent,
     ToolList,
     ToolSpec,
-    nobody,
+    ignore_events,
 )
 from adapters.clock import ManualClock
 from adapters.errors import HttpStatusError, TimedOut
+from adapters.source_events import RequestSent
 
 Fault: TypeAlias = "Exception | Callable[[PagedApi, int, int], list[Json]]"
 """What happens to a request: an error, or other records than those from `start` on (API, start, page size)."""
@@ -83,7 +83,7 @@ class PagedApi:
         page: PageAddress | None = None,
         /,
         *,
-        observer: OnEvent = nobody,
+        observer: OnEvent = ignore_events,
     ) -> CallResult:
         """Return a page, or fail as planned."""
         address = page or PageAddress()

@@ -23,7 +23,6 @@ HEAVY = (
     "pydantic_settings",
     "uvicorn",
     "rich",
-    "pydantic",
     "asyncio",
 )
 COMMON = {

@@ -68,7 +68,7 @@ class ByRequest(FaultPlan):
 
     planned: Mapping[int, FaultKind] = field(default_factory=dict)
 
-    def fault(self, number: int, *, page: int | None = None) -> Fault | None:
+    def fault_for(self, number: int, *, page: int | None = None) -> Fault | None:
         """What happens to request `number`."""
         if page in self.dropped_pages:
             return Fault(FaultKind.DROPPED_PAGE)

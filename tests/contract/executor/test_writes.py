@@ -142,8 +142,8 @@ async def test_an_approved_listing_by_post_is_read_to_its_end(shop: Shop) -> Non
 
 
 async def test_the_preview_of_a_write_is_not_sent(shop: Shop) -> None:
-    shown = await shop.source.shown(shop.spec.name, {"customer": 4})
-    assert (shown.method, shown.place, shown.body) == ("POST", f"{shop.server.url}/orders", {"customer": 4})
+    shown = await shop.source.preview_request(shop.spec.name, {"customer": 4})
+    assert (shown.method, shown.target, shown.body) == ("POST", f"{shop.server.url}/orders", {"customer": 4})
     assert shop.server.received == []
 
 

@@ -17,7 +17,7 @@ from adapters.errors import DocumentError
 from adapters.openapi.adapter import OpenApiSettings, OpenApiSource
 from adapters.openapi.document.document import DocumentNode, OpenApiDocument
 from adapters.openapi.document.loader import MAX_DOCUMENT_BYTES
-from runax_cli.agent.loop.toolbox import sent_as
+from runax_cli.agent.loop.toolbox import schema_text
 from runax_cli.guard.visible_tool import visible_tool
 
 BASE = "http://127.0.0.1:1"
@@ -103,7 +103,7 @@ async def test_exponential_references_are_bounded(opened, tools, kind):
         source = await opened(tools.described(paths, components={"schemas": schemas}), base_url=BASE)
         found = await source.list_tools()
     assert {tool.name for tool in found.tools} | {one.path for one in found.skipped} >= {"g", "p"}
-    assert all(len(sent_as(visible_tool(tool).schema)) <= 8_000 for tool in found.tools)
+    assert all(len(schema_text(visible_tool(tool).schema)) <= 8_000 for tool in found.tools)
 
 
 async def test_circular_parameters_and_path_items_are_skipped(opened, tools):
@@ -139,7 +139,7 @@ async def test_injected_text_stays_inside_the_strings_of_one_tool(opened, tools)
     (tool,) = (await the_tools(source)).values()
     assert tool.name.replace("_", "").replace("-", "").isalnum()
     assert set(tool.parameters) == {"type", "properties", "additionalProperties"}
-    sent = json.loads(sent_as(visible_tool(tool).schema))
+    sent = json.loads(schema_text(visible_tool(tool).schema))
     assert set(sent) == {"name", "description", "parameters"}
     assert set(sent["parameters"]["properties"]) - {"q"} <= {"focus", "need", "at_most"}
     assert "\n" not in sent["description"]
@@ -169,7 +169,7 @@ async def test_deep_schemas_affect_only_their_argument(opened, tools):
         source = await opened(tools.described(posting(schema)), base_url=BASE)
         found = await source.list_tools()
     assert [tool.name for tool in found.tools] == ["p"] or "#/paths/~1t/post" in {one.path for one in found.skipped}
-    assert all(len(sent_as(visible_tool(tool).schema)) <= 8_000 for tool in found.tools)
+    assert all(len(schema_text(visible_tool(tool).schema)) <= 8_000 for tool in found.tools)
 
 
 async def test_special_names_of_languages_are_ordinary_names(opened, server, tools):

@@ -16,7 +16,7 @@ from adapters.openapi.adapter import OpenApiSettings, OpenApiSource
 from adapters.openapi.document.loader import parse_document
 from adapters.pagination import detect
 from benchmarks.documents import PAGE, SPECS, documents, paginated
-from runax_cli.agent.loop.toolbox import sent_as
+from runax_cli.agent.loop.toolbox import schema_text
 from runax_cli.guard.visible_tool import visible_tool
 
 METHODS = ("get", "post", "put", "delete", "patch", "head", "options", "trace", "query")
@@ -118,7 +118,7 @@ def faults(tool: ToolSpec) -> Iterator[str]:
             yield f"'{name}': {why}"
     whole = {"name": tool.name, "description": tool.description, "parameters": schema}
     size = len(json.dumps(whole, separators=(",", ":"), ensure_ascii=False))
-    if max(size, len(sent_as(visible_tool(tool).schema))) > MAX_CHARACTERS:
+    if max(size, len(schema_text(visible_tool(tool).schema))) > MAX_CHARACTERS:
         yield f"{size} characters"
 
 

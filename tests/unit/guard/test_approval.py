@@ -45,12 +45,12 @@ async def test_the_approver_sees_the_tool_and_its_arguments(make_tool: MakeTool)
 
 
 async def test_a_rule_can_allow_a_tool(make_tool: MakeTool) -> None:
-    tool = make_tool(effect=Effect.WRITE, leave=ApprovalMode.ALLOW)
+    tool = make_tool(effect=Effect.WRITE, approval=ApprovalMode.ALLOW)
     assert await WritePolicy(allow_writes=False, approver=AlwaysDeny()).permits(tool, {})
 
 
 async def test_a_rule_that_denies_takes_precedence(make_tool: MakeTool) -> None:
-    tool = make_tool(effect=Effect.WRITE, leave=ApprovalMode.DENY)
+    tool = make_tool(effect=Effect.WRITE, approval=ApprovalMode.DENY)
     assert not await WritePolicy(allow_writes=True, approver=AlwaysAllow()).permits(tool, {})
     assert await WritePolicy(allow_writes=False, approver=AlwaysDeny()).permits(
         make_tool(approval=ApprovalMode.DENY), {}

@@ -172,7 +172,7 @@ async def test_a_request_waits_for_the_rate_limit_of_its_endpoint() -> None:
     held: list[RequestDelayed] = []
     clock = ManualClock()
     gate = RequestGate(clock)
-    gate.rate_limiter.told({"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "4s"})
+    gate.rate_limiter.update({"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "4s"})
     model = RetryModel(ScriptedModel([GOOD]), clock=clock, on_retry=lambda _: None, gate=gate, on_delay=held.append)
     await model.complete(REQUEST)
     assert clock.slept == [4]

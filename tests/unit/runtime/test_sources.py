@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from adapters.base import MemorySource
+from adapters.memory_source import MemorySource
 from runax_cli.core.errors import ConfigurationError
 from runax_cli.runtime import sources
 from runax_cli.runtime.sources import openapi_settings, source_fingerprints

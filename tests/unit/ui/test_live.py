@@ -7,14 +7,14 @@ from rich.cells import cell_len
 
 from runax_cli.core import event_types as ev
 from runax_cli.ui.live import LiveLog, draw
-from runax_cli.ui.progress import CallProgress, PageState, RunProgress
+from runax_cli.ui.progress import CallProgress, ProgressCell, RunProgress
 
 START = datetime(2026, 11, 21, 12, tzinfo=UTC)
 NOW = START + timedelta(seconds=7)
 calls = st.builds(
     CallProgress,
     tool=st.text(max_size=40),
-    cells=st.lists(st.sampled_from(list(PageState)), max_size=400).map(tuple),
+    cells=st.lists(st.sampled_from(list(ProgressCell)), max_size=400).map(tuple),
     items=st.integers(0, 10**9),
     total_items=st.none() | st.integers(0, 10**9),
     chunks_done=st.integers(0, 500),
@@ -45,7 +45,9 @@ def test_region_fits_the_terminal(state: RunProgress, width: int, height: int, i
 
 
 def test_forty_columns_show_pages_tokens_cost_and_time() -> None:
-    cells = (PageState.REDUCED,) * 3 + (PageState.FETCHED,) * 2 + (PageState.FAILED,) + (PageState.WAITING,) * 3
+    cells = (
+        (ProgressCell.REDUCED,) * 3 + (ProgressCell.FETCHED,) * 2 + (ProgressCell.FAILED,) + (ProgressCell.WAITING,) * 3
+    )
     call = CallProgress(tool="get_tickets", cells=cells, items=145, total_items=261, chunks_done=3, chunks_of=9)
     state = RunProgress(started_at=START, stage="reading", tokens_in=12_345, cost_usd=0.004, calls={"a": call})
     assert [line.text for line in draw(state, 40, now=NOW)] == [
@@ -56,13 +58,13 @@ def test_forty_columns_show_pages_tokens_cost_and_time() -> None:
 
 
 def test_a_thousand_pages_are_condensed_to_three_rows() -> None:
-    call = CallProgress(tool="t", cells=(PageState.FETCHED,) * 1000)
+    call = CallProgress(tool="t", cells=(ProgressCell.FETCHED,) * 1000)
     lines = draw(RunProgress(started_at=START, calls={"a": call}), 40, now=NOW)
     assert len(lines) <= 2 + 3
 
 
 def test_without_unicode_the_grid_is_ascii() -> None:
-    call = CallProgress(tool="t", cells=tuple(PageState))
+    call = CallProgress(tool="t", cells=tuple(ProgressCell))
     assert draw(RunProgress(started_at=START, calls={"a": call}), 40, now=NOW, is_unicode=False)[-1].text == ".o#x"
 
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from runax_cli.core import event_types as ev
 from runax_cli.core.results import Coverage, TotalIs
-from runax_cli.ui.progress import CallProgress, PageState, RunProgress, condensed, fold, fold_call
+from runax_cli.ui.progress import CallProgress, ProgressCell, RunProgress, condensed, fold, fold_call
 
 
 def planned(pages: int | None) -> ev.ChunkingPlanned:
@@ -41,7 +41,7 @@ def after(*bodies: ev.AnyEvent) -> CallProgress:
     return reduce(fold_call, bodies, CallProgress())
 
 
-W, F, R, X = PageState.WAITING, PageState.FETCHED, PageState.REDUCED, PageState.FAILED
+W, F, R, X = ProgressCell.WAITING, ProgressCell.FETCHED, ProgressCell.REDUCED, ProgressCell.FAILED
 
 
 @pytest.mark.parametrize(
@@ -75,11 +75,11 @@ def test_records_chunks_and_total_are_counted() -> None:
     assert (call.total_items, call.items, call.chunks_done, call.chunks_of) == (20, 20, 2, 4)
 
 
-@given(st.lists(st.sampled_from(list(PageState)), max_size=300), st.integers(1, 50))
-def test_a_condensed_grid_fits_its_room_and_hides_no_failure(cells: list[PageState], room: int) -> None:
+@given(st.lists(st.sampled_from(list(ProgressCell)), max_size=300), st.integers(1, 50))
+def test_a_condensed_grid_fits_its_room_and_hides_no_failure(cells: list[ProgressCell], room: int) -> None:
     small = condensed(tuple(cells), room)
     assert len(small) <= room
-    assert (PageState.FAILED in small) == (PageState.FAILED in cells)
+    assert (ProgressCell.FAILED in small) == (ProgressCell.FAILED in cells)
     assert all(cell is R for cell in small) == all(cell is R for cell in cells)
 
 

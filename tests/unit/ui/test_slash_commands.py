@@ -101,7 +101,7 @@ def test_why_lists_the_evidence_of_each_statement(result_of) -> None:
         "        | 3",
         "       … 7 more rows",
         "  3. It was 47 (inference, NOT VERIFIED)",
-        "     reason: 47 stands in no evidence",
+        "     reason: unsupported: 47 does not appear in the data",
     ]
     assert "Praha has 12" in respond("/why 2", SlashState(Talk(), (result_of(evidence=evidence),))).text
 

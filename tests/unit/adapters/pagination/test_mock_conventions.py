@@ -112,15 +112,15 @@ def parts(name: str | None) -> list[str]:
 @given(total=st.integers(0, 130), size=st.integers(1, 60))
 @settings(max_examples=15, deadline=None)
 async def test_meaningless_names_are_read_by_structure(style: ConventionName, total: int, size: int) -> None:
-    known = ConventionSource(Collection(style=style)).pagination
-    collection = Collection(style=style, total=total, names=unusual(style))
+    known = ConventionSource(Collection(convention=style)).pagination
+    collection = Collection(convention=style, total=total, names=unusual(style))
     source = ConventionSource(collection)
     looked = await probe(source.tool(replace(known, next_path=None, total_path=None)), source.send)
     assert await source.walked(looked, size=size) == in_order(collection)
 
 
 async def test_a_cursor_found_by_structure_keeps_its_path() -> None:
-    source = ConventionSource(Collection(style=ConventionName.CURSOR, names={"next_cursor": "fnord"}))
+    source = ConventionSource(Collection(convention=ConventionName.CURSOR, names={"next_cursor": "fnord"}))
     looked = await looked_at(source)
     assert looked.pagination.next_path == "fnord"
     assert "'fnord'" in looked.notes[-1]
@@ -128,7 +128,7 @@ async def test_a_cursor_found_by_structure_keeps_its_path() -> None:
 
 @pytest.mark.parametrize("style", TELLS_TOTAL)
 async def test_the_refreshed_total_equals_that_of_the_probe(style: ConventionName) -> None:
-    source, memory = ConventionSource(Collection(style=style, total=1000)), ProbeMemory()
+    source, memory = ConventionSource(Collection(convention=style, total=1000)), ProbeMemory()
     looked = await looked_at(source, memory)
     asked = len(source.sent)
     assert await refresh_total(source.tool(), source.send, memory=memory) == looked.total == 1000

@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adapters.json_text import compact
+from adapters.json_text import compact_json
 from runax_cli.executor.reduce.chunks import (
     COLUMNS_MARK,
     Chunk,
@@ -125,7 +125,7 @@ NAMES = ("id", "city", "a, b", "note", "nothing")
 
 def chunk_of(records: list[dict[str, Any]]) -> Chunk:
     units = tuple(
-        ChunkUnit(row=row, page=0, text=compact(record), weight=TextWeight(), record_chars=0)
+        ChunkUnit(row=row, page=0, text=compact_json(record), weight=TextWeight(), record_chars=0)
         for row, record in enumerate(records, 1)
     )
     return Chunk(index=1, units=units)
@@ -135,7 +135,7 @@ def as_read(value: Any) -> Any:
     """Return a value as it is read from a cell: numbers and booleans are text."""
     if isinstance(value, str | list | dict) or value is None:
         return value
-    return compact(value)
+    return compact_json(value)
 
 
 @settings(max_examples=40)

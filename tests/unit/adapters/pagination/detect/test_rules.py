@@ -3,7 +3,8 @@
 import pytest
 
 from adapters.base import JsonObject, Pagination, PaginationStyle
-from adapters.pagination import detect
+from adapters.pagination import ResponseSchema, detect
+from adapters.pagination.detect.rules import RULES
 
 WHOLE: JsonObject = {"type": "integer"}
 TEXT: JsonObject = {"type": "string"}
@@ -227,3 +228,36 @@ def test_a_unit_needs_a_size_of_its_own(names: tuple[str, str]) -> None:
 def test_after_beside_a_first_that_is_a_number_is_a_cursor() -> None:
     found = detect({"first": WHOLE, "after": TEXT})
     assert (found.convention, found.position, found.size) == (PaginationStyle.CURSOR, "after", "first")
+
+
+def test_each_rule_of_a_style_has_a_name_of_its_own() -> None:
+    for rules in RULES:
+        assert len({rule.style for rule in rules}) == 1
+        assert len({rule.name for rule in rules}) == len(rules)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "response", "rule"),
+    [
+        ({"cursor": TEXT}, None, "name of a cursor"),
+        (
+            {"marker": TEXT},
+            ResponseSchema({"items": "array", "next_marker": "string"}),
+            "cursor returned by the response",
+        ),
+        ({"offset": WHOLE, "limit": WHOLE}, None, "name of an offset, with a page size, description or list"),
+        ({"page": WHOLE}, None, "name of a page number"),
+        ({"limit": WHOLE}, None, "page size without a position"),
+        ({}, ResponseSchema({"items": "array", "next_url": "string"}), "URL of the next page in the response"),
+        ({}, ResponseSchema(is_list=True, headers=frozenset({"link"})), "Link header"),
+        ({"id": TEXT}, None, ""),
+    ],
+)
+def test_the_matched_rule_is_named(
+    parameters: dict[str, JsonObject], response: ResponseSchema | None, rule: str
+) -> None:
+    assert detect(parameters, response=response).rule == rule
+
+
+def test_the_rule_does_not_distinguish_paginations() -> None:
+    assert Pagination(rule="name of a cursor") == Pagination()

@@ -7,6 +7,7 @@ import pytest
 from adapters.base import CallResult, PageAddress, Pagination, PaginationStyle
 from adapters.pagination import (
     PageReading,
+    is_numbered_sequence,
     read_page,
 )
 from adapters.pagination.read.links import parse_links
@@ -81,3 +82,19 @@ def test_links_are_parsed_with_quotes_commas_and_several_relations() -> None:
 @pytest.mark.parametrize("header", ["", "no link", "<a", ">;rel=next", ",,,"])
 def test_a_broken_link_header_holds_no_link(header: str) -> None:
     assert parse_links(header) == ()
+
+
+@pytest.mark.parametrize(
+    ("urls", "is_counted"),
+    [
+        (["/x?page=4&s=1", "/x?page=5&s=1", "/x?page=6&s=1"], True),
+        (["/x?offset=20", "/x?offset=40"], True),
+        (["/x?offset=20", "/x?offset=40", "/x?offset=50"], False),
+        (["/x?token=4", "/x?token=5"], False),
+        (["/x?page=5", "/x?page=4"], False),
+        (["/x?page=4", "/x?page=5&more=1"], False),
+        (["/x?page=4"], False),
+    ],
+)
+def test_urls_that_only_count_are_recognized(urls: list[str], is_counted: bool) -> None:
+    assert is_numbered_sequence(urls) is is_counted
