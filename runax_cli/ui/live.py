@@ -66,7 +66,7 @@ def _heading(call: CallProgress) -> LogLine:
     fetched = counts[ProgressCell.FETCHED] + counts[ProgressCell.REDUCED]
     parts = [f"{fetched}/{len(call.cells)} pages"]
     if counts[ProgressCell.FAILED]:
-        parts.append(f"{counts[PageState.FAILED]} failed")
+        parts.append(f"{counts[ProgressCell.FAILED]} failed")
     if call.chunks_done or call.chunks_of:
         parts.append(f"{call.chunks_done}/{call.chunks_of or '?'} chunks")
     parts.append(f"{call.items}/{'?' if call.total_items is None else call.total_items} records")

@@ -81,7 +81,7 @@ class SqlWorker:
         with self._lock:
             self._killed_because = ""
             if self._is_closed:
-                raise QueryFailed("the tables are closed: the session is over.")
+                raise QueryFailed("the tables are closed because the session has ended.")
             reply = self._exchange(Request(sql, max_rows))
         if isinstance(reply, Failed):
             raise QueryFailed(reply.message)
@@ -96,7 +96,7 @@ class SqlWorker:
         self._is_closed = True
         # A statement that is only about to begin does not hear the first one.
         while True:
-            self._kill("the statement was stopped: the session is over.")
+            self._kill("the statement was stopped because the session has ended.")
             if self._lock.acquire(timeout=_STOPPING_S):
                 break
         try:

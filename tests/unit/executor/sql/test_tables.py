@@ -115,7 +115,7 @@ def named(n: int, folder: Path) -> Dataset:
     return dataset
 
 
-@pytest.mark.usefixtures("often_switched")
+@pytest.mark.usefixtures("switch_threads_often")
 async def test_datasets_can_be_registered_while_a_statement_runs(tables: TableCatalog, tmp_path: Path) -> None:
     numbers = count(1)
     for _ in range(20):
@@ -126,7 +126,7 @@ async def test_datasets_can_be_registered_while_a_statement_runs(tables: TableCa
         assert (await asking).rows == ((3,),)
 
 
-@pytest.mark.usefixtures("often_switched")
+@pytest.mark.usefixtures("switch_threads_often")
 def test_tables_can_be_added_while_results_are_read(tmp_path: Path) -> None:
     dataset = DatasetStore(tmp_path).create("a")
     dataset.add_page(0, [{"id": 1}], position="all")
