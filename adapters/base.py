@@ -67,9 +67,9 @@ class Pagination:
       `first` is its value for the first page.
     - `size` is the argument for the number of records of a page; `min_size`, `max_size` and `default_size` are None if
       unknown, and `sizes` are the only ones allowed, ascending, if the document lists them.
-    - `last` is the argument for the last record of a page, used in place of a size: `span` records are requested, and
+    - `last` is the argument for the last record of a page, used instead of a size: `span` records are requested, and
       servers that exclude the last one return one less.
-    - `metadata` is a flag that requests counts in place of records, by the value `metadata_value`; `totals` are
+    - `metadata` is a flag that requests counts instead of records, by the value `metadata_value`; `totals` are
       arguments that add the total to a page (`$count=true`).
     - `count_operation` names another tool of the source that returns the total, `next_operation` one that returns the
       pages after the first (a scroll). `is_total_by_head`: the document has a HEAD of the same path.

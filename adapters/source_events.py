@@ -46,7 +46,7 @@ class SourceWarning:
 
 @dataclass(frozen=True, slots=True)
 class ProgressReported:
-    """A running request reports its progress: `done` of `total` (None if unknown), in units of its own."""
+    """A running request reports its progress: `done` of `total` (None if unknown), in its own units."""
 
     source: str
     location: str

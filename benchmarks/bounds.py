@@ -1,9 +1,10 @@
-"""Whether any request to a model is above the effective context, seen from the server that gets them.
+"""Whether any request to a model exceeds the effective context, as measured by the server that receives it.
 
-Page sizes, record sizes, effective contexts and the endpoint's own way of counting are drawn at random; one record of
-each dataset is longer than a chunk; some replies are invalid, cut off, or long. Every request is weighed as it arrives
-over HTTP, by the counter in use: bytes before calibration, the calibrated bound afterwards. Prints one JSON object and
-leaves with 10 where one was above, or where a record was neither read nor named.
+Page sizes, record sizes, effective contexts and the endpoint's tokenizer are drawn at random; one record of each
+dataset is longer than a chunk; some replies are invalid, cut off, or long. Every request is measured when it arrives
+over HTTP, with the counter in use: bytes before calibration, the calibrated bound afterwards.
+
+Prints one JSON object. Exits with 10 if a request was too large, or if a record was neither read nor reported.
 """
 
 import asyncio
@@ -44,7 +45,7 @@ _ALPHABETS = (
 
 @dataclass
 class Wire:
-    """An endpoint that counts as it likes (`ratio`), and keeps the largest request in shares of effective."""
+    """An endpoint with its own tokenizer (`ratio`); keeps the largest request as a share of the effective context."""
 
     ratio: float
     effective: int
@@ -57,7 +58,7 @@ class Wire:
     inner: O200kCounter = field(default_factory=O200kCounter)
 
     async def answer(self, request: WireRequest) -> WireCompletion:
-        """Weigh the request, and answer it well, badly, or not to the end."""
+        """Measure the request, and send a valid, invalid or truncated reply."""
         counted, n_bytes = self._weight(request)
         assert self.counter is not None
         self.requests += 1
@@ -95,7 +96,7 @@ class Wire:
 
 @dataclass
 class Pages:
-    """Records by offset, at most `cap` a page."""
+    """Records by offset, at most `cap` per page."""
 
     records: list[Json]
     cap: int
@@ -116,7 +117,7 @@ class Pages:
 
 
 def records(rng: random.Random, giant_chars: int) -> list[Json]:
-    """Up to 150 records of all lengths, one of them a giant."""
+    """Up to 150 records of different lengths, one of them huge."""
     made = [
         {"id": number, "text": (rng.choice(_ALPHABETS) * 400)[: int(rng.lognormvariate(5, 1.2))]}
         for number in range(rng.randint(1, 150))

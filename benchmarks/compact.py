@@ -1,4 +1,4 @@
-"""What the short form of records saves, in tokens: mock records, and any files of records that are named.
+"""Measures how many tokens the short form of records saves, for mock records and given files.
 
 `python -m benchmarks.compact [FILE…]`: JSON (a list, or an object with one), NDJSON and CSV; the first records of each.
 """
@@ -31,7 +31,7 @@ def main(paths: Sequence[str]) -> None:
 
 
 def chunk_of(records: Sequence[dict[str, Any]]) -> Chunk:
-    """The records as one chunk, whatever its size."""
+    """The records as one chunk, regardless of its size."""
     units = (
         ChunkUnit(row=row, page=0, text=compact_json(record), weight=TextWeight(), record_chars=0)
         for row, record in enumerate(records, 1)

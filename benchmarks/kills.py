@@ -1,9 +1,9 @@
-"""kill -9 at random moments, then `runax runs resume`: the same answer, and nothing stored is done again.
+"""kill -9 at random moments, then `runax runs resume`: the answer is the same, and no stored work is repeated.
 
-The real command in a process of its own, over the mock API and the mock model endpoint on loopback. A moment is the
-arrival of the n-th request of a run, or its answer, drawn at random. Judged by the journal itself: what it had as done
-when the process died must stand there unchanged afterwards, since a unit that is fetched, reduced, labelled or asked
-again is written again. Prints one line a moment and a summary; leaves with 10 where a moment failed.
+The real command runs in its own process, over the mock API and the mock model endpoint on loopback. A moment is the
+arrival of the n-th request of a run, or its response, drawn at random. The journal is the judge: entries that were done
+when the process died must be unchanged afterwards, since a unit that is fetched, reduced, labeled or asked again is
+also written again. Prints one line per moment and a summary; exits with 10 if a moment failed.
 
     python -m benchmarks.kills [MOMENTS] [SEED]
 """
@@ -42,10 +42,10 @@ _UNCOUNTED = frozenset({"/openapi.json", "/v1/models"})
 
 @dataclass(slots=True)
 class Wire:
-    """Requests of one process as both servers see them. At the drawn moment it is killed.
+    """Requests of one process as seen by both servers. The process is killed at the drawn moment.
 
-    `seen` names them: those to a model by their role, those to the API by path and query. `how` is the signal that it
-    gets; `away_from` is the request from which on the API answers nobody, as where its network is gone.
+    `seen` names the requests: those to a model by their role, those to the API by path and query. `how` is the signal
+    to send; `away_from` is the request from which on the API does not respond, as if its network were down.
     """
 
     at: int | None = None
@@ -58,7 +58,7 @@ class Wire:
     seen: list[str] = field(default_factory=list)
 
     def began(self, what: str) -> int:
-        """A request arrives; its number from 1."""
+        """Record the arrival of a request; return its number, from 1."""
         self.arrived += 1
         self.open += 1
         self.seen.append(what)
@@ -67,7 +67,7 @@ class Wire:
         return self.arrived
 
     def ended(self, number: int) -> None:
-        """A request is answered."""
+        """Record that a request is answered."""
         self.open -= 1
         if self.after_answer:
             self._strike(number)
@@ -79,13 +79,13 @@ class Wire:
 
 @dataclass(slots=True)
 class Watched:
-    """An app whose requests are told to a wire."""
+    """An app that reports its requests to a wire."""
 
     app: ASGIApp
     wire: Wire = field(default_factory=Wire)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve, and tell."""
+        """Serve, and report the request and the response."""
         if scope["type"] != "http" or scope["path"] in _UNCOUNTED:
             await self.app(scope, receive, send)
             return
@@ -100,7 +100,7 @@ class Watched:
 
 
 async def _away(_scope: Scope, _receive: Receive, send: Send) -> None:
-    """What a gateway says of a service that it cannot reach."""
+    """The response of a gateway whose service is unreachable."""
     await send({"type": "http.response.start", "status": 503, "headers": []})
     await send({"type": "http.response.body", "body": b""})
 
@@ -115,13 +115,13 @@ class World:
     folder: Path
 
     def watch(self, wire: Wire) -> None:
-        """Both servers tell one wire from now on."""
+        """Let both servers report to this wire from now on."""
         self.api.wire = self.llm.wire = wire
 
     async def runax(
         self, state: str, *arguments: str, wire: Wire, most_blocks: int | None = None
     ) -> tuple[int, str, str]:
-        """The command in a process of its own: exit code, stdout, stderr. No file of its grows over `most_blocks`."""
+        """Run the command in its own process: exit code, stdout, stderr. Its files are limited to `most_blocks`."""
         self.watch(wire)
         limited = () if most_blocks is None else ("sh", "-c", f'ulimit -f {most_blocks}; exec "$@"', "sh")
         process = await asyncio.create_subprocess_exec(
@@ -164,7 +164,7 @@ async def world() -> AsyncIterator[World]:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What came of one moment; `faults` is empty where all is well, `told` is what the log says of taking over."""
+    """The result of one moment; `faults` is empty if all is well, `told` has the resume lines of the log."""
 
     moment: str
     stored: int
@@ -174,7 +174,7 @@ class Verdict:
     told: tuple[str, ...] = ()
 
     def line(self) -> str:
-        """As it is printed."""
+        """The line to print."""
         state = "; ".join(self.faults) or "ok"
         counts = f"{self.stored} units stored, {self.in_flight} in flight, {self.sent_again} sent after"
         return f"{self.moment}: {counts}: {state}"
@@ -190,7 +190,7 @@ def units(state: Path) -> dict[str, str]:
 
 
 def run_of(state: Path) -> str | None:
-    """The run that was begun, if it came so far."""
+    """The run that was started, if it got that far."""
     journal = state / "runax" / "journal.sqlite"
     if not journal.exists():
         return None
@@ -200,11 +200,11 @@ def run_of(state: Path) -> str | None:
 
 
 async def undisturbed(within: World, question: str, name: str) -> tuple[dict[str, Any], int]:
-    """The answer of a run that nobody kills, and how many requests it sends."""
+    """The answer of a run that is not killed, and how many requests it sends."""
     wire = Wire()
     code, out, err = await within.runax(name, "query", question, "-o", "json", wire=wire)
     if code != 0:
-        raise RuntimeError(f"the undisturbed run ended with {code}: {err[-2000:]}")
+        raise RuntimeError(f"the uninterrupted run ended with exit code {code}: {err[-2000:]}")
     return json.loads(out), wire.arrived
 
 
@@ -215,7 +215,7 @@ async def killed(within: World, question: str, whole: dict[str, Any], *, at: int
     state, moment = within.folder / name, f"request {at} {'answered' if after else 'arrived'}"
     before, in_flight, run = units(state), wire.open, run_of(state)
     if run is None:
-        return Verdict(moment, 0, 0, in_flight, ("the run had not begun",) if before else ())
+        return Verdict(moment, 0, 0, in_flight, ("the run had not started",) if before else ())
     second = Wire()
     code, out, err = await within.runax(name, "runs", "resume", run, "-o", "json", wire=second)
     faults = []
@@ -227,7 +227,7 @@ async def killed(within: World, question: str, whole: dict[str, Any], *, at: int
         faults += [] if resumed["run_id"] == run else ["another run"]
     after_units = units(state)
     again = [key for key, done_at in before.items() if after_units.get(key) != done_at]
-    faults += [f"{len(again)} stored units were done again"] if again else []
+    faults += [f"{len(again)} stored units were repeated"] if again else []
     told = tuple(line for line in err.splitlines() if "[RESUME]" in line)
     return Verdict(moment, len(before), second.arrived, in_flight, tuple(faults), told)
 
@@ -239,7 +239,7 @@ async def judged(moments: int, seed: int) -> Sequence[Verdict]:
     async with world() as within:
         for number, question in enumerate(QUESTIONS):
             whole, n_requests = await undisturbed(within, question, f"whole{number}")
-            print(f"{question} {n_requests} requests undisturbed")
+            print(f"{question} {n_requests} requests without interruption")
             for moment in range(moments // len(QUESTIONS)):
                 at, after = draw.randint(1, n_requests), draw.random() < 0.5
                 name = f"killed{number}_{moment}"
@@ -254,9 +254,7 @@ def main() -> int:
     given = [int(value) for value in sys.argv[1:3]]
     verdicts = asyncio.run(judged(*(given + [50, 20260][len(given) :])))
     failed = [verdict for verdict in verdicts if verdict.faults]
-    print(
-        f"{len(verdicts) - len(failed)} of {len(verdicts)} moments: the same answer, and nothing stored was done again"
-    )
+    print(f"{len(verdicts) - len(failed)} of {len(verdicts)} moments: the same answer, and no stored work repeated")
     return MISSED if failed else 0
 
 

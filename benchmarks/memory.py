@@ -1,8 +1,8 @@
-"""How much memory a long dataset takes: read over HTTP to its end, tokenizer, journal and sealing included.
+"""Measures the peak memory of reading a long dataset over HTTP, with tokenizer, journal and sealing.
 
-100,000 and 200,000 records of over 1 KB each, from a mock API in another process, each in a child process whose peak
-resident set is measured. Prints one JSON object and leaves with 10 where a peak reaches 450 MB, where the longer
-dataset takes more than 1.2 of the shorter one, or where a record is missing.
+100,000 and 200,000 records of over 1 KB each, from a mock API in another process, each read in a child process whose
+peak resident set is measured. Prints one JSON object. Exits with 10 if a peak reaches 450 MB, if the longer dataset
+takes more than 1.2 times the memory of the shorter one, or if a record is missing.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ EFFECTIVE = 32_768
 
 
 async def read(url: str) -> dict[str, Any]:
-    """Read everything behind `url`, in this process."""
+    """Read everything from `url`, in this process."""
     from adapters.openapi.adapter import OpenApiSettings, OpenApiSource
     from runax_cli.models.tokens import CalibratedCounter, O200kCounter
 
@@ -53,7 +53,7 @@ async def read(url: str) -> dict[str, Any]:
 
 
 def child(n_records: int) -> dict[str, Any]:
-    """The same in a child process, over a server in another one."""
+    """The same in a child process, with the server in another one."""
     with subprocess.Popen(
         [sys.executable, "-m", "benchmarks.synthetic", str(n_records)],
         stdin=subprocess.PIPE,

@@ -1,9 +1,9 @@
-"""How near paginated reduction comes to its ideal time, and how much faster it is than one request after another.
+"""Compares the time of paginated reduction with its ideal, and with one request after another.
 
-Simulated latencies (page 50 ms, reducer 3 s), real everything else: tokenizer, spool, journal, sealing. 24 pages of
-about a chunk each, 4 requests to the API and 8 reducers at once, counter warm. The ideal is
-`probe + first page + max(ceil(P / c_f) * f, ceil(P / c) * r)`. Prints one JSON object and leaves with 10 where the
-wall time is above 1.15 of it.
+Latencies are simulated (page 50 ms, reducer 3 s), everything else is real: tokenizer, spool, journal, sealing. 24 pages
+of about a chunk each, 4 requests to the API and 8 reducers in parallel, calibrated counter. The ideal is
+`probe + first page + max(ceil(P / c_f) * f, ceil(P / c) * r)`. Prints one JSON object. Exits with 10 if the wall time
+is above 1.15 of the ideal.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ _WORDS = "výpadek internet router faktura signal outage invoice modem technik B
 
 
 def record(number: int) -> dict[str, Any]:
-    """Record `number`: text of words that follow from the number."""
+    """Record `number`: a text of words derived from the number."""
     words = (_WORDS[(number * 7 + at * at) % len(_WORDS)] for at in range(_CHARS // 7))
     return {"id": number, "customer_id": number % 40, "state": "open", "text": " ".join(words)}
 
@@ -66,7 +66,7 @@ class SlowApi:
 
 
 class SlowReducer(Instant):
-    """A reply after 3 seconds; `together` is how many waited at once at most."""
+    """A reply after 3 seconds; `together` is the maximum number of concurrent requests."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -74,7 +74,7 @@ class SlowReducer(Instant):
         self.together = 0
 
     async def complete(self, request: ModelRequest, *, on_text: OnText | None = None) -> ModelReply:
-        """Nothing, late."""
+        """Find nothing, after 3 seconds."""
         self._waiting += 1
         self.together = max(self.together, self._waiting)
         await asyncio.sleep(REDUCER_S)
@@ -108,7 +108,7 @@ async def measured(effective: int, *, apis: int, reducers: int) -> tuple[float, 
 
 
 async def one_after_another(chunks: int) -> float:
-    """The same requests, each after the one before: a probe, a page, its reduction, the next page."""
+    """The same requests in sequence: a probe, a page, its reduction, the next page."""
     api, reducer = SlowApi(), SlowReducer()
     request = ModelRequest(role="reducer", messages=())  # type: ignore[arg-type]
     began = time.perf_counter()

@@ -1,4 +1,4 @@
-"""What benchmarks of the executor share: an executor over a source, a call, and a silent listener."""
+"""Shared by benchmarks of the executor: an executor over a source, a call, and a silent event sink."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
@@ -24,14 +24,14 @@ NOTHING = '{"findings": [], "nothing_relevant": true}'
 
 
 class Deaf:
-    """A sink that keeps nothing."""
+    """A sink that drops everything."""
 
     def emit(self, event: Event) -> None:
-        """Forget the event."""
+        """Drop the event."""
 
 
 class Instant:
-    """A reducer that finds nothing, at once; `requests` counts."""
+    """A reducer that finds nothing, without delay; `requests` counts."""
 
     name = "instant"
 
@@ -51,7 +51,7 @@ class Instant:
 async def executor_over(
     source: Source, counter: CalibratedCounter, *, effective_tokens: int, **settings: Any
 ) -> AsyncIterator[Executor]:
-    """An executor with a journal and datasets of its own, in a folder that goes away afterwards."""
+    """An executor with its own journal and datasets, in a temporary folder."""
     with TemporaryDirectory() as folder, closing(Journal.open(Path(folder) / "journal.db")) as journal:
         yield Executor(
             source,
@@ -65,7 +65,7 @@ async def executor_over(
 
 
 def scope(reducer: Model, budget: Budget | None = None) -> CallScope:
-    """Without limits and listeners."""
+    """A scope without limits and event sinks."""
     emitter = Emitter.for_run(Deaf(), run_id="benchmark", session_id="benchmark")
     return CallScope(emitter=emitter, budget=budget or Budget(Limits(), owner="benchmark"), reducer=reducer)
 

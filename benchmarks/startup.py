@@ -1,7 +1,7 @@
-"""How long `runax --help` takes, beside a bare Typer app with as many commands and options, in one run.
+"""Compares the time of `runax --help` with that of a bare Typer app with as many commands and options.
 
-Both run as processes, one after the other and repeatedly, so that the machine's mood is shared. Prints one JSON object
-and leaves with 1 where the ratio is above the limit.
+Both run as processes, alternately and repeatedly, so that the load of the machine affects both. Prints one JSON object
+and exits with 1 if the ratio is above the limit.
 """
 
 import argparse
@@ -82,7 +82,7 @@ def seconds(command: list[str]) -> float:
 
 
 def main() -> int:
-    """Measure, print, judge."""
+    """Measure, print, and return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=_ROUNDS)
     rounds = parser.parse_args().rounds

@@ -1,6 +1,6 @@
 """Measures the verification of answers: how many false statements pass, and how many true ones are rejected.
 
-Each statement is verified as an answer of its own over a few records and query results. Prints both rates and every
+Each statement is verified as a separate answer over a few records and query results. Prints both rates and every
 wrong decision; exits with 1 if a false statement passes or more than 5 % of the true ones are rejected.
 """
 

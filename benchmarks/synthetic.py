@@ -1,4 +1,4 @@
-"""A mock API over records that are made as they are asked for, in a process of its own.
+"""A mock API in its own process, over records that are generated on request.
 
 `python -m benchmarks.synthetic RECORDS` prints the base URL on a line and serves until its standard input ends.
 """
@@ -34,7 +34,7 @@ def record(number: int) -> bytes:
 
 
 def resource(n_records: int) -> Resource:
-    """`n_records` of them, none of which is stored."""
+    """`n_records` of them; none is stored."""
 
     def select(_filters: Filters) -> Sequence[int]:
         return range(n_records)

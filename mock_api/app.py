@@ -93,8 +93,8 @@ def create_app(
 
     `styles` sets the pagination style of resources by name (default: "offset"). `token` is the bearer token that
     requests need. `has_metadata` offers `meta_only`, `has_total` reports the total in the body, and `total_header` also
-    in `X-Total-Count`. `collections` are served beside the resources, under `/by/`. Raises ValueError for an unknown
-    style or resource in `styles`.
+    in `X-Total-Count`. `collections` are served in addition to the resources, under `/by/`. Raises ValueError for an
+    unknown style or resource in `styles`.
     """
     served = default_resources() if resources is None else tuple(resources)
     chosen = _resolve_styles(served, styles or {})

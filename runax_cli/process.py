@@ -126,7 +126,7 @@ def _redirect_to_null(stream: object) -> None:
 
 
 def abort() -> NoReturn:
-    """Exit at once, without closing connections. Stored data is already on disk."""
+    """Exit immediately, without closing connections. Stored data is already on disk."""
     os._exit(ExitCode.INTERRUPTED)
 
 

@@ -54,7 +54,7 @@ _SETTINGS = ("BASE_API_", "OPENAPI_", "MCP_", "LLM_", "OPENAI_", "MAX_", "API_",
 
 @pytest.fixture(autouse=True)
 def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """No setting of the developer's machine reaches a test, and no test writes outside its own folder."""
+    """No setting of the developer's machine reaches a test, and no test writes outside its folder."""
     for name in list(os.environ):
         if name.startswith(_SETTINGS) or name in {"NO_COLOR", "FORCE_COLOR", "GITHUB_ACTIONS", "CI"}:
             monkeypatch.delenv(name)

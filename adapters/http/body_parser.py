@@ -1,4 +1,4 @@
-"""Parses response bodies: JSON, JSON lines, CSV or text, whatever encoding and defects they have."""
+"""Parses response bodies: JSON, JSON lines, CSV or text, in any encoding, with common defects."""
 
 import csv
 import io
@@ -17,7 +17,7 @@ _NUMBER = re.compile(r"(?:0|-?[1-9]\d{0,14}|-0)(?:\.\d{1,15})?")
 
 
 def parse_csv(text: str) -> list[Json] | None:
-    """Return the records of a CSV text with a header; an empty list for a header alone, None if it is no such table."""
+    """Return the records of a CSV text with a header; an empty list for a header alone, None if it is not CSV."""
     first = text.lstrip("\ufeff").partition("\n")[0]
     delimiter = max(_DELIMITERS, key=first.count)
     rows = _rows(text.lstrip("\ufeff"), delimiter)

@@ -149,7 +149,7 @@ def is_http_url(url: httpx2.URL) -> bool:
 
 
 def differs_only_in_scheme(url: httpx2.URL, own: httpx2.URL) -> bool:
-    """Whether a URL has the origin of `own` but for http in place of https, or the reverse."""
+    """Whether a URL has the origin of `own`, but http instead of https or the reverse."""
     mine, other = Origin.of(own), Origin.of(url)
     has_own_port = (url.port or _DEFAULT_PORTS.get(url.scheme)) == mine.port
     is_default = url.port is None and mine.port == _DEFAULT_PORTS.get(mine.scheme)
@@ -157,7 +157,7 @@ def differs_only_in_scheme(url: httpx2.URL, own: httpx2.URL) -> bool:
 
 
 def resolve_url(base: httpx2.URL, reference: str) -> httpx2.URL | None:
-    """Resolve a reference against a base URL, without user information and fragment; None if it is no http URL."""
+    """Resolve a reference against a base URL, without user information and fragment; None if it is not an http URL."""
     try:
         url = base.join(reference.strip()).copy_with(fragment=None, userinfo=b"")
     except (httpx2.InvalidURL, ValueError, UnicodeError):

@@ -112,7 +112,7 @@ def _is_schema(schema: Json) -> bool:
 
 
 def type_of(schema: JsonObject) -> str:
-    """The only type beside null; empty if there are several or none."""
+    """The only type other than null; empty if there are several or none."""
     types = schema.get("type")
     if isinstance(types, list):
         real = [kind for kind in types if kind != "null"]

@@ -292,7 +292,7 @@ class OpenApiSource:
         if url is None or Origin.of(url) != Origin.of(built.url):
             raise self._foreign_origin(tool, text, f"another origin than '{Origin.of(built.url)}'")
         if built.method not in _SAFE_METHODS and url.path != built.url.path:
-            raise self._foreign_origin(tool, text, f"another path than '{tool.spec.locator}', which is no GET")
+            raise self._foreign_origin(tool, text, f"another path than '{tool.spec.locator}', which is not a GET")
         return with_credentials(url, credentials)
 
     def _foreign_origin(self, tool: OpenApiTool, text: str, where: str) -> ForeignOrigin:
@@ -343,7 +343,7 @@ def is_html(result: CallResult) -> bool:
 def _new_fetcher(
     settings: OpenApiSettings, client: httpx2.AsyncClient, clock: Clock, observer: OnEvent
 ) -> DocumentFetcher:
-    """Return the loader of the document, with limits of its own and the token for the configured origin only."""
+    """Return the loader of the document, with its own limits, and the token for the configured origin only."""
     values = {name: secret.get_secret_value() for name, secret in settings.credentials.items()}
     limits = HttpLimits(
         timeout_s=max(settings.timeout_s, _DOCUMENT_TIMEOUT_S),

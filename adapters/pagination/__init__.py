@@ -8,7 +8,7 @@
 Nothing here sends a request by itself: `probe` is given a function that does. To fetch all pages, request
 `first_address` and read each response with `read_page`. If the pagination `is_sequential`, the next page is at
 `reading.next` until that is None; an address that comes twice means that the server does not advance, unless
-`may_repeat_address`. Otherwise every page has an address of its own: `page_address`, `offset_address`.
+`may_repeat_address`. Otherwise every page has its own address: `page_address`, `offset_address`.
 """
 
 from adapters.pagination.addresses import (

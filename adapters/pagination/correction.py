@@ -37,7 +37,7 @@ def by_pointer(pagination: Pagination, reading: PageReading) -> Pagination | Non
 
 
 def correct_pagination(pagination: Pagination, reading: PageReading) -> PaginationCorrection:
-    """The pagination as the first response shows it. The response outranks the document.
+    """The pagination as the first response shows it. The response takes precedence over the document.
 
     - The URL of the next page is followed if pages have no address, or if the URL does not contain the position.
     - A cursor replaces the key of the last record.

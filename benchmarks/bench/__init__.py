@@ -1,6 +1,6 @@
-"""The bench: questions with exact answers through the whole of runax, by a model that knows, and the plain way beside.
+"""The bench: questions with exact answers, asked of runax with an oracle model, compared with a plain agent.
 
-`runax bench` runs it. `run` takes the options and gives the sections.
+`runax bench` runs it. `run` takes the options and yields the sections.
 """
 
 from benchmarks.bench.claims import Claim, Section

@@ -1,7 +1,7 @@
-"""Every question about monitoring events in one session, over as many events as are wanted: seconds and peak memory.
+"""Asks every question about monitoring events in one session, and measures seconds and peak memory.
 
-`python -m benchmarks.bench.at_scale --events 1000000` prints JSON. The mock API runs in another process, so that the
-memory is that of runax; gold is computed after it was measured. Knows processes and events.
+`python -m benchmarks.bench.at_scale --events 1000000` prints JSON. The mock API runs in another process, so that only
+the memory of runax is measured; gold is computed after the measurement.
 """
 
 import argparse
@@ -36,7 +36,7 @@ _START_S = 60
 
 
 class _Packed:
-    """Records kept as bytes: a million of them fit into memory, and can be gone through again and again."""
+    """Records kept as bytes: a million of them fit into memory, and they can be iterated repeatedly."""
 
     def __init__(self, records: Iterable[Record]) -> None:
         self._lines = [orjson.dumps(record) for record in records]
@@ -46,7 +46,7 @@ class _Packed:
 
 
 class _PackedWorld(World):
-    """A world whose raw records are made once."""
+    """A world whose raw records are generated once."""
 
     def _read(self, name: str) -> Any:
         return _Packed(super()._read(name))
@@ -54,7 +54,7 @@ class _PackedWorld(World):
 
 @asynccontextmanager
 async def _served(events: int) -> AsyncIterator[str]:
-    """The mock API in a process of its own; its base URL."""
+    """The mock API in its own process; its base URL."""
     arguments = ["-m", "runax_cli", "mock", "--port", "0", "--token", TOKEN, "--events", str(events)]
     process = await asyncio.create_subprocess_exec(sys.executable, *arguments, stdout=DEVNULL, stderr=PIPE)
     try:
@@ -70,7 +70,7 @@ async def _served(events: int) -> AsyncIterator[str]:
 
 
 async def measure(events: int, common: CommonOptions) -> dict[str, Any]:
-    """Ask everything about so many events in one session; gold is computed after memory was measured."""
+    """Ask everything about `count` events in one session; gold is computed after memory was measured."""
     world = _PackedWorld(event_count=events)
     questions = [question for question in EXACT if question.fetches == (Fetch("events"),)]
     knowing = Knowing(scripts=scripts_of(questions), truth=Truth(labels={}, allowed={}))
@@ -90,14 +90,14 @@ async def measure(events: int, common: CommonOptions) -> dict[str, Any]:
 
 
 def _peak_mb() -> float:
-    """The peak of resident memory; by `getrusage` Linux would count that of the process which started this one."""
+    """The peak of resident memory; on Linux, `getrusage` would count that of the parent process."""
     status = Path("/proc/self/status")
     found = re.search(r"VmHWM:\s+(\d+) kB", status.read_text()) if status.exists() else None
     return (int(found[1]) if found else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss) / 1024
 
 
 def _is_judged(question: Question, one: dict[str, Any], world: World) -> bool:
-    """Put a verdict in place of the result; False where few events leave the question without one right answer."""
+    """Replace the result by a verdict; False if the question has no unique answer over few events."""
     result = one.pop("result")
     try:
         golds = golds_of(question, world)
@@ -122,7 +122,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="python -m benchmarks.bench.at_scale", description="Questions over many events."
     )
     parser.add_argument("--events", type=int, default=1000, help="number of monitoring events")
-    parser.add_argument("--model", default=None, help="a real model instead of the knowing one")
+    parser.add_argument("--model", default=None, help="a real model instead of the oracle model")
     given = parser.parse_args(arguments)
     common = CommonOptions(answer=AnswerOptions(model=given.model))
     print(json.dumps(asyncio.run(measure(given.events, common))))

@@ -1,7 +1,4 @@
-"""What a section of the bench comes to: a table, and claims that held or did not.
-
-Knows rows and sentences. Knows no question.
-"""
+"""The result of a section of the bench: a table, and claims that held or did not."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,20 +7,20 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One target: what was found, in words with its figures; `holds` is None where it could not be judged."""
+    """One target: what was measured, in words with its figures; `holds` is None if it could not be judged."""
 
     text: str
     holds: bool | None
 
     @property
     def mark(self) -> str:
-        """As it is printed."""
+        """The verdict in words."""
         return "not judged" if self.holds is None else "reached" if self.holds else "MISSED"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """A section that was run: the columns that its table shows, all figures of each row, claims and notes."""
+    """A finished section: the columns of its table, all figures of each row, claims and notes."""
 
     name: str
     columns: tuple[str, ...]
@@ -32,18 +29,18 @@ class Section:
     notes: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
-        """As it is written."""
+        """The section as JSON."""
         claims = [{"text": claim.text, "holds": claim.holds} for claim in self.claims]
         return {"name": self.name, "claims": claims, "notes": list(self.notes), "rows": list(self.rows)}
 
 
 def all_right(name: str, rights: Sequence[bool]) -> Claim:
-    """The claim that every one of `rights` is true, with "N of N"."""
+    """The claim that all of `rights` are true, with "N of N"."""
     return Claim(f"{name}: {sum(rights)} of {len(rights)}", all(rights) if rights else None)
 
 
 def at_most(name: str, found: Sequence[int], most: int) -> Claim:
-    """The claim that no figure is above `most` tokens; the median and the largest are told."""
+    """The claim that no figure is above `most` tokens; the text has the median and the maximum."""
     if not found:
         return Claim(f"{name}: none was asked", None)
     middle = sorted(found)[len(found) // 2]

@@ -1,7 +1,4 @@
-"""The course of a bench: which sections run, in which order, and what one hands to another.
-
-Knows sections. Knows no question by itself.
-"""
+"""The course of a bench: which sections run, in which order, and what one passes to another."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,9 +24,10 @@ SECTIONS = ("exact", "repaired", "plain", "scale", "compound", "labels", "noise"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Course:
-    """What is asked for. `p` is the probability of a right label in the section `noise`, `invalid` of useless replies.
+    """The options of a bench.
 
-    `common` names a model and its limits where a real one is to answer; `latency_s` delays every reply of ours.
+    `p` is the probability of a correct label in the section `noise`, `invalid` that of unusable replies. `common` names
+    a real model and its limits, if one is used; `latency_s` delays every reply of the oracle model.
     """
 
     common: CommonOptions
@@ -43,7 +41,7 @@ class Course:
 
 
 async def run(course: Course, tell: Tell) -> AsyncIterator[Section]:
-    """The sections as they come; `tell` gets a line for every question."""
+    """Yield the sections as they finish; `tell` gets a line for every question."""
     underway = _Underway(course, _setting(course), tell)
     for name in SECTIONS:
         if name in course.sections:
@@ -53,7 +51,7 @@ async def run(course: Course, tell: Tell) -> AsyncIterator[Section]:
 
 @dataclass(slots=True)
 class _Underway:
-    """A bench under way: what was answered so far is there for the sections that compare."""
+    """A running bench: it keeps the answers so far for the sections that compare."""
 
     course: Course
     setting: Setting
@@ -63,7 +61,7 @@ class _Underway:
     plain: Mapping[str, Measured] = field(default_factory=dict)
 
     async def sections(self, name: str) -> AsyncIterator[Section]:
-        """The section of that name; before it the one whose answers it needs, where that did not run."""
+        """Run the section of that name; first the one whose answers it needs, if that did not run."""
         needs_exact = name in ("exact", "repaired", "plain") or (name == "forecast" and not self.others)
         if needs_exact and not self.exact:
             section, self.exact = await exact(self.setting, self.course.only, self.tell)

@@ -1,6 +1,6 @@
-"""How far the forecast of `runax plan` is off from the tokens that the questions really used.
+"""How far the forecast of `runax plan` is off from the tokens that the questions used.
 
-Knows forecasts and answers. Fetches nothing but what a forecast does.
+Fetches nothing but what a forecast fetches.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ MOST_OFF_PERCENT, LEAST_SHARE = 25.0, 0.9
 
 
 async def foreseen(setting: Setting, answered: Sequence[Asked], tell: Tell) -> Section:
-    """The forecast of every question that was answered, made afterwards, against what it took."""
+    """Compare the forecast of every answered question, made afterwards, with its usage."""
     questions: list[AnyQuestion] = [*EXACT, *COMPOUNDS, *LABELS]
     by_id = {question.id: question for question in questions}
     rows: list[dict[str, Any]] = []
@@ -25,17 +25,17 @@ async def foreseen(setting: Setting, answered: Sequence[Asked], tell: Tell) -> S
         some = [asked for asked in answered if (asked.kind == "label") is is_hiding]
         if some:
             async with stage_of(setting, is_hiding=is_hiding) as stage:
-                # The first request of a process is another than all later ones: its counter is not calibrated.
+                # The first request of a process differs from all later ones: its counter is not calibrated.
                 await stage.anew().ask(by_id[some[0].id])
                 rows += [await _row(stage, asked, by_id[asked.id]) for asked in some]
-        tell(f"forecasts of {len(some)} questions made")
+        tell(f"{len(some)} forecasts made")
     columns = ("id", "forecast", "used", "off_percent", "why")
     return Section(name="forecast", columns=columns, rows=rows, claims=(_claim(rows),))
 
 
 def _claim(rows: Sequence[Mapping[str, Any]]) -> Claim:
     near = sum(row["off_percent"] is not None and abs(row["off_percent"]) <= MOST_OFF_PERCENT for row in rows)
-    text = f"forecast within {MOST_OFF_PERCENT:g} % of the tokens used: {near} of {len(rows)} (target nine of ten)"
+    text = f"forecast within {MOST_OFF_PERCENT:g} % of the tokens used: {near} of {len(rows)} (target 90 %)"
     return Claim(text, near >= LEAST_SHARE * len(rows) if rows else None)
 
 

@@ -1,7 +1,4 @@
-"""Whether a run answered a question rightly: figures in the answer, rows of the evidence, and how the run ended.
-
-Pure. Knows gold answers and results of runs. Asks nothing.
-"""
+"""Whether a run answered a question correctly: figures in the answer, rows of the evidence, and the status. Pure."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -22,9 +19,10 @@ class Gold:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """One question as it was asked: `why` says what is wrong with the answer and is "" where nothing is.
+    """One question that was asked.
 
-    `tokens` are those of all models; `tool_list_tokens` the part of them that lists the sources' tools.
+    `why` says what is wrong with the answer; "" if nothing is. `tokens` are those of all models; `tool_list_tokens` is
+    the part of them that lists the sources' tools.
     """
 
     id: str
@@ -44,7 +42,7 @@ class Asked:
 
     @property
     def has_failed(self) -> bool:
-        """Whether the run failed as a whole, an endpoint that is not there say."""
+        """Whether the run failed as a whole, for example because the endpoint is down."""
         return self.result.status is RunStatus.FAILED
 
     @property
@@ -53,7 +51,7 @@ class Asked:
         return max(0, self.tokens - self.tool_list_tokens)
 
     def as_row(self) -> dict[str, Any]:
-        """As it is listed and written."""
+        """The question as a row of a section."""
         return {
             "id": self.id,
             "kind": self.kind,
@@ -77,7 +75,7 @@ def golds_of(question: Question | Compound | LabelQuestion, world: World) -> tup
 
 
 def fault_of(golds: Sequence[Gold], result: RunResult) -> str:
-    """What is wrong with a result, in words; "" where it is right."""
+    """What is wrong with a result, in words; "" if nothing is."""
     return "; ".join(_faults(golds, result))
 
 
@@ -95,7 +93,7 @@ def _faults(golds: Sequence[Gold], result: RunResult) -> Iterator[str]:
 
 
 def _text_of(number: int, n_golds: int, result: RunResult) -> str:
-    """The answer of a part, or the whole answer where the parts of the run are not those of the question."""
+    """The answer of a part; the whole answer if the parts of the run differ from those of the question."""
     if len(result.sub_questions) == n_golds > 1:
         return result.sub_questions[number - 1].answer
     return result.answer
@@ -112,7 +110,7 @@ def _is_behind(gold: Gold, query: SqlResult) -> bool:
 
 
 def _doubts(result: RunResult) -> Iterator[str]:
-    """What evidence that is not verified says of itself."""
+    """Why evidence is not verified, in its own words."""
     for entry in result.evidence:
         if entry.note or entry.unproven:
             yield f"'{entry.statement[:80]}': {entry.note or ''} {', '.join(entry.unproven)}".strip()

@@ -1,7 +1,7 @@
-"""The knowing model: a model endpoint's answers where the right plan, the right SQL and the true labels are known.
+"""The oracle model: answers of a model endpoint if the right plan, the right SQL and the true labels are known.
 
-What the architecture itself adds in errors, tokens and time can be measured with it, free of charge and repeatably.
-Knows roles and usage. What is done in a conversation is decided in `moves`, labels in `truth`.
+It measures the errors, tokens and time that the architecture itself adds, free of charge and repeatably. `moves`
+decides what is done in a conversation, `truth` the labels.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ _PROSE_CHARS = 600
 
 @dataclass(slots=True, kw_only=True)
 class Knowing:
-    """An `answer` for a model server. Scripts and truth can be exchanged between questions; `latency_s` is waited."""
+    """An `answer` for a model server. Scripts and truth can be replaced; every reply waits `latency_s`."""
 
     scripts: Scripts
     truth: Truth
@@ -30,7 +30,7 @@ class Knowing:
     _counted: dict[str, int] = field(default_factory=dict)
 
     async def answer(self, wire: WireRequest) -> WireCompletion:
-        """The reply, with its tokens counted as an endpoint would report them."""
+        """Return the reply, with its tokens counted as an endpoint would report them."""
         if self.latency_s:
             await asyncio.sleep(self.latency_s)
         return await asyncio.to_thread(self._answered, wire)
@@ -53,14 +53,14 @@ class Knowing:
             case "labeller":
                 return WireCompletion(text=self.truth.reply(last))
             case "reducer":
-                # The plain way asks for prose, runax for findings in a schema.
+                # The plain agent requests prose, runax findings in a schema.
                 return WireCompletion(text=_prose(last) if wire.output_schema is None else _NOTHING)
             case _:
                 move = move_of(wire, self.scripts)
                 return WireCompletion(text=move.text, tool_calls=move.calls)
 
     def _plan(self, request: str) -> str:
-        """The parts of a question; the question itself where it is single."""
+        """The parts of a question; the question itself if it is single."""
         question = request.partition("QUESTION:\n")[2].strip()
         script = self.scripts.get(folded(question))
         parts = (script.parts or (script.text,)) if script is not None else (question,)
@@ -78,7 +78,7 @@ class Knowing:
         return sum(map(self._count, ("\n".join(messages), tools, output)))
 
     def _count(self, text: str) -> int:
-        """Tokens; texts that come again and again, as the tools do, are counted once."""
+        """Count tokens; repeated texts, such as the tools, are counted once."""
         if text not in self._counted:
             if len(self._counted) > 64:
                 self._counted.clear()
@@ -87,5 +87,5 @@ class Knowing:
 
 
 def _prose(request: str) -> str:
-    """What a prose reducer writes of a page: some sentences made of its beginning."""
+    """The prose reduction of a page: some sentences made of its beginning."""
     return "This page says: " + folded(request.partition("\n\n")[2])[:_PROSE_CHARS]

@@ -1,7 +1,7 @@
-"""The section of labels: counting by meaning with a labeller that is right with a known probability.
+"""The section of labels: counts by meaning, with a labeler that is right with a known probability.
 
-With p = 1 every answer is exact. With p < 1 every count has to be the one that the labels as they were given come to,
-and its error one that p alone explains: both are held against a simulation. Knows labels and chance.
+With p = 1 every answer is exact. With p < 1 every count must equal the one that follows from the labels as given, and
+its error must be one that p alone explains: both are compared with a simulation.
 """
 
 import random
@@ -29,12 +29,12 @@ from runax_cli.runtime.runtime import LABELER_PROMPTS
 MOST_SHARE, TOKENS_A_LABEL = 1.2, 12
 SIMULATIONS = 1000
 RAREST = 0.001
-"""Where fewer of the simulated benches are as far off as the answers, p does not explain them."""
+"""If a smaller share of the simulated benches is as far off as the answers, p does not explain them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chance:
-    """The counts of a task's labels: true, as given, as answered, and in many labellings by chance alone."""
+    """The counts of a task's labels: true, as given, as answered, and in many random labelings."""
 
     task: str
     true: Mapping[str, int]
@@ -49,25 +49,25 @@ class Chance:
 
     @property
     def expected_error(self) -> float:
-        """The same by chance alone, on average."""
+        """The same in random labelings, on average."""
         return statistics.fmean(_error(counts, self.true) for counts in self.simulated)
 
     @property
     def as_far(self) -> float:
-        """The share of labellings by chance that are at least as far off as the answer; 0 without an answer."""
+        """The share of random labelings that are at least as far off as the answer; 0 without an answer."""
         if self.answered is None:
             return 0.0
         return statistics.fmean(_error(counts, self.true) >= self.error for counts in self.simulated)
 
     @property
     def is_as_given(self) -> bool:
-        """Whether the answer is what the labels come to as they were given."""
+        """Whether the answer equals the counts of the labels as given."""
         return self.answered is not None and all(
             self.answered.get(label, 0) == self.given[label] for label in self.true
         )
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Each label as it is listed."""
+        """The rows of the table, one per label."""
         for label, n_true in self.true.items():
             counts = [simulation[label] for simulation in self.simulated]
             yield {
@@ -88,11 +88,11 @@ def _error(counts: Mapping[str, int], true: Mapping[str, int]) -> int:
 
 
 async def labelled(setting: Setting, only: Sequence[str], tell: Tell) -> tuple[Section, list[Asked]]:
-    """Every question of meaning, each with a model that knows the true labels; also the answers."""
+    """Ask every question of meaning, each with a model that knows the true labels; also return the answers."""
     questions, notes = chosen(LABELS, setting.world, only)
     asked: list[Asked] = []
     for question in questions:
-        # In a stage of its own, or labels of an earlier question would be taken from the store.
+        # Each question has its own stage: otherwise the stored labels of an earlier one would be used.
         knowing = replace(setting.knowing, truth=setting.knowing.truth.afresh())
         async with stage_of(replace(setting, knowing=knowing), is_hiding=True) as stage:
             asked += await asked_all(stage, [question], tell)
@@ -104,7 +104,7 @@ async def labelled(setting: Setting, only: Sequence[str], tell: Tell) -> tuple[S
     claims = (
         rightness("labels right with p = 1: exact", asked),
         Claim(
-            f"labeller's tokens beside prompts: at most {worst} times (distinct text + {TOKENS_A_LABEL} each), "
+            f"tokens of the labeler without prompts: at most {worst} times (distinct text + {TOKENS_A_LABEL} each), "
             f"target {MOST_SHARE}",
             all(share <= MOST_SHARE for share in shares) if shares else None,
         ),
@@ -115,7 +115,7 @@ async def labelled(setting: Setting, only: Sequence[str], tell: Tell) -> tuple[S
 
 
 def _price(asked: Asked, question: LabelQuestion, world: World) -> dict[str, Any]:
-    """What labelling cost beside its prompts, against the distinct texts and 12 tokens for each."""
+    """The cost of labeling without its prompts, against the distinct texts and 12 tokens for each."""
     counter = O200kCounter()
     texts = [shown(text) for text in true_labels(question, world)]
     text_tokens = sum(map(counter.count, texts))
@@ -128,7 +128,7 @@ def _price(asked: Asked, question: LabelQuestion, world: World) -> dict[str, Any
 
 
 def _prompt_tokens(question: LabelQuestion, counter: O200kCounter) -> int:
-    """What a labeller's request costs before its texts."""
+    """The tokens of a labeler's request before its texts."""
     task = LabelTask(question.instruction, (LabelField("label", "string", question.labels),))
     fields = "\n".join(map(str, task.fields))
     user = LABELER_PROMPTS.user.fill(instruction=escape_for_prompt(task.instruction), fields=fields, texts="")
@@ -137,7 +137,7 @@ def _prompt_tokens(question: LabelQuestion, counter: O200kCounter) -> int:
 
 
 def _no_request_more(asked: Sequence[Asked], questions: Mapping[str, LabelQuestion]) -> Claim:
-    """Pairs, joins and rankings over the same labels take as many of the labeller's requests as their count does."""
+    """Pairs, joins and rankings over the same labels take as many labeler requests as their count does."""
     requests: dict[tuple[Any, ...], set[int]] = {}
     for one in asked:
         question = questions[one.id]
@@ -145,12 +145,12 @@ def _no_request_more(asked: Sequence[Asked], questions: Mapping[str, LabelQuesti
         usage = one.result.usage.by_role.get("labeller")
         requests.setdefault(key, set()).add(0 if usage is None else usage.requests)
     differing = sum(len(numbers) > 1 for numbers in requests.values())
-    text = f"pairs, joins and rankings take as many requests for labels as a count: {len(requests) - differing} of "
+    text = f"pairs, joins and rankings take as many label requests as a count: {len(requests) - differing} of "
     return Claim(f"{text}{len(requests)} tasks", not differing if requests else None)
 
 
 async def counted(setting: Setting, only: Sequence[str], p: float, tell: Tell) -> Section:
-    """Every label's count where labels are right with probability p, and some replies are of no use."""
+    """Count every label if labels are right with probability p, and some replies are unusable."""
     tasks = list(_tasks([q for q in chosen(LABELS, setting.world, only)[0] if isinstance(q, LabelQuestion)]))
     chances: list[Chance] = []
     for task in tasks:
@@ -159,11 +159,9 @@ async def counted(setting: Setting, only: Sequence[str], p: float, tell: Tell) -
         async with stage_of(replace(setting, knowing=knowing), is_hiding=True) as stage:
             (asked,) = await asked_all(stage, [task], lambda _line: None)
         chances.append(chance := _chance(task, asked.result, truth, setting.world, seed=setting.seed))
-        tell(f"{task.id}: labels right with p = {p:g}, {chance.as_far:.1%} of chance as far off")
+        tell(f"{task.id}: labels right with p = {p:g}, {chance.as_far:.1%} of random labelings are as far off")
     claims = (
-        all_right(
-            f"p = {p:g}: counts are those of the labels as given, nothing added", [c.is_as_given for c in chances]
-        ),
+        all_right(f"p = {p:g}: counts equal those of the labels as given", [c.is_as_given for c in chances]),
         _explained(chances, p),
     )
     columns = ("id", "label", "true", "as_labelled", "answered", "simulated", "error_of_task", "as_far_by_chance")
@@ -176,7 +174,7 @@ def _explained(chances: Sequence[Chance], p: float) -> Claim:
     errors = sum(chance.error for chance in chances), sum(chance.expected_error for chance in chances)
     as_far = as_far_together(chances)
     text = (
-        f"p = {p:g}: records under a wrong label {errors[0]:,} in all, {errors[1]:,.0f} by chance alone; of "
+        f"p = {p:g}: records under a wrong label {errors[0]:,} in all, {errors[1]:,.0f} expected; of "
         f"{SIMULATIONS:,} simulated benches {as_far:.1%} are as far off (limit {RAREST:.1%})"
     )
     return Claim(text, as_far >= RAREST)
@@ -185,7 +183,8 @@ def _explained(chances: Sequence[Chance], p: float) -> Claim:
 def as_far_together(chances: Sequence[Chance]) -> float:
     """The share of simulated benches whose tasks together are at least as far off as the answers.
 
-    Each task counts by its error relative to what chance leads to, so that none weighs more for having more records.
+    Each task counts by its error relative to the expected random error, so that the number of its records does not
+    matter.
     """
     if any(chance.answered is None for chance in chances):
         return 0.0
@@ -199,7 +198,7 @@ def as_far_together(chances: Sequence[Chance]) -> float:
 
 
 def _tasks(questions: Sequence[LabelQuestion]) -> Iterator[LabelQuestion]:
-    """One question for each column and instruction: how often every label was given."""
+    """One question for each column and instruction: how often each label was given."""
     seen = set()
     for question in questions:
         first = question.fetches[0]
@@ -235,7 +234,7 @@ def _chance(task: LabelQuestion, result: RunResult, truth: Truth, world: World, 
 
 
 def _answered(result: RunResult) -> dict[str, int] | None:
-    """The counts behind the answer; None where there are none."""
+    """The counts in the evidence of the answer; None if there are none."""
     queries = [
         q for entry in result.evidence if entry.kind is EvidenceKind.SQL and entry.verified for q in entry.queries
     ]
@@ -245,7 +244,7 @@ def _answered(result: RunResult) -> dict[str, int] | None:
 def simulated(
     weights: Mapping[str, int], right: Mapping[str, str], labels: Sequence[str], *, p: float, seed: int | str
 ) -> list[dict[str, int]]:
-    """Counts of labels in many labellings by chance, where each distinct text is labelled once."""
+    """Counts of labels in many random labelings, in which each distinct text is labeled once."""
     dice = random.Random(seed)
     others = {label: [other for other in labels if other != label] for label in labels}
     drawn = []

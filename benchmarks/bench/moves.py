@@ -1,7 +1,6 @@
-"""The next move of the knowing model in a conversation: call, label, query, or answer with what was computed.
+"""The next move of the oracle model in a conversation: call, label, query, or answer with the computed figures.
 
-Reads nothing but what any model is sent: the question, earlier calls and their results, the tools that are offered.
-Knows the envelope of results. Knows no wire format.
+It reads only what any model is sent: the question, earlier calls and their results, the offered tools.
 """
 
 import csv
@@ -23,7 +22,7 @@ _VIRTUAL = ("focus", "need", "at_most")
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A call that was made and its result."""
+    """A finished call and its result."""
 
     name: str
     arguments: dict[str, Any]
@@ -31,7 +30,7 @@ class Made:
 
     @property
     def is_answered(self) -> bool:
-        """Whether there is something to go on with."""
+        """Whether the result can be used."""
         return self.result.get("status") in {"success", "partial", "empty", "duplicate_call_blocked"}
 
 
@@ -44,7 +43,7 @@ class Move:
 
 
 def move_of(request: WireRequest, scripts: Scripts) -> Move:
-    """The next move. A question that is not in the scripts is answered by saying so."""
+    """The next move. To a question without a script, the answer says so."""
     at, script = _asked(request.messages, scripts)
     if script is None:
         return Move("OK" if "single word OK" in request.messages[-1].content else "I do not know this question.")
@@ -74,7 +73,7 @@ def _made(messages: Sequence[WireMessage]) -> Iterator[Made]:
 
 
 def _datasets(request: WireRequest, made: Sequence[Made]) -> Iterator[tuple[str, str]]:
-    """Names of datasets by the call they came from: as the query tool lists them, and as results name them."""
+    """Names of datasets by the call they came from: as listed by the query tool, and as named by results."""
     for tool in (tool for tool in request.tools if tool.name == QUERY):
         for name, called, arguments in _LISTED.findall(tool.description):
             yield _key(called, _object(arguments)), name

@@ -1,8 +1,7 @@
-"""The plain way, for comparison: pages one after another, each reduced in prose, the reductions merged by the model.
+"""A plain agent, for comparison: pages one after another, each reduced in prose, and the model merges the reductions.
 
-The first pages of every call are really fetched and reduced over HTTP; what the rest costs is computed from them.
-Knows pages and prose. Its answers are not judged: only tokens and time are compared. The list of tools is left out
-here as it is there.
+The first pages of every call are really fetched and reduced over HTTP; the cost of the rest is computed from them. Its
+answers are not judged: only tokens and time are compared. The list of tools is left out on both sides.
 """
 
 import time
@@ -27,9 +26,9 @@ from runax_cli.models.metering import UsageMeter
 from runax_cli.models.tokens import O200kCounter
 
 PAGES_MADE = 4
-"""So many pages of a call are really reduced; the rest are computed."""
+"""Number of pages of a call that are really reduced; the rest are computed."""
 PAGE_SHARE = 0.75
-"""A page and its prompt take at most so much of the effective context, as the counter may be off."""
+"""Maximum share of the effective context for a page and its prompt, since the counter may be off."""
 LARGE, FEWER_PERCENT = 250_000, 98.0
 _SAMPLED = 20
 _SYSTEM = "You read one page of an API's response. Write down in a short paragraph what matters to the question."
@@ -38,7 +37,7 @@ _MERGE = "You are given what was written about each page. Answer the question fr
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """What the pages of one call cost on average, of which `n_pages` were made. `effective` bounds any one request."""
+    """The average cost of the pages of one call, measured on `n_pages`. `effective` bounds any one request."""
 
     records_a_page: int
     page_tokens: float
@@ -47,7 +46,7 @@ class Measured:
     effective: int
 
     def cost(self, n_records: int) -> tuple[int, int, float]:
-        """Requests, tokens and seconds for so many records, merging included."""
+        """Requests, tokens and seconds for that many records, merging included."""
         pages = ceil(n_records / self.records_a_page)
         requests, tokens, size = pages, pages * (self.page_tokens + self.prose_tokens), pages * self.prose_tokens
         while True:
@@ -60,11 +59,11 @@ class Measured:
 
 class _Deaf:
     def emit(self, event: Event) -> None:
-        """Forget the event."""
+        """Drop the event."""
 
 
 async def compared(setting: Setting, answered: Sequence[Asked], tell: Tell) -> tuple[Section, Mapping[str, Measured]]:
-    """The plain way of the questions that were answered; also what a page of each resource costs."""
+    """Compare the answered questions with the plain agent; also return the cost of a page of each resource."""
     by_id = {question.id: question for question in EXACT}
     costs: dict[str, tuple[Measured, int]] = {}
     rows = []
@@ -75,13 +74,13 @@ async def compared(setting: Setting, answered: Sequence[Asked], tell: Tell) -> t
             for fetch in question.fetches:
                 if _key(fetch) not in costs:
                     costs[_key(fetch)] = await _measured(stage, fetch, question.text)
-                    tell(f"plain way of {_key(fetch)}: {costs[_key(fetch)][0].cost(costs[_key(fetch)][1])[1]:,} tokens")
+                    tell(f"plain agent, {_key(fetch)}: {costs[_key(fetch)][0].cost(costs[_key(fetch)][1])[1]:,} tokens")
             rows.append(_row(asked, question, costs))
     columns = ("id", "records", "plain_requests", "plain_tokens", "tokens", "fewer_percent", "plain_seconds", "seconds")
     rows.sort(key=lambda row: row["plain_tokens"])
     note = (
-        f"the plain way's first {PAGES_MADE} pages of each call are made, the rest is computed from them; the list of "
-        "the sources' tools is left out on both sides"
+        f"the plain agent reads the first {PAGES_MADE} pages of each call, the cost of the rest is extrapolated; "
+        "the list of the sources' tools is excluded on both sides"
     )
     measured = {key.partition(" ")[0]: cost for key, (cost, _) in reversed(costs.items())}
     return Section(name="plain", columns=columns, rows=rows, claims=(_claim(rows),), notes=(note,)), measured
@@ -90,8 +89,8 @@ async def compared(setting: Setting, answered: Sequence[Asked], tell: Tell) -> t
 def _claim(rows: Sequence[Mapping[str, Any]]) -> Claim:
     large = [row["fewer_percent"] for row in rows if row["plain_tokens"] > LARGE and row["right"]]
     if not large:
-        return Claim(f"no question costs the plain way over {LARGE:,} tokens", None)
-    told = f"{min(large):.2f} % fewer tokens at least in {len(large)} questions over {LARGE:,}"
+        return Claim(f"no question costs the plain agent over {LARGE:,} tokens", None)
+    told = f"at least {min(large):.2f} % fewer tokens in {len(large)} questions over {LARGE:,}"
     text = f"{told} (target {FEWER_PERCENT:g} %)"
     return Claim(text, min(large) >= FEWER_PERCENT)
 
@@ -113,7 +112,7 @@ def _row(asked: Asked, question: Question, costs: Mapping[str, tuple[Measured, i
 
 
 def fewer(tokens: int, plain_tokens: int) -> float:
-    """How many per cent fewer `tokens` are."""
+    """By how many percent `tokens` are fewer."""
     return round(100 * (1 - tokens / plain_tokens), 2) if plain_tokens else 0.0
 
 
@@ -155,7 +154,7 @@ def _size(sample: str, effective: int) -> int:
 
 
 async def _page(client: httpx2.AsyncClient, fetch: Fetch, offset: int, limit: int) -> tuple[str, int]:
-    """A page as it comes, and how many records there are in all."""
+    """Return a page as received, and the total number of records."""
     response = await client.get(f"/{fetch.resource}", params={**fetch.arguments, "offset": offset, "limit": limit})
     response.raise_for_status()
     return response.text, int(response.json()["total"])

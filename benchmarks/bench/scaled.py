@@ -1,7 +1,6 @@
 """The same questions over few and very many monitoring events, fetched once in one session.
 
-Each size runs in a process of its own (`at_scale`), so that its peak memory is known. Knows sizes, and what the plain
-way would cost at each.
+Each size runs in its own process (`at_scale`), so that its peak memory can be measured.
 """
 
 import asyncio
@@ -21,7 +20,7 @@ _PROCESS = "benchmarks.bench.at_scale"
 
 
 async def scaled(sizes: Sequence[int], model: str | None, plain: Measured | None, tell: Tell) -> Section:
-    """All questions about events at each size."""
+    """Ask all questions about events at each size."""
     runs = []
     for size in sizes:
         runs.append(run := await _in_a_process(size, model))
@@ -48,9 +47,9 @@ async def scaled(sizes: Sequence[int], model: str | None, plain: Measured | None
         "plain_tokens",
         "fewer_percent",
     )
-    notes = ("the first question fetches all events, the others are asked over the same dataset in the same session",)
+    notes = ("the first question fetches all events, the others use the same dataset in the same session",)
     differ = (
-        f"a question's tokens differ by {max(spread, default=0):,} at most between the smallest and the largest size"
+        f"a question's tokens differ by at most {max(spread, default=0):,} between the smallest and the largest size"
     )
     return Section(
         name="scale", columns=columns, rows=[*sizes_told], claims=claims, notes=(*notes, differ, *_wrong(rows))
@@ -85,6 +84,6 @@ async def _in_a_process(size: int, model: str | None) -> dict[str, Any]:
     process = await asyncio.create_subprocess_exec(sys.executable, *arguments, stdout=PIPE)
     out, _ = await process.communicate()
     if process.returncode:
-        raise SourceUnavailable(f"the run over {size:,} events ended with {process.returncode}; see its words above.")
+        raise SourceUnavailable(f"the run over {size:,} events exited with {process.returncode}; see its output above.")
     measured: dict[str, Any] = json.loads(out)
     return measured

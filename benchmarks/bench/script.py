@@ -1,7 +1,4 @@
-"""What the knowing model does for a question: the calls, the labels, the SQL, and the parts it takes a question into.
-
-Knows questions of the bench. Knows no wire and no conversation.
-"""
+"""What the oracle model does for a question: the calls, the labels, the SQL, and the parts of the question."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,7 +12,7 @@ _LITERAL = re.compile(r"('[^']*')")
 
 @dataclass(frozen=True, slots=True)
 class Labelling:
-    """The column to read and what to decide about each of its texts."""
+    """The column to read and the decision about each of its texts."""
 
     column: str
     instruction: str
@@ -24,7 +21,7 @@ class Labelling:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One figure: the calls it needs, its SQL, and the labels before it. `column` is misspelt at first."""
+    """One figure: the calls it needs, its SQL, and the labels before it. `column` is misspelled at first."""
 
     fetches: tuple[Fetch, ...]
     sql: str
@@ -32,11 +29,11 @@ class Step:
     column: str | None = None
 
     def statement(self, tables: Sequence[str], labels: str | None = None) -> str:
-        """The right SQL over tables of these names."""
+        """The correct SQL over tables of these names."""
         return self.sql.format(*tables, labels=labels)
 
     def misspelt(self, tables: Sequence[str]) -> str | None:
-        """The same with a column that does not exist; None where the first try is right."""
+        """The same with a column that does not exist; None if the first attempt is correct."""
         if self.column is None:
             return None
         return _renamed(self.statement(tables), self.column)
@@ -44,7 +41,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Script:
-    """A question's steps; `parts` are the questions it is taken into, none where it is single."""
+    """A question's steps; `parts` are its parts, empty if it is single."""
 
     text: str
     steps: tuple[Step, ...]
@@ -52,7 +49,7 @@ class Script:
 
 
 Scripts: TypeAlias = Mapping[str, Script]
-"""By the question's text without needless white space."""
+"""By the question's text with white space normalized."""
 
 
 def scripts_of(questions: Iterable[Question | Compound | LabelQuestion]) -> Scripts:
@@ -70,7 +67,7 @@ def scripts_of(questions: Iterable[Question | Compound | LabelQuestion]) -> Scri
 
 
 def step_of(question: Question | LabelQuestion) -> Step:
-    """The one step of a question that is not compound."""
+    """The only step of a question that is not compound."""
     labelling = None
     if isinstance(question, LabelQuestion):
         labelling = Labelling(question.column, question.instruction, question.labels)
@@ -78,7 +75,7 @@ def step_of(question: Question | LabelQuestion) -> Step:
 
 
 def with_wrong_columns(scripts: Scripts, questions: Iterable[Question], world: World) -> dict[str, Script]:
-    """The scripts of those questions whose SQL names a column of the first call, with that name misspelt at first."""
+    """The scripts of the questions whose SQL names a column of the first call, with that name misspelled at first."""
     changed: dict[str, Script] = {}
     for question in questions:
         columns = next(iter(world.raw(question.fetches[0])), {})
@@ -96,7 +93,7 @@ def folded(text: str) -> str:
 
 
 def _renamed(sql: str, column: str) -> str:
-    """`sql` with a column misspelt wherever it stands outside of literals."""
+    """`sql` with a column misspelled everywhere outside of literals."""
     pieces = _LITERAL.split(sql)
     name = re.compile(rf"(?<![\w{{]){re.escape(column)}(?!\w)")
     return "".join(piece if piece.startswith("'") else name.sub(f"{column}x", piece) for piece in pieces)

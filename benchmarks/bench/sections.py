@@ -1,7 +1,4 @@
-"""The sections that ask questions of computing: exact ones, compound ones, and ones whose SQL is wrong at first.
-
-Knows which questions belong to a section and what it has to reach. How one is asked is the stage's business.
-"""
+"""The sections that ask questions of computing: exact ones, compound ones, and ones whose first SQL is wrong."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -17,13 +14,13 @@ from benchmarks.questions import COMPOUNDS, EXACT, Compound, LabelQuestion, Ques
 MOST_TOKENS, MOST_TOKENS_OF_A_JOIN, MOST_TOKENS_OF_A_REPAIR = 5000, 9000, 2500
 COLUMNS = ("id", "kind", "right", "tokens", "requests", "seconds", "why")
 REPAIRED = 20
-"""So many questions are asked with a wrong column."""
+"""Number of questions that are asked with a wrong column."""
 AnyQuestion: TypeAlias = Question | Compound | LabelQuestion
 Tell: TypeAlias = Callable[[str], None]
 
 
 def chosen(questions: Sequence[AnyQuestion], world: World, only: Sequence[str]) -> tuple[list[AnyQuestion], list[str]]:
-    """Those that are wanted and can be asked, and notes about those that cannot."""
+    """The selected questions that can be asked, and notes about those that cannot."""
     wanted = [q for q in questions if not only or any(fnmatchcase(q.id, glob) for glob in only)]
     reasons = {q.id: why for q in wanted if (why := lacking(q, world)) is not None}
     notes = [f"{len(reasons)} questions are skipped: {'; '.join(sorted(set(reasons.values())))}"] if reasons else []
@@ -31,7 +28,7 @@ def chosen(questions: Sequence[AnyQuestion], world: World, only: Sequence[str]) 
 
 
 async def asked_all(stage: Stage, questions: Sequence[AnyQuestion], tell: Tell) -> list[Asked]:
-    """Each question in a conversation of its own."""
+    """Ask each question in its own conversation."""
     answered = []
     for question in questions:
         asked = await stage.anew().ask(question)
@@ -41,7 +38,7 @@ async def asked_all(stage: Stage, questions: Sequence[AnyQuestion], tell: Tell) 
 
 
 def rightness(name: str, answered: Sequence[Asked]) -> Claim:
-    """The claim that all are right; where every run failed as a whole nothing can be judged."""
+    """The claim that all are right; it cannot be judged if every run failed as a whole."""
     claim = all_right(name, [asked.is_right for asked in answered])
     if answered and all(asked.has_failed for asked in answered):
         return Claim(f"{claim.text}; every run failed, the first one: {answered[0].why}", None)
@@ -55,7 +52,7 @@ def told(asked: Asked) -> str:
 
 
 async def exact(setting: Setting, only: Sequence[str], tell: Tell) -> tuple[Section, list[Asked]]:
-    """Questions over one dataset and over two; also the answers, to compare others with."""
+    """Ask questions over one dataset and over two; also return the answers, for comparisons."""
     questions, notes = chosen(EXACT, setting.world, only)
     async with stage_of(setting) as stage:
         answered = await asked_all(stage, questions, tell)
@@ -71,7 +68,7 @@ async def exact(setting: Setting, only: Sequence[str], tell: Tell) -> tuple[Sect
 
 
 async def compound(setting: Setting, only: Sequence[str], tell: Tell) -> tuple[Section, list[Asked]]:
-    """Questions of two and three parts; also the answers."""
+    """Ask questions of two and three parts; also return the answers."""
     questions, notes = chosen(COMPOUNDS, setting.world, only)
     async with stage_of(setting) as stage:
         answered = await asked_all(stage, questions, tell)
@@ -80,7 +77,7 @@ async def compound(setting: Setting, only: Sequence[str], tell: Tell) -> tuple[S
 
 
 async def repaired(setting: Setting, before: Sequence[Asked], tell: Tell) -> Section:
-    """Some questions once more with a wrong column at first, against what they cost `before` without."""
+    """Ask some questions again with a wrong column at first, and compare their cost with that of `before`."""
     was_asked = {asked.id: asked for asked in before if asked.is_right}
     questions = [q for q in EXACT if q.id in was_asked and len(q.fetches) == 1]
     scripts = with_wrong_columns(setting.knowing.scripts, questions, setting.world)

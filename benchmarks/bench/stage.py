@@ -1,7 +1,6 @@
 """The stage of a bench: the data behind the mock API, the model server, and a conversation with runax over both.
 
-Everything is real but the model's knowledge: HTTP on loopback, the OpenAPI document, the openai SDK, the session.
-Knows servers, settings and one question at a time.
+Everything except the model is real: HTTP on loopback, the OpenAPI document, the openai SDK, the session.
 """
 
 import tempfile
@@ -42,7 +41,7 @@ MODEL = "knowing"
 class Stage:
     """A conversation over both servers.
 
-    `tools_tokens` is what the list of the sources' tools costs a request, by the role that is sent it.
+    `tools_tokens` is what the list of the sources' tools costs in a request, by the role that receives it.
     """
 
     conversation: SessionConversation
@@ -56,12 +55,12 @@ class Stage:
         return replace(self, conversation=self.conversation.new_session())
 
     def tool_list_tokens(self, result: RunResult) -> int:
-        """What the list of the sources' tools cost in a run."""
+        """The tokens of the list of the sources' tools in a run."""
         roles = result.usage.by_role
         return sum(roles[role].requests * tokens for role, tokens in self.tools_tokens.items() if role in roles)
 
     async def ask(self, question: Question | Compound | LabelQuestion) -> Asked:
-        """Ask, and hold the answer against gold."""
+        """Ask, and compare the answer with gold."""
         began = time.perf_counter()
         result = await run_turn(self.conversation.ask(question.text), before_abort=lambda: None)
         seconds = time.perf_counter() - began
@@ -81,7 +80,7 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What a stage is set up with: `common` names a model where it is not the knowing one."""
+    """The setup of a stage: `common` names a model if it is not the oracle model."""
 
     common: CommonOptions
     world: World
@@ -90,7 +89,7 @@ class Setting:
 
     @property
     def is_knowing(self) -> bool:
-        """Whether the answers come from the knowing model."""
+        """Whether the answers come from the oracle model."""
         return self.common.answer.model is None
 
     @property
@@ -101,7 +100,7 @@ class Setting:
 
 @asynccontextmanager
 async def stage_of(setting: Setting, *, is_hiding: bool = False) -> AsyncIterator[Stage]:
-    """A stage over the data of `setting`; `is_hiding` leaves out what would give labels away."""
+    """A stage over the data of `setting`; `is_hiding` removes the columns that would reveal labels."""
     with setting.world.resources(is_hiding=is_hiding) as resources:
         async with (
             serve(create_app([_ready(resource) for resource in resources], token=TOKEN), port=0) as api_url,
@@ -112,7 +111,7 @@ async def stage_of(setting: Setting, *, is_hiding: bool = False) -> AsyncIterato
 
 @asynccontextmanager
 async def stage_over(api_url: str, setting: Setting) -> AsyncIterator[Stage]:
-    """A stage over an API that is served already. Its state is thrown away: nothing is known from an earlier run."""
+    """A stage over an API that is already served. Its state is discarded: nothing is left from an earlier run."""
     common = setting.common
     view = build_view("text", environment_of(common), certificate=certificate_line, quiet=True, verbose=False)
     with tempfile.TemporaryDirectory(prefix="runax-bench-") as folder:
@@ -125,7 +124,7 @@ async def stage_over(api_url: str, setting: Setting) -> AsyncIterator[Stage]:
 
 
 def _ready(resource: Resource) -> Resource:
-    """The resource with its records kept as they are made: the bench asks for the same ones again and again."""
+    """The resource with its records kept after generation: the bench requests the same ones repeatedly."""
     records: dict[int, bytes] = {}
 
     def read(positions: Sequence[int]) -> list[bytes]:
@@ -137,7 +136,7 @@ def _ready(resource: Resource) -> Resource:
 
 
 def _configuration(setting: Setting, api_url: str, model_url: str, folder: Path) -> Configuration:
-    """The knowing model needs no settings; another takes those in force, over the bench's data alone."""
+    """The oracle model needs no settings; another model uses the current ones, but only the bench's data."""
     if setting.is_knowing:
         served = {"llm_name": MODEL, "llm_api_base_url": f"{model_url}/v1", "log_dir": folder / "logs"}
         return demo_configuration(api_url, **served)
@@ -149,7 +148,7 @@ def _configuration(setting: Setting, api_url: str, model_url: str, folder: Path)
 
 
 def _tools_tokens(conversation: SessionConversation) -> dict[str, int]:
-    """The main model is sent the tools with their schemas, the planner their names and first sentences."""
+    """The main model receives the tools with their schemas, the planner their names and first sentences."""
     tools = tuple(visible_tool(spec).schema for spec in conversation.tools)
     whole = request_text(ModelRequest(role=Role.AGENT, messages=(), tools=tools))
     named = [
@@ -171,6 +170,6 @@ def _kind_of(question: Question | Compound | LabelQuestion) -> str:
 
 
 def lacking(question: Question | Compound | LabelQuestion, world: World) -> str | None:
-    """Why a question cannot be asked here; None where it can."""
+    """Why a question cannot be asked here; None if it can."""
     parts = question.parts if isinstance(question, Compound) else (question,)
     return next((why for part in parts if (why := world.lacks(part.fetches))), None)

@@ -1,7 +1,7 @@
-"""The labeller's side of the knowing model: the true label of every text, wrong with a set probability.
+"""The labeler of the oracle model: the true label of every text, wrong with a given probability.
 
-Draws depend on the text and on how often it was read, and not on the order of requests: a run can be repeated. Keeps
-what it said first of each text. Knows the format of a labeller's request. Knows no wire.
+Draws depend on the text and on how often it was read, and not on the order of requests: a run can be repeated. The
+first label of each text is kept.
 """
 
 import hashlib
@@ -21,9 +21,10 @@ _GARBAGE = "Here are the labels that you asked for:"
 
 @dataclass(slots=True, kw_only=True)
 class Truth:
-    """True labels by instruction and text, as they are fenced; `p` is the probability that a reading is right.
+    """True labels by instruction and fenced text.
 
-    `invalid` is the share of requests that get no JSON, and of those that get no label for one text.
+    `p` is the probability that a reading is right. `invalid` is the share of requests whose reply is not JSON, and of
+    those whose reply lacks the label of one text.
     """
 
     labels: Mapping[str, Mapping[str, str]]
@@ -36,11 +37,11 @@ class Truth:
     _requests: Counter[str] = field(default_factory=Counter)
 
     def afresh(self) -> "Truth":
-        """The same, with nothing read yet."""
+        """A copy that has read nothing yet."""
         return Truth(labels=self.labels, allowed=self.allowed, p=self.p, invalid=self.invalid, seed=self.seed)
 
     def reply(self, request: str) -> str:
-        """The reply to a labeller's request."""
+        """Return the reply to a labeler's request."""
         instruction = _between(request, "INSTRUCTION:\n", "\n\nFIELDS:")
         lines = [
             found for line in _between(request, "<texts>\n", "\n</texts>").split("\n") if (found := _LINE.match(line))
@@ -72,7 +73,7 @@ class Truth:
         return others[min(len(others) - 1, int((dice - self.p) / (1 - self.p) * len(others)))]
 
     def _drawn(self, *what: object) -> float:
-        """A number from 0 to 1, the same for the same things."""
+        """A number from 0 to 1, the same for the same arguments."""
         said = "\x1f".join(map(str, (self.seed, *what)))
         return int.from_bytes(hashlib.sha256(said.encode("utf-8", "surrogatepass")).digest()[:7]) / 2**56
 
@@ -80,7 +81,7 @@ class Truth:
 def truth_of(
     questions: Iterable[LabelQuestion], world: World, *, p: float = 1.0, invalid: float = 0.0, seed: int = 1
 ) -> Truth:
-    """What the labeller knows about the texts of these questions."""
+    """What the labeler knows about the texts of these questions."""
     labels: dict[str, dict[str, str]] = {}
     allowed: dict[str, tuple[str, ...]] = {}
     for question in questions:
@@ -92,7 +93,7 @@ def truth_of(
 
 
 def shown(text: str) -> str:
-    """A text as a request for labels shows it: on one line, and fenced."""
+    """A text as in a request for labels: on one line, and fenced."""
     is_plain = "\n" not in text and "\r" not in text and not text.startswith('"')
     return escape_for_prompt(text if is_plain else json.dumps(text, ensure_ascii=False))
 

@@ -1,1 +1,1 @@
-"""What goes wrong on purpose: models that misbehave, by seed, and what runax must make of each."""
+"""Fault injection by seed: misbehaving models and failing networks, with checks of how runax handles them."""

@@ -25,15 +25,15 @@ _WORDS = ["výpadek", "Praha", "refund", "slow line", "BRNO", "invoice", "e-mail
 class Misbehaviour(StrEnum):
     """What a model does wrong."""
 
-    SAME_CALL = "the same call for ever"
-    NEW_CALLS = "ever new calls"
+    SAME_CALL = "the same call forever"
+    NEW_CALLS = "always new calls"
     NEAR_DUPLICATES = "calls that differ in case and order of words"
     NO_PROGRESS = "other arguments, nothing new"
     CIRCLE = "two or three calls in a circle"
     UNKNOWN_TOOLS = "tools that do not exist"
     MALFORMED = "arguments that are malformed"
     STUBBORN = "calls after the tools were taken away"
-    WRITES = "a write that nobody allowed"
+    WRITES = "a write that was not allowed"
     FLOOD = "hundreds of calls in one reply"
     EMPTY = "empty replies"
     HUGE = "replies of two megabytes"
@@ -41,7 +41,7 @@ class Misbehaviour(StrEnum):
     DRIPS = "a stream that drips"
     NEVER_ENDS = "a stream that never ends"
     CUT = "a stream that is cut"
-    NONSENSE = "a body that is no reply"
+    NONSENSE = "a body that is not a reply"
     MIXED = "all of it, at random"
 
 

@@ -221,7 +221,7 @@ async def run_scripts(seeds: Sequence[int], *, at_once: int = 4) -> tuple[ModelR
 
 def table_of(runs: Sequence[ModelRun]) -> str:
     """One row per kind: runs, exit codes, maximum steps and time, and how many are wrong."""
-    rows = ["| misbehaviour | runs | exit codes | most steps | most s | wrong |", "|---|---|---|---|---|---|"]
+    rows = ["| misbehavior | runs | exit codes | most steps | most s | wrong |", "|---|---|---|---|---|---|"]
     for kind in Misbehaviour:
         of_kind = [ran for ran in runs if ran.script.kind is kind]
         if of_kind:

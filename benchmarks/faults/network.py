@@ -65,7 +65,7 @@ class SkippingClock(SystemClock):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NetworkRun:
-    """One run under a plan, beside the run without faults. `error` is the exception that ended it."""
+    """One run under a plan, with its baseline without faults. `error` is the exception that ended it."""
 
     plan: NetworkPlan
     baseline: RunResult
@@ -119,7 +119,7 @@ def _resources() -> tuple[Resource, ...]:
 
 
 async def run_plan(plan: NetworkPlan) -> NetworkRun:
-    """Ask the plan's question as planned; once for each question also undisturbed, since nothing else decides it."""
+    """Ask the plan's question as planned; also ask each question once without faults, since nothing else affects it."""
     async with _LOCKS.setdefault((asyncio.get_running_loop(), plan.question), asyncio.Lock()):
         if plan.question not in _BASELINES:
             _BASELINES[plan.question] = await _baseline(plan)
@@ -245,7 +245,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(table_of(runs))
     retries, mishaps = sum(run.retries for run in runs), sum(len(run.injected_faults) for run in runs)
     wrong, silent = sum(bool(run.faults) for run in runs), sum(run.is_silent for run in runs)
-    print(f"{len(runs)} plans, {mishaps} mishaps, {retries} retries, {wrong} wrong, {silent} silent errors")
+    print(f"{len(runs)} plans, {mishaps} injected faults, {retries} retries, {wrong} wrong, {silent} silent errors")
     return MISSED if wrong else 0
 
 

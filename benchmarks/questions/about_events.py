@@ -1,4 +1,4 @@
-"""Questions about monitoring events; they stay unambiguous for 1,000 events as for 1,000,000."""
+"""Questions about monitoring events; they are unambiguous for 1,000 and for 1,000,000 events."""
 
 from collections import Counter, defaultdict
 

@@ -1,4 +1,4 @@
-"""Questions about system logs (OpenSSH, Apache): times without a date, addresses inside of texts."""
+"""Questions about system logs (OpenSSH, Apache): times without a date, addresses inside texts."""
 
 import re
 from collections import Counter

@@ -1,7 +1,4 @@
-"""Answers as values: what a question's gold looks like, when a result agrees with it, when a text states it.
-
-Knows cells, rows and notations of numbers. Knows no question and no data.
-"""
+"""Answers as values: the form of a question's gold, when a result agrees with it, and when a text states it."""
 
 import re
 from collections.abc import Sequence
@@ -21,13 +18,13 @@ _GROUPED = re.compile(rf"[{_SPACES}']")
 
 
 def rows_of(answer: Answer) -> list[Row]:
-    """An answer as rows: a value is one row of one cell, a list of values has one cell a row."""
+    """An answer as rows: a value is one row of one cell, a list of values has one cell per row."""
     cells: Sequence[Cell | Row] = [answer] if isinstance(answer, str | int | float) else answer
     return [cell if isinstance(cell, tuple) else (cell,) for cell in cells]
 
 
 def agrees(answer: Answer, rows: Sequence[Sequence[Any]], *, is_ranked: bool) -> bool:
-    """Whether rows of a result are the answer; their order counts only where it is a ranking."""
+    """Whether rows of a result are the answer; their order counts only in a ranking."""
     wanted, given = rows_of(answer), [tuple(map(plain, row)) for row in rows]
     if len(wanted) != len(given):
         return False
@@ -40,7 +37,7 @@ def agrees(answer: Answer, rows: Sequence[Sequence[Any]], *, is_ranked: bool) ->
 
 
 def same(wanted: Any, given: Any) -> bool:
-    """Whether two cells are the same value: whole numbers to the last digit, others within RELATIVE_TOLERANCE."""
+    """Whether two cells are the same value: integers exactly, other numbers within RELATIVE_TOLERANCE."""
     if isinstance(wanted, float) and isinstance(given, int | float):
         return abs(wanted - given) <= RELATIVE_TOLERANCE * max(abs(wanted), abs(given), 1e-9)
     return bool(wanted == given)
@@ -80,7 +77,7 @@ def _place(cell: Cell, text: str) -> int | None:
 
 
 def readings(notation: str) -> set[float]:
-    """What a number's notation may mean: "1,234" is a thousand and more, or one and a bit."""
+    """The possible values of a number's notation: "1,234" is 1234 or 1.234."""
     bare = _GROUPED.sub("", notation.replace("\u2212", "-"))
     read = set()
     for plain_form in (bare.replace(",", ""), bare.replace(".", "").replace(",", ".")):
@@ -92,7 +89,7 @@ def readings(notation: str) -> set[float]:
 
 
 def _by_cells(row: Row) -> tuple[str, ...]:
-    """Texts first: figures may differ in their last digit and must not decide the order where a name does."""
+    """Sort texts first: figures may differ in their last digit and must not decide the order if there is a name."""
     names = tuple(cell for cell in row if isinstance(cell, str))
     figures = tuple(f"{cell:024.3f}" for cell in row if not isinstance(cell, str))
     return (*names, *figures)

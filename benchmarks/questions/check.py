@@ -1,7 +1,7 @@
-"""Whether the reference SQL of every question gives its gold answer, over tables as runax makes them.
+"""Checks that the reference SQL of every question gives its gold answer, over tables as runax makes them.
 
-`python -m benchmarks.questions.check` prints one line a question and `N of N exact`; it leaves with 10 where an answer
-differs. Questions whose data are not at hand are skipped, with the reason.
+`python -m benchmarks.questions.check` prints one line per question and `N of N exact`; it exits with 10 if an answer
+differs. Questions whose data are not available are skipped, with the reason.
 """
 
 import argparse
@@ -28,7 +28,7 @@ _SHOWN_CHARS = 90
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What came of one question: `difference` is None where SQL and gold agree, `skipped` says why it was not asked."""
+    """The result of one question: `difference` is None if SQL and gold agree, `skipped` says why it was not asked."""
 
     id: str
     group: str
@@ -43,7 +43,7 @@ class Checked:
 
 
 def check(world: World, *, only: Sequence[str] = ()) -> Iterator[Checked]:
-    """Ask everything, or what has one of the ids `only`; parts of compounds are asked under the compound's id."""
+    """Ask all questions, or those with the ids `only`; parts of compounds are asked under the compound's id."""
     with _tables(world) as tables:
         yield from (_exact(q, q.id, q.kind, world, tables) for q in EXACT if _is_wanted(q.id, only))
         for compound in COMPOUNDS:
@@ -54,7 +54,7 @@ def check(world: World, *, only: Sequence[str] = ()) -> Iterator[Checked]:
 
 
 def true_labels(question: LabelQuestion, world: World) -> Mapping[str, str]:
-    """The true label of each distinct text. Raises ValueError where a text has two, or none of the labels allowed."""
+    """The true label of each distinct text. Raises ValueError if a text has two, or one that is not allowed."""
     labels: dict[str, str] = {}
     for record in world.raw(question.fetches[0]):
         label = question.truth(record)
@@ -125,7 +125,7 @@ def _shown(answer: Answer | None) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Check, print, and say by the exit code whether all agree."""
+    """Check, print, and return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.questions.check", description="SQL against gold.")
     parser.add_argument("--events", type=int, default=DEFAULT_COUNT, help="number of monitoring events")
     parser.add_argument("--only", nargs="*", default=(), metavar="ID", help="questions to ask")

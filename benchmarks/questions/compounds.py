@@ -1,6 +1,6 @@
 """Questions of two and three parts over different entities; each part has its own gold.
 
-Knows how parts are asked in one breath. Parts that stand in no other module are written down here.
+Parts that are in no other module are defined here.
 """
 
 from collections import Counter

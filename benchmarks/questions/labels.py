@@ -1,6 +1,6 @@
-"""Questions of meaning: counting, ranking and joining by what texts say, where each text's true label is known.
+"""Questions of meaning: counts, rankings and joins by the meaning of texts, with known true labels.
 
-Knows instructions, labels and the columns of the raw data that hold the truth. The data are served without those.
+The raw data have columns with the truth; the data are served without them.
 """
 
 from collections import Counter

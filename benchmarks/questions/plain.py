@@ -1,6 +1,6 @@
-"""Plain arithmetic for gold answers: what Python's own library gives, and refusals where an answer is ambiguous.
+"""Plain arithmetic for gold answers with Python's standard library; ambiguous answers are rejected.
 
-Knows iterables. Deliberately knows nothing of DuckDB and of runax, whose results it is there to check.
+It uses neither DuckDB nor runax, since it checks their results.
 """
 
 import itertools
@@ -25,7 +25,7 @@ def median(values: Iterable[float]) -> float:
 
 
 def percent(flags: Iterable[bool]) -> float:
-    """Of how many per cent it is true, to two decimals."""
+    """The percentage of true values, to two decimals."""
     listed = list(flags)
     return round(100 * sum(listed) / len(listed), 2)
 
@@ -36,7 +36,7 @@ def tally(values: Iterable[str]) -> list[tuple[str, int]]:
 
 
 def top(figures: Mapping[Name, float], k: int) -> list[tuple[Name, float]]:
-    """The k largest with their names, largest first. Raises ValueError where a tie leaves the answer open."""
+    """The k largest with their names, largest first. Raises ValueError if a tie makes the answer ambiguous."""
     ranked = sorted(figures.items(), key=lambda pair: -pair[1])
     values = [value for _, value in ranked[: k + 1]]
     if any(a - b <= 1e-9 * abs(a) for a, b in itertools.pairwise(values)):

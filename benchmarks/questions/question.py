@@ -1,7 +1,4 @@
-"""A question with its reference SQL and a gold answer that is computed from raw records in plain Python.
-
-Knows how a question is written down. Knows no data, no engine.
-"""
+"""A question with its reference SQL and a gold answer that is computed from raw records in plain Python."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -14,11 +11,11 @@ from benchmarks.questions.answers import Answer
 Record: TypeAlias = Mapping[str, Any]
 Records: TypeAlias = Iterable[Record]
 Gold: TypeAlias = Callable[..., Answer]
-"""Takes the raw records of each fetch, in order; records can be gone through more than once."""
+"""Takes the raw records of each fetch, in order; records can be iterated more than once."""
 
 
 class Kind(StrEnum):
-    """What has to be computed."""
+    """The computation that a question needs."""
 
     COUNT = "count"
     SUM = "sum"
@@ -49,7 +46,7 @@ class Fetch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """One exact question. In `sql`, `{0}` and `{1}` stand for the tables of `fetches`."""
+    """One exact question. In `sql`, `{0}` and `{1}` are the tables of `fetches`."""
 
     id: str
     text: str
@@ -67,7 +64,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compound:
-    """A question of several parts, each a question of its own with its own gold."""
+    """A question of several parts; each part is a question with its own gold."""
 
     id: str
     text: str
@@ -79,8 +76,8 @@ class Compound:
 class LabelQuestion:
     """A question that needs a value for each text of `column` in the first fetch before SQL can answer it.
 
-    `truth` gives a raw record's true label. In `sql`, `{labels}` stands for a table with the columns `row` (of the
-    first table) and `label`. The columns in `records.HIDDEN` would give the answer away and are left out of the data.
+    `truth` returns a raw record's true label. In `sql`, `{labels}` is a table with the columns `row` (of the first
+    table) and `label`. The columns in `records.HIDDEN` would reveal the answer and are removed from the data.
     """
 
     id: str
@@ -108,7 +105,7 @@ def asked(
     language: Literal["en", "cs"] = "en",
     is_ranked: bool = False,
 ) -> Callable[[Gold], Question]:
-    """Write down a question above the function that computes its gold; the function's name becomes its id."""
+    """Define a question by the function that computes its gold; the function's name becomes its id."""
 
     def made(gold: Gold) -> Question:
         return Question(
@@ -126,7 +123,7 @@ def asked(
 
 
 def questions_in(*modules: ModuleType) -> tuple[Question, ...]:
-    """Every question that modules define, in the order of their text."""
+    """Every question that modules define, in source order."""
     return tuple(_values(modules, Question))
 
 

@@ -1,7 +1,6 @@
-"""Where the data of questions come from: raw for gold answers, and as the mock API serves them for tables.
+"""The data of questions: raw for gold answers, and as the mock API serves them for tables.
 
-Knows the generator, the shared files and which columns give a label away. The two ways share nothing but the data, so
-that a fault of one shows. Knows no engine.
+The two ways share only the data, so that a defect in one of them shows.
 """
 
 import csv
@@ -39,14 +38,14 @@ HIDDEN: Mapping[str, tuple[str, ...]] = {
 
 
 def shared_folder() -> Path:
-    """The folder of the shared files: `RUNAX_SHARED_DATA`, or `shared/data` beside the checkout."""
+    """The folder of the shared files: `RUNAX_SHARED_DATA`, or `shared/data` next to the checkout."""
     given = os.environ.get("RUNAX_SHARED_DATA")
     return Path(given) if given else Path(__file__).parents[3] / "shared" / "data"
 
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """Records that are made anew each time they are gone through, so that a million take no memory."""
+    """Records that are generated at each iteration, so that a million take no memory."""
 
     table: Table
 
@@ -55,7 +54,7 @@ class _Made:
 
 
 class World:
-    """The data: the made-up provider's and, where they are at hand, the shared files."""
+    """The data: the mock data and, if available, the shared files."""
 
     def __init__(
         self, *, event_count: int = DEFAULT_COUNT, shared: Path | None = None, seed: int = DEFAULT_SEED
@@ -65,7 +64,7 @@ class World:
         self._raw = lru_cache(maxsize=None)(self._read)
 
     def lacks(self, fetches: Sequence[Fetch]) -> str | None:
-        """Why a question cannot be asked here; None where it can."""
+        """Why a question cannot be asked here; None if it can."""
         for fetch in fetches:
             if fetch.resource in FILES and not self._file(fetch.resource).is_file():
                 return f"'{FILES[fetch.resource]}' is not in '{self._shared}'; set RUNAX_SHARED_DATA"
@@ -80,7 +79,7 @@ class World:
 
     @contextmanager
     def resources(self, *, is_hiding: bool = False) -> Iterator[tuple[Resource, ...]]:
-        """Everything as the mock API serves it; `is_hiding` leaves out the columns that give labels away."""
+        """Everything as the mock API serves it; `is_hiding` removes the columns that reveal labels."""
         files = [self._file(name) for name in FILES if self._file(name).is_file()]
         with open_files(files) as opened:
             served = (*from_tables(self._tables), *opened)
@@ -101,7 +100,7 @@ class World:
 
 
 def _fits(record: Record, name: str, wanted: str | int) -> bool:
-    """Whether a record has the value that an argument asks for; a customer's tariff is asked for by its code."""
+    """Whether a record has the value of an argument; a customer's tariff is matched by its code."""
     value = record[name]
     return bool((value["code"] if isinstance(value, dict) else value) == wanted)
 

@@ -1,7 +1,7 @@
-"""How long a table of many monitoring events takes to become askable, and how much memory: sealing, engine, card.
+"""Measures the time and memory to make a table of many monitoring events ready for queries.
 
-`python -m benchmarks.questions.scale --events 1000000` runs each stage in a process of its own and prints JSON: seconds
-(imports aside) and peak resident memory.
+The stages are sealing, engine and card. `python -m benchmarks.questions.scale --events 1000000` runs each stage in its
+own process and prints JSON: seconds (without imports) and peak resident memory.
 """
 
 import argparse
@@ -27,7 +27,7 @@ _NAME = "events_1"
 
 
 def spooled(folder: Path, count: int) -> Dataset:
-    """A dataset of so many events, its pages on disk."""
+    """A dataset of that many events, with its pages on disk."""
     table, dataset = tables(event_count=count)["events"], Dataset(_NAME, folder)
     for index, start in enumerate(range(1, count + 1, _PAGE)):
         records = [table.record(n) for n in range(start, min(start + _PAGE, count + 1))]

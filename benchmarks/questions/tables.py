@@ -1,7 +1,4 @@
-"""Records as the mock API serves them, made into tables of runax's engine the way a call makes them.
-
-Knows pages, sealing and the engine. Knows no question.
-"""
+"""Records as the mock API serves them, made into tables of runax's engine in the same way as by a call."""
 
 from collections.abc import Iterable, Sequence
 
@@ -35,7 +32,7 @@ class Tables:
         return self._made[key]
 
     def of_labels(self, labels: Sequence[str]) -> QueryableTable:
-        """A table with a column `label`, one for each row of another table in its order."""
+        """A table with a column `label`, with one row for each row of another table, in the same order."""
         return self._sealed("labels", [[orjson.dumps({"label": label}) for label in labels]])
 
     def _sealed(self, noun: str, pages: Iterable[Sequence[bytes]]) -> QueryableTable:

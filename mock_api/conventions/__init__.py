@@ -1,4 +1,4 @@
-"""Every pagination convention on a route and a tool of its own, correct or with one fault injected.
+"""Every pagination convention on its own route and tool, correct or with one fault injected.
 
 A `Collection` says what is served; `create_conventions_app` serves it over HTTP, and the `RequestLog` keeps all
 responses. The same over MCP is in `mock_api.conventions.mcp_tools`, a separate module because it loads the SDK.

@@ -1,6 +1,6 @@
 """What the OpenAPI document and the MCP tool declare about a collection: its arguments and the shape of its responses.
 
-The declaration is that of a correct server, whatever fault the collection has.
+The declaration is that of a correct server, regardless of the fault of the collection.
 """
 
 from collections.abc import Iterator

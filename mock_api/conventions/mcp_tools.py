@@ -1,6 +1,6 @@
 """Collections over MCP: a tool for each operation, with the arguments and responses of the HTTP API.
 
-Headers are returned beside the body, as `{"headers", "body"}`. A position that appears only in URLs is an argument
+Headers are returned with the body, as `{"headers", "body"}`. A position that appears only in URLs is an argument
 here, because an MCP client cannot follow URLs.
 """
 
@@ -53,7 +53,7 @@ class _ConventionTool:
         )
 
     def request(self, given: JsonObject) -> ConventionRequest:
-        """The request that a call stands for. Raises RequestRejected for an unknown argument."""
+        """The request that a call represents. Raises RequestRejected for an unknown argument."""
         arguments = flatten(given)
         unknown = sorted(set(arguments) - {argument.path for argument in self.arguments})
         if unknown:

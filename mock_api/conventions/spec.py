@@ -65,7 +65,7 @@ class ConventionSpec:
 
     With `is_position_hidden`, `position` appears only in URLs that the API returns. `more` is a member that is true
     while more records follow, or, with `is_more_inverted`, true at the end. `total_flag` is the argument that adds the
-    total to a page; `total_only_flag` is the one that returns the total in place of records.
+    total to a page; `total_only_flag` is the one that returns the total instead of records.
     """
 
     addressing: Addressing

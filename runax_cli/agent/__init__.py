@@ -1,1 +1,1 @@
-"""The agent: a question in, tools called, an answer out with the proof of what it rests on."""
+"""The agent: a question in, tools called, an answer out with its evidence."""

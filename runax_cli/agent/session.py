@@ -49,7 +49,7 @@ _REMEMBERED = (RunStatus.COMPLETE, RunStatus.INCOMPLETE, RunStatus.LIMIT)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnLimits:
-    """The limits of one turn; None is no limit."""
+    """The limits of one turn; None means no limit."""
 
     steps: int | None = 12
     calls: int | None = 24

@@ -212,7 +212,7 @@ class BudgetShares:
     """One budget shared by several workers that run in parallel.
 
     Half of it is guaranteed to them in equal parts, so that none is starved. The other half, and the unused part of a
-    worker that is done, goes to whoever asks first. Together they never use more than the whole.
+    worker that is done, goes to the first that asks. Together they never use more than the whole.
     """
 
     def __init__(self, whole: Budget, *, among: int) -> None:

@@ -25,7 +25,7 @@ class ExitCode(IntEnum):
     MODEL_FAILED = 5, "model failed"
     BUDGET_STOPPED = 6, "a budget stopped the run (partial answer printed and marked)"
     INCOMPLETE = 7, "data fetched or read incompletely, or a citation failed verification"
-    APPROVAL_NEEDED = 8, "approval needed and nobody to give it"
+    APPROVAL_NEEDED = 8, "approval needed but not given"
     SMOKE_FAILED = 10, "smoke or bench failed"
     SMOKE_INCONCLUSIVE = 11, "smoke inconclusive: nothing could be judged"
     TIMED_OUT = 124, "`--timeout` passed"

@@ -1,1 +1,1 @@
-"""The executor: a decided call in, all its data on disk and an envelope out, whatever the size."""
+"""The executor: a decided call in, all its data (of any size) on disk and an envelope out."""

@@ -274,7 +274,7 @@ class Executor:
         )
 
     async def _fetch_rest(self, ctx: CallContext, opened: _OpenFetch) -> None:
-        """Fetch the other pages and seal the dataset. Sealing needs no model, so it may run beside the reducers.
+        """Fetch the other pages and seal the dataset. Sealing needs no model, so it may run while records are reduced.
 
         If sealing fails, a warning says so and the records are still read.
         """

@@ -9,7 +9,7 @@ CountTokens: TypeAlias = Callable[[str], int]
 def pack(weights: Sequence[int], *, budget: int, max_items: int | None = None) -> list[range]:
     """Group consecutive positions so that the weights of each group sum up to at most `budget`.
 
-    A position that is heavier than the budget gets a group of its own.
+    A position that is heavier than the budget gets its own group.
     """
     groups: list[range] = []
     start, used = 0, 0

@@ -206,7 +206,7 @@ def build_report(
     dataset: str | None = None,
     status: str | None = None,
 ) -> CallReport:
-    """Build the report of a call, of whatever kind. `dataset` and `status` default to those of the envelope."""
+    """Build the report of a call of any kind. `dataset` and `status` default to those of the envelope."""
     return CallReport(
         tool=request.tool,
         source=request.source,

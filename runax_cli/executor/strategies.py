@@ -22,7 +22,7 @@ class FetchedCall:
     """A call whose records are all on disk.
 
     `pipeline` has seen them all while they arrived, unless the call computes figures; as long as they may be passed as
-    they are, it only buffered them. `choice` rests on their exact size.
+    they are, it only buffered them. `choice` is based on their exact size.
     """
 
     ctx: CallContext
@@ -100,7 +100,7 @@ async def reduce_records(fetched: FetchedCall) -> ReadResult:
 async def offer_table(fetched: FetchedCall) -> ReadResult:
     """`table`: the main model gets the table card and queries the records with SQL.
 
-    A dataset that could not be sealed is no table; its records are reduced.
+    A dataset that could not be sealed is not a table; its records are reduced.
     """
     ctx, dataset, tables = fetched.ctx, fetched.dataset, fetched.ctx.scope.tables
     if tables is None or not dataset.is_sealed:

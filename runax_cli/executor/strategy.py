@@ -90,7 +90,7 @@ def _may_pass(size: ResultSize, need: Need) -> bool:
 
 
 HEADROOM_BEFORE = 0.9
-"""Share of a chunk that a page should fill while the estimate rests on the probe alone."""
+"""Share of a chunk that a page should fill while the estimate is based on the probe alone."""
 TOKENS_PER_BYTE = 0.35
 """Tokens per byte of JSON before anything was counted."""
 UNKNOWN_CAP = 500

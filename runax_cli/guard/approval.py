@@ -20,7 +20,7 @@ PreviewCall: TypeAlias = Callable[[str, Mapping[str, Any]], Awaitable[RequestPre
 class ApprovalRequest:
     """A call that would change data, as the approver sees it.
 
-    `request` is what would be sent; None if its source cannot tell.
+    `request` is what would be sent; None if its source does not know.
     """
 
     tool: ToolSpec
@@ -36,7 +36,7 @@ class Approver(Protocol):
 
 
 class AlwaysDeny:
-    """Denies every call, because nobody can be asked."""
+    """Denies every call, because there is no user to ask."""
 
     async def approve(self, request: ApprovalRequest) -> bool:  # noqa: ARG002 the answer is the same for every call
         """Return False."""

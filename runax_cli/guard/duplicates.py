@@ -95,7 +95,7 @@ def near_fingerprint(tool: str, arguments: SplitArguments) -> str:
 
 
 def data_fingerprint(tool: str, arguments: SplitArguments) -> str:
-    """Fingerprint the data of a call: tool and arguments, whatever the focus is."""
+    """Fingerprint the data of a call: tool and arguments, regardless of the focus."""
     return _digest([tool, _canonical(arguments.api), arguments.at_most])
 
 

@@ -40,7 +40,7 @@ def shorten(text: str, max_chars: int) -> str:
 def shorten_schema(schema: JsonObject, max_chars: int = ARGUMENT_CHARS, *, name: str | None = None) -> JsonObject:
     """Shorten every description in a schema, at any depth, to at most `max_chars` characters.
 
-    Redundant titles are removed: that of the whole schema, those beside a description, and those that only repeat the
+    Redundant titles are removed: that of the whole schema, those next to a description, and those that only repeat the
     argument's `name`, which generators write.
     """
     out = {key: _shorten_member(key, value, max_chars) for key, value in schema.items()}

@@ -1,4 +1,4 @@
-"""File locks that tell which processes are alive: each process holds a lock on its own file for as long as it runs.
+"""File locks that show which processes are alive: each process holds a lock on its own file for as long as it runs.
 
 The operating system releases the lock however a process ends, so no clock, process id or heartbeat has to be trusted.
 """

@@ -105,7 +105,7 @@ class _LedgerFile:
 
 @dataclass(slots=True)
 class SharedLedger:
-    """The ledger file of this process. All work on it is done in order, in a thread of its own."""
+    """The ledger file of this process. All work on it is done in order, in its own thread."""
 
     path: Path
     limits: LedgerLimits = field(default_factory=LedgerLimits)
@@ -144,7 +144,7 @@ class SharedLedger:
         return reservation
 
     def book(self, day: str, actual: Amount, *, reservation_id: str | None = None) -> None:
-        """Book the usage in place of a reservation. Returns at once; on failure the reservation remains."""
+        """Book the usage instead of a reservation. Returns immediately; on failure the reservation remains."""
         if actual == Amount() and reservation_id is None:
             return
         # A pool that was shut down accepts no work: an aborted run does not wait.

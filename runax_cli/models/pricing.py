@@ -1,6 +1,6 @@
 """Prices of tokens per model and endpoint: from the settings, or from the list that `genai-prices` ships (no network).
 
-An unknown price is None, never zero. A model name alone does not tell who bills, so an unlisted endpoint has no price.
+An unknown price is None, never zero. A model name alone does not show who bills, so an unlisted endpoint has no price.
 """
 
 from dataclasses import dataclass

@@ -100,7 +100,7 @@ class ModelRegistry:
     def bind(self, role: Role, *, budget: Budget, emitter: Emitter, meter: UsageMeter) -> Model:
         """The role's model for one turn.
 
-        Structured output is the outermost layer, because a repair is a request of its own. Retries come next, because
+        Structured output is the outermost layer, because a repair is a separate request. Retries come next, because
         each attempt reserves its own budget and a wait must not hold a slot. Then metering, masking and the endpoint.
         """
         config, emitter = self.config(role), emitter.child(role=role.value)

@@ -39,7 +39,7 @@ _WINDOW_CHARS = 1 << 18
 _OFF_LOOP_CHARS = 16_384
 
 MESSAGE_OVERHEAD = 8
-"""Tokens per message, tool and tool call beside its text: the special tokens of the chat template."""
+"""Tokens per message, tool and tool call in addition to its text: the special tokens of the chat template."""
 
 _HEADROOM = 1.05
 _RATIO_FLOOR, _RATIO_CEILING = 0.3, 4.0

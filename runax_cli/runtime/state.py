@@ -60,7 +60,7 @@ def mark_session(folder: Path, session_id: str) -> None:
 
 
 def datasets_of(root: Path, session_id: str) -> tuple[Path, ...]:
-    """The folders with datasets of a conversation, newest first; a resumed run has a folder of its own."""
+    """The folders with datasets of a conversation, newest first; a resumed run has its own folder."""
     marks = sorted((root / _DATASETS).glob(f"*/{_MARK}{session_id}"), key=lambda mark: -mark.stat().st_mtime_ns)
     return tuple(mark.parent for mark in marks)
 

@@ -39,7 +39,7 @@ class LimitSetting:
 
     @property
     def option(self) -> str:
-        """The option of its own; an alias of `--limit` unless the limit is one of a turn."""
+        """The option of this limit alone; an alias of `--limit` unless the limit is one of a turn."""
         return "--" + self.field.replace("_", "-")
 
     @property

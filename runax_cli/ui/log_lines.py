@@ -136,7 +136,7 @@ def usd(amount: float) -> str:
 
 @singledispatch
 def stages(body: ev.EventData, _actor: Actor) -> tuple[LogStage, ...]:
-    """The stages of an event; an event type without a function of its own is shown as JSON."""
+    """The stages of an event; an event type without its own function is shown as JSON."""
     return _stage(_json(body.model_dump(mode="json")))
 
 

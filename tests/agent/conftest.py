@@ -1,4 +1,4 @@
-"""A session over a scripted model and a source in memory: everything else is the real thing."""
+"""A session over a scripted model and a source in memory; everything else is real."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -57,7 +57,7 @@ def says(text: str) -> ModelReply:
 
 
 def calls(*wanted: tuple[str, Mapping[str, Any] | str], text: str = "") -> ModelReply:
-    """A reply that asks for calls: names, with arguments as values or as raw text."""
+    """A reply that requests calls: names, with arguments as values or as raw text."""
     asked = tuple(
         ToolCall(f"c{i}", name, given if isinstance(given, str) else json.dumps(given))
         for i, (name, given) in enumerate(wanted)
@@ -67,7 +67,7 @@ def calls(*wanted: tuple[str, Mapping[str, Any] | str], text: str = "") -> Model
 
 @dataclass
 class StandIn:
-    """An executor that passes everything on as it is: what a tool's function returns, or its SourceError."""
+    """An executor that passes on what a tool's function returns, or its SourceError."""
 
     store: DatasetStore
     behaviours: Mapping[str, Behaviour]
@@ -137,7 +137,7 @@ def _report(call: DecidedCall, envelope: ResultEnvelope, n_records: int) -> Call
 
 @dataclass
 class Bench:
-    """A session with what stands around it."""
+    """A session and its environment."""
 
     session: Session
     model: ScriptedModel
@@ -161,7 +161,7 @@ class Bench:
 
 @dataclass
 class Stage:
-    """What a test writes its play with."""
+    """The helpers of a test of turns."""
 
     folder: Path
     tool = staticmethod(tool)
@@ -183,7 +183,7 @@ class Stage:
         registry: type[ModelRegistry] = ModelRegistry,
         budget: Budget | None = None,
     ) -> Bench:
-        """Make a bench: a script for the main model, and behaviours of tools by name."""
+        """Make a bench: a script for the main model, and tool behaviors by name."""
         behaviours = behaviours or {}
         known = {spec.name: spec for spec in specs}
         tools = [known.get(name) or tool(name) for name in behaviours]
@@ -212,5 +212,5 @@ def _unused(_arguments: Mapping[str, Any], _page: PageAddress | None) -> CallRes
 
 @pytest.fixture
 def stage(tmp_path: Path) -> Stage:
-    """A fresh stage."""
+    """A new stage."""
     return Stage(tmp_path)

@@ -1,4 +1,4 @@
-"""Limits beyond the turn: of a session, and of a day that other processes use up too."""
+"""Limits beyond the turn: of a session, and of a day that is shared with other processes."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +18,7 @@ def tickets(_call: Any) -> list[dict[str, Any]]:
 
 @pytest.fixture
 def day(tmp_path: Path) -> Iterator[Any]:
-    """The budget of a session as one more process would have it, by the limits of the day."""
+    """The budget of a session in another process, with the limits of the day."""
     ledgers: list[SharedLedger] = []
 
     def one(**limits: Any) -> Budget:

@@ -49,7 +49,7 @@ def spec(name: str = "list_payments", **changes: Any) -> ToolSpec:
 
 
 class Api:
-    """Serves payments, and counts what it is asked."""
+    """Serves payments, and counts the requests."""
 
     def __init__(self) -> None:
         self.requests = 0
@@ -73,7 +73,7 @@ def calls(*wanted: tuple[str, Mapping[str, Any]]) -> ModelReply:
 
 
 class Play:
-    """A session whose main model follows a script; readers find the first record of what they are shown."""
+    """A session whose main model follows a script; readers find the first of the records that they get."""
 
     def __init__(self, folder: Path, names: Sequence[str]) -> None:
         self.folder, self.names = folder, names
@@ -129,14 +129,14 @@ class Play:
 
     @property
     def asked(self) -> list[ModelRequest]:
-        """What the main model was sent."""
+        """What was sent to the main model."""
         return [request for request in self.model.requests if request.role is Role.AGENT]
 
     def offered(self, number: int) -> list[str]:
         return [tool.name for tool in self.asked[number].tools]
 
     def results(self) -> list[dict[str, Any]]:
-        """The envelopes that the last request to the main model held."""
+        """The envelopes in the last request to the main model."""
         return [json.loads(m.content) for m in self.asked[-1].messages if m.role == "tool"]
 
     def codes(self) -> list[str]:
@@ -181,7 +181,7 @@ async def test_the_tools_over_datasets_are_offered_only_while_there_is_a_dataset
 async def test_a_dataset_is_never_listed_without_the_call_it_came_from(
     play: Play, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Parts run side by side: another one may be shown the list while the table of this one is still described."""
+    """Parts run in parallel: another one may get the list while the table of this one is still being described."""
     listed: list[str] = []
     card = TableCatalog.card
 

@@ -1,4 +1,4 @@
-"""Data that gives orders, and a model that obeys them: no write is done, and no forged reference is verified."""
+"""Data with instructions, and a model that follows them: nothing is written, no forged reference is verified."""
 
 import json
 from typing import Any

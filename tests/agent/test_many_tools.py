@@ -1,4 +1,4 @@
-"""Hundreds of tools: the main model is offered the few that fit, finds the others, and pays for no more."""
+"""Hundreds of tools: the main model gets the few that fit, finds the others, and pays for no more."""
 
 import json
 from collections.abc import Sequence
@@ -49,7 +49,7 @@ async def begin(stage: Any, script: Any, **changes: Any) -> Any:
 
 
 def unused(_arguments: Any, _page: Any) -> Any:
-    raise AssertionError("nobody calls it")
+    raise AssertionError("must not be called")
 
 
 def names(request: ModelRequest) -> list[str]:

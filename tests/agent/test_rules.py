@@ -1,4 +1,4 @@
-"""The offline rules model takes a whole turn: it looks a customer up, follows the id, and cites what it was shown."""
+"""The offline rules model completes a turn: it looks a customer up, follows the id, and cites the shown records."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Equal calls of several parts at the same moment fetch once; where that brings nothing whole, the next one fetches."""
+"""Equal calls of several parts at the same moment fetch once; if the result is incomplete, the next one fetches."""
 
 import asyncio
 import json
@@ -17,7 +17,7 @@ from runax_cli.models.base import Role
 
 @dataclass
 class Gate:
-    """An executor that waits to be let through; `whole` says what each fetch brings."""
+    """An executor that waits for a signal; `whole` says whether each fetch is complete."""
 
     whole: list[bool]
     opened: asyncio.Event = field(default_factory=asyncio.Event)
@@ -128,7 +128,7 @@ async def test_one_that_gives_up_waiting_leaves_the_others_alone(stage: Any) -> 
 
 
 async def test_two_parts_of_a_question_fetch_the_same_data_once(stage: Any) -> None:
-    """Whole turns: both parts ask for the same at the same moment, and one request leaves."""
+    """Whole turns: both parts request the same data at the same moment, and one request is sent."""
     both = asyncio.Barrier(2)
     parts = [{"question": q, "need": "read", "after": [], "must_contain": ""} for q in ("What broke?", "Who waits?")]
 

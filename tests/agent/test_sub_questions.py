@@ -1,4 +1,4 @@
-"""Questions of several parts: each answered by itself, in order, with what the others left for it."""
+"""Questions of several parts: each is answered separately, in order, with the results of the others."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Whole turns: from a question to a result that says what it rests on."""
+"""Whole turns: from a question to a result with its evidence."""
 
 import asyncio
 import json
@@ -388,7 +388,7 @@ async def test_a_failed_model_is_told_with_the_data_that_had_been_read(stage: An
 
 
 class Hanging:
-    """An executor that never comes back, and tells when it was cancelled."""
+    """An executor that never returns, and records that it was cancelled."""
 
     def __init__(self) -> None:
         self.is_running = asyncio.Event()
@@ -416,7 +416,7 @@ async def test_the_wall_time_ends_the_turn_with_what_there_is(stage: Any, jump_o
     result = await asking
 
     assert (result.status, result.exit_code) == (RunStatus.LIMIT, 124)
-    assert result.answer == "", "words that precede calls are no partial answer"
+    assert result.answer == "", "words that precede calls are not a partial answer"
     assert [call.status for call in result.calls] == ["interrupted"]
     assert not result.coverage.is_complete
     assert bench.executor.was_cancelled
@@ -537,7 +537,7 @@ async def test_old_results_make_room_for_new_ones_and_may_then_be_asked_for_agai
 
 
 def worded(n: int) -> dict[str, Any]:
-    """A schema with so many words that cannot be shortened."""
+    """A schema with many words that cannot be shortened."""
     return {"type": "object", "properties": {"kind": {"enum": ["word " * n]}}}
 
 
@@ -636,7 +636,7 @@ async def test_a_request_that_stays_too_long_ends_the_turn_and_is_not_sent_a_thi
 
 
 class AsAtAnEndpoint(ModelRegistry):
-    """The scripted model, taken for one that understands what it is told besides."""
+    """The scripted model, configured like a real model and not like the rules model."""
 
     def config(self, role: Role) -> RoleConfig:
         return replace(super().config(role), is_rules=False)

@@ -52,7 +52,7 @@ def run(
 
 
 class Terminal:
-    """`runax` under a pseudo-terminal: everything it prints comes together, as on a screen."""
+    """`runax` under a pseudo-terminal: its output is merged, as on a screen."""
 
     def __init__(self, *arguments: str, variables: Mapping[str, str], columns: int) -> None:
         self.seen = ""
@@ -68,7 +68,7 @@ class Terminal:
         os.write(self._descriptor, text.encode())
 
     def wait_for(self, text: str, *, timeout_s: float = TIMEOUT_S) -> None:
-        """Read until `text` was printed, after what was waited for before."""
+        """Read until `text` is printed, after what was expected before."""
         until = time.monotonic() + timeout_s
         while text not in self.seen[self._at :]:
             if time.monotonic() > until or not self._read(1.0):
@@ -76,11 +76,11 @@ class Terminal:
         self._at = self.seen.index(text, self._at) + len(text)
 
     def interrupt(self) -> None:
-        """Press Ctrl-C as the kernel would pass it on."""
+        """Press Ctrl-C as the kernel would deliver it."""
         os.kill(self.pid, signal.SIGINT)
 
     def end(self) -> Done:
-        """Read to the end and take the exit code."""
+        """Read to the end and return the exit code."""
         until = time.monotonic() + TIMEOUT_S
         while self._read(1.0):
             if time.monotonic() > until:
@@ -118,7 +118,7 @@ def runax() -> Callable[..., Done]:
 
 @pytest.fixture
 def terminal() -> Iterator[Callable[..., Terminal]]:
-    """Opens terminals, and ends what is left of them."""
+    """Opens terminals, and ends the processes that still run."""
     opened: list[Terminal] = []
 
     def make(*arguments: str, variables: Mapping[str, str] | None = None, columns: int = 100) -> Terminal:
@@ -149,5 +149,5 @@ def served(*arguments: str) -> Iterator[str]:
 
 @pytest.fixture
 def mock() -> Callable[..., AbstractContextManager[str]]:
-    """Serves mock data by a process of its own."""
+    """Serves mock data in a separate process."""
     return served

@@ -52,7 +52,7 @@ def test_scale_section_measures_memory(runax: Run) -> None:
     (section,) = json.loads(done.out)["sections"]
     (row,) = section["rows"]
     assert (row["events"], row["peak_mb"] > 50) == (300, True)
-    assert row["right"] == "10 of 10"  # one of them has no single answer over so few
+    assert row["right"] == "10 of 10"  # one of them has no unique answer over so few events
 
 
 async def test_bench_needs_a_checkout(monkeypatch: pytest.MonkeyPatch) -> None:

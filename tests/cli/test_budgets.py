@@ -15,7 +15,7 @@ QUESTION = "How many tickets does customer 4 have?"
 
 @pytest.fixture
 def ask(runax: Run, mock: Any) -> Any:
-    """Asks the question over a mock API, with flags, and gives the result."""
+    """Asks the question over a mock API, with flags, and returns the result."""
     with mock() as url:
 
         def asked(*flags: str, **variables: str) -> tuple[Any, RunResult]:

@@ -1,4 +1,4 @@
-"""What a process does when its output cannot be written, and when it is told to stop."""
+"""What a process does when its output cannot be written, and when it receives a signal to stop."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""`runax plan`: what a question will take, held against what it then takes; the mock API runs in this process."""
+"""`runax plan`: the forecast of a question compared with its usage; the mock API runs in this process."""
 
 import json
 from typing import Any
@@ -78,7 +78,7 @@ async def test_the_parts_of_a_question_are_told_in_order(capsys: Any) -> None:
 
 
 async def test_pages_whose_number_nobody_tells_are_not_made_up(capsys: Any) -> None:
-    """The first page is not all, whatever a page holds: only that more follows is known."""
+    """The first page is not everything, regardless of its content: it is only known that more follows."""
     app = FastAPI()
 
     @app.get("/books", operation_id="list_books")

@@ -1,4 +1,4 @@
-"""A question asked on a real terminal: wide, narrow, without colours, dumb."""
+"""A question asked on a real terminal: wide, narrow, without colors, dumb."""
 
 import re
 from collections.abc import Callable

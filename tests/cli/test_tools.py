@@ -1,4 +1,4 @@
-"""`runax tools`: what a tool costs, how it pages, and all of its records without any model."""
+"""`runax tools`: the tokens of a tool, its pagination, and all of its records without a model."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -166,7 +166,7 @@ def test_settings_are_shown_without_the_keys_in_addresses_and_commands(runax: Ru
 
 @pytest.fixture
 def posting(tmp_path: Path) -> str:
-    """A document with a POST that may do anything."""
+    """A document with a POST of unknown effect."""
     post = {"operationId": "search_things", "responses": {"200": {"description": "ok"}}}
     document = {"openapi": "3.1.0", "servers": [{"url": "http://127.0.0.1:9"}], "paths": {"/search": {"post": post}}}
     (tmp_path / "doc.json").write_text(json.dumps(document))

@@ -1,4 +1,4 @@
-"""The views and the prompt in a process of their own: on a pseudo-terminal, in a pipe, with streams closed."""
+"""The views and the prompt in a separate process: on a pseudo-terminal, in a pipe, with closed streams."""
 
 import contextlib
 import fcntl
@@ -150,7 +150,7 @@ class Terminal:
         self._seen = 0
 
     def expect(self, text: str) -> None:
-        """Read until `text` was printed behind what was expected before."""
+        """Read until `text` is printed after what was expected before."""
         deadline = time.monotonic() + DEADLINE_S
         while (place := self.output.find(text, self._seen)) < 0:
             if time.monotonic() > deadline or not self._read():
@@ -161,14 +161,14 @@ class Terminal:
         os.write(self.fd, keys.encode())
 
     def end(self) -> int:
-        """Read to the end; the exit code."""
+        """Read to the end; return the exit code."""
         while self._read():
             continue
         return self.process.wait(DEADLINE_S)
 
     def _read(self) -> bool:
         ready, _, _ = select.select([self.fd], [], [], DEADLINE_S)
-        # Linux answers EIO where the other side of a pseudo-terminal is closed.
+        # Linux returns EIO if the other side of a pseudo-terminal is closed.
         with contextlib.suppress(OSError):
             if ready and (piece := os.read(self.fd, 65536)):
                 self.output += piece.decode("utf-8", "replace")

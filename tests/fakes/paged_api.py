@@ -186,12 +186,12 @@ def empty(_api: PagedApi, _start: int, _size: int) -> list[Json]:
 
 
 def first_page(api: PagedApi, start: int, size: int) -> list[Json]:
-    """The first records in place of the requested ones."""
+    """The first records instead of the requested ones."""
     return api.records[: len(api.records[start : start + size])]
 
 
 def with_duplicate(api: PagedApi, start: int, size: int) -> list[Json]:
-    """A page with its first record once more in place of its last one."""
+    """A page with its first record again instead of its last one."""
     records = api.records[start : start + size]
     return [*records[:-1], *records[:1]]
 

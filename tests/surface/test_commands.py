@@ -1,4 +1,4 @@
-"""The command line as a surface: which commands there are, what they take, and what they cost to look at."""
+"""The command line as a surface: the commands, their parameters, and the cost of their help."""
 
 import inspect
 import subprocess
@@ -63,7 +63,7 @@ def test_the_root_takes_every_common_option() -> None:
 
 
 def wrapped(function: Any, seen: set[int]) -> Iterator[Any]:
-    """A function and every function that it wraps, however deep."""
+    """A function and all functions that it wraps, at any depth."""
     if id(function) in seen or not inspect.isfunction(function):
         return
     seen.add(id(function))

@@ -1,4 +1,4 @@
-"""No function, method, property or class of the shipped packages is used by tests only, or by nobody."""
+"""Every function, method, property and class of the shipped packages is used outside of the tests."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The pages that are generated say what the code says."""
+"""The generated pages match the code."""
 
 import importlib.util
 from pathlib import Path

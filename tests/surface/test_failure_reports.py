@@ -1,4 +1,4 @@
-"""A failed test is reported by its name, whatever the garbage collector does meanwhile."""
+"""A failed test is reported by its name, even if the garbage collector runs meanwhile."""
 
 import shutil
 import subprocess

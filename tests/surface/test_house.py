@@ -57,7 +57,7 @@ def test_class_names_are_unique() -> None:
     for path, node in nodes(ast.ClassDef):
         assert isinstance(node, ast.ClassDef)
         modules[node.name].append(name_of(path))
-    # The mock servers and their data are programs of their own.
+    # The mock servers and their data are separate programs.
     modules = {name: [path for path in where if not path.startswith("mock")] for name, where in modules.items()}
     assert {name: where for name, where in modules.items() if len(where) > 1} == {}
 

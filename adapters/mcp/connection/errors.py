@@ -124,7 +124,7 @@ def timeout_error(context: FailureContext) -> TimedOut:
 
 
 def tool_error(context: FailureContext, why: str) -> ToolFailed:
-    """The server reports that the tool failed; its message tells whether a retry may succeed."""
+    """The server reports that the tool failed; its message shows whether a retry may succeed."""
     message = secret_mask_of(context.settings).text(why.strip())[:_MAX_MESSAGE_CHARS]
     return ToolFailed(
         message or "the server gave no reason",

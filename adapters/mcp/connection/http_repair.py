@@ -1,8 +1,8 @@
 """Repairs HTTP responses that break the MCP transport rules before the SDK reads them.
 
-The response to a POST can only be the reply to the request in it, whatever its id or content type. JSON and server-sent
-events are recognized by their first bytes, and bodies are repaired while they stream. A notification that is never
-answered does not block the requests after it.
+The response to a POST can only be the reply to the request in it, regardless of its id or content type. JSON and
+server-sent events are recognized by their first bytes, and bodies are repaired while they stream. A notification that
+is never answered does not block the requests after it.
 """
 
 import asyncio

@@ -69,7 +69,7 @@ def _values_in(text: str) -> Iterator[Json]:
 
 
 def _message(value: JsonObject, pending: Mapping[RequestId, str]) -> JsonObject | None:
-    """The message that an object stands for; a log line may have members of the same names."""
+    """The message that an object represents; a log line may have members of the same names."""
     if isinstance(value.get("method"), str):
         return _server_message(value)
     is_ours = "jsonrpc" in value or (value.keys() <= _REPLY_MEMBERS and str(value.get("id")) in map(str, pending))
@@ -113,7 +113,7 @@ def _reply_id(request_id: Json, pending: Collection[RequestId]) -> RequestId | N
 
 
 def _is_error_reply(value: JsonObject) -> bool:
-    """Whether a reply is an error; an error beside a result must have a message or a code."""
+    """Whether a reply is an error; an error next to a result must have a message or a code."""
     error = value.get("error")
     if not error:
         return value.get("result") is None

@@ -316,7 +316,7 @@ _DECODER = json.JSONDecoder(strict=False, parse_int=to_integer, parse_constant=l
 def combine_values(values: Sequence[Json]) -> Json:
     """Several values as one: objects without common keys are merged, lists are concatenated, else a list of the values.
 
-    An object beside a single list is metadata about the list.
+    An object next to a single list is metadata about the list.
     """
     if len(values) == 1:
         return values[0]

@@ -82,7 +82,7 @@ _NEGATION = re.compile(r"\b(?:no|not|without|isn't|aren't|zero)\b[^\n.]{0,20}$",
 def metadata_in(text: str, *, n_records: int | None = None) -> JsonObject:
     """The metadata that a text states: lines such as `Total: 261`, and sentences about a next page or more results.
 
-    Integers are returned as numbers. `n_records` is the number of records beside the text: if the text names it as a
+    Integers are returned as numbers. `n_records` is the number of records next to the text: if the text names it as a
     limit, the list was cut there.
     """
     metadata: JsonObject = {
@@ -188,7 +188,7 @@ def error_message_in(value: Json) -> str:
 
 
 def partial_error_in(value: Json) -> str:
-    """The error message beside partial data: GraphQL `errors`, or a success flag that is false."""
+    """The error message next to partial data: GraphQL `errors`, or a success flag that is false."""
     if not isinstance(value, dict):
         return ""
     errors = value.get("errors")

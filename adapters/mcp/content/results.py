@@ -2,7 +2,7 @@
 
 Data may be structured content; text blocks, one or one per record; embedded resources; links and images. A result that
 violates the schema is parsed as far as possible. Binary data is described, not inlined. Pagination metadata
-(`nextCursor`, `total`) in the result, its `_meta`, or the text around the data is kept beside the data.
+(`nextCursor`, `total`) in the result, its `_meta`, or the text around the data is kept with the data.
 """
 
 import base64
@@ -122,7 +122,7 @@ def needs_input(raw: Mapping[str, Json]) -> bool:
 
 
 def is_deferred_task(raw: Mapping[str, Json]) -> bool:
-    """Whether the server started a task and returned its id in place of the result."""
+    """Whether the server started a task and returned its id instead of the result."""
     return raw.get("resultType") == "task" or (isinstance(raw.get("task"), dict) and not _has_content(raw))
 
 
@@ -256,7 +256,7 @@ def _is_attachment(block: JsonObject) -> bool:
 
 
 def _describe_attachment(block: JsonObject) -> JsonObject:
-    """A block with the size of its binary data in place of the data."""
+    """A block with the size of its binary data instead of the data."""
     resource = block.get("resource")
     flat = {**block, **resource} if isinstance(resource, dict) else dict(block)
     flat.pop("resource", None)
@@ -295,7 +295,7 @@ def _merge_pages(values: Sequence[Json]) -> Json:
 
 
 def _has_identity(page: JsonObject) -> bool:
-    """Whether an object is a record with a list, not a page: it has a name or an id of its own."""
+    """Whether an object is a record with a list, not a page: it has its own name or id."""
     return any(name in page for name in ("id", "name", "key", "title", "uuid", "uri"))
 
 
@@ -308,7 +308,7 @@ def _surrounding_text(contents: Sequence[TextContent]) -> str:
 
 
 def _markers(raw: Mapping[str, Json], contents: Sequence[TextContent]) -> JsonObject:
-    """Members beside the data that MCP does not define, and metadata in the text around the data."""
+    """Members next to the data that MCP does not define, and metadata in the text around the data."""
     markers = {name: value for content in contents if content.is_data for name, value in content.metadata.items()}
     if any(content.is_data for content in contents):
         markers |= metadata_in(_plain_text(contents), n_records=_count_records(_combine_data(contents)))
@@ -316,7 +316,7 @@ def _markers(raw: Mapping[str, Json], contents: Sequence[TextContent]) -> JsonOb
 
 
 def _structured_markers(raw: Mapping[str, Json], contents: Sequence[TextContent], data: Json) -> JsonObject:
-    """The same beside structured content; from the text, only what it says about further pages."""
+    """The same in addition to structured content; from the text, only what it says about further pages."""
     markers = (
         paging_metadata_in(_plain_text(contents), n_records=_count_records(data))
         if isinstance(data, dict | list)
@@ -349,7 +349,7 @@ def _is_data_metadata(name: str, value: Json) -> bool:
 def _assemble(data: Json, surrounding: str, markers: JsonObject, attachments: Sequence[JsonObject]) -> Json:
     """The data together with the text, markers and attachments around it; the data alone if there are none.
 
-    One object beside markers is a page of one record, so that the cursor does not become part of the record.
+    One object next to markers is a page of one record, so that the cursor does not become part of the record.
     """
     if data is None or (attachments and isinstance(data, str)):
         surrounding, data, attachments = (data or surrounding), list(attachments) or None, ()

@@ -1,6 +1,6 @@
 """Finds the data in the text of a tool result: JSON, NDJSON, Python reprs, fenced blocks, JSON in JSON strings, tables.
 
-Text around the data is kept beside it; text without data stays text. Truncated data stays text too, and `flaw` says
+Text around the data is kept with it; text without data stays text. Truncated data stays text too, and `flaw` says
 why.
 """
 

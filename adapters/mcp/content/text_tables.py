@@ -172,7 +172,7 @@ _ROW_RANGE = re.compile(
 
 
 def parse_list(text: str) -> TextTable | None:
-    """The items that a text lists; None if it is no list."""
+    """The items that a text lists; None if it is not a list."""
     return _parse_lines(text) or _parse_blocks(text)
 
 

@@ -200,7 +200,7 @@ class Security:
 
     @property
     def credential_parameters(self) -> frozenset[tuple[ParameterLocation, str]]:
-        """Locations and names (in lower case) of parameters that credentials fill; they are no arguments of tools."""
+        """Locations and names (in lower case) of parameters that credentials fill; they are not arguments of tools."""
         usable = [*self._extra, *(scheme for scheme in self._schemes.values() if self._has_credential(scheme.name))]
         return frozenset((scheme.location, scheme.field.lower()) for scheme in usable)
 

@@ -139,7 +139,7 @@ def _variable_value(variable: object) -> str | None:
 
 @lru_cache(maxsize=256)
 def parse_base_url(text: str) -> httpx2.URL | None:
-    """Parse a base URL from the settings or a local document; None if it is no http URL."""
+    """Parse a base URL from the settings or a local document; None if it is not an http URL."""
     try:
         url = httpx2.URL(text.strip()).copy_with(fragment=None, query=None, userinfo=b"")
     except (httpx2.InvalidURL, UnicodeError):

@@ -22,7 +22,7 @@ def is_swagger2(root: DocumentNode) -> bool:
 
 
 def is_swagger2_parameter(fields: JsonObject) -> bool:
-    """Whether a parameter is written in Swagger 2.0, whatever version the document declares."""
+    """Whether a parameter is written in Swagger 2.0, regardless of the version that the document declares."""
     return "type" in fields and "schema" not in fields and "content" not in fields
 
 

@@ -170,7 +170,7 @@ _JSON_MEMBER = ParameterEncoding(style=ParameterStyle.FORM, is_exploded=True, me
 
 
 def encode_urlencoded(value: JsonObject, encodings: Mapping[str, ParameterEncoding]) -> str:
-    """Encode a form body; an object without an encoding of its own is written as JSON."""
+    """Encode a form body; an object without its own encoding is written as JSON."""
     pairs = []
     for name, member in value.items():
         default = _JSON_MEMBER if isinstance(member, dict) else _FORM_MEMBER

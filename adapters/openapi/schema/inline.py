@@ -196,7 +196,7 @@ class _InlineWalk:
         return out
 
     def _expand(self, target: DocumentNode, depth: int) -> JsonObject:
-        """Expand a node that is no reference, and cache it if there is none inside it either."""
+        """Expand a node that is not a reference, and cache it if there is none inside it either."""
         key = (id(target.value), target.pointer)
         cached = self._cache.without_references.get(key)
         if cached is not None and cached.min_depth <= depth:
@@ -237,7 +237,7 @@ class _InlineWalk:
         return shallow
 
     def _target(self, node: DocumentNode) -> DocumentNode | None:
-        """Return the resolved node; fields beside a `$ref` override those of its target."""
+        """Return the resolved node; fields next to a `$ref` override those of its target."""
         if not isinstance(node.fields.get("$ref"), str):
             return node
         try:

@@ -196,7 +196,7 @@ def normalize_schema(node: DocumentNode, direction: Direction, convert_child: Co
 
 
 def allows_null(fields: JsonObject) -> bool:
-    """Whether a schema allows null beside its type: `nullable` of 3.0, or `x-nullable`."""
+    """Whether a schema allows null in addition to its type: `nullable` of 3.0, or `x-nullable`."""
     return fields.get("nullable") is True or fields.get("x-nullable") is True
 
 

@@ -21,7 +21,7 @@ from adapters.pagination import (
 
 _BACKWARD_NAMES = frozenset({"before", "endingbefore", "previous", "previouscursor", "prevcursor", "pagebefore"})
 _ALWAYS_HIDDEN = frozenset({"searchafter"})
-"""Names of cursors that are always hidden, whatever their description."""
+"""Names of cursors that are always hidden, regardless of their description."""
 _SIZE_NAMES = frozenset({"count", "perpage", "pagesize", "limit", "size"})
 _PAGING_WORDS = re.compile(r"\bcursors?\b|\bpaginat", re.IGNORECASE)
 _NON_ALPHANUMERIC = re.compile(r"[^a-z0-9]")

@@ -98,7 +98,7 @@ def build_tool(
 
 
 def _is_paginated(pagination: Pagination) -> bool:
-    """Whether the parameters show that an operation returns lists, whatever its response schema."""
+    """Whether the parameters show that an operation returns lists, regardless of its response schema."""
     is_sized = pagination.convention is not PaginationStyle.SINGLE and pagination.size is not None
     return pagination.position is not None or is_sized
 

@@ -15,7 +15,7 @@ _FEWEST_ECHOED = 2
 
 @dataclass(frozen=True)
 class ParameterContext:
-    """What is known of one tool. `required` and `in_path` are names of parameters."""
+    """What is known about one tool. `required` and `in_path` are names of parameters."""
 
     parameters: Sequence[FlatParameter]
     description: str
@@ -25,7 +25,7 @@ class ParameterContext:
 
     @cached_property
     def outside_path(self) -> Sequence[FlatParameter]:
-        """The parameters that are no part of the URL's path."""
+        """The parameters that are not part of the URL's path."""
         return [parameter for parameter in self.parameters if parameter.name not in self.in_path]
 
     def has(self, table: frozenset[str]) -> bool:
@@ -43,7 +43,7 @@ class ParameterContext:
 
     @cached_property
     def has_position_and_size(self) -> bool:
-        """Whether a page number or an offset stands beside such a size."""
+        """Whether a page number or an offset is next to such a size."""
         positions = (one for one in self.parameters if one.is_named(spelling.PAGES, spelling.OFFSETS))
         return self.has_page_size and any(one.is_declared_integer and not one.has_unit for one in positions)
 
@@ -55,11 +55,11 @@ class ParameterContext:
         return len(repeated) > _FEWEST_ECHOED and 2 * len(repeated) > len(own)
 
     def is_returned(self, parameter: FlatParameter) -> bool:
-        """Whether the response returns a value for this parameter that is no date."""
+        """Whether the response returns a value for this parameter that is not a date."""
         return self.response.returns(parameter.name, is_echo=self.is_echo) and not parameter.is_date
 
     def size_of(self, position: FlatParameter) -> FlatParameter | None:
-        """The page size beside a position; one in the path counts only for a position in the path."""
+        """The page size next to a position; one in the path counts only for a position in the path."""
         return size_beside(position, self.parameters if position.name in self.in_path else self.outside_path)
 
     def has_size(self, position: FlatParameter) -> bool:

@@ -1,7 +1,7 @@
 """Static detection: how a tool pages, by its parameters and its response schema.
 
 The probe checks the result against the server. A response described as one record, a stream or an acknowledgement is
-never paged, whatever the names of the parameters are.
+never paged, regardless of the names of the parameters.
 """
 
 from collections.abc import Collection, Mapping, Sequence

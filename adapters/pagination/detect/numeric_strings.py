@@ -15,7 +15,7 @@ _NUMERIC_FORMATS = frozenset({None, "", "string", "number", "int", "int32", "int
 def numeric_strings(parameters: Sequence[FlatParameter], response: ResponseSchema) -> list[FlatParameter]:
     """The parameters, with strings that hold a position or a page size typed as numbers.
 
-    A description or an unambiguous name is enough; another name needs a position or a size beside it. Tokens, and
+    A description or an unambiguous name is enough; another name needs a position or a size next to it. Tokens, and
     whatever the response returns, stay text.
     """
     strings = {one.name for one in parameters if _may_hold_digits(one)}
@@ -62,7 +62,7 @@ def _may_hold_digits(one: FlatParameter) -> bool:
 
 
 def _is_no_number(one: FlatParameter, response: ResponseSchema) -> bool:
-    """Whether something says that it is no number of pagination."""
+    """Whether something says that it is not a number of pagination."""
     is_clear = one.is_named(spelling.SIZES_ALONE, spelling.OFFSETS, spelling.SKIPS)
     is_other = one.has_unit if is_clear else one.is_about_something_else
     if one.is_date or is_other or one.is_foreign or one.is_named(spelling.CURSORS):
@@ -82,7 +82,7 @@ def _is_clear(one: FlatParameter) -> bool:
 
 
 def _is_position(one: FlatParameter) -> bool:
-    """Whether it is a position if a size stands beside it."""
+    """Whether it is a position if a page size is next to it."""
     return one.is_named(spelling.PAGES, spelling.SKIPS) and not one.mentions(phrases.SAYS_CURSOR)
 
 

@@ -1,6 +1,7 @@
 """Which parameter is the page size, and its bounds.
 
-Without a position beside it, only a name that means nothing else counts: `count`, `top` or `max` alone may be a filter.
+Without a position next to it, only a name that means nothing else counts: `count`, `top` or `max` alone may be a
+filter.
 """
 
 from collections.abc import Iterable
@@ -14,7 +15,7 @@ _MIN, _MAX = frozenset({"min"}), frozenset({"max"})
 
 
 def size_beside(position: FlatParameter | None, parameters: Iterable[FlatParameter]) -> FlatParameter | None:
-    """The page size beside a position: of the same object first, then by the name, then by the description."""
+    """The page size next to a position: of the same object first, then by the name, then by the description."""
     others = list(parameters)
     ranked = [
         (rank, one) for one in others if one is not position and (rank := _rank(one, others, position)) is not None

@@ -41,8 +41,8 @@ _ROWS = frozenset("index row rows record records item items result results posit
 def flatten_parameters(schemas: Mapping[str, JsonObject]) -> dict[str, JsonObject]:
     """Every argument, followed by the members of those that are objects (`page/limit`), up to `MAX_DEPTH` levels.
 
-    An object stays in the result beside its members, since a cursor may be an object. Lists are not opened, nor are
-    objects with more than 40 members, or 12 inside another object.
+    An object stays in the result in addition to its members, since a cursor may be an object. Lists are not opened, nor
+    are objects with more than 40 members, or 12 inside another object.
     """
     found: dict[str, JsonObject] = {}
     for name, schema in schemas.items():
@@ -252,7 +252,7 @@ def mark_grouped(parameters: Sequence[FlatParameter]) -> list[FlatParameter]:
 
 
 def first_last_pair(first: FlatParameter, parameters: Iterable[FlatParameter]) -> FlatParameter | None:
-    """The partner of a parameter that names the start of a range: equal but for the words for start and end."""
+    """The partner of a parameter that names the start of a range: equal except for the words for start and end."""
     own = frozenset(spelling.pieces(first.name))
     if not own & _LOW:
         return None

@@ -181,7 +181,7 @@ class ResponseSchema:
         return None
 
     def _may_be_url(self, path: str) -> bool:
-        """Whether it is text, or an object with a URL or without described members; `next: {page}` is no URL."""
+        """Whether it is text, or an object with a URL or without described members; `next: {page}` is not a URL."""
         inner = self.descendants.get(path)
         return inner is None or not _URL_MEMBERS.isdisjoint(inner)
 
@@ -200,13 +200,13 @@ class ResponseSchema:
 
     @cached_property
     def is_described(self) -> bool:
-        """Whether anything is known of its members."""
+        """Whether anything is known about its members."""
         return bool(self.members) or self.is_list
 
     def returns(self, parameter: str, *, is_echo: bool = False) -> bool:
         """Whether it returns the value for a parameter: `NextMarker` for `marker`, `lastKey` for `startKey`.
 
-        A member of the same name counts if the response is no echo of the request, or if it is inside `next`
+        A member of the same name counts if the response does not echo the request, or if it is inside `next`
         (`next.page`) or, named for a direction, inside a cursor object (`cursor.after`).
         """
         key = (parameter, is_echo)
@@ -258,7 +258,7 @@ UNKNOWN_RESPONSE = ResponseSchema(is_known=False)
 
 
 def _is_start_and_end(start: frozenset[str], end: frozenset[str]) -> bool:
-    """`ExclusiveStartKey` and `LastEvaluatedKey`: equal but for the words for start and end."""
+    """`ExclusiveStartKey` and `LastEvaluatedKey`: equal except for the words for start and end."""
     core = start - _FORWARD - _STARTING
     is_pair = bool(start & _STARTING and end & _FORWARD and core) and core == end - _FORWARD - _STARTING
     return is_pair and bool(end & {"next", "evaluated"} or core & _POINTER_WORDS)

@@ -4,7 +4,7 @@ The rows of one style are tried in order, and the first that applies decides. A 
 style out. To support a new convention, add a row above the rows that would decide otherwise.
 
 A parameter taken for pagination is hidden from the model, so a name that can mean something else needs a second sign:
-a page size beside it, words in its description, or a member of the response that returns its next value.
+a page size next to it, words in its description, or a member of the response that returns its next value.
 """
 
 from collections.abc import Callable
@@ -79,7 +79,7 @@ def _is_described_weak_cursor(parameter: FlatParameter, context: ParameterContex
 
 
 def _has_same_prefix_as_size(parameter: FlatParameter, context: ParameterContext) -> bool:
-    """`_token` beside `_limit`: the prefix marks parameters of the framework."""
+    """`_token` next to `_limit`: the prefix marks parameters of the framework."""
     prefix = parameter.name[:1]
     if prefix not in {"_", "$"} or not parameter.is_named(_TOKEN):
         return False
@@ -93,7 +93,7 @@ def _is_described_key(parameter: FlatParameter, context: ParameterContext) -> bo
 
 
 def _is_record_key(parameter: FlatParameter, context: ParameterContext) -> bool:
-    """Whether it has the usual name of a key and is no part of a range, as `from_id` beside `to_id`."""
+    """Whether it has the usual name of a key and is not part of a range, as `from_id` next to `to_id`."""
     return parameter.is_named(spelling.KEYS) and not _is_key_range(parameter, context)
 
 
@@ -130,7 +130,7 @@ def _is_no_number_of_pages(parameter: FlatParameter, context: ParameterContext) 
 
 
 def _counts_something_else(parameter: FlatParameter, _context: ParameterContext) -> bool:
-    """Whether it counts pages, is a size, or takes a key, whatever its name is."""
+    """Whether it counts pages, is a size, or takes a key, regardless of its name."""
     is_offset = parameter.summary_mentions(phrases.SAYS_OFFSET)
     is_page = parameter.summary_mentions(phrases.SAYS_PAGE) and not is_offset
     is_size = parameter.summary_mentions(phrases.SAYS_SIZE) and not is_offset
@@ -161,7 +161,7 @@ def _is_first_as_offset(parameter: FlatParameter, context: ParameterContext) -> 
 
 
 def _has_offset_name(parameter: FlatParameter, context: ParameterContext) -> bool:
-    """By its words, or because its length stands beside it: `displayStart` and `displayLength`."""
+    """By its words, or because its length is next to it: `displayStart` and `displayLength`."""
     if parameter.is_named(spelling.WEAK_OFFSETS) or spelling.has_offset_words(parameter.name):
         return True
     has_length = any(spelling.is_start_of(parameter.name, other.name) for other in context.parameters)

@@ -1,4 +1,4 @@
-"""Parameters that ask for the total: flags beside a page, and flags for figures instead of records."""
+"""Parameters that ask for the total: flags next to a page, and flags for figures instead of records."""
 
 from collections.abc import Iterable
 

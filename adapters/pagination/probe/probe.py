@@ -25,7 +25,7 @@ from adapters.pagination.probe.trial import MOST_TRIALS, ArgumentTrial
 
 
 async def refresh_total(tool: ToolSpec, send: Send, *, memory: ProbeMemory | None = None) -> int | None:
-    """The exact total by one cheap request; None if that request does not tell it. Raises SourceError.
+    """The exact total by one cheap request; None if that request does not return it. Raises SourceError.
 
     It uses the method of the probe (metadata flag, count operation or smallest page): totals of another method could
     differ although the data did not change.

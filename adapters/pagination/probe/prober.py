@@ -123,7 +123,7 @@ class Prober:
             return None
 
     async def attempt(self, address: PageAddress) -> CallResult | None:
-        """Send a request that may well be refused; None if it is."""
+        """Send a request that may be refused; None if it is."""
         return await self._try(address, "a trial request", also=_NO_SUCH_PAGE)
 
     def _mark_failed(self, method: ProbeMethod) -> None:

@@ -1,4 +1,4 @@
-"""The result of a probe, and the assessment of the page that it rests on."""
+"""The result of a probe, and the assessment of the page that it is based on."""
 
 from dataclasses import dataclass, field, replace
 from enum import Enum, StrEnum, auto
@@ -66,7 +66,7 @@ def bytes_per_record(sample: tuple[Json, ...]) -> float | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearnedPagination:
-    """What is known of one tool.
+    """What is known about one tool.
 
     `declared` is the pagination of its document, for which the rest holds; `pagination` the confirmed or corrected one.
     `failed_methods` were refused or gave no total. `accepts_total_flags` is False if the flags for totals were refused.
@@ -87,19 +87,19 @@ class ProbeMemory:
     _known: dict[tuple[str, str], LearnedPagination] = field(default_factory=dict)
 
     def get(self, tool: ToolSpec) -> LearnedPagination:
-        """What is known of a tool; nothing if it was never probed or its declared pagination changed."""
+        """What is known about a tool; nothing if it was never probed or its declared pagination changed."""
         known = self._known.get((tool.source, tool.name))
         if known is None or known.declared != tool.pagination:
             return LearnedPagination(declared=tool.pagination, pagination=tool.pagination)
         return known
 
     def remember(self, tool: ToolSpec, learned: LearnedPagination) -> None:
-        """Store what is known of a tool."""
+        """Store what is known about a tool."""
         self._known[tool.source, tool.name] = replace(learned, declared=tool.pagination)
 
 
 class FirstPosition(Enum):
-    """What the first response says of the first position: it fits, it is 1, or 0 or 1 is worth a request."""
+    """What the first response says about the first position: it fits, it is 1, or 0 or 1 is worth a request."""
 
     AS_REQUESTED = auto()
     ONE = auto()

@@ -1,7 +1,7 @@
 """A trial of arguments that no name explains: whether a list that looks truncated continues by one of them.
 
 It runs for a tool without known pagination if the response says that there is more, or has a length at which servers
-truncate. It sends few requests, each legal by the document, and believes only what the records prove.
+truncate. It sends few requests, each legal by the document, and trusts only what the records prove.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -72,7 +72,7 @@ class ArgumentTrial:
         return replace(found, certainty=Certainty.AT_LEAST, notes=(*found.notes, note))
 
     async def _by_returned_value(self, first: FirstPage) -> Pagination | None:
-        """Try values of the response, from beside the records or from one of them, in arguments of a similar name."""
+        """Try values of the response, from outside the records or from one of them, in arguments of a similar name."""
         records = first.reading.records
         for candidate in argument_values(self.tool.parameters, self.given, first.result, records):
             result = await self._request(first, {candidate.argument: candidate.value})

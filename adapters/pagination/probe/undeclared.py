@@ -55,9 +55,9 @@ class TrialOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ArgumentValue:
-    """An argument, and a value of the response to send in it: one from beside the records, or the key of a record.
+    """An argument, and a value of the response to send in it: one from outside the records, or the key of a record.
 
-    `path` is where the value is; `after` is the index of the record that has it, None for one beside the records.
+    `path` is where the value is; `after` is the index of the record that has it, None for one outside the records.
     """
 
     argument: str
@@ -85,7 +85,7 @@ def compare_pages(first: Sequence[Json], page: Sequence[Json]) -> TrialOutcome:
 def continues_list(candidate: ArgumentValue, first: Sequence[Json], page: Sequence[Json], result: CallResult) -> bool:
     """Whether `page`, requested with the value, continues where the first page ends, or after the record of a key.
 
-    The key is that of a record in the middle: only the records after it prove that it is no filter. A cursor brings
+    The key is that of a record in the middle: only the records after it prove that it is not a filter. A cursor brings
     other records and another cursor; a value that is returned unchanged only repeats the request.
     """
     if candidate.after is not None:
@@ -113,7 +113,7 @@ def numeric_arguments(parameters: JsonObject, given: Mapping[str, Json], *, is_t
 def echoed_names(result: CallResult, count: int) -> tuple[str, ...]:
     """The names that the response uses for its page size and position, as a request may spell them.
 
-    A response with `current_page: 1` and `per_page: 25` beside 25 records usually accepts `page` and `per_page`, even
+    A response with `current_page: 1` and `per_page: 25` next to 25 records usually accepts `page` and `per_page`, even
     if the document does not declare them.
     """
     envelope = read_envelope(result.payload, find_records(result.payload), result.headers)
@@ -127,7 +127,7 @@ def echoed_names(result: CallResult, count: int) -> tuple[str, ...]:
 
 
 def echoed_numbers(parameters: JsonObject, given: Mapping[str, Json], result: CallResult) -> dict[str, int]:
-    """Unused integer arguments that the response repeats under the same name beside its records."""
+    """Unused integer arguments that the response repeats under the same name next to its records."""
     envelope = read_envelope(result.payload, find_records(result.payload), result.headers)
     values = {one.plain: as_count(one.value) for one in (*envelope.far, *envelope.near)}
     unused = [one for one in _unused_arguments(parameters, given) if "integer" in one.types and not one.is_date]
@@ -199,7 +199,7 @@ def _has_similar_name(name: str, other: str) -> bool:
 
 
 def _says_next(_name: str, other: str) -> bool:
-    """`naechste` says next, whatever the name of the argument."""
+    """`naechste` says next, regardless of the name of the argument."""
     return vocabulary.says_next(other)
 
 
@@ -222,7 +222,7 @@ def _key_values(unused: Sequence[FlatParameter], records: Sequence[Json]) -> Ite
 
 
 def _is_direction(one: FlatParameter) -> bool:
-    """Whether its name is a direction and nothing else: `before` takes a key, if it is no date."""
+    """Whether its name is a direction and nothing else: `before` takes a key, if it is not a date."""
     return plain(_leaf(one.name)) in _DIRECTIONS
 
 

@@ -1,7 +1,7 @@
 """Find what in a response names the next page: a cursor or a URL.
 
 It looks by the tables of names first, then by words in names, by the name of the argument that takes the cursor, and
-last by structure: the only opaque value beside the records, the only URL that continues the request's own. A pointer
+last by structure: the only opaque value next to the records, the only URL that continues the request's own. A pointer
 found in one of the later ways is a guess (`is_sure` is False): its path is fixed with the first page
 (`Pagination.next_path`), so that no other value is taken for it on a later page.
 """
@@ -69,7 +69,7 @@ class NextPointers:
 def read_pointers(
     result: CallResult, envelope: ResponseEnvelope, pagination: Pagination, *, address: PageAddress | None
 ) -> NextPointers:
-    """The pointers of a page; `address` is the page's own, which is no next one."""
+    """The pointers of a page; `address` is the page's own, which is not a next one."""
     if pagination.next_path:
         return _at_known_path(result, envelope, pagination.next_path)
     links = parse_links(result.headers.get("link", ""))
@@ -289,7 +289,7 @@ def _guesses(members: Iterator[EnvelopeMember], sent: _SentValues) -> Iterator[N
 
 
 def _only_opaque_value(envelope: ResponseEnvelope, sent: _SentValues) -> Iterator[NextPointer]:
-    """The only opaque value beside the records, whatever its name."""
+    """The only opaque value next to the records, regardless of its name."""
     found = [
         member
         for member in (*envelope.near, *envelope.far)
@@ -339,14 +339,14 @@ def _sent_values(result: CallResult, pagination: Pagination, address: PageAddres
 
 
 def _is_cursor(value: Json) -> bool:
-    """Text that is no URL, or a number above zero; some services end with zero or less."""
+    """Text that is not a URL, or a number above zero; some services end with zero or less."""
     if isinstance(value, str):
         return bool(value) and not looks_like_url(value) and value.lower() not in ("0", "-1", "null", "none")
     return bool(as_count(value))
 
 
 def _is_compound(value: Json) -> bool:
-    """Whether a value is a cursor of several members; figures about the list (`completeListSize`) are none."""
+    """Whether a value is a cursor of several members; figures about the list (`completeListSize`) are not."""
     is_figures = isinstance(value, dict) and any(plain(name) in vocabulary.TOTALS for name in value)
     return isinstance(value, dict | list) and bool(value) and not is_figures
 

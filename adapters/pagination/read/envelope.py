@@ -1,6 +1,6 @@
-"""The envelope of a response: the members beside the records, in which totals and pointers are found.
+"""The envelope of a response: the members next to the records, in which totals and pointers are found.
 
-Members are ordered by distance: beside the records first, then in objects of unknown names, then the headers.
+Members are ordered by distance: next to the records first, then in objects of unknown names, then the headers.
 """
 
 import json
@@ -28,7 +28,7 @@ _HEADERS_WITH_JSON = ("x-pagination", "pagination", "x-paging", "x-page-info")
 
 @dataclass(frozen=True, slots=True)
 class EnvelopeMember:
-    """A member beside the records: its name, its dotted path in the response (or `header:name`), its value."""
+    """A member next to the records: its name, its dotted path in the response (or `header:name`), its value."""
 
     name: str
     path: str
@@ -42,7 +42,7 @@ class EnvelopeMember:
 
 @dataclass(frozen=True, slots=True)
 class ResponseEnvelope:
-    """Members around and beside the records, the nearest first; `far` ones are in objects of unknown names.
+    """Members around and next to the records, the nearest first; `far` ones are in objects of unknown names.
 
     `headers` are in lower case.
     """
@@ -116,7 +116,7 @@ def _around(payload: Json, path: str) -> Iterator[tuple[str, Mapping[str, Json]]
 
 
 def _metadata_item(payload: Json, at: int) -> list[tuple[str, Mapping[str, Json]]]:
-    """The item of a list that is no record."""
+    """The item of a list that is not a record."""
     node = payload[at] if isinstance(payload, list) else None
     return [(f"{at}.", node)] if isinstance(node, dict) else []
 
@@ -169,7 +169,7 @@ def element_text(value: Json) -> Json:
 
 
 def as_count(value: Json) -> int | None:
-    """An integer of at least 0, also from digits in text; -1 and the like mean "unknown"."""
+    """An integer of at least 0, also from digits in text; negative ones mean "unknown"."""
     if isinstance(value, str) and value.isascii() and value.isdigit():
         value = int(value[:18])
     is_count = isinstance(value, int) and not isinstance(value, bool) and value >= 0

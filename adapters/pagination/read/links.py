@@ -56,7 +56,7 @@ def _parameters(text: str) -> dict[str, str]:
 
 
 def link_url(value: Json) -> str | None:
-    """The URL of a link: text, an object with `href`, `url` or the like, or a list of one; no template variables."""
+    """The URL of a link: text, an object with `href`, `url` or similar, or a list of one; no template variables."""
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
     if isinstance(value, dict):
@@ -65,7 +65,7 @@ def link_url(value: Json) -> str | None:
 
 
 def link_with_relation(links: Json, relation: str) -> Json:
-    """The link of that relation in a list of link objects, whatever they call it."""
+    """The link of that relation in a list of link objects, under any name."""
     if not isinstance(links, list):
         return None
     return next((link for link in links if isinstance(link, dict) and relation in _relations(link)), None)
@@ -145,7 +145,7 @@ def is_numbered_sequence(urls: Sequence[str]) -> bool:
 def with_request_parameters(url: str, location: str, *, apart: frozenset[str]) -> str:
     """The URL of a next page, with the request's own parameters that it lacks and needs.
 
-    A server that puts an opaque token into the URL remembers the request, and some refuse other parameters beside it.
+    A server that puts an opaque token into the URL remembers the request, and some refuse other parameters next to it.
     One that only counts (`?page=2`) and drops a filter or the size would continue in other data. So parameters are
     added only to a URL of the request's own path whose query holds nothing but short numbers and the request's own
     values. `apart` are the plain names of positions; values masked in the location cannot be added.

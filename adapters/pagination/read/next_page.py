@@ -1,7 +1,7 @@
 """Read where the next page is: by flags, cursors, URLs, or the key of the last record.
 
-An empty pointer is an end, and so is a flag that says so, whatever pointer is beside it. Repeated cursors are for the
-caller to notice, which knows the earlier pages.
+An empty pointer is an end, and so is a flag that says so, regardless of the pointer next to it. Repeated cursors are
+detected by the caller, which knows the earlier pages.
 """
 
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ _OWN_PLACE = frozenset("current actual aktuelle this no nr num number index".spl
 
 @dataclass(frozen=True, slots=True)
 class HasMoreFlag:
-    """`has_more` is None if the response does not say; `is_sure` is False if it rests on words in a name."""
+    """`has_more` is None if the response does not say; `is_sure` is False if it is based on words in a name."""
 
     has_more: bool | None
     is_sure: bool = True
@@ -103,7 +103,7 @@ def _by_pages(envelope: ResponseEnvelope, pagination: Pagination) -> bool | None
 def _is_first_of_several(envelope: ResponseEnvelope, n_records: int) -> bool:
     """Whether a list that was requested without a page calls itself the first of several pages.
 
-    A number of pages alone may be a fact, as of a book: the list's own position or length has to be beside it.
+    A number of pages alone may be data, as for a book: the list's own position or length has to be next to it.
     """
     around = (*envelope.near, *envelope.far, *envelope.headers)
     pages = [one for one in around if one.plain in vocabulary.TOTAL_PAGES or vocabulary.says_pages(one.name)]
@@ -154,7 +154,7 @@ def next_key(records: Sequence[Json], pagination: Pagination) -> Json:
 
 
 def key_path(records: Sequence[Json], position: str) -> str | None:
-    """The dotted path of the key inside a record, for a position of this name; None if it cannot be told."""
+    """The dotted path of the key inside a record, for a position of this name; None if it cannot be determined."""
     rows = [record for record in records if isinstance(record, dict)]
     if not rows or len(rows) < len(records):
         return None
@@ -182,7 +182,7 @@ def _value(record: Json, path: str) -> Json:
 
 
 def _is_key(value: Json, path: str) -> bool:
-    """Whether a value can be sent back: text or a number, and a list of such for `search_after`."""
+    """Whether a value can be sent back: text or a number, and a list of such values for `search_after`."""
     if path == _SORT and isinstance(value, list):
         return bool(value)
     return isinstance(value, str | int | float) and not isinstance(value, bool) and value != ""
@@ -248,7 +248,7 @@ def read_next(
     records: Sequence[Json],
     request: PageRequest,
 ) -> NextPage:
-    """Read what `result` says of the next page. The size is repeated in a cursor's address, to stay the same."""
+    """Read what `result` says about the next page. The size is repeated in a cursor's address, to stay the same."""
     flag = read_has_more(result, envelope, pagination, n_records=len(records))
     pointers = read_pointers(result, envelope, pagination, address=request.address)
     if pagination.convention in _BY_URL and request.address is not None and request.address.url is not None:
@@ -271,7 +271,7 @@ def read_next(
 
 
 def _repeats_request(pointer: NextPointer, pagination: Pagination, request: PageRequest) -> bool:
-    """Whether a pointer is the cursor of the request: beside no records, that is how some services end."""
+    """Whether a pointer is the cursor of the request: without records, that is how some services end."""
     address = request.address
     return address is not None and address.arguments.get(pagination.position or "") == pointer.value
 

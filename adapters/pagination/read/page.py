@@ -35,14 +35,14 @@ class PageReading:
     """What a page holds and says.
 
     `next` is the address that the response names (cursor, URL) or that follows from its last record (KEYSET); pages
-    with addresses of their own need none. With KEYSET, `has_more` is usually None beside `next`, and the last page is
-    an empty one. `has_more` is None if the response does not say. `total` with certainty UNKNOWN was announced and is
-    an estimate or contradicted by the page. `is_list` is False if one object was taken as one record. `position` is the
-    offset or page number that the response reports (`is_own_position`: under the name of the request's argument),
-    `has_previous` whether there is a page before. `kind` is the style by which the response names its next page;
-    `pointer_path` the dotted path of that cursor or URL if it was guessed: the next pages are read there
-    (`Pagination.next_path`). `is_end_unconfirmed`: the response of a tool whose pages name the next one says nothing of
-    it. `flaw` says why records may be missing.
+    with addresses of their own need none. With KEYSET, `has_more` is usually None together with `next`, and the last
+    page is an empty one. `has_more` is None if the response does not say. `total` with certainty UNKNOWN was announced
+    and is an estimate or contradicted by the page. `is_list` is False if one object was taken as one record. `position`
+    is the offset or page number that the response reports (`is_own_position`: under the name of the request's
+    argument), `has_previous` whether there is a page before. `kind` is the style by which the response names its next
+    page; `pointer_path` the dotted path of that cursor or URL if it was guessed: the next pages are read there
+    (`Pagination.next_path`). `is_end_unconfirmed`: the response of a tool whose pages name the next one says nothing
+    about it. `flaw` says why records may be missing.
     """
 
     records: list[Json]
@@ -170,7 +170,7 @@ def read_headers(headers: Mapping[str, str]) -> Total | None:
 
 
 def _only_figure(payload: dict[str, Json], depth: int = 3) -> Total | None:
-    """The only integer of a response that holds nothing else, whatever its name."""
+    """The only integer of a response that holds nothing else, regardless of its name."""
     numbers = [value for value in payload.values() if as_count(value) is not None]
     inner = [value for value in payload.values() if isinstance(value, dict)]
     if len(numbers) == 1 and not inner and len(payload) == 1:
@@ -195,7 +195,7 @@ def fingerprint(records: Sequence[Json]) -> str:
 
 
 def _flaw_of_empty_body(result: CallResult) -> str:
-    """Why an empty body is no empty page: the response says that it is JSON, with a status that has a body."""
+    """Why an empty body is not an empty page: the response says that it is JSON, with a status that has a body."""
     kind = result.headers.get("content-type", "").partition(";")[0].strip().lower()
     is_json = kind == "application/json" or kind.endswith("+json")
     is_nothing = result.status == _OK and result.payload is None and not result.n_bytes
@@ -203,7 +203,7 @@ def _flaw_of_empty_body(result: CallResult) -> str:
 
 
 def _flaw_of_text(result: CallResult) -> str:
-    """Why the text of a response over HTTP is no data. Tools of other sources may return text on purpose."""
+    """Why the text of a response over HTTP is not data. Tools of other sources may return text on purpose."""
     is_text = isinstance(result.payload, str) and result.status is not None
     return _MARKUP if is_text and is_markup(str(result.payload)) else ""
 

@@ -2,14 +2,14 @@
 
 The rules, in order:
 
-1. A declared path, if it exists. If not, a list that is rarely the records is no replacement: many services omit an
+1. A declared path, if it exists. If not, a list that is rarely the records does not replace it: many services omit an
    empty list.
 2. A list is the records; of a list that holds an object of figures and a list of objects, the inner list is.
 3. Among the lists inside an object (never inside another list): lists of objects, and under known names lists of rows,
    before lists of values; known names before unknown ones; lists before objects of records by their ids; the longer
    before the shorter, the outer before the inner, the first before the later. If the response says that there are no
    records, a list under an unknown name gives way to an empty one. A list that only names the keys of an object of
-   records beside it is their order. Lists that are rarely the records (`schemas`, `included`, `fields`, …) count only
+   records next to it is their order. Lists that are rarely the records (`schemas`, `included`, `fields`, …) count only
    if there is no other list; `links`, `errors` and lists of links never count.
 4. Lists of one length, one of them of ids, are the columns of records.
 5. A page without a list that says that there are no records, or holds nothing but pagination, is an empty list.
@@ -55,7 +55,7 @@ def is_keyed(node: Mapping[str, Json], *, fewest: int = _FEWEST) -> bool:
 
 
 def is_keyed_by_names(node: Mapping[str, Json], *, is_paged: bool = False) -> bool:
-    """Whether the members of an object are many and alike, whatever their keys are; on a page two are enough."""
+    """Whether the members of an object are many and alike, regardless of their keys; on a page two are enough."""
     return len(node) >= (_FEWEST if is_paged else _FEWEST_NAMED) and _are_alike(node)
 
 
@@ -148,7 +148,7 @@ class FoundRecords:
     """The records, their dotted path ("" is the payload itself), and whether they are a list in the response.
 
     `is_keyed`: they are an object of records by their ids, which counts as a list. `apart` is the index of an item of a
-    list that is no record but describes the list.
+    list that is not a record but describes the list.
     """
 
     records: list[Json]
@@ -160,7 +160,7 @@ class FoundRecords:
 
 @dataclass(frozen=True, slots=True)
 class _RecordsCandidate:
-    """`is_sure`: an object whose keys are listed beside it, whatever they look like."""
+    """`is_sure`: an object whose keys are listed next to it, regardless of their form."""
 
     items: list[Json]
     keys: tuple[str, ...]
@@ -187,7 +187,7 @@ class _RecordsCandidate:
 
 
 def find_records(payload: Json, *, declared: str | None = None, is_paged: bool = True, noun: str = "") -> FoundRecords:
-    """The records of a payload. `is_paged` is False for a tool without any pagination: there, one object is likelier.
+    """The records of a payload. `is_paged` is False for a tool without pagination: there, one object is more likely.
 
     `noun` is the last part of the requested path: a list of that name is its result.
     """
@@ -328,7 +328,7 @@ def _says_no_records(payload: Mapping[str, Json]) -> bool:
 
 
 def _best(payload: Mapping[str, Json], *, is_paged: bool) -> _RecordsCandidate | None:
-    """The likeliest list; an object of records under an unknown name only if no list can be meant."""
+    """The most likely list; an object of records under an unknown name only if no list can be meant."""
     found = list(_candidates(payload, (), is_paged=is_paged, ordered=keyed_in_order(payload)))
     if _says_no_records(payload) and any(not one.items and not one.is_rare for one in found):
         found = [one for one in found if one.is_known or not one.items]
@@ -376,7 +376,7 @@ def _candidates(
 
 
 def _holds_records(value: Mapping[str, Json], name: str, around: Mapping[str, Json], *, is_paged: bool) -> bool:
-    """Whether an object holds records by their ids, and is no table inside of the record `around` it."""
+    """Whether an object holds records by their ids, and is not a table inside the record `around` it."""
     beside = {plain(key) for key in around} - {name}
     if beside & _IDENTITY or (name not in vocabulary.RECORD_LISTS and beside - ENVELOPE):
         return False
@@ -386,7 +386,7 @@ def _holds_records(value: Mapping[str, Json], name: str, around: Mapping[str, Js
 
 
 def _is_part_of_record(payload: Mapping[str, Json], best: _RecordsCandidate, *, is_paged: bool) -> bool:
-    """Whether the object around the list is the record: it has data of its own, and the list is short."""
+    """Whether the object around the list is the record: it has other data, and the list is short."""
     if is_paged or best.is_sure or len(best.items) >= _SAMPLE_SIZE:
         return False
     beside = {key: value for key, value in payload.items() if key != best.keys[0]}

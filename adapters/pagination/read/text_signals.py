@@ -1,4 +1,4 @@
-"""Texts in place of data: messages that there is nothing (more), error messages, notes on truncation, and markup.
+"""Texts instead of data: messages that there is nothing (more), error messages, notes on truncation, and markup.
 
 A sentence counts only if it is short and the whole text: a record may be a text, and say anything.
 """
@@ -60,7 +60,7 @@ def is_error_message(text: str) -> bool:
 
 
 def is_truncation_note(text: str) -> bool:
-    """Whether a note beside records says that they are not all."""
+    """Whether a note next to records says that they are not all."""
     bare = text.strip()
     found = _CUT.search(bare) if len(bare) <= _LONGEST_ERROR else None
     return found is not None and _UNSAID.search(bare[: found.start()]) is None

@@ -30,7 +30,7 @@ _ROUGH = frozenset({"approximate", "approx", "estimate", "estimated"})
 _VALUES = ("value", "count", "total", "number", "n")
 _RELATIONS = words("relation total_relation count_relation total_hits_relation hits_relation total_type count_type")
 _FILTERED = "filtered"
-"""Beside a total of all records, the one of the matching records is used."""
+"""If there is also a total of all records, the one of the matching records is used."""
 _LAST_URLS = words("last last_url last_link last_page_url last_page last_href")
 
 
@@ -52,10 +52,10 @@ class Total:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageFacts:
-    """What is known of a page beside its envelope. `size` is the requested one, if any.
+    """What is known about a page apart from its envelope. `size` is the requested one, if any.
 
-    `next_url` is the URL of the next page, `has_more` what the page says of further ones, `is_first` whether it is the
-    first page. `nouns` are words that the records may be called by.
+    `next_url` is the URL of the next page, `has_more` what the page says about further ones, `is_first` whether it is
+    the first page. `nouns` are words that the records may be called by.
     """
 
     n_records: int
@@ -151,7 +151,7 @@ def _total_of(member: EnvelopeMember, doubt: Certainty | None) -> Total | None:
 
 
 def _certainty_beside(envelope: ResponseEnvelope) -> Certainty | None:
-    """What the response says of the certainty of its total: a lower bound, or an estimate."""
+    """What the response says about the certainty of its total: a lower bound, or an estimate."""
     for member in envelope.named(_RELATIONS):
         if (certainty := _certainty_of(member.value)) is not None:
             return certainty
@@ -247,7 +247,7 @@ def _from_last_link(result: CallResult, envelope: ResponseEnvelope, page: PageFa
 
 
 def _by_both_links(result: CallResult, last: Mapping[str, str], page: PageFacts) -> Iterator[Total]:
-    """From the URLs of the next and the last page, whatever the name of the position: the one number that differs.
+    """From the URLs of the next and the last page, regardless of the name of the position: the one number that differs.
 
     On a first page of one record the next position is one step from the first, both for offsets and page numbers.
     """

@@ -1,4 +1,4 @@
-"""Phrases by which English descriptions speak of pagination.
+"""Phrases about pagination in English descriptions.
 
 Each was found in public OpenAPI documents. They are loose between the words that carry the meaning, and strict there.
 """

@@ -1,6 +1,6 @@
 """Names of request parameters for pagination: tables of plain names, and words inside names.
 
-Names are compared after `plain`, so `per_page`, `perPage` and `$per-page` are one name; a name in no table is looked at
+Names are compared after `plain`, so `per_page`, `perPage` and `$per-page` are one name; a name in no table is compared
 word by word, since `firstRow`, `pgNo` and `recordsToSkip` consist of the same few words. Sources: counts over 2,638
 public documents, botocore's paginators, and the documentation of the services named. English only: other names are
 tried at run time (`probe.trial`).
@@ -195,7 +195,7 @@ def has_page_words(name: str) -> bool:
 
 @lru_cache(maxsize=8192)
 def is_unit_of(name: str, other: str) -> bool:
-    """Whether `other` is the size of what `name` counts: `slice` beside `sliceSize`, `chunk` beside `per`."""
+    """Whether `other` is the size of what `name` counts: `slice` next to `sliceSize`, `chunk` next to `per`."""
     own, size = set(pieces(name)), set(pieces(other))
     unit = own & _UNITS
     is_counted = bool(unit) and own <= unit | {"no", "number", "num", "index", "idx", "nr"}
@@ -204,7 +204,7 @@ def is_unit_of(name: str, other: str) -> bool:
 
 @lru_cache(maxsize=8192)
 def is_start_of(name: str, other: str) -> bool:
-    """Whether `other` is the length of what starts at `name`: `displayStart` beside `displayLength`."""
+    """Whether `other` is the length of what starts at `name`: `displayStart` next to `displayLength`."""
     own, size = pieces(name), pieces(other)
     is_pair = own[-1:] != () and own[-1] in _BEGINNINGS and size[-1:] != () and size[-1] in _LENGTHS | {"limit"}
     return is_pair and len(own) > 1 and own[:-1] == size[:-1] and not set(own) & _NO_PLACES

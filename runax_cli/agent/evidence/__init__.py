@@ -1,1 +1,1 @@
-"""Evidence: what each statement of an answer rests on, verified by code."""
+"""Evidence: what supports each statement of an answer, verified by code."""

@@ -1,7 +1,7 @@
 """Splits an answer into statements, and parses the citations of each.
 
 A list item or a table row is one statement; in other text, each sentence is one. If a query is cited once for a whole
-list, in its lead-in or in a line of its own after the list, every item cites it.
+list, in its lead-in or on a separate line after the list, every item cites it.
 """
 
 import re
@@ -237,7 +237,7 @@ class _ParsedPassage:
 
     @property
     def can_inherit_queries(self) -> bool:
-        """Whether it is a list item or table row without a citation of its own."""
+        """Whether it is a list item or table row without its own citation."""
         return self.kind in ("item", "row") and not self.statement.has_citations
 
 

@@ -27,7 +27,7 @@ MAX_RECORD_CHARS = 400
 
 
 def context_from(dependencies: Sequence[tuple[int, SubQuestion, SubQuestionRun]]) -> str:
-    """What a sub-question is told about those it depends on, by number; "" if it depends on none."""
+    """What a sub-question gets to know about those it depends on, by number; "" if it depends on none."""
     return escape_for_prompt(
         "\n".join(line for number, sub, run in dependencies for line in _context_lines(number, sub, run))
     )

@@ -30,7 +30,7 @@ _MIN_SCORE_SHARE = 0.25
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolLimits:
-    """Limits of one list of tools. A list above either of them is reduced; None is no limit."""
+    """Limits of one list of tools. A list above either of them is reduced; None means no limit."""
 
     tools: int | None = 40
     tokens: int | None = 8_000

@@ -105,7 +105,7 @@ class DatasetReader:
         return await self._finish(result, tokens_raw=reduction.tokens)
 
     def _coverage(self, *, selected: int, read_by_model: int) -> Coverage:
-        """Return the coverage that the envelope shows: of the rows, and of what the dataset lacks anyway."""
+        """Return the coverage that the envelope shows: of the rows, and of records that the dataset lacks."""
         stored = self._entry.coverage
         return Coverage(
             records_read=len(self._rows),

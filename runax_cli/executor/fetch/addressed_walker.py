@@ -257,9 +257,9 @@ class AddressedWalker:
             self._writer.record_failure(index, address, error)
 
     async def _has_records_after(self, index: int, error: SourceError) -> bool:
-        """Whether an unannounced page is missing amid others: a second request for it, or for the next one, succeeds.
+        """Whether an unannounced page is missing among others: a second request for it, or for the next one, succeeds.
 
-        A page that was rejected as out of range is not requested again. No response at all is no sign of an end.
+        A page that was rejected as out of range is not requested again. No response at all is not a sign of an end.
         """
         if not isinstance(error, HttpStatusError):
             return True
@@ -309,7 +309,7 @@ class AddressedWalker:
         return True
 
     def _flush_refused(self) -> None:
-        """Record single refused pages amid others that were received as failures."""
+        """Record single refused pages among others that were received as failures."""
         for refused in self._refused:
             self._writer.record_failure(refused.index, refused.address, refused.error, is_partial=refused.is_partial)
         self._refused.clear()

@@ -190,7 +190,7 @@ class CursorWalker:
         if page.n_received and not n_new:
             why = f"page {index + 1} holds only records that were received before"
             if has_records:
-                # No earlier page is equal, so old records may stand in it in place of missing ones.
+                # No earlier page is equal, so old records may be in it instead of missing ones.
                 self._writer.notes.note_missing(ReasonCode.PAGE_REPEATED, why)
             if page.next is not None or page.has_more is not False:
                 return _CursorStep(why=why)

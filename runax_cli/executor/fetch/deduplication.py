@@ -52,7 +52,7 @@ def _canonical(record: Json) -> bytes:
 
 
 def _unwrapped(record: Json) -> Json:
-    """Return the `node` of a GraphQL edge; the cursor beside it belongs to the edge and not to the record."""
+    """Return the `node` of a GraphQL edge; the cursor next to it belongs to the edge and not to the record."""
     inner = record.get("node") if isinstance(record, dict) else None
     return inner if isinstance(inner, dict) else record
 

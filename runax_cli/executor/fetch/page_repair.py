@@ -42,7 +42,7 @@ class PageRepairer:
         self._n_useless = 0
 
     async def refetch_duplicated(self, page: FetchedPage, address: PageAddress | None) -> FetchedPage:
-        """Request a page with duplicate records once more: a duplicate may stand in place of another record."""
+        """Request a page with duplicate records once more: a duplicate may replace another record."""
         is_hopeless = self._n_useless >= MAX_ATTEMPTS
         if address is None or page.is_cached or is_hopeless or may_repeat_address(self._pages.pagination):
             return page

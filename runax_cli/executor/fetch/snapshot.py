@@ -40,7 +40,7 @@ class Snapshot:
 class ReusePolicy:
     """Which pages of earlier runs may be used: the `identities` of the sources, and a maximum age. 0 s: none.
 
-    A resumed run uses its own stored work whatever its age, but only under the same identity.
+    A resumed run uses its own stored work regardless of its age, but only under the same identity.
     """
 
     identities: Mapping[str, str] = field(default_factory=dict)

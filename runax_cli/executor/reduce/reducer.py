@@ -314,7 +314,7 @@ class Reducer:
         return replace(request, messages=(*request.messages, Message("assistant", short_reply), repair))
 
     def _measure_overhead(self) -> RequestSize:
-        """Measure a request without records, together with what a repair adds beside the reply."""
+        """Measure a request without records, together with what a repair adds to the reply."""
         return measure(self._repair(self._request(""), "", ["x" * ERROR_CHARS] * MAX_ERRORS), self._counter)
 
     def _merge_room(self) -> int:

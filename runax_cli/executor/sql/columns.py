@@ -1,6 +1,6 @@
 """Describe the columns of a table, and find text columns that hold numbers or dates.
 
-A typed column is offered beside such a text column. It is found by measuring all records with SQL expressions.
+A typed column is offered in addition to such a text column. It is found by measuring all records with SQL expressions.
 """
 
 import re
@@ -96,7 +96,7 @@ class TableColumn:
 
 @dataclass(frozen=True, slots=True)
 class TypedColumn:
-    """A typed column beside a text column. `expression` computes it; it is null for `n_unconverted` values."""
+    """A typed column for a text column. `expression` computes it; it is null for `n_unconverted` values."""
 
     name: str
     source: str

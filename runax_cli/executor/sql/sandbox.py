@@ -33,7 +33,7 @@ def open_sandbox(folder: Path, memory_limit: str) -> Any:
 
 
 def where_clause(name: str, where: str | None) -> str:
-    """Wrap a condition that a model wrote, so that it can only select rows of the table, whatever it contains."""
+    """Wrap a condition that a model wrote, so that it can only select rows of the table."""
     if where is None:
         return ""
     return f" WHERE row IN (SELECT row FROM {quoted(name)} WHERE (\n{where}\n))"  # noqa: S608

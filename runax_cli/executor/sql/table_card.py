@@ -1,4 +1,4 @@
-"""Render the table card: what a model must know of a table to write SQL over it, within a token budget.
+"""Render the table card: what a model must know about a table to write SQL over it, within a token budget.
 
 `profile_table` measures every column over all rows; `render_card` turns the profile and sample records into text.
 """
@@ -90,7 +90,7 @@ def _profiles(
     engine: SqlEngine, source: str, measured: Sequence[_Measurement]
 ) -> tuple[int, tuple[ColumnProfile, ...]]:
     aggregates = ["count(*)", *(aggregate for each in measured for aggregate in _aggregates(each))]
-    # Many aggregates in one pass cost one scan; a statement a column would cost one each.
+    # All aggregates in one statement cost one scan; one statement per column would cost a scan each.
     row = engine.select(f"SELECT {', '.join(aggregates)} FROM {source}").rows[0]  # noqa: S608
     values = iter(row[1:])
     profiles = (

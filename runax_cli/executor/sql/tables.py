@@ -1,7 +1,7 @@
 """Keep the tables of one session: sealed datasets, and the labels of their rows, in one SQL engine.
 
-A sealed dataset is registered by name, and becomes a table on first use. `basis` tells what the figures of a statement
-are based on: complete data, labels, or only a part of the data.
+A sealed dataset is registered by name, and becomes a table on first use. `basis` describes what the figures of a
+statement are based on: complete data, labels, or only a part of the data.
 """
 
 import asyncio

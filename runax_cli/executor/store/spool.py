@@ -136,7 +136,7 @@ class Spool:
 
     @property
     def pages_in_order(self) -> tuple[PageEntry, ...]:
-        """The pages ordered by index, whatever the order of their arrival."""
+        """The pages ordered by index, regardless of the order of their arrival."""
         return tuple(self.entries[index] for index in sorted(self.entries))
 
     @property

@@ -1,4 +1,4 @@
-"""What the corpora have in common: one operation with the truth about its paging, and how well it was found."""
+"""Shared by the corpora: one operation with the truth about its pagination, and scores of the detection."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -12,8 +12,11 @@ PRECISION = 0.90
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One operation. `positions` are the arguments any of which is right; empty where nothing is to be asked with.
-    `is_size_known` is False where the truth says nothing of the size."""
+    """One operation.
+
+    `positions` are the accepted arguments, any of which is correct; empty if it is not paged by an argument.
+    `is_size_known` is False if the truth does not include the size.
+    """
 
     name: str
     parameters: dict[str, JsonObject]
@@ -27,13 +30,13 @@ class Case:
     is_size_known: bool = True
 
     def found(self) -> Pagination:
-        """What detection says of it."""
+        """The result of the detection."""
         return detect(self.parameters, description=self.description, response=self.response, required=self.required)
 
 
 @dataclass(slots=True)
 class Score:
-    """Counts over a corpus; `wrong` are paged operations whose convention, position or size was taken wrongly."""
+    """Counts over a corpus; `wrong` are paged operations whose convention, position or size was detected wrongly."""
 
     right: int = 0
     missed: list[str] = field(default_factory=list)
@@ -42,12 +45,12 @@ class Score:
 
     @property
     def recall(self) -> float:
-        """Share of the paged operations that were found."""
+        """Recall: the share of the paged operations that were detected."""
         return self.right / max(1, self.right + len(self.missed))
 
     @property
     def precision(self) -> float:
-        """Share of the operations called paged that are."""
+        """Precision: the share of the operations detected as paged that are."""
         return self.right / max(1, self.right + len(self.invented))
 
     def line(self, corpus: str) -> str:
@@ -59,7 +62,7 @@ class Score:
 
 
 def score(cases: Iterable[Case]) -> Score:
-    """How well detection does over some operations."""
+    """Score the detection over some operations."""
     total = Score()
     for case in cases:
         found = case.found()
@@ -76,7 +79,7 @@ def score(cases: Iterable[Case]) -> Score:
 
 
 def differences(case: Case, found: Pagination) -> str:
-    """Where what was found of a paged operation is not the truth; "" where it is."""
+    """What differs from the truth in the result of a paged operation; "" if nothing does."""
     is_other = bool(case.conventions) and found.convention not in case.conventions
     is_moved = bool(case.positions) and found.position is not None and found.position not in case.positions
     is_sized = case.is_size_known and case.size != found.size

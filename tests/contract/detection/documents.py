@@ -1,4 +1,4 @@
-"""Operations of OpenAPI documents as detection gets them, read by the tests themselves: an eye of their own."""
+"""Operations of OpenAPI documents as detection gets them, read independently of the adapter."""
 
 import json
 import re
@@ -20,10 +20,10 @@ _TAG = re.compile(r"<[^<>]*>")
 
 @lru_cache(maxsize=64)
 def document(file: str) -> dict[str, Any]:
-    """A parsed document; skips the test where it is absent."""
+    """A parsed document; skips the test if it is absent."""
     path = SPECS / file
     if not path.exists():
-        pytest.skip(f"the document '{file}' is not beside the repository (../shared/specs)")
+        pytest.skip(f"the document '{file}' is not next to the repository (../shared/specs)")
     text = path.read_text(encoding="utf-8")
     loaded = json.loads(text) if path.suffix == ".json" else yaml.load(text, Loader=yaml.CSafeLoader)
     return dict(loaded)
@@ -39,13 +39,13 @@ def operations(root: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def operation(root: dict[str, Any], method: str, path: str) -> dict[str, Any]:
-    """One operation as the document has it."""
+    """One operation as in the document."""
     found: dict[str, Any] = resolved(root, root["paths"][path])[method.lower()]
     return found
 
 
 def resolved(root: dict[str, Any], node: Any) -> dict[str, Any]:
-    """A node with its references inside the document followed; {} where there is nothing."""
+    """A node with its references inside the document followed; {} if it is absent."""
     for _ in range(10):
         if not isinstance(node, dict) or not isinstance(node.get("$ref"), str):
             break
@@ -73,7 +73,7 @@ def expanded(root: dict[str, Any], node: Any, depth: int = _DEPTH) -> dict[str, 
 
 
 def parameters(root: dict[str, Any], method: str, path: str) -> dict[str, dict[str, Any]]:
-    """The arguments of query and body, and the headers that ranges are asked by."""
+    """The arguments of query and body, and the headers that request ranges."""
     found: dict[str, dict[str, Any]] = {}
     item, own = resolved(root, root["paths"][path]), operation(root, method, path)
     for one in [resolved(root, p) for p in [*(item.get("parameters") or []), *(own.get("parameters") or [])]]:
@@ -100,7 +100,7 @@ def _members(schema: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def response(root: dict[str, Any], method: str, path: str) -> ResponseSchema | None:
-    """What the document says of the first success."""
+    """The first success response in the document."""
     answers = operation(root, method, path).get("responses") or {}
     for code in sorted(map(str, answers)):
         if code.startswith("2") or code == "default":
@@ -133,7 +133,7 @@ def _collect(root: dict[str, Any], schema: Any, prefix: str, members: dict[str, 
 
 
 def _flat(root: dict[str, Any], schema: Any) -> dict[str, Any]:
-    """A schema with the type of its only real part."""
+    """A schema with the type of its only non-null part."""
     own = resolved(root, schema)
     for key in ("allOf", "anyOf", "oneOf"):
         parts = [resolved(root, part) for part in own.get(key) or ()]

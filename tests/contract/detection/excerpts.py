@@ -1,8 +1,8 @@
-"""Labelled operations of some 400 public descriptions, cut down to what tells of paging: one document holds them all.
+"""Labeled operations of some 400 public descriptions, reduced to what is relevant for pagination, in one document.
 
-Each line of `excerpts.jsonl` has an operation (its parameters, and its answer without what records are made of), how it
-pages as read by a person before detection was tried on it, and the reason. They were drawn at random by document, from
-providers that no rule had been written after. `half` says which errors were looked at while the rules were mended.
+Each line of `excerpts.jsonl` has an operation (its parameters, and its response without the members of records), its
+pagination as labeled by a person before detection was run on it, and the reason. They were drawn at random by document,
+from providers that no rule was written for. `half` says which errors were examined while the rules were improved.
 """
 
 import json
@@ -20,7 +20,7 @@ FILE = Path(__file__).parent / "excerpts.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """One labelled operation; `paged` is None where it does not page. `path` is its path among all the others."""
+    """One labeled operation; `paged` is None if it is not paged. `path` is its path in the common document."""
 
     number: int
     name: str
@@ -32,7 +32,7 @@ class Excerpt:
     paged: Mapping[str, Any] | None
 
     def differences(self, tool: ToolSpec) -> list[str]:
-        """What of a tool that pages is not as the label has it; where the label is silent, anything is right."""
+        """How a paged tool differs from its label; anything is accepted if the label is silent."""
         found, truth = tool.pagination, dict(self.paged or {})
         said = []
         if found.convention not in truth["conventions"]:
@@ -51,7 +51,7 @@ class Excerpt:
 
 
 def _bare(name: str | None) -> str:
-    """A name as arguments of tools are compared: brackets and the like are spelled otherwise there."""
+    """A name normalized for comparison with tool arguments, which have no brackets and similar characters."""
     return "".join(letter for letter in (name or "").lower() if letter.isalnum())
 
 
@@ -77,7 +77,7 @@ def _excerpt(number: int, line: dict[str, Any]) -> Excerpt:
 
 
 async def tools(folder: Path) -> dict[str, ToolSpec]:
-    """The tools of the one document that holds all operations, by their locators."""
+    """The tools of the document with all operations, by their locators."""
     paths = {one.path: {one.method.lower(): dict(one.fields)} for one in excerpts()}
     document = {"openapi": "3.0.0", "info": {"title": "Excerpts", "version": "1"}, "paths": paths}
     file = folder / "excerpts.json"
@@ -92,7 +92,7 @@ async def tools(folder: Path) -> dict[str, ToolSpec]:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """How detection does over one half."""
+    """Score the detection over one half."""
 
     right: list[str]
     missed: list[str]

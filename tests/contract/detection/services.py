@@ -1,8 +1,8 @@
-"""Operations of AWS services as botocore describes them; the truth is its paginators.
+"""Operations of AWS services as described by botocore; the truth is its paginators.
 
-An operation without a paginator is not thereby unpaged: botocore has none for many a list that has grown tokens. Such
-an operation is taken as paged by a rule that looks at no detector: it asks with a name that a paginator of any service
-has for its input token, and answers with a name that one has for its output token. All others are negatives.
+An operation without a paginator may still be paged: botocore has none for many lists that got tokens later. Such an
+operation counts as paged by a rule that is independent of the detection: it has an argument with the name of an input
+token of any paginator, and its response has a member with the name of an output token of one. All others are negatives.
 """
 
 import re
@@ -32,7 +32,7 @@ def services() -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
             paginators = loader.load_service_model(name, "paginators-1")["pagination"]
         except UnknownServiceError:
             paginators = {}
-        except Exception as error:  # the loader has an error of its own for a missing file
+        except Exception as error:  # the loader has its own error for a missing file
             if type(error).__name__ != "DataNotFoundError":
                 raise
             paginators = {}
@@ -60,7 +60,7 @@ def cases(chosen: Mapping[str, tuple[dict[str, Any], dict[str, Any]]]) -> Iterat
 
 
 def case(service: str, model: Mapping[str, Any], name: str, paginator: Mapping[str, Any] | None) -> Case:
-    """One operation with what its paginator says, else by the rule."""
+    """One operation with its paginator, else by the rule."""
     own = model["operations"][name]
     shapes = model["shapes"]
     asked = members(shapes, own.get("input"))

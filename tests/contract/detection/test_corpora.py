@@ -1,8 +1,8 @@
-"""How surely paging is found in documents of others: recall and precision, over labels that no detector made.
+"""Recall and precision of the detection in third-party documents, over labels that no detector made.
 
-The labels of `labels.yaml` were written by reading each operation, before detection was tried on it. Documents and
-services are halved by an order of their names: the first half was open while the rules were written, the second was
-looked at when they were done, and each half has to reach the target by itself.
+The labels of `labels.yaml` were written by reading each operation, before detection was run on it. Documents and
+services are halved by the order of their names: the first half was visible while the rules were written, the second was
+examined when they were done. Each half has to reach the target separately.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -44,7 +44,7 @@ def labelled(files: Iterable[str]) -> Iterator[Case]:
 
 
 def datadog() -> Iterator[Case]:
-    """Every operation, its annotation unread."""
+    """Every operation, without its annotation."""
     root = documents.document(DATADOG)
     truth = {one["operation"]: one for one in yaml.safe_load((HERE / "datadog.yaml").read_text(encoding="utf-8"))}
     for method, path in documents.operations(root):
@@ -74,7 +74,7 @@ def share_right(total: Score) -> float:
 @pytest.mark.parametrize("half", HALVES)
 def test_paged_operations_of_real_documents_are_found(half: str) -> None:
     total = score(labelled(HALVES[half]))
-    reached(total, f"labelled operations, {half}")
+    reached(total, f"labeled operations, {half}")
     assert share_right(total) >= RECALL, total.wrong
 
 
@@ -127,7 +127,7 @@ def test_paginators_of_botocore_are_found(half: str) -> None:
 
 
 def test_detection_that_sees_names_only_is_worse() -> None:
-    """The measure can fail: with words and answers taken away, it does."""
+    """The measure can fail: without words and responses, it does."""
     files: Sequence[str] = FILES
     bare = [
         Case(

@@ -1,4 +1,4 @@
-"""How surely paging is found where no rule was written after the documents, through the source that users have."""
+"""Recall and precision in documents that no rule was written for, through the source that users have."""
 
 import asyncio
 from pathlib import Path

@@ -55,7 +55,7 @@ def reply(findings: list[dict[str, Any]] | None = None, *, text: str | None = No
 
 
 def cites_first(request: ModelRequest) -> ModelReply:
-    """One finding a chunk, which rests on its first record and says its beginning; merges change nothing."""
+    """One finding per chunk, which cites its first record and quotes its beginning; merges change nothing."""
     if "<findings>" in request.messages[1].content:
         return reply(text="no")
     ref, _, text = lines_of(request)[0]
@@ -64,7 +64,7 @@ def cites_first(request: ModelRequest) -> ModelReply:
 
 @dataclass
 class Bench:
-    """Everything around one executor."""
+    """One executor and its environment."""
 
     api: PagedApi
     executor: Executor
@@ -132,7 +132,7 @@ def make(tmp_path: Path) -> MakeBench:
         held = records if records is not None else [ticket(number) for number in range(n)]
         source = PagedApi(held, style=pagination.convention, **api)
         model: Model = ScriptedModel(reducer) if callable(reducer) or isinstance(reducer, list) else reducer
-        # Bytes in place of a vocabulary: quick, deterministic, and just as strict about bounds.
+        # Bytes instead of a vocabulary: fast, deterministic, and equally strict about bounds.
         counter = CalibratedCounter(QuarterCounter(), ratio=ratio)
         kept = journal or MemoryJournal()
         executor = Executor(
@@ -163,7 +163,7 @@ def make(tmp_path: Path) -> MakeBench:
 
 
 class QuarterCounter:
-    """A token for every four bytes of a line, rounded up: counts add up over lines as those of a vocabulary do."""
+    """A token for every four bytes of a line, rounded up: counts of lines add up, as with a real vocabulary."""
 
     name = "quarter"
 

@@ -36,11 +36,11 @@ ANYTHING = plans(
 )
 """With a correct total, every lost record is noticed."""
 NOTICEABLE = plans(st.one_of(errors, st.integers(1, 6).map(cut), st.integers(1, 19).map(with_inserted_duplicate)))
-"""Without a total, a short last page looks like any other end: such faults are kept from the last pages."""
+"""Without a total, a short last page looks like any other end: such faults are excluded from the last pages."""
 
 
 def noticeable(plan: dict[int, list[Any]], n: int, wrong: int | None) -> dict[int, list[Any]]:
-    """A wrong total may equal the number of records that are left: then only errors before it are noticed."""
+    """A wrong total may equal the number of remaining records: then only errors before it are noticed."""
     return {
         start: [fault for fault in faults if isinstance(fault, Exception) or wrong is None]
         for start, faults in plan.items()

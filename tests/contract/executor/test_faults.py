@@ -281,7 +281,7 @@ async def test_duplicate_records_are_reported(make: Any) -> None:
     bench = make(261, faults={100: [with_duplicate] * 9})
     outcome = await bench.call()
     assert "records_repeated" in bench.codes(outcome)
-    assert not outcome.coverage.is_complete, "a record is missing where the duplicate stands"
+    assert not outcome.coverage.is_complete, "a duplicate replaces a missing record"
 
 
 async def test_a_limit_without_a_position_is_reported_as_incomplete(make: Any) -> None:

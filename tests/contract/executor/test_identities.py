@@ -48,7 +48,7 @@ async def test_a_resumed_run_requests_nothing_again(make: MakeBench, tmp_path: P
 
 
 @pytest.mark.parametrize("max_age_s", [DAY_S, 0.0])
-@pytest.mark.parametrize("pagination", [BY_OFFSET, BY_CURSOR], ids=["small probe", "probe brings a page"])
+@pytest.mark.parametrize("pagination", [BY_OFFSET, BY_CURSOR], ids=["small probe", "probe returns a page"])
 async def test_another_account_gets_no_stored_page_of_the_first(
     make: MakeBench, tmp_path: Path, pagination: Pagination, max_age_s: float
 ) -> None:

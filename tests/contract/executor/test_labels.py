@@ -1,4 +1,4 @@
-"""`label_dataset`: labels become a column, and SQL counts exactly what the model said."""
+"""`label_dataset`: labels become a column, and SQL counts exactly the labels of the model."""
 
 import hashlib
 import json

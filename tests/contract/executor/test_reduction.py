@@ -180,7 +180,7 @@ async def test_a_permanent_refusal_stops_further_chunks(make: Any) -> None:
 
 
 class Paying:
-    """A reducer that reserves a thousand tokens a request."""
+    """A reducer that reserves a thousand tokens per request."""
 
     name = "paying"
 

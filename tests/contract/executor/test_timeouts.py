@@ -21,7 +21,7 @@ MakeBench = Callable[..., Bench]
 
 
 def with_limits(bench: Bench, folder: Path, *, source: Any = None, **limits: Any) -> Bench:
-    """The same bench with an executor of other limits, over another source where one is given."""
+    """The same bench with an executor of other limits, over another source if one is given."""
     executor = Executor(
         source or bench.api,
         DatasetStore(folder / "limited"),
@@ -70,7 +70,7 @@ async def test_a_call_whose_first_response_hangs_is_an_error(
 
 @dataclass
 class TwoSources:
-    """A source that hangs beside one that answers."""
+    """A source that hangs, next to one that answers."""
 
     hanging: PagedApi
     healthy: PagedApi
@@ -139,9 +139,9 @@ async def _pass_through(limiter: ConcurrencyLimiter) -> None:
 
 @asynccontextmanager
 async def watched() -> AsyncIterator[list[float]]:
-    """How long its own thread worked before the loop came to something that was due, in seconds, as often as it did.
+    """How long the event loop's thread worked before the loop handled a due event, in seconds, for each event.
 
-    Of the thread's own time: how long others have the processor says nothing of the loop.
+    Only the thread's own CPU time counts: the load of the machine says nothing about the loop.
     """
     late: list[float] = []
 

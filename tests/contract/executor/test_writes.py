@@ -1,4 +1,4 @@
-"""What changes data is sent once: whatever looks like paging, whatever fails, whatever is resumed."""
+"""A call that changes data is sent once, despite apparent pagination, failures and resumed runs."""
 
 import json
 from collections.abc import AsyncIterator, Callable

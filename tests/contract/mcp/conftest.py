@@ -44,7 +44,7 @@ async def http_server(*options: str) -> AsyncIterator[tuple[str, asyncio.subproc
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def servers() -> AsyncIterator[dict[str, McpSource]]:
-    """One source for each way to be connected, all with the same tools behind them."""
+    """One source for each transport, all with the same tools."""
     async with http_server("--token", TOKEN) as (stateless, _), http_server("--handshake") as (sessions, _):
         sources = {
             "stdio": await McpSource.open(stdio_settings()),

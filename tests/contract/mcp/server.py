@@ -131,7 +131,7 @@ ANSWERS = {
 
 
 async def list_tools(_: Any, params: PaginatedRequestParams | None) -> ListToolsResult:
-    """Five tools a page."""
+    """Five tools per page."""
     start = int(params.cursor) if params and params.cursor else 0
     following = str(start + 5) if start + 5 < len(TOOLS) else None
     return ListToolsResult(tools=TOOLS[start : start + 5], next_cursor=following)
@@ -158,7 +158,7 @@ def build(*, is_handshake: bool) -> Server[Any]:
 
 
 def guarded(app: Any, token: str | None) -> Any:
-    """The application behind a bearer token."""
+    """The application, protected by a bearer token."""
 
     async def check(scope: Any, receive: Any, send: Any) -> None:
         given = dict(scope.get("headers") or ()).get(b"authorization")

@@ -65,7 +65,7 @@ async def _source(settings: McpSettings) -> AsyncIterator[McpSource]:
 
 
 async def read_all(source: McpSource, folder: Path, limits: Limits | None = None) -> tuple[CallOutcome, list[int]]:
-    """Everything that the tool of tickets has, with the verdict on it."""
+    """All records of the tickets tool, with the verdict on them."""
     (tool, *_) = (await source.list_tools()).tools
     executor = Executor(
         source,

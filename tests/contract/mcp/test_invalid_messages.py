@@ -92,7 +92,7 @@ async def test_child_processes_of_a_server_are_stopped(tmp_path: Path) -> None:
 
 
 def is_held(path: Path) -> bool:
-    """Whether a process holds the lock of a file: one that has ended holds none, though it may still be listed."""
+    """Whether a process holds the lock of a file: an ended process holds none, even if it is still listed."""
     with path.open("w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -25,7 +25,7 @@ N = 61
 
 
 async def read(way: str, folder: Path) -> tuple[CallOutcome, list[object]]:
-    """The verdict on everything that the server's one tool gives, and the records."""
+    """The verdict on the result of the server's only tool, and the records."""
     settings = McpSettings(name="loose", command=(sys.executable, SERVER, way), timeout_s=20.0)
     source = await McpSource.open(settings, clock=ManualClock())
     try:

@@ -220,7 +220,7 @@ async def test_responses_match_the_document() -> None:
 
 
 class _Asked:
-    """A request as openapi-core wants it."""
+    """A request in the form of openapi-core."""
 
     def __init__(self, url: httpx2.URL) -> None:
         self.host_url, self.path, self.method, self.content_type = "http://localhost", url.path, "get", ""
@@ -229,7 +229,7 @@ class _Asked:
 
 
 class _Answered:
-    """A response as openapi-core wants it."""
+    """A response in the form of openapi-core."""
 
     def __init__(self, response: httpx2.Response) -> None:
         self.data, self.status_code, self.headers = response.content, response.status_code, response.headers

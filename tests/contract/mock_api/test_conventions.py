@@ -54,7 +54,7 @@ def nested(arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 class Walker:
-    """Follows one collection by its spelling, without any guard of its own."""
+    """Follows one collection as its convention spells it, without any checks."""
 
     def __init__(self, client: httpx2.AsyncClient, collection: Collection, size: int) -> None:
         self.client, self.collection, self.size = client, collection, size

@@ -176,7 +176,7 @@ _PEAK = textwrap.dedent(
 
 
 def test_two_hundred_thousand_records_take_constant_memory(tmp_path: Path) -> None:
-    """88 MB of records may add 12 MB: twelve bytes a record, selections, and what Python happens to keep."""
+    """88 MB of records may add 12 MB: twelve bytes per record, selections, and the overhead of Python."""
     command = [sys.executable, "-c", _PEAK, str(tmp_path / "big.ndjson"), "200000"]
     grown = int(subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT).stdout)
     assert grown * 1024 < 12_000_000

@@ -1,4 +1,4 @@
-"""A model endpoint on loopback that plays what a script says, well or badly, byte by byte where need be."""
+"""A model endpoint on loopback that plays a script, with valid or broken replies, byte by byte if needed."""
 
 import asyncio
 import gzip
@@ -40,7 +40,7 @@ Play = Callable[[Seen, asyncio.StreamWriter], Awaitable[None]]
 
 @dataclass
 class FakeEndpoint:
-    """Plays one entry of `script` a request; the last entry is played again and again."""
+    """Plays one entry of `script` per request; the last entry is repeated."""
 
     base_url: str = ""
     script: list[Play] = field(default_factory=list)
@@ -65,7 +65,7 @@ class FakeEndpoint:
             writer.close()
 
     def reply(self, text: str = "", **more: Any) -> Play:
-        """A good reply in whichever format was asked for. `more`: calls, usage, cut (leave the end of a stream out)."""
+        """A good reply in the requested format. `more`: calls, usage, cut (omit the end of a stream)."""
 
         async def play(seen: Seen, writer: asyncio.StreamWriter) -> None:
             whole = (_chat_object if seen.is_chat else _responses_object)(text, **more)
@@ -83,7 +83,7 @@ class FakeEndpoint:
         return self.raw(body, status=status, headers=headers)
 
     def raw(self, body: bytes, status: int = 200, kind: str = "application/json", **more: Any) -> Play:
-        """This very body."""
+        """This exact body."""
 
         async def play(_seen: Seen, writer: asyncio.StreamWriter) -> None:
             _write(writer, body, status=status, kind=kind, headers=more.get("headers"))
@@ -91,7 +91,7 @@ class FakeEndpoint:
         return play
 
     def events(self, *events: Any) -> Play:
-        """These very events of a stream."""
+        """These exact events of a stream."""
 
         async def play(_seen: Seen, writer: asyncio.StreamWriter) -> None:
             _write_events(writer, list(events))
@@ -99,7 +99,7 @@ class FakeEndpoint:
         return play
 
     def drip(self, piece: bytes = b" ") -> Play:
-        """A reply that never ends and always seems about to."""
+        """A reply that sends pieces forever and never ends."""
 
         async def play(seen: Seen, writer: asyncio.StreamWriter) -> None:
             kind = "text/event-stream" if seen.is_stream else "application/json"

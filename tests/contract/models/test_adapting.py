@@ -1,4 +1,4 @@
-"""What an endpoint refuses is left out, and what it lacks is done without, from then on."""
+"""Parameters and features that an endpoint rejects are not used from then on."""
 
 from typing import Any
 

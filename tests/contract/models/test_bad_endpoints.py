@@ -1,4 +1,4 @@
-"""Endpoints that refuse, break, dawdle or talk nonsense: each ends in one error that says what to do."""
+"""Endpoints that refuse, fail, hang or send invalid data: each ends in one error that says what to do."""
 
 import asyncio
 import json
@@ -16,7 +16,7 @@ both_ways = pytest.mark.parametrize("is_streamed", [False, True], ids=["whole", 
 
 
 def _ignore(_piece: str) -> None:
-    """Nobody listens."""
+    """No server listens there."""
 
 
 async def _error(fake: Any, api: str = "responses", is_streamed: bool = False, **changes: Any) -> ModelError:

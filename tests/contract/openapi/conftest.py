@@ -1,4 +1,4 @@
-"""A loopback server that answers byte by byte as a test says, and sources that use it."""
+"""A loopback server that answers byte by byte as defined by a test, and sources that use it."""
 
 import asyncio
 import json
@@ -81,7 +81,7 @@ def answer(
 
 
 def dripping(pause_s: float) -> Reply:
-    """A byte after a pause, for ever: each read succeeds, and the body never ends."""
+    """A byte after a pause, forever: each read succeeds, and the body never ends."""
 
     async def reply(writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 100000\r\n\r\n")
@@ -116,7 +116,7 @@ async def other_server() -> AsyncIterator[LoopbackServer]:
 
 @dataclass
 class Said:
-    """Keeps what an observer is told."""
+    """Keeps what an observer receives."""
 
     notices: list[SourceEvent] = field(default_factory=list)
 

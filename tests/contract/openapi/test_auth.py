@@ -31,7 +31,7 @@ def described(tools: Any, security: Any, *, own: Any = None) -> Any:
 
 
 def shown(server: Any) -> tuple[str, str | None, str | None, str | None]:
-    """Query, Authorization, X-Key and Cookie of the one request that came."""
+    """Query, Authorization, X-Key and Cookie of the only received request."""
     (one,) = server.received
     found = one.headers.get
     return one.target.partition("?")[2], found("authorization"), found("x-key"), found("cookie")

@@ -1,4 +1,4 @@
-"""Credentials outside of declared security schemes: configured locations and credential parameters."""
+"""Credentials outside declared security schemes: configured locations and credential parameters."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ def described(tools: Any, *names: str, place: str = "header", schemes: Any = Non
 
 
 def shown(server: Any) -> tuple[str, str | None, str | None]:
-    """Query, Authorization and X-Key of the one request that came."""
+    """Query, Authorization and X-Key of the only received request."""
     (one,) = server.received
     return one.target.partition("?")[2], one.headers.get("authorization"), one.headers.get("x-key")
 

@@ -1,6 +1,6 @@
-"""Documents made to do harm: each is read in bounded steps and memory, and is refused or taken as data.
+"""Documents made to do harm: each is read in bounded steps and memory, and is rejected or treated as data.
 
-How long a step takes is the machine's affair: what runs away is stopped by the limit of each test.
+The time of a step depends on the machine: the time limit of each test stops a step that never ends.
 """
 
 import gc
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.timeout(60)
 
 @contextmanager
 def bounded(*, mib: int):
-    """Fails where what runs inside holds more Python memory at once."""
+    """Fails if the block holds more Python memory at once."""
     gc.collect()
     tracemalloc.start()
     try:
@@ -43,7 +43,7 @@ def bounded(*, mib: int):
 
 @pytest.fixture
 def steps(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
-    """How often a node was looked at to see where its reference leads: each way through a document does so."""
+    """How often a node was examined for the target of its reference: each path through a document does so."""
     counted: Counter[str] = Counter()
     resolve = OpenApiDocument.resolve
 
@@ -74,7 +74,7 @@ async def refused(tmp_path: Any, content: bytes) -> str:
 
 
 def doubling(levels: int, node: Any) -> dict[str, Any]:
-    """Schemas of which each names the next one twice: 2 ** levels where every reference is followed."""
+    """Schemas of which each refers to the next one twice: 2 ** levels if every reference is followed."""
     schemas = {f"S{n}": node({"$ref": f"#/components/schemas/S{n + 1}"}) for n in range(levels)}
     return schemas | {f"S{levels}": TEXT}
 

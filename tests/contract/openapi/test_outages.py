@@ -1,4 +1,4 @@
-"""Outages: what is waited out, for how long, and what is not."""
+"""Outages: which are waited out, for how long, and which are not."""
 
 from collections.abc import AsyncIterator, Callable
 
@@ -42,7 +42,7 @@ async def _closed(writer) -> None:
 
 
 def _after(clock: ManualClock, seconds: float, tools, *, before) -> Callable:
-    """What a server does that is away until so many seconds from now."""
+    """The behavior of a server that is down for the next seconds."""
     back_at = clock.now + seconds
 
     async def reply(writer) -> None:

@@ -236,7 +236,7 @@ LIST = {"description": "", "content": {"application/json": {"schema": {"type": "
 
 
 async def test_a_paginated_operation_returns_many_whatever_its_schema(opened, server, tools):
-    """An array of objects of unknown members, beside objects, is described like one record with a part."""
+    """An array of objects with unknown members, next to objects, is described like one record with a part."""
     links = {"type": "object", "properties": {"next": TEXT, "prev": TEXT}}
     rows = {"type": "array", "items": {"type": "object"}}
     meta = {"type": "object", "properties": {"has_more": {"type": "boolean"}}}

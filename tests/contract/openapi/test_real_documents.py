@@ -40,7 +40,7 @@ NO_PAGING = {("osisoft_piwebapi.json", "marker"): "a list of streams, each with 
 def files() -> list[Any]:
     if (SPECS / "manifest.csv").exists():
         return [pytest.param(file, id=file.removesuffix("/spec/swagger.json")) for file in documents()]
-    why = "the collection of real documents is not beside the repository (../shared/specs)"
+    why = "the collection of real documents is not next to the repository (../shared/specs)"
     return [pytest.param("", id="none", marks=pytest.mark.skip(reason=why))]
 
 
@@ -64,7 +64,7 @@ def operations(root: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def lost(root: dict[str, Any], found: ToolList) -> list[str]:
-    """Operations that are neither a tool nor left out with a reason."""
+    """Operations that are neither a tool nor skipped with a reason."""
     tools = {tool.locator for tool in found.tools}
     told = [part.path for part in found.skipped if part.why]
     return [
@@ -76,16 +76,16 @@ def lost(root: dict[str, Any], found: ToolList) -> list[str]:
 
 @cache
 def faults_of_argument(text: str) -> str:
-    """What is wrong with the schema of one argument; many tools share theirs, and the check is slow."""
+    """What is wrong with the schema of one argument; cached, since many tools share theirs and the check is slow."""
     try:
         jsonschema.Draft202012Validator.check_schema(json.loads(text))
     except jsonschema.SchemaError as error:
-        return f"it is no JSON Schema: {error.message}"
+        return f"it is not a JSON Schema: {error.message}"
     return next(odd(json.loads(text)), "")
 
 
 def odd(value: Any) -> Iterator[str]:
-    """References, enumerations without a value and arrays of nobody knows what, anywhere in the schema.
+    """References, enumerations without a value and arrays of unknown items, anywhere in the schema.
 
     A member may be called `$ref`.
     """
@@ -104,7 +104,7 @@ def odd(value: Any) -> Iterator[str]:
 
 
 def faults(tool: ToolSpec) -> Iterator[str]:
-    """What a provider would refuse in a tool."""
+    """What a provider would reject in a tool."""
     schema = tool.parameters
     if not NAME.match(tool.name):
         yield f"the name '{tool.name}'"
@@ -123,9 +123,9 @@ def faults(tool: ToolSpec) -> Iterator[str]:
 
 
 def shown_paging(file: str, tool: ToolSpec) -> Iterator[str]:
-    """Parameters of pagination that the schema of a paged tool shows.
+    """Parameters of pagination that are visible in the schema of a paged tool.
 
-    By what the tool says, by their names, and by looking for paging in what is shown, as if nothing had been hidden.
+    By the tool's settings, by their names, and by detecting pagination in the visible schema, as if nothing was hidden.
     """
     shown = tool.parameters["properties"]
     for path in tool.pagination.hidden:
@@ -155,7 +155,7 @@ def _backward(item: Any) -> Any:
 
 
 def table() -> dict[str, tuple[int, int, int]]:
-    """Operations, tools and paginated tools by document, as the page tells them."""
+    """Operations, tools and paginated tools by document, as on the page."""
     rows = [line.strip("| ").split(" | ") for line in PAGE.read_text(encoding="utf-8").splitlines()]
     figures = {row[0]: row[2:5] for row in rows if len(row) == 8 and row[0].endswith((".json", ".yaml"))}
     return {file: tuple(int(cell.replace(",", "")) for cell in cells) for file, cells in figures.items()}  # type: ignore[misc]
@@ -181,7 +181,7 @@ async def test_real_documents_become_tools_that_every_provider_accepts(file, tmp
 
 def test_the_documents_page_is_complete_and_adds_up():
     if not SPECS.exists():
-        pytest.skip("the collection of real documents is not beside the repository (../shared/specs)")
+        pytest.skip("the collection of real documents is not next to the repository (../shared/specs)")
     figures = table()
     assert sorted(figures) == documents()
     operations, tools, paged = (sum(row[index] for row in figures.values()) for index in range(3))

@@ -76,11 +76,11 @@ RESERVED = [
     ("query", True, "/foo/bar?a=b", "v=/foo/bar?a=b", "RFC 6570, 3.2.3: {+path}"),
     ("query", True, "a:b@c!$'()*,;", "v=a:b@c!$'()*,;", "OpenAPI 3.0.3, allowReserved"),
     ("query", True, "a&b#c+d[e]", "v=a%26b%23c%2Bd%5Be%5D", "OpenAPI 3.1.1: what the query itself reads stays encoded"),
-    ("query", False, ["a,b", "c/d"], "v=a%2Cb,c/d", "an item's comma is no delimiter"),
+    ("query", False, ["a,b", "c/d"], "v=a%2Cb,c/d", "an item's comma is not a delimiter"),
     ("query", True, {"a=b": "c=d"}, "a%3Db=c=d", "a name ends at the first `=`"),
     ("path", False, "a:b@c", "a:b@c", "OpenAPI 3.2, allowReserved in paths"),
     ("path", False, "../x?y#z", "..%2Fx%3Fy%23z", "OpenAPI 3.2: never `/`, `?` or `#` in a path"),
-    ("cookie", True, "a;b,c", "v=a%3Bb%2Cc", "RFC 6265, 4.1.1: neither may stand in a cookie"),
+    ("cookie", True, "a;b,c", "v=a%3Bb%2Cc", "RFC 6265, 4.1.1: neither is allowed in a cookie"),
 ]
 CONTENT = [
     ("query", "application/json", {"a": [1, "b c"]}, "v=%7B%22a%22%3A%5B1%2C%22b%20c%22%5D%7D"),
@@ -121,7 +121,7 @@ def one_parameter(place: str, **fields: Any) -> dict[str, Any]:
 
 
 def on_wire(got: Any, place: str) -> str | None:
-    """What a request says at a place; header bytes are UTF-8."""
+    """The value at a place of a request; header bytes are UTF-8."""
     path, _, query = got.target.partition("?")
     match place:
         case "path":
@@ -136,7 +136,7 @@ def on_wire(got: Any, place: str) -> str | None:
 
 @pytest.fixture
 async def sent(opened, server, tools):
-    """Sends a value as the only argument `v` of a document, and says what the server received."""
+    """Sends a value as the only argument `v` of a document, and returns what the server received."""
 
     async def sent_(paths: dict[str, Any], value: Any, *, version: dict[str, str] | None = None) -> Any:
         document = tools.described(paths)

@@ -1,6 +1,6 @@
-"""What leaves is read back by openapi-core, which must find the values that were given, whatever they hold.
+"""Sent requests are read back by openapi-core, which must find the original values, whatever characters they have.
 
-What openapi-core itself misreads is named with the reason; the examples of the specifications alone judge that.
+If openapi-core itself is wrong, the case has the reason; then only the examples of the specifications apply.
 """
 
 from dataclasses import dataclass
@@ -26,9 +26,9 @@ def one_parameter(place: str, **fields: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Case:
-    """Where a value of some shape is written; `syntax` are the characters that are read as delimiters once decoded.
+    """The place of a value of some shape; `syntax` are the characters that are read as delimiters once decoded.
 
-    `why_wrong` says what openapi-core gets wrong where it cannot be the judge.
+    `why_wrong` says what openapi-core gets wrong if it cannot be the reference.
     """
 
     place: str
@@ -43,7 +43,7 @@ class Case:
 
     @property
     def key(self) -> str:
-        """The key under which openapi-core looks for a variable of a path."""
+        """The key of openapi-core for a path variable."""
         sign = {"label": ".", "matrix": ";"}.get(self.style, "")
         return f"{sign}v{'*' if self.explode else ''}" if sign else "v"
 
@@ -111,7 +111,7 @@ def texts(case: Case) -> st.SearchStrategy[str]:
 
 
 def values(case: Case) -> st.SearchStrategy[Any]:
-    """Values of the case's shape which its style can tell from others."""
+    """Values of the case's shape that its style can distinguish from others."""
     numbers = st.floats(allow_nan=False, allow_infinity=False)
     if "." in case.syntax:
         numbers = st.integers(-(2**53), 2**53)  # beyond, openapi-core reads a number as the nearest float
@@ -124,7 +124,7 @@ def values(case: Case) -> st.SearchStrategy[Any]:
 
 
 def as_read(got: Any, case: Case) -> MockRequest:
-    """The request as a framework takes it apart: every place decoded, cookies too."""
+    """The request as parsed by a framework: every place decoded, cookies too."""
     request = Request(create_environ(path="/x", query_string=got.target.partition("?")[2]))
     headers = {name: text.encode("latin-1").decode() for name, text in got.headers.items()}
     cookies = [pair.partition("=") for pair in headers.get("cookie", "").split("; ")]
@@ -138,7 +138,7 @@ def as_read(got: Any, case: Case) -> MockRequest:
 
 @pytest.fixture
 async def judged(request, opened, server, tools):
-    """Calls the operation of the case, and says what openapi-core makes of the request."""
+    """Calls the operation of the case, and returns how openapi-core reads the request."""
     case = request.param
     parameters = one_parameter(case.place, style=case.style, explode=case.explode, schema=case.schema)
     document = tools.described(parameters, openapi="3.1.0", servers=[{"url": "http://x"}])

@@ -39,7 +39,7 @@ def settings_of(place: str | Path, **changes: Any) -> OpenApiSettings:
 
 @pytest.fixture
 def loopback_is_off_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Loopback stands in for an address of metadata: no other one can be served in a test."""
+    """Loopback replaces a metadata address: a test cannot serve any other one."""
     monkeypatch.setattr(
         addresses, "_METADATA_NETWORKS", (ipaddress.ip_network("127.0.0.0/8"), ipaddress.ip_network("::1/128"))
     )

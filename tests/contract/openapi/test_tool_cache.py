@@ -31,7 +31,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def builds(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """A line for each time that all tools of a document were built."""
+    """A line for each time all tools of a document were built."""
     found: list[str] = []
     build = OpenApiToolBuilder.build
 

@@ -37,7 +37,7 @@ PROMPTS = ReducerPrompts(
 
 @dataclass(repr=False)
 class Read:
-    """One whole read: what came, what was said of it, and what the server gave out."""
+    """One whole read: its records and coverage, and the responses of the server."""
 
     outcome: CallOutcome
     collection: Collection
@@ -53,12 +53,12 @@ class Read:
 
     @property
     def wanted(self) -> list[int]:
-        """Ids of all records there are, in the order of the ids."""
+        """Ids of all existing records, in the order of the ids."""
         return list(self.collection.ids(self.kind))
 
     @property
     def is_whole(self) -> bool:
-        """The truth: whether every record came, once."""
+        """The truth: whether every record was read exactly once."""
         return sorted(self.ids) == self.wanted
 
     @property
@@ -123,7 +123,7 @@ class Bench:
 
 
 def told_by_the_user(collections: Sequence[Collection]) -> dict[str, ToolOverride]:
-    """What no document says: that another operation goes on with a scroll."""
+    """Information that no document has: another operation continues a scroll."""
     return {
         collection.operation: ToolOverride(
             pagination=Pagination(
@@ -155,7 +155,7 @@ async def over_http(folder: Path, *collections: Collection, log: RequestLog) -> 
 
 @pytest.fixture
 def opened(tmp_path: Path) -> Callable[..., AbstractAsyncContextManager[Bench]]:
-    """`over_http` into a folder of the test's own."""
+    """`over_http` into the test's folder."""
 
     def over(*collections: Collection, log: RequestLog) -> AbstractAsyncContextManager[Bench]:
         return over_http(tmp_path, *collections, log=log)
@@ -165,7 +165,7 @@ def opened(tmp_path: Path) -> Callable[..., AbstractAsyncContextManager[Bench]]:
 
 @pytest.fixture
 def bench_over(tmp_path: Path) -> Callable[[ToolSource], Bench]:
-    """A bench over a source that is open already, with a folder of its own."""
+    """A bench over an open source, with its own folder."""
     folders = count()
 
     def over(source: ToolSource) -> Bench:

@@ -1,4 +1,4 @@
-"""Servers that lie: the read ends by itself, and what it says of completeness is true."""
+"""Servers with false metadata: the read ends, and its coverage is correct."""
 
 import random
 from typing import Any
@@ -9,11 +9,11 @@ from mock_api.conventions import Collection, ConventionName, PagingFault, Reques
 
 N_EACH = 3
 MOST_REQUESTS = 160
-"""For at most 120 records by pages of 7 and more: empty pages for ever cost the most."""
+"""For at most 120 records in pages of 7 and more: endless empty pages cost the most."""
 
 
 def drawn(style: ConventionName, lie: PagingFault, seed: int) -> Collection:
-    """A collection of several pages. What is silently kept back is missed only where a total is told."""
+    """A collection of several pages. Records that are silently omitted are noticed only if a total is announced."""
     draw = random.Random(f"{style}:{lie}:{seed}")
     default = draw.choice([7, 10, 20])
     return Collection(

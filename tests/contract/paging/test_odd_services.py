@@ -1,4 +1,4 @@
-"""Services that page in a way of their own: all records where they can be had, and a true verdict everywhere."""
+"""Services that paginate in unusual ways: all records if they can be read, and a correct verdict everywhere."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The same conventions and lies as tools of an MCP server over HTTP: one walker serves both kinds of source."""
+"""The same conventions and faults as tools of an MCP server over HTTP: one walker serves both kinds of source."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager

@@ -16,7 +16,7 @@ UNUSUAL = {
 
 
 def drawn(style: ConventionName, seed: int) -> Collection:
-    """A collection whose figures are drawn; every fifth or so has no record, one page, or a full last page."""
+    """A collection with random figures; about every fifth has no record, one page, or a full last page."""
     draw = random.Random(f"{style}:{seed}")
     default = draw.choice([1, 3, 7, 10, 20, 25, 50])
     cap = draw.choice([None, default, 2 * default, 100])

@@ -1,4 +1,4 @@
-"""Interrupted runs resume to the same answer and repeat nothing that is stored."""
+"""Interrupted runs resume to the same answer and repeat no stored work."""
 
 import asyncio
 import json
@@ -19,7 +19,7 @@ async def within() -> AsyncIterator[World]:
 
 
 async def resume(within: World, state: str, *options: str) -> None:
-    """Resume the only run of a state: it has the undisturbed answer and repeats no stored unit."""
+    """Resume the only run of a state: it has the answer of an uninterrupted run and repeats no stored unit."""
     whole, _ = await undisturbed(within, QUESTION, "whole")
     folder = within.folder / state
     before, run = units(folder), run_of(folder)

@@ -19,7 +19,7 @@ _STOP_S = 10.0
 
 
 def installed(name: str) -> Path:
-    """The environment of a server; without it the test is skipped, or fails where servers are required."""
+    """The environment of a server; without it the test is skipped, or fails if servers are required."""
     folder, lists = _FOLDER / name, [HERE / name / each for each in ("requirements.txt", "package-lock.json")]
     wanted = next(hashlib.sha256(path.read_bytes()).hexdigest() for path in lists if path.exists())
     stamp = folder / ".stamp"
@@ -40,7 +40,7 @@ def _command(name: str, folder: Path, records: int) -> list[str]:
 
 @contextmanager
 def _running(name: str, folder: Path, records: int) -> Iterator[str]:
-    """The server's base URL, for as long as the block lasts. Its standard input ties it to this process."""
+    """The server's base URL while the block runs. Its standard input ties it to this process."""
     variables = {
         "PATH": os.environ["PATH"],
         "HOME": str(folder),
@@ -60,7 +60,7 @@ def _running(name: str, folder: Path, records: int) -> Iterator[str]:
 
 
 def _port(process: "subprocess.Popen[bytes]", log: Path) -> int:
-    """The port that the server says it takes requests on."""
+    """The port that the server reports."""
     lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     assert process.stdout is not None
     stdout = process.stdout
@@ -86,7 +86,7 @@ def _stop(process: "subprocess.Popen[bytes]") -> None:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., str]]:
-    """Starts a server once a module: its name and number of records give its base URL."""
+    """Starts a server once per module: its name and number of records give its base URL."""
     running: dict[tuple[str, int], str] = {}
     with ExitStack() as stack:
 

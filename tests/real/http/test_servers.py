@@ -38,7 +38,7 @@ def by_first_column(record: Any) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One tool of one server. `document` is a path on the server, or a file where the server has no document."""
+    """One tool of one server. `document` is a path on the server, or a file if the server has no document."""
 
     server: str
     tool: str
@@ -144,5 +144,5 @@ async def test_the_total_costs_at_most_two_requests_and_a_fiftieth_of_the_bytes(
         assert seen.certainty is not Certainty.EXACT or seen.total == N
         return
     assert (seen.total, seen.certainty) == (N, Certainty.EXACT)
-    # The transfer is at least the records themselves; what stands around a page of one may not outweigh them.
+    # The transfer is at least the records themselves; the envelope of a page of one must not outweigh them.
     assert sum(answer.n_bytes for answer in answers) < len(orjson.dumps(seen.sample[0])) * N / 50

@@ -20,7 +20,7 @@ N_ROWS = 5_000
 
 
 def program(name: str) -> str:
-    """The path of an installed server; without it the test is skipped, or fails where servers are required."""
+    """The path of an installed server; without it the test is skipped, or fails if servers are required."""
     folders = ("mcp-python/bin", "mcp-python-sqlite/bin", "mcp-node/node_modules/.bin")
     found = next((path for folder in folders if (path := _FOLDER / folder / name).exists()), None)
     if found is not None:
@@ -73,7 +73,7 @@ def free_port() -> int:
 
 @pytest.fixture
 def database(tmp_path: Path) -> Path:
-    """A table whose 5,000 rows are more than two megabytes of text, with everything that spoils quoting."""
+    """A table whose 5,000 rows are more than two megabytes of text, with all characters that need quoting."""
     path = tmp_path / "rows.db"
     with sqlite3.connect(path) as connection:
         connection.execute("CREATE TABLE tickets (id INTEGER, subject TEXT, price REAL, note TEXT)")

@@ -1,4 +1,4 @@
-"""Requested calls and results to judge, made of the real values."""
+"""Requested calls and results for the verdict, built from the real values."""
 
 from collections.abc import Callable
 from typing import Any
@@ -62,5 +62,5 @@ def ran() -> MakeCall:
 
 @pytest.fixture
 def not_run() -> MakeCall:
-    """A call that did not run, or not to its end."""
+    """A call that did not run, or did not finish."""
     return _not_run

@@ -1,4 +1,4 @@
-"""The arithmetic of forecasts: it adds up, never shrinks with more to read, and says when a size is not known."""
+"""The arithmetic of forecasts: it adds up, grows with the data, and reports unknown sizes."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""A run is held against what its probes foretold, before a page was read."""
+"""A run is compared with the forecast of its probes, made before a page was read."""
 
 from typing import Any
 

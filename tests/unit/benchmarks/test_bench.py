@@ -1,4 +1,4 @@
-"""The bench: what counts as right, what the knowing model knows, how wrong its labels are, what a claim says."""
+"""The bench: which answers are right, the oracle model, the error of its labels, and the texts of claims."""
 
 import json
 import statistics

@@ -1,4 +1,4 @@
-"""The question set: gold and reference SQL agree, and the check sees it where they don't."""
+"""The question set: gold and reference SQL agree, and the check reports it if they don't."""
 
 from collections import Counter
 from dataclasses import replace

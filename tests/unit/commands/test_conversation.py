@@ -1,4 +1,4 @@
-"""Who is asked about a write sees all of it, and nothing in it can pass for something else."""
+"""The user who is asked about a write sees all of it, and its content cannot imitate the prompt."""
 
 import json
 

@@ -62,7 +62,7 @@ def test_the_entities_of_a_collapsed_result_are_kept() -> None:
     memory.add_result("a", "a long result", pointer="short", named=[seen])
     memory.add_result("b", "findings", pointer="p", named=[hidden], is_visible=False)
 
-    assert memory.named == (hidden,), "what stands in the messages is not repeated"
+    assert memory.named == (hidden,), "content of the messages is not repeated"
     memory.collapse("a")
     assert memory.named == (seen, hidden)
 

@@ -26,7 +26,7 @@ MakeLedger = Callable[..., SharedLedger]
 
 @pytest.fixture
 async def make(tmp_path: Path) -> AsyncIterator[MakeLedger]:
-    """Ledgers over one file, each as another process would have it."""
+    """Ledgers over one file, each as in a separate process."""
     async with AsyncExitStack() as opened:
 
         def one(

@@ -41,7 +41,7 @@ def _table_of(question: Question) -> Table:
 
 
 def _bytes_read(question: Question) -> int:
-    """The size of what the question's call reads, from its figures alone: so many records of that resource's mean."""
+    """The size of the data that the question's call reads, from its figures: the records times their mean size."""
     if question.expect.tool.startswith("get_"):
         return 4_000
     table = _table_of(question)

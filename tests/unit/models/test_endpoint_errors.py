@@ -1,4 +1,4 @@
-"""What a refusal means, whatever words an endpoint chooses."""
+"""The meaning of a refusal, regardless of its wording."""
 
 from datetime import UTC, datetime
 from email.utils import format_datetime

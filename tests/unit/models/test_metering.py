@@ -1,4 +1,4 @@
-"""Metering: nothing above the bound is sent, nothing above the budget is spent, and all of it is told."""
+"""Metering: nothing above the bound is sent, nothing above the budget is spent, and everything is reported."""
 
 import asyncio
 from dataclasses import replace
@@ -34,21 +34,21 @@ def _warm() -> None:
 
 
 class PerToken:
-    """One dollar a token."""
+    """One dollar per token."""
 
     def cost_usd(self, usage: Usage) -> float | None:
         return float(usage.input_tokens + usage.output_tokens)
 
 
 class Unpriced:
-    """Nobody knows the price."""
+    """Every price is unknown."""
 
     def cost_usd(self, _usage: Usage) -> float | None:
         return None
 
 
 class Bench:
-    """A metered model with all that it reports to."""
+    """A metered model and the sinks of its reports."""
 
     def __init__(self, inner: Model, limits: Limits | None = None, **changes: Any) -> None:
         self.budget = Budget(limits or Limits(), owner="turn")
@@ -285,7 +285,7 @@ async def _settled() -> None:
 
 
 class Holders:
-    """Tasks that take a slot and keep it until told to leave."""
+    """Tasks that take a slot and keep it until they are released."""
 
     def __init__(self, size: int) -> None:
         self.slots = PrioritySlots(size)

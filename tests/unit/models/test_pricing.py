@@ -1,4 +1,4 @@
-"""What tokens cost: by the user's word, by the price list, or nobody knows."""
+"""The price of tokens: from the settings, from the price list, or unknown."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Asking again: as often as allowed, as late as asked, and never showing a text twice."""
+"""Retries: as often as allowed, no earlier than requested, and no text is shown twice."""
 
 import asyncio
 import itertools
@@ -26,7 +26,7 @@ def _busy(retry_after_s: float | None = None) -> ModelError:
 
 
 class Retried:
-    """A retrying model over a script, with its clock and what it said."""
+    """A retrying model over a script, with its clock and its output."""
 
     def __init__(self, inner: Any, **policy: Any) -> None:
         self.inner, self.clock = inner, ManualClock()
@@ -83,7 +83,7 @@ def test_a_wait_is_bounded_and_never_shorter_than_retry_after(
 
 
 class Breaking:
-    """Streams some pieces of each text of a script; None breaks after them."""
+    """Streams the pieces of each text of a script; a text that is not whole breaks off after them."""
 
     name = "breaking"
 

@@ -1,4 +1,4 @@
-"""Reading JSON out of replies: what fits is taken, what does not is named."""
+"""Reading JSON out of replies: valid parts are accepted, violations are named."""
 
 import json
 from typing import Any

@@ -17,7 +17,7 @@ TEXTS = st.text(max_size=300)
 
 @pytest.fixture(scope="module", autouse=True)
 def counter() -> O200kCounter:
-    """Warm, so that no property test is charged for building the vocabulary."""
+    """Warmed up, so that no property test includes the time to build the vocabulary."""
     counter = O200kCounter()
     counter.warm()
     return counter

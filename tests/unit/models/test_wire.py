@@ -1,4 +1,4 @@
-"""What endpoints write is read as text that can be written again."""
+"""What endpoints send is read as text that can be written again."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Which layer wins, where a value came from, and what a bad value is told."""
+"""Which layer takes precedence, the origin of a value, and the messages about invalid values."""
 
 import itertools
 from pathlib import Path

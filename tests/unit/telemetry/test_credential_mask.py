@@ -1,4 +1,4 @@
-"""Credentials are taken out of data, whatever they stand in, and nothing else is."""
+"""Credentials are masked in data, wherever they are, and nothing else is."""
 
 import json
 

@@ -129,7 +129,7 @@ def test_an_unwritable_folder_causes_one_warning(record, tmp_path: Path, warning
 def test_a_full_disk_causes_one_warning(record, warnings: list[str]) -> None:
     recorder = record()
     recorder.emit(event(ev.Resumed(text="x")))
-    # A limit on file size stands in for a full disk: both make a write fail in the middle of a run.
+    # A limit on file size simulates a full disk: both make a write fail in the middle of a run.
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (400, hard))
     try:

@@ -1,4 +1,4 @@
-"""Worlds without a terminal or with one, and the story of a run, for tests of the views."""
+"""Environments with and without a terminal, and the events of a run, for tests of the views."""
 
 import io
 from collections.abc import Callable

@@ -21,7 +21,7 @@ ENTER, ALT_ENTER, CTRL_C, CTRL_D = "\r", "\x1b\r", "\x03", "\x04"
 
 
 class Talk:
-    """Answers every question with itself; what `during` does comes in between."""
+    """Answers every question with the question itself; `during` is called in between."""
 
     def __init__(self, result_of: Callable[..., RunResult]) -> None:
         self._result_of = result_of
@@ -59,7 +59,7 @@ def keys() -> Iterator[PipeInput]:
 
 @pytest.fixture
 def play(world, talk, keys) -> Callable[[str], "asyncio.Future[ExitCode]"]:
-    """Types and waits until the prompt is left."""
+    """Types the lines and waits until the prompt is left."""
 
     async def run(typed: str) -> ExitCode:
         env = world.environment()

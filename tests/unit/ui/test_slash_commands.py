@@ -14,7 +14,7 @@ TOOLS = tuple(
 
 
 class Talk:
-    """A conversation that only shows what it has."""
+    """A conversation that only shows its data."""
 
     tools = TOOLS
     models = {"agent": "gpt", "reducer": "mini"}  # noqa: RUF012

@@ -17,7 +17,7 @@ def certificate(_result) -> str:
 
 @pytest.fixture
 def show(world):
-    """Builds a view over the world's streams."""
+    """Builds a view over the streams of the environment."""
 
     def build(output="text", *, quiet=False, verbose=False, evidence=False, **environment) -> View:
         env = world.environment(**environment)

@@ -1,6 +1,6 @@
-"""For the servers: say the port once requests are taken, and end with whoever started the process.
+"""For the servers: report the port once requests are accepted, and end when the parent process ends.
 
-Runs in each server's own environment, so it knows the standard library only.
+Runs in the environment of each server, so it uses only the standard library.
 """
 
 import os
@@ -9,7 +9,7 @@ import threading
 
 
 def end_with_parent() -> None:
-    """End this process when its standard input closes, which happens at the latest when the parent is gone."""
+    """End this process when its standard input closes, at the latest when the parent is gone."""
     threading.Thread(target=_wait, daemon=True).start()
 
 
@@ -19,6 +19,6 @@ def _wait() -> None:
 
 
 def ready(port: int) -> None:
-    """Tell the parent."""
+    """Report the port to the parent."""
     sys.stdout.write(f"ready {port}\n")
     sys.stdout.flush()

@@ -15,16 +15,16 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 
 class Server(ThreadingMixIn, WSGIServer):
-    """One thread a request."""
+    """One thread per request."""
 
     daemon_threads = True
 
 
 class Quiet(WSGIRequestHandler):
-    """Without a line a request."""
+    """No log line per request."""
 
     def log_message(self, *_args: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 def main() -> None:

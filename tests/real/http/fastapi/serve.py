@@ -22,7 +22,7 @@ class Base(DeclarativeBase):
 
 
 class Row(Base):
-    """A thing as it is stored."""
+    """A thing as stored."""
 
     __tablename__ = "things"
     id: Mapped[int] = mapped_column(primary_key=True)
@@ -38,7 +38,7 @@ class Thing(BaseModel):
 
 
 def app_over(folder: Path, number: int) -> FastAPI:
-    """The app, each route with a page type of its own."""
+    """The app, with one page type per route."""
     engine = create_engine(f"sqlite:///{folder / 'things.sqlite3'}")
     Base.metadata.create_all(engine)
     with Session(engine) as session:

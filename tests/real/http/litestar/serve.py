@@ -1,4 +1,4 @@
-"""A Litestar app with the pages of its own. Arguments: folder, number."""
+"""A Litestar app with its own pages. Arguments: folder, number."""
 
 import socket
 import sys
@@ -21,7 +21,7 @@ class Thing:
 
 
 def app_over(number: int) -> Litestar:
-    """The app, each route with a page type of its own; the size of a page has a cap that nothing tells."""
+    """The app, with one page type per route; the page size has an undocumented cap."""
     things = [Thing(id=n, name=f"thing {n}") for n in range(1, number + 1)]
 
     @get("/classic", operation_id="list_classic", sync_to_thread=False)

@@ -1,6 +1,6 @@
 """pygeoapi over one collection of points. Arguments: folder, number.
 
-The address is part of its configuration, so the socket is taken first.
+The address is part of its configuration, so the socket is opened first.
 """
 
 import json
@@ -15,7 +15,7 @@ from werkzeug.serving import make_server
 
 
 def configuration(folder: Path, base_url: str, points: Path) -> dict[str, object]:
-    """What pygeoapi needs to know."""
+    """The configuration of pygeoapi."""
     provider = {"type": "feature", "name": "GeoJSON", "data": str(points), "id_field": "id"}
     return {
         "server": {

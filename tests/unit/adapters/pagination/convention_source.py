@@ -1,4 +1,4 @@
-"""A source in memory that pages as one of the mock API's conventions does, and counts what it gives out."""
+"""A source in memory that pages as one of the mock API's conventions, and counts its responses."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -22,7 +22,7 @@ LIMIT_OF_REQUESTS = 1500
 
 @dataclass
 class ConventionSource:
-    """`own` are the caller's own arguments. `sent` are the addresses asked for, `n_bytes` the bodies given out."""
+    """`own` are the caller's arguments, `sent` the requested addresses, `n_bytes` the size of the returned bodies."""
 
     collection: Collection
     own: JsonObject = field(default_factory=dict)
@@ -32,7 +32,7 @@ class ConventionSource:
 
     @property
     def pagination(self) -> Pagination:
-        """As the document makes it out to be; what needs words or other operations of the document is added."""
+        """As detected from the document, completed by what needs words or other operations of it."""
         spelling = spec_of(self.collection)
         arguments = {each.path: each.schema for each in declared_arguments(self.collection)}
         found = detect(arguments, response=self.shape)
@@ -50,7 +50,7 @@ class ConventionSource:
 
     @property
     def shape(self) -> ResponseSchema:
-        """What the document says of answers."""
+        """The response schema in the document."""
         schema = response_schema(self.collection)
         headers = frozenset(name.lower() for name in example_response(self.collection).headers)
         return ResponseSchema(dict(_members(schema, "", 3)), headers=headers, is_list=schema.get("type") == "array")
@@ -104,7 +104,7 @@ class ConventionSource:
         )
 
     async def walked(self, looked: ProbeResult, *, size: int | None) -> list[int]:
-        """The ids of all records, walked from the probe on by the simplest of walkers."""
+        """The ids of all records, walked from the probe on by a minimal walker."""
         pagination, ids, path = looked.pagination, list[int](), looked.records_path
         size = None if pagination.size is None and pagination.convention is not PaginationStyle.RANGE else size
         place: PageAddress | None = first_address(pagination, size=size)

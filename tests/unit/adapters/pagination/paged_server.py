@@ -1,4 +1,4 @@
-"""A server in memory that pages in any of the conventions, with the liberties that servers take."""
+"""A server in memory that pages in any of the conventions, with common deviations."""
 
 import base64
 from dataclasses import dataclass, field
@@ -22,8 +22,10 @@ NAMES = {
 
 @dataclass
 class PagedServer:
-    """`clamp` is the largest page it gives, `default` the size where none is asked for; `total` is announced as it is
-    given (None: not at all), true or not. `end` is how the last page's marker looks: absent, null, empty, or a flag.
+    """`clamp` is the largest page that it returns, `default` the size if none is requested.
+
+    `total` is announced as given (None: not at all), true or not. `end` is the marker of the last page: absent, null,
+    empty, or a flag.
     """
 
     convention: PaginationStyle
@@ -44,7 +46,7 @@ class PagedServer:
 
     @property
     def records(self) -> list[JsonObject]:
-        """Records that look like envelopes themselves."""
+        """Records that look like envelopes."""
         return [
             {"id": n, "total": 1, "next": "/x", "has_more": False, "items": [{"n": n}]} for n in range(self.n_records)
         ]

@@ -16,7 +16,7 @@ LIMIT_OF_REQUESTS = 300
 def following(
     pagination: Pagination, reading: PageReading, *, index: int, received: int, size: int
 ) -> PageAddress | None:
-    """The simplest walker: it trusts no total, and stops where nothing follows."""
+    """A minimal walker: it trusts no total, and stops if nothing follows."""
     if reading.has_more is False:
         return None
     if not pagination.is_addressable:
@@ -66,7 +66,7 @@ async def test_all_pages_from_static_detection_hold_every_record_once(server: Pa
 
 
 async def walk_from(server: PagedServer, looked: ProbeResult, size: int) -> list[Json]:
-    """Go on from what the probe brought."""
+    """Continue after the result of the probe."""
     if looked.first is None:
         return await walk(server, looked.pagination, size, path=looked.records_path)
     reading, pagination = looked.first.reading, looked.pagination

@@ -95,7 +95,7 @@ def in_order(collection: Collection) -> list[int]:
 
 
 def unusual(style: ConventionName) -> dict[str, str]:
-    """A meaningless name for each member of the answers that is no argument as well."""
+    """A meaningless name for each member of the responses that is not an argument as well."""
     spelling = CONVENTIONS[style]
     arguments = {part for name in (spelling.position, spelling.size, spelling.second_position) for part in parts(name)}
     told = (spelling.records, spelling.next, spelling.total, spelling.pages, spelling.number, spelling.start)

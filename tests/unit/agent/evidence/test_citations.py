@@ -1,4 +1,4 @@
-"""An answer falls into statements, and each keeps the references it carries."""
+"""An answer is split into statements, and each keeps its references."""
 
 import pytest
 from hypothesis import given

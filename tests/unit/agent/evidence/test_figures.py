@@ -13,7 +13,7 @@ from runax_cli.agent.evidence.numbers import exact_values, numbers_in
 
 
 def proves(evidence: Any, text: str) -> bool:
-    """Whether every figure of a text stands in the evidence."""
+    """Whether every figure of a text is in the evidence."""
     pool = EvidencePool()
     pool.add(evidence)
     figures = figures_in(text)

@@ -1,4 +1,4 @@
-"""Each statement of an answer is held against the records it cites."""
+"""Each statement of an answer is compared with the records it cites."""
 
 from dataclasses import replace
 from decimal import Decimal
@@ -18,7 +18,7 @@ from runax_cli.memory.conversation import record_id
 
 
 class Records:
-    """Two tickets; the third cannot be read any more."""
+    """Two tickets; the third can no longer be read."""
 
     name = "tickets_1"
 

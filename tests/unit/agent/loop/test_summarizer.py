@@ -1,4 +1,4 @@
-"""The older part of a conversation gives way to a summary, and nothing that matters is left to the model's memory."""
+"""The older part of a conversation is replaced by a summary, and references and ids are kept by code."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Plans: made by rule, repaired where a planner was wrong, and worked off in an order that always ends."""
+"""Plans: made by rule, repaired after mistakes of the planner, and executed in an order that always ends."""
 
 import json
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ def sub(question: str, *after: int, need: Any = "read") -> SubQuestion:
 
 
 def worked_off(plan: Plan, pick: Sequence[int]) -> list[int]:
-    """The order in which parts are done when `pick` chooses whose turn it is."""
+    """The order in which parts are executed if `pick` chooses the next one."""
     begun: set[int] = set()
     done: list[int] = []
     for choice in [*pick, *[0] * len(plan.sub_questions)]:

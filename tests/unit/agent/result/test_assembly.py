@@ -1,4 +1,4 @@
-"""The result of a run is assembled without changing anything that it is made from."""
+"""The result of a run is assembled without changing its inputs."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""A fetch returns every record exactly once, or says why not, whatever the server does."""
+"""A fetch returns every record exactly once, or says why not, regardless of the faults of the server."""
 
 import asyncio
 from collections import Counter
@@ -118,7 +118,7 @@ def test_records_are_unique_and_missing_ones_are_reported_for_any_faults(
     faults: dict[int, tuple[str, int]],
     concurrency: int,
 ) -> None:
-    # Where the total is too low, nothing shows that the last page lacks records.
+    # If the total is too low, nothing shows that the last page lacks records.
     noticeable = (ERROR, FIRST_PAGE) if drift < 0 else (ERROR, CUT, EMPTY, DUPLICATE, FIRST_PAGE)
     at = {page * size: fault for page, fault in faults.items() if page > 0 and fault[0] in noticeable}
     api = api_of(n, size, style, announced=max(1, n + drift), faults=at)

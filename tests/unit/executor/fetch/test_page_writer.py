@@ -1,4 +1,4 @@
-"""Pages are passed on in order, whatever the order of their arrival."""
+"""Pages are passed on in order, regardless of the order of their arrival."""
 
 import asyncio
 import random

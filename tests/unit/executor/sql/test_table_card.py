@@ -1,4 +1,4 @@
-"""The table card: what it says of a table, within its tokens."""
+"""The table card: what it says about a table, within its tokens."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The rules model takes English questions apart, and repeats the name that a part leaves to a pronoun."""
+"""The rules model splits English questions, and replaces a pronoun of a part by the name."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Figures by the offline model: what it computes is what the words say, and else nothing."""
+"""Figures by the offline model: it computes what the words say, or nothing."""
 
 import pytest
 

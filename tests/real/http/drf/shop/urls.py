@@ -1,4 +1,4 @@
-"""The same things in three ways of paging, and their document."""
+"""The same things with three paginations, and their document."""
 
 from django.urls import path
 from drf_spectacular.views import SpectacularAPIView
@@ -31,7 +31,7 @@ class Counted(pagination.LimitOffsetPagination):
 
 
 class Pointed(pagination.CursorPagination):
-    """Pages by cursor, of one size."""
+    """Pages by cursor, of a fixed size."""
 
     page_size = 75
     ordering = "id"

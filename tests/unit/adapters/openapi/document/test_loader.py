@@ -19,7 +19,7 @@ values = st.recursive(
 
 
 def is_written_alike(value: object) -> bool:
-    """Whether the dumper, which knows YAML 1.1, writes no text as what YAML 1.2 reads as a number ("0E0", "0o7")."""
+    """Whether the YAML 1.1 dumper writes no text that YAML 1.2 reads as a number ("0E0", "0o7")."""
     match value:
         case dict():
             return all(is_written_alike(part) for pair in value.items() for part in pair)

@@ -26,7 +26,7 @@ def written(style: ParameterStyle, is_exploded: bool, **fields: Any) -> Paramete
 
 
 def split_raw(text: str, delimiter: str) -> list[str]:
-    """An independent reading: delimiters are looked for before anything is decoded."""
+    """An independent reader: delimiters are found before anything is decoded."""
     return [unquote(part) for part in text.split(delimiter)]
 
 

@@ -24,7 +24,7 @@ def read(schema: Any, direction: Direction = Direction.REQUEST, **schemas: Any) 
 
 
 def alone(document: OpenApiDocument, action: Callable[[], T]) -> T:
-    """What `action` gives where there is no other file than the document."""
+    """The result of `action` if the document is the only file."""
     while True:
         try:
             return action()
@@ -157,7 +157,7 @@ def test_escaped_pointers_are_resolved():
 
 
 def references_in(schema: Any) -> Any:
-    """Every `$ref` that stands where a schema stands; values may hold whatever they like."""
+    """Every `$ref` at the place of a schema; values may contain anything."""
     if isinstance(schema, dict):
         if isinstance(schema.get("$ref"), str):
             yield schema["$ref"]

@@ -1,4 +1,4 @@
-"""Pagination under unusual English names: found by the words of a name and by the parameters beside it."""
+"""Pagination under unusual English names: found by the words of a name and by the parameters next to it."""
 
 import pytest
 

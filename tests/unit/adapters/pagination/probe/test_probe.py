@@ -1,4 +1,4 @@
-"""What a probe finds, and the requests it takes."""
+"""The result of a probe, and the requests that it takes."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ def lone_tool(pagination: Pagination = Pagination(), **more: Any) -> ToolSpec:  
 
 
 def answering(*answers: Any) -> tuple[Send, list[PageAddress | None]]:
-    """A source that gives these payloads or errors in turn."""
+    """A source that returns these payloads or raises these errors, in order."""
     asked: list[PageAddress | None] = []
     left = list(answers)
 

@@ -31,7 +31,7 @@ def tool(pagination: Pagination, **more: Any) -> ToolSpec:
 
 
 def serving(reply: Callable[[PageAddress], Any]) -> tuple[Send, list[PageAddress]]:
-    """A source that answers by its address; an exception is raised, a tuple is payload and headers."""
+    """A source that answers by address; an exception is raised, a tuple is payload and headers."""
     asked: list[PageAddress] = []
 
     async def send(page: PageAddress | None) -> CallResult:

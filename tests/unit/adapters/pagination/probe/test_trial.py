@@ -123,7 +123,7 @@ async def test_an_argument_named_only_for_a_direction_that_filters_is_no_positio
 
 
 async def test_a_filter_by_a_key_of_another_kind_is_not_taken_for_the_last_record_read() -> None:
-    """The records of one owner are other ones, and lie behind the first page too."""
+    """The records of one owner are different ones, and are behind the first page too."""
     found, asked = await tried(tool(owner_id=WHOLE), lambda sent: ROWS[60:80] if sent else ROWS[:20])
     assert (found.pagination, found.total, len(asked)) == (Pagination(), 20, 2)
 
@@ -230,7 +230,7 @@ async def test_an_answer_that_is_described_like_one_record_is_tried_where_it_say
 
 @pytest.mark.parametrize("total", [21, 35, 40])
 async def test_a_flag_of_two_values_is_not_taken_for_a_page_number(total: int) -> None:
-    """What is kept apart by it (0: the usual ones, 1: the others, 2: none) is no page of the same list."""
+    """A list that differs by the argument (0: the usual one, 1: the other, 2: none) is not a page of the same list."""
     parts = [ROWS[:20], ROWS[20:total]]
     found, _ = await tried(tool(arkiv=WHOLE), lambda sent: [*parts, []][sent.get("arkiv", 0)])
     assert found.pagination == Pagination()

@@ -115,7 +115,7 @@ def test_a_range_counts_in_the_unit_that_is_said() -> None:
 
 @pytest.mark.parametrize(("page", "is_flaw"), [(1, False), (2, True)])
 def test_a_page_amid_others_of_no_bytes_is_no_empty_page(page: int, is_flaw: bool) -> None:
-    """A first one may be how a service says that there is nothing."""
+    """An empty page 1 may be how a service says that there are no records."""
     paging = Pagination(convention=PaginationStyle.PAGE, position="page", first=1)
     result = CallResult(payload=None, location=WHERE, status=200, headers={"content-type": "application/json"})
     assert bool(read_page(result, paging, address=PageAddress({"page": page})).flaw) is is_flaw

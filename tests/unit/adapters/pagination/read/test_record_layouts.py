@@ -1,4 +1,4 @@
-"""Records by columns, by ids in order, and beside lines of metadata."""
+"""Records by columns, by ids in order, and next to lines of metadata."""
 
 from typing import Any
 
