@@ -9,6 +9,7 @@ from typing import Any
 from runax_cli.agent.evidence.shown import ShownData, ShownDataset
 from runax_cli.core.results import Lineage
 from runax_cli.executor.outcome import SqlEvidence
+from runax_cli.executor.sql.lineage import ColumnLineage
 
 QUESTION = (
     "What did customer 4 report between 1 February and 31 March 2024, what did he pay, and which 3 cities have the "
@@ -172,6 +173,8 @@ QUERIES: Sequence[SqlEvidence] = (
         n_rows=1,
         datasets=("tickets_2",),
         lineage=Lineage.EXACT,
+        sources=(ColumnLineage(literals=frozenset({Decimal(4711)})),),
+        filters=(),
     ),
     SqlEvidence(
         id="q9", sql="SELECT 4712", columns=("n",), rows=((4712,),), n_rows=1, datasets=(), lineage=Lineage.EXACT

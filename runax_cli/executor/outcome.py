@@ -11,6 +11,7 @@ from adapters.json_text import compact_json
 from runax_cli.core.budget import Budget
 from runax_cli.core.events import Emitter
 from runax_cli.core.results import CallReport, Coverage, Lineage, StoredModel
+from runax_cli.executor.sql.lineage import ColumnLineage
 from runax_cli.executor.store.dataset import Dataset
 from runax_cli.models.base import Model
 
@@ -266,7 +267,8 @@ class Finding:
 class SqlEvidence:
     """The result of a SELECT, cited as `[q1]`. `rows` are the first of `n_rows`; `datasets` are the tables it read.
 
-    `agreement` (0 to 1) is that of the labels behind a figure, None if no labels were used.
+    `agreement` (0 to 1) is that of the labels behind a figure, None if no labels were used. `sources` is the lineage of
+    each column, `filters` are the literals of the conditions; empty and None if unknown.
     """
 
     id: str
@@ -277,6 +279,8 @@ class SqlEvidence:
     datasets: tuple[str, ...]
     lineage: Lineage
     agreement: float | None = None
+    sources: tuple[ColumnLineage, ...] = ()
+    filters: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,7 @@
 """Whole turns over datasets: fetched once, offered as a table, computed, read again; with real engine and executor."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -144,11 +144,12 @@ class Play:
 
 
 @pytest.fixture
-async def play(tmp_path: Path) -> Play:
+async def play(tmp_path: Path) -> AsyncIterator[Play]:
     """A play over one tool of payments."""
     made = Play(tmp_path, ["list_payments"])
     await made.start()
-    return made
+    yield made
+    made.workbench.close()
 
 
 COMPUTE = ("list_payments", {"need": "compute"})

@@ -42,7 +42,7 @@ def test_show_tells_the_schema_without_pagination(runax: Run, api: str) -> None:
 
 def test_show_names_the_rule_that_detected_the_pagination(runax: Run, api: str) -> None:
     lines = runax("tools", "show", "list_tickets").out.splitlines()
-    assert "paging rule  name of an offset, with a page size, description or list" in lines
+    assert "matched rule name of an offset, with a page size, description or list" in lines
 
 
 def test_an_unknown_tool_is_told_with_the_nearest(runax: Run, api: str) -> None:
@@ -153,7 +153,7 @@ def test_doctor_counts_the_tools_that_a_question_would_have(runax: Run, tmp_path
     assert details["tools"].startswith(f"{len(listed)} tools, ")
     assert "in every request" in details["tools"]
     assert "'one__get_ticket', 'two__get_ticket'" in unknown.err
-    assert (none.code, "no tool can be used" in none.out) == (3, True)
+    assert (none.code, "no usable tools" in none.out) == (3, True)
 
 
 def test_settings_are_shown_without_the_keys_in_addresses_and_commands(runax: Run, tmp_path: Path) -> None:
@@ -177,7 +177,7 @@ def test_a_call_that_may_change_data_is_refused_with_both_ways_out(runax: Run, p
     refused = runax("tools", "call", "search_things", "--openapi", posting)
     assert refused.code == 8
     assert "--allow-writes" in refused.err
-    assert "`read: true` under `operations`" in refused.err
+    assert "set `read: true` for it under `operations`" in refused.err
 
 
 @pytest.mark.parametrize(("keys", "code"), [("n\n", 8), ("\x04", 8), ("y\n", 4)])

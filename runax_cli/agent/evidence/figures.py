@@ -165,9 +165,9 @@ class EvidencePool:
             return True
         return figure.number is not None and self._has_number(figure.number, after)
 
-    def has_value(self, value: int) -> bool:
-        """Whether the evidence contains exactly this number."""
-        return Decimal(value) in self._values
+    def has_value(self, value: int | Decimal) -> bool:
+        """Whether the evidence contains exactly this number, whatever its sign."""
+        return abs(Decimal(value)) in self._values
 
     def has_text(self, text: str) -> bool:
         """Whether a text contains these words in this order, ignoring case and white space. "…" matches anything."""

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from typing import Any
 
 from adapters.json_text import compact_json
@@ -13,6 +14,7 @@ from runax_cli.agent.locales import any_of
 from runax_cli.core.errors import StoreError
 from runax_cli.core.results import RecordRef
 from runax_cli.executor.outcome import SqlEvidence
+from runax_cli.executor.sql.lineage import ColumnLineage
 from runax_cli.memory.conversation import record_id
 
 _QUOTED = re.compile(r"[“„«\"]([^“”„\"«»]{3,1000})[”“\"»]")
@@ -27,8 +29,6 @@ _DURATION_COLUMN = re.compile(
     r"(?:_m?s|sec|min|hour|duration|elapsed|time|_h|days?)(?:_|\b)|latency|uptime", re.IGNORECASE
 )
 _NEGATION = re.compile(rf"\b{any_of(lambda locale: locale.statement.negation)}\b", re.IGNORECASE)
-_CONSTANT = re.compile(r"(?:^|,)\s*[-+]?(\d+(?:\.\d+)?)\s*(?:(?:as\s+)?\"?\w+\"?)?\s*(?=,|$)", re.IGNORECASE)
-_SELECTED = re.compile(r"\bselect\b(?:\s+distinct\b)?(.*?)(?:\bfrom\b|$)", re.IGNORECASE | re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,11 @@ def load_cited_record(citation: Citation, shown: ShownDataset | None) -> CitedRe
 
 
 def build_support(
-    records: Sequence[CitedRecord], queries: Mapping[str, SqlEvidence], query_ids: Sequence[str]
+    records: Sequence[CitedRecord],
+    queries: Mapping[str, SqlEvidence],
+    query_ids: Sequence[str],
+    *,
+    given: EvidencePool | None = None,
 ) -> Support:
     """Collect cited records and the queries with these `query_ids`. A query that read no table counts as unknown."""
     known = tuple(queries[name] for name in query_ids if name in queries and queries[name].datasets)
@@ -86,24 +90,37 @@ def build_support(
     support.in_records.add_all(cited.record for cited in records)
     support.in_records.add_all(cited.ref.id for cited in records)
     for query in known:
-        add_query_rows(support.in_rows, query)
-        support.filters.add(query.sql)
+        add_query_rows(support.in_rows, query, given=given)
+        add_filters(support.filters, query)
     return support
 
 
-def add_query_rows(pool: EvidencePool, query: SqlEvidence) -> None:
-    """Add the rows of a query and their number, without constants that the SQL itself selects."""
-    constants = EvidencePool()
-    for selected in _SELECTED.findall(query.sql):
-        constants.add_all(_CONSTANT.findall(selected))
+def add_query_rows(pool: EvidencePool, query: SqlEvidence, *, given: EvidencePool | None = None) -> None:
+    """Add the rows of a query and their number, without numbers that the SQL itself brings in.
+
+    A number that arithmetic mixes in counts as the model's own unless it was `given` with the question.
+    """
     pool.has_durations |= any(_DURATION_COLUMN.search(name) for name in query.columns)
-    pool.add(query.n_rows)
+    if not query.sources or any(source.is_data for source in query.sources):
+        pool.add(query.n_rows)
     for row in query.rows:
-        pool.add_all(cell for cell in row if not _is_constant(cell, constants))
+        sources = query.sources or [ColumnLineage(is_data=True)] * len(row)
+        pool.add_all(cell for cell, source in zip(row, sources, strict=True) if _is_from_data(cell, source, given))
 
 
-def _is_constant(cell: Any, constants: EvidencePool) -> bool:
-    return isinstance(cell, int) and not isinstance(cell, bool) and constants.has_value(cell)
+def _is_from_data(cell: Any, source: ColumnLineage, given: EvidencePool | None) -> bool:
+    if isinstance(cell, bool) or not isinstance(cell, int | float | Decimal):
+        return source.is_data
+    invented = [number for number in source.operands if given is None or not given.has_value(number)]
+    return source.is_data and not invented and Decimal(str(cell)) not in source.literals
+
+
+def add_filters(pool: EvidencePool, query: SqlEvidence) -> None:
+    """Add the literals of the conditions, or the whole SQL text if it could not be analyzed."""
+    if query.filters is None:
+        pool.add(query.sql)
+    else:
+        pool.add_all(query.filters)
 
 
 def mentions_any(text: str, names: Iterable[str]) -> bool:

@@ -21,6 +21,7 @@ from runax_cli.agent.evidence.shown import ShownData, ShownDataset
 from runax_cli.agent.evidence.support import (
     SimilarRecords,
     Support,
+    add_filters,
     add_query_rows,
     build_support,
     figure_of_other_row,
@@ -82,16 +83,16 @@ class AnswerVerifier:
     @classmethod
     def for_statements(cls, statements: Sequence[Statement], shown: ShownData, question: str) -> "AnswerVerifier":
         """A verifier for an answer that consists of these statements."""
-        supports = {statement: _support(statement, shown) for statement in statements}
         uncited, query_rows, all_queries = EvidencePool(), EvidencePool(), EvidencePool()
         uncited.add(question)
         uncited.add_all(shown.uncited_values)
+        supports = {statement: _support(statement, shown, uncited) for statement in statements}
         cited = {query.id: query for support in supports.values() for query in support.queries}
         for query in cited.values():
-            add_query_rows(query_rows, query)
+            add_query_rows(query_rows, query, given=uncited)
         for query in shown.queries.values():
-            add_query_rows(all_queries, query)
-            all_queries.add(query.sql)
+            add_query_rows(all_queries, query, given=uncited)
+            add_filters(all_queries, query)
         pools = (all_queries, *(support.in_records for support in supports.values()))
         return cls(shown, supports, uncited, query_rows, pools, SimilarRecords(shown.datasets), len(statements))
 
@@ -222,9 +223,9 @@ class AnswerVerifier:
         )
 
 
-def _support(statement: Statement, shown: ShownData) -> Support:
+def _support(statement: Statement, shown: ShownData, given: EvidencePool) -> Support:
     records = [load_cited_record(citation, shown.datasets.get(citation.dataset)) for citation in statement.citations]
-    return build_support(records, shown.queries, statement.queries)
+    return build_support(records, shown.queries, statement.queries, given=given)
 
 
 def _uses_query_rows(text: str, support: Support) -> bool:

@@ -138,6 +138,8 @@ async def build_evidence(
         datasets=(*basis.datasets, *(table.name for table in basis.labels)),
         lineage=basis.lineage,
         agreement=basis.agreement,
+        sources=result.sources,
+        filters=result.filters,
     )
     _emit_queried(data_call, evidence, text)
     return QueryEvidence(evidence, text, basis)

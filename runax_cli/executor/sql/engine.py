@@ -4,6 +4,7 @@ Only one SELECT at a time is accepted, within limits of time and memory. Blockin
 """
 
 import difflib
+import json
 import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,6 +24,7 @@ from runax_cli.executor.sql.columns import (
     quoted,
     typed_columns,
 )
+from runax_cli.executor.sql.lineage import ColumnLineage, column_lineage, filter_values
 from runax_cli.executor.sql.sandbox import open_sandbox
 
 TIME_LIMIT_S = 30.0
@@ -39,23 +41,30 @@ class QueryFailed(RunaxError):
 
 @dataclass(frozen=True, slots=True)
 class QueryableTable:
-    """A table that can be queried: all its columns, and the typed ones among them."""
+    """A table that can be queried: all its columns, the typed ones among them, and the views that define it."""
 
     name: str
     path: Path
     columns: tuple[TableColumn, ...]
     typed: tuple[TypedColumn, ...] = ()
+    views: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class QueryResult:
-    """The result of one SELECT: `rows` are the first of `n_rows`; `tables` are those that it read."""
+    """The result of one SELECT: `rows` are the first of `n_rows`; `tables` are those that it read.
+
+    `sources` is the lineage of each column, `filters` are the literals of the conditions. They are empty and None if
+    the statement could not be analyzed.
+    """
 
     sql: str
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
     n_rows: int
     tables: tuple[str, ...]
+    sources: tuple[ColumnLineage, ...] = ()
+    filters: tuple[str, ...] | None = None
 
 
 class SqlEngine:
@@ -74,16 +83,18 @@ class SqlEngine:
         """Add a sealed file as table `name`, with a column `row` (from 1) in front and typed columns at the end."""
         with self._locked():
             raw = f"raw_{name}"
-            self._connection.execute(_view(raw, path, ()))
+            view = _view(raw, path, ())
+            self._connection.execute(view)
             columns = describe_columns(self._connection, raw)
             if zoned := tuple(column for column in columns if ZONED in column.type):
-                self._connection.execute(_view(raw, path, zoned))
+                view = _view(raw, path, zoned)
+                self._connection.execute(view)
                 columns = describe_columns(self._connection, raw)
             typed = typed_columns(self._connection, raw, columns)
             typed_sql = "".join(f", {t.expression} AS {quoted(t.name)}" for t in typed)
             statement = f"CREATE OR REPLACE VIEW {quoted(name)} AS SELECT *{typed_sql} FROM {quoted(raw)}"  # noqa: S608
             self._connection.execute(statement)
-            table = QueryableTable(name, path, describe_columns(self._connection, name), typed)
+            table = QueryableTable(name, path, describe_columns(self._connection, name), typed, (view, statement))
             self.tables = {**self.tables, name: table}
             return table
 
@@ -91,16 +102,22 @@ class SqlEngine:
         """Add a file of labels (with a column `row`) as table `name`, and its join with table `of` as view `joined`."""
         with self._locked():
             source = f"read_parquet({literal(str(path.resolve()))})"
-            self._connection.execute(f"CREATE OR REPLACE VIEW {quoted(name)} AS SELECT * FROM {source}")  # noqa: S608
-            self._connection.execute(
-                f"CREATE OR REPLACE VIEW {quoted(joined)} AS "  # noqa: S608
-                f"SELECT * FROM {quoted(of)} LEFT JOIN {quoted(name)} USING (row)"
-            )
-            added = {
-                table: QueryableTable(table, path, describe_columns(self._connection, table))
-                for table in (name, joined)
+            views = {
+                name: f"CREATE OR REPLACE VIEW {quoted(name)} AS SELECT * FROM {source}",  # noqa: S608
+                joined: f"CREATE OR REPLACE VIEW {quoted(joined)} AS "  # noqa: S608
+                f"SELECT * FROM {quoted(of)} LEFT JOIN {quoted(name)} USING (row)",
             }
-            self.tables = {**self.tables, **added}
+            for table, view in views.items():
+                self._connection.execute(view)
+                added = QueryableTable(table, path, describe_columns(self._connection, table), views=(view,))
+                self.tables = {**self.tables, table: added}
+
+    def define(self, tables: Mapping[str, QueryableTable]) -> None:
+        """Create the views of tables that another engine over the same folder has already measured."""
+        with self._locked():
+            for view in (view for table in tables.values() for view in table.views):
+                self._connection.execute(view)
+            self.tables = {**self.tables, **tables}
 
     def interrupt(self) -> None:
         """Interrupt the running statement; it fails like one that exceeds the time limit."""
@@ -114,7 +131,8 @@ class SqlEngine:
                 cursor = self._run(statement)
                 columns = tuple(str(entry[0]) for entry in cursor.description or ())
                 rows, n_rows = self._fetch(cursor, statement, max_rows=max_rows)
-        return QueryResult(statement, columns, rows, n_rows, self._tables_in(statement))
+            sources, filters = self._analyze(statement, len(columns))
+        return QueryResult(statement, columns, rows, n_rows, self._tables_in(statement), sources, filters)
 
     def close(self) -> None:
         """Close the connection. A running statement is interrupted first. Closing twice is allowed."""
@@ -149,6 +167,20 @@ class SqlEngine:
             kind = statements[0].type.name
             raise QueryFailed(f"only SELECT is allowed, got '{kind}'. Tables are read-only.")
         return sql.strip().rstrip(";").strip()
+
+    def _analyze(self, statement: str, n_columns: int) -> tuple[tuple[ColumnLineage, ...], tuple[str, ...] | None]:
+        import duckdb
+
+        try:
+            found = self._connection.execute("SELECT json_serialize_sql(?)", [statement]).fetchone()
+        except duckdb.Error:
+            return (), None
+        serialized = json.loads(found[0]) if found else {"error": True}
+        tables = {name: [column.name for column in table.columns] for name, table in self.tables.items()}
+        sources = column_lineage(serialized, tables)
+        # A different number of columns means that a star was expanded wrongly, so the lineage is unknown.
+        known = sources if len(sources) == n_columns else ()
+        return known, None if serialized.get("error") else filter_values(serialized)
 
     def _run(self, statement: str) -> Any:
         import duckdb
@@ -186,7 +218,7 @@ class SqlEngine:
         import duckdb
 
         if isinstance(error, duckdb.InterruptException):
-            return QueryFailed(f"the statement timed out after {self._time_limit_s:g} s. Filter or group earlier.")
+            return QueryFailed(timeout_message(self._time_limit_s))
         return QueryFailed(f"{_first_line(error)}{self._suggestion(str(error), statement)}")
 
     def _quoting_hint(self, sql: str) -> str:
@@ -213,6 +245,11 @@ class SqlEngine:
     def _tables_in(self, sql: str) -> tuple[str, ...]:
         words = {(a.replace('""', '"') if a else b).casefold() for a, b in _WORD.findall(sql)}
         return tuple(name for name in self.tables if name.casefold() in words)
+
+
+def timeout_message(limit_s: float) -> str:
+    """Return the message for a statement that exceeded its time limit."""
+    return f"the statement timed out after {limit_s:g} s. Filter or group earlier."
 
 
 def _view(name: str, path: Path, zoned: tuple[TableColumn, ...]) -> str:

@@ -16,9 +16,11 @@ from typing import TypeVar
 from adapters.json_text import compact_json
 from runax_cli.core.results import Coverage, Lineage, ReasonCode, counted
 from runax_cli.executor.sql.columns import TableColumn, quoted
-from runax_cli.executor.sql.engine import QueryFailed, QueryResult, SqlEngine
+from runax_cli.executor.sql.engine import QueryableTable, QueryFailed, QueryResult, SqlEngine
+from runax_cli.executor.sql.frames import Definition
 from runax_cli.executor.sql.sandbox import where_clause
 from runax_cli.executor.sql.table_card import profile_table, render_card, sample_rows
+from runax_cli.executor.sql.worker import SqlWorker
 from runax_cli.executor.store.dataset import Dataset
 from runax_cli.models.base import TokenCounter
 
@@ -88,6 +90,7 @@ class TableCatalog:
     entries: Mapping[str, SealedDataset] = field(default_factory=dict)
     labels: Mapping[str, LabelTable] = field(default_factory=dict)
     _engine: SqlEngine | None = None
+    _worker: SqlWorker | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def register(self, dataset: Dataset, coverage: Coverage, *, made_by: str = "") -> None:
@@ -126,7 +129,7 @@ class TableCatalog:
 
     async def select(self, sql: str) -> QueryResult:
         """Run one SELECT that reads a table, and keep its first rows. Raises QueryFailed."""
-        result = await self._off_loop(lambda: self._engine_with(self._mentioned(sql)).select(sql))
+        result = await self._off_loop(lambda: self._worker_with(self._mentioned(sql)).select(sql))
         if not result.tables:
             raise QueryFailed(f"the statement reads no table. Tables: {', '.join(self.names)}.")
         return result
@@ -153,9 +156,7 @@ class TableCatalog:
 
     async def add_labels(self, table: LabelTable, path: Path) -> None:
         """Add a file of labels as a table, and its join with the dataset as a view."""
-        await self._off_loop(
-            lambda: self._engine_with([table.of]).add_labels(table.name, path, of=table.of, joined=table.joined)
-        )
+        await self._off_loop(lambda: self._add_labels(table, path))
         self.labels = {**self.labels, table.name: table, table.joined: table}
 
     def basis(self, tables: Sequence[str]) -> FigureBasis:
@@ -178,12 +179,14 @@ class TableCatalog:
         return (*self.entries, *self.labels)
 
     def close(self) -> None:
-        """Close the engine."""
+        """Close the engine and end its worker."""
+        if self._worker is not None:
+            self._worker.close()
         if self._engine is not None:
             self._engine.close()
 
     async def _select_all(self, sql: str, name: str) -> QueryResult:
-        return await self._off_loop(lambda: self._engine_with([name, *self._mentioned(sql)]).select(sql, max_rows=None))
+        return await self._off_loop(lambda: self._worker_with([name, *self._mentioned(sql)]).select(sql, max_rows=None))
 
     def _mentioned(self, sql: str) -> list[str]:
         """Return the datasets that a statement names, itself or by their labels; all datasets if it names none."""
@@ -196,12 +199,31 @@ class TableCatalog:
         """Return the engine with these datasets as tables. Blocking: the first use of a dataset measures its text."""
         with self._lock:
             if self._engine is None:
-                self._engine = SqlEngine(self.folder)
+                self._engine, self._worker = SqlEngine(self.folder), SqlWorker(self.folder)
             for name in names:
                 if not self.entries[name].is_table:
-                    self._engine.add_table(name, self.entries[name].dataset.table_path)
+                    self._define({name: self._engine.add_table(name, self.entries[name].dataset.table_path)})
                     self.entries[name].is_table = True
             return self._engine
+
+    def _worker_with(self, names: Sequence[str]) -> SqlWorker:
+        """Return the process that runs model-written SQL, with these datasets as tables. Blocking."""
+        self._engine_with(names)
+        return self._sql_worker
+
+    @property
+    def _sql_worker(self) -> SqlWorker:
+        if self._worker is None:
+            raise QueryFailed(f"there is no table. Datasets: {', '.join(self.names) or 'none yet'}.")
+        return self._worker
+
+    def _define(self, tables: Mapping[str, QueryableTable]) -> None:
+        self._sql_worker.define(Definition(tables))
+
+    def _add_labels(self, table: LabelTable, path: Path) -> None:
+        engine = self._engine_with([table.of])
+        engine.add_labels(table.name, path, of=table.of, joined=table.joined)
+        self._define({name: engine.tables[name] for name in (table.name, table.joined)})
 
     async def _off_loop(self, work: Callable[[], _T]) -> _T:
         try:
@@ -209,6 +231,8 @@ class TableCatalog:
         except asyncio.CancelledError:
             if self._engine is not None:
                 self._engine.interrupt()
+            if self._worker is not None:
+                self._worker.interrupt()
             raise
 
 

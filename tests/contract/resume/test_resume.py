@@ -24,7 +24,7 @@ async def test_interrupted_requests_are_reported_as_perhaps_billed(within: World
     last_reducers = n_requests - 6
     verdict = await killed(within, QUESTIONS[0], whole, at=last_reducers, after=False, name="killed")
     assert not verdict.faults
-    assert any("perhaps billed" in line for line in verdict.told), verdict.told
+    assert any("may have been billed" in line for line in verdict.told), verdict.told
 
 
 async def test_a_repeated_question_over_unchanged_data_requests_no_page_and_no_reduction(within: World) -> None:

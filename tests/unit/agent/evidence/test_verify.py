@@ -1,6 +1,7 @@
 """Each statement of an answer is compared with the records it cites."""
 
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from runax_cli.agent.evidence.verify import strip_certificates, verify_answer
 from runax_cli.core.errors import StoreError
 from runax_cli.core.results import CallReport, Coverage, EvidenceKind, Lineage, RecordRef, TotalIs
 from runax_cli.executor.outcome import CallOutcome, EnvelopeStatus, Finding, ResultEnvelope, SqlEvidence
+from runax_cli.executor.sql.lineage import ColumnLineage
 from runax_cli.executor.store.dataset import DatasetStore
 from runax_cli.memory.conversation import record_id
 
@@ -150,7 +152,9 @@ def test_a_figure_that_its_query_does_not_bear_out_is_not_verified(sentence: str
 
 def test_a_query_that_read_no_table_or_chose_its_figure_itself_proves_nothing() -> None:
     (no_table,) = verify_answer("There are 12034 [q1].", computed(datasets=()))
-    (constant,) = verify_answer("There are 12034 [q1].", computed(sql="SELECT 12034 AS n FROM tickets_2"))
+    literal = ColumnLineage(literals=frozenset({Decimal(12034)}))
+    result = {"sql": "SELECT 12034 AS n FROM tickets_2", "columns": ("n",), "rows": ((12034,),), "n_rows": 1}
+    (constant,) = verify_answer("There are 12034 [q1].", computed(**result, sources=(literal,), filters=()))
     assert not no_table.verified
     assert not constant.verified
 

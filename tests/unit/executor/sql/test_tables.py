@@ -1,6 +1,7 @@
 """The table catalog: what figures are based on, which rows are selected, and use by several threads."""
 
 import asyncio
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from pathlib import Path
@@ -21,7 +22,7 @@ FIRST_N = WHOLE.model_copy(update={"reasons": (Reason(code=ReasonCode.FIRST_N, t
 
 
 @pytest.fixture
-def tables(tmp_path: Path) -> TableCatalog:
+def tables(tmp_path: Path) -> Iterator[TableCatalog]:
     """A whole dataset `a_1`, an incomplete one `b_1`, the first three of more as `c_1`."""
     store, made = DatasetStore(tmp_path), TableCatalog(tmp_path, ByteCounter())
     for noun, coverage in (("a", WHOLE), ("b", SHORT), ("c", FIRST_N)):
@@ -29,7 +30,8 @@ def tables(tmp_path: Path) -> TableCatalog:
         dataset.add_page(0, [{"id": n, "city": "Brno", "at": {"zip": n}} for n in range(3)], position="all")
         seal(dataset)
         made.register(dataset, coverage)
-    return made
+    yield made
+    made.close()
 
 
 def labels(of: str, *, agreement: float | None = 1.0, n_unusable: int = 0) -> dict[str, LabelTable]:
@@ -113,7 +115,7 @@ def named(n: int, folder: Path) -> Dataset:
     return dataset
 
 
-@pytest.mark.usefixtures("often_switched")
+@pytest.mark.usefixtures("switch_threads_often")
 async def test_datasets_can_be_registered_while_a_statement_runs(tables: TableCatalog, tmp_path: Path) -> None:
     numbers = count(1)
     for _ in range(20):
@@ -124,7 +126,7 @@ async def test_datasets_can_be_registered_while_a_statement_runs(tables: TableCa
         assert (await asking).rows == ((3,),)
 
 
-@pytest.mark.usefixtures("often_switched")
+@pytest.mark.usefixtures("switch_threads_often")
 def test_tables_can_be_added_while_results_are_read(tmp_path: Path) -> None:
     dataset = DatasetStore(tmp_path).create("a")
     dataset.add_page(0, [{"id": 1}], position="all")
