@@ -84,7 +84,7 @@ class _Scope:
     outer: "_Scope | None" = None
 
     def column(self, names: Sequence[str]) -> ColumnLineage:
-        """The lineage of a reference; a name that nobody knows is a member of what is in FROM."""
+        """The lineage of a reference; an unknown name is a member of what is in FROM."""
         found = self.relation.of(names)
         if found is None and len(names) == 1:
             found = self.aliases.get(names[0].casefold())

@@ -189,7 +189,7 @@ def _pipe(stream: IO[bytes] | None) -> IO[bytes]:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Kill a process, reap it and close its pipes; also called for a worker that nobody closed."""
+    """Kill a process, reap it and close its pipes; also called for a worker that was not closed."""
     process.kill()
     process.wait()
     for stream in (process.stdin, process.stdout):
