@@ -16,7 +16,7 @@ from runax_cli.core.event_types import TokensChanged, Warned
 from runax_cli.core.events import Emitter
 from runax_cli.core.results import counted
 from runax_cli.core.untrusted_text import escape_for_prompt
-from runax_cli.executor.packing import truncate_middle
+from runax_cli.executor.token_fitting import truncate_middle
 from runax_cli.memory.conversation import WorkingMemory
 from runax_cli.models.base import Message, Model, ModelRequest, Role
 from runax_cli.models.tokens import CalibratedCounter, measure

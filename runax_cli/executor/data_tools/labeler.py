@@ -15,8 +15,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from runax_cli.core.errors import BudgetExhausted, ModelError, ModelRefused
 from runax_cli.core.untrusted_text import escape_for_prompt
-from runax_cli.executor.packing import pack, truncate_tokens
 from runax_cli.executor.run_cache import RunCache
+from runax_cli.executor.token_fitting import pack, truncate_tokens
 from runax_cli.memory.journal import EntryKind
 from runax_cli.models.base import Message, Model, ModelRequest, OutputSchema, Prompt, Role
 from runax_cli.models.tokens import CalibratedCounter, measure

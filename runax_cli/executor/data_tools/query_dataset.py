@@ -13,9 +13,9 @@ from runax_cli.core.event_types import DatasetQueried
 from runax_cli.core.results import counted
 from runax_cli.executor.data_tools.base import DataCall, DataCallResult, data_call_coverage
 from runax_cli.executor.outcome import CallOutcome, EnvelopeStatus, ResultEnvelope, SqlEvidence
-from runax_cli.executor.packing import largest_fitting
 from runax_cli.executor.sql.engine import QueryFailed, QueryResult
 from runax_cli.executor.sql.tables import FigureBasis, LabelTable, SealedDataset, TableCatalog, coverage_by_dataset
+from runax_cli.executor.token_fitting import largest_fitting
 
 MAX_CELL_CHARS = 300
 _NEEDS_QUOTES = frozenset(',"\n\r')

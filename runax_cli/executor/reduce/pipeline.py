@@ -18,12 +18,12 @@ from runax_cli.core.results import ReasonCode, counted
 from runax_cli.core.untrusted_text import escape_for_prompt
 from runax_cli.executor.coverage import CoverageNotes
 from runax_cli.executor.outcome import CallScope, Finding
-from runax_cli.executor.packing import prefix_within
 from runax_cli.executor.reduce.chunks import Chunk, ChunkPacker, ChunkUnit, TextWeight, record_units, record_weight
 from runax_cli.executor.reduce.reducer import ChunkOutcome, Reducer, ReducerPrompts, deduplicate
 from runax_cli.executor.responses import findings_data, list_rows
 from runax_cli.executor.run_cache import RunCache
 from runax_cli.executor.store.dataset import Dataset
+from runax_cli.executor.token_fitting import prefix_within
 from runax_cli.models.tokens import CalibratedCounter
 
 SLICE_RECORDS = 256

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field, replace
 from runax_cli.core.errors import BudgetExhausted, ContextTooLong, ModelError, ModelRefused, ModelReplyInvalid
 from runax_cli.core.untrusted_text import escape_for_prompt
 from runax_cli.executor.outcome import Finding
-from runax_cli.executor.packing import pack, truncate_middle
 from runax_cli.executor.reduce import replies
 from runax_cli.executor.reduce.chunks import Chunk, ChunkUnit, TextWeight, format_chunk, split_chunk
 from runax_cli.executor.run_cache import RunCache, key_of
+from runax_cli.executor.token_fitting import pack, truncate_middle
 from runax_cli.memory.journal import EntryKind
 from runax_cli.models.base import Message, Model, ModelRequest, OutputSchema, Prompt, Role
 from runax_cli.models.metering import RequestTooLarge

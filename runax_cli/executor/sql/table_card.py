@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from runax_cli.executor.packing import largest_fitting, truncate
 from runax_cli.executor.sql.columns import TableColumn, TypedColumn, identifier, quoted
 from runax_cli.executor.sql.engine import QueryableTable, SqlEngine
+from runax_cli.executor.token_fitting import largest_fitting, truncate
 from runax_cli.models.base import TokenCounter
 
 FREQUENT_VALUES = 6

@@ -3,7 +3,14 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runax_cli.executor.packing import largest_fitting, pack, prefix_within, truncate, truncate_middle, truncate_tokens
+from runax_cli.executor.token_fitting import (
+    largest_fitting,
+    pack,
+    prefix_within,
+    truncate,
+    truncate_middle,
+    truncate_tokens,
+)
 from runax_cli.models.base import ByteCounter
 
 count = ByteCounter().count
