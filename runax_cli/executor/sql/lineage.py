@@ -216,7 +216,7 @@ def _renamed(relation: _Relation, table: str, columns: Sequence[str]) -> _Relati
 
 
 def _union(parts: Sequence[_Relation]) -> _Relation:
-    """A column of a union is data only where it is in every part; a constant part hands its literals on."""
+    """A column of a union is data if it is in any part; the literals of a constant part stay literals."""
     if not parts:
         return _Relation()
     columns = tuple(
