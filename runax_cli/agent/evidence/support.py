@@ -108,6 +108,8 @@ def build_support(
     support = Support(tuple(records), known, tuple(name for name in query_ids if name not in found))
     support.in_records.add_all(cited.record for cited in records)
     support.in_records.add_all(cited.ref.id for cited in records)
+    names = (name for cited in records for name in cited.record or {})
+    support.in_records.has_durations |= any(_DURATION_COLUMN.search(name) for name in names)
     for query in known:
         add_query_rows(support.in_rows, query, given=given)
         add_filters(support.filters, query)

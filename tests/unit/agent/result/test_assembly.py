@@ -1,6 +1,6 @@
 """The result of a run is assembled without changing its inputs."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -22,6 +22,9 @@ class Tickets:
 
     def record(self, row: int) -> dict[str, Any]:
         return {1: {"id": 501, "subject": "outage", "customer_id": 4}}[row]
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        yield self.record(1)
 
 
 def showing(call: RequestedCall) -> RequestedCall:
