@@ -1,6 +1,6 @@
 """Reading all pages yields every record exactly once."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.base import Json, PageAddress, Pagination, PaginationStyle
@@ -45,9 +45,9 @@ async def walk(server: PagedServer, pagination: Pagination, size: int, *, path: 
 servers = st.builds(
     PagedServer,
     convention=st.sampled_from([PaginationStyle.OFFSET, PaginationStyle.PAGE, *CHAINED]),
-    n_records=st.integers(0, 120),
-    clamp=st.integers(1, 40),
-    total=st.none() | st.integers(0, 300),
+    n_records=st.integers(0, 60),
+    clamp=st.integers(1, 20),
+    total=st.none() | st.integers(0, 150),
     total_in=st.sampled_from(["body", "header"]),
     path=PATHS,
     tells_page=st.booleans(),
@@ -56,8 +56,7 @@ servers = st.builds(
 )
 
 
-@given(server=servers, size=st.integers(1, 60))
-@settings(max_examples=300, deadline=None)
+@given(server=servers, size=st.integers(1, 30))
 async def test_all_pages_from_static_detection_hold_every_record_once(server: PagedServer, size: int) -> None:
     pagination = server.tool().pagination
     if server.convention in (PaginationStyle.NEXT_URL, PaginationStyle.LINK_HEADER):
@@ -82,8 +81,7 @@ async def walk_from(server: PagedServer, looked: ProbeResult, size: int) -> list
     raise AssertionError("the walk does not end")
 
 
-@given(server=servers, size=st.integers(1, 60), first_page=st.integers(0, 1), refuses_one=st.booleans())
-@settings(max_examples=300, deadline=None)
+@given(server=servers, size=st.integers(1, 30), first_page=st.integers(0, 1), refuses_one=st.booleans())
 async def test_all_pages_after_the_probe_hold_every_record_once(
     server: PagedServer, size: int, first_page: int, refuses_one: bool
 ) -> None:
@@ -98,11 +96,10 @@ async def test_all_pages_after_the_probe_hold_every_record_once(
 
 @given(
     convention=st.sampled_from([PaginationStyle.OFFSET, *CHAINED]),
-    n_records=st.integers(0, 90),
-    default=st.integers(2, 30),
-    size=st.integers(1, 60),
+    n_records=st.integers(0, 60),
+    default=st.integers(2, 20),
+    size=st.integers(1, 30),
 )
-@settings(max_examples=100, deadline=None)
 async def test_a_server_that_ignores_the_size_is_read_completely(
     convention: PaginationStyle, n_records: int, default: int, size: int
 ) -> None:

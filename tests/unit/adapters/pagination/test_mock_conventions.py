@@ -71,10 +71,10 @@ async def test_a_total_is_of_the_records_that_the_arguments_select(style: Conven
 
 @pytest.mark.parametrize("style", PAGED)
 @given(
-    total=st.integers(0, 130),
-    size=st.integers(1, 60),
-    default=st.integers(1, 40),
-    clamp=st.none() | st.integers(1, 30),
+    total=st.integers(0, 60),
+    size=st.integers(1, 30),
+    default=st.integers(1, 20),
+    clamp=st.none() | st.integers(1, 15),
 )
 @settings(max_examples=25, deadline=None)
 async def test_all_pages_after_the_probe_hold_every_record_once(
@@ -109,7 +109,7 @@ def parts(name: str | None) -> list[str]:
 
 
 @pytest.mark.parametrize("style", PAGED)
-@given(total=st.integers(0, 130), size=st.integers(1, 60))
+@given(total=st.integers(0, 60), size=st.integers(1, 30))
 @settings(max_examples=15, deadline=None)
 async def test_meaningless_names_are_read_by_structure(style: ConventionName, total: int, size: int) -> None:
     known = ConventionSource(Collection(convention=style)).pagination
