@@ -30,14 +30,14 @@ def following(
 
 async def walk(server: PagedServer, pagination: Pagination, size: int, *, path: str | None = None) -> list[Json]:
     ids: list[Json] = []
-    where: PageAddress | None = first_address(pagination, size=size)
+    address: PageAddress | None = first_address(pagination, size=size)
     for index in range(LIMIT_OF_REQUESTS):
-        assert where is not None
-        reading = read_page(await server.send(where), pagination, records_path=path, size=size)
+        assert address is not None
+        reading = read_page(await server.send(address), pagination, records_path=path, size=size)
         path = reading.records_path
         ids += [record["id"] for record in reading.records]
-        where = following(pagination, reading, index=index, received=len(ids), size=size)
-        if where is None:
+        address = following(pagination, reading, index=index, received=len(ids), size=size)
+        if address is None:
             return ids
     raise AssertionError("the walk does not end")
 
@@ -50,7 +50,7 @@ servers = st.builds(
     total=st.none() | st.integers(0, 150),
     total_in=st.sampled_from(["body", "header"]),
     path=PATHS,
-    tells_page=st.booleans(),
+    reports_page=st.booleans(),
     end=st.sampled_from(["absent", "null", "empty", "flag"]),
     is_relative=st.booleans(),
 )
@@ -64,20 +64,20 @@ async def test_all_pages_from_static_detection_hold_every_record_once(server: Pa
     assert await walk(server, pagination, size) == list(range(server.n_records))
 
 
-async def walk_from(server: PagedServer, looked: ProbeResult, size: int) -> list[Json]:
+async def walk_from(server: PagedServer, probed: ProbeResult, size: int) -> list[Json]:
     """Continue after the result of the probe."""
-    if looked.first is None:
-        return await walk(server, looked.pagination, size, path=looked.records_path)
-    reading, pagination = looked.first.reading, looked.pagination
+    if probed.first is None:
+        return await walk(server, probed.pagination, size, path=probed.records_path)
+    reading, pagination = probed.first.reading, probed.pagination
     ids = [record["id"] for record in reading.records]
-    size = looked.first.size or len(ids)
-    where = following(pagination, reading, index=0, received=len(ids), size=size) if ids else None
+    size = probed.first.size or len(ids)
+    address = following(pagination, reading, index=0, received=len(ids), size=size) if ids else None
     for index in range(1, LIMIT_OF_REQUESTS):
-        if where is None:
+        if address is None:
             return ids
-        reading = read_page(await server.send(where), pagination, records_path=looked.records_path, size=size)
+        reading = read_page(await server.send(address), pagination, records_path=probed.records_path, size=size)
         ids += [record["id"] for record in reading.records]
-        where = following(pagination, reading, index=index, received=len(ids), size=size)
+        address = following(pagination, reading, index=index, received=len(ids), size=size)
     raise AssertionError("the walk does not end")
 
 
@@ -85,13 +85,13 @@ async def walk_from(server: PagedServer, looked: ProbeResult, size: int) -> list
 async def test_all_pages_after_the_probe_hold_every_record_once(
     server: PagedServer, size: int, first_page: int, refuses_one: bool
 ) -> None:
-    server.first_page, server.tells_page = first_page, True
+    server.first_page, server.reports_page = first_page, True
     server.total = None if server.total is None else server.n_records
     server.refuses = frozenset({1}) if refuses_one else frozenset()
-    looked = await probe(server.tool(), server.send)
+    probed = await probe(server.tool(), server.send)
     server.refuses = frozenset()
-    assert await walk_from(server, looked, size) == list(range(server.n_records))
-    assert looked.total in (None, server.n_records)
+    assert await walk_from(server, probed, size) == list(range(server.n_records))
+    assert probed.total in (None, server.n_records)
 
 
 @given(
@@ -103,6 +103,6 @@ async def test_all_pages_after_the_probe_hold_every_record_once(
 async def test_a_server_that_ignores_the_size_is_read_completely(
     convention: PaginationStyle, n_records: int, default: int, size: int
 ) -> None:
-    server = PagedServer(convention, n_records, clamp=100, default=default, heeds_size=False)
-    looked = await probe(server.tool(), server.send)
-    assert await walk_from(server, looked, size) == list(range(n_records))
+    server = PagedServer(convention, n_records, clamp=100, default=default, honors_size=False)
+    probed = await probe(server.tool(), server.send)
+    assert await walk_from(server, probed, size) == list(range(n_records))

@@ -48,9 +48,10 @@ def test_data_in_a_fence_or_after_text_is_the_same_data(rows: Any) -> None:
 
 
 @given(st.text())
-def test_any_text_is_parsed_without_an_exception(text: str) -> None:
-    parse_text(text)
-    parse_text("[{" + text)
+def test_any_text_gives_data_or_the_text_itself(text: str) -> None:
+    for given_text in (text, "[{" + text):
+        content = parse_text(given_text)
+        assert content.is_data or content.value == given_text
 
 
 @pytest.mark.parametrize(
