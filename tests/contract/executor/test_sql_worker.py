@@ -97,7 +97,7 @@ def test_an_interrupt_ends_a_statement_at_once(make_worker: MakeWorker) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit of address space for a process")
 def test_a_statement_that_takes_all_memory_fails_and_the_next_one_runs(make_worker: MakeWorker) -> None:
-    worker = make_worker(address_space_bytes=2 * 2**30)
+    worker = make_worker(address_space_bytes=2**30)
     with pytest.raises(QueryFailed, match=r"(?i)memory"):
         worker.select("SELECT length(array_to_string(range(100000000), ',')) FROM orders_1 LIMIT 1")
     assert worker.select("SELECT count(*) FROM orders_1").rows == ((50,),)
