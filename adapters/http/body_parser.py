@@ -63,8 +63,8 @@ _LONG_INTEGER = re.compile(rb"[0-9]{19}")  # beyond 64 bits the fast parser sile
 class MalformedBody(ValueError):
     """The body does not match its content type; `is_truncated` if its end seems to be missing."""
 
-    def __init__(self, why: str, *, is_truncated: bool = False) -> None:
-        super().__init__(why)
+    def __init__(self, reason: str, *, is_truncated: bool = False) -> None:
+        super().__init__(reason)
         self.is_truncated = is_truncated
 
 

@@ -169,8 +169,8 @@ class HttpTransport:
         """Wait until the rate limit of the source allows the next request."""
         wait_s = self._rate_limiter.reserve_s()
         if wait_s > 0:
-            why = f"'{self._source}' reports that its rate limit is reached"
-            observer(RequestThrottled(self._source, location, wait_s, why))
+            reason = f"'{self._source}' reports that its rate limit is reached"
+            observer(RequestThrottled(self._source, location, wait_s, reason))
             await self._clock.sleep(wait_s)
 
     async def _send_through_breaker(
@@ -179,7 +179,7 @@ class HttpTransport:
         """Send a request unless the circuit is open, and record the outcome."""
         open_s = self._breaker.open_for_s()
         if open_s is not None:
-            text = f"requests to '{self._source}' are paused for {open_s:.0f} s: {self._breaker.why}"
+            text = f"requests to '{self._source}' are paused for {open_s:.0f} s: {self._breaker.reason}"
             raise CircuitOpen(text, source=self._source, location=location, retry_after_s=open_s)
         try:
             response = await self._send_once(request, location, exchange)

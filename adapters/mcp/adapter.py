@@ -301,7 +301,7 @@ class McpSource:
     def _check_circuit(self, spec: ToolSpec) -> None:
         remaining_s = self._breaker.open_for_s()
         if remaining_s is not None:
-            text = f"MCP server '{self.name}' is paused for {remaining_s:.0f} s more: {self._breaker.why}"
+            text = f"MCP server '{self.name}' is paused for {remaining_s:.0f} s more: {self._breaker.reason}"
             raise CircuitOpen(text, source=self.name, location=_location(spec), retry_after_s=remaining_s)
 
     async def _request_once(self, spec: ToolSpec, arguments: JsonObject, observer: OnEvent) -> JsonObject:

@@ -268,7 +268,7 @@ class OpenApiSource:
     ) -> BuiltRequest:
         base = self._builder.base_of(tool.operation)
         if base.url is None:
-            raise DocumentError(base.why, source=self.name, location=tool.spec.locator, requests=0)
+            raise DocumentError(base.reason, source=self.name, location=tool.spec.locator, requests=0)
         try:
             return build_request(tool, arguments, base=base.url, credentials=credentials)
         except InvalidArguments as error:
@@ -297,8 +297,8 @@ class OpenApiSource:
 
     def _foreign_origin(self, tool: OpenApiTool, text: str, where: str) -> ForeignOrigin:
         target = self._mask.text(text.partition("?")[0])[:200]
-        why = f"link to the next page not followed: '{target}' has {where}"
-        return ForeignOrigin(why, source=self.name, location=tool.spec.locator, requests=0)
+        reason = f"link to the next page not followed: '{target}' has {where}"
+        return ForeignOrigin(reason, source=self.name, location=tool.spec.locator, requests=0)
 
     async def _check_request(self, tool: OpenApiTool, built: BuiltRequest, observer: OnEvent) -> None:
         faults, note = await self._document.run(lambda: self._validator.check_request(tool, built))

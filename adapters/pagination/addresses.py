@@ -70,13 +70,13 @@ def first_address(pagination: Pagination, *, size: int | None, with_totals: bool
     """
     if pagination.convention is PaginationStyle.RANGE:
         place = PageAddress() if size is None else offset_address(pagination, offset=0, size=size)
-        prefer = {"Prefer": "count=exact"} if with_totals and not pagination.totals else {}
+        prefer = {"Prefer": "count=exact"} if with_totals and not pagination.total_flags else {}
         place = replace(place, headers={**place.headers, **prefer})
     else:
         place = _with_position(pagination, pagination.first if pagination.is_addressable else None, size)
-    if not with_totals or not pagination.totals:
+    if not with_totals or not pagination.total_flags:
         return place
-    return replace(place, arguments={**place.arguments, **dict(pagination.totals)})
+    return replace(place, arguments={**place.arguments, **dict(pagination.total_flags)})
 
 
 def smallest_page_size(pagination: Pagination) -> int | None:
@@ -98,7 +98,7 @@ def metadata_address(pagination: Pagination) -> PageAddress:
 def with_declared_types(arguments: Mapping[str, Json], pagination: Pagination) -> JsonObject:
     """The arguments of a page in their declared types: digits if the document declares a number as a string."""
     return {
-        name: str(value) if name in pagination.texts and isinstance(value, int) else value
+        name: str(value) if name in pagination.numeric_strings and isinstance(value, int) else value
         for name, value in arguments.items()
     }
 
@@ -109,6 +109,6 @@ def _with_position(pagination: Pagination, position: int | None, size: int | Non
         arguments[pagination.position] = position
     if pagination.size is not None and size is not None:
         arguments[pagination.size] = size
-    if pagination.last is not None and pagination.span is not None and position is not None:
-        arguments[pagination.last] = position + pagination.span - 1
+    if pagination.range_end is not None and pagination.range_size is not None and position is not None:
+        arguments[pagination.range_end] = position + pagination.range_size - 1
     return PageAddress(arguments)

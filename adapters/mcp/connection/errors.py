@@ -97,16 +97,16 @@ def to_source_error(error: Exception, context: FailureContext) -> SourceError:
             location=context.location,
         )
     if isinstance(cause, FileNotFoundError | PermissionError) and context.settings.command:
-        why = f"the command '{context.settings.command[0]}' cannot be started: {cause}"
-        return connection_error(context, why, is_retryable=False)
+        reason = f"the command '{context.settings.command[0]}' cannot be started: {cause}"
+        return connection_error(context, reason, is_retryable=False)
     is_lost = isinstance(cause, _LOST_EXCEPTIONS)
     return connection_error(context, str(cause) if is_lost and str(cause) else f"{type(cause).__name__}: {cause}")
 
 
-def connection_error(context: FailureContext, why: str, *, is_retryable: bool = True) -> ConnectionFailed:
+def connection_error(context: FailureContext, reason: str, *, is_retryable: bool = True) -> ConnectionFailed:
     """The connection failed or was lost; usually worth a retry on a new connection."""
     return ConnectionFailed(
-        _message(context, why), source=context.settings.name, location=context.location, is_retryable=is_retryable
+        _message(context, reason), source=context.settings.name, location=context.location, is_retryable=is_retryable
     )
 
 
@@ -123,9 +123,9 @@ def timeout_error(context: FailureContext) -> TimedOut:
     )
 
 
-def tool_error(context: FailureContext, why: str) -> ToolFailed:
+def tool_error(context: FailureContext, reason: str) -> ToolFailed:
     """The server reports that the tool failed; its message shows whether a retry may succeed."""
-    message = secret_mask_of(context.settings).text(why.strip())[:_MAX_MESSAGE_CHARS]
+    message = secret_mask_of(context.settings).text(reason.strip())[:_MAX_MESSAGE_CHARS]
     return ToolFailed(
         message or "the server gave no reason",
         source=context.settings.name,
@@ -149,8 +149,8 @@ def _from_protocol_error(error: MCPError, context: FailureContext) -> SourceErro
     if error.code == REQUEST_TIMEOUT:
         return timeout_error(context)
     if any(text in message for text in _TOO_LARGE_MESSAGES):
-        why = "the reply exceeds the size limit; request less data or smaller pages"
-        return ResponseTooLarge(_message(context, why), source=context.settings.name, location=context.location)
+        reason = "the reply exceeds the size limit; request less data or smaller pages"
+        return ResponseTooLarge(_message(context, reason), source=context.settings.name, location=context.location)
     if any(text in message for text in _CONNECTION_LOST) or (error.code == PARSE_ERROR and context.settings.command):
         return connection_error(context, error.message)
     if error.code == PARSE_ERROR:
@@ -160,14 +160,16 @@ def _from_protocol_error(error: MCPError, context: FailureContext) -> SourceErro
     if "unexpected content type" in message and not context.is_connecting:
         return _unreadable_reply(error.message, context)
     hint = f"; {_ENDPOINT_HINT}" if context.is_connecting and "content type" in message else ""
-    why = f"{error.message}{_details(error)} (code {error.code}){hint}"
-    return connection_error(context, why, is_retryable=False) if context.is_connecting else tool_error(context, why)
+    reason = f"{error.message}{_details(error)} (code {error.code}){hint}"
+    return (
+        connection_error(context, reason, is_retryable=False) if context.is_connecting else tool_error(context, reason)
+    )
 
 
-def _unreadable_reply(why: str, context: FailureContext) -> MalformedResponse:
+def _unreadable_reply(reason: str, context: FailureContext) -> MalformedResponse:
     """A response that is not MCP, such as a proxy's error page; a retry may succeed."""
     return MalformedResponse(
-        _message(context, f"the reply cannot be read: {why}"),
+        _message(context, f"the reply cannot be read: {reason}"),
         source=context.settings.name,
         location=context.location,
         is_retryable=True,
@@ -214,9 +216,9 @@ def _root_cause(error: Exception) -> Exception:
     return error
 
 
-def _message(context: FailureContext, why: str) -> str:
+def _message(context: FailureContext, reason: str) -> str:
     output = context.server_output.strip()
     tail = f"; stderr: {output}" if output else ""
     return secret_mask_of(context.settings).text(
-        f"MCP server '{context.settings.name}', {context.location}: {why}{tail}"
+        f"MCP server '{context.settings.name}', {context.location}: {reason}{tail}"
     )

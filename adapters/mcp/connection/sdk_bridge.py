@@ -287,9 +287,9 @@ class SdkBridge:
         request_id = params.get("requestId")
         if not isinstance(request_id, int | str) or not self._pop_method(request_id):
             return item
-        why = f"the server cancelled the request: {params.get('reason') or 'no reason given'}"
+        reason = f"the server cancelled the request: {params.get('reason') or 'no reason given'}"
         return SessionMessage(
-            JSONRPCError(jsonrpc="2.0", id=request_id, error=ErrorData(code=INTERNAL_ERROR, message=why))
+            JSONRPCError(jsonrpc="2.0", id=request_id, error=ErrorData(code=INTERNAL_ERROR, message=reason))
         )
 
     def _pop_method(self, request_id: RequestId | None) -> str:

@@ -98,8 +98,8 @@ class TokenCache:
             raise self._error(f"timed out after {self._timeout_s:g} s", is_retryable=True) from None
         except HttpStatusError as error:
             code = _error_code(error)
-            why = f"the token server answered {error.status}" + (f" '{code}'" if code else "") + _hint_for(code)
-            raise self._error(why, code=code, is_retryable=error.is_retryable, requests=error.requests) from None
+            reason = f"the token server answered {error.status}" + (f" '{code}'" if code else "") + _hint_for(code)
+            raise self._error(reason, code=code, is_retryable=error.is_retryable, requests=error.requests) from None
         except SourceError as error:
             raise self._error(str(error), is_retryable=error.is_retryable, requests=error.requests) from None
         return self._cached.value
@@ -161,11 +161,13 @@ class TokenCache:
             return _CachedToken(token, None)
         return _CachedToken(token, started_s + lifetime_s - min(_EXPIRY_MARGIN_S, lifetime_s / 2))
 
-    def _error(self, why: str, *, code: str = "", is_retryable: bool = False, requests: int = 1) -> TokenRequestFailed:
+    def _error(
+        self, reason: str, *, code: str = "", is_retryable: bool = False, requests: int = 1
+    ) -> TokenRequestFailed:
         place = str(self._url.copy_with(query=None, fragment=None, userinfo=b""))
         prefix = f"cannot get a token for the scheme '{self._scheme}' from '{place}': "
         error = TokenRequestFailed(
-            why if why.startswith(prefix) else prefix + why,
+            reason if reason.startswith(prefix) else prefix + reason,
             source=self._source,
             location=f"POST {place}",
             is_retryable=is_retryable,

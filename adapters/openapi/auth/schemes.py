@@ -240,14 +240,14 @@ def read_security(document: OpenApiDocument, settings: OpenApiSettings, skipped:
     try:
         holder = document.at("securityDefinitions") if is_swagger else document.at("components", "securitySchemes")
     except BrokenReference as error:
-        skipped.append(SkippedTool(error.path, error.why))
+        skipped.append(SkippedTool(error.path, error.reason))
         holder = root.with_value(None)
     schemes: dict[str, SecurityScheme] = {}
     for name, node in holder.members():
         try:
             scheme = _read_scheme(name, document.resolve(node).fields, is_swagger=is_swagger)
         except BrokenReference as error:
-            skipped.append(SkippedTool(error.path, error.why))
+            skipped.append(SkippedTool(error.path, error.reason))
             continue
         if scheme is None:
             skipped.append(
@@ -262,14 +262,14 @@ def read_security(document: OpenApiDocument, settings: OpenApiSettings, skipped:
     extra = _extra_schemes(document, settings, schemes)
     usable_names = {*schemes, *(scheme.name for scheme in extra), ANY_SCHEME}
     for name in sorted(set(settings.credentials) - usable_names):
-        why = f"'auth' has a credential for '{name}', but the document has no such security scheme"
+        reason = f"'auth' has a credential for '{name}', but the document has no such security scheme"
         skipped.append(
-            SkippedTool(document.display_path(holder), f"{why}; to send it in a header, write 'header {name}'")
+            SkippedTool(document.display_path(holder), f"{reason}; to send it in a header, write 'header {name}'")
         )
     for name in settings.clients:
         if name != ANY_SCHEME and (name not in schemes or schemes[name].kind is not CredentialKind.BEARER):
-            why = f"'auth' has an OAuth client for '{name}', but the document has no such scheme with bearer tokens"
-            skipped.append(SkippedTool(document.display_path(holder), why))
+            reason = f"'auth' has an OAuth client for '{name}', but the document has no such scheme with bearer tokens"
+            skipped.append(SkippedTool(document.display_path(holder), reason))
     return Security(schemes, default if isinstance(default, list) else None, settings, extra=extra)
 
 

@@ -253,9 +253,9 @@ class DocumentFetcher:
             raise self._error(uri, str(error)) from None
         return value
 
-    def _error(self, uri: str, why: str) -> DocumentError:
+    def _error(self, uri: str, reason: str) -> DocumentError:
         shown = SecretMask().url(httpx2.URL(uri)) if uri.startswith(("http:", "https:")) else uri
-        return DocumentError(f"the document '{shown}' cannot be read: {why}", source=self._source, location=shown)
+        return DocumentError(f"the document '{shown}' cannot be read: {reason}", source=self._source, location=shown)
 
     def _url(self, place: str) -> httpx2.URL:
         try:

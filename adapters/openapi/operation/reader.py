@@ -96,9 +96,9 @@ _MAX_NAMED_MEMBERS = 12
 class UnusableOperation(Exception):
     """The operation cannot be called; `path` is the location of the reason."""
 
-    def __init__(self, path: str, why: str) -> None:
-        super().__init__(why)
-        self.path, self.why = path, why
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(reason)
+        self.path, self.reason = path, reason
 
 
 class OperationReader:
@@ -129,8 +129,8 @@ class OperationReader:
     def _list_at(self, node: DocumentNode, key: str) -> DocumentNode | None:
         return node.child(key) if isinstance(node.fields.get(key), list) else None
 
-    def _skip(self, node: DocumentNode, why: str) -> None:
-        self._left_out.append(SkippedTool(self._document.display_path(node), why))
+    def _skip(self, node: DocumentNode, reason: str) -> None:
+        self._left_out.append(SkippedTool(self._document.display_path(node), reason))
 
     def _parameter_nodes(self, entry: OperationEntry) -> Iterator[DocumentNode]:
         """Yield resolved parameters, the operation's before those of its path; duplicates are dropped."""
@@ -159,15 +159,15 @@ class OperationReader:
         try:
             return self._document.resolve(node)
         except BrokenReference as error:
-            self._left_out.append(SkippedTool(error.path, error.why))
+            self._left_out.append(SkippedTool(error.path, error.reason))
             return None
 
     def _parameters(self, entry: OperationEntry, found: list[DocumentNode]) -> tuple[OperationParameter, ...]:
         template = entry.template
         if template.fragment_variables:
             name = template.fragment_variables[0]
-            why = f"the path variable '{name}' is after '#', in the fragment, which is never sent"
-            raise UnusableOperation(self._document.display_path(entry.operation), why)
+            reason = f"the path variable '{name}' is after '#', in the fragment, which is never sent"
+            raise UnusableOperation(self._document.display_path(entry.operation), reason)
         read: dict[tuple[ParameterLocation, str], OperationParameter] = {}
         for node in found:
             parameter = self._parameter(node, template)
@@ -249,10 +249,10 @@ class OperationReader:
         ranked = sorted((rank, kind) for kind in media if (rank := body_format(kind)) is not None)
         if ranked:
             return self._read_body(ranked[0][1], self._document.resolve(media[ranked[0][1]]), entry, resolved)
-        why, path = f"unsupported body media type: {_quote_all(media)}", self._document.display_path(node)
+        reason, path = f"unsupported body media type: {_quote_all(media)}", self._document.display_path(node)
         if resolved.fields.get("required") is True:
-            raise UnusableOperation(path, why)
-        self._left_out.append(SkippedTool(path, f"{why}; requests are sent without a body"))
+            raise UnusableOperation(path, reason)
+        self._left_out.append(SkippedTool(path, f"{reason}; requests are sent without a body"))
         return None
 
     def _read_body(

@@ -150,10 +150,10 @@ def _rename(found: Pagination, names: Mapping[str, str]) -> Pagination:
         found,
         position=_rename_optional(found.position, names),
         size=_rename_optional(found.size, names),
-        last=_rename_optional(found.last, names),
-        texts=tuple(rename_path(name, names) for name in found.texts),
+        range_end=_rename_optional(found.range_end, names),
+        numeric_strings=tuple(rename_path(name, names) for name in found.numeric_strings),
         metadata=_rename_optional(found.metadata, names),
-        totals=tuple((rename_path(name, names), value) for name, value in found.totals),
+        total_flags=tuple((rename_path(name, names), value) for name, value in found.total_flags),
         other_hidden=tuple(rename_path(name, names) for name in found.other_hidden),
     )
 
@@ -219,8 +219,8 @@ def page_defaults(pagination: Pagination) -> JsonObject:
     found: JsonObject = {}
     if pagination.convention in (PaginationStyle.OFFSET, PaginationStyle.PAGE) and pagination.position is not None:
         found[pagination.position] = pagination.first
-        if pagination.last is not None:
-            found[pagination.last] = pagination.first + (pagination.span or 1) - 1
+        if pagination.range_end is not None:
+            found[pagination.range_end] = pagination.first + (pagination.range_size or 1) - 1
     if pagination.size is not None:
         usual = pagination.default_size or min(pagination.max_size or _DEFAULT_SIZE, _DEFAULT_SIZE)
         found[pagination.size] = max(usual, pagination.min_size or 1)

@@ -61,12 +61,12 @@ def detect(
         return _with_metadata_flag(Pagination(), flag)
     found = _pagination(context)
     if found.convention is not PaginationStyle.SINGLE or found.size is not None:
-        others = (one for one in context.outside_path if one.name not in (found.position, found.size, found.last))
+        others = (one for one in context.outside_path if one.name not in (found.position, found.size, found.range_end))
         has_range = found.convention is PaginationStyle.RANGE
         found = replace(
             found,
-            totals=total_flags(others, has_range=has_range),
-            texts=tuple(one.name for one in typed if _is_number_of(found, one) and is_text_only(one)),
+            total_flags=total_flags(others, has_range=has_range),
+            numeric_strings=tuple(one.name for one in typed if _is_number_of(found, one) and is_text_only(one)),
         )
     return _with_metadata_flag(found, flag)
 
@@ -75,13 +75,15 @@ def _with_metadata_flag(found: Pagination, flag: tuple[str, Json] | None) -> Pag
     if flag is None:
         return found
     name, value = flag
-    totals = tuple(pair for pair in found.totals if pair[0] != name)
-    return replace(found, totals=totals, metadata=name, metadata_value=value)
+    totals = tuple(pair for pair in found.total_flags if pair[0] != name)
+    return replace(found, total_flags=totals, metadata=name, metadata_value=value)
 
 
 def _is_number_of(found: Pagination, parameter: FlatParameter) -> bool:
     """Whether a number is sent for it: as a size, or as a position of addressable pages."""
-    return parameter.name in (found.size, found.last) or (found.is_addressable and parameter.name == found.position)
+    return parameter.name in (found.size, found.range_end) or (
+        found.is_addressable and parameter.name == found.position
+    )
 
 
 def _pagination(context: ParameterContext) -> Pagination:
@@ -104,7 +106,7 @@ def _by_response(style: PaginationStyle, found: Sequence[PositionCandidate], con
     return Pagination(
         convention=style,
         other_hidden=tuple(dict.fromkeys([*candidates, *backward])),
-        rule="Link header" if style is PaginationStyle.LINK_HEADER else "URL of the next page in the response",
+        rule="Link header" if style is PaginationStyle.LINK_HEADER else "next page URL in the response",
         **size_fields(_size_without_position(context)),
     )
 
@@ -139,8 +141,8 @@ def _by_position(found: Sequence[PositionCandidate], context: ParameterContext) 
         convention=style,
         position=position.name,
         first=first_position(style, position, context.response),
-        last=last.name if last else None,
-        span=range_size(position, last) if last else None,
+        range_end=last.name if last else None,
+        range_size=range_size(position, last) if last else None,
         window=_window(position, size) if style is PaginationStyle.OFFSET else None,
         key=_key(candidate, context.response),
         next_path=_described_path(candidate, context.response),
@@ -183,13 +185,15 @@ def _by_range_header(context: ParameterContext) -> Pagination | None:
     if not ranges or not (has_unit or is_answered or any(one.mentions(phrases.ABOUT_PAGING) for one in ranges)):
         return None
     hidden, size = tuple(one.name for one in headers), _size_without_position(context)
-    rule = "Range header that counts records"
+    rule = "Range header for records"
     return Pagination(convention=PaginationStyle.RANGE, other_hidden=hidden, rule=rule, **size_fields(size))
 
 
 def _by_size_alone(context: ParameterContext) -> Pagination:
     size = size_alone(context.outside_path)
-    return Pagination() if size is None else Pagination(rule="page size without a position", **size_fields(size))
+    return (
+        Pagination() if size is None else Pagination(rule="page size parameter without a position", **size_fields(size))
+    )
 
 
 def _size_without_position(context: ParameterContext) -> FlatParameter | None:

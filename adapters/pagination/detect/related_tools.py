@@ -90,7 +90,7 @@ def continuation_operations(specs: Iterable[ToolSpec]) -> Mapping[str, Paginatio
                 convention=PaginationStyle.CURSOR,
                 position=match.pagination.position,
                 next_operation=match.name,
-                rule="cursor for another operation",
+                rule="cursor of a continuation operation",
             )
     return found
 

@@ -256,7 +256,7 @@ class Prober:
         return None
 
     def _total_flag_attempts(self, pagination: Pagination) -> tuple[bool, ...]:
-        has_flags = bool(pagination.totals) or pagination.convention is PaginationStyle.RANGE
+        has_flags = bool(pagination.total_flags) or pagination.convention is PaginationStyle.RANGE
         return (True, False) if has_flags and self.learned.accepts_total_flags else (False,)
 
     async def _default_page(self, pagination: Pagination) -> _ProbePage:

@@ -167,7 +167,7 @@ def _guessed_urls(envelope: ResponseEnvelope) -> Iterator[NextPointer]:
     for member in envelope.near:
         if (url := link_url(load_more_link(member.value))) is not None and looks_like_url(url):
             yield NextPointer(url, PaginationStyle.NEXT_URL, member.path, is_sure=False)
-    for member in chain(envelope.saying(vocabulary.says_next), _headers_with(envelope, vocabulary.NEXT)):
+    for member in chain(envelope.matching(vocabulary.says_next), _headers_with(envelope, vocabulary.NEXT)):
         if (url := _unambiguous_url(member)) is not None:
             yield NextPointer(url, PaginationStyle.NEXT_URL, member.path, is_sure=False)
 
@@ -217,13 +217,13 @@ def _cursors(
     if any(envelope.named(_ELEMENTS, is_anywhere=True)):
         return
     if pagination.convention not in _BY_ARGUMENT or pagination.position is None:
-        yield from _guesses(envelope.saying(vocabulary.says_next), _SentValues())
+        yield from _guesses(envelope.matching(vocabulary.says_next), _SentValues())
         return
     sent = _sent_values(result, pagination, address)
     position = pagination.position.rpartition("/")[2]
     yield from _compound_cursors(envelope, position)
     for says in (vocabulary.says_next, _is_like(position), vocabulary.says_cursor):
-        yield from _guesses(envelope.saying(says), sent)
+        yield from _guesses(envelope.matching(says), sent)
     yield from _guesses(_headers_with(envelope, vocabulary.NEXT | vocabulary.CURSOR), sent)
     if pagination.convention is PaginationStyle.CURSOR:
         yield from _only_opaque_value(envelope, sent)

@@ -56,10 +56,10 @@ class ResponseEnvelope:
         members = chain(self.near, self.far) if is_anywhere else iter(self.near)
         return (member for member in members if member.plain in table)
 
-    def saying(self, says: Callable[[str], bool], *, is_anywhere: bool = True) -> Iterator[EnvelopeMember]:
-        """Members whose names satisfy `says`."""
+    def matching(self, is_match: Callable[[str], bool], *, is_anywhere: bool = True) -> Iterator[EnvelopeMember]:
+        """Members whose names satisfy `is_match`."""
         members = chain(self.near, self.far) if is_anywhere else iter(self.near)
-        return (member for member in members if says(member.name))
+        return (member for member in members if is_match(member.name))
 
     def values(self, table: frozenset[str]) -> Iterator[Json]:
         """Values whose names are in `table`, the nearest first."""

@@ -121,14 +121,14 @@ def _says_page(member: EnvelopeMember) -> bool:
 
 
 def _by_words(envelope: ResponseEnvelope) -> bool | None:
-    for member in envelope.saying(vocabulary.says_more):
+    for member in envelope.matching(vocabulary.says_more):
         more = bool(member.value) if member.value in (0, 1) else first_flag((member,))
         if more is not None:
             return more
-    last = first_flag(envelope.saying(vocabulary.says_last, is_anywhere=False))
+    last = first_flag(envelope.matching(vocabulary.says_last, is_anywhere=False))
     if last is not None:
         return not last
-    left = first_count(envelope.saying(vocabulary.says_remaining))
+    left = first_count(envelope.matching(vocabulary.says_remaining))
     return None if left is None else left > 0
 
 
