@@ -66,7 +66,7 @@ from adapters.source_events import (
 )
 
 _MAX_LIST_PAGES = 1000
-_MAX_BARREN_PAGES = 3
+_MAX_EMPTY_PAGES = 3
 """Pages in a row that add no tool before listing stops; filters can leave single pages empty."""
 _PROGRESS_INTERVAL_S = 0.5
 _LARGE_CHARS = 500_000
@@ -105,7 +105,7 @@ class McpSource:
     async def list_tools(self) -> ToolList:
         """All tools, from every page of the list; listed again after the server announces a change.
 
-        Listing stops when pages add nothing new; `left_out` then says that the list is incomplete.
+        Listing stops when pages add nothing new; `skipped` then says that the list is incomplete.
         """
         connection = self._connection
         if self._tools is None or (connection is not None and connection.is_list_stale):
@@ -141,7 +141,7 @@ class McpSource:
             flaw=result.flaw,
         )
 
-    async def shown(self, tool: str, arguments: Mapping[str, Json]) -> RequestPreview:
+    async def preview_request(self, tool: str, arguments: Mapping[str, Json]) -> RequestPreview:
         """The request that a call would send: the tool, its arguments, and the server without secrets."""
         spec, settings = await self._find_tool(tool), self._settings
         mask = secret_mask_of(settings)
@@ -215,7 +215,7 @@ class McpSource:
         cursors: set[str] = set()
         names: set[str] = set()
         cursor: str | None = None
-        n_barren = 0
+        n_empty = 0
         for _ in range(_MAX_LIST_PAGES):
             try:
                 page = await connection.list_tools(cursor)
@@ -231,8 +231,8 @@ class McpSource:
             if cursor is None:
                 return pages, []
             names |= new
-            n_barren = 0 if new else n_barren + 1
-            if cursor in cursors or n_barren > _MAX_BARREN_PAGES:
+            n_empty = 0 if new else n_empty + 1
+            if cursor in cursors or n_empty > _MAX_EMPTY_PAGES:
                 reason = f"cursor '{cursor}' returns no new tools"
                 break
             cursors.add(cursor)

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import assert_never
 
 from adapters.base import Json, JsonObject, PageAddress, Pagination, PaginationStyle
 
@@ -27,28 +26,14 @@ def may_repeat_address(pagination: Pagination) -> bool:
 def page_address(pagination: Pagination, *, page_index: int, size: int | None) -> PageAddress:
     """The page `page_index` (from 0) of pages of `size` records. Raises ValueError for styles without addresses."""
     match pagination.convention:
-        case PaginationStyle.OFFSET:
-            if size is None:
-                raise ValueError("pages by offset need a size; use offset_address with the records received so far")
-            return offset_address(pagination, offset=page_index * size, size=size)
         case PaginationStyle.PAGE:
             return _with_position(pagination, pagination.first + page_index, size)
-        case PaginationStyle.RANGE:
-            if size is None:
-                raise ValueError("pages by range need a size")
+        case PaginationStyle.OFFSET | PaginationStyle.RANGE if size is not None:
             return offset_address(pagination, offset=page_index * size, size=size)
-        case (
-            PaginationStyle.SINGLE
-            | PaginationStyle.CURSOR
-            | PaginationStyle.NEXT_URL
-            | PaginationStyle.LINK_HEADER
-            | PaginationStyle.KEYSET
-        ):
-            raise ValueError(
-                f"pages of style '{pagination.convention}' have no address; follow the next page of each response"
-            )
-        case _:
-            assert_never(pagination.convention)
+        case PaginationStyle.OFFSET | PaginationStyle.RANGE:
+            raise ValueError("pages by offset or range need a size; or use offset_address with the records received")
+        case style:
+            raise ValueError(f"pages of style '{style}' have no address; follow the next page of each response")
 
 
 def offset_address(pagination: Pagination, *, offset: int, size: int | None) -> PageAddress:

@@ -89,10 +89,7 @@ def to_source_error(error: Exception, context: FailureContext) -> SourceError:
         return _from_protocol_error(cause, context)
     if isinstance(cause, ValidationError):
         return MalformedResponse(
-            _message(
-                context,
-                f"the reply is not a valid MCP result (validation errors: {cause.error_count()})",
-            ),
+            _message(context, f"the reply is not a valid MCP result (validation errors: {cause.error_count()})"),
             source=context.settings.name,
             location=context.location,
         )

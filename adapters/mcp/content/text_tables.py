@@ -147,10 +147,7 @@ def typed_column(cells: Sequence[str]) -> list[Json]:
 
 
 _LINE_FORMS = tuple(
-    map(
-        re.compile,
-        (r"\[[A-Z][A-Z ]{1,15}\] +\S.*", r"/\S.*", r"[A-Za-z]:\\.*", r"[a-z][a-z0-9+.-]*://\S+"),
-    )
+    map(re.compile, (r"\[[A-Z][A-Z ]{1,15}\] +\S.*", r"/\S.*", r"[A-Za-z]:\\.*", r"[a-z][a-z0-9+.-]*://\S+"))
 )
 _MIN_ITEMS = 3
 _NAME_VALUE_LINE = re.compile(r"(?:[-*\u2022] +)?(?:\*\*)?([^\W\d_][\w .()/#-]{0,40}?)(?:\*\*)?:(?:\*\*)?(?: +(.*))?")

@@ -250,12 +250,7 @@ def read_security(document: OpenApiDocument, settings: OpenApiSettings, skipped:
             skipped.append(SkippedTool(error.path, error.reason))
             continue
         if scheme is None:
-            skipped.append(
-                SkippedTool(
-                    document.display_path(node),
-                    f"unsupported security scheme '{name}'",
-                )
-            )
+            skipped.append(SkippedTool(document.display_path(node), f"unsupported security scheme '{name}'"))
         else:
             schemes[name] = scheme
     default = root.fields.get("security")

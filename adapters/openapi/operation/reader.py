@@ -10,6 +10,7 @@ from adapters.openapi.document import swagger2 as swagger
 from adapters.openapi.document.document import BrokenReference, DocumentNode, OpenApiDocument
 from adapters.openapi.operation.media_types import BodyFormat, bare_media_type, body_format, normalize_media_type
 from adapters.openapi.operation.model import (
+    METHODS,
     STYLES,
     Operation,
     OperationEntry,
@@ -26,7 +27,6 @@ from adapters.openapi.operation.model import (
 _EXAMPLE_PATH = re.compile(r"(?<![/\w{}.:-])[A-Za-z][\w-]*/(?:[{<\[]\w|\*)")
 """A path of several segments in a description: `projects/{project}/topics/{topic}`."""
 _MULTI_SEGMENT_EXTENSIONS = ("x-ms-skip-url-encoding", "x-multi-segment")
-_METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
 
 
 class PathVariables:
@@ -63,7 +63,7 @@ class PathVariables:
             target = self._document.resolve(item)
         except BrokenReference:
             return
-        for holder in (target, *(target.child(method) for method in _METHODS if method in target.fields)):
+        for holder in (target, *(target.child(method) for method in METHODS if method in target.fields)):
             for node in holder.child("parameters").children():
                 try:
                     yield self._document.resolve(node).fields
@@ -105,7 +105,7 @@ class OperationReader:
     """Reads operations of one document and adds skipped parts to `skipped`."""
 
     def __init__(self, document: OpenApiDocument, skipped: list[SkippedTool]) -> None:
-        self._document, self._left_out = document, skipped
+        self._document, self._skipped = document, skipped
         self._is_swagger = swagger.is_swagger2(document.root)
         self._path_variables = PathVariables(document)
         self._cache: dict[tuple[str, ParameterLocation, str, bool], OperationParameter] = {}
@@ -130,7 +130,7 @@ class OperationReader:
         return node.child(key) if isinstance(node.fields.get(key), list) else None
 
     def _skip(self, node: DocumentNode, reason: str) -> None:
-        self._left_out.append(SkippedTool(self._document.display_path(node), reason))
+        self._skipped.append(SkippedTool(self._document.display_path(node), reason))
 
     def _parameter_nodes(self, entry: OperationEntry) -> Iterator[DocumentNode]:
         """Yield resolved parameters, the operation's before those of its path; duplicates are dropped."""
@@ -159,7 +159,7 @@ class OperationReader:
         try:
             return self._document.resolve(node)
         except BrokenReference as error:
-            self._left_out.append(SkippedTool(error.path, error.reason))
+            self._skipped.append(SkippedTool(error.path, error.reason))
             return None
 
     def _parameters(self, entry: OperationEntry, found: list[DocumentNode]) -> tuple[OperationParameter, ...]:
@@ -252,7 +252,7 @@ class OperationReader:
         reason, path = f"unsupported body media type: {_quote_all(media)}", self._document.display_path(node)
         if resolved.fields.get("required") is True:
             raise UnusableOperation(path, reason)
-        self._left_out.append(SkippedTool(path, f"{reason}; requests are sent without a body"))
+        self._skipped.append(SkippedTool(path, f"{reason}; requests are sent without a body"))
         return None
 
     def _read_body(

@@ -11,13 +11,7 @@ from adapters.base import Json, JsonObject, Pagination, PaginationStyle
 from adapters.openapi.operation.model import Operation, ParameterLocation
 from adapters.openapi.settings import ToolOverride
 from adapters.openapi.tools.arguments import BODY, Argument, WireName, strip_markup
-from adapters.pagination import (
-    ResponseSchema,
-    declared_pagination,
-    detect,
-    flatten_parameters,
-    with_declared_types,
-)
+from adapters.pagination import ResponseSchema, declared_pagination, detect, flatten_parameters, with_declared_types
 
 _BACKWARD_NAMES = frozenset({"before", "endingbefore", "previous", "previouscursor", "prevcursor", "pagebefore"})
 _ALWAYS_HIDDEN = frozenset({"searchafter"})

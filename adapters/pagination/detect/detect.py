@@ -26,7 +26,7 @@ from adapters.pagination.detect.total_flags import metadata_flag, total_flags
 from adapters.pagination.vocabulary import descriptions as phrases
 from adapters.pagination.vocabulary import members
 from adapters.pagination.vocabulary import parameters as spelling
-from adapters.pagination.vocabulary.members import words
+from adapters.pagination.vocabulary.members import plain, words
 
 _START_INDEX = words("start_index")
 _SCIM = words("resources schemas items_per_page")
@@ -51,7 +51,7 @@ def detect(
     """
     schema = response or UNKNOWN_RESPONSE
     flat = [
-        flat_parameter(name, one, is_integer=schema.is_integer(name))
+        flat_parameter(name, one, is_integer=plain(name) in schema.integers)
         for name, one in flatten_parameters(parameters).items()
     ]
     typed = numeric_strings(mark_grouped(flat), schema)
@@ -81,9 +81,7 @@ def _with_metadata_flag(found: Pagination, flag: tuple[str, Json] | None) -> Pag
 
 def _is_number_of(found: Pagination, parameter: FlatParameter) -> bool:
     """Whether a number is sent for it: as a size, or as a position of addressable pages."""
-    return parameter.name in (found.size, found.range_end) or (
-        found.is_addressable and parameter.name == found.position
-    )
+    return parameter.name in (found.size, found.range_end, found.position if found.is_addressable else None)
 
 
 def _pagination(context: ParameterContext) -> Pagination:
@@ -191,9 +189,7 @@ def _by_range_header(context: ParameterContext) -> Pagination | None:
 
 def _by_size_alone(context: ParameterContext) -> Pagination:
     size = size_alone(context.outside_path)
-    return (
-        Pagination() if size is None else Pagination(rule="page size parameter without a position", **size_fields(size))
-    )
+    return Pagination() if size is None else Pagination(rule="page size without a position", **size_fields(size))
 
 
 def _size_without_position(context: ParameterContext) -> FlatParameter | None:

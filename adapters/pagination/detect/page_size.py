@@ -73,8 +73,6 @@ def _rank(
         one.is_named(spelling.SIZES),
         one.mentions(phrases.SAYS_SIZE) and not one.mentions(phrases.SAYS_OFFSET),
         spelling.has_size_words(one.name),
-        position is not None and spelling.is_unit_of(position.name, one.name),
-        position is not None and spelling.is_start_of(position.name, one.name),
     )
     rank = next((number for number, is_met in enumerate(signs) if is_met), None)
     return None if rank is None else (0 if is_near or position is None else 1, rank)

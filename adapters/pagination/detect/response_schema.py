@@ -96,12 +96,9 @@ class ResponseSchema:
         is_usual = plain(name).endswith(_LIST_HOLDERS) or plain(name) in vocabulary.RECORD_LISTS
         return kind in _OPEN_TYPES and path not in self.descendants and (kind == "" or is_plural or is_usual)
 
-    def is_integer(self, name: str) -> bool:
-        """Whether a member of this name is an integer."""
-        return plain(name) in self._integers
-
     @cached_property
-    def _integers(self) -> frozenset[str]:
+    def integers(self) -> frozenset[str]:
+        """Plain names of the integer members."""
         return frozenset(plain(_leaf(path)) for path, kind in self.members.items() if kind == "integer")
 
     @cached_property

@@ -160,12 +160,8 @@ def _is_first_as_offset(parameter: FlatParameter, context: ParameterContext) -> 
     return is_beside_max or (context.has_size(parameter) and parameter.summary_mentions(phrases.SAYS_OFFSET))
 
 
-def _has_offset_name(parameter: FlatParameter, context: ParameterContext) -> bool:
-    """By its words, or because its length is next to it: `displayStart` and `displayLength`."""
-    if parameter.is_named(spelling.WEAK_OFFSETS) or spelling.has_offset_words(parameter.name):
-        return True
-    has_length = any(spelling.is_start_of(parameter.name, other.name) for other in context.parameters)
-    return context.response.has_list and has_length
+def _has_offset_name(parameter: FlatParameter) -> bool:
+    return parameter.is_named(spelling.WEAK_OFFSETS) or spelling.has_offset_words(parameter.name)
 
 
 def _is_undescribed_weak_offset(parameter: FlatParameter, _context: ParameterContext) -> bool:
@@ -174,17 +170,7 @@ def _is_undescribed_weak_offset(parameter: FlatParameter, _context: ParameterCon
 
 
 def _is_weak_offset_with_size(parameter: FlatParameter, context: ParameterContext) -> bool:
-    is_offset = parameter.is_named(spelling.WEAK_OFFSETS) and context.has_size(parameter)
-    return is_offset and not _is_value_range(parameter, context)
-
-
-def _is_value_range(parameter: FlatParameter, context: ParameterContext) -> bool:
-    """Whether it is the lower end of a range of values, whose upper end is a number too."""
-    is_offset = parameter.mentions(phrases.SAYS_OFFSET) or parameter.mentions(phrases.SAYS_PAGINATION)
-    if is_offset or parameter.is_named(spelling.SKIPS):
-        return False
-    ends = (other for other in context.parameters if other.is_named(spelling.RANGE_ENDS))
-    return any(other.accepts_integer and not other.is_date for other in ends)
+    return parameter.is_named(spelling.WEAK_OFFSETS) and context.has_size(parameter)
 
 
 def _is_offset_that_counts_pages(parameter: FlatParameter, context: ParameterContext) -> bool:
@@ -205,12 +191,6 @@ def _is_described_page(parameter: FlatParameter, _context: ParameterContext) -> 
 
 def _is_beside_size_or_page_count(parameter: FlatParameter, context: ParameterContext) -> bool:
     return context.has_size(parameter) or context.response.has_member(members.TOTAL_PAGES | members.MORE_FLAGS)
-
-
-def _is_unit_with_length(parameter: FlatParameter, context: ParameterContext) -> bool:
-    return any(
-        other.accepts_integer and spelling.is_unit_of(parameter.name, other.name) for other in context.parameters
-    )
 
 
 _SURE, _POSSIBLE, _NONE = Confidence.SURE, Confidence.POSSIBLE, Confidence.NONE
@@ -308,7 +288,7 @@ OFFSET_RULES = _rules(
     (
         _SURE,
         "offset keywords in the name and description",
-        lambda p, c: _has_offset_name(p, c) and p.mentions(phrases.SAYS_PAGED) and p.mentions(phrases.SAYS_START),
+        lambda p, _: _has_offset_name(p) and p.mentions(phrases.SAYS_PAGED) and p.mentions(phrases.SAYS_START),
     ),
     (_NONE, "common offset name with an unrelated description", _is_undescribed_weak_offset),
     (_SURE, "common offset name with a page size parameter", _is_weak_offset_with_size),
@@ -326,7 +306,7 @@ OFFSET_RULES = _rules(
     (
         _SURE,
         "offset keywords in the name with a page size parameter",
-        lambda p, c: _has_offset_name(p, c) and c.has_size(p),
+        lambda p, c: _has_offset_name(p) and c.has_size(p),
     ),
 )
 
@@ -349,7 +329,6 @@ PAGE_RULES = _rules(
         lambda p, c: _is_described_page(p, c) and _is_beside_size_or_page_count(p, c),
     ),
     (_NONE, "page number description without other evidence", _is_described_page),
-    (_SURE, "record group number with a group size parameter", _is_unit_with_length),
     (
         _SURE,
         "page number keywords in the name with a page size parameter",

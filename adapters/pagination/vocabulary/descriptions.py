@@ -168,13 +168,13 @@ BYTES = Phrase(r"\bbytes?\b|\bblob\b|\bbinary\b|\boctets?\b")
 SAYS_SCIM = Phrase(r"\bscim\b|\brfc ?7644\b")
 ABOUT_PAGING = Phrase(
     r"\bpag(?:e|es|ed|ing|inat\w*)\b|\bresults?\b|\brecords?\b|\bitems?\b|\bentries\b|\brows?\b|\bskip|\bcursor\b"
-    r"|\bnext\b|\bto return\b|\bobjects?\b|\bdocuments?\b|\bnumber of\b",
+    r"|\bnext\b|\bto return\b|\bobjects?\b|\bdocuments?\b|\bnumber of\b"
 )
 SAYS_PAGED = Phrase(r"\bpaginat\w+|\bpaged\b|\bpaging\b|\bpages? through\b")
 SAYS_PAGINATION = Phrase(r"\bpaginat")
 ABOUT_SIZE = Phrase(
     r"\bper[ -]page\b|\bpage size\b|\bto (?:return|retrieve|fetch)\b|\bto be retrieved\b|\breturned\b|\bresults?\b"
-    r"|\brecords?\b|\bitems?\b",
+    r"|\brecords?\b|\bitems?\b"
 )
 _UNITS = (
     r"\bpages? of (?:the|a|an|this) (?:pdf|document|file|book|website|notebook|scan)\b|\bto render\b"
@@ -188,11 +188,11 @@ NOT_PAGING = Phrase(
     r"|\bamount\b(?! of (?:\w+ ){0,2}(?:items|records|results|entries|rows|objects|hits|elements|documents|pages)\b)"
     r"|\bspend\w*\b|\brate limit\b|\bcurrency\b|\btimeout\b|\bbudget\b|\btemperature\b|\bcharacters?\b"
     r"|\bline number\b|\b(?:page|article|document|wiki)'?s? ?-?(?:ids?|identifier|title|name|slug|url)\b"
-    r"|\b(?:ids?|identifier|title|name|slug|url) of (?:the|a|an) (?:\w+ )?(?:page|article|document)\b",
+    r"|\b(?:ids?|identifier|title|name|slug|url) of (?:the|a|an) (?:\w+ )?(?:page|article|document)\b"
 )
 ONE_BASED = Phrase(
     r"\bbase 1\b|\b(?:numbered|counted|indexed) from 1\b|\b(?:1|one)[- ](?:based|indexed)\b"
-    r"|\b(?:starts?|starting|begins?|beginning|count(?:ed|ing|s)) (?:at|with|from) 1\b",
+    r"|\b(?:starts?|starting|begins?|beginning|count(?:ed|ing|s)) (?:at|with|from) 1\b"
 )
 FROM_PAGE_0 = Phrase(
     r"\bdefault(?:s|ed)?(?: value)?(?: is| to|:|=)?[ `'\"]*(?:page )?0\b(?![.,]\d)",
@@ -204,7 +204,7 @@ DEPRECATED = Phrase(r"\b(?:been |is |are )deprecated\b|^\W*deprecated\b")
 SKIPS_PAGES = Phrase(rf"\b(?:number|amount|count) of pages (?:to|that are) (?:be )?{_SKIPPED}\b")
 ZERO_BASED = Phrase(
     r"\bbase 0\b|\b(?:0|zero)[- ](?:based|indexed)\b"
-    r"|\b(?:starts?|starting|begins?|beginning|count(?:ed|ing|s)) (?:at|with|from) (?:0|zero)\b",
+    r"|\b(?:starts?|starting|begins?|beginning|count(?:ed|ing|s)) (?:at|with|from) (?:0|zero)\b"
 )
 _NUMBER = r"(\d{1,3}(?:,\d{3})+|\d+)"
 _CAPPED = (

@@ -50,9 +50,6 @@ PAGES = words(
     "pageidx paging_number pagination_number pager_number"
 )
 WEAK_PAGES = words("p number current")
-RANGE_ENDS = words(
-    "to end until till stop end_date end_time ends_at to_date date_to end_at to_time min_date finish last end_ts"
-)
 SEARCH_AFTER = words("search_after")
 RANGE_HEADERS = frozenset({"range", "rangeunit"})
 
@@ -82,10 +79,6 @@ _NO_PLACES = frozenset(
     "address ip port price amount version cursor zone z pixel char character range".split()
 )
 _PAGE = frozenset("page pg".split())
-_NUMBERED = frozenset("number no nr num nro".split())
-_UNITS = frozenset("slice chunk block batch portion segment packet sheet screen tranche".split())
-_LENGTHS = frozenset("size length len count".split())
-_BEGINNINGS = frozenset("start begin offset from".split())
 _PER = frozenset({"per"})
 _NO_PAGE = frozenset(
     "size limit count per len length max min total token cursor key marker id ids name title url uri slug type kind "
@@ -191,23 +184,6 @@ def has_page_words(name: str) -> bool:
     """`pgNo`, `requestedPage`, `seite`."""
     own = set(pieces(name))
     return bool(own & _PAGE) and not own & (_NO_PAGE | _MEASURES | _PER)
-
-
-@lru_cache(maxsize=8192)
-def is_unit_of(name: str, other: str) -> bool:
-    """Whether `other` is the size of what `name` counts: `slice` next to `sliceSize`, `chunk` next to `per`."""
-    own, size = set(pieces(name)), set(pieces(other))
-    unit = own & _UNITS
-    is_counted = bool(unit) and own <= unit | {"no", "number", "num", "index", "idx", "nr"}
-    return is_counted and (size == {"per"} or bool(size & unit and size & (_LENGTHS | _PER)))
-
-
-@lru_cache(maxsize=8192)
-def is_start_of(name: str, other: str) -> bool:
-    """Whether `other` is the length of what starts at `name`: `displayStart` next to `displayLength`."""
-    own, size = pieces(name), pieces(other)
-    is_pair = own[-1:] != () and own[-1] in _BEGINNINGS and size[-1:] != () and size[-1] in _LENGTHS | {"limit"}
-    return is_pair and len(own) > 1 and own[:-1] == size[:-1] and not set(own) & _NO_PLACES
 
 
 @lru_cache(maxsize=8192)
