@@ -12,7 +12,7 @@ from adapters.pagination.read.page import PageReading
 from adapters.pagination.read.totals import Certainty
 from adapters.pagination.vocabulary import members as vocabulary
 from adapters.pagination.vocabulary import parameters as spelling
-from adapters.pagination.vocabulary.members import plain, says_cursor, says_next
+from adapters.pagination.vocabulary.members import is_cursor_name, is_next_name, plain
 
 _BY_URL = frozenset({PaginationStyle.NEXT_URL, PaginationStyle.LINK_HEADER})
 
@@ -102,7 +102,7 @@ def _takes_cursor(name: str, schema: Json) -> bool:
     kinds = schema.get("type", "string")
     is_text = kinds == "string" or (isinstance(kinds, list) and "string" in kinds)
     is_known = plain(name) in vocabulary.NEXT_CURSORS | vocabulary.WEAK_CURSORS
-    return is_text and (is_known or says_cursor(name) or says_next(name))
+    return is_text and (is_known or is_cursor_name(name) or is_next_name(name))
 
 
 def _by_url(pagination: Pagination, kind: PaginationStyle, reading: PageReading) -> Pagination:

@@ -10,7 +10,7 @@ from adapters.pagination.detect.response_schema import ResponseSchema
 from adapters.pagination.vocabulary import parameters as spelling
 from adapters.pagination.vocabulary.descriptions import Phrase
 
-_FEWEST_ECHOED = 2
+_MIN_ECHOED = 2
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class ParameterContext:
     @cached_property
     def has_page_size(self) -> bool:
         """Whether an integer parameter has a name that means nothing but a page size."""
-        return any(one.is_named(spelling.SIZES_ALONE) and one.is_declared_integer for one in self.parameters)
+        return any(one.is_named(spelling.UNAMBIGUOUS_SIZES) and one.is_declared_integer for one in self.parameters)
 
     @cached_property
     def has_position_and_size(self) -> bool:
@@ -52,7 +52,7 @@ class ParameterContext:
         """Whether the response repeats most of the parameters, as the response to a change does."""
         own = [parameter for parameter in self.parameters if not spelling.parent(parameter.name)]
         repeated = [parameter for parameter in own if parameter.spellings & self.response.top_level]
-        return len(repeated) > _FEWEST_ECHOED and 2 * len(repeated) > len(own)
+        return len(repeated) > _MIN_ECHOED and 2 * len(repeated) > len(own)
 
     def is_returned(self, parameter: FlatParameter) -> bool:
         """Whether the response returns a value for this parameter that is not a date."""

@@ -99,7 +99,7 @@ def _pagination(context: ParameterContext) -> Pagination:
 
 
 def _by_response(style: PaginationStyle, found: Sequence[PositionCandidate], context: ParameterContext) -> Pagination:
-    backward = [one.name for one in context.outside_path if one.is_named(spelling.FIRM_BACKWARD)]
+    backward = [one.name for one in context.outside_path if one.is_named(spelling.UNAMBIGUOUS_BACKWARD)]
     candidates = (one.parameter.name for one in found if one.parameter in context.outside_path)
     return Pagination(
         convention=style,
@@ -116,7 +116,7 @@ def _is_replaced_by_url(candidate: PositionCandidate, context: ParameterContext)
         return True
     if candidate.style is not PaginationStyle.CURSOR or _style_of_response(schema) is None:
         return False
-    if parameter.mentions(phrases.NOT_BY_HAND):
+    if parameter.mentions(phrases.SET_BY_SERVER):
         return True
     if parameter.mentions(phrases.LINK_HEADER) and schema.has_header("link"):
         return True
@@ -160,10 +160,10 @@ def _described_path(candidate: PositionCandidate, schema: ResponseSchema) -> str
 
 def _is_backward(parameter: FlatParameter, candidate: PositionCandidate) -> bool:
     """Whether a parameter is the cursor's counterpart for the previous page, by its name or its description."""
-    if parameter.is_named(spelling.FIRM_BACKWARD) and parameter.accepts_text:
+    if parameter.is_named(spelling.UNAMBIGUOUS_BACKWARD) and parameter.accepts_text:
         return True
     is_alike = candidate.style is PaginationStyle.CURSOR and parameter.types == candidate.parameter.types
-    is_described = parameter.mentions(phrases.IS_CURSOR) or parameter.mentions(phrases.USED_FOR_PAGING)
+    is_described = parameter.mentions(phrases.DEFINITE_CURSOR) or parameter.mentions(phrases.FOR_PAGINATION)
     return is_alike and not parameter.is_date and parameter.is_named(spelling.BACKWARD) and is_described
 
 
@@ -180,7 +180,7 @@ def _by_range_header(context: ParameterContext) -> Pagination | None:
     ranges = [one for one in headers if one.is_named(_RANGE) and not one.mentions(phrases.BYTES)]
     has_unit = any(one.is_named(_RANGE_UNIT) for one in headers)
     is_answered = context.response.has_header("content-range") and context.response.is_collection
-    if not ranges or not (has_unit or is_answered or any(one.mentions(phrases.ABOUT_PAGING) for one in ranges)):
+    if not ranges or not (has_unit or is_answered or any(one.mentions(phrases.RESULTS) for one in ranges)):
         return None
     hidden, size = tuple(one.name for one in headers), _size_without_position(context)
     rule = "Range header for records"
@@ -207,10 +207,12 @@ def first_position(style: PaginationStyle, position: FlatParameter, schema: Resp
     for stated in (position.integer("default"), position.integer("minimum")):
         if stated in (0, 1):
             return stated
-    if position.mentions(phrases.ONE_BASED) or position.mentions(phrases.SAYS_SCIM):
+    if position.mentions(phrases.ONE_BASED) or position.mentions(phrases.SCIM):
         return 1
     is_page = style is PaginationStyle.PAGE
-    zero_based = (phrases.ZERO_BASED, phrases.FROM_PAGE_0, phrases.SKIPS_PAGES) if is_page else (phrases.ZERO_BASED,)
+    zero_based = (
+        (phrases.ZERO_BASED, phrases.FIRST_PAGE_IS_0, phrases.PAGES_TO_SKIP) if is_page else (phrases.ZERO_BASED,)
+    )
     if any(map(position.mentions, zero_based)):
         return 0
     is_scim = position.is_named(_START_INDEX) and schema.has_member(_SCIM)
@@ -220,7 +222,7 @@ def first_position(style: PaginationStyle, position: FlatParameter, schema: Resp
 def _window(position: FlatParameter, size: FlatParameter | None) -> int | None:
     """How many records can be reached, if the description of the position or the size says so."""
     for one in (position, size):
-        stated = phrases.WINDOW.search(one.description) if one is not None else None
+        stated = phrases.RESULT_WINDOW.search(one.description) if one is not None else None
         if stated is not None:
             return int(stated.group(1).replace(",", "").replace(".", ""))
     return None

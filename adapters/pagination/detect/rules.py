@@ -19,7 +19,7 @@ from adapters.pagination.vocabulary import members
 from adapters.pagination.vocabulary import parameters as spelling
 from adapters.pagination.vocabulary.members import words
 
-_LONG_DESCRIPTION = 400
+_MAX_CHARS = 400
 _SCROLL_IDS, _SCROLLS = words("scroll_id"), words("scroll")
 _AFTER, _FIRST, _TOKEN = words("after"), words("first"), words("token")
 _START_KEYS = words("exclusive_start_key")
@@ -67,14 +67,14 @@ def _is_cursor_object_or_number(parameter: FlatParameter, context: ParameterCont
     is_numeric_cursor = (
         parameter.is_named(spelling.CURSORS)
         and parameter.accepts_integer
-        and not parameter.mentions(phrases.SAYS_OFFSET)
-        and (parameter.mentions(phrases.SAYS_CURSOR) or context.has_size(parameter))
+        and not parameter.mentions(phrases.OFFSET)
+        and (parameter.mentions(phrases.CURSOR) or context.has_size(parameter))
     )
     return context.is_returned(parameter) or is_numeric_cursor or parameter.is_named(_START_KEYS)
 
 
 def _is_described_weak_cursor(parameter: FlatParameter, context: ParameterContext) -> bool:
-    is_described = context.mentions(parameter, phrases.SAYS_CURSOR) or parameter.mentions(phrases.HANDED_OUT)
+    is_described = context.mentions(parameter, phrases.CURSOR) or parameter.mentions(phrases.PREVIOUS_RESPONSE)
     return parameter.is_named(spelling.WEAK_CURSORS) and is_described and not parameter.is_about_something_else
 
 
@@ -88,8 +88,8 @@ def _has_same_prefix_as_size(parameter: FlatParameter, context: ParameterContext
 
 def _is_described_key(parameter: FlatParameter, context: ParameterContext) -> bool:
     """Whether it is described as the key of the last record, and the response returns nothing else to continue with."""
-    is_key = parameter.is_named(spelling.WEAK_KEYS, spelling.KEYS) and parameter.mentions(phrases.SAYS_KEY)
-    return is_key and not context.response.pointers and not parameter.mentions(phrases.NAMES_CURSOR)
+    is_key = parameter.is_named(spelling.WEAK_KEYS, spelling.KEYS) and parameter.mentions(phrases.RECORD_KEY)
+    return is_key and not context.response.pointers and not parameter.mentions(phrases.CURSOR_OR_TOKEN)
 
 
 def _is_record_key(parameter: FlatParameter, context: ParameterContext) -> bool:
@@ -103,18 +103,18 @@ def _is_key_range(parameter: FlatParameter, context: ParameterContext) -> bool:
 
 
 def _is_confirmed_key(parameter: FlatParameter, context: ParameterContext) -> bool:
-    is_described = parameter.mentions(phrases.SAYS_KEY) or parameter.mentions(phrases.SAYS_CURSOR)
+    is_described = parameter.mentions(phrases.RECORD_KEY) or parameter.mentions(phrases.CURSOR)
     return is_described or context.response.has_more_flag
 
 
 def _is_weak_key(parameter: FlatParameter, context: ParameterContext) -> bool:
-    is_described = parameter.is_named(spelling.WEAK_KEYS) and parameter.mentions(phrases.SAYS_KEY)
+    is_described = parameter.is_named(spelling.WEAK_KEYS) and parameter.mentions(phrases.RECORD_KEY)
     return is_described and context.response.has_list
 
 
 def _may_be_id_of_last_record(parameter: FlatParameter, context: ParameterContext) -> bool:
     has_id = "id" in context.response.item_members and not context.response.pointers
-    return has_id and parameter.mentions(phrases.SAYS_KEY) and context.has_size(parameter)
+    return has_id and parameter.mentions(phrases.RECORD_KEY) and context.has_size(parameter)
 
 
 def _is_no_number_of_pages(parameter: FlatParameter, context: ParameterContext) -> bool:
@@ -125,17 +125,17 @@ def _is_no_number_of_pages(parameter: FlatParameter, context: ParameterContext) 
     if not parameter.accepts_integer or parameter.is_date or parameter.is_foreign:
         return True
     is_position = parameter.is_named(spelling.OFFSETS, spelling.SKIPS, spelling.PAGES) and not parameter.has_unit
-    is_paging = parameter.mentions(phrases.SAYS_PAGINATION) or (is_position and context.has_page_size)
+    is_paging = parameter.mentions(phrases.PAGINATION) or (is_position and context.has_page_size)
     return parameter.is_about_something_else and not is_paging
 
 
 def _counts_something_else(parameter: FlatParameter, _context: ParameterContext) -> bool:
     """Whether it counts pages, is a size, or takes a key, regardless of its name."""
-    is_offset = parameter.summary_mentions(phrases.SAYS_OFFSET)
-    is_page = parameter.summary_mentions(phrases.SAYS_PAGE) and not is_offset
-    is_size = parameter.summary_mentions(phrases.SAYS_SIZE) and not is_offset
-    is_other = parameter.mentions(phrases.SKIPS_PAGES) or parameter.mentions(phrases.SAYS_KEY)
-    return parameter.is_named(spelling.PAGES, spelling.SIZES_ALONE) or is_page or is_size or is_other
+    is_offset = parameter.summary_mentions(phrases.OFFSET)
+    is_page = parameter.summary_mentions(phrases.PAGE_NUMBER) and not is_offset
+    is_size = parameter.summary_mentions(phrases.PAGE_SIZE) and not is_offset
+    is_other = parameter.mentions(phrases.PAGES_TO_SKIP) or parameter.mentions(phrases.RECORD_KEY)
+    return parameter.is_named(spelling.PAGES, spelling.UNAMBIGUOUS_SIZES) or is_page or is_size or is_other
 
 
 def _is_first_row(parameter: FlatParameter, context: ParameterContext) -> bool:
@@ -147,7 +147,7 @@ def _is_start_of_range(parameter: FlatParameter, context: ParameterContext) -> b
 
 
 def _is_confirmed_offset(parameter: FlatParameter, context: ParameterContext) -> bool:
-    is_about_paging = context.mentions(parameter, phrases.ABOUT_PAGING)
+    is_about_paging = context.mentions(parameter, phrases.RESULTS)
     is_offset = parameter.is_named(spelling.OFFSETS)
     return is_offset and (context.has_size(parameter) or is_about_paging or context.response.is_collection)
 
@@ -157,7 +157,7 @@ def _is_first_as_offset(parameter: FlatParameter, context: ParameterContext) -> 
         return False
     others = [other for other in context.parameters if other is not parameter]
     is_beside_max = context.has(_MAXIMA) and not any(other.is_named(_MIN_MAX_RIVALS) for other in others)
-    return is_beside_max or (context.has_size(parameter) and parameter.summary_mentions(phrases.SAYS_OFFSET))
+    return is_beside_max or (context.has_size(parameter) and parameter.summary_mentions(phrases.OFFSET))
 
 
 def _has_offset_name(parameter: FlatParameter) -> bool:
@@ -165,7 +165,7 @@ def _has_offset_name(parameter: FlatParameter) -> bool:
 
 
 def _is_undescribed_weak_offset(parameter: FlatParameter, _context: ParameterContext) -> bool:
-    is_described = parameter.mentions(phrases.ABOUT_PAGING) or parameter.mentions(phrases.SAYS_START)
+    is_described = parameter.mentions(phrases.RESULTS) or parameter.mentions(phrases.START)
     return parameter.is_named(spelling.WEAK_OFFSETS) and bool(parameter.description) and not is_described
 
 
@@ -174,19 +174,19 @@ def _is_weak_offset_with_size(parameter: FlatParameter, context: ParameterContex
 
 
 def _is_offset_that_counts_pages(parameter: FlatParameter, context: ParameterContext) -> bool:
-    skips_pages = parameter.mentions(phrases.SKIPS_PAGES)
+    skips_pages = parameter.mentions(phrases.PAGES_TO_SKIP)
     is_offset = parameter.is_named(spelling.OFFSETS) or skips_pages
-    return is_offset and (parameter.mentions(phrases.SAYS_PAGE) or (skips_pages and context.has_size(parameter)))
+    return is_offset and (parameter.mentions(phrases.PAGE_NUMBER) or (skips_pages and context.has_size(parameter)))
 
 
 def _is_weak_page_with_size(parameter: FlatParameter, context: ParameterContext) -> bool:
     is_clear = parameter.is_named(_PAGE_ALONE) and (not parameter.description or parameter.is_named(words("p")))
-    is_page = parameter.is_named(spelling.WEAK_PAGES) and (is_clear or parameter.mentions(phrases.SAYS_PAGE))
+    is_page = parameter.is_named(spelling.WEAK_PAGES) and (is_clear or parameter.mentions(phrases.PAGE_NUMBER))
     return is_page and context.has_size(parameter)
 
 
 def _is_described_page(parameter: FlatParameter, _context: ParameterContext) -> bool:
-    return parameter.summary_mentions(phrases.SAYS_PAGE) and not parameter.mentions(phrases.SAYS_SIZE)
+    return parameter.summary_mentions(phrases.PAGE_NUMBER) and not parameter.mentions(phrases.PAGE_SIZE)
 
 
 def _is_beside_size_or_page_count(parameter: FlatParameter, context: ParameterContext) -> bool:
@@ -209,7 +209,7 @@ CURSOR_RULES = _rules(
     (
         _NONE,
         "description of a credential or idempotency key",
-        lambda p, _: p.mentions(phrases.NO_CURSOR) and not p.mentions(phrases.SAYS_PAGING),
+        lambda p, _: p.mentions(phrases.CREDENTIAL) and not p.mentions(phrases.PAGING),
     ),
     (_NONE, "search_after (keyset)", lambda p, _: p.is_named(spelling.SEARCH_AFTER)),
     (_NONE, "scroll ID of another operation", _is_scroll_id),
@@ -245,9 +245,9 @@ CURSOR_RULES = _rules(
     (
         _NONE,
         "long or unrelated description",
-        lambda p, _: len(p.description) > _LONG_DESCRIPTION or p.is_about_something_else or spelling.is_measure(p.name),
+        lambda p, _: len(p.description) > _MAX_CHARS or p.is_about_something_else or spelling.is_measure(p.name),
     ),
-    (_SURE, "cursor description", lambda p, _: p.mentions(phrases.IS_CURSOR)),
+    (_SURE, "cursor description", lambda p, _: p.mentions(phrases.DEFINITE_CURSOR)),
 )
 
 KEYSET_RULES = _rules(
@@ -288,20 +288,16 @@ OFFSET_RULES = _rules(
     (
         _SURE,
         "offset keywords in the name and description",
-        lambda p, _: _has_offset_name(p) and p.mentions(phrases.SAYS_PAGED) and p.mentions(phrases.SAYS_START),
+        lambda p, _: _has_offset_name(p) and p.mentions(phrases.PAGED) and p.mentions(phrases.START),
     ),
     (_NONE, "common offset name with an unrelated description", _is_undescribed_weak_offset),
     (_SURE, "common offset name with a page size parameter", _is_weak_offset_with_size),
     (_NONE, "common offset name without a page size parameter", lambda p, _: p.is_named(spelling.WEAK_OFFSETS)),
-    (
-        _NONE,
-        "page size description",
-        lambda p, _: p.mentions(phrases.SAYS_SIZE) and not p.mentions(phrases.SAYS_OFFSET),
-    ),
+    (_NONE, "page size description", lambda p, _: p.mentions(phrases.PAGE_SIZE) and not p.mentions(phrases.OFFSET)),
     (
         _SURE,
         "offset description with a page size parameter",
-        lambda p, c: p.summary_mentions(phrases.SAYS_OFFSET) and c.has_size(p),
+        lambda p, c: p.summary_mentions(phrases.OFFSET) and c.has_size(p),
     ),
     (
         _SURE,
@@ -316,11 +312,11 @@ PAGE_RULES = _rules(
     (
         _NONE,
         "number of pages to return",
-        lambda p, _: p.summary_mentions(phrases.COUNTS_PAGES) and not p.mentions(phrases.SKIPS_PAGES),
+        lambda p, _: p.summary_mentions(phrases.NUMBER_OF_PAGES) and not p.mentions(phrases.PAGES_TO_SKIP),
     ),
     (_SURE, "page number name", lambda p, _: p.is_named(spelling.PAGES)),
     (_SURE, "offset in pages", _is_offset_that_counts_pages),
-    (_NONE, "offset", lambda p, _: p.is_named(spelling.OFFSETS) or p.mentions(phrases.SKIPS_PAGES)),
+    (_NONE, "offset", lambda p, _: p.is_named(spelling.OFFSETS) or p.mentions(phrases.PAGES_TO_SKIP)),
     (_SURE, "common page number name with a page size parameter", _is_weak_page_with_size),
     (_NONE, "common page number name without other evidence", lambda p, _: p.is_named(spelling.WEAK_PAGES)),
     (

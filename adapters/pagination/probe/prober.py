@@ -48,7 +48,7 @@ _NO_SUCH_PAGE = frozenset({404})
 _NO_SUCH_OPERATION = frozenset({404, 501})
 _SAMPLE = 20
 _SIZE_WITHOUT_POSITION = 1000
-_MOST_CORRECTIONS = 2
+_MAX_CORRECTIONS = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -319,7 +319,7 @@ class Prober:
         """The response read again with the pagination corrected by the response itself."""
         reading = self._read(answer)
         arguments = self.tool.parameters.get("properties") or {}
-        for _ in range(_MOST_CORRECTIONS):
+        for _ in range(_MAX_CORRECTIONS):
             correction = correct_pagination(answer.pagination, reading)
             if correction.pagination == answer.pagination:
                 correction = adopt_cursor(answer.pagination, reading, arguments)

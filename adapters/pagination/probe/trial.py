@@ -26,9 +26,9 @@ from adapters.pagination.vocabulary.members import plain
 
 Attempt: TypeAlias = Callable[[PageAddress], Awaitable[CallResult | None]]
 
-MOST_TRIALS = 3
+MAX_TRIALS = 3
 """Failed trials per tool. One is too few: a complete list shows nothing about a truncated one."""
-_FEWEST_RECORDS = 5
+_MIN_RECORDS = 5
 _ROUND = 5
 _USUAL_LENGTHS = frozenset(2**n for n in range(3, 15)) | {12, 24, 36, 48}
 
@@ -66,7 +66,7 @@ class ArgumentTrial:
         reading, count = first.reading, len(first.reading.records)
         is_told = reading.has_more is not None or reading.total is not None or found.certainty is not Certainty.EXACT
         name = next((name for name, value in self._echoed.items() if value == count), None)
-        if is_told or name is None or count < _FEWEST_RECORDS:
+        if is_told or name is None or count < _MIN_RECORDS:
             return found
         note = f"the response reports '{name}' as {count:,} and has as many records: there may be more"
         return replace(found, certainty=Certainty.AT_LEAST, notes=(*found.notes, note))
@@ -166,7 +166,7 @@ def may_be_truncated(tool: ToolSpec, found: ProbeResult, *, is_positioned: bool 
     is_truncated = reading.certainty is Certainty.EXACT and (reading.total or 0) > count
     if not tool.returns_many and not is_truncated and not is_positioned:
         return False
-    if not reading.is_list or count < _FEWEST_RECORDS or tool.pagination.is_declared:
+    if not reading.is_list or count < _MIN_RECORDS or tool.pagination.is_declared:
         return False
     if reading.total is not None and reading.certainty is not Certainty.UNKNOWN:
         return reading.total > count

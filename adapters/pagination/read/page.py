@@ -73,7 +73,7 @@ class PageMetadata:
 
 
 _NOTES = vocabulary.words("warning warnings message messages note notes notice notices info remark remarks hint")
-_SHOWN = 120
+_MAX_SHOWN_CHARS = 120
 _OK = 200
 
 
@@ -217,7 +217,7 @@ def _flaw_of_note(envelope: ResponseEnvelope) -> str:
     """A note of the last page that says that records are left out."""
     texts = [text for member in envelope.named(_NOTES) for text in _texts(member.value)]
     note = next((text for text in texts if is_truncation_note(text)), None)
-    return "" if note is None else f"note in the response: {note[:_SHOWN]}"
+    return "" if note is None else f"note in the response: {note[:_MAX_SHOWN_CHARS]}"
 
 
 def _texts(value: Json) -> list[str]:

@@ -108,7 +108,7 @@ def _announced_totals(result: CallResult, envelope: ResponseEnvelope, page: Page
 
 def total_by_any_name(envelope: ResponseEnvelope) -> Total | None:
     """A total under any name, for responses that hold figures and no records."""
-    counts = (envelope.named(vocabulary.WEAK_TOTALS), envelope.matching(vocabulary.says_count))
+    counts = (envelope.named(vocabulary.WEAK_TOTALS), envelope.matching(vocabulary.is_count_name))
     called = frozenset(word for member in envelope.near for word in vocabulary.nouns_of(member.name))
     figures = PageFacts(n_records=0, pagination=Pagination(), size=None, nouns=called)
     found = next(
@@ -133,7 +133,7 @@ def _by_total_name(envelope: ResponseEnvelope, page: PageFacts) -> Iterator[Tota
     for member in sorted(named, key=lambda one: _FILTERED not in vocabulary.words_of(one.name)):
         if (total := _total_of(member, doubt)) is not None:
             yield total
-    for member in envelope.matching(vocabulary.says_total):
+    for member in envelope.matching(vocabulary.is_total_name):
         total = _total_of(member, doubt) if _is_of(page, member) else None
         if total is not None and total.value is not None and total.value > (page.n_records if page.is_paged else -1):
             yield total
@@ -141,7 +141,7 @@ def _by_total_name(envelope: ResponseEnvelope, page: PageFacts) -> Iterator[Tota
 
 def _total_of(member: EnvelopeMember, doubt: Certainty | None) -> Total | None:
     value, certainty = member.value, doubt or Certainty.EXACT
-    if vocabulary.says_estimate(member.name):
+    if vocabulary.is_estimate_name(member.name):
         certainty = Certainty.UNKNOWN
     if isinstance(value, dict):
         certainty = _certainty_of(value.get("relation")) or certainty
@@ -155,7 +155,7 @@ def _certainty_beside(envelope: ResponseEnvelope) -> Certainty | None:
     for member in envelope.named(_RELATIONS):
         if (certainty := _certainty_of(member.value)) is not None:
             return certainty
-    admits = any(member.value is True for member in envelope.matching(vocabulary.says_estimate))
+    admits = any(member.value is True for member in envelope.matching(vocabulary.is_estimate_name))
     return Certainty.UNKNOWN if admits else None
 
 
@@ -174,10 +174,10 @@ def _from_headers(headers: Mapping[str, str], envelope: ResponseEnvelope, nouns:
     if ranged is not None and ranged.total is not None:
         yield Total(ranged.total, Certainty.EXACT)
     for member in envelope.headers:
-        is_said = vocabulary.says_total(member.name) and vocabulary.is_of_records(member.name, nouns)
+        is_said = vocabulary.is_total_name(member.name) and vocabulary.is_of_records(member.name, nouns)
         is_total = member.plain in vocabulary.TOTALS or is_said
         if is_total and (count := as_count(member.value)) is not None:
-            yield Total(count, Certainty.UNKNOWN if vocabulary.says_estimate(member.name) else Certainty.EXACT)
+            yield Total(count, Certainty.UNKNOWN if vocabulary.is_estimate_name(member.name) else Certainty.EXACT)
 
 
 def parse_content_range(headers: Mapping[str, str]) -> ContentRange | None:
@@ -190,7 +190,7 @@ def parse_content_range(headers: Mapping[str, str]) -> ContentRange | None:
 
 
 def _by_count_name(envelope: ResponseEnvelope, page: PageFacts) -> Iterator[Total]:
-    counts = (m for m in envelope.matching(vocabulary.says_count, is_anywhere=False) if _is_of(page, m))
+    counts = (m for m in envelope.matching(vocabulary.is_count_name, is_anywhere=False) if _is_of(page, m))
     for members in (envelope.named(vocabulary.WEAK_TOTALS), counts):
         count = first_count(members)
         if count is not None and not (page.is_paged and count == page.n_records):
@@ -203,7 +203,7 @@ def _is_of(page: PageFacts, member: EnvelopeMember) -> bool:
 
 def _from_pages(envelope: ResponseEnvelope, page: PageFacts) -> Iterator[Total]:
     """From the number of pages: exact if a page holds one record, else a lower bound."""
-    members = (*envelope.headers, *envelope.matching(vocabulary.says_pages))
+    members = (*envelope.headers, *envelope.matching(vocabulary.is_page_count_name))
     numbers = [
         count for count in (envelope.integer(vocabulary.TOTAL_PAGES), first_count(_pages(members))) if count is not None
     ]
@@ -212,7 +212,7 @@ def _from_pages(envelope: ResponseEnvelope, page: PageFacts) -> Iterator[Total]:
 
 
 def _pages(members: tuple[EnvelopeMember, ...]) -> Iterator[EnvelopeMember]:
-    return (m for m in members if m.plain in vocabulary.TOTAL_PAGES or vocabulary.says_pages(m.name))
+    return (m for m in members if m.plain in vocabulary.TOTAL_PAGES or vocabulary.is_page_count_name(m.name))
 
 
 def _of_pages(pages: int, page: PageFacts) -> Iterator[Total]:
@@ -278,6 +278,6 @@ def _last_url(envelope: ResponseEnvelope) -> str | None:
 
 def _from_remaining(envelope: ResponseEnvelope, page: PageFacts) -> Iterator[Total]:
     """From the number of remaining records: a lower bound, since services call that figure an estimate."""
-    left = first_count(envelope.matching(vocabulary.says_remaining))
+    left = first_count(envelope.matching(vocabulary.is_remaining_name))
     if left is not None and page.is_first and page.n_records:
         yield Total(page.n_records + left, Certainty.AT_LEAST)

@@ -32,8 +32,8 @@ def words(text: str) -> frozenset[str]:
     return frozenset(plain(word) for word in text.split())
 
 
-SIZES_ALONE = words("limit page_size per_page max_results results_per_page items_per_page max_items page_limit")
-SIZES = SIZES_ALONE | words(
+UNAMBIGUOUS_SIZES = words("limit page_size per_page max_results results_per_page items_per_page max_items page_limit")
+SIZES = UNAMBIGUOUS_SIZES | words(
     "count size rows top take max maximum max_count max_records max_size num num_results number_of_results "
     "number_of_items nb n hits_per_page records_per_page page_count items results entries_per_page batch_size max_keys "
     "page[size] page[limit] perPage psize ps rpp n_per_page"
@@ -178,13 +178,13 @@ def words_of(name: str) -> frozenset[str]:
     return frozenset(piece.lower() for piece in _PIECE.findall(name.translate(_UMLAUTS)))
 
 
-def says_total(name: str) -> bool:
+def is_total_name(name: str) -> bool:
     """Whether a name means the number of all records."""
     words = words_of(name)
     return bool(words & TOTAL) and not words & (NO_TOTAL | PAGE)
 
 
-def says_count(name: str) -> bool:
+def is_count_name(name: str) -> bool:
     """Whether a name means a count, which may be that of the page."""
     words = words_of(name)
     return bool(words & COUNT) and not words & (NO_TOTAL | PAGE)
@@ -209,42 +209,42 @@ def singular(word: str) -> str:
     return word
 
 
-def says_pages(name: str) -> bool:
+def is_page_count_name(name: str) -> bool:
     """Whether a name means the number of pages."""
     words = words_of(name)
     return bool(words & MANY_PAGES) and bool(words & PAGES_COUNT or len(words) == 1) and "per" not in words
 
 
-def says_estimate(name: str) -> bool:
+def is_estimate_name(name: str) -> bool:
     """Whether a name says that its number is an estimate."""
     return bool(words_of(name) & ESTIMATE)
 
 
-def says_remaining(name: str) -> bool:
+def is_remaining_name(name: str) -> bool:
     """Whether a name means the number of remaining records."""
     words = words_of(name)
     return bool(words & REMAINING) and not words & NOT_REMAINING
 
 
-def says_next(name: str) -> bool:
+def is_next_name(name: str) -> bool:
     """Whether a name means the next page."""
     words = words_of(name)
     return bool(words & NEXT) and not words & (BACK - {"start", "id", "ids", "this"})
 
 
-def says_cursor(name: str) -> bool:
+def is_cursor_name(name: str) -> bool:
     """Whether a name means a cursor, though it may be the one of this page."""
     words = words_of(name)
     return bool(words & CURSOR) and not words & BACK
 
 
-def says_more(name: str) -> bool:
+def is_has_more_name(name: str) -> bool:
     """Whether a flag of this name means that there is more."""
     words = words_of(name)
     return bool(words & MORE) and not words & (BACK - {"this"})
 
 
-def says_last(name: str) -> bool:
+def is_last_page_name(name: str) -> bool:
     """Whether a flag of this name means that there is no more."""
     words = words_of(name)
     return bool(words & LAST) and not words & (NEXT | MORE)
@@ -291,20 +291,20 @@ def is_list_metadata(name: str, value: Json) -> bool:
     if plain(name) in ENVELOPE or plain(bare) in ENVELOPE:
         return True
     if isinstance(value, bool):
-        return says_more(bare) or says_last(bare)
+        return is_has_more_name(bare) or is_last_page_name(bare)
     if isinstance(value, int):
-        return says_total(bare) or says_count(bare) or says_pages(bare)
+        return is_total_name(bare) or is_count_name(bare) or is_page_count_name(bare)
     if value is None or isinstance(value, str):
-        return says_next(bare) or says_cursor(bare)
+        return is_next_name(bare) or is_cursor_name(bare)
     return False
 
 
-def says_no_records(name: str, value: Json) -> bool:
+def is_zero_total(name: str, value: Json) -> bool:
     """Whether a member says that there are no records at all."""
     if isinstance(value, bool) or value not in (0, "0"):
         return False
     bare = without_prefix(name)
-    return plain(bare) in TOTALS or says_total(bare)
+    return plain(bare) in TOTALS or is_total_name(bare)
 
 
 def without_prefix(name: str) -> str:

@@ -15,7 +15,7 @@ from adapters.pagination.vocabulary.members import plain, unaccented, words
 _PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _SEGMENT = re.compile(r"[/\[\].]+")
 
-SIZES_ALONE = names.SIZES_ALONE
+UNAMBIGUOUS_SIZES = names.UNAMBIGUOUS_SIZES
 SIZES = names.SIZES | words(
     "pagelen page_length page_len record_count max_page_size fetch_size first length max_length amount per quantity pp "
     "how_many at_most row_count"
@@ -34,7 +34,7 @@ WEAK_CURSORS = words(
     "starting_point"
 )
 BACKWARD = words("before prev previous ending_before end_before page[before] before_cursor previous_cursor prev_cursor")
-FIRM_BACKWARD = words("ending_before page[before] before_cursor previous_cursor prev_cursor")
+UNAMBIGUOUS_BACKWARD = words("ending_before page[before] before_cursor previous_cursor prev_cursor")
 KEYS = words(
     "starting_after after_id since_id max_id last_id last_seen last_seen_id id_after start_after_id last_key until_id "
     "before_id start_after last_evaluated_id from_id"
@@ -89,7 +89,7 @@ _AMOUNTS = frozenset("limit size max maximum count take top per amount quantity 
 _MANY = frozenset("results records items rows entries hits objects elements docs documents".split())
 _COUNTED = _MANY | frozenset("page result record item row entry limit batch fetch response return list listing".split())
 _NUMBERS = frozenset("num nb n nbr".split())
-_BROUGHT = frozenset("fetch return show display".split())
+_RETURN_VERBS = frozenset("fetch return show display".split())
 PARENTS = words(
     "page paging pagination pager page_info cursor page_request page_options list_options options query params params "
     "input request criteria search_criteria search_params paginator page_params variables "
@@ -196,5 +196,7 @@ def has_size_words(name: str) -> bool:
     is_number_of = bool(own & _MANY) and found[0] in _NUMBERS and set(found[1:]) <= _MANY | {"of"}
     if is_number_of or (own & {"max", "maximum"} and "number" in own):
         return True
-    is_amount = bool(own & _AMOUNTS and (own - {"max", "maximum"}) & _COUNTED) or bool(own & _BROUGHT and own & _MANY)
+    is_amount = bool(own & _AMOUNTS and (own - {"max", "maximum"}) & _COUNTED) or bool(
+        own & _RETURN_VERBS and own & _MANY
+    )
     return is_amount and not own & {"number", "index", "min"}
