@@ -48,7 +48,9 @@ def coerce_result(method: str, raw: JsonObject) -> JsonObject | None:
         case "resources/list":
             return {**_CACHING, "resources": []}
         case "tools/list":
-            return {**_CACHING, "tools": list(usable_tools(raw)), **_next_cursor(raw)}
+            cursor = cursor_of(raw)
+            further = {} if cursor is None else {"nextCursor": cursor}
+            return {**_CACHING, "tools": list(usable_tools(raw)), **further}
         case "initialize":
             return _coerce_handshake(raw)
         case "server/discover":
@@ -87,11 +89,6 @@ def cursor_of(raw: Mapping[str, Json]) -> str | None:
     if isinstance(cursor, bool) or not isinstance(cursor, str | int):
         return None
     return str(cursor) or None
-
-
-def _next_cursor(raw: JsonObject) -> JsonObject:
-    cursor = cursor_of(raw)
-    return {} if cursor is None else {"nextCursor": cursor}
 
 
 def _sanitize_tool(tool: JsonObject) -> JsonObject:

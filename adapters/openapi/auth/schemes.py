@@ -149,7 +149,8 @@ class Security:
         value = self._default if requirement is None else requirement.value
         if value is None:
             return self._configured_schemes()
-        alternatives = [_scheme_names(alternative) for alternative in value] if isinstance(value, list) else []
+        listed = value if isinstance(value, list) else []
+        alternatives = [tuple(one) if isinstance(one, dict) else () for one in listed]
         satisfied = [names for names in alternatives if names and all(self._has_credential(name) for name in names)]
         if satisfied:
             return _without_conflicts(self._schemes[name] for name in satisfied[0])
@@ -227,10 +228,6 @@ def _basic_credentials(value: str) -> str:
 def _without_conflicts(schemes: Iterable[SecurityScheme]) -> tuple[SecurityScheme, ...]:
     """Drop schemes that would send a second credential in the same place."""
     return tuple({(one.location, one.field.lower()): one for one in reversed(tuple(schemes))}.values())[::-1]
-
-
-def _scheme_names(alternative: Json) -> tuple[str, ...]:
-    return tuple(alternative) if isinstance(alternative, dict) else ()
 
 
 def read_security(document: OpenApiDocument, settings: OpenApiSettings, skipped: list[SkippedTool]) -> Security:

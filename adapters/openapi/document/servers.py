@@ -12,7 +12,7 @@ from functools import lru_cache
 import httpx2
 
 from adapters.base import JsonObject, SkippedTool
-from adapters.http.url_safety import Origin, is_http_url, resolve_url
+from adapters.http.url_safety import Origin, resolve_url
 from adapters.openapi.document import swagger2 as swagger
 from adapters.openapi.document.document import DocumentNode, OpenApiDocument
 
@@ -140,11 +140,8 @@ def _variable_value(variable: object) -> str | None:
 @lru_cache(maxsize=256)
 def parse_base_url(text: str) -> httpx2.URL | None:
     """Parse a base URL from the settings or a local document; None if it is not an http URL."""
-    try:
-        url = httpx2.URL(text.strip()).copy_with(fragment=None, query=None, userinfo=b"")
-    except (httpx2.InvalidURL, UnicodeError):
-        return None
-    return url if is_http_url(url) else None
+    url = resolve_url(None, text)
+    return None if url is None else url.copy_with(query=None)
 
 
 def _server_objects(root: DocumentNode) -> list[JsonObject]:

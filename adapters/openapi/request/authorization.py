@@ -10,7 +10,7 @@ import httpx2
 from adapters.clock import Clock
 from adapters.errors import MissingCredential
 from adapters.http.secret_mask import SecretMask
-from adapters.http.url_safety import Origin, is_http_url, resolve_url
+from adapters.http.url_safety import Origin, resolve_url
 from adapters.openapi.auth.oauth import TokenCache
 from adapters.openapi.auth.schemes import Credential, MissingScheme, Security, SecurityScheme
 from adapters.openapi.settings import OAuthClient, OpenApiSettings
@@ -92,7 +92,7 @@ class RequestAuthorizer:
         stated = client.token_url or scheme.token_url
         if stated is None:
             raise self._error(f"no token URL for the scheme '{scheme.name}'; set 'token_url' in 'auth'")
-        url = resolve_url(self._base, stated) if self._base is not None else _absolute_url(stated)
+        url = resolve_url(self._base, stated)
         if url is None:
             raise self._error(
                 f"invalid token URL of the scheme '{scheme.name}': it must be an https URL; set 'token_url' in 'auth'"
@@ -105,7 +105,7 @@ class RequestAuthorizer:
     def _configured_origins(self) -> frozenset[Origin]:
         """Return the origins of the configured base URL and document."""
         places = (self._settings.base_url, self._settings.document)
-        urls = [_absolute_url(place) for place in places if place and "://" in place]
+        urls = [resolve_url(None, place) for place in places if place and "://" in place]
         return frozenset(Origin.of(url) for url in urls if url is not None)
 
     def _error(self, text: str) -> MissingCredential:
@@ -119,11 +119,3 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(plain).is_loopback
     except ValueError:
         return plain == "localhost" or plain.endswith(".localhost")
-
-
-def _absolute_url(text: str) -> httpx2.URL | None:
-    try:
-        url = httpx2.URL(text.strip()).copy_with(fragment=None, userinfo=b"")
-    except (httpx2.InvalidURL, UnicodeError):
-        return None
-    return url if is_http_url(url) else None

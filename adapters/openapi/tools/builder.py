@@ -4,7 +4,7 @@ Reads no file: if one is needed, `DocumentNotLoaded` is raised, and the caller r
 """
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from adapters.base import Effect, SkippedTool, ToolSpec
@@ -47,12 +47,9 @@ class OpenApiToolBuilder:
         self._entries: dict[str, OperationEntry] = {}
         self._names: dict[str, str] = {}
         self._restored: dict[str, ToolSpec] = {}
-        self._pending: list[tuple[str, DocumentNode]] = list(self._path_items())
-
-    def _path_items(self) -> Iterator[tuple[str, DocumentNode]]:
-        for path, item in self._paths().members():
-            if not path.startswith("x-"):
-                yield path, item
+        self._pending: list[tuple[str, DocumentNode]] = [
+            (path, item) for path, item in self._paths().members() if not path.startswith("x-")
+        ]
 
     def _paths(self) -> DocumentNode:
         try:
@@ -159,6 +156,7 @@ class OpenApiToolBuilder:
     def _tool(self, name: str, entry: OperationEntry) -> OpenApiTool:
         operation = self.reader.read(entry)
         base = self.base_of(operation)
+        overrides, keys = self._settings.overrides, _settings_keys(name, entry)
         if base.url is None and self.servers.root.url is not None:
             raise UnusableOperation(self._document.display_path(entry.operation), base.reason)
         return build_tool(
@@ -167,7 +165,7 @@ class OpenApiToolBuilder:
             self._context,
             shape=read_record_shape(self._document, self.reader, entry, responses=self._responses),
             effect=self._effect(name, entry),
-            override=_find_override(self._settings.overrides, name, entry) or _NO_OVERRIDE,
+            override=next((overrides[key] for key in keys if key in overrides), _NO_OVERRIDE),
         )
 
     def base_of(self, operation: Operation) -> BaseUrl:
@@ -178,10 +176,6 @@ class OpenApiToolBuilder:
         if entry.method in _READ_METHODS or self._settings.read_operations & _settings_keys(name, entry):
             return Effect.READ
         return Effect.DESTRUCTIVE if entry.method == "DELETE" else Effect.WRITE
-
-
-def _find_override(overrides: Mapping[str, ToolOverride], name: str, entry: OperationEntry) -> ToolOverride | None:
-    return next((overrides[key] for key in _settings_keys(name, entry) if key in overrides), None)
 
 
 def _settings_keys(name: str, entry: OperationEntry) -> frozenset[str]:

@@ -81,17 +81,17 @@ def pagination_of(
     """Return the pagination of a tool: from settings, an extension, or detected from parameters and responses."""
     paged = _paging_candidates(arguments)
     by_wire = {one.wire.name: named[one.wire] for one in reversed(paged)}
-    found = _overridden(override) or _detect(paged, operation, response)
+    found = (
+        _detect(paged, operation, response)
+        if override.pagination is None
+        else replace(override.pagination, rule="settings")
+    )
     found = _hide_duplicates(_rename(found, by_wire), paged, named)
     if "head" in operation.entry.item.fields and operation.entry.method == "GET":
         found = replace(found, is_total_by_head=True)
     if override.page_size is not None:
         found = replace(found, max_size=min(override.page_size, found.max_size or override.page_size))
     return found
-
-
-def _overridden(override: ToolOverride) -> Pagination | None:
-    return None if override.pagination is None else replace(override.pagination, rule="set in runax.yaml")
 
 
 def _hide_duplicates(found: Pagination, paged: Iterable[Argument], named: Mapping[WireName, str]) -> Pagination:

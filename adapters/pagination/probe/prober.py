@@ -76,7 +76,10 @@ class Prober:
 
     async def run(self) -> ProbeResult:
         """Try the methods in order. Raises SourceError if none works."""
-        pagination = self.learned.pagination
+        found = await self._probe(self.learned.pagination)
+        return replace(found, requests=self.requests, notes=tuple(self.notes))
+
+    async def _probe(self, pagination: Pagination) -> ProbeResult:
         if not self.tool.returns_many:
             return await self._single_response(Pagination())
         metadata = await self._by_metadata_flag(pagination)
@@ -96,9 +99,7 @@ class Prober:
         if counted is not None:
             return self._with_total(page, counted, ProbeMethod.COUNT_OPERATION)
         head = await self._by_head(page) if page.certainty is not Certainty.EXACT else None
-        if head is None:
-            return replace(page, requests=self.requests, notes=tuple(self.notes))
-        return self._with_total(page, head, ProbeMethod.HEAD)
+        return page if head is None else self._with_total(page, head, ProbeMethod.HEAD)
 
     async def _send(self, address: PageAddress | None) -> CallResult:
         """Send, and count the requests of failures too."""
@@ -148,8 +149,6 @@ class Prober:
             certainty=metadata.certainty,
             method=ProbeMethod.METADATA,
             tokens_estimation=metadata.tokens_estimation,
-            requests=self.requests,
-            notes=tuple(self.notes),
         )
 
     async def _by_count_operation(self, pagination: Pagination) -> Total | None:
@@ -206,9 +205,8 @@ class Prober:
         if pagination.convention in (PaginationStyle.PAGE, PaginationStyle.OFFSET):
             answer = await self._with_first_position(answer)
         found = self._assessed(answer)
-        return (
-            await self._confirmed_by_shorter_page(found) if pagination.convention is PaginationStyle.SINGLE else found
-        )
+        is_single = pagination.convention is PaginationStyle.SINGLE
+        return await self._confirmed_by_shorter_page(found) if is_single else found
 
     async def _confirmed_by_shorter_page(self, found: ProbeResult) -> ProbeResult:
         """Check a limit without a position by a page of one record less, if the list may be truncated.
@@ -228,14 +226,12 @@ class Prober:
         address = first_address(found.pagination, size=count - 1)
         result = await self._try(address, f"a page of {count - 1}")
         if result is None:
-            return replace(found, requests=self.requests)
-        shorter = read_page(
-            result, found.pagination, records_path=self.tool.records_path, size=count - 1, address=address
-        )
+            return found
+        shorter = read_page(result, found.pagination, records_path=path, size=count - 1, address=address)
         has_pointer = shorter.pointer_path is not None and bool(value_at(first.result.payload, shorter.pointer_path)[1])
         if shorter.has_more is True and len(shorter.records) == count - 1 and not has_pointer:
-            return replace(found, total=count, certainty=Certainty.EXACT, requests=self.requests, notes=())
-        return replace(found, requests=self.requests)
+            return replace(found, total=count, certainty=Certainty.EXACT)
+        return found
 
     async def _page_of_size(self, pagination: Pagination, size: int) -> _ProbePage | None:
         """A page of `size`, with the flags for totals or else without; if page 0 is refused, page 1 is tried."""
@@ -273,12 +269,10 @@ class Prober:
 
     def _with_server_unit(self, answer: _ProbePage) -> _ProbePage:
         """Use the range unit of the server if it is not the usual one."""
-        ranged = (
-            parse_content_range(answer.result.headers)
-            if answer.pagination.convention is PaginationStyle.RANGE
-            else None
-        )
-        if ranged is None or ranged.unit is None or ranged.unit == answer.pagination.unit:
+        if answer.pagination.convention is not PaginationStyle.RANGE:
+            return answer
+        ranged = parse_content_range(answer.result.headers)
+        if ranged is None or ranged.unit in (None, answer.pagination.unit):
             return answer
         self.notes.append(f"the server counts ranges in '{ranged.unit}'")
         return replace(answer, pagination=replace(answer.pagination, unit=ranged.unit))
@@ -360,8 +354,6 @@ class Prober:
             sample=sample,
             bytes_per_record=bytes_per_record(sample),
             first=first,
-            requests=self.requests,
-            notes=tuple(self.notes),
         )
 
     def _with_total(
@@ -375,16 +367,9 @@ class Prober:
         )
         if is_wrong or is_better:
             self.notes.append(f"the count {total.value} is contradicted by the page")
-            return replace(page, requests=self.requests, notes=tuple(self.notes))
-        return replace(
-            page,
-            total=total.value,
-            certainty=total.certainty,
-            tokens_estimation=tokens or page.tokens_estimation,
-            method=method,
-            requests=self.requests,
-            notes=tuple(self.notes),
-        )
+            return page
+        tokens = tokens or page.tokens_estimation
+        return replace(page, total=total.value, certainty=total.certainty, tokens_estimation=tokens, method=method)
 
 
 def _is_refusal(error: SourceError, statuses: frozenset[int]) -> bool:

@@ -57,7 +57,8 @@ class ArgumentTrial:
         if not self.is_allowed or not may_be_truncated(self.tool, found, is_positioned=is_positioned):
             return self._noted(found, first)
         self.was_run = True
-        pagination = await self._by_returned_value(first) or await self._by_number(first, self._declared_names(first))
+        declared = numeric_arguments(self.tool.parameters, self.given, is_truncated=_is_truncated(first))
+        pagination = await self._by_returned_value(first) or await self._by_number(first, declared)
         pagination = pagination or await self._by_number(first, self._undeclared_names(first))
         return self._noted(found, first) if pagination is None else _continued(found, first, pagination, self.tool)
 
@@ -80,9 +81,6 @@ class ArgumentTrial:
             if result is not None and page is not None and continues_list(candidate, records, page, result):
                 return _by_value(self.tool.pagination, candidate)
         return None
-
-    def _declared_names(self, first: FirstPage) -> tuple[str, ...]:
-        return numeric_arguments(self.tool.parameters, self.given, is_truncated=_is_truncated(first))
 
     def _undeclared_names(self, first: FirstPage) -> tuple[str, ...]:
         """Undeclared names that the response of a GET uses for its page size and position."""

@@ -145,7 +145,7 @@ def next_key(records: Sequence[Json], pagination: Pagination) -> Json:
     path = pagination.key or key_path(records, pagination.position or "")
     if path is None:
         return None
-    keys = [value for record in records if _is_key(value := _value(record, path), path)]
+    keys = [value for record in records if _is_key(value := value_at(record, path)[1], path)]
     if not keys or len(keys) < len(records):
         return None
     if not all(isinstance(key, int) for key in keys):
@@ -175,10 +175,6 @@ def _numeric_key(keys: list[int], position: str) -> int | None:
     is_up = position.startswith(_UP)
     runs_down = len(keys) > 1 and keys[-1] < keys[0]
     return None if is_up and runs_down else keys[-1]
-
-
-def _value(record: Json, path: str) -> Json:
-    return value_at(record, path)[1]
 
 
 def _is_key(value: Json, path: str) -> bool:

@@ -394,11 +394,11 @@ def _is_part_of_record(payload: Mapping[str, Json], best: _RecordsCandidate, *, 
     if is_paged or best.is_sure or len(best.items) >= _SAMPLE_SIZE:
         return False
     beside = {key: value for key, value in payload.items() if key != best.keys[0]}
-    facts = {key: value for key, value in beside.items() if not (best.is_keyed and _is_empty_value(value))}
+    facts = {
+        key: value
+        for key, value in beside.items()
+        if not (best.is_keyed and (value in (None, "") or isinstance(value, bool)))
+    }
     own = {plain(key) for key, value in facts.items() if not is_list_metadata(key, value)}
     own -= {plain(key) for key, value in facts.items() if value in ([], {}, None, "")}
     return bool(own) and (not best.is_known or bool(own & _IDENTITY))
-
-
-def _is_empty_value(value: Json) -> bool:
-    return value is None or isinstance(value, bool) or value == ""

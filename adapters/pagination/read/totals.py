@@ -203,16 +203,12 @@ def _is_of(page: PageFacts, member: EnvelopeMember) -> bool:
 
 def _from_pages(envelope: ResponseEnvelope, page: PageFacts) -> Iterator[Total]:
     """From the number of pages: exact if a page holds one record, else a lower bound."""
-    members = (*envelope.headers, *envelope.matching(vocabulary.is_page_count_name))
-    numbers = [
-        count for count in (envelope.integer(vocabulary.TOTAL_PAGES), first_count(_pages(members))) if count is not None
-    ]
-    if numbers:
-        yield from _of_pages(numbers[0], page)
-
-
-def _pages(members: tuple[EnvelopeMember, ...]) -> Iterator[EnvelopeMember]:
-    return (m for m in members if m.plain in vocabulary.TOTAL_PAGES or vocabulary.is_page_count_name(m.name))
+    named = (m for m in envelope.headers if m.plain in vocabulary.TOTAL_PAGES or vocabulary.is_page_count_name(m.name))
+    pages = envelope.integer(vocabulary.TOTAL_PAGES)
+    if pages is None:
+        pages = first_count((*named, *envelope.matching(vocabulary.is_page_count_name)))
+    if pages is not None:
+        yield from _of_pages(pages, page)
 
 
 def _of_pages(pages: int, page: PageFacts) -> Iterator[Total]:
@@ -234,9 +230,8 @@ def _from_last_link(result: CallResult, envelope: ResponseEnvelope, page: PageFa
         return
     query = query_params(absolute_url(last, result.location))
     own = page.pagination
-    position = next(
-        (as_count(value) for name, value in query.items() if own.position and _is_position(name, own)), None
-    )
+    known = plain(own.position) if own.position else None
+    position = next((as_count(value) for name, value in query.items() if plain(name) == known), None)
     if position is not None and own.convention is PaginationStyle.PAGE:
         yield from _of_pages(position + 1 - own.first, page)
     elif position is not None and own.convention is PaginationStyle.OFFSET and page.n_records:
@@ -260,10 +255,6 @@ def _by_both_links(result: CallResult, last: Mapping[str, str], page: PageFacts)
     end, begin = as_count(last[differing[0]]), as_count(following[differing[0]])
     if end is not None and begin is not None and end > begin:
         yield Total(end - begin + 2, Certainty.EXACT)
-
-
-def _is_position(name: str, pagination: Pagination) -> bool:
-    return plain(name) == plain(pagination.position or "")
 
 
 def _last_url(envelope: ResponseEnvelope) -> str | None:
