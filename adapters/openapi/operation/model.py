@@ -102,29 +102,12 @@ class ParameterStyle(StrEnum):
     COOKIE = "cookie"
 
 
+_DELIMITED = (ParameterStyle.SPACE, ParameterStyle.PIPE, ParameterStyle.TAB)
 STYLES: Mapping[ParameterLocation, tuple[ParameterStyle, ...]] = MappingProxyType(
     {
-        ParameterLocation.PATH: (
-            ParameterStyle.SIMPLE,
-            ParameterStyle.LABEL,
-            ParameterStyle.MATRIX,
-            ParameterStyle.SPACE,
-            ParameterStyle.PIPE,
-            ParameterStyle.TAB,
-        ),
-        ParameterLocation.QUERY: (
-            ParameterStyle.FORM,
-            ParameterStyle.SPACE,
-            ParameterStyle.PIPE,
-            ParameterStyle.TAB,
-            ParameterStyle.DEEP,
-        ),
-        ParameterLocation.HEADER: (
-            ParameterStyle.SIMPLE,
-            ParameterStyle.SPACE,
-            ParameterStyle.PIPE,
-            ParameterStyle.TAB,
-        ),
+        ParameterLocation.PATH: (ParameterStyle.SIMPLE, ParameterStyle.LABEL, ParameterStyle.MATRIX, *_DELIMITED),
+        ParameterLocation.QUERY: (ParameterStyle.FORM, *_DELIMITED, ParameterStyle.DEEP),
+        ParameterLocation.HEADER: (ParameterStyle.SIMPLE, *_DELIMITED),
         ParameterLocation.COOKIE: (ParameterStyle.FORM, ParameterStyle.COOKIE),
         ParameterLocation.QUERYSTRING: (ParameterStyle.FORM,),
     }

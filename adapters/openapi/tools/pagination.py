@@ -12,13 +12,13 @@ from adapters.openapi.operation.model import Operation, ParameterLocation
 from adapters.openapi.settings import ToolOverride
 from adapters.openapi.tools.arguments import BODY, Argument, WireName, strip_markup
 from adapters.pagination import ResponseSchema, declared_pagination, detect, flatten_parameters, with_declared_types
+from adapters.pagination.vocabulary.members import plain
 
 _BACKWARD_NAMES = frozenset({"before", "endingbefore", "previous", "previouscursor", "prevcursor", "pagebefore"})
 _ALWAYS_HIDDEN = frozenset({"searchafter"})
 """Names of cursors that are always hidden, regardless of their description."""
 _SIZE_NAMES = frozenset({"count", "perpage", "pagesize", "limit", "size"})
 _PAGING_WORDS = re.compile(r"\bcursors?\b|\bpaginat", re.IGNORECASE)
-_NON_ALPHANUMERIC = re.compile(r"[^a-z0-9]")
 
 
 def hide_leftovers(found: Pagination, parameters: Mapping[str, JsonObject]) -> Pagination:
@@ -33,35 +33,17 @@ def hide_leftovers(found: Pagination, parameters: Mapping[str, JsonObject]) -> P
 
 
 def _is_paging_leftover(name: str, schema: JsonObject, found: Pagination) -> bool:
-    own = _normalized_name(name)
+    parent, _, last = name.rpartition("/")
+    own = plain(last)
     if own in _ALWAYS_HIDDEN:
-        return "/" not in name
-    if own in _BACKWARD_NAMES:
-        return _mentions_paging(schema)
-    if own in {_normalized_name(other) for other in (found.position, found.size) if other}:
-        return "/" not in name or _has_hidden_sibling(name, found.hidden)
-    return own in _SIZE_NAMES and "page" in found.other_hidden and _is_scalar(schema)
-
-
-def _normalized_name(name: str) -> str:
-    """Return the last part of a name without case and separators: `max-keys` equals `MaxKeys`."""
-    return _NON_ALPHANUMERIC.sub("", name.rpartition("/")[2].lower())
-
-
-def _has_hidden_sibling(name: str, hidden: Iterable[str]) -> bool:
-    """Whether another member of the same object is hidden."""
-    parent = name.rpartition("/")[0]
-    return any(other.rpartition("/")[0] == parent for other in hidden if "/" in other)
-
-
-def _mentions_paging(schema: JsonObject) -> bool:
-    """Whether the description mentions pagination; a date never counts."""
-    text = schema.get("description")
-    return "date" not in str(schema.get("format")) and isinstance(text, str) and _PAGING_WORDS.search(text) is not None
-
-
-def _is_scalar(schema: JsonObject) -> bool:
-    return schema.get("type") in ("integer", "number", "string") and "enum" not in schema
+        return not parent
+    if own in _BACKWARD_NAMES:  # a date named `before` is a filter
+        is_described = _PAGING_WORDS.search(str(schema.get("description"))) is not None
+        return is_described and "date" not in str(schema.get("format"))
+    if own in {plain(other.rpartition("/")[2]) for other in (found.position, found.size) if other}:
+        return not parent or any(other.rpartition("/")[0] == parent for other in found.hidden)
+    is_scalar = schema.get("type") in ("integer", "number", "string") and "enum" not in schema
+    return own in _SIZE_NAMES and "page" in found.other_hidden and is_scalar
 
 
 _PAGED_LOCATIONS = (ParameterLocation.QUERY, ParameterLocation.HEADER, ParameterLocation.PATH, BODY)

@@ -79,9 +79,7 @@ def _rank(
 
 
 def _limits_something_else(one: FlatParameter, parameters: list[FlatParameter]) -> bool:
-    is_value_range = one.is_named(frozenset({"max"})) and any(
-        other.is_named(frozenset({"min"})) for other in parameters
-    )
+    is_value_range = one.is_named(_MAX) and any(other.is_named(_MIN) for other in parameters)
     is_other = one.is_about_something_else and not one.mentions(phrases.RETURNED_RESULTS)
     is_size = one.is_named(spelling.UNAMBIGUOUS_SIZES) and not one.has_unit
     is_beside_position = is_size and any(other.is_named(spelling.OFFSETS, spelling.PAGES) for other in parameters)

@@ -48,10 +48,6 @@ class Rule:
     applies: Callable[[FlatParameter, ParameterContext], bool]
 
 
-def _is_scroll_id(parameter: FlatParameter, context: ParameterContext) -> bool:
-    return parameter.is_named(_SCROLL_IDS) and context.has(_SCROLLS)
-
-
 def _is_other_token(parameter: FlatParameter, context: ParameterContext) -> bool:
     """`clientToken`, `access_token`, unless the response returns it and its name says cursor."""
     is_cursor = context.is_returned(parameter) and "cursor" in spelling.pieces(parameter.name)
@@ -138,14 +134,6 @@ def _counts_something_else(parameter: FlatParameter, _context: ParameterContext)
     return parameter.is_named(spelling.PAGES, spelling.UNAMBIGUOUS_SIZES) or is_page or is_size or is_other
 
 
-def _is_first_row(parameter: FlatParameter, context: ParameterContext) -> bool:
-    return is_row_range(parameter, context.outside_path)
-
-
-def _is_start_of_range(parameter: FlatParameter, context: ParameterContext) -> bool:
-    return first_last_pair(parameter, context.outside_path) is not None
-
-
 def _is_confirmed_offset(parameter: FlatParameter, context: ParameterContext) -> bool:
     is_about_paging = context.mentions(parameter, phrases.RESULTS)
     is_offset = parameter.is_named(spelling.OFFSETS)
@@ -212,7 +200,7 @@ CURSOR_RULES = _rules(
         lambda p, _: p.mentions(phrases.CREDENTIAL) and not p.mentions(phrases.PAGING),
     ),
     (_NONE, "search_after (keyset)", lambda p, _: p.is_named(spelling.SEARCH_AFTER)),
-    (_NONE, "scroll ID of another operation", _is_scroll_id),
+    (_NONE, "scroll ID of another operation", lambda p, c: p.is_named(_SCROLL_IDS) and c.has(_SCROLLS)),
     (
         _NONE,
         "record key without a cursor in the response",
@@ -279,8 +267,8 @@ OFFSET_RULES = _rules(
     PaginationStyle.OFFSET,
     (_NONE, "not a record count", _is_no_number_of_pages),
     (_NONE, "page number, page size or record key", _counts_something_else),
-    (_SURE, "start of a row range", _is_first_row),
-    (_NONE, "start of a value range", _is_start_of_range),
+    (_SURE, "start of a row range", lambda p, c: is_row_range(p, c.outside_path)),
+    (_NONE, "start of a value range", lambda p, c: first_last_pair(p, c.outside_path) is not None),
     (_SURE, "offset name with a page size parameter, description or list response", _is_confirmed_offset),
     (_NONE, "offset name without other evidence", lambda p, _: p.is_named(spelling.OFFSETS)),
     (_SURE, "'first' as an offset", _is_first_as_offset),
