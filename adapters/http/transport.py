@@ -271,12 +271,12 @@ class HttpTransport:
                     return response, await self._read(response, location, rate_limit)
             finally:
                 await response.aclose()
-            request = self._redirected(request, response.status_code, target, location)
+            request = self._redirect(request, response.status_code, target, location)
         raise MalformedResponse(
             f"too many redirects: more than {_MAX_REDIRECTS}", source=self._source, location=location
         )
 
-    def _redirected(self, request: HttpRequest, status: int, target: str, location: str) -> HttpRequest:
+    def _redirect(self, request: HttpRequest, status: int, target: str, location: str) -> HttpRequest:
         url = resolve_url(request.url, target)
         if url is None or Origin.of(url) != Origin.of(request.url):
             shown = self._mask.text(target.partition("?")[0])

@@ -17,7 +17,7 @@ from adapters.clock import Clock
 from adapters.errors import HttpStatusError, SourceError, TokenRequestFailed
 from adapters.http.secret_mask import SecretMask
 from adapters.http.transport import HttpLimits, HttpRequest, HttpTransport
-from adapters.openapi.settings import OAuthClient
+from adapters.openapi.settings import OAuthClient, OpenApiSettings
 from adapters.source_events import OnEvent
 
 _MAX_BYTES = 2**20
@@ -47,7 +47,7 @@ class TokenCache:
 
     def __init__(
         self,
-        source: str,
+        settings: OpenApiSettings,
         scheme: str,
         client: OAuthClient,
         *,
@@ -55,13 +55,11 @@ class TokenCache:
         http: httpx2.AsyncClient,
         clock: Clock,
         mask: SecretMask,
-        timeout_s: float,
-        max_attempts: int,
     ) -> None:
-        self._source, self._scheme, self._client, self._url = source, scheme, client, url
-        self._clock, self._mask, self._timeout_s = clock, mask, timeout_s
-        limits = HttpLimits(timeout_s=timeout_s, max_attempts=max_attempts, max_bytes=_MAX_BYTES)
-        self._transport = HttpTransport(source, http, mask=mask, limits=limits, clock=clock)
+        self._source, self._scheme, self._client, self._url = settings.name, scheme, client, url
+        self._clock, self._mask, self._timeout_s = clock, mask, settings.timeout_s
+        limits = HttpLimits(timeout_s=settings.timeout_s, max_attempts=settings.max_attempts, max_bytes=_MAX_BYTES)
+        self._transport = HttpTransport(settings.name, http, mask=mask, limits=limits, clock=clock)
         self._cached: _CachedToken | None = None
         self._lock, self._n_fetches = asyncio.Lock(), 0
         self._last_error: TokenRequestFailed | None = None

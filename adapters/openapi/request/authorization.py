@@ -71,21 +71,10 @@ class RequestAuthorizer:
         if client is None:
             return None
         if scheme.name not in self._token_caches:
-            self._token_caches[scheme.name] = self._new_token_cache(scheme, client)
+            url, http, clock, mask = self._token_url(scheme, client), self._http, self._clock, self._mask
+            cache = TokenCache(self._settings, scheme.name, client, url=url, http=http, clock=clock, mask=mask)
+            self._token_caches[scheme.name] = cache
         return await self._token_caches[scheme.name].token(observer)
-
-    def _new_token_cache(self, scheme: SecurityScheme, client: OAuthClient) -> TokenCache:
-        return TokenCache(
-            self._settings.name,
-            scheme.name,
-            client,
-            url=self._token_url(scheme, client),
-            http=self._http,
-            clock=self._clock,
-            mask=self._mask,
-            timeout_s=self._settings.timeout_s,
-            max_attempts=self._settings.max_attempts,
-        )
 
     def _token_url(self, scheme: SecurityScheme, client: OAuthClient) -> httpx2.URL:
         """Return the URL that the client secret may be sent to. Raises MissingCredential."""

@@ -11,7 +11,7 @@ from adapters.base import Json, JsonObject, Pagination, PaginationStyle
 from adapters.pagination.detect.candidates import PositionCandidate, position_candidates, preferred
 from adapters.pagination.detect.context import ParameterContext
 from adapters.pagination.detect.numeric_strings import is_text_only, numeric_strings
-from adapters.pagination.detect.page_size import size_alone, size_beside, size_fields
+from adapters.pagination.detect.page_size import find_page_size, find_size_without_position, size_fields
 from adapters.pagination.detect.parameters import (
     TEXT,
     FlatParameter,
@@ -188,14 +188,14 @@ def _by_range_header(context: ParameterContext) -> Pagination | None:
 
 
 def _by_size_alone(context: ParameterContext) -> Pagination:
-    size = size_alone(context.outside_path)
+    size = find_size_without_position(context.outside_path)
     return Pagination() if size is None else Pagination(rule="page size without a position", **size_fields(size))
 
 
 def _size_without_position(context: ParameterContext) -> FlatParameter | None:
     """The page size of a tool whose response names the next page."""
     parameters = context.outside_path
-    return size_beside(
+    return find_page_size(
         None, [one for one in parameters if not spelling.parent(one.name) and not one.is_named(spelling.OFFSETS)]
     )
 

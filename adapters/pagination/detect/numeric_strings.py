@@ -65,7 +65,7 @@ def _is_no_number(one: FlatParameter, response: ResponseSchema) -> bool:
     """Whether something says that it is not a number of pagination."""
     is_clear = one.is_named(spelling.UNAMBIGUOUS_SIZES, spelling.OFFSETS, spelling.SKIPS)
     is_other = one.has_unit if is_clear else one.is_about_something_else
-    if one.is_date or is_other or one.is_foreign or one.is_named(spelling.CURSORS):
+    if one.is_date or is_other or one.is_in_other_object or one.is_named(spelling.CURSORS):
         return True
     cursors = (phrases.DEFINITE_CURSOR, phrases.CURSOR_OR_TOKEN, phrases.PREVIOUS_RESPONSE, phrases.SET_BY_SERVER)
     is_returned = response.returns(one.name) and not one.summary_mentions(phrases.OFFSET)

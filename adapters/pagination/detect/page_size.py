@@ -14,7 +14,7 @@ from adapters.pagination.vocabulary import parameters as spelling
 _MIN, _MAX = frozenset({"min"}), frozenset({"max"})
 
 
-def size_beside(position: FlatParameter | None, parameters: Iterable[FlatParameter]) -> FlatParameter | None:
+def find_page_size(position: FlatParameter | None, parameters: Iterable[FlatParameter]) -> FlatParameter | None:
     """The page size next to a position: of the same object first, then by the name, then by the description."""
     others = list(parameters)
     ranked = [
@@ -23,7 +23,7 @@ def size_beside(position: FlatParameter | None, parameters: Iterable[FlatParamet
     return min(ranked, key=lambda pair: pair[0], default=(0, None))[1]
 
 
-def size_alone(parameters: Iterable[FlatParameter]) -> FlatParameter | None:
+def find_size_without_position(parameters: Iterable[FlatParameter]) -> FlatParameter | None:
     """A limit without a position: one page at most, unless a response names a next one."""
     others = list(parameters)
     named = [one for one in others if one.is_named(spelling.UNAMBIGUOUS_SIZES) or one.name in spelling.MARKED_SIZES]
@@ -64,7 +64,7 @@ def _rank(
     if not one.accepts_integer or _limits_something_else(one, parameters):
         return None
     is_near = position is not None and spelling.parent(one.name) == spelling.parent(position.name)
-    if one.is_foreign and not is_near:
+    if one.is_in_other_object and not is_near:
         return None
     if position is not None and first_last_pair(position, parameters) is one:
         return None

@@ -114,9 +114,9 @@ class FlatParameter:
         return own | {leaf(self.name)} if self.is_grouped else own
 
     @property
-    def is_foreign(self) -> bool:
+    def is_in_other_object(self) -> bool:
         """Whether it is a member of an object that is not about pagination."""
-        return not self.is_grouped and spelling.is_foreign(self.name)
+        return not self.is_grouped and spelling.is_in_other_object(self.name)
 
     @cached_property
     def summary(self) -> str:

@@ -118,7 +118,7 @@ def _is_no_number_of_pages(parameter: FlatParameter, context: ParameterContext) 
     is_in_item_path = parameter.name in context.in_path
     if is_in_item_path and not (context.has_size(parameter) or context.response.is_collection):
         return True
-    if not parameter.accepts_integer or parameter.is_date or parameter.is_foreign:
+    if not parameter.accepts_integer or parameter.is_date or parameter.is_in_other_object:
         return True
     is_position = parameter.is_named(spelling.OFFSETS, spelling.SKIPS, spelling.PAGES) and not parameter.has_unit
     is_paging = parameter.mentions(phrases.PAGINATION) or (is_position and context.has_page_size)
@@ -192,7 +192,7 @@ def _rules(
 
 CURSOR_RULES = _rules(
     PaginationStyle.CURSOR,
-    (_NONE, "member of an unrelated object", lambda p, _: p.is_foreign),
+    (_NONE, "member of an unrelated object", lambda p, _: p.is_in_other_object),
     (_NONE, "previous-page cursor", lambda p, _: p.is_named(spelling.BACKWARD)),
     (
         _NONE,
@@ -244,7 +244,7 @@ KEYSET_RULES = _rules(
     (
         _NONE,
         "not a string or number",
-        lambda p, _: not (p.accepts_text or p.accepts_integer) or p.is_date or p.is_foreign,
+        lambda p, _: not (p.accepts_text or p.accepts_integer) or p.is_date or p.is_in_other_object,
     ),
     (
         _SURE,

@@ -178,7 +178,7 @@ class Prober:
         """The only response of a tool without known pages: the first page of the call, and usually the last."""
         result = await self._send(None)
         answer = _ProbePage(pagination=pagination, address=None, size=None, result=result)
-        answer, reading = self._corrected(answer) if self.tool.returns_many else (answer, self._read(answer))
+        answer, reading = self._apply_corrections(answer) if self.tool.returns_many else (answer, self._read(answer))
         assessment = announced_total(answer.pagination, reading)
         total, certainty = assessment.total, assessment.certainty
         if reading.flaw and self.tool.returns_many:
@@ -204,11 +204,11 @@ class Prober:
             answer = self._with_server_unit(await self._default_page(pagination))
         if pagination.convention in (PaginationStyle.PAGE, PaginationStyle.OFFSET):
             answer = await self._with_first_position(answer)
-        found = self._assessed(answer)
+        found = self._assess(answer)
         is_single = pagination.convention is PaginationStyle.SINGLE
-        return await self._confirmed_by_shorter_page(found) if is_single else found
+        return await self._confirm_by_shorter_page(found) if is_single else found
 
-    async def _confirmed_by_shorter_page(self, found: ProbeResult) -> ProbeResult:
+    async def _confirm_by_shorter_page(self, found: ProbeResult) -> ProbeResult:
         """Check a limit without a position by a page of one record less, if the list may be truncated.
 
         If the shorter page says that there is more, the longer one would have said so too, and it was complete.
@@ -309,7 +309,7 @@ class Prober:
     def _read(self, answer: _ProbePage) -> PageReading:
         return answer.read(self.tool.records_path)
 
-    def _corrected(self, answer: _ProbePage) -> tuple[_ProbePage, PageReading]:
+    def _apply_corrections(self, answer: _ProbePage) -> tuple[_ProbePage, PageReading]:
         """The response read again with the pagination corrected by the response itself."""
         reading = self._read(answer)
         arguments = self.tool.parameters.get("properties") or {}
@@ -325,10 +325,10 @@ class Prober:
             reading = self._read(answer)
         return answer, reading
 
-    def _assessed(self, answer: _ProbePage) -> ProbeResult:
+    def _assess(self, answer: _ProbePage) -> ProbeResult:
         """Assess a page: whether it is complete, can serve as the call's first page, and respects the size."""
         requested = answer.pagination
-        answer, reading = self._corrected(answer)
+        answer, reading = self._apply_corrections(answer)
         assessment = assess_page(answer.pagination, reading, size=answer.size)
         was_single = requested.convention is PaginationStyle.SINGLE
         is_usable = answer.size is None or assessment.is_whole or assessment.is_size_ignored or was_single

@@ -55,14 +55,18 @@ class ArgumentTrial:
         self._echoed = echoed_numbers(self.tool.parameters, self.given, first.result)
         is_positioned = any(value in (0, 1) for value in self._echoed.values())
         if not self.is_allowed or not may_be_truncated(self.tool, found, is_positioned=is_positioned):
-            return self._noted(found, first)
+            return self._mark_truncated(found, first)
         self.was_run = True
         declared = numeric_arguments(self.tool.parameters, self.given, is_truncated=_is_truncated(first))
         pagination = await self._by_returned_value(first) or await self._by_number(first, declared)
         pagination = pagination or await self._by_number(first, self._undeclared_names(first))
-        return self._noted(found, first) if pagination is None else _continued(found, first, pagination, self.tool)
+        return (
+            self._mark_truncated(found, first)
+            if pagination is None
+            else _with_pagination(found, first, pagination, self.tool)
+        )
 
-    def _noted(self, found: ProbeResult, first: FirstPage) -> ProbeResult:
+    def _mark_truncated(self, found: ProbeResult, first: FirstPage) -> ProbeResult:
         """Mark a list as possibly truncated if the response repeats an argument that equals its length."""
         reading, count = first.reading, len(first.reading.records)
         is_told = reading.has_more is not None or reading.total is not None or found.certainty is not Certainty.EXACT
@@ -186,7 +190,7 @@ def _by_value(declared: Pagination, candidate: ArgumentValue) -> Pagination:
     return replace(declared, convention=PaginationStyle.CURSOR, position=candidate.argument, next_path=candidate.path)
 
 
-def _continued(found: ProbeResult, first: FirstPage, pagination: Pagination, tool: ToolSpec) -> ProbeResult:
+def _with_pagination(found: ProbeResult, first: FirstPage, pagination: Pagination, tool: ToolSpec) -> ProbeResult:
     """The first page stays the call's own, unless pages of a chosen size have to start again."""
     reading = read_page(
         first.result, pagination, records_path=tool.records_path, size=first.size, address=first.address

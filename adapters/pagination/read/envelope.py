@@ -96,7 +96,7 @@ def read_envelope(payload: Json, found: FoundRecords, headers: Mapping[str, str]
     if not found.is_list:
         return ResponseEnvelope(headers=from_headers)
     around = (
-        list(_around(payload, found.path))
+        list(_enclosing_objects(payload, found.path))
         if found.metadata_index is None
         else _metadata_item(payload, found.metadata_index)
     )
@@ -106,7 +106,7 @@ def read_envelope(payload: Json, found: FoundRecords, headers: Mapping[str, str]
     return ResponseEnvelope(tuple(near), tuple(far), from_headers)
 
 
-def _around(payload: Json, path: str) -> Iterator[tuple[str, Mapping[str, Json]]]:
+def _enclosing_objects(payload: Json, path: str) -> Iterator[tuple[str, Mapping[str, Json]]]:
     """The objects on the path to the records, outermost first; of a list of two, the object before the records."""
     if isinstance(payload, list):
         if path and payload and isinstance(payload[0], dict):

@@ -156,11 +156,11 @@ def with_request_parameters(url: str, location: str, *, excluded: frozenset[str]
     mine, theirs = query_params(base), query_params(url)
     if not theirs or not all(_is_plain(value, mine.get(name)) for name, value in theirs.items()):
         return url
-    lacking = "&".join(_lacking(base, theirs, excluded))
+    lacking = "&".join(_missing_parameters(base, theirs, excluded))
     return f"{url}&{lacking}" if lacking and not urlsplit(url).fragment else url
 
 
-def _lacking(base: str, theirs: dict[str, str], excluded: frozenset[str]) -> Iterator[str]:
+def _missing_parameters(base: str, theirs: dict[str, str], excluded: frozenset[str]) -> Iterator[str]:
     for name, value in parse_qsl(urlsplit(base).query, keep_blank_values=True):
         if name not in theirs and value != "***" and "".join(filter(str.isalnum, name.lower())) not in excluded:
             yield f"{quote(name, safe='[]$')}={quote(value, safe='')}"

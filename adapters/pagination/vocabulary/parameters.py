@@ -117,7 +117,7 @@ def forms(name: str) -> frozenset[str]:
     if len(segments) < 2:
         return frozenset({plain(name)})
     found = {plain(name)} if "/" not in name else set()
-    if is_of_paging(name):
+    if is_in_paging_object(name):
         found |= {plain(segments[-1]), plain("".join(segments[-2:]))}
     return frozenset(found)
 
@@ -128,7 +128,7 @@ def parent(name: str) -> str:
 
 
 @lru_cache(maxsize=8192)
-def is_of_paging(name: str) -> bool:
+def is_in_paging_object(name: str) -> bool:
     """Whether the object around a member is about pagination: its name is `page`, `pagination`, `options`, …."""
     segments = [plain(segment) for segment in _SEGMENT.split(name) if segment]
     if len(segments) < 2:
@@ -138,10 +138,10 @@ def is_of_paging(name: str) -> bool:
 
 
 @lru_cache(maxsize=8192)
-def is_foreign(name: str) -> bool:
+def is_in_other_object(name: str) -> bool:
     """Whether it is a member of an object that is not about pagination: `filter[offset]`, `filter/limit`."""
     segments = [segment for segment in _SEGMENT.split(name) if plain(segment)]
-    return len(segments) > 1 and not is_of_paging(name)
+    return len(segments) > 1 and not is_in_paging_object(name)
 
 
 @lru_cache(maxsize=8192)
