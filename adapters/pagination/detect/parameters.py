@@ -25,7 +25,9 @@ _SEGMENT = re.compile(r"[/\[\].]+")
 _MARKUP = re.compile(r"<[^<>]*>")
 _SPACE = re.compile(r"\s+")
 _SENTENCE_END = re.compile(r"[.!?](?:\s|$)|\n\s*\n")
+_DIGITS_PATTERN = re.compile(r"^\^?\(?(?:\[0-9\]|\\d)[+*]?")
 _TIME_FORMATS = frozenset({"date", "date-time", "time"})
+_INTEGER_FORMATS = frozenset({"int32", "int64", "integer", "uint32", "uint64"})
 _POSITIONS = spelling.OFFSETS | spelling.PAGES | spelling.SKIPS
 _LOW = frozenset("start starting from first begin beginning".split())
 _HIGH = frozenset("end ending to last until stop max".split())
@@ -207,9 +209,20 @@ def flat_parameter(name: str, schema: JsonObject, *, is_integer: bool = False) -
     types = flat.get("type")
     listed = [types] if isinstance(types, str) else types if isinstance(types, list) else [b.get("type") for b in real]
     known = frozenset(kind for kind in listed if isinstance(kind, str) and kind != "null")
-    if is_integer and known == TEXT:
+    if (is_integer and known == TEXT) or _is_numeric_text(flat):
         known |= INTEGER
     return FlatParameter(name, known, flat, _without_markup(str(flat.get("description") or "")))
+
+
+def _is_numeric_text(schema: JsonObject) -> bool:
+    """Whether a string holds a number, by its default, example, pattern or format."""
+    if schema.get("type") != "string":
+        return False
+    samples = (schema.get("default"), schema.get("example"))
+    has_digits = any(isinstance(value, str) and value.isascii() and value.isdigit() for value in samples)
+    has_number = any(isinstance(value, int) and not isinstance(value, bool) for value in samples)
+    has_pattern = isinstance(schema.get("pattern"), str) and bool(_DIGITS_PATTERN.search(schema["pattern"]))
+    return has_digits or has_number or has_pattern or schema.get("format") in _INTEGER_FORMATS
 
 
 def _without_markup(text: str) -> str:
