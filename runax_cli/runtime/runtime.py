@@ -222,7 +222,7 @@ def _require_tools(catalog: ToolCatalog, configuration: Configuration) -> None:
     if globs := configuration.structure.tools:
         named = ", ".join(f"'{glob}'" for glob in globs)
         raise ConfigurationError(f"no tool matches {named}. `runax tools list` lists the tools.", setting="tools")
-    why = f" ({catalog.skipped[0].path}: {catalog.skipped[0].why})" if catalog.skipped else ""
+    why = f" ({catalog.skipped[0].path}: {catalog.skipped[0].reason})" if catalog.skipped else ""
     raise ConfigurationError(
         f"the sources have no usable tools{why}. `runax tools list` shows what was skipped.",
         setting="OPENAPI_SPEC",

@@ -42,7 +42,7 @@ def test_show_tells_the_schema_without_pagination(runax: Run, api: str) -> None:
 
 def test_show_names_the_rule_that_detected_the_pagination(runax: Run, api: str) -> None:
     lines = runax("tools", "show", "list_tickets").out.splitlines()
-    assert "matched rule name of an offset, with a page size, description or list" in lines
+    assert "matched rule offset name with a page size parameter, description or list response" in lines
 
 
 def test_an_unknown_tool_is_told_with_the_nearest(runax: Run, api: str) -> None:
