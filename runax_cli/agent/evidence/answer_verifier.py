@@ -272,7 +272,7 @@ class AnswerVerifier:
         )
         if not support.all_records_shown:
             return _failed(entry, Fault.UNCITED, _RECORD_NOT_SHOWN)
-        unsupported = self._unsupported(statement, (support.in_records, self.query_rows))
+        unsupported = self._unsupported(statement, (support.in_records, support.durations, self.query_rows))
         if unknown := self._unknown(unsupported, statement.text):
             return self._inference(statement, unknown, entry)
         if unsupported:

@@ -97,7 +97,7 @@ def test_a_table_row_is_one_statement_and_its_head_is_none() -> None:
     )
     assert parse_statements(answer) == (
         Statement("2026-01-02 | Outage", (T17,)),
-        Statement("2026-01-03 Slow", (T18,)),
+        Statement("2026-01-03 | Slow", (T18,)),
     )
 
 
