@@ -58,6 +58,8 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in list(os.environ):
         if name.startswith(_SETTINGS) or name in {"NO_COLOR", "FORCE_COLOR", "GITHUB_ACTIONS", "CI"}:
             monkeypatch.delenv(name)
+    # Without bytecode files every process of a test compiles a thousand modules first.
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
     for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME"):
         folder = tmp_path / name.lower()
         folder.mkdir()
