@@ -92,6 +92,8 @@ def clean_environment(
     for name in list(os.environ):
         if name.startswith(_SETTINGS) or name in {"NO_COLOR", "FORCE_COLOR", "GITHUB_ACTIONS", "CI"}:
             monkeypatch.delenv(name)
+    # Without bytecode files every process of a test compiles a thousand modules first.
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
     if "tmp_path" in request.fixturenames:
         folder = request.getfixturevalue("tmp_path")
         _make_folders(folder)

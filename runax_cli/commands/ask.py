@@ -15,7 +15,6 @@ from runax_cli.core.exit_codes import ExitCode, exit_code_of
 from runax_cli.core.results import Coverage, ErrorReport, RunResult, RunStatus
 from runax_cli.process import abort
 from runax_cli.settings.loader import Configuration
-from runax_cli.ui.repl import Repl
 
 _NOTE_AFTER_S = 2.0
 _STDIN = "-"
@@ -34,6 +33,9 @@ async def run_chat(common: CommonOptions) -> ExitCode:
     env = environment_of(common)
     if not (env.is_stdin_terminal and env.is_stderr_terminal):
         raise UsageError("`runax chat` needs a terminal. Ask a single question with `runax query`.")
+    # prompt_toolkit is slow to import, and a single question does not need it.
+    from runax_cli.ui.repl import Repl
+
     view = view_of(common)
     async with open_conversation(configuration_of(common), common, view) as conversation:
         code = await Repl(conversation, view, env=env).run()
