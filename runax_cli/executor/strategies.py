@@ -106,10 +106,8 @@ async def offer_table(fetched: FetchedCall) -> ReadResult:
     if tables is None or not dataset.is_sealed:
         return await reduce_records(fetched)
     ctx.emit_choice(StrategyChoice(Strategy.TABLE, fetched.choice.why))
-    coverage = fetched.coverage(read_by_model=0)
+    coverage = fetched.coverage(read_by_model=0).model_copy(update={"selected": 0})
     card = await tables.add_table(dataset, coverage, made_by=ctx.call.summary)
-    n_shown = len(card) - 1
-    coverage = coverage.model_copy(update={"selected": n_shown, "read_by_model": n_shown})
     return ReadResult(strategy=Strategy.TABLE, coverage=coverage, dataset=dataset, data=card)
 
 

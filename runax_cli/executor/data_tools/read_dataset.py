@@ -66,8 +66,7 @@ class DatasetReader:
 
     async def offer_table(self, card: Mapping[str, Any]) -> CallOutcome:
         """Show the table card and the records beside it."""
-        n_shown = len(card) - 1
-        coverage = self._coverage(selected=n_shown, read_by_model=n_shown)
+        coverage = self._coverage(selected=0, read_by_model=0)
         return await self._finish(
             ReadResult(strategy=Strategy.TABLE, coverage=coverage, dataset=self._entry.dataset, data=card)
         )

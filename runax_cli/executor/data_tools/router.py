@@ -88,14 +88,14 @@ class DatasetToolRouter:
         """
         latest = list(self.tables.entries.items())[-MAX_LISTED:]
         return "; ".join(
-            f"{name} ({entry.coverage.records_read:,} of {entry.made_by}{self._columns.get(name, '')})"
+            f"{name} ({entry.coverage.records_read:,} of {entry.made_by}){self._columns.get(name, '')}"
             for name, entry in latest
         )
 
     async def start_turn(self) -> None:
         """List all datasets that exist now with their columns from here on."""
         found = await self.tables.columns(list(self.tables.entries)[-MAX_LISTED:])
-        self._columns = {name: f"; columns: {_column_list(columns)}" for name, columns in found.items()}
+        self._columns = {name: f" with columns {_column_list(columns)}" for name, columns in found.items()}
 
     async def execute(self, call: DecidedCall, scope: CallScope, *, direct_limit: int) -> CallOutcome:
         """Run a call, of a source or over datasets. Only cancellation is raised."""

@@ -233,8 +233,7 @@ def _count_notations(connection: SqlConnection, table: str, text: str) -> _Notat
         _number_test(text, _POINT),
         _number_test(text, _COMMA),
         f"regexp_full_match(trim({text}), {literal(_CODE)})",
-        f"regexp_matches({text}, '[0-9]') AND NOT regexp_full_match({text}, {literal(_BOUND)}) "
-        f"AND NOT {_number_test(text, _POINT)} AND NOT {_number_test(text, _COMMA)}",
+        _is_mixed(text),
         f"regexp_full_match(trim({text}), {literal(_LONG_CODE)})",
     )
     dates = (
@@ -247,6 +246,12 @@ def _count_notations(connection: SqlConnection, table: str, text: str) -> _Notat
     figures = [f"count(*) FILTER ({filled})", *map(count, tests), one_length, *map(count, dates)]
     row = connection.execute(f"SELECT {', '.join(figures)} FROM {quoted(table)}").fetchone()  # noqa: S608
     return _NotationCounts(*row)
+
+
+def _is_mixed(text: str) -> str:
+    """Return the test for a value that has digits and is neither a number nor a bound of one."""
+    others = (_number_test(text, _POINT), _number_test(text, _COMMA), f"regexp_full_match({text}, {literal(_BOUND)})")
+    return f"regexp_matches({text}, '[0-9]') AND NOT ({' OR '.join(others)})"
 
 
 def _date_count(connection: SqlConnection, table: str, expression: str) -> int:

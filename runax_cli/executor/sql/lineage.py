@@ -249,14 +249,12 @@ def _expression(node: Any, scope: _Scope) -> ColumnLineage:
             return _scalar(node, scope)
         case "COMPARISON" | "CONJUNCTION" | "BETWEEN":
             return ColumnLineage(is_data=_joined(_parts(node, scope)).is_data)
-        case "LAMBDA":
-            # Its value may become an item of the result: `list_transform(xs, x -> 987)`.
-            return _expression(node.get("expr"), scope)
         case "OPERATOR" if node.get("type") == "OPERATOR_COALESCE":
             return _alternatives([_expression(child, scope) for child in node.get("children", ())])
         case "OPERATOR" if node.get("type") in ("ARRAY_EXTRACT", "ARRAY_SLICE", "STRUCT_EXTRACT"):
             return _expression(node["children"][0], scope)
         case _:
+            # Also the value of a lambda may become an item of the result: `list_transform(xs, x -> 987)`.
             return _joined(_parts(node, scope))
 
 

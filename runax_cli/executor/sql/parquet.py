@@ -41,7 +41,7 @@ _OBJECTS = "read_ndjson_objects({path}, maximum_object_size={longest})"
 _READERS = (
     _TYPED,
     "read_json({path}, format='newline_delimited', sample_size=-1, maximum_object_size={longest}, maximum_depth=1)",
-    f"(SELECT json AS record FROM {_OBJECTS})",
+    f"(SELECT json AS record FROM {_OBJECTS})",  # noqa: S608
 )
 """Typed columns, columns of JSON, one column of JSON: the first reader that reads every record is used."""
 

@@ -73,7 +73,7 @@ _NULL = ScalarType('"NULL"')
 class PathMeasures:
     """What was measured over all records, by JSON path.
 
-    `most_keys` is the largest number of keys of an object in one record; `scalar_only` are paths without a nested value.
+    `most_keys` is the largest number of keys of one object; `scalar_only` are paths without a nested value.
     """
 
     most_keys: Mapping[str, int] = field(default_factory=dict)

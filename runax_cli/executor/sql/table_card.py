@@ -193,7 +193,7 @@ def sample_rows(
 CARD_TOKENS = 800
 SAMPLE_CHARS = 60
 MAX_RECORDS = 2
-RECORD_TOKENS = 240
+RECORD_TOKENS = 200
 """At most so many records, with so many tokens together, come along with a card as they are."""
 _TYPE_CHARS = 240
 _FIELDS_CHARS = 480
@@ -222,7 +222,7 @@ def render_card(
 
     `samples` are the first records; `coverage` is a sentence ("complete: 261 of 261 records").
     """
-    read_as = {typed.source: typed.name for typed in profile.table.typed}
+    read_as = {typed.source for typed in profile.table.typed}
 
     def usefulness(c: ColumnProfile) -> float:
         return _usefulness(c, profile.n_rows) - (0.8 if c.column.name in read_as else 0.0)
@@ -266,7 +266,7 @@ def _render(
 ) -> TableCard:
     names = {c.column.name for c in shown}
     typed = {t.name: t for t in profile.table.typed}
-    read_as = {t.source: t.name for t in profile.table.typed}
+    read_as = {t.source: t for t in profile.table.typed}
     lines = [f"Table {profile.table.name}: {profile.n_rows} rows; {coverage}.", "Columns (name type; nulls; values):"]
     for c in (c for c in profile.columns if c.column.name in names):
         lines.append(_line(c, profile.n_rows, typed.get(c.column.name), read_as.get(c.column.name)))
@@ -293,7 +293,7 @@ def _within(card: TableCard, counter: TokenCounter, budget_tokens: int) -> Table
     return TableCard((head or tail)[:budget_tokens], card.dropped)
 
 
-def _line(c: ColumnProfile, n_rows: int, typed: TypedColumn | None, read_as: str | None) -> str:
+def _line(c: ColumnProfile, n_rows: int, typed: TypedColumn | None, read_as: TypedColumn | None) -> str:
     if c.column.name == "row":
         return "row BIGINT; the row number, for citations"
     parts = [f"{identifier(c.column.name)} {_type_text(c.column)}"]
@@ -306,8 +306,8 @@ def _line(c: ColumnProfile, n_rows: int, typed: TypedColumn | None, read_as: str
         # Different texts may be the same number, and some are none: they are counted in the text column.
         c = replace(c, distinct=None, frequent=())
     if read_as is not None:
-        parts.append(f"text, {c.distinct} distinct, e.g. {_short(c.example)}" if c.example else "text")
-        return "; ".join([*parts, f"to compute use {identifier(read_as)}"])
+        parts.append(f"{c.distinct} distinct, e.g. {_short(c.example)}" if c.example else "text")
+        return "; ".join([*parts, f"as {read_as.reading.value} {identifier(read_as.name)}"])
     return "; ".join(parts + _values(c))
 
 
