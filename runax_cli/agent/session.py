@@ -230,6 +230,8 @@ class Session:
         return None
 
     async def _plan_and_run(self, run: _ActiveRun) -> None:
+        if self.workbench is not None:
+            await self.workbench.start_turn()
         planner = await asyncio.to_thread(run.context.planner, run.question)
         plan = plan_by_rule(run.question) or await planner.plan(run.question)
         emit_plan(plan, run.emitter)

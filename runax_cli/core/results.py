@@ -49,6 +49,7 @@ class ReasonCode(StrEnum):
     NO_PROGRESS = "no_progress"
     WINDOW_ENDED = "window_ended"
     FIRST_N = "first_n"
+    COUNTED_ONLY = "counted_only"
     CHUNK_FAILED = "chunk_failed"
     LABELS_UNUSABLE = "labels_unusable"
     NOT_COMPUTED = "not_computed"

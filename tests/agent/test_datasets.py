@@ -161,7 +161,7 @@ async def test_a_figure_over_many_records_is_computed_and_cited(play: Play) -> N
 
     card, figure = play.results()
     assert card["strategy"] == "table"
-    assert card["data"].startswith("Table payments_1: 90 rows; complete")
+    assert card["data"]["table"].startswith("Table payments_1: 90 rows; complete")
     assert figure["data"] == {"ref": "q1", "rows": 1, "result": "total\n6007.5"}
     assert (result.status, result.answer) == (RunStatus.COMPLETE, "Celkem 6007.5 [q1].")
     assert (result.coverage.records_read, result.coverage.records_total) == (N, N)
@@ -338,3 +338,49 @@ async def test_a_tool_of_the_api_keeps_its_name_and_ours_gives_way(tmp_path: Pat
     ours: Callable[..., ModelReply] = lambda: calls(("runax_query_dataset", SUM[1]))  # noqa: E731
     await play.ask("Součet plateb?", calls(COMPUTE), ours(), says("Celkem 6007.5 [q1]."))
     assert play.results()[-1]["data"]["result"] == "total\n6007.5"
+
+
+async def test_how_many_match_is_answered_by_one_request_and_reads_nothing(play: Play) -> None:
+    play.script = [calls(("list_payments", {"at_most": 0})), says("There are 90 payments [payments_1].")]
+    result = await play.session.ask("How many payments are there?")
+    assert play.api.requests == result.calls[0].requests == 1
+    assert (result.exit_code, result.coverage.records_read, result.coverage.records_total) == (0, 0, N)
+    assert [(entry.verified, entry.exact) for entry in result.evidence] == [(True, True)]
+
+
+async def test_another_number_than_that_of_the_source_is_not_verified(play: Play) -> None:
+    play.script = [calls(("list_payments", {"at_most": 0})), says("There are 91 payments [payments_1].")]
+    result = await play.session.ask("How many payments are there?")
+    assert result.exit_code == 7
+
+
+async def test_all_records_are_read_after_they_were_only_counted(play: Play) -> None:
+    counted, read = calls(("list_payments", {"at_most": 0})), calls(("list_payments", {"need": "compute"}))
+    play.script = [
+        counted,
+        read,
+        calls(("query_dataset", {"sql": "SELECT count(*) FROM payments_2"})),
+        says("90 [q1]."),
+    ]
+    result = await play.session.ask("How many payments are there?")
+    assert [call.records_read for call in result.calls] == [0, N, 0]
+    assert result.exit_code == 0
+
+
+async def test_a_later_turn_is_told_the_columns_of_earlier_datasets(play: Play) -> None:
+    play.script = [calls(("list_payments", {"need": "compute"})), says("ok then")]
+    await play.session.ask("first")
+    first_turn = [tool.description for tool in play.model.requests[-1].tools if tool.name == "query_dataset"]
+    play.script = [says("ok then")]
+    await play.session.ask("second")
+    later_turn = [tool.description for tool in play.model.requests[-1].tools if tool.name == "query_dataset"]
+    assert "columns" not in first_turn[0]
+    assert "with columns row BIGINT, id BIGINT, city, amount DOUBLE, note" in later_turn[0]
+
+
+async def test_records_beside_a_table_card_can_be_cited(play: Play) -> None:
+    play.script = [calls(("list_payments", {"need": "compute"})), says("Payment 700 is from Brno [payments_1#1].")]
+    result = await play.session.ask("How many payments are from the city of payment 700?")
+    (entry,) = result.evidence
+    assert (result.calls[0].strategy, entry.verified) == ("table", True)
+    assert [record.row for record in entry.records] == [1]

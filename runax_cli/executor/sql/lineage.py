@@ -16,7 +16,7 @@ Ast = Mapping[str, Any]
 
 _SCALES = frozenset(map(Decimal, ("0", "1", "-1", "2", "7", "10", "12", "24", "30", "52", "60", "100", "365", "1000")))
 _LARGE_SCALES = frozenset(map(Decimal, ("1024", "1440", "3600", "86400", "1000000", "1048576", "1000000000")))
-_ARITHMETIC = frozenset("+ - * / // % ** ^ add subtract multiply divide mod pow".split())
+_ARITHMETIC = frozenset("+ - * / // % ** ^ add subtract multiply divide mod pow list_sum".split())
 _COUNTS = frozenset({"count", "count_star", "sum", "row_number", "rank", "dense_rank", "ntile", "list", "array_agg"})
 """Functions whose value depends on the number of rows, even over a constant."""
 _PARAMETRIC = re.compile(
@@ -247,13 +247,14 @@ def _expression(node: Any, scope: _Scope) -> ColumnLineage:
             return _case(node, scope)
         case "SUBQUERY":
             return _scalar(node, scope)
-        case "COMPARISON" | "CONJUNCTION" | "BETWEEN" | "LAMBDA":
+        case "COMPARISON" | "CONJUNCTION" | "BETWEEN":
             return ColumnLineage(is_data=_joined(_parts(node, scope)).is_data)
         case "OPERATOR" if node.get("type") == "OPERATOR_COALESCE":
             return _alternatives([_expression(child, scope) for child in node.get("children", ())])
         case "OPERATOR" if node.get("type") in ("ARRAY_EXTRACT", "ARRAY_SLICE", "STRUCT_EXTRACT"):
             return _expression(node["children"][0], scope)
         case _:
+            # Also the value of a lambda may become an item of the result: `list_transform(xs, x -> 987)`.
             return _joined(_parts(node, scope))
 
 

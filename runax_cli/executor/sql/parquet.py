@@ -6,14 +6,24 @@ The spool stays the source of truth; what cannot be typed is kept as JSON. Block
 import contextlib
 import itertools
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from runax_cli.core.errors import StoreError
 from runax_cli.executor.sql.columns import literal, quoted
+from runax_cli.executor.sql.record_types import (
+    MAX_FIELDS,
+    ScalarType,
+    column_path,
+    measure_paths,
+    open_paths,
+    parse_type,
+    settle_type,
+)
 from runax_cli.executor.store.dataset import Dataset
 
 MEMORY_MB = 128
@@ -22,10 +32,16 @@ _ROW_GROUP = 20_000
 _COPY_BYTES = 1024 * 1024
 _MIN_OBJECT_BYTES = 16 * 1024 * 1024
 
+_TYPED = (
+    "read_json({path}, format='newline_delimited', sample_size=-1, maximum_object_size={longest}, "
+    "field_appearance_threshold=0, map_inference_threshold={most_fields})"
+)
+_AS_TYPES = "read_json({path}, format='newline_delimited', maximum_object_size={longest}, columns={{{types}}})"
+_OBJECTS = "read_ndjson_objects({path}, maximum_object_size={longest})"
 _READERS = (
-    "read_json({path}, format='newline_delimited', sample_size=-1, maximum_object_size={longest})",
+    _TYPED,
     "read_json({path}, format='newline_delimited', sample_size=-1, maximum_object_size={longest}, maximum_depth=1)",
-    "(SELECT json AS record FROM read_ndjson_objects({path}, maximum_object_size={longest}))",
+    f"(SELECT json AS record FROM {_OBJECTS})",  # noqa: S608
 )
 """Typed columns, columns of JSON, one column of JSON: the first reader that reads every record is used."""
 
@@ -71,17 +87,42 @@ def _write(connection: Any, path: Path, draft: Path, *, longest: int) -> int:
     import duckdb
 
     failure: duckdb.Error | None = None
-    for reader, integer in itertools.product(_READERS, _INTEGERS):
-        source = reader.format(path=literal(str(path)), longest=longest)
+    given = {"path": literal(str(path)), "longest": str(longest)}
+    readers: list[Callable[[], str]] = [partial(_settled, connection, given)]
+    readers += [partial(reader.format, **given, most_fields=MAX_FIELDS) for reader in _READERS]
+    for reader, integer in itertools.product(readers, _INTEGERS):
         options = f"FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {_ROW_GROUP}"
         try:
-            statement = _select_statement(connection, source, integer)
+            statement = _select_statement(connection, reader(), integer)
             row = connection.execute(f"COPY ({statement}) TO {literal(str(draft))} ({options})").fetchone()
         except duckdb.Error as error:
             failure = error
             continue
         return int(row[0]) if row else 0
     raise failure or duckdb.Error("no reader was tried")
+
+
+def _settled(connection: Any, given: Mapping[str, str]) -> str:
+    """Return a source of typed columns whose types do not depend on the number of records.
+
+    A column whose type changes is read a second time beside the others: with explicit types for all columns, DuckDB
+    would no longer recognize dates.
+    """
+    typed = _TYPED.format(**given, most_fields=-1)
+    described = connection.execute(f"DESCRIBE FROM {typed}").fetchall()
+    inferred = {str(name): parse_type(kind) for name, kind, *_ in described}
+    paths = [found for name, kind in inferred.items() for found in open_paths(kind, column_path(name))]
+    measures = measure_paths(connection, _OBJECTS.format(**given), paths)
+    settled = {name: settle_type(kind, column_path(name), measures) for name, kind in inferred.items()}
+    texts = [name for name in inferred if settled[name] != inferred[name] == ScalarType("JSON")]
+    types = {name: kind for name, kind in settled.items() if kind != inferred[name] and name not in texts}
+    replaced = [f"json_extract_string(typed.{quoted(name)}, '$') AS {quoted(name)}" for name in texts]
+    replaced += [f"retyped.{quoted(name)} AS {quoted(name)}" for name in types]
+    if not replaced:
+        return typed
+    listed = ", ".join(f"{quoted(name)}: {literal(str(kind))}" for name, kind in types.items())
+    beside = f" POSITIONAL JOIN {_AS_TYPES.format(types=listed, **given)} AS retyped" if types else ""
+    return f"(SELECT typed.* REPLACE ({', '.join(replaced)}) FROM {typed} AS typed{beside})"  # noqa: S608
 
 
 def _select_statement(connection: Any, source: str, integer: str) -> str:

@@ -85,3 +85,10 @@ def test_a_column_named_like_a_keyword_is_named_in_the_error(engine_over: Engine
     engine = engine_over([{"at": 1}])
     with pytest.raises(QueryFailed, match=r'need double quotes: "at"'):
         engine.select("SELECT at FROM orders_1")
+
+
+@pytest.mark.parametrize("function", ["x -> x * 2", "lambda x: x * 2"])
+def test_both_spellings_of_a_lambda_are_accepted(engine_over: EngineOver, function: str) -> None:
+    engine = engine_over([{"items": [{"n": 2}, {"n": 3}], "xs": [1, 2]}])
+    assert engine.select(f"SELECT list_transform(xs, {function}) FROM orders_1").rows == (([2, 4],),)
+    assert engine.select("SELECT list_sum(list_transform(items, m -> m.n)) FROM orders_1").rows == ((5,),)

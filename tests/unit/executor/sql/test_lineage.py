@@ -35,6 +35,9 @@ def is_invented(column: ColumnLineage, number: int) -> bool:
         "SELECT n FROM (SELECT 987 AS n) CROSS JOIN orders_1 LIMIT 1",
         "SELECT 120.0 / 300 * 100 + 947 AS n FROM orders_1",
         "SELECT CAST('987' AS INTEGER) AS n FROM orders_1",
+        "SELECT list_transform([price], x -> 987)[1] AS n FROM orders_1",
+        "SELECT list_transform([price], lambda x: 987)[1] AS n FROM orders_1",
+        "SELECT list_sum(list_transform([price], x -> 987)) AS n FROM orders_1",
         "SELECT (SELECT 987) AS n FROM orders_1",
         "SELECT count(*) AS n FROM range(987)",
         "SELECT count(*) AS n FROM (SELECT * FROM orders_1 LIMIT 987)",
@@ -67,6 +70,8 @@ def test_a_number_that_stands_in_the_statement_is_no_evidence(sql: str) -> None:
     "sql",
     [
         "SELECT count(*) FROM orders_1",
+        "SELECT list_sum(list_filter([price], x -> x > 987)) FROM orders_1",
+        "SELECT list_sum(list_transform([price], lambda x: x / 100)) FROM orders_1",
         "SELECT count(1) FROM orders_1 WHERE price > 987",
         "SELECT sum(price) AS total FROM orders_1 o WHERE o.city = 'Brno'",
         "SELECT round(avg(price), 2) FROM orders_1",
