@@ -268,7 +268,8 @@ class SqlEvidence:
     """The result of a SELECT, cited as `[q1]`. `rows` are the first of `n_rows`; `datasets` are the tables it read.
 
     `agreement` (0 to 1) is that of the labels behind a figure, None if no labels were used. `sources` is the lineage of
-    each column, `filters` are the literals of the conditions; empty and None if unknown.
+    each column, `filters` are the literals of the conditions; empty and None if unknown. `records` are the dataset and
+    row of each record that `rows` name by its row number. `stored` is the path of the Parquet file with all rows.
     """
 
     id: str
@@ -281,6 +282,8 @@ class SqlEvidence:
     agreement: float | None = None
     sources: tuple[ColumnLineage, ...] = ()
     filters: tuple[str, ...] | None = None
+    records: tuple[tuple[str, int], ...] = ()
+    stored: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -94,7 +94,7 @@ class Play:
         )
         self.workbench = DatasetToolRouter(
             executor,
-            store.folder,
+            store,
             journal,
             reducers=ReducerFactory(counter, prompts=REDUCER_PROMPTS, effective_tokens=effective, concurrency=4),
             labels=LabelerDependencies(

@@ -266,6 +266,7 @@ def _stored_query(query: SqlEvidence) -> SqlResult:
         n_rows=query.n_rows,
         lineage=query.lineage,
         agreement=query.agreement,
+        stored=query.stored,
     )
 
 

@@ -62,8 +62,8 @@ _DATA = ColumnLineage(is_data=True)
 class _Relation:
     """Rows that an expression may read: columns in order, by the name of the table that offers them.
 
-    `is_open`: it may have columns that are not known by name. `rows` is the lineage of the number of rows. `merged` are the
-    tables and columns that USING leaves out of `*`; they can still be named.
+    `is_open`: it may have columns that are not known by name. `rows` is the lineage of the number of rows. `merged` has
+    the tables and columns that USING leaves out of `*`; they can still be named.
     """
 
     columns: tuple[_Column, ...] = ()
@@ -125,7 +125,9 @@ def _table(columns: Sequence[str], dataset: str) -> _Relation:
     names = [column.casefold() for column in columns]
     at = names.index(_ROW) if dataset and _ROW in names else None
     lineages = (replace(_DATA, row_of=dataset) if number == at else _DATA for number in range(len(names)))
-    return _Relation(tuple(("", name, lineage) for name, lineage in zip(names, lineages, strict=True)), _DATA, is_open=True)
+    return _Relation(
+        tuple(("", name, lineage) for name, lineage in zip(names, lineages, strict=True)), _DATA, is_open=True
+    )
 
 
 def _node(node: Ast, scope: _Scope) -> _Relation:
@@ -285,9 +287,17 @@ def _expression(node: Any, scope: _Scope) -> ColumnLineage:
             return ColumnLineage(is_data=_joined(_parts(node, scope)).is_data)
         case "CAST":
             return _expression(node.get("child"), scope)
-        case "OPERATOR" if node.get("type") == "OPERATOR_COALESCE":
+        case "OPERATOR":
+            return _operator(node, scope)
+        case _:
+            return _joined(_parts(node, scope))
+
+
+def _operator(node: Ast, scope: _Scope) -> ColumnLineage:
+    match node.get("type"):
+        case "OPERATOR_COALESCE":
             return _alternatives([_expression(child, scope) for child in node.get("children", ())])
-        case "OPERATOR" if node.get("type") in ("ARRAY_EXTRACT", "ARRAY_SLICE", "STRUCT_EXTRACT"):
+        case "ARRAY_EXTRACT" | "ARRAY_SLICE" | "STRUCT_EXTRACT":
             return replace(_expression(node["children"][0], scope), row_of="")
         case _:
             return _joined(_parts(node, scope))
