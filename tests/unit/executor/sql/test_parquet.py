@@ -10,7 +10,8 @@ import pytest
 
 from runax_cli.core.errors import StoreError
 from runax_cli.executor.sql.engine import SqlEngine
-from runax_cli.executor.sql.parquet import ExportFormat, export, open_dataset, seal
+from runax_cli.executor.sql.export import ExportFormat, export, open_dataset
+from runax_cli.executor.sql.parquet import seal
 from runax_cli.executor.store.dataset import Dataset, DatasetStore
 
 RECORDS: list[dict[str, Any]] = [
