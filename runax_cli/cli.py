@@ -278,7 +278,7 @@ def prune_runs(
     is_all: Annotated[bool, typer.Option("--all", metavar="", help="Remove every stored dataset.")] = False,
     common: CommonOptions,
 ) -> ExitCode:
-    """Remove stored datasets over the age or size limit of the settings; runs stay listed."""
+    """Remove stored datasets and results over the age or size limit of the settings; runs stay listed."""
     from runax_cli.commands import runs
 
     return runs.prune(common, is_all=is_all)

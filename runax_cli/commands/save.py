@@ -74,12 +74,11 @@ def save_notes(targets: Sequence[SaveTarget], result: RunResult, *, note: Callab
 
 def stored_results(result: RunResult) -> Mapping[str, StoredResult]:
     """The stored results of a run by name, those of earlier turns that its answer cites included."""
-    own = {kept.name: kept for call in result.calls for kept in call.stored}
-    cited = {
-        query.id: StoredResult(name=query.id, kind="sql", n_rows=query.n_rows, path=query.stored)
-        for query in _cited(result)
-    }
-    return cited | own
+    stored = {kept.name: kept for call in result.calls for kept in call.stored}
+    for query in _cited(result):
+        earlier = StoredResult(name=query.id, kind="sql", n_rows=query.n_rows, path=query.stored)
+        stored.setdefault(query.id, earlier)
+    return stored
 
 
 def _cited(result: RunResult) -> Iterator[SqlResult]:

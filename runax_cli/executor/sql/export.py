@@ -64,7 +64,8 @@ def _write(target: Path, write: Callable[[Path], object]) -> None:
         draft.replace(target)
     except OSError as error:
         raise StoreError(
-            f"'{target}' cannot be written: {error.strerror or error}. Choose another folder.", path=str(target)
+            f"'{target}' cannot be written: {error.strerror or error}. Choose another place with --out or --save.",
+            path=str(target),
         ) from error
     finally:
         draft.unlink(missing_ok=True)
